@@ -109,7 +109,15 @@ const ROOMS: readonly Room[] = [
   ),
   // Recording and playing: a listener at the loop's doors. It opens no connection of its own.
   withTypes(
-    room("src/cassette/*.ts", CORE, UTIL, "#store/chain\\.ts", "ajv", "node:async_hooks", "node:fs", "node:path"),
+    room(
+      "src/cassette/*.ts",
+      CORE,
+      UTIL,
+      "#store/chain\\.ts",
+      "ajv",
+      "node:(async_hooks|fs|path)",
+      "node:timers/promises",
+    ),
     "#http/http\\.ts",
     "#loop/(journal|run-parts)\\.ts",
   ),
@@ -270,10 +278,10 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [15, 2640],
-  app: [10, 1590],
+  app: [10, 1630],
   cage: [7, 640],
-  cassette: [10, 1520],
-  cli: [60, 8400],
+  cassette: [10, 1530],
+  cli: [60, 8550],
   commands: [10, 1730],
   config: [15, 2100],
   core: [33, 4720],
@@ -281,7 +289,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   http: [6, 610],
   loop: [26, 3915],
   memory: [33, 6470],
-  model: [11, 1920],
+  model: [11, 1950],
   prompt: [11, 2040],
   reply: [13, 2270],
   sandbox: [13, 1880],

@@ -68,9 +68,12 @@ export async function loadCatalogue(
     ...commandsFor(initialState),
     words,
     prices: await loadPrices(home),
-    windows: (await readShippedJson("config/models.json")) as ContextWindows,
+    windows: await loadWindows(),
   };
 }
+
+export const loadWindows = async (): Promise<ContextWindows> =>
+  (await readShippedJson("config/models.json")) as ContextWindows;
 
 /** Throws GOALD_COMMAND_INVALID and GOALD_HOME_UNTRUSTED. */
 export async function loadRegistryOf(home: Home, services: ServiceStates): Promise<Registry> {
@@ -119,6 +122,10 @@ export async function loadPrices({ configFolder }: Home): Promise<PriceTable> {
   const own = await readOwnPrices(path);
   return joinPrices(shipped, own === undefined ? undefined : readPrices(own, path));
 }
+
+/** The price of the smart model; undefined when unknown. */
+export const priceOfModel = async (home: Home, { models, openai }: Settings): Promise<Price | undefined> =>
+  priceOf(models.smart, openai.baseUrl, await loadPrices(home));
 
 /** Whether a call costs money: the model has a price, and its server is not local. */
 export const isCharged = async (home: Home, model: string, baseUrl: string): Promise<boolean> =>

@@ -10,6 +10,7 @@ import { openJsonCache } from "#config/private-file.ts";
 import { splitServerKey } from "#config/setting-row.ts";
 import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
+import type { Price } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { MethodIndex } from "#core/ports/memory.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
@@ -17,9 +18,10 @@ import type { Store, StoreReader } from "#core/ports/store.ts";
 import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages, WebSearch } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
-import type { LocalServer, ServerCheck } from "#model/check-server.ts";
+import type { LocalServer, ServerCheck, Trial } from "#model/check-server.ts";
 import type { OpenAIImagesSettings, OpenAISpeechSettings } from "#model/openai-media.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
+import { contextWindowOf, isReasoningModel, priceOf } from "#model/prices.ts";
 import { createRateLimiter, type RateLimiter } from "#model/rate-limiter.ts";
 import type { WebPagesParts } from "#services/page/web-pages.ts";
 import type { PoliteWeb } from "#services/web/polite-web.ts";
@@ -29,7 +31,7 @@ import { systemClock } from "#util/clock.ts";
 import { findGit } from "#util/find-program.ts";
 import type { Redact } from "#util/redact.ts";
 import { readVersion } from "../shipped.ts";
-import { type Catalogue, mediaServerOf, xKeysOf } from "./catalogue.ts";
+import { type Catalogue, loadPrices, loadWindows, mediaServerOf, xKeysOf } from "./catalogue.ts";
 import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 
 export interface Shared {
@@ -69,8 +71,7 @@ export function openShared(parts: SharedParts): Shared {
   const gate = parts.gate ?? createRateLimiter(settings.daemon, tape?.beside ?? systemClock);
   const openModel = (): LanguageModel => {
     if (parts.edges) return parts.edges.model;
-    const termsFile = openJsonCache(home.privateFolder, "model-servers.json");
-    return gate.guard(createOpenAIModel({ ...server, ...optionsOf(settings), termsFile, clock: systemClock }));
+    return gate.guard(openModelOf(home, settings, http));
   };
   const model = tape?.ports.model(openModel) ?? openModel();
   const ofMemory = { home, settings, server, store, keeper: store, report, note: parts.note };
@@ -128,15 +129,74 @@ const optionsOf = ({ models: { temperature, reasoningEffort } }: Settings) => ({
   ...(reasoningEffort === null ? {} : { reasoningEffort }),
 });
 
+/** What is learned about the server is kept in the home. */
+function openModelOf(home: Home, settings: Settings, http: Http): LanguageModel {
+  const termsFile = openJsonCache(home.privateFolder, "model-servers.json");
+  return createOpenAIModel({ ...serverOf(settings, http), ...optionsOf(settings), termsFile, clock: systemClock });
+}
+
+/** Asks the smart model of these settings for a word. */
+export async function tryModel(home: Home, settings: Settings): Promise<Trial> {
+  const { askForWord } = await import("#model/check-server.ts");
+  return askForWord(openModelOf(home, settings, openHttp(settings)), settings.models.smart);
+}
+
 /** Checks that the model server of these settings answers, without calling a model. */
 export async function checkModelServer(settings: Settings, timeoutMs: number): Promise<ServerCheck> {
   const { checkServer } = await import("#model/check-server.ts");
   return checkServer({ ...serverOf(settings, openHttp(settings)), timeoutMs });
 }
 
-/** Finds model servers on the usual local ports. */
+/** Finds model servers on the usual local ports, with their models for chat. */
 export async function findServers(): Promise<readonly LocalServer[]> {
-  return (await import("#model/check-server.ts")).findLocalServers(createHttp());
+  const { findLocalServers, isChatModel } = await import("#model/check-server.ts");
+  const found = await findLocalServers(createHttp());
+  return found.map((server) => ({ ...server, models: server.models.filter(isChatModel) }));
+}
+
+export interface ListedModel {
+  readonly name: string;
+  /** The settings that name it, such as `smart`. */
+  readonly setFor: readonly string[];
+  /** False: its name is that of a model for vectors, pictures or speech. */
+  readonly isForChat: boolean;
+  /** False: a setting names it, and the server does not list it. */
+  readonly isOffered: boolean;
+  /** The known window of prompt and reply together. */
+  readonly contextTokens: number;
+  /** US dollars per million tokens; null when unknown. */
+  readonly price: Price | null;
+  /** Known by its name to reason before it answers. */
+  readonly isReasoning: boolean;
+}
+
+/** The models of the server and those of the settings, by name. `hasList` is false for a server without a list. */
+export async function listModels(
+  home: Home,
+  settings: Settings,
+  timeoutMs: number,
+): Promise<{ readonly hasList: boolean; readonly models: readonly ListedModel[] } | { readonly problem: string }> {
+  const checked = await checkModelServer(settings, timeoutMs);
+  if ("problem" in checked) return checked;
+  const { isChatModel } = await import("#model/check-server.ts");
+  const [prices, windows] = await Promise.all([loadPrices(home), loadWindows()]);
+  const { smart, fast, fallback, embedding, contextTokens } = settings.models;
+  const uses = { smart, fast, fallback, embedding: settings.memory.embedder === "offline" ? null : embedding };
+  const used = Object.values(uses).filter((name) => name !== null);
+  const offered = checked.names ?? [];
+  const isMeant = (name: string | null, offer: string): boolean => name === offer || `${name}:latest` === offer;
+  const missing = used.filter((name) => !offered.some((offer) => isMeant(name, offer)));
+  const names = [...new Set([...offered, ...missing])].sort();
+  const models = names.map((name) => ({
+    name,
+    setFor: Object.entries(uses).flatMap(([use, set]) => (isMeant(set, name) ? [use] : [])),
+    isForChat: isChatModel(name),
+    isOffered: offered.includes(name),
+    contextTokens: contextWindowOf(name, windows, (name === smart && contextTokens) || undefined),
+    price: priceOf(name, settings.openai.baseUrl, prices) ?? null,
+    isReasoning: isReasoningModel(name, windows),
+  }));
+  return { hasList: checked.names !== undefined, models };
 }
 
 export interface ServiceParts {

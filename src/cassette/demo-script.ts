@@ -4,6 +4,7 @@
  * A reply may name texts that its request must show, so that a script that no longer fits the agent fails.
  */
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { Http } from "#http/http.ts";
@@ -38,18 +39,22 @@ export interface HostEdges {
 
 export const readDemoScript = (path: string): DemoScript => JSON.parse(readFileSync(path, "utf8")) as DemoScript;
 
-export function openEdges({ replies, web, cells }: DemoScript): HostEdges {
+/** `isPaced`: replies come at a speed at which a person can follow the work. */
+export function openEdges({ replies, web, cells }: DemoScript, isPaced = false): HostEdges {
   const value = <T>(_name: string, compute: () => T): T => compute();
   return {
-    model: playReplies(replies),
+    model: playReplies(replies, isPaced ? PACE_MS : 0),
     http: playWeb(web),
     ...(cells.length > 0 ? { sandbox: playSandbox({ lines: cells }, fail, value) } : {}),
   };
 }
 
 const PIECE_CHARS = 40;
+const PACE_MS = 100;
+/** Pieces whose time passes before the first one. */
+const THINKING_PIECES = 6;
 
-function playReplies(replies: DemoScript["replies"]): LanguageModel {
+function playReplies(replies: DemoScript["replies"], paceMs: number): LanguageModel {
   const ahead = [...replies];
   const refuse = (message: string) => ({ kind: "failed", code: "demo-script", message, retry: null }) as const;
   return {
@@ -62,7 +67,12 @@ function playReplies(replies: DemoScript["replies"]): LanguageModel {
       if (missing.length > 0)
         return refuse(`The script of the demo does not fit: the request does not show ${JSON.stringify(missing)}.`);
       const letters = [...text];
-      for (let at = 0; at < letters.length; at += PIECE_CHARS) onText?.(letters.slice(at, at + PIECE_CHARS).join(""));
+      const rest = (pieces: number) => (paceMs > 0 ? sleep(pieces * paceMs, undefined, { signal }) : undefined);
+      await rest(THINKING_PIECES);
+      for (let at = 0; at < letters.length; at += PIECE_CHARS) {
+        onText?.(letters.slice(at, at + PIECE_CHARS).join(""));
+        await rest(1);
+      }
       return { kind: "replied", text, finishReason: "stop", usage: { ...usage, estimated: false } };
     },
     terms: async () => ({ mode: "json_schema", contextTokens: null }),

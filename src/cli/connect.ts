@@ -2,21 +2,21 @@
  * connect.ts -- connects a run to the daemon and its model server: the one in the settings, or one that the person
  * selects.
  *
- * A local server is offered but never used without a choice. A daemon that is started inherits a choice that is not
- * kept; a running one, and an agent that outlives this shell, need a stored one.
+ * A server is never used without a choice. A daemon that is started inherits a choice that is not kept; a running one,
+ * and an agent that outlives this shell, need a stored one.
  */
 import type { Client } from "#api/client.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
-import { askYesNo } from "#cli/terminal/questions.ts";
-import type { ConnectionChoice } from "#cli/terminal/set-up.ts";
+import type { ServerChoice, ServerProbe } from "#cli/terminal/set-up.ts";
 import { connectionsOf, differingConnections } from "#config/connections.ts";
 import { saveToEnvFile } from "#config/env-file.ts";
 import { loadSettings } from "#config/load-settings.ts";
-import { hasServer } from "#config/settings.ts";
+import { openFolder } from "#config/open-home.ts";
+import { hasServer, type Settings } from "#config/settings.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
-import { clean } from "#util/outside-text.ts";
 import { type CliContext, formatCall, type GlobalOptions, redactorsFor } from "./context.ts";
-import { findDaemon, reachDaemon } from "./with-agent.ts";
+import { flagsOf } from "./run-options.ts";
+import { findDaemon, reachDaemon, reachHost } from "./with-agent.ts";
 
 /** The agent is not run, because the person chose something else. */
 interface Done {
@@ -30,6 +30,8 @@ export interface ConnectOptions extends GlobalOptions {
   readonly inBackground: boolean;
   /** Called when the person chooses the demo; resolves to the exit code. */
   playDemo(): Promise<number>;
+  /** The person has described an agent: after the demo, the choice comes again. */
+  readonly hasAgent: boolean;
 }
 
 export interface Connected {
@@ -43,21 +45,22 @@ export interface Connected {
  * GOALD_CONFLICT when the daemon has other servers, keys, proxies or models than this shell.
  */
 export async function connectRun(visited: CliContext, options: ConnectOptions): Promise<Connected | Done> {
-  const isSet = hasServer(visited.settings);
-  const context = isSet ? visited : await findServer(visited, options);
+  const context = await findServer(visited, options);
   if ("kind" in context) return context;
   const { client, started, status } = await reachDaemon(context);
-  if (isSet && !started) requireSame(status, context, options);
-  // A choice that was made for a running daemon is in the home's .env.
-  else if (context !== visited && !started) await client.reload();
+  if (hasServer(context.settings) && !started) requireSame(status, context, options);
   return { kind: "connected", context, client };
 }
 
-/** Returns the context as it is when the running daemon has a server. */
-async function findServer(visited: CliContext, options: ConnectOptions): Promise<CliContext | Done> {
+/** Returns the context as it is when its settings or those of the running daemon have a server; else asks for one. */
+export async function findServer(visited: CliContext, options: ConnectOptions): Promise<CliContext | Done> {
+  if (hasServer(visited.settings)) return visited;
   const running = await findDaemon(visited);
   if (running && differingFrom(running, visited, options).some(isOfServer)) return visited;
-  return chooseServer(visited, options, options.inBackground || running !== undefined);
+  const chosen = await chooseServer(visited, options, options.inBackground || running !== undefined);
+  // The choice is in the home's .env.
+  if (!("kind" in chosen) && running) await (await reachHost(chosen)).reload();
+  return chosen;
 }
 
 const isOfServer = (name: string): boolean => name === "openai.apiKey" || name === "openai.baseUrl";
@@ -89,30 +92,58 @@ async function chooseServer(
 ): Promise<CliContext | Done> {
   const { output, home } = context;
   if (!output.interactive) throw noKey(home.envFile);
-  const [{ findServers }, { chooseConnection, saveKey }] = await Promise.all([
-    import("#app/services.ts"),
-    import("#cli/terminal/set-up.ts"),
-  ]);
-  const choice = await chooseConnection(output.input(), (line) => output.say(line), await findServers());
-  switch (choice.kind) {
-    case "key":
-      if (choice.save) await saveKey(home.envFile, choice.apiKey);
-      else if (mustKeep) throw notKept("key", home.envFile);
-      else process.env.OPENAI_API_KEY = choice.apiKey;
-      break;
-    case "server":
-      if (mustKeep) await keepServer(choice, context);
-      else Object.assign(process.env, { OPENAI_BASE_URL: choice.baseUrl, SMART_LLM: choice.model });
-      break;
-    case "demo":
-      return { kind: "done", exitCode: await options.playDemo() };
-    case "left":
-      return { kind: "done", exitCode: EXIT.interrupted };
+  const { chooseConnection } = await import("#cli/terminal/set-up.ts");
+  const probe = await openProbe(context);
+  for (;;) {
+    const choice = await chooseConnection(
+      { input: output.input(), say: (text) => output.page(text) },
+      probe,
+      home.envFile,
+    );
+    if (choice.kind === "left") return { kind: "done", exitCode: EXIT.interrupted };
+    if (choice.kind === "demo") {
+      const exitCode = await options.playDemo();
+      if (!options.hasAgent || exitCode !== EXIT.ok) return { kind: "done", exitCode };
+      output.say("\nYour agent has not begun.");
+      continue;
+    }
+    if (!choice.save && mustKeep) throw notKept(home.envFile);
+    if (choice.save) await openFolder(home.root, home);
+    for (const [name, value] of Object.entries(variablesOf(choice.server)))
+      if (choice.save) await saveToEnvFile(home.envFile, name, value);
+      else process.env[name] = value;
+    const loaded = await loadSettings({ home, env: process.env, flags: flagsOf(options) });
+    // Redacts a newly entered key too.
+    return { ...context, ...redactorsFor(loaded.secrets), settings: loaded.settings };
   }
-  const flags = options.model === undefined ? {} : { "models.smart": options.model };
-  const loaded = await loadSettings({ home, env: process.env, flags });
-  // Redacts a newly entered key too.
-  return { ...context, ...redactorsFor(loaded.secrets), settings: loaded.settings };
+}
+
+/** A server seldom has the models of another one, so that the chosen model does small tasks too. */
+const variablesOf = ({ baseUrl, apiKey, model }: ServerChoice): Readonly<Record<string, string>> => ({
+  ...(baseUrl === undefined ? {} : { OPENAI_BASE_URL: baseUrl }),
+  ...(apiKey === undefined ? {} : { OPENAI_API_KEY: apiKey }),
+  ...(model === undefined ? {} : { SMART_LLM: model, FAST_LLM: model }),
+});
+
+const LIST_MS = 10_000;
+
+async function openProbe({ home, settings }: CliContext): Promise<ServerProbe> {
+  const { findServers, listModels, tryModel } = await import("#app/services.ts");
+  const { openai, models } = settings;
+  const settingsOf = ({ baseUrl, apiKey, model }: ServerChoice): Settings => ({
+    ...settings,
+    openai: { baseUrl: baseUrl ?? openai.baseUrl, apiKey: apiKey ?? openai.apiKey },
+    models: { ...models, smart: model ?? models.smart },
+  });
+  return {
+    found: await findServers(),
+    list: async (server) => {
+      const listed = await listModels(home, settingsOf(server), LIST_MS);
+      if ("problem" in listed || !listed.hasList) return "problem" in listed ? listed : undefined;
+      return listed.models.flatMap(({ name, isForChat, isOffered }) => (isForChat && isOffered ? [name] : []));
+    },
+    test: (server) => tryModel(home, settingsOf(server)),
+  };
 }
 
 /** Throws GOALD_KEY_MISSING when no server is set. */
@@ -120,31 +151,10 @@ export function requireServer({ settings, home }: Pick<CliContext, "settings" | 
   if (!hasServer(settings)) throw noKey(home.envFile);
 }
 
-async function keepServer(
-  { baseUrl, model }: Extract<ConnectionChoice, { kind: "server" }>,
-  { output, home }: CliContext,
-): Promise<void> {
-  const isKept = await askYesNo(
-    { input: output.input(), say: output.say },
-    {
-      question: `Keep ${clean(baseUrl)} and ${clean(model)} in this home's .env, where the daemon finds them?`,
-      default: false,
-      help: "  y  save both, and start the agent\n  n  start nothing",
-    },
-  );
-  if (!isKept) throw notKept("server", home.envFile);
-  await saveToEnvFile(home.envFile, "OPENAI_BASE_URL", baseUrl);
-  await saveToEnvFile(home.envFile, "SMART_LLM", model);
-}
-
-const notKept = (what: "key" | "server", envFile: string): GoaldError =>
-  new GoaldError(
-    "GOALD_KEY_MISSING",
-    `The daemon would not have the ${what}: it was not kept, and nothing was begun.`,
-    {
-      hint: `An agent in the background outlives this shell, so keep the ${what} in ${envFile}, or set it in the environment that the daemon starts in.`,
-    },
-  );
+const notKept = (envFile: string): GoaldError =>
+  new GoaldError("GOALD_KEY_MISSING", "The daemon would not have the server: it was not kept, and nothing was begun.", {
+    hint: `The daemon outlives this shell, so keep the server in ${envFile}, or set it in the environment that the daemon starts in.`,
+  });
 
 const noKey = (envFile: string): GoaldError =>
   new GoaldError("GOALD_KEY_MISSING", "There is no key and no model server in the settings.", {

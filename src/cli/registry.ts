@@ -45,6 +45,7 @@ const LOAD: Readonly<Record<VerbName, Load>> = {
   init: async () => (await import("./verbs/init.ts")).verb,
   commands: async () => (await import("./verbs/commands.ts")).verb,
   config: async () => (await import("./verbs/config.ts")).verb,
+  models: async () => (await import("./verbs/models.ts")).verb,
   doctor: async () => (await import("./verbs/doctor.ts")).verb,
   verify: async () => (await import("./verbs/store.ts")).VERIFY,
   backup: async () => (await import("./verbs/store.ts")).BACKUP,

@@ -49,7 +49,7 @@ export interface RunParts {
 /** Resolves to the exit code. */
 export async function createAgent(agent: AgentDraft, visited: CliContext, options: Started): Promise<number> {
   const background = options.detach === true || options.wait === true;
-  const connected = await connectRun(visited, { ...options, inBackground: background });
+  const connected = await connectRun(visited, { ...options, inBackground: background, hasAgent: true });
   if (connected.kind === "done") return connected.exitCode;
   const { context, client } = connected;
   using interrupts = new Interrupts();
@@ -85,7 +85,7 @@ export async function resumeAgent(
   const call = next === undefined ? ["resume", row.id] : ["run", "--continue", row.id, "-g", '"…"'];
   const changes = resumedSettings(state, call, visited, options, now);
   const background = options.detach === true || options.wait === true || state.settings.background;
-  const connected = await connectRun(visited, { ...options, inBackground: background });
+  const connected = await connectRun(visited, { ...options, inBackground: background, hasAgent: true });
   if (connected.kind === "done") return connected.exitCode;
   const { context, client } = connected;
   using interrupts = new Interrupts();

@@ -33,6 +33,9 @@ const planOption: VerbOption<PlanMode> = {
   choices: ["free", "required"],
 };
 
+/** Throws an Error for a text that is neither an amount nor `none`, which is Infinity. */
+export const readBudget = orNone(dollars);
+
 export const RUN_OPTIONS = {
   continuous: flag("-c, --continuous", "run every command without asking, as --approve never does"),
   continuousLimit: value(
@@ -46,7 +49,7 @@ export const RUN_OPTIONS = {
     "pause after this many more tokens, in and out, or none",
     orNone(positiveInteger),
   ),
-  budget: value("--budget <usd>", "pause after this many more US dollars, or none", orNone(dollars)),
+  budget: value("--budget <usd>", "pause after this many more US dollars, or none", readBudget),
   maxTime: value(
     "--max-time <time>",
     "pause after this time, such as 30s, 90m, 8h or 2d, or none",

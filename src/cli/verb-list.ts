@@ -60,6 +60,7 @@ const LIST = {
     init: "make a home: folders, .env, an example agent",
     commands: "list the commands of agents, or create one (--new)",
     config: "show and change settings",
+    models: "list the server's models, their use and price",
     doctor: "check everything and explain what to fix",
     verify: "check the hash chains of the store",
     backup: "write a verified copy of the store",

@@ -2,6 +2,7 @@
  * check-server.ts -- checks with one free `GET <base>/models` whether a server answers, accepts the key and offers
  * models.
  */
+import type { LanguageModel } from "#core/ports/model.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { explainFailure, findStatusError } from "./failure.ts";
 import {
@@ -35,6 +36,41 @@ export async function checkServer(server: ModelServer): Promise<ServerCheck> {
   } catch (thrown) {
     if (WITHOUT_LIST.includes(findStatusError(thrown)?.status ?? 0)) return { names: undefined };
     return { problem: explainFailure(thrown, { server: formatBaseUrl(server.baseUrl), quote }).message };
+  }
+}
+
+/** Names of models that make vectors, ranks, pictures or speech. Servers list them beside those for chat. */
+const NOT_FOR_CHAT =
+  /embed|rerank|moderation|whisper|transcribe|dall-e|image|minilm|(?:^|[-_/])(?:bge|e5|gte|tts|sora|realtime|audio)(?:[-_.:]|$)/i;
+
+export const isChatModel = (name: string): boolean => !NOT_FOR_CHAT.test(name);
+
+/** A sentence about the answer, or why there is none. */
+export type Trial = string | { readonly problem: string };
+
+const TRIAL_TOKENS = 2_000;
+/** Some servers count a few tokens around a reply. */
+const FRAME_TOKENS = 40;
+
+/** Sends one short request. Never rejects. */
+export async function askForWord(model: LanguageModel, name: string): Promise<Trial> {
+  const messages = [{ role: "user", content: "Hello" }] as const;
+  const startedAt = performance.now();
+  for (;;) {
+    const answer = await model.complete(
+      { model: name, messages, maxTokens: TRIAL_TOKENS },
+      new AbortController().signal,
+    );
+    if (answer.kind === "failed" && answer.retry?.isChanged) continue;
+    if (answer.kind === "failed") return { problem: answer.message };
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+    const tokens = answer.usage?.outputTokens ?? 0;
+    // A token has a character or more. Some servers count reasoning only in the sum.
+    const isReasoning = (answer.reasoningTokens ?? tokens - answer.text.length - FRAME_TOKENS) > 0;
+    const reasons = isReasoning
+      ? ` It reasons before it answers (${tokens} tokens here): steps take longer, and reasoning counts in every limit.`
+      : "";
+    return `${name} answered in ${seconds} s.${reasons}`;
   }
 }
 

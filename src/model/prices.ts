@@ -104,6 +104,8 @@ const invalidPrices = (file: string, expected: string, got: unknown): GoaldError
 // less than the model was trained for, so local model families have the defaults of common servers.
 
 export interface ContextWindows {
+  /** Prefixes of the names of models that reason before they answer. */
+  readonly reasoning: readonly string[];
   /** Maps a prefix of model names to the window in tokens. */
   readonly contextTokens: Readonly<Record<string, number>>;
   readonly unknownModelTokens: number;
@@ -123,6 +125,9 @@ let lastLookup: { readonly model: string; readonly table: ContextWindows | undef
   table: undefined,
   tokens: 0,
 };
+
+export const isReasoningModel = (model: string, { reasoning }: ContextWindows): boolean =>
+  reasoning.some((prefix) => removeModelPath(model).startsWith(prefix));
 
 function findLongestPrefix(name: string, table: ContextWindows): number {
   let longest = "";

@@ -546,6 +546,18 @@ describe("the demo's script", () => {
     expect((await http.public()("https://elsewhere.example/")).status).toBe(404);
   });
 
+  it("answers at a pace that a person can follow, where somebody reads along", async () => {
+    const play = async (isPaced: boolean) => {
+      const leaving = new AbortController();
+      const answering = openEdges(SCRIPT, isPaced).model.complete(ask("go"), leaving.signal, () => leaving.abort());
+      return answering.then(
+        () => "all at once",
+        () => "left after the first piece",
+      );
+    };
+    expect([await play(true), await play(false)]).toEqual(["left after the first piece", "all at once"]);
+  });
+
   it("fails when a request does not show what its reply builds on, and when it ends", async () => {
     const replies = SCRIPT.replies.filter(({ shown }) => shown !== undefined).slice(0, 1);
     const { model } = openEdges({ ...SCRIPT, replies });

@@ -7,6 +7,7 @@ import { readDefaults, SETTINGS, valueAt } from "#config/settings.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 
 const KEY = "sk-planted-0123456789";
@@ -403,5 +404,59 @@ describe("goald commands NAME --new", () => {
     expect(await goald.print("commands --json")).not.toContain('"mine"');
     expect(endedWith(2, await goald.ask("commands Mine! --new")).stderr).toContain("lower-case letters");
     expect(endedWith(2, await goald.ask("new command x")).stderr).toContain("goald commands NAME --new");
+  });
+});
+
+describe("goald models", () => {
+  const SHOWN = ["gpt-4.1", "gpt-5-mini", "text-embedding-3-small"];
+  const ask = async (
+    args: string,
+    { models, ...env }: { models?: readonly string[] | null; [name: string]: unknown },
+  ) => {
+    await using server = await startOpenAIServer({ apiKey: KEY, ...(models === undefined ? {} : { models }) });
+    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: KEY, ...env });
+    const ended = await goald.ask(`models ${args}`.trim());
+    expect(ended.stdout + ended.stderr).not.toContain(KEY);
+    return { ...ended, requests: server.requests.map(({ method, path }) => `${method} ${path}`) };
+  };
+
+  it("lists what the server has, what each is set for, its window and its price, by one free request", async () => {
+    const { code, stdout, requests } = await ask("", { models: SHOWN, FAST_LLM: "small" });
+    expect([code, requests]).toEqual([0, ["GET /v1/models"]]);
+    const rows = stdout.split("\n").slice(1, -2);
+    expect(rows.map((row) => row.trim().split(/ {2,}/))).toEqual([
+      ["MODEL", "SET FOR", "CONTEXT", "PRICE", "NOTES"],
+      ["gpt-4.1", "smart", "1,047,576", "$2 in, $8 out"],
+      ["gpt-5-mini", "400,000", "$0.25 in, $2 out", "reasons first"],
+      ["small", "fast", "8,192", "free", "not on this server"],
+      ["text-embedding-3-small", "embedding", "$0.02 in, $0 out", "not for chat"],
+    ]);
+  });
+
+  it("prints the same as JSON", async () => {
+    const { stdout } = await ask("--json", { models: SHOWN, GOALD_MEMORY_EMBEDDER: "offline", FAST_LLM: "gpt-4.1" });
+    expect(JSON.parse(stdout)).toMatchObject({
+      hasList: true,
+      models: [
+        { name: "gpt-4.1", setFor: ["smart", "fast"], isForChat: true, isOffered: true, contextTokens: 1_047_576 },
+        { name: "gpt-5-mini", setFor: [], isReasoning: true, price: { input: 0.25, output: 2 } },
+        { name: "text-embedding-3-small", setFor: [], isForChat: false, isReasoning: false },
+      ],
+    });
+  });
+
+  it("of a server without a list shows those that are set", async () => {
+    const { code, stdout } = await ask("", { models: null, SMART_LLM: "mine", FAST_LLM: "mine" });
+    expect(code).toBe(0);
+    expect(stdout).toContain(", which has no list:");
+    expect(stdout).toMatch(/^mine +smart, fast +8,192 +free$/m);
+  });
+
+  it("says why a server does not answer, and what to do without one", async () => {
+    const refused = await ask("", { OPENAI_API_KEY: "sk-mistyped-0123456789" });
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/answered 401\..*goald doctor/s)]);
+    await using goald = await makeGoald();
+    const none = await goald.ask("models");
+    expect([none.code, none.stderr]).toEqual([5, expect.stringContaining("OPENAI_BASE_URL")]);
   });
 });

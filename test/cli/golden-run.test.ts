@@ -54,6 +54,8 @@ describe("a run without a terminal", () => {
       show clerk
       resume clerk
       doctor --online
+      models
+      models --json
       logs clerk
     `);
     expect(transcript.text).toBe(await frozen("refused", transcript.text));

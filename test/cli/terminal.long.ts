@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, type Goald, linesOf, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
-import { append, ledger, ledgerText, replyWith } from "../helpers/models.ts";
-import type { OpenAIServer } from "../helpers/openai-server.ts";
+import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/models.ts";
+import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 import { screenOf } from "../helpers/screen.ts";
 
 const KEY = "sk-planted-6Tz1bV8mKe4";
@@ -32,7 +32,7 @@ const readable = ({ shown }: Terminal): string => screenOf(shown);
 const typesOf = async (goald: Goald): Promise<readonly string[]> => (await lookInto(goald)).log.map(({ type }) => type);
 
 describe("the set-up on a terminal", () => {
-  it.concurrent("asks for name, role and goals in turn, then shows each command before it runs", async () => {
+  it.concurrent("asks for name, role, goals and terms in turn, then shows each command before it runs", async () => {
     await using home = await atTerminal(1);
     const { goald, server } = home;
     const terminal = goald.openTerminal("run");
@@ -41,6 +41,12 @@ describe("the set-up on a terminal", () => {
     await terminal.answer("Goal 1: ", "Count to one");
     await terminal.answer("Goal 2: ", "Stop");
     await terminal.answer("Goal 3: ", "");
+    await terminal.answer("Ask before which commands: all, risky or none? [all] ", "");
+    await terminal.answer("Budget in US dollars, or none [5]: ", "2");
+    await terminal.see("It works with gpt-4.1 at ");
+    await terminal.see("asks before each command, and spends at most $2");
+    expect(server.requests).toEqual([]);
+    await terminal.answer("Start? [Y/n] ", "");
     await terminal.see(`works in ${goald.home}/workspace/foo`);
     await terminal.see("Thoughts:");
     await terminal.see("append_to_file");
@@ -86,9 +92,22 @@ describe("the set-up on a terminal", () => {
     await terminal.answer("Goald is [", "");
     await terminal.answer("Goal 1: ", "");
     await terminal.see("No goals given; the agent gets these:");
+    for (const question of ["Ask before ", "Budget ", "Start? "]) await terminal.answer(question, "");
     await terminal.answer("Run it? ", "y");
     endedWith(0, await terminal.ended);
     expect(home.server.chats[0]?.messages[0]?.content).toMatch(/GOALS:\n1\. .+\n2\. .+\n3\. /);
+  });
+
+  it.concurrent("does not ask for what options say, and starts nothing after no", async () => {
+    await using home = await atTerminal(0);
+    const terminal = home.goald.openTerminal("run --continuous --budget 1");
+    for (const question of ["AI name [Goald]: ", "Goald is [", "Goal 1: "]) await terminal.answer(question, "");
+    await terminal.see("asks before no command");
+    await terminal.answer("Start? [Y/n] ", "n");
+    endedWith(0, await terminal.ended);
+    expect(readable(terminal)).not.toMatch(/Ask before|Budget/);
+    expect(await home.goald.json("ps")).toEqual({ agents: [] });
+    expect(home.server.requests).toEqual([]);
   });
 
   it.concurrent("creates nothing when the person leaves before the end (exit 130)", async () => {
@@ -240,36 +259,45 @@ describe("a terminal that is closed", () => {
 describe("without a key, on a terminal", () => {
   const noServer = { OPENAI_BASE_URL: undefined };
 
-  it.concurrent("the choices are listed and none is the default; choosing the demo plays it", async () => {
+  it.concurrent("the choices are listed and none is the default; the demo plays, and the typed agent is kept", async () => {
     await using goald = await makeGoald();
     const terminal = goald.openTerminal(NEW_AGENT);
     await terminal.see("There is no model to talk to yet. You can:");
-    await terminal.see("1  paste an OpenAI key");
+    await terminal.see("type the address of another server");
+    await terminal.see("paste an OpenAI key");
     await terminal.see("watch the demo");
     await terminal.answer("Your choice (1 to ", "");
     await terminal.see("Type a number from 1 to ");
     const count = /Type a number from 1 to (\d+)/.exec(readable(terminal))?.[1] ?? "";
     await terminal.answer("Your choice (1 to ", count);
     await terminal.see("what the model, the search and the web answer, and what code computes, is a script");
-    endedWith(0, await terminal.ended);
+    await terminal.see("Your agent has not begun.");
+    await terminal.see("Your choice (1 to ");
+    terminal.type("\x03");
+    endedWith(130, await terminal.ended);
     const [, workspace = ""] = /^Foo \(foo\) works in (\S+)$/m.exec(readable(terminal)) ?? [];
     expect(await readFile(join(workspace, "recommended_strings.txt"), "utf8")).toContain("Solinco Tour Bite");
+    expect(readable(terminal)).toMatch(/an address or a key:\n {2}goald run\n/);
+    expect(await goald.json("ps --all")).toEqual({ agents: [] });
   });
 
   it.concurrent("a pasted key is used for OpenAI's server, never shown, and stored only after a yes", async () => {
     await using home = await atTerminal(0);
     const { goald, server } = home;
-    // The daemon asks the model.
+    // The daemon asks the model, and the set-up asks it once before.
     const env = { ...noServer, RELAY_OPENAI_TO: server.baseUrl, NODE_OPTIONS: `--import=${RELAY}` };
     const options = { env };
     const ask = async (keep: string): Promise<Terminal> => {
       const terminal = goald.openTerminal([...NEW_AGENT, "--continuous"], options);
-      await terminal.answer("Your choice (1 to ", "1");
+      await terminal.see("paste an OpenAI key");
+      const number = /(\d+) {2}paste an OpenAI key/.exec(readable(terminal))?.[1] ?? "";
+      await terminal.answer("Your choice (1 to ", number);
       await terminal.answer("Your key (it is not shown): ", "short");
       await terminal.see("That is not a key");
-      await terminal.answer("Your choice (1 to ", "1");
+      await terminal.answer("Your choice (1 to ", number);
       await terminal.answer("Your key (it is not shown): ", KEY);
-      await terminal.answer("Keep it in this home's .env", keep);
+      await terminal.see("gpt-4.1 answered in ");
+      await terminal.answer(`Keep this in ${goald.home}/.env`, keep);
       expect(endedWith(0, await terminal.ended).stdout).not.toContain(KEY);
       return terminal;
     };
@@ -284,6 +312,38 @@ describe("without a key, on a terminal", () => {
     const keys = new Set(server.requests.map(({ headers }) => headers.authorization));
     expect([...keys]).toEqual([`Bearer ${KEY}`]);
     expect(await goald.read(".goald/log/goald.log")).not.toContain(KEY);
+  });
+
+  it.concurrent("a server at a typed address is asked once, and kept with its model and key in a new home", async () => {
+    await using server = await startOpenAIServer({
+      ...{ reply: numberedModel([]), embeddings: null, apiKey: KEY, models: ["big", "small", "tiny-embed"] },
+    });
+    await using goald = await makeGoald({ GOALD_MEMORY_EMBEDDER: "offline" });
+    const terminal = goald.openTerminal("run --budget 1 --continuous");
+    const address = async (): Promise<void> => {
+      await terminal.see("Your choice (1 to ");
+      const number = /(\d+) {2}type the address/.exec(readable(terminal))?.[1] ?? "";
+      terminal.type(`${number}\r`);
+      await terminal.answer("Its address, such as ", server.baseUrl);
+    };
+    await address();
+    await terminal.answer("Its key (it is not shown; Enter: it needs none): ", "");
+    await terminal.see("It refused the key");
+    await address();
+    await terminal.answer("Its key (it is not shown; Enter: it needs none): ", KEY);
+    await terminal.answer("Which model (number or name)? ", "2");
+    await terminal.see("small answered in ");
+    expect(server.chats).toHaveLength(1);
+    await terminal.answer("Keep this in ", "");
+    for (const question of ["AI name [Goald]: ", "Goald is [", "Goal 1: ", "Start? [Y/n] "])
+      await terminal.answer(question, "");
+    endedWith(0, await terminal.ended);
+    const kept = ["OPENAI_BASE_URL", "OPENAI_API_KEY", "SMART_LLM", "FAST_LLM"];
+    expect(await goald.read(".env")).toBe(
+      [server.baseUrl, KEY, "small", "small"].map((value, at) => `${kept[at]}=${value}\n`).join(""),
+    );
+    expect(new Set(server.chats.map(({ model }) => model))).toEqual(new Set(["small"]));
+    expect(readable(terminal)).not.toMatch(/tiny-embed|sk-/);
   });
 
   it.concurrent("a server on a usual port is offered, and used only when chosen", async () => {
@@ -305,6 +365,7 @@ describe("without a key, on a terminal", () => {
       await second.see("Your choice (1 to ");
       const number = new RegExp(`(\\d+)  use [^\\n]*:${relay.port}/v1`).exec(readable(second))?.[1] ?? "";
       second.type(`${number}\r`);
+      await second.answer("Keep this in ", "n");
       endedWith(0, await second.ended);
       expect(server.chats[0]?.model).toBe("test-model");
       expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));

@@ -1,16 +1,22 @@
 import type { RequestListener } from "node:http";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
-import { findLocalServers, USUAL_PORTS } from "#model/check-server.ts";
+import { askForWord, findLocalServers, isChatModel, USUAL_PORTS } from "#model/check-server.ts";
+import { createOpenAIModel } from "#model/openai-model.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import {
+  type Answer,
+  type OpenAIServer,
+  type OpenAIServerOptions,
+  startOpenAIServer,
+} from "../helpers/openai-server.ts";
 
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((close) => close()));
 });
-async function openai(models: readonly string[] | null): Promise<OpenAIServer> {
-  const server = await startOpenAIServer({ models });
+async function openai(models: readonly string[] | null, reply?: OpenAIServerOptions["reply"]): Promise<OpenAIServer> {
+  const server = await startOpenAIServer({ models, ...(reply ? { reply } : {}) });
   open.push(server.close);
   return server;
 }
@@ -61,5 +67,59 @@ describe("finding local servers", () => {
   it("probes the default ports of common servers", () => {
     const usual = USUAL_PORTS.map(({ name, port }) => `${name} ${port}`);
     expect(usual).toEqual(["Ollama 11434", "LM Studio 1234", "llama.cpp 8080", "vLLM 8000"]);
+  });
+});
+
+describe("a server before its first agent", () => {
+  const tryIt = async (answer: Answer) => {
+    const { baseUrl, chats } = await openai(["m"], () => answer);
+    const model = createOpenAIModel({ baseUrl, apiKey: "", http: createHttp(), timeoutMs: 20_000 });
+    return { trial: await askForWord(model, "m"), chats };
+  };
+
+  it("is asked for one short reply, without tools and schema", async () => {
+    const { trial, chats } = await tryIt({ text: "Hello! How can I help?" });
+    expect(trial).toMatch(/^m answered in \d+\.\d s\.$/);
+    expect(chats).toHaveLength(1);
+    expect(chats[0]?.messages).toEqual([{ role: "user", content: "Hello" }]);
+    expect(chats[0]).not.toHaveProperty("tools");
+  });
+
+  it.each<[string, object]>([
+    ["counts reasoning by itself", { completion_tokens: 60, completion_tokens_details: { reasoning_tokens: 50 } }],
+    ["counts it in the sum only", { completion_tokens: 180 }],
+  ])("that %s is said to reason", async (_title, usage) => {
+    const { trial } = await tryIt({ text: "Hello!", usage: { prompt_tokens: 5, ...usage } });
+    expect(trial).toMatch(/It reasons before it answers \((60|180) tokens here\)/);
+  });
+
+  it("that does not answer says why", async () => {
+    expect((await tryIt({ status: 404, body: { error: { message: "no such model" } } })).trial).toEqual({
+      problem: expect.stringContaining("404"),
+    });
+  });
+
+  it("that rejects a part of the request is asked again without it", async () => {
+    let count = 0;
+    const { baseUrl } = await openai(["m"], () =>
+      count++ === 0 ? { status: 400, body: { error: { message: "stream is not supported" } } } : { text: "Hello!" },
+    );
+    const model = createOpenAIModel({ baseUrl, apiKey: "", http: createHttp(), timeoutMs: 20_000 });
+    expect(await askForWord(model, "m")).toContain("answered");
+    expect(count).toBe(2);
+  });
+});
+
+describe("the names of models", () => {
+  it.each([
+    "gpt-4.1 o3 gpt-5-mini llama3.1:8b qwen3 mistral-small gemma3 deepseek-r1 phi4 claude-sonnet-4 gemini-2.5-pro test-model",
+  ])("are for chat: %s", (names) => {
+    expect(names.split(" ").filter((name) => !isChatModel(name))).toEqual([]);
+  });
+
+  it.each([
+    "nomic-embed-text text-embedding-3-small mxbai-embed-large bge-m3 BAAI/bge-large all-minilm whisper-1 tts-1 dall-e-3 gpt-image-1 gpt-4o-transcribe omni-moderation-latest gpt-4o-realtime-preview gpt-4o-audio-preview e5-mistral sora-2",
+  ])("are for other work: %s", (names) => {
+    expect(names.split(" ").filter(isChatModel)).toEqual([]);
   });
 });

@@ -107,7 +107,7 @@ describe("the context window of a model", () => {
 
   it("is that of the longest prefix, in any order of the table", () => {
     const contextTokens = { "a-b-c": 3, a: 1, "a-b": 2 };
-    expect(contextWindowOf("a-b-x", { unknownModelTokens: 9, contextTokens })).toBe(2);
-    expect(contextWindowOf("b", { unknownModelTokens: 9, contextTokens })).toBe(9);
+    expect(contextWindowOf("a-b-x", { reasoning: [], unknownModelTokens: 9, contextTokens })).toBe(2);
+    expect(contextWindowOf("b", { reasoning: [], unknownModelTokens: 9, contextTokens })).toBe(9);
   });
 });

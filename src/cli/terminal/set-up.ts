@@ -1,40 +1,21 @@
 /**
- * set-up.ts -- the questions that define an agent: continue the last one, or a name, a role and up to five goals.
+ * set-up.ts -- the questions of a first run: which model, the agent's name, role and goals, when it asks, what it spends.
  *
- * AutoGPT's dialogue in our words. Nothing is created here.
+ * The agent's questions are AutoGPT's dialogue in our words. Nothing is created or kept here. Each question resolves to
+ * undefined when the person leaves by Ctrl-C or the end of input.
  */
 import { type AgentDraft, checkGoal, checkName, checkRole, DEFAULT_AGENT, MAX_GOALS } from "#config/agent-spec.ts";
-import { saveToEnvFile } from "#config/env-file.ts";
 import { isPlaceholder } from "#config/load-settings.ts";
+import { webAddress } from "#config/setting-row.ts";
+import type { ApprovalMode } from "#core/agent-settings.ts";
+import { toError } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import type { LineInput } from "./line-input.ts";
 import { askText, askYesNo, type QuestionScreen } from "./questions.ts";
 
-export type SetUp =
-  | { readonly kind: "new"; readonly agent: AgentDraft }
-  /** Continue the last agent. */
-  | { readonly kind: "go-on" }
-  /** Ctrl-C or the end of input. */
-  | { readonly kind: "left" };
-
-/** `last`: the unfinished agent that the person may continue. */
-export async function setUpAgent(
-  input: Pick<LineInput, "askLine" | "takeTypedAhead">,
-  say: (line: string) => void,
-  last?: AgentDraft,
-): Promise<SetUp> {
-  const screen: QuestionScreen = { input, say };
-  if (last) {
-    const isContinued = await askToContinue(screen, last);
-    if (isContinued === undefined) return { kind: "left" };
-    if (isContinued) return { kind: "go-on" };
-  }
-  const agent = await askForAgent(screen, () => input.takeTypedAhead());
-  return agent ? { kind: "new", agent } : { kind: "left" };
-}
-
-function askToContinue(screen: QuestionScreen, { name, role, goals }: AgentDraft): Promise<boolean | undefined> {
+/** True: continue the last agent, which is not finished. */
+export function askToContinue(screen: QuestionScreen, { name, role, goals }: AgentDraft): Promise<boolean | undefined> {
   screen.say(`Your last agent is not finished yet: ${clean(name)}, ${clean(role)}`);
   for (const [index, goal] of goals.entries()) screen.say(`  Goal ${index + 1}: ${clean(goal)}`);
   return askYesNo(screen, {
@@ -44,10 +25,11 @@ function askToContinue(screen: QuestionScreen, { name, role, goals }: AgentDraft
   });
 }
 
-async function askForAgent(
-  screen: QuestionScreen,
-  takeTypedAhead: () => Promise<readonly string[]>,
-): Promise<AgentDraft | undefined> {
+export interface SetUpScreen extends QuestionScreen {
+  readonly input: Pick<LineInput, "askLine" | "askSecret" | "takeTypedAhead">;
+}
+
+export async function askForAgent(screen: SetUpScreen): Promise<AgentDraft | undefined> {
   screen.say("A new agent: a name, a role and its goals. Enter takes the value in brackets.");
   const name = await askText(screen, {
     question: `AI name [${DEFAULT_AGENT.name}]: `,
@@ -64,7 +46,7 @@ async function askForAgent(
   if (role === undefined) return undefined;
   const goals = await askForGoals(screen);
   if (!goals) return undefined;
-  if (goals.length === MAX_GOALS) refuseMoreGoals(await takeTypedAhead(), screen);
+  if (goals.length === MAX_GOALS) refuseMoreGoals(await screen.input.takeTypedAhead(), screen);
   return { name: named, role: role || DEFAULT_AGENT.role, goals };
 }
 
@@ -97,9 +79,60 @@ function refuseMoreGoals(pasted: readonly string[], { say }: QuestionScreen): vo
   say('Give them to the agent later, with: goald say <agent> "…"');
 }
 
-// Lets a person without a key choose: paste one, use a server on this machine, or watch the demo.
+// When the agent asks, and what it may spend.
+
+export interface Terms {
+  readonly approve?: ApprovalMode;
+  /** US dollars; Infinity: no limit. */
+  readonly budget?: number;
+}
+
+/** Asks for what is present. `approve`: what Enter means. */
+export async function askForTerms(
+  screen: QuestionScreen,
+  { approve, budget }: { readonly approve?: ApprovalMode; readonly budget?: BudgetQuestion },
+): Promise<Terms | undefined> {
+  const asked = approve ? await askForMode(screen, approve) : null;
+  if (asked === undefined) return undefined;
+  const terms = asked === null ? {} : { approve: asked };
+  if (!budget) return terms;
+  const usd = await askText(screen, {
+    question: `Budget in US dollars, or none [${budget.initial}]: `,
+    help: "The agent pauses before it spends more. You can allow more when you continue it.",
+    problemWith: (text) => {
+      try {
+        budget.read(text);
+        return undefined;
+      } catch (thrown) {
+        return toError(thrown).message;
+      }
+    },
+  });
+  return usd === undefined ? undefined : { ...terms, budget: budget.read(usd || budget.initial) };
+}
+
+const MODES: Readonly<Record<string, ApprovalMode>> = { all: "always", risky: "risky", none: "never" };
+
+async function askForMode(screen: QuestionScreen, approve: ApprovalMode): Promise<ApprovalMode | undefined> {
+  const initial = Object.keys(MODES).find((word) => MODES[word] === approve) ?? "all";
+  const word = await askText(screen, {
+    question: `Ask before which commands: all, risky or none? [${initial}] `,
+    help: "  all    before each command\n  risky  before commands that reach outside, or that goald cannot restore\n  none   never",
+    problemWith: (text) => (Object.hasOwn(MODES, text) ? undefined : "Answer all, risky or none; ? explains."),
+  });
+  return word === undefined ? undefined : MODES[word || initial];
+}
+
+/** `initial`: what Enter means. `read` throws an Error for a text that is no budget. */
+export interface BudgetQuestion {
+  readonly initial: string;
+  read(text: string): number;
+}
+
+// Lets a person without a model choose: a server on this machine, another address, a key, or the demo.
 //
-// There is no default: Enter asks again. The key is not shown while it is typed, and is saved only after a yes.
+// There is no default: Enter asks again. A key is not shown while it is typed. A server is used only after it has
+// answered one request, and kept only after a yes.
 
 export interface FoundServer {
   readonly name: string;
@@ -108,42 +141,73 @@ export interface FoundServer {
   readonly models: readonly string[];
 }
 
+/** Absent members have the values of the settings. */
+export interface ServerChoice {
+  readonly baseUrl?: string;
+  readonly apiKey?: string;
+  readonly model?: string;
+}
+
 export type ConnectionChoice =
-  | { readonly kind: "key"; readonly apiKey: string; readonly save: boolean }
-  | { readonly kind: "server"; readonly baseUrl: string; readonly model: string }
+  | { readonly kind: "server"; readonly server: ServerChoice; readonly save: boolean }
   | { readonly kind: "demo" }
-  /** Ctrl-C or the end of input. */
   | { readonly kind: "left" };
 
-const LEFT: ConnectionChoice = { kind: "left" };
-const MAX_MODELS_SHOWN = 30;
+/** What the questions learn of servers. `problem`: a sentence that says why the server cannot be used. */
+export interface ServerProbe {
+  readonly found: readonly FoundServer[];
+  /** Lists the models for chat; undefined when the server has no list. */
+  list(server: ServerChoice): Promise<readonly string[] | undefined | { readonly problem: string }>;
+  /** Sends one request, and resolves to a sentence about the answer. */
+  test(server: ServerChoice): Promise<string | { readonly problem: string }>;
+}
 
+const LEFT = { kind: "left" } as const;
+const MAX_MODELS_SHOWN = 30;
+type Asked = ServerChoice | typeof LEFT | undefined;
+
+/** `envFile`: where the choice would be kept. */
 export async function chooseConnection(
-  input: Pick<LineInput, "askLine" | "askSecret">,
-  say: (line: string) => void,
-  servers: readonly FoundServer[],
+  screen: SetUpScreen,
+  probe: ServerProbe,
+  envFile: string,
 ): Promise<ConnectionChoice> {
-  const usable = servers.filter((server) => server.models.length > 0);
-  const ways: readonly (readonly [label: string, choose: () => Promise<ConnectionChoice | undefined>])[] = [
-    ["paste an OpenAI key", () => askForKey(input, say)],
-    ...usable.map((server) => [labelOf(server), () => askForModel(input, say, server)] as const),
-    ["watch the demo: a scripted agent, no key and no network", () => Promise.resolve({ kind: "demo" } as const)],
+  const { input, say } = screen;
+  const usable = probe.found.filter((server) => server.models.length > 0);
+  const ways: readonly (readonly [label: string, choose: () => Promise<Asked>])[] = [
+    ...usable.map((server) => [labelOf(server), () => askForModel(screen, server, server.models)] as const),
+    ["type the address of another server", () => askForAddress(screen, probe)],
+    ["paste an OpenAI key", () => askForKey(screen)],
   ];
+  const count = ways.length + 1;
   say("There is no model to talk to yet. You can:");
   for (const [index, [label]] of ways.entries()) say(`  ${index + 1}  ${label}`);
+  say(`  ${count}  watch the demo: a scripted agent, no key and no network`);
   for (;;) {
-    const answer = await input.askLine(`Your choice (1 to ${ways.length}, Ctrl-C to leave): `);
+    const answer = await input.askLine(`Your choice (1 to ${count}, Ctrl-C to leave): `);
     if (answer === undefined) return LEFT;
-    const way = ways[numberIn(answer)];
-    const choice = await way?.[1]();
-    if (choice) return choice;
-    if (!way) say(`Type a number from 1 to ${ways.length}, or press Ctrl-C to leave.`);
+    const number = numberIn(answer);
+    if (number === ways.length) return { kind: "demo" };
+    const way = ways[number];
+    if (!way) say(`Type a number from 1 to ${count}, or press Ctrl-C to leave.`);
+    const server = await way?.[1]();
+    if (server && "kind" in server) return LEFT;
+    if (!server || !(await answers(screen, probe, server))) continue;
+    const save = await askYesNo(screen, {
+      question: `Keep this in ${envFile}, which only you can read?`,
+      default: true,
+      help: "  y  goald does not ask again\n  n  for this run only",
+    });
+    return save === undefined ? LEFT : { kind: "server", server, save };
   }
 }
 
-/** Saves the key in a home's `.env` (0600) and keeps its other lines. Throws GOALD_CONFIG. */
-export const saveKey = (envFile: string, apiKey: string): Promise<void> =>
-  saveToEnvFile(envFile, "OPENAI_API_KEY", apiKey);
+async function answers({ say }: QuestionScreen, probe: ServerProbe, server: ServerChoice): Promise<boolean> {
+  say("One request, to see that it answers …");
+  const tested = await probe.test(server);
+  say(clean(typeof tested === "string" ? tested : tested.problem));
+  return typeof tested === "string";
+}
 
 function labelOf({ name, baseUrl, models }: FoundServer): string {
   const count = models.length === 1 ? shown(models[0] ?? "") : `${models.length} models`;
@@ -151,44 +215,56 @@ function labelOf({ name, baseUrl, models }: FoundServer): string {
 }
 
 /** Undefined when the pasted text is not a key. */
-async function askForKey(
-  input: Pick<LineInput, "askLine" | "askSecret">,
-  say: (line: string) => void,
-): Promise<ConnectionChoice | undefined> {
+async function askForKey({ input, say }: SetUpScreen): Promise<Asked> {
   const pasted = await input.askSecret("Your key (it is not shown): ");
   if (pasted === undefined) return LEFT;
   const apiKey = pasted.trim();
-  if (!/^[\x21-\x7e]{8,1000}$/.test(apiKey) || isPlaceholder(apiKey)) {
-    say("That is not a key: expected at least 8 characters without spaces.");
-    return undefined;
-  }
-  const save = await askYesNo(
-    { input, say },
-    {
-      question: "Keep it in this home's .env, readable by you only?",
-      default: false,
-      help: "  y  save the key, so that goald does not ask again\n  n  use the key for this run only",
-    },
-  );
-  return save === undefined ? LEFT : { kind: "key", apiKey, save };
+  if (/^[\x21-\x7e]{8,1000}$/.test(apiKey) && !isPlaceholder(apiKey)) return { apiKey };
+  say("That is not a key: expected at least 8 characters without spaces.");
+  return undefined;
 }
 
+/** Undefined when the server cannot be used. */
+async function askForAddress(screen: SetUpScreen, probe: ServerProbe): Promise<Asked> {
+  const baseUrl = await askText(screen, {
+    question: "Its address, such as http://127.0.0.1:11434/v1: ",
+    help: "The base URL of a server with OpenAI's chat completions. It often ends in /v1.",
+    problemWith: (text) => (ADDRESS.test(text) ? undefined : `Expected ${webAddress.expected}.`),
+  });
+  if (baseUrl === undefined) return LEFT;
+  if (baseUrl === "") return undefined;
+  const key = await screen.input.askSecret("Its key (it is not shown; Enter: it needs none): ");
+  if (key === undefined) return LEFT;
+  const server = { baseUrl, ...(key.trim() === "" ? {} : { apiKey: key.trim() }) };
+  const listed = await probe.list(server);
+  if (listed && "problem" in listed) screen.say(clean(listed.problem));
+  else if (listed?.length !== 0) return askForModel(screen, server, listed ?? []);
+  else screen.say("It has no models for chat.");
+  return undefined;
+}
+
+const ADDRESS = new RegExp(webAddress.schema.pattern);
+
+/** `models`: empty when the server has no list. Then any name counts. */
 async function askForModel(
-  input: Pick<LineInput, "askLine">,
-  say: (line: string) => void,
-  { baseUrl, models }: FoundServer,
-): Promise<ConnectionChoice> {
+  { input, say }: SetUpScreen,
+  { baseUrl, apiKey }: ServerChoice,
+  models: readonly string[],
+): Promise<Asked> {
+  const chosen = { ...(baseUrl ? { baseUrl } : {}), ...(apiKey ? { apiKey } : {}) };
   const [only, second] = models;
-  if (only !== undefined && second === undefined) return { kind: "server", baseUrl, model: only };
+  if (only !== undefined && second === undefined) return { ...chosen, model: only };
   const listed = models.slice(0, MAX_MODELS_SHOWN);
   for (const [index, model] of listed.entries()) say(`  ${index + 1}  ${shown(model)}`);
   if (listed.length < models.length) say(`  and ${models.length - listed.length} more`);
   for (;;) {
-    const answer = await input.askLine("Which model (number or name)? ");
+    const answer = await input.askLine(only === undefined ? "Name of its model: " : "Which model (number or name)? ");
     if (answer === undefined) return LEFT;
-    const model = models.find((name) => name === answer.trim()) ?? listed[numberIn(answer)];
-    if (model !== undefined) return { kind: "server", baseUrl, model };
-    say("That model is not in the list. Type its number or its name.");
+    const name = answer.trim();
+    const model = models.find((one) => one === name) ?? listed[numberIn(answer)];
+    if (model !== undefined) return { ...chosen, model };
+    if (only === undefined && name !== "") return { ...chosen, model: clean(name) };
+    if (only !== undefined) say("That model is not in the list. Type its number or its name.");
   }
 }
 

@@ -10,8 +10,8 @@ import { findSetting } from "#config/settings.ts";
 import { settingsPath } from "#config/settings-file.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
-import { originInWords, reportOn, reportsOf, type SettingReport } from "../config-report.ts";
 import { type CliContext, findContext, type GlobalOptions } from "../context.ts";
+import { originInWords, reportOn, reportsOf, type SettingReport, setSetting, unsetSetting } from "../own-settings.ts";
 import { defineVerb, flag } from "../verb.ts";
 
 interface ConfigOptions extends GlobalOptions {
@@ -46,7 +46,6 @@ export const verb = defineVerb({
     try {
       if (name === undefined) return await listSettings(context, options);
       if (value === undefined && !options.unset) return await printSetting(context, name, options);
-      const { setSetting, unsetSetting } = await import("../config-change.ts");
       return value === undefined ? await unsetSetting(context, name) : await setSetting(context, name, value);
     } finally {
       context.output.close();

@@ -4,10 +4,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
+import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
-import { type GlobalOptions, makeTemporaryHome, openContext } from "../context.ts";
+import { formatCall, type GlobalOptions, makeTemporaryHome, openContext } from "../context.ts";
 import { Interrupts } from "../follow-agent.ts";
 import { openPrivateHost } from "../open-host.ts";
 import { openScreen } from "../result.ts";
@@ -35,7 +36,10 @@ export async function demoVerb(options: DemoOptions): Promise<number> {
     const isOwn = options.home !== undefined;
     const home = isOwn ? visited.home : (await makeTemporaryHome(visited.home, options, KEPT)).home;
     const context = { ...visited, home };
-    await using opened = await openPrivateHost(context, { services: SET_UP, edges: openEdges(script) });
+    await using opened = await openPrivateHost(context, {
+      services: SET_UP,
+      edges: openEdges(script, canPace(options)),
+    });
     const { host, client } = opened;
     output.say(
       "A demo: what the model, the search and the web answer, and what code computes, is a script. The loop, the reading of pages, the files and the memory are real.",
@@ -59,12 +63,15 @@ export async function demoVerb(options: DemoOptions): Promise<number> {
     const parts = { context, client, interrupts };
     const known = { after: events.length, state: replay(events) };
     const exitCode = await runOnScreen({ id: row.id, workspace }, parts, known, screen, options);
-    if (exitCode === EXIT.ok) output.say(next(visited.home.envFile));
+    if (exitCode === EXIT.ok) output.say(next(visited.home));
     return exitCode;
   } finally {
     output.close();
   }
 }
+
+/** Somebody reads along. */
+const canPace = ({ json }: GlobalOptions): boolean => process.stdout.isTTY === true && json !== true;
 
 /** Its home stays, so that a person can look at what the agent left. */
 const KEPT = { prefix: "goald-demo-", isKept: true } as const;
@@ -95,6 +102,6 @@ const AS_SCRIPTED = {
   "recall.count": 10,
 } as const;
 
-const next = (envFile: string): string => `
-To run an agent of your own, put a key into ${envFile} (OPENAI_API_KEY=…), or the address of a local server (OPENAI_BASE_URL=http://127.0.0.1:11434/v1), then:
-  npx goald run`;
+const next = (home: Home): string => `
+To set up an agent of your own, with a server on this machine, an address or a key:
+  ${formatCall(home, "run")}`;

@@ -8,12 +8,12 @@ import { statfs } from "node:fs/promises";
 import { findServiceStates, loadWholeCatalogue } from "#app/catalogue.ts";
 import { measureStore } from "#app/reading.ts";
 import { describeSandbox, findSandboxLevel, sandboxInWords } from "#app/sandbox.ts";
-import { checkModelServer } from "#app/services.ts";
+import { listModels } from "#app/services.ts";
 import { findCage } from "#cage/find-cage.ts";
 import { paint, printNote, type Style } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { type LoadedSettings, loadSettings } from "#config/load-settings.ts";
-import { DEFAULT_BASE_URL, type SettingName, type Settings } from "#config/settings.ts";
+import { DEFAULT_BASE_URL, hasServer, type SettingName } from "#config/settings.ts";
 import { EXIT, isGoaldError, toError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
@@ -246,13 +246,12 @@ const TIMEOUT_MS = 10_000;
 /** Returns nothing when settings are unreadable or no server is set. Other checks report these. */
 async function checkOnline(home: Home): Promise<readonly Finding[]> {
   const loaded = await loadSettings({ home, env: process.env }).catch(() => undefined);
-  if (!loaded) return [];
-  const { apiKey, baseUrl } = loaded.settings.openai;
-  if (apiKey === null && baseUrl === DEFAULT_BASE_URL) return [];
+  if (!loaded || !hasServer(loaded.settings)) return [];
+  const { baseUrl } = loaded.settings.openai;
   const server = URL.canParse(baseUrl) ? new URL(baseUrl).origin : "";
-  const check = await checkModelServer(loaded.settings, TIMEOUT_MS);
-  if ("problem" in check) return [problem("online", check.problem, "")];
-  if (!check.names)
+  const listed = await listModels(home, loaded.settings, TIMEOUT_MS);
+  if ("problem" in listed) return [problem("online", listed.problem, "")];
+  if (!listed.hasList)
     return [
       warning(
         "online",
@@ -260,33 +259,17 @@ async function checkOnline(home: Home): Promise<readonly Finding[]> {
         "Does OPENAI_BASE_URL end in /v1? Some servers have none to list.",
       ),
     ];
-  return checkNames(server, check, loaded);
-}
-
-function checkNames(
-  server: string,
-  { names, offer }: { readonly names: readonly string[]; readonly offer: string },
-  { settings, originOf }: LoadedSettings,
-): readonly Finding[] {
-  const offered = countNoun(names.length, "model");
-  const missing = settingsOfModels(settings).filter(([, model]) => !isOffered(model, names));
+  const offered = countNoun(listed.models.filter(({ isOffered }) => isOffered).length, "model");
+  const missing = listed.models.flatMap(({ name, setFor, isOffered }) =>
+    isOffered ? [] : setFor.filter((use) => use !== "embedding").map((use) => [name, `models.${use}`] as const),
+  );
   if (missing.length === 0)
     return [fine("online", `${server} answers and has the models that are set, among ${offered}`)];
-  return missing.map(([setting, model]) =>
+  return missing.map(([model, setting]) =>
     warning(
       "online",
-      `${server} answers, but ${model} (${originOf(setting).name}) is not among its ${offered}`,
-      `It offers: ${offer}.`,
+      `${server} answers, but ${model} (${loaded.originOf(setting as SettingName).name}) is not among its ${offered}`,
+      `List them: ${formatCall(home, "models")}`,
     ),
   );
 }
-
-const settingsOfModels = ({ models }: Settings): readonly (readonly [setting: SettingName, model: string])[] => [
-  ["models.smart", models.smart],
-  ["models.fast", models.fast],
-  ...(models.fallback === null ? [] : [["models.fallback", models.fallback] as const]),
-];
-
-/** Ollama lists the model `name` as `name:latest`. */
-const isOffered = (model: string, names: readonly string[]): boolean =>
-  names.includes(model) || names.includes(`${model}:latest`);

@@ -3,15 +3,19 @@
  *
  * Flags, agent, terminal and key are checked before anything is created.
  */
+import { priceOfModel } from "#app/catalogue.ts";
 import { printNote } from "#cli/terminal/print.ts";
+import { askYesNo } from "#cli/terminal/questions.ts";
 import { readAgentFile } from "#config/agent-file.ts";
 import { type AgentDraft, DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import { isFinished } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
+import { clean } from "#util/outside-text.ts";
 import { requireFinished } from "#views/next-step.ts";
-import { openContext } from "../context.ts";
+import { findServer } from "../connect.ts";
+import { type CliContext, openContext } from "../context.ts";
 import type { RunAgentOptions } from "../run-agent.ts";
 import {
   approveOption,
@@ -19,12 +23,15 @@ import {
   checkOptions,
   flagsOf,
   givenMode,
+  modeOf,
   RUN_OPTIONS,
+  readBudget,
   readCheckOptions,
   requireSomebody,
 } from "../run-options.ts";
 import { defineVerb, flag, NO_AGENT, RUN_CODES, text, texts } from "../verb.ts";
 import { type Found, findState, lastAgent } from "../with-agent.ts";
+import { describePrice } from "./models.ts";
 
 export const verb = defineVerb({
   description:
@@ -77,21 +84,54 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
     if (!given && !context.output.interactive) throw nobodyDescribed();
     if (!options.detach && !options.wait)
       requireSomebody(context, givenMode(options) ?? context.settings.agents.approve);
-    const { createAgent, resumeAgent } = await import("../run-agent.ts");
-    const starting = { ...options, playDemo: playDemo(options) };
-    if (given) return await createAgent(given, context, starting);
-    const found = await lastAgent(context);
-    const last = found && isLeftBehind(found) ? found : undefined;
-    const { setUpAgent } = await import("#cli/terminal/set-up.ts");
-    const chosen = await setUpAgent(context.output.input(), (line) => context.output.say(line), last?.state);
-    if (chosen.kind === "left") return EXIT.interrupted;
-    if (chosen.kind === "go-on" && last) return await resumeAgent(last, context, starting);
-    if (chosen.kind === "new") return await createAgent(chosen.agent, context, starting);
-    return EXIT.ok;
+    if (!given) return await setUp(context, options);
+    const { createAgent } = await import("../run-agent.ts");
+    return await createAgent(given, context, { ...options, playDemo: playDemo(options) });
   } finally {
     context.output.close();
   }
 }
+
+/** Asks on the terminal for a model, an agent and its limits, unless the last agent is continued. */
+async function setUp(visited: CliContext, options: RunOptions): Promise<number> {
+  const { input, page } = visited.output;
+  const screen = { input: input(), say: (text: string) => page(text) };
+  const starting = { ...options, playDemo: playDemo(options) };
+  const [ask, { createAgent, resumeAgent }] = await Promise.all([
+    import("#cli/terminal/set-up.ts"),
+    import("../run-agent.ts"),
+  ]);
+  const last = await lastAgent(visited);
+  if (last && isLeftBehind(last)) {
+    const isContinued = await ask.askToContinue(screen, last.state);
+    if (isContinued === undefined) return EXIT.interrupted;
+    if (isContinued) return await resumeAgent(last, visited, starting);
+  }
+  const inBackground = options.detach === true || options.wait === true;
+  const context = await findServer(visited, { ...starting, inBackground, hasAgent: false });
+  if ("kind" in context) return context.exitCode;
+  const agent = await ask.askForAgent(screen);
+  if (!agent) return EXIT.interrupted;
+  const { home, settings } = context;
+  const price = await priceOfModel(home, settings);
+  const mode = givenMode(options);
+  const initial = `${settings.limits.unattendedUsd ?? "none"}`;
+  const terms = await ask.askForTerms(screen, {
+    ...(mode === undefined ? { approve: await modeOf(context, options, inBackground) } : {}),
+    ...(options.budget === undefined && price && price.input > 0 ? { budget: { initial, read: readBudget } } : {}),
+  });
+  if (!terms) return EXIT.interrupted;
+  const { approve = mode ?? settings.agents.approve, budget = options.budget } = terms;
+  const model = `${settings.models.smart} at ${settings.openai.baseUrl} (${describePrice(price)})`;
+  const most = budget !== undefined && Number.isFinite(budget) ? `, and spends at most $${budget}` : "";
+  screen.say(clean(`It works with ${model}, asks before ${ASKS[approve]}${most}.`));
+  const isStarted = await askYesNo(screen, START);
+  if (!isStarted) return isStarted === undefined ? EXIT.interrupted : EXIT.ok;
+  return await createAgent(agent, context, { ...starting, ...terms });
+}
+
+const ASKS = { always: "each command", risky: "risky commands", never: "no command" } as const;
+const START = { question: "Start?", default: true, help: "  y  start the agent\n  n  start nothing" } as const;
 
 /** `name`: id or name of a finished agent. */
 export async function continueAgent(name: string, goal: string | undefined, options: RunOptions): Promise<number> {

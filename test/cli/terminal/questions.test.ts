@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ApprovalReply, askText, askYesNo, readApproval } from "#cli/terminal/questions.ts";
-import { chooseConnection, setUpAgent } from "#cli/terminal/set-up.ts";
+import { askToContinue, chooseConnection } from "#cli/terminal/set-up.ts";
 import { scriptedLines } from "../../helpers/scripted-lines.ts";
 
 const last = { name: "Foo", role: "an AI", goals: ["one"] };
@@ -25,24 +25,16 @@ const QUESTIONS: readonly {
   {
     name: "Go on with it?",
     enter: true,
-    ask: (lines) =>
-      ask(lines, async ({ input, say }) => {
-        const { kind } = await setUpAgent(input, say, last);
-        // A new agent is asked for, and the lines are used up.
-        return kind === "go-on"
-          ? true
-          : input.asked.length > 1 && input.asked.at(-1)?.startsWith("AI name")
-            ? false
-            : undefined;
-      }),
+    ask: (lines) => ask(lines, (screen) => askToContinue(screen, last)),
   },
   {
     name: "Keep it in .env?",
-    enter: false,
+    enter: true,
     ask: (lines) =>
-      ask(["1", KEY, ...lines], async ({ input, say }) => {
-        const choice = await chooseConnection(input, say, []);
-        return choice.kind === "key" ? choice.save : undefined;
+      ask(["2", KEY, ...lines], async (screen) => {
+        const probe = { found: [], list: async () => [], test: async () => "It answered." };
+        const choice = await chooseConnection(screen, probe, ".env");
+        return choice.kind === "server" ? choice.save : undefined;
       }),
   },
   {

@@ -1,8 +1,8 @@
 /**
- * config-change.ts -- writes a setting into the home's config/goald.json, or removes it.
+ * own-settings.ts -- the settings of a home for `goald config`: described, changed in config/goald.json, removed from it.
  *
- * It checks the value first, and prints notices when a variable overrides the file or a daemon still uses the old
- * value.
+ * A key is only shown as set or not set. A change checks the value first, and prints notices when a variable overrides
+ * the file or a daemon still uses the old value.
  */
 import { isHostHeld, readHostInfo } from "#api/daemon-files.ts";
 import { printNote } from "#cli/terminal/print.ts";
@@ -13,15 +13,17 @@ import {
   findInLayers,
   isPlaceholder,
   parseSettingText,
+  quoteValue,
   type ReadSettings,
   readSettings,
   type SettingOrigin,
+  shortenForDisplay,
 } from "#config/load-settings.ts";
-import { findSetting, SETTINGS, type Setting } from "#config/settings.ts";
+import { findSetting, SETTINGS, type Setting, valueAt } from "#config/settings.ts";
 import { removeFromSettingsFile, setInSettingsFile, settingsPath } from "#config/settings-file.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
-import { originInWords, reportOn } from "./config-report.ts";
+import { createRedactor, type Redact } from "#util/redact.ts";
 import { type CliContext, formatCall } from "./context.ts";
 
 type Place = Pick<CliContext, "home" | "output">;
@@ -111,4 +113,63 @@ function noteOfDaemon(home: Home): string | undefined {
   const info = readHostInfo(home.lock);
   const process = info ? ` (process ${info.pid})` : "";
   return `The daemon${process} still uses the old value until ${formatCall(home, "reload")} or its next start.`;
+}
+
+// What the list of settings shows.
+
+export interface SettingReport {
+  readonly name: string;
+  readonly environment: readonly string[];
+  /** null when unset; "set" or "not set" for a secret; the written text for an invalid value. */
+  readonly value: string | number | boolean | null;
+  readonly default: unknown;
+  readonly origin: SettingOrigin;
+  readonly secret?: true;
+  /** Says in one sentence what is wrong; absent when the value is valid. */
+  readonly problem?: string;
+}
+
+export function reportsOf(read: ReadSettings): readonly SettingReport[] {
+  const redact = createRedactor(read.secrets);
+  return SETTINGS.map((row) => reportOn(row, read, redact));
+}
+
+export function reportOn(
+  row: Setting,
+  read: ReadSettings,
+  redact: Redact = createRedactor(read.secrets),
+): SettingReport {
+  const found = read.found.get(row.name) as FoundSetting;
+  const wrong = read.problems.find(({ name }) => name === row.name);
+  return {
+    name: row.name,
+    environment: row.environment,
+    value: row.secret ? isSet(found.value) : shown(found, wrong !== undefined, redact),
+    default: row.secret ? isSet(null) : valueAt(read.layers.defaults, row.name),
+    origin: found.origin,
+    ...(row.secret ? { secret: true } : {}),
+    ...(wrong ? { problem: redact(wrong.sentence) } : {}),
+  };
+}
+
+const isSet = (value: unknown): string => (value === null ? "not set" : "set");
+
+function shown({ value, written }: FoundSetting, isWrong: boolean, redact: Redact): SettingReport["value"] {
+  if (isWrong) return redact(typeof written === "string" ? shortenForDisplay(written) : quoteValue(written));
+  return typeof value === "string" ? redact(clean(value)) : (value as number | boolean | null);
+}
+
+/** Returns `environment (SMART_LLM)`, a file with the variable in it, or `default`. */
+export function originInWords({ layer, name, file }: SettingOrigin): string {
+  switch (layer) {
+    case "flag":
+    case "default":
+      return layer;
+    case "environment":
+      return `environment (${name})`;
+    case ".env":
+      return `${clean(file)} (${name})`;
+    case "goald.json":
+      return clean(file);
+  }
 }
