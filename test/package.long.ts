@@ -4,7 +4,6 @@ import {
   existsSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -13,7 +12,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -105,7 +103,7 @@ describe("the package", () => {
   it("runs no script when it is installed", () => {
     const { scripts } = JSON.parse(readFileSync(join(installed(), "package.json"), "utf8"));
     expect(Object.keys(scripts).filter((name) => INSTALL_SCRIPT.test(name))).toEqual([]);
-    expect("prepare").toMatch(INSTALL_SCRIPT);
+    for (const name of ["postinstall", "prepare", "dependencies"]) expect(name).toMatch(INSTALL_SCRIPT);
   });
 
   it.each([
@@ -270,8 +268,8 @@ const replyWith = (command: { readonly name: string; readonly args: object }): s
 const SHIPPED =
   /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/){0,2}[\w-]+\.js|dist\/src\/sandbox\/python\/goald_cells\/\w+\.py|dist\/src\/memory\/words\/(?:word-table\.(?:bin|sha256)|LICENSE\.md)|dist\/commands\/\w+\.js|dist\/prompts\/(?:[\w-]+\/)?[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/script\.json|dist\/config\/skeletons\/[\w.-]+\.ts\.txt)$/;
 
-/** npm warns of a package that has one of them, and asks the person to allow it. */
-const INSTALL_SCRIPT = /^(?:(?:pre|post)?install|(?:pre|post)?prepare|prepublish)$/;
+/** What npm runs when it installs or links a package. It warns of most of them, and asks the person to allow them. */
+const INSTALL_SCRIPT = /^(?:(?:pre|post)?(?:install|prepare|dependencies)|prepublish)$/;
 
 /** This checkout may be a home, with settings of its own. */
 const isOwn = (file: string): boolean => file === join("config", "goald.json");
@@ -531,29 +529,3 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
-
-/** Imports each module by itself, as different processes do. */
-const EACH = `
-for (const file of process.argv.slice(1)) await import(file).catch(() => undefined);
-`;
-
-it("warm-up compiles all modules, so that none is left for the first start", () => {
-  const cache = mkdtempSync(join(tmpdir(), "goald-warm-"));
-  const env = { ...process.env, NODE_COMPILE_CACHE: cache };
-  const compiled = (): number =>
-    readdirSync(cache, { recursive: true, withFileTypes: true }).filter((each) => each.isFile()).length;
-  try {
-    execFileSync(process.execPath, ["scripts/warm-up.js"], { env, stdio: "pipe" });
-    const before = compiled();
-    const files = globSync(["src/**/*.ts", "commands/*.ts"]).map((file) => join(process.cwd(), file));
-    execFileSync(process.execPath, ["--input-type=module", "--eval", EACH, ...files, "fastify", "openai"], {
-      env,
-      stdio: "pipe",
-    });
-    expect(before).toBeGreaterThan(files.length);
-    // The one more is the evaluated program itself.
-    expect(compiled() - before).toBeLessThanOrEqual(1);
-  } finally {
-    rmSync(cache, { recursive: true, force: true });
-  }
-});
