@@ -42,6 +42,8 @@ const PLANTED = {
 /** The table of word vectors has 6.4 MB, 6.1 MB of them packed. */
 const MAX_PACKED_BYTES = 7_200_000;
 const MAX_UNPACKED_BYTES = 9_900_000;
+/** What most file systems give a small file. */
+const BLOCK_BYTES = 4_096;
 
 let goald: Goald;
 /** The copy of this checkout that is packed, and npm's global prefix, where the package is installed. */
@@ -103,6 +105,16 @@ describe("the package", () => {
     console.log(`packed ${packed} bytes, unpacked ${unpacked} bytes`);
     expect(packed).toBeLessThan(MAX_PACKED_BYTES);
     expect(unpacked).toBeLessThan(MAX_UNPACKED_BYTES);
+  });
+
+  it("takes on disk, with its packages, what its README says", () => {
+    const [, said] = /(\d+) MB on disk/.exec(readFileSync(join(installed(), "README.md"), "utf8")) ?? [];
+    const files = globSync("**", { cwd: installed(), withFileTypes: true }).filter((entry) => entry.isFile());
+    const bytes = files.map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
+    const blocks = bytes.reduce((sum, size) => sum + Math.ceil(size / BLOCK_BYTES), 0);
+    const megabytes = (blocks * BLOCK_BYTES) / 2 ** 20;
+    console.log(`installed ${megabytes.toFixed(1)} MB in ${files.length} files`);
+    expect(Math.abs(megabytes / Number(said) - 1)).toBeLessThan(0.1);
   });
 
   it("is installed and linked without a warning of goald", async () => {
@@ -222,6 +234,23 @@ describe("goald installed from the package", () => {
     const [listed] = linesOf(await run(["ps", "--json", "--home", home]));
     expect(listed).toMatchObject({ agents: [{ id: "foo", state: "completed" }] });
     expect(await run(["verify", "--home", home])).toMatchObject({ code: 0 });
+  });
+
+  it("runs the example agent of a home that it made, until its checks hold", async () => {
+    const home = join(goald.cwd, "first home");
+    expect(await run(["init", home])).toMatchObject({ code: 0, stderr: "" });
+    const wanted = { "criteria.md": "c", "comparison.md": "c".repeat(300), "recommendation.txt": "good for an elbow" };
+    const calls = Object.entries(wanted).map(([file, text]) => ({ name: "write_to_file", args: { file, text } }));
+    const done = { name: "task_complete", args: { reason: "done" } };
+    await using server = await startOpenAIServer({ reply: [done, ...calls, done].map(replyWith), embeddings: null });
+    const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
+    const from = join(home, "config", "example-agent.yaml");
+    const ended = await run(["run", "--from", from, "--home", home, "--continuous"], { env });
+    await run(["down", "--home", home]);
+    expect(ended).toMatchObject({ code: 0 });
+    expect(ended.stdout).toContain("3 of 3 checks failed");
+    expect(ended.stdout).toContain("Completed: done");
+    expect(server.violations).toEqual([]);
   });
 
   it("runs an agent on a server, with a person's own commands and prompts", async () => {
