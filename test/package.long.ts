@@ -118,7 +118,7 @@ describe("the package", () => {
   });
 
   it("is installed and linked without a warning of goald", async () => {
-    const linked = await npm(source, { prefix: join(goald.cwd, "linked") }, "link");
+    const linked = await npm(source, { prefix: join(goald.cwd, "linked") }, "link", "--loglevel=warn");
     const version = await run(["--version"], { shell: startOf(join(goald.cwd, "linked", "bin", "goald")) });
     expect(version).toMatchObject({ code: 0, stderr: "" });
     expect([...warningsOfGoald(printed), ...warningsOfGoald(linked)]).toEqual([]);
