@@ -3,7 +3,8 @@
  *
  * Node strips no types below node_modules, so the package ships JavaScript. `dist` has the same folders as the
  * checkout (src, commands, prompts, config), and its own package.json maps `#folder/*.ts` to the compiled
- * files. A checkout may be a person's home, so its settings file is left out.
+ * files. A checkout may be a person's home, so its settings file is left out. config/openapi.json is a document, which
+ * package.json names with what else the pages for people link to.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +14,7 @@ rmSync("dist", { recursive: true, force: true });
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "tsconfig.build.json"], {
   stdio: "inherit",
 });
-const isShipped = (path: string): boolean => !/^(?:\..*|.*~|.*\.ts|goald\.json)$/.test(basename(path));
+const isShipped = (path: string): boolean => !/^(?:\..*|.*~|.*\.ts|goald\.json|openapi\.json)$/.test(basename(path));
 for (const folder of ["prompts", "config"]) cpSync(folder, `dist/${folder}`, { recursive: true, filter: isShipped });
 for (const folder of ["src/sandbox/python", "src/memory/words"])
   cpSync(folder, `dist/${folder}`, { recursive: true, filter: isShipped });

@@ -104,7 +104,7 @@ const ROOMS: readonly Room[] = [
     "html-encoding-sniffer",
     "htmlparser2",
     "linkedom",
-    "turndown",
+    "turndown/.+",
     "unpdf",
   ),
   // Recording and playing: a listener at the loop's doors. It opens no connection of its own.

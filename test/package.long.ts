@@ -4,7 +4,6 @@ import {
   existsSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -13,7 +12,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -36,31 +34,35 @@ const PLANTED = {
   "config/.goald.json.swp": SECRET,
   "prompts/role.md~": SECRET,
   "prompts/.env": SECRET,
+  "docs/plan.md~": SECRET,
+  "commands/.draft.ts.swp": SECRET,
   "dist/src/stale.js": SECRET,
   "goald-0.0.1.tgz": SECRET,
 } as const;
 /** The table of word vectors has 6.4 MB, 6.1 MB of them packed. */
 const MAX_PACKED_BYTES = 7_200_000;
 const MAX_UNPACKED_BYTES = 9_900_000;
+/** What most file systems give a small file. */
+const BLOCK_BYTES = 4_096;
 
 let goald: Goald;
-/** The copy of this checkout that is packed, and the folder where the package is installed. */
+/** The copy of this checkout that is packed, and npm's global prefix, where the package is installed. */
 let source: string;
 let customer: string;
 let tarball: string;
+/** What npm printed to standard error while it installed the package. */
+let printed: string;
 
 beforeAll(async () => {
   goald = await makeGoald({ PATH, npm_config_update_notifier: "false" });
   [source, customer] = [join(goald.cwd, "source"), join(goald.cwd, "customer")];
   copyCheckout(source);
   linkPackagesExcept(source, "hnswlib-node");
-  await npm(source, "pack", "--pack-destination", goald.cwd);
+  await npm(source, {}, "pack", "--pack-destination", goald.cwd);
   rmSync(join(source, "node_modules"), { recursive: true });
   symlinkSync(join(CHECKOUT, "node_modules"), join(source, "node_modules"));
   tarball = join(goald.cwd, globSync("goald-*.tgz", { cwd: goald.cwd })[0] ?? "none");
-  mkdirSync(customer);
-  writeFileSync(join(customer, "package.json"), '{"private":true}');
-  await npm(customer, "install", "--prefer-offline", "--no-audit", "--no-fund", tarball);
+  printed = await installGlobally(customer, tarball);
 }, 300_000);
 afterAll(async () => {
   await goald[Symbol.asyncDispose]();
@@ -79,7 +81,10 @@ describe("the package", () => {
         cwd: CHECKOUT,
       },
     );
-    const expected = [...sources.map((file) => file.replace(/ts$/, "js")), ...data.filter((file) => !isOwn(file))];
+    const expected = [
+      ...sources.map((file) => file.replace(/ts$/, "js")),
+      ...data.filter((file) => !isOwn(file) && !isPage(file)),
+    ];
     expect(packed).toEqual(expect.arrayContaining(expected.map((file) => `dist/${file}`)));
   });
 
@@ -102,10 +107,73 @@ describe("the package", () => {
     expect(unpacked).toBeLessThan(MAX_UNPACKED_BYTES);
   });
 
+  it("takes on disk, with its packages, what its README says", () => {
+    const [, said] = /(\d+) MB on disk/.exec(readFileSync(join(installed(), "README.md"), "utf8")) ?? [];
+    const files = globSync("**", { cwd: installed(), withFileTypes: true }).filter((entry) => entry.isFile());
+    const bytes = files.map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
+    const blocks = bytes.reduce((sum, size) => sum + Math.ceil(size / BLOCK_BYTES), 0);
+    const megabytes = (blocks * BLOCK_BYTES) / 2 ** 20;
+    console.log(`installed ${megabytes.toFixed(1)} MB in ${files.length} files`);
+    expect(Math.abs(megabytes / Number(said) - 1)).toBeLessThan(0.1);
+  });
+
+  it("is installed and linked without a warning of goald", async () => {
+    const linked = await npm(source, { prefix: join(goald.cwd, "linked") }, "link", "--loglevel=warn");
+    const version = await run(["--version"], { shell: startOf(join(goald.cwd, "linked", "bin", "goald")) });
+    expect(version).toMatchObject({ code: 0, stderr: "" });
+    expect([...warningsOfGoald(printed), ...warningsOfGoald(linked)]).toEqual([]);
+  });
+
+  it("would be installed with a warning if it asked for another Node", async () => {
+    const folder = join(goald.cwd, "warned");
+    mkdirSync(folder);
+    const manifest = { name: "warned", version: "1.0.0", engines: { node: ">=99" } };
+    writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+    await npm(folder, {}, "pack");
+    expect(warningsOfGoald(await installGlobally(folder, join(folder, "warned-1.0.0.tgz")))).not.toEqual([]);
+    const ofScript = ["hnswlib-node@3.0.0 (install: node-gyp rebuild)", "goald@0.1.0 (prepare: node a.js)"];
+    expect(warningsOfGoald(ofScript.map((script) => `npm warn install-scripts   ${script}`).join("\n"))).toHaveLength(
+      1,
+    );
+  });
+
+  it.each(["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md"])(
+    "has every file that %s links to",
+    (pattern) => {
+      const pages = globSync(pattern, { cwd: installed() });
+      expect(pages).not.toEqual([]);
+      const missing = pages.flatMap((page) => {
+        const text = readFileSync(join(installed(), page), "utf8");
+        return findMissing(dirname(join(installed(), page)), linksIn(text));
+      });
+      expect(missing).toEqual([]);
+    },
+  );
+
+  it("has every file of config and docs that its README names", () => {
+    const names = namesIn(readFileSync(join(installed(), "README.md"), "utf8"));
+    expect(names).toEqual(expect.arrayContaining(["docs/verbs.md", "config/example-agent.yaml"]));
+    expect(findMissing(installed(), names)).toEqual([]);
+  });
+
+  it("has the program that a person's service starts", () => {
+    const text = readFileSync(join(installed(), "docs", "service.md"), "utf8");
+    const programs = [...text.matchAll(/node_modules\/goald\/([\w./-]+)/g)].map(([, name = ""]) => name);
+    expect(programs).toHaveLength(2);
+    expect(findMissing(installed(), programs)).toEqual([]);
+  });
+
+  it("is found to lack a page, a picture and a file that are only linked or named", () => {
+    const text =
+      '[A](docs/none.md#a) ![B](docs/none.svg) <img src="none.png"> `config/none.json` [C](https://c.example)';
+    expect(linksIn(text)).toEqual(["docs/none.md", "docs/none.svg", "none.png"]);
+    expect(findMissing(installed(), [...linksIn(text), ...namesIn(text)])).toHaveLength(6);
+  });
+
   it("runs no script when it is installed", () => {
     const { scripts } = JSON.parse(readFileSync(join(installed(), "package.json"), "utf8"));
     expect(Object.keys(scripts).filter((name) => INSTALL_SCRIPT.test(name))).toEqual([]);
-    expect("prepare").toMatch(INSTALL_SCRIPT);
+    for (const name of ["postinstall", "prepare", "dependencies"]) expect(name).toMatch(INSTALL_SCRIPT);
   });
 
   it.each([
@@ -113,13 +181,17 @@ describe("the package", () => {
     "workspace/foo/a.txt",
     ".env",
     "dist/config/goald.json",
+    "dist/config/openapi.json",
     "dist/src/cli.ts",
+    "dist/test/cli.test.js",
+    "docs/notes.md~",
     "src/cli.ts",
   ])("detects %s as a file that must not be shipped", (file) => expect(file).not.toMatch(SHIPPED));
 });
 
 describe("npm in a checkout", () => {
-  const install = (...args: readonly string[]) => npm(checkout, "ci", "--dry-run", "--offline", "--no-audit", ...args);
+  const install = (...args: readonly string[]) =>
+    npm(checkout, {}, "ci", "--dry-run", "--offline", "--no-audit", ...args);
   let checkout: string;
   /** This Node is older than what its package.json asks for. */
   beforeAll(() => {
@@ -144,11 +216,11 @@ describe("npm in a checkout", () => {
 describe("goald installed from the package", () => {
   it("prints its version", async () => {
     const { version } = JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8"));
-    expect(await npx(["--version"])).toMatchObject({ stdout: `${version}\n`, stderr: "", code: 0 });
+    expect(await run(["--version"])).toMatchObject({ stdout: `${version}\n`, stderr: "", code: 0 });
   });
 
   it("uses the person's home, never its own folder", async () => {
-    const ended = await npx(["ps"], { env: { GOALD_HOME: undefined } });
+    const ended = await run(["ps"], { env: { GOALD_HOME: undefined } });
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).toContain(join(goald.userHome, "goald"));
     expect(globSync("**/.goald", { cwd: customer })).toEqual([]);
@@ -156,21 +228,38 @@ describe("goald installed from the package", () => {
 
   it("plays the demo, and ps lists its agent", async () => {
     const home = join(goald.cwd, "demo home");
-    const demo = await npx(["demo", "--home", home]);
+    const demo = await run(["demo", "--home", home]);
     expect(demo).toMatchObject({ code: 0, stderr: "" });
     expect(existsSync(join(home, "workspace", "foo", "recommended_strings.txt"))).toBe(true);
-    const [listed] = linesOf(await npx(["ps", "--json", "--home", home]));
+    const [listed] = linesOf(await run(["ps", "--json", "--home", home]));
     expect(listed).toMatchObject({ agents: [{ id: "foo", state: "completed" }] });
-    expect(await npx(["verify", "--home", home])).toMatchObject({ code: 0 });
+    expect(await run(["verify", "--home", home])).toMatchObject({ code: 0 });
+  });
+
+  it("runs the example agent of a home that it made, until its checks hold", async () => {
+    const home = join(goald.cwd, "first home");
+    expect(await run(["init", home])).toMatchObject({ code: 0, stderr: "" });
+    const wanted = { "criteria.md": "c", "comparison.md": "c".repeat(300), "recommendation.txt": "good for an elbow" };
+    const calls = Object.entries(wanted).map(([file, text]) => ({ name: "write_to_file", args: { file, text } }));
+    const done = { name: "task_complete", args: { reason: "done" } };
+    await using server = await startOpenAIServer({ reply: [done, ...calls, done].map(replyWith), embeddings: null });
+    const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
+    const from = join(home, "config", "example-agent.yaml");
+    const ended = await run(["run", "--from", from, "--home", home, "--continuous"], { env });
+    await run(["down", "--home", home]);
+    expect(ended).toMatchObject({ code: 0 });
+    expect(ended.stdout).toContain("3 of 3 checks failed");
+    expect(ended.stdout).toContain("Completed: done");
+    expect(server.violations).toEqual([]);
   });
 
   it("runs an agent on a server, with a person's own commands and prompts", async () => {
     for (const [file, text] of Object.entries(OWN_FILES)) await goald.write(file, text);
     await using server = await startOpenAIServer({ reply: CALLS.map(replyWith), embeddings: null });
     const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
-    await npx(["down"]);
+    await run(["down"]);
     const flags = ["--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
-    const ended = await npx(["run", ...flags], { env });
+    const ended = await run(["run", ...flags], { env });
     expect(ended).toMatchObject({ code: 0 });
     const finished = linesOf(ended).filter(({ type }) => type === "command-finished");
     expect(finished.map(({ observation }) => (observation as { text: string }).text)).toEqual([
@@ -188,15 +277,15 @@ describe("goald installed from the package", () => {
   });
 
   it.each([
-    ["the package", () => 'shift 2; exec npx --no-install goald "$@"'],
-    ["a checkout whose node_modules is a link", () => `shift 2; exec node ${source}/src/goald.js "$@"`],
+    ["the package", () => startOf(join(customer, "bin", "goald"))],
+    ["a checkout whose node_modules is a link", () => startOf(join(source, "src", "goald.js"))],
   ])("reads a page in a cage, run from %s", async (what, shell) => {
     await using site = await listenOnLoopback((_request, response) => {
       response.setHeader("content-type", "text/html");
       response.end("<title>B</title><article><h1>Hours</h1><p>The bakery opens at nine on Sundays.</p></article>");
     });
     const env = { GOALD_WEB_ALLOW: site.origin, GOALD_MEMORY_EMBEDDER: "offline", OPENAI_API_KEY: "any" };
-    const ended = await npx(["ingest", "shared", `${site.origin}/${what.length}`, "--json"], { env, shell: shell() });
+    const ended = await run(["ingest", "shared", `${site.origin}/${what.length}`, "--json"], { env, shell: shell() });
     expect(ended).toMatchObject({ code: 0 });
     expect(JSON.parse(ended.stdout)).toMatchObject({ sources: 1, added: 1 });
   });
@@ -205,18 +294,18 @@ describe("goald installed from the package", () => {
     const cell = { name: "run_code", args: { code: "print(6 * 7)" } };
     await using server = await startOpenAIServer({ reply: [cell, CALLS[4]].map(replyWith), embeddings: null });
     const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
-    await npx(["down"]);
+    await run(["down"]);
     const flags = ["--name", "P", "--role", "r", "--goal", "g", "--continuous", "--json"];
-    const ended = await npx(["run", ...flags], { env, shell: `shift 2; exec node ${source}/src/goald.js "$@"` });
+    const ended = await run(["run", ...flags], { env, shell: startOf(join(source, "src", "goald.js")) });
     const finished = linesOf(ended).find(({ type }) => type === "command-finished");
     expect(finished?.observation).toMatchObject({ status: "ok", text: expect.stringContaining("42") });
   });
 
   it("names a person's own file that is invalid", async () => {
-    await npx(["down"]);
+    await run(["down"]);
     await goald.write("commands/broken.ts", "export default { name: ");
     const env = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: "any" };
-    const ended = await npx(["run", "--name", "U", "--role", "r", "--goal", "g", "--continuous", "--json"], { env });
+    const ended = await run(["run", "--name", "U", "--role", "r", "--goal", "g", "--continuous", "--json"], { env });
     expect(ended.code).toBe(2);
     const last = ended.stderr.trim().split("\n").at(-1) ?? "";
     expect(errorOf({ stderr: last })).toMatchObject({
@@ -266,17 +355,34 @@ const replyWith = (command: { readonly name: string; readonly args: object }): s
 
 // ---------------------------------------------------------------- packing, installing, calling
 
-/** Matches every file that may be in the package. */
-const SHIPPED =
-  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|src\/goald\.js|dist\/package\.json|dist\/src\/(?:[\w-]+\/){0,2}[\w-]+\.js|dist\/src\/sandbox\/python\/goald_cells\/\w+\.py|dist\/src\/memory\/words\/(?:word-table\.(?:bin|sha256)|LICENSE\.md)|dist\/commands\/\w+\.js|dist\/prompts\/(?:[\w-]+\/)?[\w-]+\.md|dist\/config\/(?!goald\.json)[\w-]+\.(?:json|yaml)|dist\/config\/demo\/script\.json|dist\/config\/skeletons\/[\w.-]+\.ts\.txt)$/;
+/** Matches every file that may be in the package: what runs, and the pages for people with what they link to. */
+const SHIPPED = new RegExp(
+  `^(?:${[
+    "package\\.json|LICENSE|(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\\.md|\\.env\\.example",
+    "docs/[\\w-]+\\.md|commands/\\w+\\.ts|config/(?:default|openapi|prices)\\.json|config/example-agent\\.yaml",
+    "src/goald\\.js|src/loop/run\\.ts|dist/package\\.json|dist/commands/\\w+\\.js|dist/src/(?:[\\w-]+/){0,2}[\\w-]+\\.js",
+    "dist/src/sandbox/python/goald_cells/\\w+\\.py|dist/src/memory/words/(?:word-table\\.(?:bin|sha256)|LICENSE\\.md)",
+    "dist/prompts/(?:[\\w-]+/)?[\\w-]+\\.md|dist/config/(?!goald\\.json|openapi\\.json)[\\w-]+\\.(?:json|yaml)",
+    "dist/config/demo/script\\.json|dist/config/skeletons/[\\w.-]+\\.ts\\.txt",
+  ].join("|")})$`,
+);
 
-/** npm warns of a package that has one of them, and asks the person to allow it. */
-const INSTALL_SCRIPT = /^(?:(?:pre|post)?install|(?:pre|post)?prepare|prepublish)$/;
+/** What npm runs when it installs or links a package. It warns of most of them, and asks the person to allow them. */
+const INSTALL_SCRIPT = /^(?:(?:pre|post)?(?:install|prepare|dependencies)|prepublish)$/;
 
 /** This checkout may be a home, with settings of its own. */
 const isOwn = (file: string): boolean => file === join("config", "goald.json");
+/** The package has it once, beside the pages that link to it. */
+const isPage = (file: string): boolean => file === join("config", "openapi.json");
 
-const installed = (): string => join(customer, "node_modules", "goald");
+const installed = (): string => join(customer, "lib", "node_modules", "goald");
+
+const linksIn = (text: string): readonly string[] =>
+  [...text.matchAll(/(?:\]\(|src=")(?!https?:|#)([^)#"]+)/g)].map(([, target = ""]) => target);
+const namesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/\b(?:config|docs)\/[\w./-]+\.\w+/g)].map(([name]) => name);
+const findMissing = (folder: string, names: readonly string[]): readonly string[] =>
+  names.filter((name) => !existsSync(join(folder, name)));
 
 function copyCheckout(folder: string): void {
   const left = new Set(["node_modules", ".git", ".env", ".goald", "dist", "coverage", "workspace"]);
@@ -306,14 +412,19 @@ async function packedFiles(): Promise<readonly string[]> {
 }
 
 /**
- * Runs npm with the person's own settings (its registry), but without the variables of an npm that runs this test. Returns
- * what it printed to standard error.
+ * Runs npm with the person's own settings (its registry), but without the variables of an npm that runs this test, and
+ * with a global prefix of its own. Returns what it printed to standard error.
  */
-async function npm(cwd: string, ...args: readonly string[]): Promise<string> {
+async function npm(
+  cwd: string,
+  { prefix = join(goald.cwd, "prefix") }: { readonly prefix?: string },
+  ...args: readonly string[]
+): Promise<string> {
   const outer = /^(?:npm_(?:lifecycle|package|config_(?:local_prefix|loglevel)|command|execpath)|INIT_CWD)/;
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !outer.test(name)));
+  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !outer.test(name)));
+  const env = { ...own, PATH, npm_config_prefix: prefix };
   try {
-    return (await promisify(execFile)("npm", args, { cwd, env: { ...env, PATH } })).stderr;
+    return (await promisify(execFile)("npm", args, { cwd, env })).stderr;
   } catch (error) {
     // The compiler prints its errors on standard output.
     const { message, stdout } = error as { message: string; stdout: string };
@@ -321,8 +432,23 @@ async function npm(cwd: string, ...args: readonly string[]): Promise<string> {
   }
 }
 
-const npx = (args: readonly string[], options: StartOptions = {}): ReturnType<Goald["run"]> =>
-  goald.run(args, { cwd: customer, shell: 'shift 2; exec npx --no-install goald "$@"', ...options });
+const installGlobally = (prefix: string, file: string): Promise<string> =>
+  npm(goald.cwd, { prefix }, "install", "--global", "--prefer-offline", "--no-audit", "--no-fund", file);
+
+/** Leaves out what npm prints about itself, and the warning of the optional hnswlib-node, which compiles itself. */
+const warningsOfGoald = (text: string): readonly string[] =>
+  text
+    .split("\n")
+    .filter(
+      (line) =>
+        !/^(?:npm notice.*|npm warn install-scripts(?: 1 package .*| Run `.*|.*\bhnswlib-node@.*)?)?$/.test(line),
+    );
+
+/** A shell script that starts goald.js, or a link to it, in the place of this checkout's. */
+const startOf = (file: string): string => `shift 2; exec '${file}' "$@"`;
+
+const run = (args: readonly string[], options: StartOptions = {}): ReturnType<Goald["run"]> =>
+  goald.run(args, { cwd: goald.cwd, shell: startOf(join(customer, "bin", "goald")), ...options });
 
 const GUARD = fileURLToPath(new URL("../src/goald.js", import.meta.url));
 const CHILD = fileURLToPath(new URL("./goald-guard.child.ts", import.meta.url));
@@ -531,29 +657,3 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
-
-/** Imports each module by itself, as different processes do. */
-const EACH = `
-for (const file of process.argv.slice(1)) await import(file).catch(() => undefined);
-`;
-
-it("warm-up compiles all modules, so that none is left for the first start", () => {
-  const cache = mkdtempSync(join(tmpdir(), "goald-warm-"));
-  const env = { ...process.env, NODE_COMPILE_CACHE: cache };
-  const compiled = (): number =>
-    readdirSync(cache, { recursive: true, withFileTypes: true }).filter((each) => each.isFile()).length;
-  try {
-    execFileSync(process.execPath, ["scripts/warm-up.js"], { env, stdio: "pipe" });
-    const before = compiled();
-    const files = globSync(["src/**/*.ts", "commands/*.ts"]).map((file) => join(process.cwd(), file));
-    execFileSync(process.execPath, ["--input-type=module", "--eval", EACH, ...files, "fastify", "openai"], {
-      env,
-      stdio: "pipe",
-    });
-    expect(before).toBeGreaterThan(files.length);
-    // The one more is the evaluated program itself.
-    expect(compiled() - before).toBeLessThanOrEqual(1);
-  } finally {
-    rmSync(cache, { recursive: true, force: true });
-  }
-});

@@ -1,7 +1,4 @@
-/**
- * guest.ts -- the program of a cell process, which the host starts in a cage. An import does nothing:
- * scripts/warm-up.js compiles it.
- */
+/** guest.ts -- the program of a cell process, which the host starts in a cage. An import does nothing. */
 import { readFrame, writeFrame } from "#cage/frames.ts";
 import {
   type Engine,

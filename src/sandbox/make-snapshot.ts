@@ -1,4 +1,4 @@
-/** make-snapshot.ts -- the program that makes Python's start-up snapshot in a cage. An import does nothing: scripts/warm-up.js compiles it. */
+/** make-snapshot.ts -- the program that makes Python's start-up snapshot in a cage. An import does nothing. */
 import { writeFrame } from "#cage/frames.ts";
 import { loadPython } from "./load-python.ts";
 

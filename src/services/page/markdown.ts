@@ -3,10 +3,10 @@
  *
  * Does not escape words, so that a quote from the text occurs on the page. Replaces images by their alternative text.
  * Renders tables itself: the plugin takes quadratic time and reads `table.rows`, which linkedom lacks. A layout table
- * becomes its content.
+ * becomes its content. Takes Turndown's build for browsers: the other one loads a DOM, and here linkedom has made it.
  */
 import gfm from "@joplin/turndown-plugin-gfm";
-import Turndown from "turndown";
+import Turndown from "turndown/lib/turndown.browser.cjs.js";
 import { type Element, isText, type Node } from "./dom.ts";
 import { resolveLink } from "./readable.ts";
 

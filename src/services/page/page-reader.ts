@@ -1,7 +1,7 @@
 /**
  * page-reader.ts -- the program of a reader, which the host starts in a cage.
  *
- * An import does nothing, so that scripts/warm-up.js can compile it.
+ * An import does nothing, so that a test can start a reader of its own.
  */
 import { closeNetwork } from "#cage/close-network.ts";
 import { readFrame, writeFrame } from "#cage/frames.ts";

@@ -12,7 +12,7 @@ declare module "html-encoding-sniffer" {
   ): string;
 }
 
-declare module "turndown" {
+declare module "turndown/lib/turndown.browser.cjs.js" {
   interface Rule {
     readonly filter: string | readonly string[] | ((node: never) => boolean);
     readonly replacement: (content: string, node: never) => string;
@@ -28,7 +28,7 @@ declare module "turndown" {
 }
 
 declare module "@joplin/turndown-plugin-gfm" {
-  import type TurndownService from "turndown";
+  import type TurndownService from "turndown/lib/turndown.browser.cjs.js";
 
   type Plugin = (service: TurndownService) => void;
   const plugins: {
