@@ -1,8 +1,14 @@
-import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { allVerbs, buildParser, rewriteArgs } from "#cli/parser.ts";
+import { loadVerbs } from "#cli/registry.ts";
+import type { Verb } from "#cli/verb.ts";
+import { readAgentFile } from "#config/agent-file.ts";
+import { describeSettings } from "#config/make-home.ts";
 import { renderDocs } from "../scripts/docs.ts";
 import { PAGES } from "../scripts/record-docs.ts";
+import { useFolder } from "./helpers/folder.ts";
 
 const GENERATED = ["docs/commands.md", "docs/settings.md", "docs/verbs.md", ".env.example", "SECURITY.md"];
 
@@ -35,6 +41,83 @@ describe("transcripts", () => {
     const pages = ["README.md", ...globSync("docs/*.md")];
     const withTranscript = pages.filter((path) => readFileSync(path, "utf8").includes("```console"));
     expect(withTranscript.sort()).toEqual(PAGES.map(({ path }) => path).sort());
+  });
+});
+
+const PAGES_WITH_CALLS = ["README.md", "CONTRIBUTING.md", ...globSync("docs/*.md")];
+
+/** Bodies of the fenced blocks in one of these languages. */
+const blocksIn = (path: string, ...languages: readonly string[]): readonly string[] =>
+  [...readFileSync(path, "utf8").matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].flatMap(([, language = "", body = ""]) =>
+    languages.includes(language) ? [body] : [],
+  );
+
+/** The calls of goald in lines of a shell or of a crontab, each as its words: `goald ps; id=$(goald run)` has two. */
+function callsIn(lines: string): readonly (readonly string[])[] {
+  const calls: string[][] = [];
+  for (const line of lines.replaceAll("\\\n", " ").split("\n")) {
+    const inner = [...line.matchAll(/\$\(([^)]*)\)/g)].map(([, call = ""]) => call);
+    for (const part of [line.replaceAll(/\$\([^)]*\)/g, "X"), ...inner]) {
+      let call: string[] | undefined;
+      for (const [word, double, single] of part.matchAll(/"([^"]*)"|'([^']*)'|#.*|[;|&<>]+|[^\s;|&<>"']+/g)) {
+        if (/^([;|&<>]|#)/.test(word)) call = undefined;
+        else if (call) call.push(double ?? single ?? word);
+        else if (/(^|\/)goald$/.test(word)) {
+          call = [];
+          calls.push(call);
+        }
+      }
+    }
+  }
+  return calls;
+}
+
+/** The complaint of the parser; undefined when it takes the call. */
+async function refusalOf(words: readonly string[], verbs: readonly Verb[]): Promise<string | undefined> {
+  const settings = describeSettings().flatMap(({ name, environment }) => [name, ...environment]);
+  const [verb, name] = words;
+  if (verb === "config" && name && !name.startsWith("-") && !settings.includes(name)) return `no setting ${name}`;
+  const program = buildParser(verbs, async () => {});
+  for (const each of allVerbs(program)) each.exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} });
+  return program.parseAsync([...rewriteArgs(words)], { from: "user" }).then(
+    () => undefined,
+    (error: Error) => `${words.join(" ")}: ${error.message}`,
+  );
+}
+
+describe("calls and agent files in README and docs", () => {
+  const inFolder = useFolder();
+  let verbs: readonly Verb[];
+  beforeAll(async () => {
+    verbs = await loadVerbs();
+  });
+  const refusalsIn = async (lines: string): Promise<readonly (string | undefined)[]> =>
+    (await Promise.all(callsIn(lines).map((words) => refusalOf(words, verbs)))).filter(Boolean);
+
+  it.each(PAGES_WITH_CALLS)("%s has only calls that goald takes", async (path) => {
+    const typed = blocksIn(path, "console").map(
+      (body) =>
+        body
+          .match(/^\$ .*$/gm)
+          ?.join("\n")
+          .replaceAll(/^\$ /gm, "") ?? "",
+    );
+    expect(await refusalsIn([...typed, ...blocksIn(path, "sh", "cron")].join("\n"))).toEqual([]);
+  });
+
+  it("are refused when a verb, an option, an argument or a setting is unknown (control)", async () => {
+    expect(
+      await refusalsIn("id=$(goald runn) && goald ps --wach # goald say\ngoald say; goald config no.such 1"),
+    ).toHaveLength(4);
+    expect(callsIn('7 * * * * /usr/bin/goald run -d "a; b" | goald ps')).toEqual([["run", "-d", "a; b"], ["ps"]]);
+  });
+
+  it.each(PAGES_WITH_CALLS)("%s has only agent files that goald reads", async (path) => {
+    for (const text of blocksIn(path, "yaml").filter((body) => body.includes("ai_"))) {
+      const file = inFolder("agent.yaml");
+      writeFileSync(file, text);
+      expect((await readAgentFile(file)).goals?.length).toBeGreaterThan(0);
+    }
   });
 });
 
