@@ -6,6 +6,11 @@ import { loadVerbs } from "#cli/registry.ts";
 import type { Verb } from "#cli/verb.ts";
 import { readAgentFile } from "#config/agent-file.ts";
 import { describeSettings } from "#config/make-home.ts";
+import type { WaitFor } from "#core/call.ts";
+import type { PauseCode } from "#core/event.ts";
+import { initialState } from "#core/state.ts";
+import { standingOf } from "#views/agent-view.ts";
+import { nextStepOf } from "#views/next-step.ts";
 import { renderDocs } from "../scripts/docs.ts";
 import { PAGES } from "../scripts/record-docs.ts";
 import { useFolder } from "./helpers/folder.ts";
@@ -112,12 +117,80 @@ describe("calls and agent files in README and docs", () => {
     expect(callsIn('7 * * * * /usr/bin/goald run -d "a; b" | goald ps')).toEqual([["run", "-d", "a; b"], ["ps"]]);
   });
 
+  it.each(["README.md", "docs/states.md"])("%s has only such calls within its sentences, too", async (path) => {
+    const inSentences = [...readFileSync(path, "utf8").matchAll(/(?<!`)`(goald [^`\n]+)`/g)].map(
+      ([, call = ""]) => call,
+    );
+    expect(inSentences.length).toBeGreaterThan(3);
+    const refusals = await refusalsIn(inSentences.join("\n"));
+    // A verb alone is its name, not a call.
+    expect(refusals.filter((refusal) => !/^\w+: error: missing required/.test(refusal ?? ""))).toEqual([]);
+  });
+
   it.each(PAGES_WITH_CALLS)("%s has only agent files that goald reads", async (path) => {
     for (const text of blocksIn(path, "yaml").filter((body) => body.includes("ai_"))) {
       const file = inFolder("agent.yaml");
       writeFileSync(file, text);
       expect((await readAgentFile(file)).goals?.length).toBeGreaterThan(0);
     }
+  });
+});
+
+/** The compiler finds a code or a wait that is missing here. */
+const PAUSE_CODES: Readonly<Record<PauseCode, true>> = {
+  person: true,
+  stopped: true,
+  killed: true,
+  parent: true,
+  ended: true,
+  "step-limit": true,
+  "token-limit": true,
+  budget: true,
+  "time-limit": true,
+  loop: true,
+  "bad-replies": true,
+  "key-refused": true,
+  "model-refused": true,
+  "model-unreachable": true,
+  "prompt-too-long": true,
+  "cap-ignored": true,
+  "not-proven": true,
+  "failing-cells": true,
+  damaged: true,
+  "crash-loop": true,
+};
+const WAITS: Readonly<Record<WaitFor, true>> = { time: true, approval: true, person: true, agent: true };
+
+describe("docs/states.md", () => {
+  const page = readFileSync("docs/states.md", "utf8");
+  const rows = new Map([...page.matchAll(/^\| `([^`,]+)[^`]*` \|.*$/gm)].map(([row, state = ""]) => [state, row]));
+  const pausedBy = (code: PauseCode) => ({ ...initialState, paused: { code, reason: "" } });
+  const codes = Object.keys(PAUSE_CODES) as PauseCode[];
+  const pauses = codes.map((code) => standingOf(pausedBy(code), true));
+  /** The other states are texts in this file. */
+  const written = readFileSync("src/views/agent-view.ts", "utf8");
+  const others = [...written.matchAll(/"(waiting: [\w ]+|running|interrupted|damaged|completed)"/g)].map(
+    ([, state = ""]) => state,
+  );
+  const shown = new Set([...pauses, ...Object.keys(WAITS).map((wait) => `waiting: ${wait}`), ...others]);
+  const withoutRow = (states: Iterable<string>) => [...states].filter((state) => !rows.has(state));
+
+  it("has a row for each state that `goald ps` can show, and no other row", () => {
+    expect(withoutRow(shown)).toEqual([]);
+    expect([...rows.keys()].filter((state) => !shown.has(state))).toEqual([]);
+    expect(others).toEqual(expect.arrayContaining(["waiting: rate limit", "waiting: recovery", "damaged"]));
+  });
+
+  it("misses the row of an invented state (control)", () => {
+    expect(withoutRow([...shown, "waiting: weather"])).toEqual(["waiting: weather"]);
+  });
+
+  it.each(codes)("names at the pause %s the calls that goald show names", (code) => {
+    const state = pausedBy(code);
+    const standing = standingOf(state, true);
+    const calls = nextStepOf("AGENT", state, standing).todo.map(({ command }) => command);
+    expect(calls.length).toBeGreaterThan(0);
+    expect(calls.filter((call) => !rows.get(standing)?.includes(`\`${call}\``))).toEqual([]);
   });
 });
 
