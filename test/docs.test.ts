@@ -67,7 +67,7 @@ function callsIn(lines: string): readonly (readonly string[])[] {
       for (const [word, double, single] of part.matchAll(/"([^"]*)"|'([^']*)'|#.*|[;|&<>]+|[^\s;|&<>"']+/g)) {
         if (/^([;|&<>]|#)/.test(word)) call = undefined;
         else if (call) call.push(double ?? single ?? word);
-        else if (/(^|\/)goald$/.test(word)) {
+        else if (/^([^=]*\/)?goald$/.test(word)) {
           call = [];
           calls.push(call);
         }
@@ -114,18 +114,24 @@ describe("calls and agent files in README and docs", () => {
     expect(
       await refusalsIn("id=$(goald runn) && goald ps --wach # goald say\ngoald say; goald config no.such 1"),
     ).toHaveLength(4);
-    expect(callsIn('7 * * * * /usr/bin/goald run -d "a; b" | goald ps')).toEqual([["run", "-d", "a; b"], ["ps"]]);
+    expect(callsIn('7 * * * * GOALD_HOME=~/goald /usr/bin/goald run -d "a; b" | goald ps')).toEqual([
+      ["run", "-d", "a; b"],
+      ["ps"],
+    ]);
   });
 
-  it.each(["README.md", "docs/states.md"])("%s has only such calls within its sentences, too", async (path) => {
-    const inSentences = [...readFileSync(path, "utf8").matchAll(/(?<!`)`(goald [^`\n]+)`/g)].map(
-      ([, call = ""]) => call,
-    );
-    expect(inSentences.length).toBeGreaterThan(3);
-    const refusals = await refusalsIn(inSentences.join("\n"));
-    // A verb alone is its name, not a call.
-    expect(refusals.filter((refusal) => !/^\w+: error: missing required/.test(refusal ?? ""))).toEqual([]);
-  });
+  it.each(["README.md", "docs/cookbook.md", "docs/states.md"])(
+    "%s has only such calls within its sentences, too",
+    async (path) => {
+      const inSentences = [...readFileSync(path, "utf8").matchAll(/(?<!`)`(goald [^`\n]+)`/g)].map(
+        ([, call = ""]) => call,
+      );
+      expect(inSentences.length).toBeGreaterThan(3);
+      const refusals = await refusalsIn(inSentences.join("\n"));
+      // A verb alone is its name, not a call.
+      expect(refusals.filter((refusal) => !/^\w+: error: missing required/.test(refusal ?? ""))).toEqual([]);
+    },
+  );
 
   it.each(PAGES_WITH_CALLS)("%s has only agent files that goald reads", async (path) => {
     for (const text of blocksIn(path, "yaml").filter((body) => body.includes("ai_"))) {
