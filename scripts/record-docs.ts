@@ -1,5 +1,5 @@
 /**
- * record-docs.ts -- runs the commands of README.md, and writes below each what it printed.
+ * record-docs.ts -- runs the commands of README.md and docs/tutorial.md, and writes below each what it printed.
  *
  *   node scripts/record-docs.ts
  *
@@ -29,7 +29,7 @@ export interface Page {
 
 const reply = (text: string, command: CommandCall): Answer => ({
   text: JSON.stringify({ thoughts: { text }, command }),
-  usage: { prompt_tokens: 5_500, completion_tokens: 200, total_tokens: 5_700 },
+  usage: { prompt_tokens: 4_500, completion_tokens: 200, total_tokens: 4_700 },
 });
 const done = (reason: string): CommandCall => ({ name: "task_complete", args: { reason } });
 const dinner = (result: string): Answer => reply("I answer.", { name: "task_complete", args: { result } });
@@ -39,6 +39,7 @@ for day in ["Mon", "Tue", "Wed"]:
     dinner = agent.run(f"Name a dinner for {day} under 4 dollars", str)
     append_to_file("plan.md", f"{day}: {dinner}\\n")
     time.sleep(4)  # the rate limit of the server`;
+const PLAN = "# Three dinners\n\n1. Lentil soup\n2. Fish and potatoes\n3. Bean chili\n";
 
 export const PAGES: readonly Page[] = [
   {
@@ -49,6 +50,24 @@ export const PAGES: readonly Page[] = [
       reply("All three days are in plan.md.", done("plan.md has three dinners under 4 dollars each.")),
     ],
     waits: [["cat", '[ "$(wc -l < ~/goald/workspace/chef/plan.md)" = 2 ]']],
+  },
+  {
+    path: "docs/tutorial.md",
+    replies: [
+      reply("I write the plan first.", { name: "write_to_file", args: { file: "plan.md", text: PLAN } }),
+      reply("The plan is written.", done("plan.md names three dinners.")),
+      reply("Fish must go. I replace the second dinner.", {
+        name: "edit_file",
+        args: { file: "plan.md", old: "Fish and potatoes", new: "Potato curry" },
+      }),
+      reply("No dinner has fish now.", done("plan.md has potato curry instead of fish.")),
+    ],
+    waits: [
+      ["goald ps", "goald ps | grep -q approval"],
+      ["cat", "goald ps | grep -q completed"],
+      ["goald show chef | grep", "goald ps | grep -q approval"],
+      ["goald diff", "goald ps | grep -q completed"],
+    ],
   },
 ];
 
@@ -136,14 +155,15 @@ function runShell(command: string, env: Readonly<Record<string, string>>, cwd: s
 }
 
 /**
- * Replaces what differs from run to run: process ids, times, spans of time and the blanks that align them. A kill in the middle of a write
- * prints one line twice, so equal lines in a row become one.
+ * Replaces what differs from run to run: process ids, times, spans of time with the blanks that align them, and how far an
+ * agent is when a call returns. A kill in the middle of a write prints one line twice, so equal lines in a row become one.
  */
 export const maskVolatile = (text: string): string =>
   text
     .replaceAll(/\bpid \d+/g, "pid N")
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]*Z?/g, "TIME")
     .replaceAll(/\b\d+(?:\.\d+)? (?:ms|s|min)\b/g, "SPAN")
+    .replaceAll(/ is [\w: ]+ \(step \d+\)\.$/gm, " is STATE.")
     .replaceAll(/ +/g, " ")
     .replaceAll(/^(.+)\n(?:\1\n)+/gm, "$1\n");
 
