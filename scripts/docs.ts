@@ -170,7 +170,7 @@ function renderVerbs(verbs: readonly Verb[]): string {
   return `${[
     "# Verbs",
     GENERATED,
-    "All verbs take `--home <folder>`, `--json`, `--no-color` and `--no-input`. `goald help <verb>` prints what follows here.",
+    `${GLOBAL_OPTIONS}\nThe verbs of a memory take the agent before their own name: \`goald memory chef list\`.`,
     ...[...groups].flatMap(([group, members]) => [`## ${group}`, ...members.map(renderVerb)]),
     "## Exit codes",
     "Each verb ends with 0, 1 or 2, or with a code that is listed with it.",
@@ -180,6 +180,9 @@ function renderVerbs(verbs: readonly Verb[]): string {
     ),
   ].join("\n\n")}\n`;
 }
+
+const GLOBAL_OPTIONS =
+  "All verbs take `--home <folder>`, `--json`, `--no-color` and `--no-input`. `goald help <verb>` prints what follows here.";
 
 /** Verbs below another one are in its group. */
 const groupOf = ({ name }: Verb, verbs: readonly Verb[]): string | undefined =>

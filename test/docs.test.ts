@@ -210,6 +210,12 @@ describe("the README", () => {
     expect(readme.split("\n").length).toBeLessThanOrEqual(171);
   });
 
+  it("links only to docs/ and to pages beside it, so that it is valid in an installed package", () => {
+    const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = ""]) => target);
+    expect(links.length).toBeGreaterThan(10);
+    expect(links.filter((target) => !/^(docs\/)?[\w-]+\.md$/.test(target))).toEqual([]);
+  });
+
   it.each(GENERATED.filter((path) => path.endsWith(".md")))("links to %s", (path) => {
     expect(readme).toContain(`](${path})`);
   });
