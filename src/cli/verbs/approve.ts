@@ -103,8 +103,6 @@ async function denyVerb(
 }
 
 const MAX_CHARS = 10_000;
-/** Of a command in a message of one line. */
-const MAX_CALL_CHARS = 300;
 
 /** Undefined: the only agent that waits. */
 type Name = string | undefined;
@@ -137,7 +135,7 @@ async function answer(name: Name, options: ApproveOptions, given: Omit<ApprovalA
     const isHeard = agent.state !== "waiting: approval" || agent.changedAt !== told.changedAt;
     const goesOn = told.background ? isAwaitingApproval(state) : isHeard;
     const later = goesOn ? "" : ` It is not running. Continue it: ${formatCall(context.home, "resume", row.id)}.`;
-    const note = `${verdict}${many}: ${oneLine(describeCall(open.call), MAX_CALL_CHARS)}.${later}`;
+    const note = `${verdict}${many}: ${oneLine(describeCall(open.call), 300)}.${later}`;
     return tellDone({ agent, note }, context, { call: open.call });
   };
   return withAgent(name, options, give, WAITS);
@@ -158,7 +156,7 @@ function anotherPending(
   { row, context }: Pick<Steered, "row" | "context">,
 ): GoaldError {
   const { redact, home } = context;
-  const call = oneLine(redact(clean(describeCall(open.call))), MAX_CALL_CHARS);
+  const call = oneLine(redact(clean(describeCall(open.call))), 300);
   return new GoaldError(
     "GOALD_CONFLICT",
     `${row.id} does not wait for ${wanted} now, but for ${open.callId}: ${call}`,
