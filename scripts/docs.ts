@@ -55,13 +55,13 @@ A home with many commands need not list all of them in every prompt. A command w
 what it does, and the model and code may call it by its name at any time. Profile, policy, limits and log are those of any command.
 
 - The search compares a description with the name, the signature and the docstring of each method: by shared and related words, and by
-  vectors of the memory's embedder. Without a server the offline embedder gives the vectors. Those that were bought from a server are kept
-  in \`.goald/method-vectors.json\`.
-- It returns at least three methods if there are so many. At nearly equal scores those of the home (group \`own\`, and Python helpers)
-  come before shipped commands.
+  vectors of the memory's embedder, which works offline too. goald keeps vectors from a server in \`.goald/method-vectors.json\`, so that it pays
+  for them once.
+- It returns three to six methods, best first. When two fit about equally well, a method of the home (group \`own\`, and Python helpers)
+  comes before a shipped command.
 - In the forms \`json\` and \`tools\` a search finds what the prompt does not list; in \`react\` and \`code\` it finds all commands. The
   twenty methods that were found last are in the last message of the prompt, so that a server can cache the rest.
-- A name that does not exist is answered with what the search finds for it.
+- When the model calls a method that does not exist, goald answers with what the search finds for that name.
 
 The files \`<home>/methods/*.py\` are Python helpers: the sandbox defines them in each Python namespace, and they reach outside only by calling
 commands. goald reads the name, the signature and the docstring of each function at the top level, without running the file; a name
@@ -82,15 +82,15 @@ one with a test, and both work as they are. A file of a shipped command's name r
 | \`args\` | any JSON Schema 2020-12 of an object: 64 KB, 16 levels, references inside it only. Its descriptions are what the model reads |
 | \`returns\` | JSON Schema of the result's \`value\`, for the signature that code sees (default: code gets the text) |
 | \`listed\` | \`false\`: prompts do not list it, see [Methods](#methods) (default: \`true\`) |
-| \`annotations\` | \`readOnly\`, \`destructive\`, \`idempotent\`, \`openWorld\`, \`restorable\`: the policy judges by them, and assumes the worst for what is left out |
+| \`annotations\` | \`readOnly\`, \`destructive\`, \`idempotent\`, \`openWorld\`, \`restorable\`: the policy uses them, and assumes the riskiest value of one that is left out |
 | \`writes\` | the arguments that name files it writes, each with the argument that has the whole new content: \`{ file: "text" }\`, or \`{ file: null }\`. goald asks a person about files that other programs run or obey. A command without \`writes\` cannot write such a file |
 | \`sends\` | the arguments whose text somebody else receives, such as \`["url"]\`; \`[]\` for none (default: all of an open-world command). After the agent has read text from outside, the policy looks at what they hold. What an open-world command with \`sends\` returns counts as text that everybody can read; without it, as text of the folder |
 | \`effect\` | what a crash may repeat, see above (default: \`at-most-once\`) |
 | \`timeoutMs\` | time limit (default: 60 seconds) |
 | \`needs\` | services that it uses |
-| \`prepare(args, context)\` | reads what \`run\` and \`probe\` need, and changes nothing. Its result is durable before \`run\` begins and comes back byte for byte |
-| \`run(args, context, prepared)\` | does the work. A text or \`{ status, text, … }\` is the result; what it throws is a failure that the model reads |
-| \`probe(args, context, prepared)\` | for \`reconcilable\`: tells after a crash whether the call happened (\`done\`, \`not-done\`, \`unknown\`) |
+| \`prepare(args, context)\` | reads what \`run\` and \`probe\` need, and changes nothing. goald stores its result before \`run\` begins and passes it on unchanged |
+| \`run(args, context, prepared)\` | does the work. It returns a text or \`{ status, text, … }\`; when it throws, the call fails and the model reads the message |
+| \`probe(args, context, prepared)\` | for \`reconcilable\`: returns after a crash whether the call happened (\`done\`, \`not-done\`, \`unknown\`) |
 
 | in \`context\` | meaning |
 | --- | --- |
@@ -101,7 +101,7 @@ one with a test, and both work as they are. A file of a shipped command's name r
 | \`stage(write)\` | a memory, message or timer that is committed together with the result |
 | \`use(service)\` | a service of \`needs\` |
 
-Nested calls and tasks run one after the other, tasks up to seven levels deep (calls eight) and 1,000 for one call; the time limit stands still meanwhile. A
+Nested calls and tasks run one after the other, tasks up to seven levels deep (calls eight) and 1,000 for one call; they do not count against the time limit. A
 command that acts only through \`call\`, \`run\` and \`stage\` is \`transactional\`: after a crash or a pause it runs again, and what
 it had asked for before returns its recorded result. It must ask for the same in the same order, or its outcome is unknown. A task of
 \`run\` may take 25 steps; its messages stay out of the agent's own.`;
@@ -170,7 +170,7 @@ function renderVerbs(verbs: readonly Verb[]): string {
   return `${[
     "# Verbs",
     GENERATED,
-    "All verbs take `--home <folder>`, `--json`, `--no-color` and `--no-input`. `goald help <verb>` prints what follows here.",
+    `${GLOBAL_OPTIONS}\nThe verbs of a memory take the agent before their own name: \`goald memory chef list\`.`,
     ...[...groups].flatMap(([group, members]) => [`## ${group}`, ...members.map(renderVerb)]),
     "## Exit codes",
     "Each verb ends with 0, 1 or 2, or with a code that is listed with it.",
@@ -180,6 +180,9 @@ function renderVerbs(verbs: readonly Verb[]): string {
     ),
   ].join("\n\n")}\n`;
 }
+
+const GLOBAL_OPTIONS =
+  "All verbs take `--home <folder>`, `--json`, `--no-color` and `--no-input`. `goald help <verb>` prints what follows here.";
 
 /** Verbs below another one are in its group. */
 const groupOf = ({ name }: Verb, verbs: readonly Verb[]): string | undefined =>

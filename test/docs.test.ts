@@ -1,7 +1,19 @@
-import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { allVerbs, buildParser, rewriteArgs } from "#cli/parser.ts";
+import { loadVerbs } from "#cli/registry.ts";
+import type { Verb } from "#cli/verb.ts";
+import { readAgentFile } from "#config/agent-file.ts";
+import { describeSettings } from "#config/make-home.ts";
+import type { WaitFor } from "#core/call.ts";
+import type { PauseCode } from "#core/event.ts";
+import { initialState } from "#core/state.ts";
+import { standingOf } from "#views/agent-view.ts";
+import { nextStepOf } from "#views/next-step.ts";
 import { renderDocs } from "../scripts/docs.ts";
+import { PAGES } from "../scripts/record-docs.ts";
+import { useFolder } from "./helpers/folder.ts";
 
 const GENERATED = ["docs/commands.md", "docs/settings.md", "docs/verbs.md", ".env.example", "SECURITY.md"];
 
@@ -29,6 +41,164 @@ describe("generated files", () => {
   );
 });
 
+describe("transcripts", () => {
+  it("are only in pages that are recorded from real runs (test/docs.long.ts compares them)", () => {
+    const pages = ["README.md", ...globSync("docs/*.md")];
+    const withTranscript = pages.filter((path) => readFileSync(path, "utf8").includes("```console"));
+    expect(withTranscript.sort()).toEqual(PAGES.map(({ path }) => path).sort());
+  });
+});
+
+const PAGES_WITH_CALLS = ["README.md", "CONTRIBUTING.md", ...globSync("docs/*.md")];
+
+/** Bodies of the fenced blocks in one of these languages. */
+const blocksIn = (path: string, ...languages: readonly string[]): readonly string[] =>
+  [...readFileSync(path, "utf8").matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].flatMap(([, language = "", body = ""]) =>
+    languages.includes(language) ? [body] : [],
+  );
+
+/** The calls of goald in lines of a shell or of a crontab, each as its words: `goald ps; id=$(goald run)` has two. */
+function callsIn(lines: string): readonly (readonly string[])[] {
+  const calls: string[][] = [];
+  for (const line of lines.replaceAll("\\\n", " ").split("\n")) {
+    const inner = [...line.matchAll(/\$\(([^)]*)\)/g)].map(([, call = ""]) => call);
+    for (const part of [line.replaceAll(/\$\([^)]*\)/g, "X"), ...inner]) {
+      let call: string[] | undefined;
+      for (const [word, double, single] of part.matchAll(/"([^"]*)"|'([^']*)'|#.*|[;|&<>]+|[^\s;|&<>"']+/g)) {
+        if (/^([;|&<>]|#)/.test(word)) call = undefined;
+        else if (call) call.push(double ?? single ?? word);
+        else if (/^([^=]*\/)?goald$/.test(word)) {
+          call = [];
+          calls.push(call);
+        }
+      }
+    }
+  }
+  return calls;
+}
+
+/** The complaint of the parser; undefined when it takes the call. */
+async function refusalOf(words: readonly string[], verbs: readonly Verb[]): Promise<string | undefined> {
+  const settings = describeSettings().flatMap(({ name, environment }) => [name, ...environment]);
+  const [verb, name] = words;
+  if (verb === "config" && name && !name.startsWith("-") && !settings.includes(name)) return `no setting ${name}`;
+  const program = buildParser(verbs, async () => {});
+  for (const each of allVerbs(program)) each.exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} });
+  return program.parseAsync([...rewriteArgs(words)], { from: "user" }).then(
+    () => undefined,
+    (error: Error) => `${words.join(" ")}: ${error.message}`,
+  );
+}
+
+describe("calls and agent files in README and docs", () => {
+  const inFolder = useFolder();
+  let verbs: readonly Verb[];
+  beforeAll(async () => {
+    verbs = await loadVerbs();
+  });
+  const refusalsIn = async (lines: string): Promise<readonly (string | undefined)[]> =>
+    (await Promise.all(callsIn(lines).map((words) => refusalOf(words, verbs)))).filter(Boolean);
+
+  it.each(PAGES_WITH_CALLS)("%s has only calls that goald takes", async (path) => {
+    const typed = blocksIn(path, "console").map(
+      (body) =>
+        body
+          .match(/^\$ .*$/gm)
+          ?.join("\n")
+          .replaceAll(/^\$ /gm, "") ?? "",
+    );
+    expect(await refusalsIn([...typed, ...blocksIn(path, "sh", "cron")].join("\n"))).toEqual([]);
+  });
+
+  it("are refused when a verb, an option, an argument or a setting is unknown (control)", async () => {
+    expect(
+      await refusalsIn("id=$(goald runn) && goald ps --wach # goald say\ngoald say; goald config no.such 1"),
+    ).toHaveLength(4);
+    expect(callsIn('7 * * * * GOALD_HOME=~/goald /usr/bin/goald run -d "a; b" | goald ps')).toEqual([
+      ["run", "-d", "a; b"],
+      ["ps"],
+    ]);
+  });
+
+  it.each(["README.md", "docs/cookbook.md", "docs/states.md", "docs/tutorial.md"])(
+    "%s has only such calls within its sentences, too",
+    async (path) => {
+      const sentences = readFileSync(path, "utf8").replaceAll(/^```[\s\S]*?^```/gm, "");
+      const inSentences = [...sentences.matchAll(/`(goald [^`\n]+)`/g)].map(([, call = ""]) => call);
+      expect(inSentences.length).toBeGreaterThan(3);
+      const refusals = await refusalsIn(inSentences.join("\n"));
+      // A verb alone is its name, not a call.
+      expect(refusals.filter((refusal) => !/^\w+: error: missing required/.test(refusal ?? ""))).toEqual([]);
+    },
+  );
+
+  it.each(PAGES_WITH_CALLS)("%s has only agent files that goald reads", async (path) => {
+    for (const text of blocksIn(path, "yaml").filter((body) => body.includes("ai_"))) {
+      const file = inFolder("agent.yaml");
+      writeFileSync(file, text);
+      expect((await readAgentFile(file)).goals?.length).toBeGreaterThan(0);
+    }
+  });
+});
+
+/** The compiler finds a code or a wait that is missing here. */
+const PAUSE_CODES: Readonly<Record<PauseCode, true>> = {
+  person: true,
+  stopped: true,
+  killed: true,
+  parent: true,
+  ended: true,
+  "step-limit": true,
+  "token-limit": true,
+  budget: true,
+  "time-limit": true,
+  loop: true,
+  "bad-replies": true,
+  "key-refused": true,
+  "model-refused": true,
+  "model-unreachable": true,
+  "prompt-too-long": true,
+  "cap-ignored": true,
+  "not-proven": true,
+  "failing-cells": true,
+  damaged: true,
+  "crash-loop": true,
+};
+const WAITS: Readonly<Record<WaitFor, true>> = { time: true, approval: true, person: true, agent: true };
+
+describe("docs/states.md", () => {
+  const page = readFileSync("docs/states.md", "utf8");
+  const rows = new Map([...page.matchAll(/^\| `([^`,]+)[^`]*` \|.*$/gm)].map(([row, state = ""]) => [state, row]));
+  const pausedBy = (code: PauseCode) => ({ ...initialState, paused: { code, reason: "" } });
+  const codes = Object.keys(PAUSE_CODES) as PauseCode[];
+  const pauses = codes.map((code) => standingOf(pausedBy(code), true));
+  /** The other states are texts in this file. */
+  const written = readFileSync("src/views/agent-view.ts", "utf8");
+  const others = [...written.matchAll(/"(waiting: [\w ]+|running|interrupted|damaged|completed)"/g)].map(
+    ([, state = ""]) => state,
+  );
+  const shown = new Set([...pauses, ...Object.keys(WAITS).map((wait) => `waiting: ${wait}`), ...others]);
+  const withoutRow = (states: Iterable<string>) => [...states].filter((state) => !rows.has(state));
+
+  it("has a row for each state that `goald ps` can show, and no other row", () => {
+    expect(withoutRow(shown)).toEqual([]);
+    expect([...rows.keys()].filter((state) => !shown.has(state))).toEqual([]);
+    expect(others).toEqual(expect.arrayContaining(["waiting: rate limit", "waiting: recovery", "damaged"]));
+  });
+
+  it("misses the row of an invented state (control)", () => {
+    expect(withoutRow([...shown, "waiting: weather"])).toEqual(["waiting: weather"]);
+  });
+
+  it.each(codes)("names at the pause %s the calls that goald show names", (code) => {
+    const state = pausedBy(code);
+    const standing = standingOf(state, true);
+    const calls = nextStepOf("AGENT", state, standing).todo.map(({ command }) => command);
+    expect(calls.length).toBeGreaterThan(0);
+    expect(calls.filter((call) => !rows.get(standing)?.includes(`\`${call}\``))).toEqual([]);
+  });
+});
+
 describe("the README", () => {
   const readme = readFileSync("README.md", "utf8");
 
@@ -36,8 +206,14 @@ describe("the README", () => {
     expect(readme).toContain("src/loop/run.ts");
   });
 
-  it("has at most 130 lines", () => {
-    expect(readme.split("\n").length).toBeLessThanOrEqual(131);
+  it("has at most 170 lines", () => {
+    expect(readme.split("\n").length).toBeLessThanOrEqual(171);
+  });
+
+  it("links only to docs/ and to pages beside it, so that it is valid in an installed package", () => {
+    const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = ""]) => target);
+    expect(links.length).toBeGreaterThan(10);
+    expect(links.filter((target) => !/^(docs\/)?[\w-]+\.md$/.test(target))).toEqual([]);
   });
 
   it.each(GENERATED.filter((path) => path.endsWith(".md")))("links to %s", (path) => {

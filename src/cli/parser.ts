@@ -86,7 +86,7 @@ function usageOfMemory({ name, arguments: given = [] }: Verb): string {
   return ["goald memory <agent>", verb, ...rest, "[options]"].join(" ");
 }
 
-/** `goald help run` → `run --help`; `memory foo list` → `memory list foo`; no verb → `plain`. */
+/** `goald help run` → `run --help`; `memory chef list` → `memory list chef`; no verb → `plain`. */
 export const rewriteArgs = (args: readonly string[]): readonly string[] => withVerb(withMemory(withHelp(args)));
 
 /** Indexes of arguments that are neither options nor the folder after --home. */
@@ -123,7 +123,7 @@ function withHelp(args: readonly string[]): readonly string[] {
   return VERB_NAMES.some((name) => name === verb) ? [...asked, "--help"] : [verb];
 }
 
-/** `memory foo` means list. A misspelt verb causes an error about the verb, not about the agent. */
+/** `memory chef` means list. A misspelt verb causes an error about the verb, not about the agent. */
 function withMemory(args: readonly string[]): readonly string[] {
   const [verb = -1, first = -1, second = -1] = placesOfWords(args);
   if (args[verb] !== "memory" || first === -1) return args;

@@ -130,12 +130,12 @@ export const MEMORY_AGENT: VerbArgument = {
 
 export const MEMORY_ID: VerbArgument = {
   name: "<id>",
-  about: "id as `list` shows it, such as foo/12, or 12 for short",
+  about: "id as `list` shows it, such as chef/12, or 12 for short",
 };
 
 export const MEMORY_IDS: VerbArgument = {
   name: "<ids...>",
-  about: "ids as `list` shows them, such as foo/12, or 12 for short",
+  about: "ids as `list` shows them, such as chef/12, or 12 for short",
 };
 
 /** An option without a value. */

@@ -48,7 +48,7 @@ export async function readAgentFile(path: string): Promise<AgentFile> {
 }
 
 const EXAMPLE =
-  "An agent file looks like this:\n  ai_name: Foo\n  ai_role: an assistant that plans meals\n  ai_goals:\n    - Plan a week";
+  "An agent file looks like this:\n  ai_name: Chef\n  ai_role: an assistant that plans meals\n  ai_goals:\n    - Plan a week";
 
 type Refuse = (problem: string, offset?: number) => GoaldError;
 

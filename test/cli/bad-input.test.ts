@@ -58,7 +58,7 @@ const INVALID_CALLS: readonly RefusedCall[] = [
   ["resume --continuous-limit 5", 2, /goes with --continuous/, /Add --continuous/],
   ["show nobody", 3, NOBODY, /There are: earlier\./],
   ["resume nobody -c", 3, NOBODY, /There are: earlier\./],
-  ["run --from nowhere.yaml -c", 3, /There is no file nowhere\.yaml/, /ai_name: Foo/],
+  ["run --from nowhere.yaml -c", 3, /There is no file nowhere\.yaml/, /ai_name: Chef/],
   ["run --from . -c", 2, /\. cannot be read: it is a folder/, /^$/],
   ["--home  ps", 2, /Expected --home to name a folder, got ""/, /^$/],
   [[...RUN, "--model", "two words"], 2, /models\.smart|--model/],

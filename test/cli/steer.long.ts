@@ -246,7 +246,7 @@ const NOT_STEERED: readonly RefusedCall[] = [
   ["goals t --set \x1b[2J", 2, /must be text without control characters/, /^$/],
   ["goals t --rm first", 2, /'first' is invalid/, /--help/],
   ["pause", 2, /No agent could be meant/, /goald ps/],
-  ["stop t --all --now", 2, /Expected agents or --all, got both/, /goald stop --now foo/],
+  ["stop t --all --now", 2, /Expected agents or --all, got both/, /goald stop --now chef/],
   ["stop t -t soon", 2, /'soon' is invalid. Expected whole seconds/, /--help/],
   ["approve t", 7, /no pending command: it is completed/, /goald show t/],
   ["approve t -N 0", 2, /'0' is invalid. Expected a whole number from 1/, /--help/],

@@ -34,7 +34,7 @@ import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../wi
 export const APPROVE = defineVerb({
   description:
     "run the command that an agent asks approval for; on a terminal, show it and ask first. A script names the command that it means by --step or --call, because another may wait by then",
-  examples: ["goald approve foo", "goald approve foo --step 12", "goald approve foo -N 5"],
+  examples: ["goald approve chef", "goald approve chef --step 12", "goald approve chef -N 5"],
   arguments: [ONLY_AGENT],
   options: {
     ...CALL_OPTIONS,
@@ -59,7 +59,7 @@ function answerCount(given: string): number {
 }
 
 export const DENY = defineVerb({
-  examples: ["goald deny foo", "goald deny foo --step 12", 'goald deny foo --reason "Use the file that is there"'],
+  examples: ["goald deny chef", "goald deny chef --step 12", 'goald deny chef --reason "Use the file that is there"'],
   arguments: [ONLY_AGENT, { name: "[words...]", about: "the reason, or what to do instead" }],
   options: { ...CALL_OPTIONS, reason: text("--reason <words>", "give the agent the reason, or what to do instead") },
   exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
@@ -135,7 +135,7 @@ async function answer(name: Name, options: ApproveOptions, given: Omit<ApprovalA
     const isHeard = agent.state !== "waiting: approval" || agent.changedAt !== told.changedAt;
     const goesOn = told.background ? isAwaitingApproval(state) : isHeard;
     const later = goesOn ? "" : ` It is not running. Continue it: ${formatCall(context.home, "resume", row.id)}.`;
-    const note = `${verdict}${many}: ${describeCall(open.call)}.${later}`;
+    const note = `${verdict}${many}: ${oneLine(describeCall(open.call), 300)}.${later}`;
     return tellDone({ agent, note }, context, { call: open.call });
   };
   return withAgent(name, options, give, WAITS);

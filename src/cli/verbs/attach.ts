@@ -14,7 +14,7 @@ import { withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description: "follow an agent live and answer its questions; Ctrl-C leaves it running",
-  examples: ["goald attach foo", "goald attach foo --since 1", "goald attach foo --json"],
+  examples: ["goald attach chef", "goald attach chef --since 1", "goald attach chef --json"],
   arguments: [ONLY_AGENT],
   options: { since: value("--since <step>", "show from this step on (default: the last one)", positiveInteger) },
   exitCodes: { ...RUN_CODES, ok: "the agent finished, or you left it running", notFound: "no such agent or step" },

@@ -17,10 +17,10 @@ import { findFile, findPaths } from "./files.ts";
 export const DIFF = defineVerb({
   description: "compare an agent's files between two steps (default: the last step that changed any)",
   examples: [
-    "goald diff foo",
-    "goald diff foo --to 7",
-    "goald diff foo notes.md --from 3 --to 9",
-    "goald diff foo --from 0 --stat",
+    "goald diff chef",
+    "goald diff chef --to 7",
+    "goald diff chef notes.md --from 3 --to 9",
+    "goald diff chef --from 0 --stat",
   ],
   arguments: [AGENT, { name: "[path]", about: "only this file, or files below this folder" }],
   options: {
@@ -89,9 +89,9 @@ export const RESTORE = defineVerb({
   description:
     "restore an agent's files as they were after a step; the present ones are kept, and the last step brings them back. Files that goald did not write, clones, and the folders of sub-agents stay as they are",
   examples: [
-    "goald restore foo --step 3 --dry-run",
-    "goald restore foo --step 3",
-    "goald restore foo --step 3 notes.md",
+    "goald restore chef --step 3 --dry-run",
+    "goald restore chef --step 3",
+    "goald restore chef --step 3 notes.md",
   ],
   arguments: [AGENT, { name: "[paths...]", about: "only these files, or files below these folders" }],
   options: {
@@ -111,7 +111,7 @@ export interface RestoreOptions extends GlobalOptions {
 export async function restore(name: string, given: readonly string[], options: RestoreOptions): Promise<number> {
   const { step, dryRun = false } = options;
   if (step === undefined)
-    throw new GoaldError("GOALD_USAGE", "Expected --step.", { hint: "Such as: goald restore foo --step 3" });
+    throw new GoaldError("GOALD_USAGE", "Expected --step.", { hint: "Such as: goald restore chef --step 3" });
   return withAgent(name, options, async ({ row, context, reach }) => {
     const paths = await findPaths(row.id, given, context);
     const plan = dryRun

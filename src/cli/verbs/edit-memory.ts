@@ -20,7 +20,7 @@ import {
 import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, MEMORY_ID, MEMORY_IDS, ONLY, SHARED } from "../verb.ts";
 
 export const MEMORY_ADD = defineVerb({
-  examples: ['goald memory foo add "Ada leads the project" --pin'],
+  examples: ['goald memory chef add "Ada leads the project" --pin'],
   arguments: [MEMORY_AGENT, { name: "[words...]", about: "the text (default: standard input)" }],
   options: {
     fact: flag("--fact", "add a fact instead of a note"),
@@ -33,7 +33,7 @@ export const MEMORY_ADD = defineVerb({
 
 export const MEMORY_CORRECT = defineVerb({
   description: "replace a wrong memory and every row that says the same; they are never recalled again",
-  examples: ['goald memory foo correct 12 "It opens at nine"'],
+  examples: ['goald memory chef correct 12 "It opens at nine"'],
   arguments: [MEMORY_AGENT, MEMORY_ID, { name: "[words...]", about: "the right text (default: standard input)" }],
   options: { only: ONLY, shared: SHARED },
   exitCodes: { notFound: "no such agent or memory", ...HOST_CODES },
@@ -42,7 +42,7 @@ export const MEMORY_CORRECT = defineVerb({
 
 export const MEMORY_FORGET = defineVerb({
   description: "erase memories and every row that says the same; they are never recalled again",
-  examples: ["goald memory foo forget 12 13"],
+  examples: ["goald memory chef forget 12 13"],
   arguments: [MEMORY_AGENT, MEMORY_IDS],
   options: { only: ONLY, shared: SHARED },
   exitCodes: { notFound: "no such agent or memory", ...HOST_CODES },

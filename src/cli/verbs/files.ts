@@ -19,7 +19,7 @@ import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 export const WHY = defineVerb({
   description: "explain why a file exists: goals, step, thoughts and sources",
-  examples: ["goald why foo/notes.md", "goald why foo notes.md", "goald why ./workspace/foo/notes.md"],
+  examples: ["goald why chef/notes.md", "goald why chef notes.md", "goald why ./workspace/chef/notes.md"],
   arguments: [
     { name: "<file>", about: "agent/path, an agent's id or name, or a path on this disk" },
     { name: "[path]", about: "path of the file, after an agent's id or name" },
@@ -44,7 +44,7 @@ const styleOfStory = (line: string): Style | undefined =>
 export const TRUST = defineVerb({
   description:
     "trust words from outside that you have looked at: those of files or of a cloned folder, or all that an agent has read until now. Its approvals then ask as if it had not read them. The trust is in the agent's log and cannot be taken back; what the agent reads later is not trusted",
-  examples: ["goald trust foo notes.md", "goald trust foo cloned-folder", "goald trust foo all"],
+  examples: ["goald trust chef notes.md", "goald trust chef cloned-folder", "goald trust chef all"],
   arguments: [
     AGENT,
     { name: "<what...>", about: "files or folders of the agent; all: whatever it has read (./all for a file)" },
@@ -78,7 +78,7 @@ function describeTrusted({ trusted, received }: Trusted): string {
   return lines.join("\n");
 }
 
-// Finds an agent's file from `foo notes.md`, `foo/notes.md`, or a path on the disk.
+// Finds an agent's file from `chef notes.md`, `chef/notes.md`, or a path on the disk.
 
 export interface FoundFile {
   /** Id of the agent. */
@@ -119,7 +119,7 @@ async function noFile(file: string, reading: Agents): Promise<GoaldError> {
   return new GoaldError("GOALD_USAGE", `Expected an agent and a file of it, got ${JSON.stringify(file)}.`, {
     hint: found
       ? `Name the file after the agent. Its files: goald show ${found.id} --files`
-      : "Such as: goald why foo/notes.md, goald why foo notes.md, or a path into a workspace",
+      : "Such as: goald why chef/notes.md, goald why chef notes.md, or a path into a workspace",
   });
 }
 

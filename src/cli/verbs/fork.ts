@@ -19,9 +19,9 @@ export const verb = defineVerb({
   description:
     "create an agent that begins where another one was after a step, with its log, memories and files; it is paused",
   examples: [
-    "goald fork foo --step 7",
-    'goald fork foo --step 7 --name "Foo in French" --goal "Write it in French"',
-    'goald resume "$(goald fork foo --step 7)" --continuous',
+    "goald fork chef --step 7",
+    'goald fork chef --step 7 --name "Chef in French" --goal "Write it in French"',
+    'goald resume "$(goald fork chef --step 7)" --continuous',
   ],
   arguments: [AGENT],
   options: {

@@ -21,9 +21,9 @@ export const verb = defineVerb({
   description:
     "show or change an agent's goals and their checks; it reads the new ones in its next step. --add keeps the checks; --set and --rm drop them, unless --check gives new ones",
   examples: [
-    "goald goals foo",
-    'goald goals foo --add "Write a summary" --rm 2',
-    'goald goals foo --set "Plan a week" --set "Write it to plan.md" --check "2: plan.md min 400"',
+    "goald goals chef",
+    'goald goals chef --add "Write a summary" --rm 2',
+    'goald goals chef --set "Plan a week" --set "Write it to plan.md" --check "2: plan.md min 400"',
   ],
   arguments: [AGENT],
   options: {

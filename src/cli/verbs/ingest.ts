@@ -32,7 +32,7 @@ import { defineVerb, HOST_CODES, MEMORY_AGENT, SHARED } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "read files or pages into an agent's memory, in pieces; again: only what changed",
-  examples: ["goald ingest foo notes.md", "goald ingest foo docs/", "goald ingest foo --shared handbook/"],
+  examples: ["goald ingest chef notes.md", "goald ingest chef docs/", "goald ingest chef --shared handbook/"],
   arguments: [MEMORY_AGENT, { name: "<sources...>", about: "files, folders, addresses of pages" }],
   options: { shared: SHARED },
   exitCodes: { notFound: "no such agent or file", ...HOST_CODES },

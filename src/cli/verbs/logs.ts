@@ -20,11 +20,11 @@ import { AGENT, defineVerb, flag, NO_AGENT, positiveInteger, step, text, value }
 export const LOGS = defineVerb({
   description: "print goald's own log: one line per step, and every failure",
   examples: [
-    "goald logs foo",
+    "goald logs chef",
     "goald logs -f",
-    "goald logs foo --since 2h --level warn",
+    "goald logs chef --since 2h --level warn",
     "goald logs --daemon --tail 50",
-    "goald logs foo --json",
+    "goald logs chef --json",
   ],
   arguments: [{ name: "[agent]", about: "id or name (default: all agents)" }],
   options: {
@@ -150,7 +150,7 @@ function timeOf(text: string, now: Date): number {
 
 export const EVENTS = defineVerb({
   description: "print an agent's event log, one event per line",
-  examples: ["goald events foo", "goald events foo --after 120 --json"],
+  examples: ["goald events chef", "goald events chef --after 120 --json"],
   arguments: [AGENT],
   options: { after: value("--after <seq>", "print only events after this number", positiveInteger) },
   exitCodes: NO_AGENT,
@@ -325,7 +325,7 @@ export function matchesFilter({ record }: LogLine, filter: LogFilter): boolean {
   return since === undefined || Date.parse(String(record.time)) >= since;
 }
 
-/** `2026-11-20T10:00:00.000Z info  foo  step 3  step  command=write_to_file status=ok …`; further lines are indented. */
+/** `2026-11-20T10:00:00.000Z info  chef  step 3  step  command=write_to_file status=ok …`; further lines are indented. */
 export function describeLogLine({ text, record }: LogLine): string {
   if (record === null) return text;
   const { time, level, agent, step, msg, pid: _pid, ...fields } = record;

@@ -21,7 +21,7 @@ import {
 import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, SHARED } from "../verb.ts";
 
 export const MEMORY_EXPORT = defineVerb({
-  examples: ["goald memory foo export foo.jsonl"],
+  examples: ["goald memory chef export chef.jsonl"],
   arguments: [MEMORY_AGENT, { name: "[file]", about: "file to write (default: standard output)" }],
   options: { shared: SHARED },
   exitCodes: { notFound: "no such agent" },
@@ -30,7 +30,7 @@ export const MEMORY_EXPORT = defineVerb({
 
 export const MEMORY_IMPORT = defineVerb({
   description: "add the memories of an exported file that are not there yet",
-  examples: ["goald memory foo import foo.jsonl"],
+  examples: ["goald memory chef import chef.jsonl"],
   arguments: [MEMORY_AGENT, { name: "<file>", about: "JSON lines as export writes them; -: standard input" }],
   options: {
     trust: flag("--trust", "trust each line as far as it says (default: as the words of a file)"),

@@ -13,18 +13,18 @@ import { defineVerb, flag, MEMORY_AGENT, positiveInteger, SHARED, text, value } 
 export const MEMORY = defineVerb({
   description: "show and change what an agent remembers",
   examples: [
-    "goald memory foo list",
-    'goald memory foo search "opening hours"',
-    'goald memory foo add "Ada leads the project" --pin',
-    'goald memory foo correct 12 "It opens at nine"',
-    "goald memory foo forget 12 13",
-    "goald memory foo export foo.jsonl",
-    "goald memory foo import foo.jsonl",
+    "goald memory chef list",
+    'goald memory chef search "opening hours"',
+    'goald memory chef add "Ada leads the project" --pin',
+    'goald memory chef correct 12 "It opens at nine"',
+    "goald memory chef forget 12 13",
+    "goald memory chef export chef.jsonl",
+    "goald memory chef import chef.jsonl",
   ],
 });
 
 export const MEMORY_LIST = defineVerb({
-  examples: ["goald memory foo list", "goald memory foo list --kind fact -n 10"],
+  examples: ["goald memory chef list", "goald memory chef list --kind fact -n 10"],
   arguments: [MEMORY_AGENT],
   options: {
     all: flag("-a, --all", "list forgotten and replaced memories, too"),
@@ -41,7 +41,7 @@ export const MEMORY_LIST = defineVerb({
 
 export const MEMORY_SEARCH = defineVerb({
   description: "search a memory as the agent does when it works on these words",
-  examples: ['goald memory foo search "opening hours"'],
+  examples: ['goald memory chef search "opening hours"'],
   arguments: [MEMORY_AGENT, { name: "<words...>", about: "words to search for" }],
   options: {
     limit: value("-n, --limit <number>", "show at most this many (default: setting recall.count)", positiveInteger),

@@ -22,9 +22,9 @@ export const verb = defineVerb({
   description:
     "show an agent's plan as a tree of tasks, or change it; the agent reads the changes in its next step. Changes apply in this order: --set, --add, --drop",
   examples: [
-    "goald plan foo",
-    'goald plan foo --add "Ask Ann about the prices" --under 0.1 --drop 0.2',
-    "goald plan foo --set 0.1=in_progress --json",
+    "goald plan chef",
+    'goald plan chef --add "Ask Ann about the prices" --under 0.1 --drop 0.2',
+    "goald plan chef --set 0.1=in_progress --json",
   ],
   arguments: [AGENT],
   options: {
@@ -89,7 +89,7 @@ async function sendEdits(edits: readonly PlanEdit[], view: PlanView, steered: St
 function editsOf({ add = [], under, set = [], drop = [] }: PlanOptions, { scrub }: CliContext): readonly PlanEdit[] {
   if (under !== undefined && add.length === 0)
     throw new GoaldError("GOALD_USAGE", "--under says where --add adds its tasks, and there is no --add.", {
-      hint: 'Such as: goald plan foo --add "Ask Ann" --under 0.1',
+      hint: 'Such as: goald plan chef --add "Ask Ann" --under 0.1',
     });
   return [
     ...set.map((setting): PlanEdit => ({ kind: "set", ...setting })),

@@ -17,7 +17,7 @@ import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "replay a recorded run offline, through the real loop, and check that it ends in the same state",
-  examples: ["goald replay foo.ndjson", "goald replay foo.ndjson --home ./played", "goald replay foo.ndjson --json"],
+  examples: ["goald replay chef.ndjson", "goald replay chef.ndjson --home ./played", "goald replay chef.ndjson --json"],
   arguments: [{ name: "<file>", about: "file that goald run --record has written" }],
   exitCodes: { ok: "the replay ended in the same state", error: "the replay differs", notFound: "no such file" },
   run: ([file = ""], options) => replayVerb(file, options),

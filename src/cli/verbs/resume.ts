@@ -14,7 +14,7 @@ import { demoVerb } from "./demo.ts";
 
 export const verb = defineVerb({
   description: "continue an agent where its log ends, after a pause, a limit or a crash; limits count from there",
-  examples: ["goald resume", "goald resume foo --max-steps 50", "goald resume foo -d --approve risky --max-time 2h"],
+  examples: ["goald resume", "goald resume chef --max-steps 50", "goald resume chef -d --approve risky --max-time 2h"],
   arguments: [{ name: "[agent]", about: "id or name (default: the last agent that is not finished)" }],
   options: {
     detach: flag("-d, --detach", "continue in the background and return at once"),

@@ -13,7 +13,7 @@ import { withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description: "remove an agent: its log, memory and file history; its folder stays",
-  examples: ["goald rm foo", "goald rm foo bar --files", "goald rm -f foo", "goald rm --ended -f"],
+  examples: ["goald rm chef", "goald rm chef scout --files", "goald rm -f chef", "goald rm --ended -f"],
   arguments: [{ name: "[agents...]", about: "ids or names" }],
   options: {
     force: flag("-f, --force", "do not ask, and kill the agent first if it is not done"),
@@ -26,7 +26,7 @@ export const verb = defineVerb({
 
 async function removeAll(names: readonly string[], isEnded: boolean, options: RemoveOptions): Promise<number> {
   if (isEnded === names.length > 0)
-    throw new GoaldError("GOALD_USAGE", "Expected agents or --ended.", { hint: "Such as: goald rm foo" });
+    throw new GoaldError("GOALD_USAGE", "Expected agents or --ended.", { hint: "Such as: goald rm chef" });
   // Sub-agents are younger than their parents and go first.
   const ended = async () =>
     reading(options, async (opened) => (await opened.agents()).filter(({ state }) => hasEnded(state)).toReversed());

@@ -38,13 +38,13 @@ export const verb = defineVerb({
     "start a new agent, set up by questions or by options, here or in the background; with --continue, begin the next turn of a finished agent, which keeps its files, memory and settings",
   examples: [
     "goald run",
-    'goald run --name Foo --role "an assistant that plans meals" -g "Plan a week" -g "Write it to plan.md"',
+    'goald run --name Chef --role "an assistant that plans meals" -g "Plan a week" -g "Write it to plan.md"',
     "goald run --from agent.yaml --continuous --continuous-limit 50 --json",
     "goald run -d --from agent.yaml --approve risky --max-time 8h --budget 2.50",
-    "goald run --wait --from agent.yaml --max-steps 200 && cat workspace/foo/plan.md",
+    "goald run --wait --from agent.yaml --max-steps 200 && cat workspace/chef/plan.md",
     'goald run -d "Write a plan to plan.md" --check "plan.md contains Risks" --check "plan.md min 400"',
-    'goald run --continue foo -g "Now write the shopping list" --max-steps 50',
-    "goald run --from agent.yaml --continuous --record foo.ndjson && goald replay foo.ndjson",
+    'goald run --continue chef -g "Now write the shopping list" --max-steps 50',
+    "goald run --from agent.yaml --continuous --record chef.ndjson && goald replay chef.ndjson",
   ],
   arguments: [{ name: "[goal]", about: "a goal, as with --goal" }],
   options: {

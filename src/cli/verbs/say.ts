@@ -11,7 +11,7 @@ import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description: "send an agent a message, which it reads in its next step; a finished agent begins its next turn",
-  examples: ['goald say foo "Leave out the prices"', "goald say foo < notes.txt", 'goald say foo "Now in German"'],
+  examples: ['goald say chef "Leave out the prices"', "goald say chef < notes.txt", 'goald say chef "Now in German"'],
   arguments: [AGENT, { name: "[words...]", about: "the message (default: standard input)" }],
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
   run: ([agent = "", ...words], options) => sayVerb(agent, words, options),

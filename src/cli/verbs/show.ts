@@ -24,10 +24,10 @@ import { AGENT, defineVerb, flag, step } from "../verb.ts";
 export const verb = defineVerb({
   description: "show an agent's goals, state, cost and files; or one step of it, its report, or all its files",
   examples: [
-    "goald show foo",
-    "goald show foo --step 3",
-    "goald show foo --report > foo.md",
-    "goald show foo --files --json",
+    "goald show chef",
+    "goald show chef --step 3",
+    "goald show chef --report > chef.md",
+    "goald show chef --files --json",
   ],
   arguments: [AGENT],
   options: {

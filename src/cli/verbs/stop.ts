@@ -12,7 +12,7 @@ import { reachHost, stateWord, tellDone, viewNow, withAgent } from "../with-agen
 
 export const PAUSE = defineVerb({
   description: "pause an agent after its step, until goald resume",
-  examples: ["goald pause foo", "goald pause --all"],
+  examples: ["goald pause chef", "goald pause --all"],
   arguments: [ANY_AGENTS],
   options: { all: flag("--all", "pause every agent that is not done") },
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
@@ -24,7 +24,7 @@ export const PAUSE = defineVerb({
 export const STOP = defineVerb({
   description:
     "let an agent finish its step and write its report, and wait for that; with --now stop in the middle of the step",
-  examples: ["goald stop foo", "goald stop foo -t 120", "goald stop foo --now", "goald stop --all"],
+  examples: ["goald stop chef", "goald stop chef -t 120", "goald stop chef --now", "goald stop --all"],
   arguments: [ANY_AGENTS],
   options: {
     all: flag("--all", "stop every agent that is not done"),
@@ -55,7 +55,7 @@ const CALL = { pause: "pause", stop: "stop", kill: "stop --now" } as const;
 async function haltVerb(halt: Halt, names: readonly string[], options: HaltOptions): Promise<number> {
   if (options.all && names.length > 0)
     throw new GoaldError("GOALD_USAGE", "Expected agents or --all, got both.", {
-      hint: `Such as: goald ${CALL[halt]} foo, or: goald ${CALL[halt]} --all`,
+      hint: `Such as: goald ${CALL[halt]} chef, or: goald ${CALL[halt]} --all`,
     });
   if (options.all) return haltAll(halt, options);
   for (const name of names.slice(1)) await withAgent(name, options, async () => EXIT.ok);

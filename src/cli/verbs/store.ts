@@ -11,7 +11,7 @@ import { quoteForShell } from "../verb-list.ts";
 export const VERIFY = defineVerb({
   description:
     "check the hash chains and every reference of the store, and that it still has every commit that goald confirmed",
-  examples: ["goald verify", "goald verify foo", "goald verify --accept-loss"],
+  examples: ["goald verify", "goald verify chef", "goald verify --accept-loss"],
   arguments: [{ name: "[agent]", about: "id or name (default: all agents)" }],
   options: {
     acceptLoss: flag(
