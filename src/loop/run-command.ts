@@ -152,7 +152,9 @@ export async function probe(
         reconciled: true,
       };
       const written = addSources(plainSources(journal.state.received), outside);
-      return effectless({ events: [finished], files: await markFiles(files, of, call.fileSources, written) });
+      // The probe found what the call wrote before the crash, and nobody else's words.
+      const own = files.map((file) => (file.operation === "found" ? { ...file, operation: "write" as const } : file));
+      return effectless({ events: [finished], files: await markFiles(own, of, call.fileSources, written) });
     }
   }
 }
