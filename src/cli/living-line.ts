@@ -31,7 +31,7 @@ export type KeyHint = "pauses" | "leaves" | "stops" | "ends";
 const KEYS: Readonly<Record<KeyHint, readonly [long: string, short: string]>> = {
   pauses: ["Ctrl-C pauses", "^C pauses"],
   leaves: ["Ctrl-C leaves it running", "^C leaves"],
-  stops: ["pausing after this step; Ctrl-C again stops at once", "pausing; ^C stops now"],
+  stops: ["pausing after this step; Ctrl-C again stops at once", "^C stops now"],
   ends: ["stopping", "stopping"],
 };
 
@@ -51,7 +51,8 @@ export function describeNow(state: AgentState, facts: LivingFacts, columns: numb
     [what, money, short],
     [what, short],
   ].map((parts) => parts.filter((part) => part !== "").join(" · "));
-  return ways.find((way) => widthOf(way) <= columns) ?? fitLine(what, columns);
+  const least = `${fitLine(what, Math.max(1, columns - widthOf(short) - 3))} · ${short}`;
+  return ways.find((way) => widthOf(way) <= columns) ?? fitLine(least, columns);
 }
 
 /** Says what the agent does, and for how long. */

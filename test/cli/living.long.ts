@@ -120,6 +120,25 @@ describe("words typed while the agent works", () => {
     expect((await lookInto(goald)).log.filter(({ type }) => type === "turn-finished")).toHaveLength(2);
   });
 
+  it("do not break into a thought that arrives, nor does Ctrl-C", async () => {
+    const rest = Promise.withResolvers<void>();
+    await using server = await startServer([
+      () => ({ text: replyWith(append("1\n"), THOUGHT), streamed: { pause: { after: 20, until: rest.promise } } }),
+    ]);
+    await using goald = await homeFor(server);
+    const terminal = goald.openTerminal(CONTINUOUS, wide(60));
+    await terminal.see("word5");
+    terminal.type("use shorter lines\r");
+    await terminal.see("Kept for the next step: use shorter lines");
+    terminal.type("\x03");
+    await terminal.see("Finishing this step.");
+    rest.resolve();
+    endedWith(130, await terminal.ended);
+    const screen = screenOf(terminal.shown, 60);
+    expect(screen.replace(/\s+/g, " ")).toContain(`Thoughts: ${THOUGHT} Kept for the next step: use shorter lines `);
+    expect(screen).toMatch(/^Finishing this step\. Again to stop at once\.$/m);
+  });
+
   it("are not broken up by Ctrl-C, which pauses after the step", async () => {
     const held = Promise.withResolvers<void>();
     await using server = await startServer([

@@ -4,7 +4,7 @@
  * It lists unfinished agents, and those that finished or were stopped within a day; -a lists all. The table and the
  * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
-import { columnWidths, fitLine, widthOf } from "#cli/terminal/living-text.ts";
+import { columnWidths, fitLine } from "#cli/terminal/living-text.ts";
 import { localTime, paint, printNote, redrawScreen, renderTable, type Style, shortSpan } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { describeSource } from "#core/provenance.ts";
@@ -117,17 +117,13 @@ export function renderAgents(
   const space = isWide ? Number.POSITIVE_INFINITY : columns;
   const rows = views.map((view) => [...cellsOf(view, space), ...(isWide ? moreOf(view) : [])]);
   const head = [...HEAD, Number.isFinite(space) ? "AGE" : "CHANGED", ...(isWide ? MORE : [])];
-  const widths = columnWidths(head, rows);
-  const others = widths.slice(2).reduce((sum, width) => sum + width + 2, 2);
-  const isTight = others + (widths[0] ?? 0) + (widths[1] ?? 0) > space;
-  const states = views.map((view) => stateOf(view, !isTight));
-  const idWidth = Math.max(LEAST_ID, space - others - Math.max(5, ...states.map(widthOf)));
-  const painted = rows.map(([id = "", , ...rest], at) => {
-    const style = views[at] ? styleOf(views[at]) : undefined;
-    const state = states[at] ?? "";
-    return [fitLine(id, idWidth), style ? paint(colour, style, state) : state, ...rest];
+  const isTight = columnWidths(head, rows).reduce((sum, width) => sum + width + 2, -2) > space;
+  const painted = views.map((view, at) => {
+    const [style, state] = [styleOf(view), stateOf(view, !isTight)];
+    const [id = "", , ...rest] = rows[at] ?? [];
+    return [id, style ? paint(colour, style, state) : state, ...rest];
   });
-  const [titles = "", ...lines] = renderTable(head, painted).split("\n");
+  const [titles = "", ...lines] = renderTable(head, painted, space).split("\n");
   if (columns === Number.POSITIVE_INFINITY) return [titles, ...lines].join("\n");
   const grouped = GROUPS.flatMap((group) => {
     const own = lines.filter((_line, at) => views[at] && groupOf(views[at]) === group);
@@ -138,7 +134,6 @@ export function renderAgents(
 
 const HEAD = ["ID", "STATE", "STEP", "COST"];
 const MORE = ["TOKENS", "NAME", "STARTED BY", "OUTSIDE WORDS", "WORKSPACE"];
-const LEAST_ID = 8;
 
 /** `isWhole`: with the command that waits for an approval. */
 function stateOf({ state, stalledMs, lastCommand, until }: AgentView, isWhole: boolean): string {

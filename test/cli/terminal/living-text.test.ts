@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createLiveReader } from "#api/event-stream.ts";
-import { fitLine, LivingText } from "#cli/terminal/living-text.ts";
+import { fitLine, LivingText, wrapText } from "#cli/terminal/living-text.ts";
 import { createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { createLiveThoughts } from "#reply/thoughts.ts";
@@ -57,8 +57,16 @@ describe("text above lines that change", () => {
       "Thoughts: I take the smallest step that\n  brings the work forward.\n",
     );
     expect(written(["    | a line of code that is longer than this\n"], 30)).toBe(
-      "    | a line of code that is\n    longer than this\n",
+      "    | a line of code that is\n      longer than this\n",
     );
+  });
+
+  it("keeps a name whole that one row can hold, and begins a longer one where it is", () => {
+    const id = "a-planner-of-meals-for-the-week";
+    expect(wrapText(`Next:       Watch it: goald attach ${id}`, 38, 12)).toBe(
+      `Next:       Watch it: goald attach\n      ${id}`,
+    );
+    expect(wrapText(`  file: ${"x".repeat(40)}`, 32)).toBe(`  file: ${"x".repeat(23)}\n    ${"x".repeat(17)}`);
   });
 
   it("is left as it is on a terminal that tells no width", () => {
@@ -69,6 +77,45 @@ describe("text above lines that change", () => {
   it("can fail: lines that are not removed are found", () => {
     const text = new LivingText(() => 40);
     expect(screenOf(text.show(["below"]) + text.write("above\n"), 40)).toBe("above\nbelow");
+  });
+});
+
+describe("a line that is printed while another one grows", () => {
+  const growing = (text: LivingText): string =>
+    text.show([FRAMES[0] ?? ""]) +
+    text.write("Criticism: I should") +
+    text.writeLine("Kept for the next step: be brief");
+
+  it("is shown below it at once, and takes its place when that one has ended", () => {
+    const text = new LivingText(() => 60);
+    let output = growing(text);
+    expect(screenOf(output, 60)).toBe(`Criticism: I should\nKept for the next step: be brief\n${FRAMES[0]}`);
+    output += text.write(" keep it") + text.write(" short.\n") + text.write("Says: Yes.\n") + text.end();
+    expect(screenOf(output, 60)).toBe(
+      "Criticism: I should keep it short.\nKept for the next step: be brief\nSays: Yes.\n",
+    );
+  });
+
+  it("is not lost when that one never ends, and never breaks into it, wherever the pieces are cut", () => {
+    const text = new LivingText(() => 60);
+    expect(screenOf(growing(text) + text.end(), 60)).toBe("Criticism: I should\nKept for the next step: be brief\n");
+    fc.assert(
+      fc.property(prose, columns, fc.array(fc.nat(), { maxLength: 20 }), fc.nat(20), (whole, width, places, when) => {
+        const living = new LivingText(() => width);
+        let output = living.show(["below"]);
+        for (const [at, piece] of cutAt(whole, places).entries())
+          output += (at === when ? living.writeLine("KEPT") : "") + living.write(piece);
+        const rows = screenOf(output + living.end(), width).split("\n");
+        expect(rows.filter((row) => row.includes("KEPT")).every((row) => row === "KEPT")).toBe(true);
+        expect(
+          rows
+            .filter((row) => row !== "KEPT")
+            .join("")
+            .replace(/\s/g, ""),
+        ).toBe(whole.replace(/\s/g, ""));
+      }),
+      { numRuns: 60 },
+    );
   });
 });
 
