@@ -68,6 +68,51 @@ describe("a model that thinks, writes a long file slowly and then answers 429", 
   });
 });
 
+describe("a cell that prints while it runs", () => {
+  const SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789";
+  const code = `import time
+for at in range(1, 4):
+    print("page", at, "by ${SECRET}", "\\x1b[2J", "word " * 60)
+    time.sleep(1)
+open("done.txt", "w").write("x")`;
+  const cell = { name: "run_code", args: { code } };
+
+  it.each([
+    ["run", 60],
+    ["attach", 100],
+  ])("shows its last line below what it does in %s at %i columns, and nowhere afterwards", async (verb, columns) => {
+    const held = Promise.withResolvers<void>();
+    await using server = await startServer([
+      async () => {
+        await held.promise;
+        return replyWith(cell, "I count the pages.");
+      },
+    ]);
+    await using goald = await homeFor(server);
+    if (verb === "attach") endedWith(0, await goald.ask([...CONTINUOUS, "--detach"]));
+    const terminal = goald.openTerminal(verb === "attach" ? ["attach", "t"] : CONTINUOUS, wide(columns));
+    await terminal.see("asking gpt-4.1 · ");
+    held.resolve();
+    for (const at of [1, 2, 3]) {
+      await terminal.see(`page ${at} by `);
+      await terminal.see("running run_code · ");
+    }
+    endedWith(0, await terminal.ended);
+    expect(everShown(terminal.shown)).not.toContain(SECRET.slice(0, 12));
+    const frames = everShown(terminal.shown).match(/^ {2}page \d by \[redacted\] word[^…\n]*…/gm) ?? [];
+    expect(frames.length).toBeGreaterThan(3);
+    expect(frames.filter((line) => line.length >= columns)).toEqual([]);
+    expect(screenOf(terminal.shown, columns)).not.toMatch(/running run_code|^ {2}page \d by.*…$/m);
+  });
+
+  it("shows nothing of that in a pipe", async () => {
+    await using server = await startServer([() => replyWith({ ...cell, args: { code: "print('seen once')\n1" } })]);
+    await using goald = await homeFor(server);
+    const { stdout } = endedWith(0, await goald.run(CONTINUOUS));
+    expect(stdout.match(/^.*seen once$/gm)).toEqual(["Result (ok): seen once"]);
+  });
+});
+
 describe("words typed while the agent works", () => {
   it.each([
     ["run", false],
