@@ -12,6 +12,7 @@ const MAX_INDENT = 24;
 /** The further rows of an indented line begin this much later than its first one. */
 const INDENT = 2;
 const TAB = 8;
+const STYLE = /(\u001b\[[0-9;]{1,20}m)/;
 /** A line's end, blanks, or a word with the styles inside it. */
 const TOKEN = /\n|[^\S\n]+|(?:\u001b\[[0-9;]{1,20}m|[^\s\u001b])+/g;
 
@@ -96,7 +97,8 @@ export class LivingText {
       this.#column += width;
       return out + word;
     }
-    for (const { segment } of segmentsOf(word)) {
+    const parts = word.split(STYLE).flatMap((part) => (STYLE.test(part) ? [{ segment: part }] : [...segmentsOf(part)]));
+    for (const { segment } of parts) {
       const cells = widthOf(segment);
       if (this.#column + cells > columns) out += this.#breakRow(MAX_INDENT);
       out += segment;

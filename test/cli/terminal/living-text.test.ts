@@ -67,6 +67,9 @@ describe("text above lines that change", () => {
       `Next:       Watch it: goald attach\n      ${id}`,
     );
     expect(wrapText(`  file: ${"x".repeat(40)}`, 32)).toBe(`  file: ${"x".repeat(23)}\n    ${"x".repeat(17)}`);
+    // Styles take no cells, and are never broken.
+    const styled = `\u001b[36m${"x".repeat(40)}\u001b[39m`;
+    expect(wrapText(styled, 32)).toBe(`\u001b[36m${"x".repeat(31)}\n  ${"x".repeat(9)}\u001b[39m`);
   });
 
   it("is left as it is on a terminal that tells no width", () => {
