@@ -31,8 +31,8 @@ export class LivingText {
   /** Cells of each line below the text, as they stand on the screen. */
   #drawn: readonly number[] = [];
 
-  /** `columns`: of the terminal, now. `indent`: least cells before the further rows of a line. */
-  constructor(columns: () => number, indent = INDENT) {
+  /** `columns`: of the terminal, now. `indent`: cells before the further rows of a line that is not indented further itself. */
+  constructor(columns: () => number, indent = -1) {
     this.#columns = columns;
     this.#indent = indent;
   }
@@ -100,7 +100,7 @@ export class LivingText {
     const parts = word.split(STYLE).flatMap((part) => (STYLE.test(part) ? [{ segment: part }] : [...segmentsOf(part)]));
     for (const { segment } of parts) {
       const cells = widthOf(segment);
-      if (this.#column + cells > columns) out += this.#breakRow(MAX_INDENT);
+      if (this.#column + cells > columns) out += this.#breakRow(Math.floor(columns / 2));
       out += segment;
       this.#column += cells;
     }
@@ -109,7 +109,7 @@ export class LivingText {
 
   /** The next row begins under the words of its line, with at most `room` blanks. */
   #breakRow(room: number): string {
-    this.#column = Math.min(Math.max(this.#indent, this.#leading > 0 ? this.#leading + INDENT : 0), room);
+    this.#column = Math.min(this.#indent >= this.#leading ? this.#indent : this.#leading + INDENT, room);
     return `\n${" ".repeat(this.#column)}`;
   }
 

@@ -67,6 +67,10 @@ describe("text above lines that change", () => {
       `Next:       Watch it: goald attach\n      ${id}`,
     );
     expect(wrapText(`  file: ${"x".repeat(40)}`, 32)).toBe(`  file: ${"x".repeat(23)}\n    ${"x".repeat(17)}`);
+    // The rows of a label's value stand below it, also those of a further line of it.
+    expect(wrapText(`model  a key is set\n       for another server than this one`, 26, 7)).toBe(
+      "model  a key is set\n       for another server\n       than this one",
+    );
     // Styles take no cells, and are never broken.
     const styled = `\u001b[36m${"x".repeat(40)}\u001b[39m`;
     expect(wrapText(styled, 32)).toBe(`\u001b[36m${"x".repeat(31)}\n  ${"x".repeat(9)}\u001b[39m`);
