@@ -149,8 +149,8 @@ describe("a reply", () => {
   };
   const command = { name: "search_files", args: { directory: ".", text: "plan" } };
 
-  /** The screen after a reply that arrives in pieces; `pieceChars` 0: it is there at once. */
-  function screenAfter(pieceChars: number, width: number): string {
+  /** The screen after a reply that arrives in pieces of these sizes, again and again; without any it is there at once. */
+  function screenAfter(sizes: readonly number[], width: number): string {
     const text = new LivingText(() => width);
     let output = "";
     const write = (more: string): void => {
@@ -160,7 +160,7 @@ describe("a reply", () => {
     const live = { live: { write, redact, createScanner: createLiveThoughts } };
     const show = createShowRun({
       ...{ print: (line) => write(`${line}\n`), colour: true, thoughtsOf: () => thoughts },
-      ...(pieceChars > 0 ? live : {}),
+      ...(sizes.length > 0 ? live : {}),
     });
     const see = (...events: readonly NewEvent[]): void => {
       for (const event of given.log(...events)) show(event as RecordedEvent);
@@ -168,15 +168,26 @@ describe("a reply", () => {
     see(given.asked(1));
     const reply = JSON.stringify({ thoughts, command });
     const nextPiece = createLiveReader(redact);
-    for (let end = pieceChars; pieceChars > 0 && end < reply.length + pieceChars; end += pieceChars)
+    for (let [end, at] = [0, 0]; sizes.length > 0 && end < reply.length; at++) {
+      end += sizes[at % sizes.length] ?? 1;
       show.onText?.(nextPiece({ seq: 1, text: reply.slice(0, end) })?.text ?? "");
+    }
     see(given.replied(1, "{}"), given.requested(command.name, 1, command.args));
     return screenOf(output + text.show([]), width);
   }
 
   it.each([40, 60, 100, 200])("looks the same live and reprinted, in pieces of any size, at %i columns", (width) => {
-    const reprinted = screenAfter(0, width);
+    const reprinted = screenAfter([], width);
     expect(reprinted.split("\n").filter((line) => line.length >= width)).toEqual([]);
-    for (const size of [7, 40, 200, 6_000]) expect(screenAfter(size, width)).toBe(reprinted);
+    expect(reprinted.split("Says: Looking.")).toHaveLength(2);
+    const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(sizes, (given_) => {
+        // Small pieces only would take seconds.
+        const some = given_.reduce((sum, size) => sum + size, 0) < given_.length * 20 ? [...given_, 300] : given_;
+        expect(screenAfter(some, width)).toBe(reprinted);
+      }),
+      { numRuns: 25 },
+    );
   });
 });
