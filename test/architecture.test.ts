@@ -278,7 +278,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [15, 2640],
-  app: [10, 1630],
+  app: [10, 1650],
   cage: [7, 640],
   cassette: [10, 1530],
   cli: [60, 8550],

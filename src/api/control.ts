@@ -118,6 +118,8 @@ export interface Control {
 export interface LiveReply {
   readonly seq: number;
   readonly text: string;
+  /** The last line that the running code of a cell has printed. */
+  readonly printed?: string;
 }
 
 export interface LiveText {

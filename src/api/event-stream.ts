@@ -306,21 +306,9 @@ async function pageToJson({ events, head }: EventPage, toJson: ToJson): Promise<
   return `{"events":[${texts.join(",")}],"head":${head}}`;
 }
 
-// Sends a following client the reply that is arriving, as pieces without an id.
+// Sends a following client the reply that is arriving, as pieces without an id, and the last line that a cell has printed.
 //
 // Sends at most twenty times a second, only while the client is caught up and reading.
-
-/** The client's connection. */
-export interface LiveResponse {
-  readonly writableNeedDrain: boolean;
-  write(text: string): unknown;
-}
-
-export interface LiveSenderParts {
-  readonly control: Pick<Control, "live">;
-  toJson(value: unknown): string;
-  redact(text: string): string;
-}
 
 interface LiveSender {
   /** Sends pieces only after `setCaughtUp(true)`. */
@@ -332,10 +320,11 @@ const LIVE_EVERY_MS = 50;
 
 function openLiveSender(
   agent: string,
-  response: LiveResponse,
-  { control, toJson, redact }: LiveSenderParts,
+  response: Response,
+  { control, toJson, redact }: Pick<StreamParts, "control" | "toJson" | "redact">,
 ): LiveSender {
   const nextPiece = createLiveReader(redact);
+  let shownLine: string | undefined;
   let isCaughtUp = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -344,6 +333,9 @@ function openLiveSender(
     const reply = isCaughtUp && !response.writableNeedDrain ? control.live.of(agent) : undefined;
     const piece = reply && nextPiece(reply);
     if (piece) response.write(`event: delta\ndata: ${toJson(piece)}\n\n`);
+    if (!reply?.printed || reply.printed === shownLine) return;
+    shownLine = reply.printed;
+    response.write(`event: printed\ndata: ${toJson({ line: redact(shownLine) })}\n\n`);
   }
 
   const sendSoon = (): void => {

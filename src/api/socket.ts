@@ -21,6 +21,8 @@ export type Followed =
   | { readonly kind: "event"; readonly event: RecordedEvent }
   /** A piece of the reply that is arriving, after `from` characters. The reply may restart, and may never be completed. */
   | { readonly kind: "delta"; readonly seq: number; readonly from: number; readonly text: string }
+  /** The last line that the running code of a cell has printed. */
+  | { readonly kind: "printed"; readonly line: string }
   /** The client was too slow (`dropped`), or the host shuts down (`bye`). A new connection follows. */
   | { readonly kind: "dropped" | "bye"; readonly reason: string; readonly after: number };
 
@@ -117,6 +119,10 @@ function toFollowed({ event, data }: ServerSentEvent, after: number): Followed |
       return typeof seq === "number" && typeof from === "number" && typeof text === "string"
         ? { kind: "delta", seq, from, text }
         : undefined;
+    }
+    case "printed": {
+      const { line } = parse(data);
+      return typeof line === "string" ? { kind: "printed", line } : undefined;
     }
     case "failed":
       throw errorIn(parse(data)) ?? unreadable(data);

@@ -71,6 +71,8 @@ export interface OpenOptions {
   readonly pause?: PauseReason | undefined;
   /** Receives the pieces of a reply. */
   onText(piece: string): void;
+  /** Receives the lines that the code of a cell prints. */
+  onPrinted(line: string): void;
 }
 
 /** Claims the agent. Throws GOALD_NOT_FOUND when it was removed. */
@@ -126,7 +128,7 @@ interface PrepareParts extends OpenOptions {
 function prepareOf(
   host: AgentHost,
   row: AgentRow,
-  { folder, shared, tape, signal, onText }: PrepareParts,
+  { folder, shared, tape, signal, onText, onPrinted }: PrepareParts,
 ): PrepareMove {
   const { settings, store } = host;
   const { commandsFor, words } = host.catalogue;
@@ -135,7 +137,7 @@ function prepareOf(
   return createMovePreparer({
     ...knownTo(host, tape),
     agentId: row.id,
-    ...cellPartsOf(host, tape, outgoingCheckFor(host, row, tape)),
+    ...cellPartsOf(host, tape, { checkOutgoing: outgoingCheckFor(host, row, tape), onPrinted }),
     folder,
     model,
     modelName: settings.models.smart,

@@ -187,8 +187,11 @@ export class Host implements AgentHost, AsyncDisposable {
       ...this.#parts,
       store: this.store,
       clock: systemClock,
-      open: (id, signal, pause) =>
-        openAgent(this, id, { signal, pause, onText: (piece) => this.#live.tell(id, piece) }),
+      open: (id, signal, pause) => {
+        const onText = (piece: string): void => this.#live.tell(id, piece);
+        const onPrinted = (line: string): void => this.#live.print(id, line);
+        return openAgent(this, id, { signal, pause, onText, onPrinted });
+      },
       onCommitted: (id, events) => observer.committed(id, events),
       onAlone: (id) => {
         this.control.pauseAlone(id).catch((thrown) => this.#problems.tell(id, toError(thrown).message));

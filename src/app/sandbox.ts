@@ -14,6 +14,7 @@ import { runsChecks, runsUnapproved } from "#core/goal-check.ts";
 import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
 import type { ServiceState } from "#core/services.ts";
 import type { PerformParts } from "#loop/ask-model.ts";
+import type { CellParts } from "#loop/cells.ts";
 import type { CheckOutgoing } from "#loop/journal.ts";
 import type { Namespaces } from "#sandbox/namespaces.ts";
 import { hasPyodide } from "#sandbox/python-files.ts";
@@ -111,7 +112,7 @@ export interface CellsHost {
 export function cellPartsOf(
   host: CellsHost,
   tape: Tape | undefined,
-  checkOutgoing: CheckOutgoing | undefined,
+  { checkOutgoing, onPrinted }: { checkOutgoing: CheckOutgoing | undefined } & Pick<CellParts, "onPrinted">,
 ): { readonly checkOutgoing?: CheckOutgoing } & Pick<PerformParts, "cells"> {
   if (!host.services.cells?.ready) return checkOutgoing ? { checkOutgoing } : {};
   const sandbox = tape ? tape.sandbox(() => host.sandbox()) : host.sandbox();
@@ -122,7 +123,13 @@ export function cellPartsOf(
       if (runsCode) host.level.finding = await sandbox.find();
       return (await checkOutgoing?.(calls, journal)) ?? [];
     },
-    cells: { sandbox, timeLimitMs: CELL_MS, imports, location: readLocation(host.settings.sandbox.location) },
+    cells: {
+      sandbox,
+      timeLimitMs: CELL_MS,
+      imports,
+      location: readLocation(host.settings.sandbox.location),
+      onPrinted,
+    },
   };
 }
 

@@ -70,6 +70,7 @@ function listenTo(host: CellBridge, note: (ask: CellAsk) => void, redact: Redact
       note(ask);
       return askHost(ask, host);
     },
+    show: host.show,
   };
 }
 

@@ -157,6 +157,7 @@ class Follower {
       try {
         for await (const followed of this.#client.follow(agent, { ...options, after })) {
           if (followed.kind === "delta") this.#showPiece(followed);
+          else if (followed.kind === "printed") this.#living?.print(followed.line);
           else if (followed.kind === "bye") context.output.say(byeOf(followed));
           else if (followed.kind === "event") {
             after = followed.event.seq;

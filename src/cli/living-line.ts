@@ -7,6 +7,7 @@
 import { fitLine, widthOf } from "#cli/terminal/living-text.ts";
 import { type LinesBelow, paint, printable, shortSpan } from "#cli/terminal/print.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import { isNestedCall } from "#core/frames.ts";
 import { waitsForHelpers } from "#core/guards.ts";
 import { type AgentState, activeFrame, openCommand, openQuestion } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
@@ -31,7 +32,7 @@ export type KeyHint = "pauses" | "leaves" | "stops" | "ends";
 const KEYS: Readonly<Record<KeyHint, readonly [long: string, short: string]>> = {
   pauses: ["Ctrl-C pauses", "^C pauses"],
   leaves: ["Ctrl-C leaves it running", "^C leaves"],
-  stops: ["pausing after this step; Ctrl-C again stops at once", "pausing; ^C stops now"],
+  stops: ["pausing after this step; Ctrl-C again stops at once", "^C stops now"],
   ends: ["stopping", "stopping"],
 };
 
@@ -51,7 +52,8 @@ export function describeNow(state: AgentState, facts: LivingFacts, columns: numb
     [what, money, short],
     [what, short],
   ].map((parts) => parts.filter((part) => part !== "").join(" · "));
-  return ways.find((way) => widthOf(way) <= columns) ?? fitLine(what, columns);
+  const least = `${fitLine(what, Math.max(1, columns - widthOf(short) - 3))} · ${short}`;
+  return ways.find((way) => widthOf(way) <= columns) ?? fitLine(least, columns);
 }
 
 /** Says what the agent does, and for how long. */
@@ -115,6 +117,8 @@ export class LivingLine {
   #since: Date;
   #activity: string;
   #received = 0;
+  /** The last line that the running cell has printed. */
+  #printed = "";
   #status: string | undefined;
   #key: KeyHint;
   #frame = 0;
@@ -139,6 +143,7 @@ export class LivingLine {
     if (activity !== this.#activity) this.#since = new Date(event.at);
     this.#activity = activity;
     if (event.type === "model-asked") this.#received = 0;
+    if (event.type === "command-finished" && !isNestedCall(event.callId)) this.#printed = "";
     if (event.type === "model-failed") this.#status = /\banswered (\d{3})\b/.exec(event.message)?.[1];
     this.draw();
   }
@@ -146,6 +151,11 @@ export class LivingLine {
   /** More of the reply has arrived. */
   receive(characters: number): void {
     this.#received += characters;
+  }
+
+  /** The running cell has printed this line. */
+  print(line: string): void {
+    this.#printed = printable(line);
   }
 
   setKey(key: KeyHint): void {
@@ -172,6 +182,7 @@ export class LivingLine {
     const words = printable(redact(typed()));
     return [
       `${paint(colour, "cyan", sign)} ${paint(colour, "dim", now)}`,
+      ...(this.#printed === "" ? [] : [paint(colour, "dim", fitLine(`  ${this.#printed}`, columns))]),
       ...(words === "" ? [] : [`${paint(colour, "cyan", ">")} ${endOf(words, columns - 2)}`]),
     ];
   }

@@ -117,7 +117,7 @@ export function sayEnd(
   output.say("");
   const more = state.lost.tokens + reservedBy(state.open).tokens;
   const lost = more > 0 ? ` Up to ${countNoun(more, "token")} more for a request without an answer.` : "";
-  output.say(
+  output.page(
     `${countNoun(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.${lost}`,
   );
   if (state.checks.length > 0) output.say(`Checks: ${describeCounts(checks)}.`);

@@ -68,7 +68,7 @@ function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean
 /** Prints the note and the agent's state. `more`: extra members of the JSON. */
 export function tellDone({ agent, note }: ControlResult, { output, redact }: CliContext, more: object = {}): number {
   if (output.json) output.data(redact(JSON.stringify({ agent, note, ...more })));
-  else output.say(redact(clean(withStanding(note, standingOf(agent)))));
+  else output.page(redact(clean(withStanding(note, standingOf(agent)))));
   return EXIT.ok;
 }
 

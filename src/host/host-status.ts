@@ -3,19 +3,9 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { PROTOCOL_VERSION } from "#api/control.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
 
-type Known =
-  | "version"
-  | "startedAt"
-  | "home"
-  | "stopping"
-  | "agents"
-  | "followers"
-  | "problems"
-  | "cage"
-  | "sandbox"
-  | "connections";
+type Measured = "pid" | "protocol" | "eventLoopDelayMs" | "rssBytes" | "modelServers";
 
-export interface HostFacts extends Pick<DaemonStatus, Known> {
+export interface HostFacts extends Omit<DaemonStatus, Measured> {
   readonly delay: DaemonStatus["eventLoopDelayMs"];
   readonly modelServer: {
     readonly origin: string;

@@ -39,20 +39,27 @@ export class Observer {
 
 interface LiveTextWriter extends LiveText {
   tell(agent: string, piece: string): void;
+  print(agent: string, line: string): void;
   committed(agent: string, events: readonly RecordedEvent[]): void;
 }
 
 /** Longer replies are shown only when they are committed. */
 const MAX_CHARS = 64 * 1024;
+const NO_REPLY: LiveReply = { seq: 0, text: "" };
 
 /**
- * Keeps the reply that a model is sending, for display only, since it is not committed.
+ * Keeps the reply that a model is sending, and the last line that a cell has printed, for display only, since they are not
+ * committed.
  *
  * It keeps the whole text until the reply is committed, so that late readers see its beginning.
  */
 export function createLiveText(): LiveTextWriter {
   const replies = new Map<string, LiveReply>();
   const listeners = new Map<string, Set<() => void>>();
+  const put = (agent: string, reply: LiveReply): void => {
+    replies.set(agent, reply);
+    for (const hear of listeners.get(agent) ?? []) hear();
+  };
   return {
     of: (agent) => replies.get(agent),
     listen: (agent, hear) => {
@@ -65,10 +72,9 @@ export function createLiveText(): LiveTextWriter {
     },
     tell: (agent, piece) => {
       const reply = replies.get(agent);
-      if (!reply || reply.text.length > MAX_CHARS) return;
-      replies.set(agent, { ...reply, text: reply.text + piece });
-      for (const hear of listeners.get(agent) ?? []) hear();
+      if (reply && reply.text.length <= MAX_CHARS) put(agent, { ...reply, text: reply.text + piece });
     },
+    print: (agent, printed) => put(agent, { ...(replies.get(agent) ?? NO_REPLY), printed }),
     committed: (agent, events) => {
       for (const { type, seq } of events)
         if (type === "model-asked") replies.set(agent, { seq, text: "" });

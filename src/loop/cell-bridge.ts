@@ -65,6 +65,7 @@ export function openCellBridge(parts: BridgeParts): CellBridge {
     },
     ...openCellFiles(workspace),
     saveFiles: (changes) => saveFiles(changes, parts),
+    show: parts.cells.onPrinted,
   };
 }
 

@@ -37,6 +37,8 @@ export interface CellParts {
   readonly imports: ImportRule;
   /** What `get_user_location()` returns; null: not known. */
   readonly location: Readonly<Record<string, unknown>> | null;
+  /** Receives lines that code prints, for display. */
+  readonly onPrinted?: ((line: string) => void) | undefined;
 }
 
 /** `nested`: absent while the command is prepared. */

@@ -146,6 +146,7 @@ export class CellProcess {
       const { message: heard, bytes } = said;
       if (heard.type === "done") return this.#endCell(heard, running);
       if (heard.type === "ask") await this.#answer(heard, bytes, running);
+      else if (heard.type === "printed") running.host.show?.(heard.line);
       else if (!advance(running, heard.type)) break;
     }
     this.kill(brokenProblem("It said what is not expected."));

@@ -12,7 +12,7 @@ import { findPyodide } from "./python-files.ts";
 export const constants = {};
 
 export async function readFile(path: string, options: { readonly encoding?: "utf8" } = {}): Promise<string | Buffer> {
-  if (dirname(path) !== findPyodide().folder) throw new Error("Not permitted in a cage.");
+  if (dirname(path) !== findPyodide()) throw new Error("Not permitted in a cage.");
   return readAny(path, options);
 }
 

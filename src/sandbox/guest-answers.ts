@@ -19,6 +19,7 @@ import {
 // is: only a process in the same cage reads it.
 
 type Fields = Readonly<Record<string, unknown>>;
+type Named = readonly [name: string, content: string | null];
 type Definition = readonly [name: string, content: string];
 export interface OutcomeOptions {
   readonly version: string;
@@ -29,6 +30,7 @@ export interface OutcomeOptions {
 const MAX_NAME_CHARS = 200;
 const MAX_MESSAGE_CHARS = 8_000;
 const MAX_SOURCE_CHARS = 1_000;
+const MAX_PRINTED_CHARS = 400;
 const MAX_LOST = 1_000;
 const MAX_NAMES = 20_000;
 /** The process may count a little differently. */
@@ -58,28 +60,30 @@ export function readOutcome(
 }
 
 function readSaved(given: unknown, version: string): SavedNamespace | undefined {
-  if (!isFields(given) || !isFields(given.values) || !Array.isArray(given.definitions)) return undefined;
-  const { definitions } = given;
-  const entries: readonly unknown[] = Object.entries(given.values);
-  if (!definitions.every(isDefinition) || !entries.every(isDefinition)) return undefined;
-  if (definitions.length + entries.length > MAX_NAMES) return undefined;
-  if (countBytes([...definitions, ...entries]) > MAX_BYTES) return undefined;
-  return { version, definitions, values: Object.fromEntries(entries) };
+  const names = readNames(given, isDefinition);
+  return names && { version, ...names };
 }
 
 function readChange(given: unknown): { readonly change?: NamespaceChange } | undefined {
   if (given === undefined) return {};
+  const change = readNames(given, isNamed);
+  return change && { change };
+}
+
+/** `isEntry`: what each name with its content must be. */
+function readNames<E extends Named>(given: unknown, isEntry: (value: unknown) => value is E) {
   if (!isFields(given) || !isFields(given.values) || !Array.isArray(given.definitions)) return undefined;
   const { definitions } = given;
   const entries: readonly unknown[] = Object.entries(given.values);
-  if (!definitions.every(isNamed) || !entries.every(isNamed)) return undefined;
+  if (!definitions.every(isEntry) || !entries.every(isEntry)) return undefined;
   if (definitions.length + entries.length > MAX_NAMES) return undefined;
-  if (countBytes([...definitions, ...entries].filter(isDefinition)) > MAX_BYTES) return undefined;
-  return { change: { definitions, values: Object.fromEntries(entries) } };
+  const named: readonly Named[] = [...definitions, ...entries];
+  if (countBytes(named.filter(isDefinition)) > MAX_BYTES) return undefined;
+  return { definitions, values: Object.fromEntries(entries) as Readonly<Record<string, E[1]>> };
 }
 
 const isDefinition = (value: unknown): value is Definition => isNamed(value) && value[1] !== null;
-const isNamed = (value: unknown): value is readonly [name: string, content: string | null] =>
+const isNamed = (value: unknown): value is Named =>
   Array.isArray(value) &&
   value.length === 2 &&
   isText(value[0], MAX_NAME_CHARS) &&
@@ -142,6 +146,8 @@ export function checkMessage(value: unknown, bytes: Uint8Array): GuestMessage | 
   const { type } = value;
   if (type === "ready" || type === "loaded" || type === "ended") return { type };
   if (type === "done") return { type, outcome: value.outcome, isSpent: value.isSpent === true };
+  if (type === "printed" && isText(value.line, MAX_PRINTED_CHARS))
+    return { type, line: cleanLine(value.line, MAX_PRINTED_CHARS) };
   return type === "ask" ? checkQuestion(value, bytes) : undefined;
 }
 

@@ -79,6 +79,10 @@ class GuestConversation implements EngineHost {
     send({ type: "loaded" });
   }
 
+  show(line: string): void {
+    send({ type: "printed", line });
+  }
+
   endCode(): void {
     const clock = this.#clocks.at(-1);
     if (!clock || clock.phase === "saving") return;

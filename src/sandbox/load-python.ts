@@ -22,10 +22,12 @@ interface PythonStart {
 /** Closes node first. */
 export async function loadPython({ snapshot, makesSnapshot = false }: PythonStart): Promise<Python> {
   const sources = pythonSources();
-  const { folder, program } = findPyodide();
+  const folder = findPyodide();
   await closeNode();
-  const { loadPyodide } = (await import(pathToFileURL(program).href)) as { readonly loadPyodide: LoadPyodide };
-  const options = {
+  const { loadPyodide } = (await import(pathToFileURL(`${folder}/pyodide.mjs`).href)) as {
+    readonly loadPyodide: LoadPyodide;
+  };
+  const python = await loadPyodide({
     indexURL: folder,
     _sysExecutable: "python",
     // Python sees no object of JavaScript.
@@ -35,9 +37,6 @@ export async function loadPython({ snapshot, makesSnapshot = false }: PythonStar
     stdin: () => null,
     stdout: () => undefined,
     stderr: () => undefined,
-  };
-  const python = await loadPyodide({
-    ...options,
     ...(makesSnapshot ? { _makeSnapshot: true } : {}),
     ...(snapshot ? { _loadSnapshot: snapshot } : {}),
   });
@@ -132,21 +131,14 @@ const NAMES = [
 
 export function freezeIntrinsics(): void {
   const done = new Set<object>();
-  for (const name of NAMES) {
-    const value: unknown = Reflect.get(globalThis, name);
+  const named = NAMES.map((name): unknown => Reflect.get(globalThis, name));
+  for (const value of [...named, Object.getPrototypeOf(Uint8Array)]) {
     if (!isObject(value)) continue;
     if ("prototype" in value) freeze(value.prototype, done);
     freeze(value, done);
   }
-  const typedArray: unknown = Object.getPrototypeOf(Uint8Array);
-  if (isObject(typedArray) && "prototype" in typedArray) freeze(typedArray.prototype, done);
-  freeze(typedArray, done);
-  freeze(Object.getPrototypeOf([][Symbol.iterator]()), done);
-  freeze(Object.getPrototypeOf((function* () {})()), done);
-  freeze(
-    Object.getPrototypeOf(async () => undefined),
-    done,
-  );
+  const instances = [[][Symbol.iterator](), (function* () {})(), async () => undefined];
+  for (const instance of instances) freeze(Object.getPrototypeOf(instance), done);
   const { Memory } = Reflect.get(globalThis, "WebAssembly") as { readonly Memory: { readonly prototype: object } };
   freeze(Memory.prototype, done);
 }

@@ -28,19 +28,11 @@ export type ToGuest =
   | Reply;
 
 /** Bytes of the frame: the content, for a file that was read. */
-export type Reply =
-  | {
-      readonly type: "reply";
-      readonly value: unknown;
-      readonly changesFiles?: boolean;
-      readonly change?: NamespaceChange;
-    }
-  | {
-      readonly type: "reply";
-      readonly error: CellCallError;
-      readonly changesFiles?: boolean;
-      readonly change?: NamespaceChange;
-    };
+export type Reply = {
+  readonly type: "reply";
+  readonly changesFiles?: boolean;
+  readonly change?: NamespaceChange;
+} & ({ readonly value: unknown } | { readonly error: CellCallError });
 
 /** The process's messages. The first is `ready`. */
 export type FromGuest =
@@ -56,6 +48,8 @@ export type FromGuest =
    * now on, for at most MAX_SAVING_MS; the limit of the code no longer applies. At most once per cell, and no reply follows.
    */
   | { readonly type: "ended" }
+  /** The last line that the innermost cell has printed, for whoever watches; at most a few times a second. No reply follows. */
+  | { readonly type: "printed"; readonly line: string }
   /** The end of the innermost cell. `isSpent`: the process can run no further one, and `saved` has what is left of it. */
   | { readonly type: "done"; readonly outcome: CellOutcome; readonly isSpent?: boolean };
 
@@ -102,6 +96,8 @@ export interface EngineHost {
   timeLeftMs(): number;
   /** The saved namespace of the innermost cell is loaded: the time of its code starts. */
   startCode(): void;
+  /** Shows a line that code has printed, of at most 400 characters. */
+  show(line: string): void;
   /** The code of the innermost cell has ended. `timeLeftMs` is the time for saving from now on. Only the first call counts. */
   endCode(): void;
 }

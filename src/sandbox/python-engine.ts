@@ -25,6 +25,8 @@ const WASM_PAGE_BYTES = 65_536;
 const INTERRUPT = 2;
 /** Code that goes on after an interrupt gets another one after this time. */
 const NEXT_INTERRUPT_MS = 40;
+/** Time between two lines that are shown. */
+const SHOW_EVERY_MS = 250;
 const now = performance.now.bind(performance);
 
 export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, host: EngineHost): Promise<Engine> {
@@ -35,10 +37,10 @@ export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, ho
   limitStoredBytes(FS, python.ERRNO_CODES);
   const files = new FileView(FS, python.ERRNO_CODES, host);
   closePython(python);
-  const { watchTime, buffer } = watchClock(host);
+  const { buffer, ...watch } = watchClock(host);
   python.setInterruptBuffer(buffer);
   const cells = python.pyimport("goald_cells.cells");
-  connect(python, host, files, watchTime);
+  connect(python, host, files, watch);
   // The stack of an error that reaches Python would name files of this machine.
   Error.stackTraceLimit = 0;
   freezeIntrinsics();
@@ -100,14 +102,30 @@ function replaceClock(): (startedAt: string) => void {
   };
 }
 
-/** Python reads the buffer between its instructions, at each fiftieth jump or call. */
+/**
+ * Python reads the buffer between its instructions, at each fiftieth jump or call. Then a printed line is shown, too, that came
+ * too soon after another one.
+ */
 function watchClock(host: EngineHost) {
   let isWatched = false;
   let limit = Infinity;
   let notBefore = 0;
+  let printed: string | undefined;
+  let notShownBefore = 0;
+  const showPrinted = (): void => {
+    if (printed === undefined || now() < notShownBefore) return;
+    notShownBefore = now() + SHOW_EVERY_MS;
+    host.show(printed);
+    printed = undefined;
+  };
+  const print = (line: string): void => {
+    printed = line;
+    showPrinted();
+  };
   const buffer = {
     length: 1,
     get 0(): number {
+      if (isWatched) showPrinted();
       if (!isWatched || now() < notBefore || (host.timeLeftMs() > 0 && now() < limit)) return 0;
       notBefore = now() + NEXT_INTERRUPT_MS;
       return INTERRUPT;
@@ -119,20 +137,19 @@ function watchClock(host: EngineHost) {
   /** Returns what was so before. `limitMs`: less time than the cell has. */
   const watchTime = (value: boolean, limitMs?: number): boolean => {
     const before = isWatched;
+    // Each cell begins and ends without a watch, and its first line is shown at once.
+    if (!value) [printed, notShownBefore] = [undefined, 0];
     isWatched = value;
     limit = now() + (limitMs ?? Infinity);
     return before;
   };
-  return { watchTime, buffer };
+  return { watchTime, print, buffer };
 }
 
+type Watch = Omit<ReturnType<typeof watchClock>, "buffer">;
+
 /** Functions for Python. They are all that it has of JavaScript. */
-function connect(
-  python: Python,
-  host: EngineHost,
-  files: FileView,
-  watchTime: (value: boolean, limitMs?: number) => boolean,
-): void {
+function connect(python: Python, host: EngineHost, files: FileView, { watchTime, print }: Watch): void {
   const { connect: setFunctions } = python.pyimport("goald_cells.host");
   const cells = python.pyimport("goald_cells.cells");
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -163,6 +180,7 @@ function connect(
     () => host.timeLeftMs(),
     pause,
     () => files.takeRefusal(),
+    print,
   ];
   setFunctions?.(...functions.map(harden));
   cells.start?.();

@@ -5,19 +5,11 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export interface PyodidePlace {
-  readonly folder: string;
-  /** Absolute path of its ES module. */
-  readonly program: string;
-}
+let found: string | undefined;
 
-let found: PyodidePlace | undefined;
-
-/** Throws when it is not installed. */
-export function findPyodide(): PyodidePlace {
-  if (found) return found;
-  const folder = dirname(createRequire(import.meta.url).resolve("pyodide/package.json"));
-  found = { folder, program: `${folder}/pyodide.mjs` };
+/** Returns the package's folder. Throws when it is not installed. */
+export function findPyodide(): string {
+  found ??= dirname(createRequire(import.meta.url).resolve("pyodide/package.json"));
   return found;
 }
 

@@ -59,7 +59,7 @@ async function findOrMake(cage: Cage, folder: string, name: string): Promise<str
 
 /** Names all that a snapshot depends on. */
 async function snapshotName(): Promise<string> {
-  const { folder } = findPyodide();
+  const folder = findPyodide();
   const hash = createHash("sha256");
   hash.update(await readFile(join(folder, "package.json")));
   for (const name of PACKAGE_FILES) hash.update(`${name} ${statSync(join(folder, name)).size}\n`);

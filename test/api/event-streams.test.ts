@@ -357,6 +357,26 @@ describe("a reply that is still streaming", () => {
     expect(textOf(piecesIn(live.messages))).toBe("the key [redacted] is set ");
   });
 
+  it("is followed by the last line that a cell has printed, once and redacted, for readers that ask for it", async () => {
+    const control = makeFakeControl();
+    control.add("t", 1);
+    await using api = await serve(control, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
+    await using live = await api.follow("/v1/agents/t/events?live=true");
+    await using other = await api.follow("/v1/agents/t/events");
+    const printed = (messages: readonly { readonly event: string; readonly data: unknown }[]) =>
+      messages.flatMap(({ event, data }) => (event === "printed" ? [(data as { line: string }).line] : []));
+    control.print("t", `page 1 by ${SECRET}`);
+    await live.until(() => printed(live.messages).length === 1);
+    control.print("t", `page 1 by ${SECRET}`);
+    for (let page = 2; page < 100; page++) control.print("t", `page ${page}`);
+    await live.until(() => printed(live.messages).includes("page 99"));
+    const lines = printed(live.messages);
+    expect([lines[0], lines.at(-1), lines.length < 10]).toEqual(["page 1 by [redacted]", "page 99", true]);
+    control.append("t", 1);
+    await other.until(() => other.numbers.length === 2);
+    expect(printed(other.messages)).toEqual([]);
+  });
+
   const QUOTED = 'pl",nted"}8Kd7w';
   it.each([
     ["a reply in JSON", `{"thoughts":{"text":${JSON.stringify(QUOTED)}},"command":{"name":"none"}}`, '"none"'],

@@ -399,6 +399,17 @@ describe("a recorded cell", () => {
     return { lines, asked, outcome };
   }
 
+  it("passes on what it prints, which is in the recording only with its outcome", async () => {
+    const shown: string[] = [];
+    const lines: Line[] = [];
+    const value = <T>(_name: string, compute: () => T): T => compute();
+    const prints: CellBehaviour = (_cell, _host, { print }) => print("one");
+    const sandbox = recordSandbox(createFakeSandbox(prints), { redact, write: (line) => lines.push(line), value });
+    await sandbox.run(cell("x"), { ...listeningHost([]), show: (line) => void shown.push(line) }, signal);
+    expect(shown).toEqual(["one"]);
+    expect(lines.map(({ type }) => type)).toEqual(["cell-end"]);
+  });
+
   const play = (lines: readonly Line[]) =>
     playSandbox(
       { lines } as unknown as Session,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { widthOf } from "#cli/terminal/living-text.ts";
 import { endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
 import { numberedModel, write } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -7,6 +8,8 @@ import { screenOf } from "../helpers/screen.ts";
 const wide = (columns: number) => ({ shell: `stty cols ${columns} rows 40; exec "$@"` });
 const LONG = "A planner of meals with a name that is far too long for any table";
 const edit = { name: "edit_file", args: { file: "plan.md", old: "Curry", new: "Stir fry" } };
+const LONG_FILE = "a-plan-of-the-meals-of-a-week-for-a-family-of-four.md";
+const long = write(LONG_FILE, `| Monday | ${"Lentil soup with carrots and cumin, ".repeat(6)}|\n`);
 
 describe("verbs on a terminal", () => {
   let [server, goald]: [OpenAIServer?, Goald?] = [];
@@ -19,7 +22,7 @@ describe("verbs on a terminal", () => {
 
   beforeAll(async () => {
     server = await startOpenAIServer({
-      reply: numberedModel([write("plan.md", "# Week\n\nCurry\n"), edit]),
+      reply: numberedModel([write("plan.md", "# Week\n\nCurry\n"), edit, long]),
       embeddings: null,
     });
     goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
@@ -33,21 +36,31 @@ describe("verbs on a terminal", () => {
   });
 
   it.each([60, 100, 200])(
-    "fit into %i columns: ps, show, --report, diff, doctor, why, status, logs",
+    "fit into %i columns: ps, show, --report, --files, diff, doctor, why, status, logs",
     async (columns) => {
       for (const args of [
         ["ps"],
         ["show", id],
         ["show", id, "--report"],
+        ["show", id, "--files"],
         ["diff", id],
+        ["diff", id, "--to", "2"],
         ["doctor"],
         ["why", `${id}/plan.md`],
         ["status"],
         ["logs"],
       ]) {
         const screen = await at(columns, ...args);
-        expect({ args, long: screen.split("\n").filter((line) => line.length > columns) }).toEqual({ args, long: [] });
+        expect({ args, long: screen.split("\n").filter((line) => widthOf(line) > columns) }).toEqual({
+          args,
+          long: [],
+        });
         expect(screen).not.toMatch(/\d{4}-\d\d-\d\dT/);
+        // Names that a row can hold are whole, so that they can be copied.
+        if (args[0] === "show" && args.length < 4 && args[2] !== "--files")
+          expect(screen.match(args[2] ? /a-plan-of-\S+/g : /(?<!\/)a-planner-of-\S+/g)?.join(" ")).toMatch(
+            args[2] ? LONG_FILE : id,
+          );
       }
     },
   );
@@ -56,7 +69,7 @@ describe("verbs on a terminal", () => {
     const report = (await (goald as Goald).openTerminal(["show", id, "--report"], wide(80)).ended).stdout;
     expect(screenOf(report)).not.toMatch(/\*\*|\\_|`|^#/m);
     expect(report).toContain("\u001b[1m");
-    const diff = (await (goald as Goald).openTerminal(["diff", id], wide(80)).ended).stdout;
+    const diff = (await (goald as Goald).openTerminal(["diff", id, "--to", "2"], wide(80)).ended).stdout;
     expect(diff).toContain("\u001b[31m-Curry\u001b[39m");
     expect(diff).toContain("\u001b[32m+Stir fry\u001b[39m");
     // Programs read what they read before.
@@ -84,6 +97,8 @@ describe("verbs on a terminal", () => {
     expect(screen.split("\n").at(-1)).toBe("Run it? [y/n/?, or say what to do instead]");
     terminal.type("\x03");
     endedWith(0, await terminal.ended);
+    const { stdout } = endedWith(0, await (goald as Goald).ask(["approve", "waiter"]));
+    expect(stdout).toMatch(/^Approved: edit_file file: "plan\.md" 5 bytes .*\. waiter is [^\n]*\n$/);
     if (columns === 60) {
       endedWith(0, await (goald as Goald).ask(["rm", "-f", "waiter"]));
       endedWith(0, await (goald as Goald).ask(["run", "-d", "--name", "Waiter", "--goal", "g", "--approve", "always"]));

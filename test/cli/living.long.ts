@@ -68,6 +68,51 @@ describe("a model that thinks, writes a long file slowly and then answers 429", 
   });
 });
 
+describe("a cell that prints while it runs", () => {
+  const SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789";
+  const code = `import time
+for at in range(1, 4):
+    print("page", at, "by ${SECRET}", "\\x1b[2J", "word " * 60)
+    time.sleep(1)
+open("done.txt", "w").write("x")`;
+  const cell = { name: "run_code", args: { code } };
+
+  it.each([
+    ["run", 60],
+    ["attach", 100],
+  ])("shows its last line below what it does in %s at %i columns, and nowhere afterwards", async (verb, columns) => {
+    const held = Promise.withResolvers<void>();
+    await using server = await startServer([
+      async () => {
+        await held.promise;
+        return replyWith(cell, "I count the pages.");
+      },
+    ]);
+    await using goald = await homeFor(server);
+    if (verb === "attach") endedWith(0, await goald.ask([...CONTINUOUS, "--detach"]));
+    const terminal = goald.openTerminal(verb === "attach" ? ["attach", "t"] : CONTINUOUS, wide(columns));
+    await terminal.see("asking gpt-4.1 · ");
+    held.resolve();
+    for (const at of [1, 2, 3]) {
+      await terminal.see(`page ${at} by `);
+      await terminal.see("running run_code · ");
+    }
+    endedWith(0, await terminal.ended);
+    expect(everShown(terminal.shown)).not.toContain(SECRET.slice(0, 12));
+    const frames = everShown(terminal.shown).match(/^ {2}page \d by \[redacted\] word[^…\n]*…/gm) ?? [];
+    expect(frames.length).toBeGreaterThan(3);
+    expect(frames.filter((line) => line.length >= columns)).toEqual([]);
+    expect(screenOf(terminal.shown, columns)).not.toMatch(/running run_code|^ {2}page \d by.*…$/m);
+  });
+
+  it("shows nothing of that in a pipe", async () => {
+    await using server = await startServer([() => replyWith({ ...cell, args: { code: "print('seen once')\n1" } })]);
+    await using goald = await homeFor(server);
+    const { stdout } = endedWith(0, await goald.run(CONTINUOUS));
+    expect(stdout.match(/^.*seen once$/gm)).toEqual(["Result (ok): seen once"]);
+  });
+});
+
 describe("words typed while the agent works", () => {
   it.each([
     ["run", false],
@@ -118,6 +163,25 @@ describe("words typed while the agent works", () => {
     endedWith(0, await terminal.ended);
     expect(await goald.read("workspace/t/ledger.txt")).toBe("more\n");
     expect((await lookInto(goald)).log.filter(({ type }) => type === "turn-finished")).toHaveLength(2);
+  });
+
+  it("do not break into a thought that arrives, nor does Ctrl-C", async () => {
+    const rest = Promise.withResolvers<void>();
+    await using server = await startServer([
+      () => ({ text: replyWith(append("1\n"), THOUGHT), streamed: { pause: { after: 20, until: rest.promise } } }),
+    ]);
+    await using goald = await homeFor(server);
+    const terminal = goald.openTerminal(CONTINUOUS, wide(60));
+    await terminal.see("word5");
+    terminal.type("use shorter lines\r");
+    await terminal.see("Kept for the next step: use shorter lines");
+    terminal.type("\x03");
+    await terminal.see("Finishing this step.");
+    rest.resolve();
+    endedWith(130, await terminal.ended);
+    const screen = screenOf(terminal.shown, 60);
+    expect(screen.replace(/\s+/g, " ")).toContain(`Thoughts: ${THOUGHT} Kept for the next step: use shorter lines `);
+    expect(screen).toMatch(/^Finishing this step\. Again to stop at once\.$/m);
   });
 
   it("are not broken up by Ctrl-C, which pauses after the step", async () => {

@@ -168,6 +168,13 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
       expect([outcome.value, outcome.output, outcome.isCut]).toEqual([null, "hello\n", false]);
     });
 
+    it("shows what code prints while it runs, to a host that watches", async () => {
+      const lines: string[] = [];
+      const outcome = await done(words.print, latest, {}, { show: (line) => void lines.push(line) });
+      expect(lines).toEqual(["hello"]);
+      expect(outcome.output).toBe("hello\n");
+    });
+
     it("cuts a long output, and cleans it of control characters", async () => {
       const { output, isCut } = await done(words.printMuch);
       expect(isCut).toBe(true);

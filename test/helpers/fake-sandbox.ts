@@ -184,7 +184,10 @@ function openScope(own: Live, host: CellBridge, printed: string[]): FakeScope {
   return {
     names: own.names,
     definitions: own.definitions,
-    print: (line) => printed.push(line),
+    print: (line) => {
+      printed.push(line);
+      host.show?.(line);
+    },
     call: async (name, args = {}) => takeValue(await host.call(name, args)),
     run: async (task, returns = { type: "string" }, form = null) => takeValue(await host.run(task, returns, form)),
   };
@@ -247,6 +250,7 @@ function watchHost(host: CellBridge, own: Live): WatchedHost {
     listFiles: () => watch(host.listFiles()),
     readFile: (path) => watch(host.readFile(path)),
     saveFiles: (changes) => watch(host.saveFiles(changes)),
+    show: host.show,
     rejected: broken.promise,
   };
 }

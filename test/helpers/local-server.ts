@@ -244,6 +244,8 @@ export interface FakeControl extends Control, Reading {
   append(id: string, count: number, text?: string): void;
   /** Adds a piece to the streamed reply for the `model-asked` event `seq`. */
   addText(id: string, seq: number, piece: string): void;
+  /** The running code of a cell has printed this line. */
+  print(id: string, line: string): void;
   /** Makes the last `count` events unreadable without shortening the log, to simulate damage. */
   damage(id: string, count: number): void;
   /** Makes every later call of `method` throw `thrown`. */
@@ -305,6 +307,7 @@ export function makeFakeControl(): FakeControl {
       if (live.of(id)?.seq !== seq) live.committed(id, [{ type: "model-asked", seq } as RecordedEvent]);
       live.tell(id, piece);
     },
+    print: (id, line) => live.print(id, line),
     pagesRead,
     get waits() {
       return waits.size;

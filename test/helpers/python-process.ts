@@ -39,14 +39,14 @@ export class PythonProcess implements AsyncDisposable {
   /** `saved`: loaded by the first cell of the process. */
   async run(code: string, options: CellOptions = {}, saved: SavedNamespace | null = null): Promise<CellOutcome> {
     const number = ++this.#cells;
-    const { call, run, listFiles, readFile, saveFiles, ...rest } = options;
+    const { call, run, listFiles, readFile, saveFiles, show, ...rest } = options;
     const cell: Cell = {
       ...{ agent: "alice", code, name: `cell c${number}`, version: `c${number}.1`, saved, seed: 7 },
       ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, functions: [], modules: [], imports: "safe" },
       ...rest,
     };
     const given = Object.fromEntries(
-      Object.entries({ call, run, listFiles, readFile, saveFiles }).filter(([, method]) => method !== undefined),
+      Object.entries({ call, run, listFiles, readFile, saveFiles, show }).filter(([, method]) => method !== undefined),
     );
     const host = { ...this.#host(), ...given };
     return this.#process.run(cell, host, new AbortController().signal, number === 1);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { NewEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { createProblems } from "#host/host-status.ts";
-import { createStepLog } from "#host/observer.ts";
+import { createLiveText, createStepLog } from "#host/observer.ts";
 import { createLogWatch } from "#host/supervisor.ts";
 import type { Log } from "#util/log.ts";
 import {
@@ -201,5 +201,27 @@ describe("the problems that a host reports", () => {
     problems.tell("", `A request could not be answered: ${stack}`);
     expect(problems.all).toEqual(["A request could not be answered: Error: It broke.\nIn two lines."]);
     expect(logged.at(-1)).toEqual([{}, expect.stringContaining("observer.test.ts")]);
+  });
+});
+
+describe("what a cell has printed", () => {
+  it("is the last line, until something is committed, and leaves a reply that arrives as it is", () => {
+    const live = createLiveText();
+    let heard = 0;
+    const stop = live.listen("foo", () => {
+      heard += 1;
+    });
+    live.print("foo", "one");
+    live.print("foo", "two");
+    expect([live.of("foo")?.printed, heard]).toEqual(["two", 2]);
+    const [first] = log(asked(1));
+    if (first) live.committed("foo", [first]);
+    expect(live.of("foo")?.printed).toBeUndefined();
+    live.tell("foo", "A reply");
+    live.print("foo", "three");
+    expect(live.of("foo")).toEqual({ seq: first?.seq, text: "A reply", printed: "three" });
+    stop();
+    live.print("foo", "four");
+    expect([heard, live.of("bar")]).toEqual([4, undefined]);
   });
 });

@@ -54,6 +54,15 @@ describe("the result of a cell", () => {
     expect(nothing?.text).toContain("showed nothing");
   });
 
+  it("is told line by line to whoever watches, and then as a whole", async () => {
+    const lines: string[] = [];
+    const two: CellBehaviour = (_cell, _host, { print }) => ["one", "two"].forEach(print);
+    const { loop } = await makeCells({ two }, ["two"], { cells: { onPrinted: (line) => void lines.push(line) } });
+    await loop.run();
+    expect(lines).toEqual(["one", "two"]);
+    expect((await results(loop))[0]?.text).toBe("one\ntwo");
+  });
+
   it("puts the whole of a long output into a file", async () => {
     const long = "0123456789".repeat(5_000);
     const { loop } = await makeCells({ long: (_cell, _host, { print }) => print(long) }, ["long"]);
@@ -390,7 +399,7 @@ describe("the list of files that code gets", () => {
     try {
       const workspace = openLocalWorkspace(folder);
       const commands = { functionsFor: () => ({ all: [], callOf: () => undefined }) };
-      const host = openCellBridge({ context: { workspace }, commands } as unknown as Parameters<
+      const host = openCellBridge({ context: { workspace }, commands, cells: {} } as unknown as Parameters<
         typeof openCellBridge
       >[0]);
       const time = new Date("2026-01-01T00:00:00.000Z");

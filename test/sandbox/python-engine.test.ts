@@ -37,6 +37,40 @@ describe("a cell", () => {
     expect(await python.run("y")).toMatchObject({ value: { text: "4.317124741065786e-05" }, output: "" });
   });
 
+  describe("that prints", () => {
+    const shownBy = async (code: string): Promise<readonly string[]> => {
+      const lines: string[] = [];
+      const outcome = await python.run(code, { show: (line) => void lines.push(line) });
+      expect(outcome.kind).toBe("done");
+      return lines;
+    };
+
+    it("shows its last line at once, or soon after another one, and not all of a flood", async () => {
+      const compute = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass";
+      expect(await shownBy(`print('one')\nprint('two')\n${compute}`)).toEqual(["one", "two"]);
+      const flood = await shownBy("for i in range(20_000): print('line', i)\nimport time\ntime.sleep(1.5)");
+      expect(flood[0]).toBe("line 0");
+      expect(flood.at(-1)).toBe("line 19999");
+      expect(flood.length).toBeLessThan(40);
+    });
+
+    it("shows whole lines without control characters, long ones up to a word, and none of an earlier cell", async () => {
+      expect(await shownBy("print('a', end=' ')\nprint('b\\x1b[31m\\tc', '\\u202e', '')")).toEqual(["a b c"]);
+      expect(await shownBy("print(f'head {\"x\" * 500}')")).toEqual(["head …"]);
+      expect(await shownBy("print('y' * 5_000)")).toEqual(["…"]);
+      expect(await shownBy("print('10 %', end='\\r')")).toEqual(["10 %"]);
+      expect(await shownBy("print('half', end='')\nprint()\nprint(' ')")).toEqual(["half"]);
+      expect(await shownBy("print('one')\nprint('left')")).toEqual(["one"]);
+      expect(await shownBy("import time\ntime.sleep(0.6)")).toEqual([]);
+    });
+
+    it("ends with its process when it shows what is no line", async () => {
+      await using hostile = await PythonProcess.start();
+      const code = "from goald_cells import host\nhost.show('x' * 401)\n1";
+      expect(await hostile.problemOf(code, { imports: "all", show: () => undefined })).toMatchObject({ kind: "died" });
+    }, 60_000);
+  });
+
   it("gives the text of a str without quotes, and JSON only of plain data", async () => {
     expect(await python.run("'it' + ' is'")).toMatchObject({ value: { text: "it is", json: "it is" } });
     expect(await python.run("None")).toMatchObject({ value: null });

@@ -9,32 +9,50 @@ import { stripVTControlCharacters } from "node:util";
 /** Below this width a terminal breaks the lines itself. */
 const LEAST_COLUMNS = 20;
 const MAX_INDENT = 24;
+/** The further rows of an indented line begin this much later than its first one. */
+const INDENT = 2;
 const TAB = 8;
+const STYLE = /(\u001b\[[0-9;]{1,20}m)/;
 /** A line's end, blanks, or a word with the styles inside it. */
 const TOKEN = /\n|[^\S\n]+|(?:\u001b\[[0-9;]{1,20}m|[^\s\u001b])+/g;
 
 export class LivingText {
   readonly #columns: () => number;
-  readonly #indent: string;
+  readonly #indent: number;
   /** Cells of the text's last row. */
   #column = 0;
   /** Blanks that are written with the next word, or dropped at a break. */
   #blanks = "";
-  /** Blanks at the beginning of the text's last line. */
-  #leading = "";
+  /** Blanks at the beginning of the text's last line, in cells. */
+  #leading = 0;
   #lines: readonly string[] = [];
+  /** Lines that wait for the end of the text's last line; they are shown below it meanwhile. */
+  #later: string[] = [];
   /** Cells of each line below the text, as they stand on the screen. */
   #drawn: readonly number[] = [];
 
-  /** `columns`: of the terminal, now. `indent`: cells before the further rows of a line that has fewer itself. */
-  constructor(columns: () => number, indent = 2) {
+  /** `columns`: of the terminal, now. `indent`: cells before the further rows of a line that is not indented further itself. */
+  constructor(columns: () => number, indent = -1) {
     this.#columns = columns;
-    this.#indent = " ".repeat(indent);
+    this.#indent = indent;
   }
 
   /** The text goes on with `text`, which may be a part of a line. */
   write(text: string): string {
     return `${this.#erase()}${this.#flow(text)}${this.#draw()}`;
+  }
+
+  /** A line of its own, which never breaks into a line that is not finished. */
+  writeLine(line: string): string {
+    if (this.#column + this.#blanks.length === 0) return this.write(`${line}\n`);
+    this.#later.push(line);
+    return this.write("");
+  }
+
+  /** Ends the text's last line when others wait for that. */
+  end(): string {
+    this.#lines = [];
+    return this.write(this.#later.length > 0 ? "\n" : "");
   }
 
   /** The lines below the text are these now; each must fit into the terminal. */
@@ -50,7 +68,9 @@ export class LivingText {
       if (token === "\n") {
         out += token;
         this.#column = 0;
-        this.#blanks = this.#leading = "";
+        this.#blanks = "";
+        this.#leading = 0;
+        for (const line of this.#later.splice(0)) out += this.#flow(`${line}\n`);
       } else if (/^\s/.test(token)) this.#addBlanks(token);
       else out += this.#addWord(token, columns);
     }
@@ -62,7 +82,7 @@ export class LivingText {
       const at = this.#column + this.#blanks.length;
       this.#blanks += blank === "\t" ? " ".repeat(TAB - (at % TAB)) : " ";
     }
-    if (this.#column === 0) this.#leading = this.#blanks.slice(0, MAX_INDENT);
+    if (this.#column === 0) this.#leading = Math.min(this.#blanks.length, MAX_INDENT);
   }
 
   #addWord(word: string, columns: number): string {
@@ -71,25 +91,26 @@ export class LivingText {
     let out = this.#blanks;
     this.#column += out.length;
     this.#blanks = "";
-    if (this.#column + width > columns && !isFirst) {
-      const indent = this.#leading.length > this.#indent.length ? this.#leading : this.#indent;
-      out = `\n${indent}`;
-      this.#column = indent.length;
-    }
+    // A word that no row can hold begins where it is. A name or an address that one can hold stays whole.
+    if (this.#column + width > columns && !isFirst && width <= columns) out = this.#breakRow(columns - width);
     if (this.#column + width <= columns) {
       this.#column += width;
       return out + word;
     }
-    for (const { segment } of segmentsOf(word)) {
+    const parts = word.split(STYLE).flatMap((part) => (STYLE.test(part) ? [{ segment: part }] : [...segmentsOf(part)]));
+    for (const { segment } of parts) {
       const cells = widthOf(segment);
-      if (this.#column + cells > columns) {
-        out += "\n";
-        this.#column = 0;
-      }
+      if (this.#column + cells > columns) out += this.#breakRow(Math.floor(columns / 2));
       out += segment;
       this.#column += cells;
     }
     return out;
+  }
+
+  /** The next row begins under the words of its line, with at most `room` blanks. */
+  #breakRow(room: number): string {
+    this.#column = Math.min(this.#indent >= this.#leading ? this.#indent : this.#leading + INDENT, room);
+    return `\n${" ".repeat(this.#column)}`;
   }
 
   #erase(): string {
@@ -104,9 +125,12 @@ export class LivingText {
   }
 
   #draw(): string {
-    if (this.#lines.length === 0) return "";
-    this.#drawn = this.#lines.map(widthOf);
-    return `${this.#column > 0 ? "\n" : ""}${this.#lines.join("\n")}`;
+    const held = stripVTControlCharacters(this.#later.join("\n")).split("\n");
+    const rows = held.filter((row) => row !== "").map((row) => fitLine(row, this.#columns() - 1));
+    const lines = [...rows, ...this.#lines];
+    if (lines.length === 0) return "";
+    this.#drawn = lines.map(widthOf);
+    return `${this.#column > 0 ? "\n" : ""}${lines.join("\n")}`;
   }
 }
 

@@ -6,15 +6,15 @@
  */
 import { styleText } from "node:util";
 import { clean, showUnseen } from "#util/outside-text.ts";
-import { columnWidths, LivingText, widthOf, wrapText } from "./living-text.ts";
+import { columnWidths, fitLine, LivingText, widthOf, wrapText } from "./living-text.ts";
 
 export const printable = (text: string): string => showUnseen(clean(text));
 
-export const printLine = (line: string): void => print(`${printable(line)}\n`);
+export const printLine = (line: string): void => printWhole(printable(line));
 
 /** Writes a line to standard error. */
 export const printNote = (line: string): void => {
-  if (living && process.stderr.isTTY) print(`${printable(line)}\n`);
+  if (living && process.stderr.isTTY) printLine(line);
   else console.error(printable(line));
 };
 
@@ -33,12 +33,15 @@ const printableInStyle = (text: string): string =>
     .map((part, index) => (index % 2 === 1 ? part : printable(part)))
     .join("");
 
-export const printStyledLine = (line: string): void => print(`${printableInStyle(line)}\n`);
+export const printStyledLine = (line: string): void => printWhole(printableInStyle(line));
 
-/** Writes a part of a line. */
-export const printStyledPart = (text: string): void => print(printableInStyle(text));
+/** Writes a part of a line. Lines that are printed meanwhile follow at its end. */
+export const printStyledPart = (text: string): void => {
+  const part = printableInStyle(text);
+  process.stdout.write(living ? living.write(part) : part);
+};
 
-const print = (text: string): void => void process.stdout.write(living ? living.write(text) : text);
+const printWhole = (line: string): void => void process.stdout.write(living ? living.writeLine(line) : `${line}\n`);
 
 /** Set while the text on the terminal has changing lines below it. */
 let living: LivingText | undefined;
@@ -60,7 +63,7 @@ export function openLinesBelow(): LinesBelow {
     if (living === opened) stdout.write(opened.show(lines.map(printableInStyle)));
   };
   const end = (): void => {
-    show([]);
+    if (living === opened) stdout.write(opened.end());
     if (living === opened) living = undefined;
     process.off("exit", end);
   };
@@ -115,11 +118,22 @@ export function shortSpan(durationMs: number): string {
   return `${Math.floor(seconds / 86_400)} days`;
 }
 
-export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+const LEAST_CELL = 8;
+
+/** `shrinks`: the column whose cells are shortened when a row takes more than `columns` cells. */
+export function renderTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns = Number.POSITIVE_INFINITY,
+  shrinks = 0,
+): string {
   const widths = columnWidths(head, rows);
+  const over = widths.reduce((sum, width) => sum + width + 2, -2) - columns;
+  const fitting = widths.map((width, at) => (over > 0 && at === shrinks ? Math.max(LEAST_CELL, width - over) : width));
+  const pad = (cell: string, width: number): string => cell + " ".repeat(Math.max(0, width - widthOf(cell)));
   const line = (cells: readonly string[]): string =>
     cells
-      .map((cell, column) => cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
+      .map((cell, column) => pad(fitLine(cell, fitting[column] ?? 0), fitting[column] ?? 0))
       .join("  ")
       .trimEnd();
   return [head, ...rows].map(line).join("\n");

@@ -135,7 +135,7 @@ async function answer(name: Name, options: ApproveOptions, given: Omit<ApprovalA
     const isHeard = agent.state !== "waiting: approval" || agent.changedAt !== told.changedAt;
     const goesOn = told.background ? isAwaitingApproval(state) : isHeard;
     const later = goesOn ? "" : ` It is not running. Continue it: ${formatCall(context.home, "resume", row.id)}.`;
-    const note = `${verdict}${many}: ${oneLine(describeCall(open.call), 300)}.${later}`;
+    const note = `${verdict}${many}: ${oneLine(describeCall(open.call), 120)}.${later}`;
     return tellDone({ agent, note }, context, { call: open.call });
   };
   return withAgent(name, options, give, WAITS);

@@ -6,7 +6,7 @@ import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { folderOf } from "../agents.ts";
-import { formatCall, type GlobalOptions } from "../context.ts";
+import { formatCall } from "../context.ts";
 import { followAgent, Interrupts, showFrom, showLastStep } from "../follow-agent.ts";
 import { openScreen, sayGoesOn, sayResult } from "../result.ts";
 import { defineVerb, ONLY_AGENT, positiveInteger, RUN_CODES, value } from "../verb.ts";
@@ -18,40 +18,31 @@ export const verb = defineVerb({
   arguments: [ONLY_AGENT],
   options: { since: value("--since <step>", "show from this step on (default: the last one)", positiveInteger) },
   exitCodes: { ...RUN_CODES, ok: "the agent finished, or you left it running", notFound: "no such agent or step" },
-  run: ([agent], options) => attachVerb(agent, options),
+  run: ([name], { since, ...options }) =>
+    withAgent(name, options, async ({ row, state, head, context, reach }) => {
+      const { output, home } = context;
+      if (since !== undefined && since > Math.max(1, state.step))
+        throw new GoaldError("GOALD_NOT_FOUND", `${row.id} has no step ${since} yet: it is at step ${state.step}.`, {
+          hint: `From the last one on: ${formatCall(home, "attach", row.id)}`,
+        });
+      const agent = { id: row.id, workspace: folderOf(context, row) };
+      output.say(`${clean(state.name)} (${row.id}) works in ${agent.workspace}`);
+      if (output.interactive && !isOver(state)) output.say("Ctrl-C leaves it to itself: it goes on.");
+      const screen = await openScreen(context, []);
+      if (since === undefined) await showLastStep(row.id, head, context, screen.show);
+      else await showFrom(row.id, since, head, context, screen.show);
+      if (isOver(state)) return sayResult(agent, state, context);
+      const client = await reach();
+      const view = await client.agent(row.id);
+      if (view.state === "interrupted" && !view.background) {
+        output.say(`\nNobody runs ${row.id}: it belongs to a terminal.`);
+        return sayResult(agent, state, context);
+      }
+      using interrupts = new Interrupts();
+      const following = { context, client, agent: agent.id, after: head, state, changedAt: row.updatedAt, interrupts };
+      const end = await followAgent({ ...following, ...screen, onInterrupt: "leave", isEnd: isOver });
+      if (!end.left) return sayResult(agent, end.state, context);
+      sayGoesOn(agent, context, end.state.settings.background);
+      return EXIT.ok;
+    }),
 });
-
-export interface AttachOptions extends GlobalOptions {
-  /** Number of the first step to show. */
-  readonly since?: number;
-}
-
-export async function attachVerb(name: string | undefined, options: AttachOptions): Promise<number> {
-  return withAgent(name, options, async ({ row, state, head, context, reach }) => {
-    const { since } = options;
-    const { output, home } = context;
-    if (since !== undefined && since > Math.max(1, state.step))
-      throw new GoaldError("GOALD_NOT_FOUND", `${row.id} has no step ${since} yet: it is at step ${state.step}.`, {
-        hint: `From the last one on: ${formatCall(home, "attach", row.id)}`,
-      });
-    const agent = { id: row.id, workspace: folderOf(context, row) };
-    output.say(`${clean(state.name)} (${row.id}) works in ${agent.workspace}`);
-    if (output.interactive && !isOver(state)) output.say("Ctrl-C leaves it to itself: it goes on.");
-    const screen = await openScreen(context, []);
-    if (since === undefined) await showLastStep(row.id, head, context, screen.show);
-    else await showFrom(row.id, since, head, context, screen.show);
-    if (isOver(state)) return sayResult(agent, state, context);
-    const client = await reach();
-    const view = await client.agent(row.id);
-    if (view.state === "interrupted" && !view.background) {
-      output.say(`\nNobody runs ${row.id}: it belongs to a terminal.`);
-      return sayResult(agent, state, context);
-    }
-    using interrupts = new Interrupts();
-    const following = { context, client, agent: agent.id, after: head, state, changedAt: row.updatedAt, interrupts };
-    const end = await followAgent({ ...following, ...screen, onInterrupt: "leave", isEnd: isOver });
-    if (!end.left) return sayResult(agent, end.state, context);
-    sayGoesOn(agent, context, end.state.settings.background);
-    return EXIT.ok;
-  });
-}

@@ -7,7 +7,7 @@ import { clean, showUnseen } from "#util/outside-text.ts";
 import type { DiffView, FileDiff } from "#views/file-diff.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
 import { reading, withReading } from "../agents.ts";
-import { type CliContext, formatCall, type GlobalOptions } from "../context.ts";
+import { type CliContext, formatCall } from "../context.ts";
 import { AGENT, defineVerb, flag, HOST_CODES, step } from "../verb.ts";
 import { withAgent } from "../with-agent.ts";
 import { findFile, findPaths } from "./files.ts";
@@ -29,29 +29,16 @@ export const DIFF = defineVerb({
     stat: flag("--stat", "print only the number of changed lines per file"),
   },
   exitCodes: { notFound: "no such agent, step or file" },
-  run: ([agent = "", path], options) => diff(agent, path, options),
+  run: ([agent = "", path], { from, to, stat, ...options }) =>
+    reading(options, async (reading, context) => {
+      const { id } = await reading.agent(agent);
+      const paths = path === undefined ? [] : [(await findFile(agent, path, reading, context.home)).path];
+      const named = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+      const found = await reading.diff(id, { ...named, paths });
+      show(found, from !== undefined || to !== undefined, context, stat === true);
+      return EXIT.ok;
+    }),
 });
-
-export interface DiffOptions extends GlobalOptions {
-  readonly from?: number;
-  readonly to?: number;
-  readonly stat?: boolean;
-}
-
-export async function diff(name: string, path: string | undefined, options: DiffOptions): Promise<number> {
-  return reading(options, async (reading, context) => {
-    const { id } = await reading.agent(name);
-    const paths = path === undefined ? [] : [(await findFile(name, path, reading, context.home)).path];
-    const { from, to } = options;
-    const found = await reading.diff(id, {
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
-      paths,
-    });
-    show(found, from !== undefined || to !== undefined, context, options.stat === true);
-    return EXIT.ok;
-  });
-}
 
 /** `isNamed`: true when the person named a step. */
 function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: boolean): void {
@@ -99,28 +86,19 @@ export const RESTORE = defineVerb({
     dryRun: flag("-n, --dry-run", "print what would change, and change nothing"),
   },
   exitCodes: { ...HOST_CODES, notFound: "no such agent, step or file" },
-  run: ([agent = "", ...paths], options) => restore(agent, paths, options),
+  run: async ([agent = "", ...given], { step, dryRun = false, ...options }) => {
+    if (step === undefined)
+      throw new GoaldError("GOALD_USAGE", "Expected --step.", { hint: "Such as: goald restore chef --step 3" });
+    return withAgent(agent, options, async ({ row, context, reach }) => {
+      const paths = await findPaths(row.id, given, context);
+      const plan = dryRun
+        ? await withReading(context, (reading) => reading.restorePlan(row.id, step, paths))
+        : await (await reach()).restore(row.id, { step, paths });
+      tell(plan, given, context, dryRun);
+      return EXIT.ok;
+    });
+  },
 });
-
-export interface RestoreOptions extends GlobalOptions {
-  /** Files get their versions after it; 0 is before the first step. */
-  readonly step?: number;
-  readonly dryRun?: boolean;
-}
-
-export async function restore(name: string, given: readonly string[], options: RestoreOptions): Promise<number> {
-  const { step, dryRun = false } = options;
-  if (step === undefined)
-    throw new GoaldError("GOALD_USAGE", "Expected --step.", { hint: "Such as: goald restore chef --step 3" });
-  return withAgent(name, options, async ({ row, context, reach }) => {
-    const paths = await findPaths(row.id, given, context);
-    const plan = dryRun
-      ? await withReading(context, (reading) => reading.restorePlan(row.id, step, paths))
-      : await (await reach()).restore(row.id, { step, paths });
-    tell(plan, given, context, dryRun);
-    return EXIT.ok;
-  });
-}
 
 function tell(plan: RestorePlan, paths: readonly string[], { output, home }: CliContext, dryRun: boolean): void {
   const { agent, step, lastStep, workspace, files, clones } = plan;

@@ -224,7 +224,10 @@ function show(home: Home, findings: readonly Finding[], repaired: readonly Findi
     output.page(`${paint(output.colour, STYLES[level], SIGNS[level])} ${clean(said)}`, {
       indentOf: () => margin.length,
     });
-    if (advice) output.page(clean(`${margin}${callsHere(home, advice).replaceAll("\n", `\n${margin}`)}`));
+    if (advice)
+      output.page(clean(`${margin}${callsHere(home, advice).replaceAll("\n", `\n${margin}`)}`), {
+        indentOf: () => margin.length,
+      });
   }
   const verdict =
     errors + warnings === 0

@@ -13,7 +13,7 @@ import { describeReceived, listSources } from "#core/provenance.ts";
 import { clean } from "#util/outside-text.ts";
 import { describeFileStory } from "#views/file-story.ts";
 import { reading, withReading } from "../agents.ts";
-import type { CliContext, GlobalOptions } from "../context.ts";
+import type { CliContext } from "../context.ts";
 import { AGENT, defineVerb, HOST_CODES } from "../verb.ts";
 import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
@@ -25,18 +25,15 @@ export const WHY = defineVerb({
     { name: "[path]", about: "path of the file, after an agent's id or name" },
   ],
   exitCodes: { notFound: "no such agent or file" },
-  run: ([file = "", path], options) => why(file, path, options),
+  run: ([file = "", path], options) =>
+    reading(options, async (reading, { output, redact, home }) => {
+      const found = await findFile(file, path, reading, home);
+      const story = await reading.fileStory(found.agent, found.path);
+      if (output.json) output.data(redact(JSON.stringify(story)));
+      else output.page(redact(clean(describeFileStory(story, describeCall))), { styleOf: styleOfStory });
+      return EXIT.ok;
+    }),
 });
-
-export async function why(file: string, path: string | undefined, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reading, { output, redact, home }) => {
-    const found = await findFile(file, path, reading, home);
-    const story = await reading.fileStory(found.agent, found.path);
-    if (output.json) output.data(redact(JSON.stringify(story)));
-    else output.page(redact(clean(describeFileStory(story, describeCall))), { styleOf: styleOfStory });
-    return EXIT.ok;
-  });
-}
 
 const styleOfStory = (line: string): Style | undefined =>
   /^\S/.test(line) && line !== "" ? "bold" : styleOfDiff(line);
@@ -50,22 +47,20 @@ export const TRUST = defineVerb({
     { name: "<what...>", about: "files or folders of the agent; all: whatever it has read (./all for a file)" },
   ],
   exitCodes: { ...HOST_CODES, notFound: "no such agent or file" },
-  run: ([agent = "", ...what], options) => trust(agent, what, options),
+  run: async ([name = "", ...what], options) => {
+    const isAll = what.includes("all");
+    if (isAll && what.length > 1)
+      throw new GoaldError("GOALD_USAGE", "Expected files or `all`, got both.", { hint: "A file of that name: ./all" });
+    return withAgent(name, options, async ({ row, context, reach }) => {
+      const paths = isAll ? [] : await findPaths(row.id, what, context);
+      const client = await reach();
+      const trusted = await client.trust(row.id, isAll ? { what: "all" } : { what: "files", paths });
+      const agent = await viewWhenHeard(client, trusted.agent);
+      const { received, trusted: entries } = trusted;
+      return tellDone({ agent, note: describeTrusted(trusted) }, context, { trusted: entries, received });
+    });
+  },
 });
-
-export async function trust(name: string, what: readonly string[], options: GlobalOptions): Promise<number> {
-  const isAll = what.includes("all");
-  if (isAll && what.length > 1)
-    throw new GoaldError("GOALD_USAGE", "Expected files or `all`, got both.", { hint: "A file of that name: ./all" });
-  return withAgent(name, options, async ({ row, context, reach }) => {
-    const paths = isAll ? [] : await findPaths(row.id, what, context);
-    const client = await reach();
-    const trusted = await client.trust(row.id, isAll ? { what: "all" } : { what: "files", paths });
-    const agent = await viewWhenHeard(client, trusted.agent);
-    const { received, trusted: entries } = trusted;
-    return tellDone({ agent, note: describeTrusted(trusted) }, context, { trusted: entries, received });
-  });
-}
 
 function describeTrusted({ trusted, received }: Trusted): string {
   const lines = trusted.map(({ path, outside }) => {

@@ -154,22 +154,19 @@ export const EVENTS = defineVerb({
   arguments: [AGENT],
   options: { after: value("--after <seq>", "print only events after this number", positiveInteger) },
   exitCodes: NO_AGENT,
-  run: ([agent = ""], options) => events(agent, options),
+  run: ([agent = ""], { after = 0, ...options }) =>
+    reading(options, async (reading, { output, redact }) => {
+      const toLine = createEventLines();
+      for await (const event of allEvents(reading, agent)) {
+        const line = toLine(event);
+        if (event.seq <= after) continue;
+        if (output.json) output.data(redact(JSON.stringify(line)));
+        // Redact before cutting: half a key is not recognized.
+        else output.data(clean(`${event.seq}  ${event.at}  ${event.type}  ${oneLine(redact(detailOf(line)), 160)}`));
+      }
+      return EXIT.ok;
+    }),
 });
-
-async function events(name: string, options: GlobalOptions & { readonly after?: number }): Promise<number> {
-  return reading(options, async (reading, { output, redact }) => {
-    const toLine = createEventLines();
-    for await (const event of allEvents(reading, name)) {
-      const line = toLine(event);
-      if (event.seq <= (options.after ?? 0)) continue;
-      if (output.json) output.data(redact(JSON.stringify(line)));
-      // Redact before cutting: half a key is not recognized.
-      else output.data(clean(`${event.seq}  ${event.at}  ${event.type}  ${oneLine(redact(detailOf(line)), 160)}`));
-    }
-    return EXIT.ok;
-  });
-}
 
 /** Returns the members that are specific to this type of event, as JSON. */
 function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string {
@@ -193,13 +190,13 @@ export interface LogReader {
   close(): void;
 }
 
-/** Reads a missing file as soon as it exists. `rotated`: start with the rotated files. */
-function openLogReader(path: string, { rotated = true }: { readonly rotated?: boolean } = {}): LogReader {
+/** Starts with the rotated files. Reads a missing file as soon as it exists. */
+function openLogReader(path: string): LogReader {
   let open: OpenLog | undefined;
   let started = false;
 
   function read(onLine: (line: string) => void): void {
-    for (const file of open ? newerThan(open, path) : generations(path, started || !rotated)) {
+    for (const file of open ? newerThan(open, path) : generations(path, started)) {
       open = moveTo(open, file, onLine);
       if (open) drain(open, onLine);
     }

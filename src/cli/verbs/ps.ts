@@ -4,7 +4,7 @@
  * It lists unfinished agents, and those that finished or were stopped within a day; -a lists all. The table and the
  * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
  */
-import { columnWidths, fitLine, widthOf } from "#cli/terminal/living-text.ts";
+import { columnWidths, fitLine } from "#cli/terminal/living-text.ts";
 import { localTime, paint, printNote, redrawScreen, renderTable, type Style, shortSpan } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { describeSource } from "#core/provenance.ts";
@@ -13,29 +13,27 @@ import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { type AgentView, dollars, FAILING, isOver } from "#views/agent-view.ts";
 import { untilInterrupt, withReading } from "../agents.ts";
-import { type CliContext, callsHere, formatCall, type GlobalOptions, openContext } from "../context.ts";
-import { defineVerb, flag, text } from "../verb.ts";
+import { type CliContext, callsHere, formatCall, openContext } from "../context.ts";
+import { defineVerb, flag, type OptionValues, text } from "../verb.ts";
+
+const OPTIONS = {
+  all: flag("-a, --all", "list agents that ended earlier, too"),
+  watch: flag("-w, --watch", "refresh the list every second, until q or Ctrl-C"),
+  output: {
+    ...text("-o, --output <form>", "wide: also name, parent, outside words, tokens and folder"),
+    choices: ["wide"] as const,
+  },
+};
 
 export const verb = defineVerb({
   description: "list the agents of this home that are not over, and those that ended within a day",
   examples: ["goald ps", "goald ps -o wide", "goald ps -a --json", "goald ps --watch"],
-  options: {
-    all: flag("-a, --all", "list agents that ended earlier, too"),
-    watch: flag("-w, --watch", "refresh the list every second, until q or Ctrl-C"),
-    output: {
-      ...text("-o, --output <form>", "wide: also name, parent, outside words, tokens and folder"),
-      choices: ["wide"],
-    },
-  },
+  options: OPTIONS,
   exitCodes: { error: "the log of an agent is damaged" },
   run: (_args, options) => ps(options),
 });
 
-export interface PsOptions extends GlobalOptions {
-  readonly all?: boolean;
-  readonly watch?: boolean;
-  readonly output?: "wide";
-}
+type PsOptions = OptionValues<typeof OPTIONS>;
 
 const RECENT_MS = 24 * 3_600_000;
 const WATCH_EVERY_MS = 1_000;
@@ -115,19 +113,18 @@ export function renderAgents(
 ): string {
   const isWide = options.output === "wide";
   const space = isWide ? Number.POSITIVE_INFINITY : columns;
-  const rows = views.map((view) => [...cellsOf(view, space), ...(isWide ? moreOf(view) : [])]);
+  const rest = views.map((view) => [...cellsOf(view, space), ...(isWide ? moreOf(view) : [])]);
   const head = [...HEAD, Number.isFinite(space) ? "AGE" : "CHANGED", ...(isWide ? MORE : [])];
-  const widths = columnWidths(head, rows);
-  const others = widths.slice(2).reduce((sum, width) => sum + width + 2, 2);
-  const isTight = others + (widths[0] ?? 0) + (widths[1] ?? 0) > space;
-  const states = views.map((view) => stateOf(view, !isTight));
-  const idWidth = Math.max(LEAST_ID, space - others - Math.max(5, ...states.map(widthOf)));
-  const painted = rows.map(([id = "", , ...rest], at) => {
-    const style = views[at] ? styleOf(views[at]) : undefined;
-    const state = states[at] ?? "";
-    return [fitLine(id, idWidth), style ? paint(colour, style, state) : state, ...rest];
+  const rowsIn = (form: StateForm, idWidth: number) =>
+    views.map((view, at) => [fitLine(view.id, idWidth), stateOf(view, form), ...(rest[at] ?? [])]);
+  const fits = (...given: Parameters<typeof rowsIn>): boolean =>
+    columnWidths(head, rowsIn(...given)).reduce((sum, width) => sum + width + 2, -2) <= space;
+  const form = fits("whole", Number.POSITIVE_INFINITY) ? "whole" : fits("plain", LEAST_ID) ? "plain" : "short";
+  const painted = rowsIn(form, Number.POSITIVE_INFINITY).map(([id = "", state = "", ...more], at) => {
+    const style = views[at] && styleOf(views[at]);
+    return [id, style ? paint(colour, style, state) : state, ...more];
   });
-  const [titles = "", ...lines] = renderTable(head, painted).split("\n");
+  const [titles = "", ...lines] = renderTable(head, painted, space).split("\n");
   if (columns === Number.POSITIVE_INFINITY) return [titles, ...lines].join("\n");
   const grouped = GROUPS.flatMap((group) => {
     const own = lines.filter((_line, at) => views[at] && groupOf(views[at]) === group);
@@ -137,15 +134,19 @@ export function renderAgents(
 }
 
 const HEAD = ["ID", "STATE", "STEP", "COST"];
+/** Shorter ids than this cost more than the word `waiting`, which the title of the group has too. */
+const LEAST_ID = 12;
 const MORE = ["TOKENS", "NAME", "STARTED BY", "OUTSIDE WORDS", "WORKSPACE"];
-const LEAST_ID = 8;
 
-/** `isWhole`: with the command that waits for an approval. */
-function stateOf({ state, stalledMs, lastCommand, until }: AgentView, isWhole: boolean): string {
+/** `whole`: with the command that waits for an approval; `short`: without the word `waiting`. */
+type StateForm = "whole" | "plain" | "short";
+
+function stateOf({ state, stalledMs, lastCommand, until }: AgentView, form: StateForm): string {
+  const shown = form === "short" ? state.replace("waiting: ", "") : state;
   const left = until === null ? 0 : Date.parse(until) - systemClock.now().getTime();
-  if (state === "waiting: rate limit" && left > 0) return `${state} (${shortSpan(left + 999)})`;
-  if (state === "waiting: approval" && lastCommand && isWhole) return `${state} of ${clean(lastCommand)}`;
-  return stalledMs === null ? state : `${state}, stalled for ${shortSpan(stalledMs)}`;
+  if (state === "waiting: rate limit" && left > 0) return `${shown} (${shortSpan(left + 999)})`;
+  if (state === "waiting: approval" && lastCommand && form === "whole") return `${shown} of ${clean(lastCommand)}`;
+  return stalledMs === null ? shown : `${shown}, stalled for ${shortSpan(stalledMs)}`;
 }
 
 function styleOf({ state, stalledMs }: AgentView): Style | undefined {
@@ -156,8 +157,6 @@ function styleOf({ state, stalledMs }: AgentView): Style | undefined {
 }
 
 const cellsOf = (view: AgentView, space: number): readonly string[] => [
-  view.id,
-  stateOf(view, true),
   `${view.step}`,
   dollars(view.costUsd),
   `${shortSpan(systemClock.now().getTime() - Date.parse(view.changedAt))}${Number.isFinite(space) ? "" : " ago"}`,

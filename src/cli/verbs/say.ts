@@ -5,7 +5,7 @@ import { GoaldError } from "#core/errors.ts";
 import { isFinished, questionOf } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { readInput } from "../agents.ts";
-import { callsHere, type GlobalOptions } from "../context.ts";
+import { callsHere } from "../context.ts";
 import { AGENT, defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
@@ -14,28 +14,25 @@ export const verb = defineVerb({
   examples: ['goald say chef "Leave out the prices"', "goald say chef < notes.txt", 'goald say chef "Now in German"'],
   arguments: [AGENT, { name: "[words...]", about: "the message (default: standard input)" }],
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
-  run: ([agent = "", ...words], options) => sayVerb(agent, words, options),
+  run: ([name = "", ...words], options) =>
+    withAgent(name, options, async ({ row, state, context, reach }) => {
+      const text = clean(words.length > 0 ? words.join(" ") : await readPiped(row.id)).trim();
+      if (text === "") throw usage("The message is empty.", row.id);
+      if (text.length > MAX_CHARS)
+        throw usage(
+          `Expected up to ${MAX_CHARS} characters, got ${text.length}.`,
+          row.id,
+          "Put it into a file in the agent's workspace and name that file.",
+        );
+      const client = await reach();
+      const key = `say/${process.pid}/${new Date().toISOString()}`;
+      const { agent, note } = await client.say(row.id, { from: "a person", text: context.scrub(text), key });
+      const view = isFinished(state) || questionOf(state) !== undefined ? await viewWhenHeard(client, agent) : agent;
+      return tellDone({ agent: view, note: callsHere(context.home, note) }, context);
+    }),
 });
 
 const MAX_CHARS = 100_000;
-
-export async function sayVerb(name: string, words: readonly string[], options: GlobalOptions): Promise<number> {
-  return withAgent(name, options, async ({ row, state, context, reach }) => {
-    const text = clean(words.length > 0 ? words.join(" ") : await readPiped(row.id)).trim();
-    if (text === "") throw usage("The message is empty.", row.id);
-    if (text.length > MAX_CHARS)
-      throw usage(
-        `Expected up to ${MAX_CHARS} characters, got ${text.length}.`,
-        row.id,
-        "Put it into a file in the agent's workspace and name that file.",
-      );
-    const client = await reach();
-    const key = `say/${process.pid}/${new Date().toISOString()}`;
-    const { agent, note } = await client.say(row.id, { from: "a person", text: context.scrub(text), key });
-    const view = isFinished(state) || questionOf(state) !== undefined ? await viewWhenHeard(client, agent) : agent;
-    return tellDone({ agent: view, note: callsHere(context.home, note) }, context);
-  });
-}
 
 /** Throws GOALD_USAGE on a terminal, where goald would wait for input without a prompt. */
 async function readPiped(agent: string): Promise<string> {

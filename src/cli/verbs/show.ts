@@ -59,8 +59,8 @@ async function show(name: string, options: GlobalOptions): Promise<number> {
   });
 }
 
-/** Goals and files are indented already; other lines have a label. */
-const indentOf = (line: string): number => (line.startsWith(" ") ? 5 : 12);
+/** Goals and files are indented already; other lines have a label, but the first. */
+const indentOf = (line: string): number => (line.startsWith(" ") ? 5 : /^[A-Z][a-z ]{3,9}: /.test(line) ? 12 : 2);
 
 async function showStep(name: string, step: number, options: GlobalOptions): Promise<number> {
   return reading(options, async (reading, { output, redact }) => {
@@ -115,9 +115,9 @@ async function showFiles(name: string, options: GlobalOptions): Promise<number> 
         `${changes}`,
         Number.isFinite(output.columns) ? localTime(at, systemClock.now()) : at,
       ]);
-      output.say(`Workspace: ${list.workspace}`);
+      output.page(`Workspace: ${list.workspace}`);
       if (lines.length === 0) output.say("No file was written yet.");
-      else output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines));
+      else output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines, output.columns));
     }
     return EXIT.ok;
   });

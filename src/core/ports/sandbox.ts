@@ -111,6 +111,8 @@ export interface CellBridge {
   listFiles(): Promise<{ readonly files: readonly CellFile[]; readonly isComplete: boolean }>;
   readFile(path: string): Promise<CellReply<Uint8Array>>;
   saveFiles(changes: readonly CellFileChange[]): Promise<CellReply<null>>;
+  /** Receives the last line that the code has printed, a few times a second at most, without control characters. */
+  readonly show?: ((line: string) => void) | undefined;
 }
 
 export interface CellProblem {

@@ -59,6 +59,12 @@ describe("the line below a run", () => {
     expect(shown).toMatch(/^running search_files · 12 s · .*\^?C pauses$/);
   });
 
+  it.each([20, 40, 57])("keeps the key at %i columns, whatever the agent does", (columns) => {
+    const shown = line([budget, given.asked(1)], { received: 120_000, key: "stops" }, columns);
+    expect(widthOf(shown)).toBeLessThanOrEqual(columns);
+    expect(shown).toMatch(/ · \^C stops now$/);
+  });
+
   it("shows no control character of a model's name", () => {
     const events = [budget, { ...given.asked(1), model: "evil\u001b[2J\u0007name" }];
     expect(line(events)).toMatch(/^asking evilname · /);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createLiveReader } from "#api/event-stream.ts";
-import { fitLine, LivingText } from "#cli/terminal/living-text.ts";
+import { fitLine, LivingText, wrapText } from "#cli/terminal/living-text.ts";
 import { createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { createLiveThoughts } from "#reply/thoughts.ts";
@@ -57,8 +57,23 @@ describe("text above lines that change", () => {
       "Thoughts: I take the smallest step that\n  brings the work forward.\n",
     );
     expect(written(["    | a line of code that is longer than this\n"], 30)).toBe(
-      "    | a line of code that is\n    longer than this\n",
+      "    | a line of code that is\n      longer than this\n",
     );
+  });
+
+  it("keeps a name whole that one row can hold, and begins a longer one where it is", () => {
+    const id = "a-planner-of-meals-for-the-week";
+    expect(wrapText(`Next:       Watch it: goald attach ${id}`, 38, 12)).toBe(
+      `Next:       Watch it: goald attach\n      ${id}`,
+    );
+    expect(wrapText(`  file: ${"x".repeat(40)}`, 32)).toBe(`  file: ${"x".repeat(23)}\n    ${"x".repeat(17)}`);
+    // The rows of a label's value stand below it, also those of a further line of it.
+    expect(wrapText(`model  a key is set\n       for another server than this one`, 26, 7)).toBe(
+      "model  a key is set\n       for another server\n       than this one",
+    );
+    // Styles take no cells, and are never broken.
+    const styled = `\u001b[36m${"x".repeat(40)}\u001b[39m`;
+    expect(wrapText(styled, 32)).toBe(`\u001b[36m${"x".repeat(31)}\n  ${"x".repeat(9)}\u001b[39m`);
   });
 
   it("is left as it is on a terminal that tells no width", () => {
@@ -69,6 +84,45 @@ describe("text above lines that change", () => {
   it("can fail: lines that are not removed are found", () => {
     const text = new LivingText(() => 40);
     expect(screenOf(text.show(["below"]) + text.write("above\n"), 40)).toBe("above\nbelow");
+  });
+});
+
+describe("a line that is printed while another one grows", () => {
+  const growing = (text: LivingText): string =>
+    text.show([FRAMES[0] ?? ""]) +
+    text.write("Criticism: I should") +
+    text.writeLine("Kept for the next step: be brief");
+
+  it("is shown below it at once, and takes its place when that one has ended", () => {
+    const text = new LivingText(() => 60);
+    let output = growing(text);
+    expect(screenOf(output, 60)).toBe(`Criticism: I should\nKept for the next step: be brief\n${FRAMES[0]}`);
+    output += text.write(" keep it") + text.write(" short.\n") + text.write("Says: Yes.\n") + text.end();
+    expect(screenOf(output, 60)).toBe(
+      "Criticism: I should keep it short.\nKept for the next step: be brief\nSays: Yes.\n",
+    );
+  });
+
+  it("is not lost when that one never ends, and never breaks into it, wherever the pieces are cut", () => {
+    const text = new LivingText(() => 60);
+    expect(screenOf(growing(text) + text.end(), 60)).toBe("Criticism: I should\nKept for the next step: be brief\n");
+    fc.assert(
+      fc.property(prose, columns, fc.array(fc.nat(), { maxLength: 20 }), fc.nat(20), (whole, width, places, when) => {
+        const living = new LivingText(() => width);
+        let output = living.show(["below"]);
+        for (const [at, piece] of cutAt(whole, places).entries())
+          output += (at === when ? living.writeLine("KEPT") : "") + living.write(piece);
+        const rows = screenOf(output + living.end(), width).split("\n");
+        expect(rows.filter((row) => row.includes("KEPT")).every((row) => row === "KEPT")).toBe(true);
+        expect(
+          rows
+            .filter((row) => row !== "KEPT")
+            .join("")
+            .replace(/\s/g, ""),
+        ).toBe(whole.replace(/\s/g, ""));
+      }),
+      { numRuns: 60 },
+    );
   });
 });
 
@@ -95,8 +149,8 @@ describe("a reply", () => {
   };
   const command = { name: "search_files", args: { directory: ".", text: "plan" } };
 
-  /** The screen after a reply that arrives in pieces; `pieceChars` 0: it is there at once. */
-  function screenAfter(pieceChars: number, width: number): string {
+  /** The screen after a reply that arrives in pieces of these sizes, again and again; without any it is there at once. */
+  function screenAfter(sizes: readonly number[], width: number): string {
     const text = new LivingText(() => width);
     let output = "";
     const write = (more: string): void => {
@@ -106,7 +160,7 @@ describe("a reply", () => {
     const live = { live: { write, redact, createScanner: createLiveThoughts } };
     const show = createShowRun({
       ...{ print: (line) => write(`${line}\n`), colour: true, thoughtsOf: () => thoughts },
-      ...(pieceChars > 0 ? live : {}),
+      ...(sizes.length > 0 ? live : {}),
     });
     const see = (...events: readonly NewEvent[]): void => {
       for (const event of given.log(...events)) show(event as RecordedEvent);
@@ -114,15 +168,26 @@ describe("a reply", () => {
     see(given.asked(1));
     const reply = JSON.stringify({ thoughts, command });
     const nextPiece = createLiveReader(redact);
-    for (let end = pieceChars; pieceChars > 0 && end < reply.length + pieceChars; end += pieceChars)
+    for (let [end, at] = [0, 0]; sizes.length > 0 && end < reply.length; at++) {
+      end += sizes[at % sizes.length] ?? 1;
       show.onText?.(nextPiece({ seq: 1, text: reply.slice(0, end) })?.text ?? "");
+    }
     see(given.replied(1, "{}"), given.requested(command.name, 1, command.args));
     return screenOf(output + text.show([]), width);
   }
 
   it.each([40, 60, 100, 200])("looks the same live and reprinted, in pieces of any size, at %i columns", (width) => {
-    const reprinted = screenAfter(0, width);
+    const reprinted = screenAfter([], width);
     expect(reprinted.split("\n").filter((line) => line.length >= width)).toEqual([]);
-    for (const size of [7, 40, 200, 6_000]) expect(screenAfter(size, width)).toBe(reprinted);
+    expect(reprinted.split("Says: Looking.")).toHaveLength(2);
+    const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(sizes, (given_) => {
+        // Small pieces only would take seconds.
+        const some = given_.reduce((sum, size) => sum + size, 0) < given_.length * 20 ? [...given_, 300] : given_;
+        expect(screenAfter(some, width)).toBe(reprinted);
+      }),
+      { numRuns: 25 },
+    );
   });
 });

@@ -44,6 +44,20 @@ describe("the list of agents", () => {
     ]);
   });
 
+  it("leaves out the word waiting, which its title has, before ids become too short to tell agents apart", () => {
+    const old = { changedAt: fromNow(-45 * 60_000), costUsd: 0.0052 };
+    const wide = [
+      agent("lim", { ...old, state: "waiting: rate limit", until: fromNow(49 * 60_000 - 500) }),
+      agent(LONG, { ...old, state: "paused: model-refused", costUsd: 123.4 }),
+      agent("paused-by-a-limit-of-steps", { ...old, state: "waiting: person", step: 12_345 }),
+    ];
+    const shown = renderAgents(wide, { columns: 60, colour: false }, {}).split("\n");
+    expect(shown.filter((row) => widthOf(row) > 60)).toEqual([]);
+    expect(shown.find((row) => row.startsWith("lim"))).toMatch(/^lim +rate limit \(49 min\) +12 +\$0\.0052 +45 min$/);
+    expect(shown.at(-1)).toMatch(/^paused-by-a\S*… +person +12345 /);
+    expect(renderAgents(wide, { columns: 100, colour: false }, {})).toContain("  waiting: rate limit (49 min)  ");
+  });
+
   it("is coloured by state where colours are wanted, in the same cells", () => {
     const painted = rows(100, true);
     expect(painted.map(stripVTControlCharacters)).toEqual(rows(100));

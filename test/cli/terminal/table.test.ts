@@ -28,6 +28,17 @@ describe("a table", () => {
     expect(marked).toBe("e\u0301😀   b");
   });
 
+  it("shortens the cells of one column when its rows would not fit, and no others", () => {
+    const rows = [
+      ["notes.md", "write", "2"],
+      [`${"long-".repeat(8)}name.md`, "write", "12"],
+    ];
+    const shown = renderTable(["FILE", "LAST", "STEP"], rows, 40).split("\n");
+    expect(shown.map((row) => row.length)).toEqual([40, 37, 38]);
+    expect(shown[2]).toMatch(/^long-long-\S+… {2}write {2}12$/);
+    expect(renderTable(["FILE", "LAST", "STEP"], rows, 10).split("\n")[1]).toBe("notes.md  write  2");
+  });
+
   it("is cut to the width of the screen, at whole characters", () => {
     expect(fitLine("abcdef", 6)).toBe("abcdef");
     expect(fitLine("abcdefg", 6)).toBe("abcde…");

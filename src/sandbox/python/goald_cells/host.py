@@ -13,6 +13,7 @@ _watch_time = None
 _time_left_ms = None
 _pause = None
 _take_refusal = None
+_print = None
 
 # Called before each question.
 before_asking = None
@@ -21,10 +22,11 @@ before_asking = None
 _is_closed = False
 
 
-def connect(ask, start_code, end_code, watch_time, time_left_ms, pause, take_refusal):
-    global _ask, _start_code, _end_code, _watch_time, _time_left_ms, _pause, _take_refusal
+def connect(ask, start_code, end_code, watch_time, time_left_ms, pause, take_refusal, print_line):
+    global _ask, _start_code, _end_code, _watch_time, _time_left_ms, _pause, _take_refusal, _print
     _ask, _start_code, _end_code = ask, start_code, end_code
     _watch_time, _time_left_ms, _pause, _take_refusal = watch_time, time_left_ms, pause, take_refusal
+    _print = print_line
 
 
 def ask(question):
@@ -83,6 +85,11 @@ class closed:
     def __exit__(self, *_):
         global _is_closed
         _is_closed = self.before
+
+
+def show(line):
+    """Shows a line to whoever watches the cell. Of lines in quick succession only the last."""
+    _print(line)
 
 
 def take_refusal():

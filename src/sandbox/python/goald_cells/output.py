@@ -2,8 +2,12 @@
 
 import io
 
+from . import host
+
 MAX_OUTPUT_CHARS = 65_536
 MAX_VALUE_CHARS = 65_536
+# Of a line that is shown while the cell runs; the host refuses more than twice as many.
+MAX_SHOWN_CHARS = 200
 
 
 class Output(io.TextIOBase):
@@ -14,6 +18,8 @@ class Output(io.TextIOBase):
         self.start, self.start_chars = [], 0
         self.end, self.end_chars = [], 0
         self.dropped_chars = 0
+        # The beginning of the line that is not finished.
+        self.line = ""
 
     @property
     def encoding(self):
@@ -26,6 +32,7 @@ class Output(io.TextIOBase):
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         count = len(text)
+        self._show(text)
         if self.start_chars < self.half:
             taken = text[: self.half - self.start_chars]
             self.start.append(taken)
@@ -37,6 +44,18 @@ class Output(io.TextIOBase):
             if self.end_chars > 2 * self.half:
                 self._shorten_end()
         return count
+
+    def _show(self, text):
+        """Shows the last finished line that has words. A carriage return ends one too, as in a progress bar."""
+        line = self.line + text
+        if "\n" not in text and "\r" not in text:
+            self.line = line[: 2 * MAX_SHOWN_CHARS]
+            return
+        *lines, rest = line.replace("\r", "\n").split("\n")
+        self.line = rest[: 2 * MAX_SHOWN_CHARS]
+        shown = next((line for line in reversed(lines) if line.strip()), None)
+        if shown:
+            host.show(_beginning(shown.strip()))
 
     def _shorten_end(self):
         whole = "".join(self.end)
@@ -53,6 +72,14 @@ class Output(io.TextIOBase):
             self._shorten_end()
         gap = f"\n... {self.dropped_chars} characters left out ...\n" if self.dropped_chars else ""
         return "".join(self.start) + gap + "".join(self.end)
+
+
+def _beginning(line):
+    """Whole words: half a key would not be recognised as one."""
+    if len(line) <= MAX_SHOWN_CHARS:
+        return line
+    words = line[:MAX_SHOWN_CHARS].rsplit(None, 1)
+    return f"{words[0]} …" if len(words) == 2 else "…"
 
 
 def cut_middle(text, limit=MAX_VALUE_CHARS):
