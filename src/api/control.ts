@@ -158,7 +158,8 @@ export interface Reading {
   waiting(): Promise<readonly WaitingView[]>;
   /** Returns committed events, oldest first. */
   page(name: string, after: number, limit: number): Promise<EventPage>;
-  steps(name: string, page: PageRequest): Promise<StepPage>;
+  /** At most `limit` steps after `after`, oldest first; without it, the last ones. */
+  steps(name: string, page: { readonly after?: number; readonly limit: number }): Promise<StepPage>;
   /** Includes the step's prompt and reply. */
   step(name: string, step: number): Promise<WholeStep>;
   files(name: string): Promise<FileList>;

@@ -108,7 +108,7 @@ describe("a route", () => {
     ["GET", "/v1/agents/t/verify", undefined, "verify", ["t"]],
     ["GET", "/v1/verify", undefined, "verify", [null]],
     ["GET", "/v1/waiting", undefined, "waiting", []],
-    ["GET", "/v1/agents/t/steps", undefined, "steps", ["t", { after: 0, limit: 200 }]],
+    ["GET", "/v1/agents/t/steps", undefined, "steps", ["t", { limit: 200 }]],
     ["GET", "/v1/agents/t/steps?after=3&limit=7", undefined, "steps", ["t", { after: 3, limit: 7 }]],
     ["GET", "/v1/agents/t/steps/12", undefined, "step", ["t", 12]],
     ["GET", "/v1/agents/t/files", undefined, "files", ["t"]],
