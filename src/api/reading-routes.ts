@@ -153,9 +153,9 @@ const FILE_ROUTES: readonly Route[] = [
   route(
     "GET /v1/agents/:agent/files",
     "files",
-    "Lists the files of an agent, and every version of them.",
-    { reply: FileList },
-    ({ reading }, { params }) => reading.files(params.agent),
+    "Lists the files of an agent, and every version of them unless `versions` is false.",
+    { query: closed({ versions: flag }, "versions"), reply: FileList },
+    ({ reading }, { params, query }) => reading.files(params.agent, query),
   ),
   route(
     "GET /v1/agents/:agent/files/:path",

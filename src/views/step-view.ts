@@ -19,6 +19,7 @@ import {
   time,
   typed,
 } from "#util/schema.ts";
+import { subjectOf } from "./agent-view.ts";
 import { listNested, NestedTree, NestedView } from "./nested.ts";
 import { Call, FileVersionView, UsageView } from "./parts.ts";
 import { planChangeOf, planMembers, proofsOf } from "./plan-view.ts";
@@ -274,6 +275,7 @@ const StepSummary = open({
   startedAt: time,
   endedAt: described(time, "Time of the last event of the step."),
   command: described(nullable(text), "Name of the command; null when the reply had none."),
+  subject: described(text, "The first text among its arguments, in one line; empty for none."),
   thought: text,
   status: described(
     nullable(oneOf("ok", "failed", "denied", "cancelled", "unknown")),
@@ -326,7 +328,9 @@ function summaryOf({ view }: Gathered, files: ReadonlyMap<number, readonly FileV
   const parts = [reply, spent].filter((part) => part !== null);
   const costs = parts.map(({ costUsd }) => costUsd);
   return {
-    ...{ step, turn, startedAt, endedAt, command: command?.name ?? null, thought, attempts: attempts.length },
+    ...{ step, turn, startedAt, endedAt, thought, attempts: attempts.length },
+    command: command?.name ?? null,
+    subject: command ? subjectOf(command) : "",
     status: result?.status ?? (approval.verdict === "denied" ? "denied" : null),
     tokens: parts.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0),
     costUsd: costs.includes(null) ? null : costs.reduce((sum: number, cost) => sum + (cost ?? 0), 0),

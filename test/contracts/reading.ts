@@ -107,6 +107,11 @@ export function describeReading(name: string, open: OpenReading): void {
           args: { file: "picture.bin", text: "x".repeat(40_000) },
         });
         const asked = (await world.events("careful")).find(({ type }) => type === "approval-asked");
+        expect(approval).toMatchObject({
+          thought: expect.any(String),
+          change: { path: "picture.bin", against: null, added: 1, removed: 0, note: "" },
+        });
+        expect(question?.change).toBeNull();
         expect(approval?.since).toBe(asked?.at);
         expect(approval?.reason).not.toBe("");
       }));
