@@ -200,6 +200,7 @@ const ROOMS: readonly Room[] = [
     "fastify",
     "node:child_process",
     "node:http",
+    "node:timers/promises",
   ),
   // The composition root knows every part.
   room("src/app/*.ts", "#[a-z]+/.+", "\\.\\./shipped\\.ts", FILES, "node:crypto"),
@@ -277,15 +278,15 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [15, 2640],
+  api: [18, 2750],
   app: [10, 1650],
   cage: [7, 640],
   cassette: [10, 1530],
   cli: [60, 8550],
   commands: [10, 1730],
   config: [15, 2100],
-  core: [33, 4720],
-  host: [11, 1730],
+  core: [33, 4730],
+  host: [11, 1750],
   http: [6, 610],
   loop: [26, 3915],
   memory: [33, 6470],
@@ -294,9 +295,9 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   reply: [13, 2270],
   sandbox: [13, 1880],
   services: [23, 2970],
-  store: [28, 3910],
+  store: [28, 3920],
   util: [22, 1620],
-  views: [20, 3340],
+  views: [20, 3500],
   workspace: [8, 1300],
 };
 

@@ -13,7 +13,7 @@ import type { ControlResult, DaemonStatus, ForkedAgent } from "./schemas.ts";
 import { ANSWER_MS, callHost, type Followed, type FollowOptions, followAgent, type HostCall } from "./socket.ts";
 
 /** All methods of a host in another process. */
-export interface Client extends Omit<Control, "whenLonger" | "live" | "addFollower">, Reading {
+export interface Client extends Omit<Control, "whenLonger" | "whenChanged" | "live" | "addFollower">, Reading {
   /** Yields the agent's committed events, and pieces of replies, until the signal is aborted. */
   follow(name: string, options: FollowOptions): AsyncIterable<Followed>;
   /** Path of the host's socket. */
@@ -35,7 +35,7 @@ export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Cli
   };
 }
 
-type ControlClient = Omit<Control, "whenLonger" | "live" | "addFollower" | "agents" | "agent" | "page">;
+type ControlClient = Omit<Control, "whenLonger" | "whenChanged" | "live" | "addFollower" | "agents" | "agent" | "page">;
 
 function createControlClient(call: CallHost): ControlClient {
   const change = (method: HostCall["method"], path: string, body: unknown, answerMs?: number): Promise<ControlResult> =>
@@ -93,7 +93,7 @@ function createReadingClient(call: CallHost): Reading {
     page: (name, after, limit) => get(addressOf(name, "events"), { after, limit }),
     steps: (name, page) => get(addressOf(name, "steps"), { ...page }, LONG_MS),
     step: (name, step) => get(addressOf(name, "steps", `${step}`), {}, LONG_MS),
-    files: (name) => get(addressOf(name, "files"), {}, LONG_MS),
+    files: (name, wanted = {}) => get(addressOf(name, "files"), { ...wanted }, LONG_MS),
     file: (name, path, step) => get(addressOf(name, "files", path), { step }),
     fileStory: (name, path) => get(addressOf(name, "files", path, "story"), {}, LONG_MS),
     diff: (name, { paths, ...range }) => get(addressOf(name, "diff"), { ...range, path: paths }, LONG_MS),

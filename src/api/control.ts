@@ -96,6 +96,8 @@ export interface Control {
    * then.
    */
   whenLonger(name: string, after: number, signal: AbortSignal): Promise<void>;
+  /** Resolves when the log of any agent has grown, an agent was removed, or the signal is aborted. */
+  whenChanged(signal: AbortSignal): Promise<void>;
   /**
    * Counts a follower of the agent (by id) until the returned function is called. `hold`: it is the terminal of an agent
    * that is not in the background: one that a death of the host interrupted goes on, without an `agent-resumed`. Such an
@@ -160,10 +162,12 @@ export interface Reading {
   waiting(): Promise<readonly WaitingView[]>;
   /** Returns committed events, oldest first. */
   page(name: string, after: number, limit: number): Promise<EventPage>;
-  steps(name: string, page: PageRequest): Promise<StepPage>;
+  /** At most `limit` steps after `after`, oldest first; without it, the last ones. */
+  steps(name: string, page: { readonly after?: number; readonly limit: number }): Promise<StepPage>;
   /** Includes the step's prompt and reply. */
   step(name: string, step: number): Promise<WholeStep>;
-  files(name: string): Promise<FileList>;
+  /** `versions: false` leaves out the list of all versions. */
+  files(name: string, wanted?: { readonly versions?: boolean }): Promise<FileList>;
   /** `step`: null for the file in the folder now. Throws GOALD_FILE_TOO_LARGE. */
   file(name: string, path: string, step: number | null): Promise<FileContent>;
   /** Explains why the file exists: each version with goals, thoughts and sources. */

@@ -10,10 +10,12 @@ import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { cutToWholeWords } from "#util/outside-text.ts";
 import type { Static } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
+import { ChangesStream } from "./changes-stream.ts";
 import type { Control, LiveReply } from "./control.ts";
-import { bodyOf, refusalOf } from "./refusals.ts";
+import type { ToJson } from "./json-writer.ts";
 import { DEFAULT_PAGE, type Given } from "./route.ts";
 import type { EventPage, EventsQuery } from "./schemas.ts";
+import { type Response, ServerSentEvents, type StreamLimits } from "./server-sent-events.ts";
 
 // Counts all clients that follow events, and sends them `bye` when the host shuts down.
 
@@ -24,14 +26,26 @@ export interface EventStreams {
   readonly endedAt: number;
   /** `agent`: an id, because a newer agent may take the name. */
   open(agent: string, start: StreamStart, response: Response): void;
+  /** Follows all agents of the host. */
+  openChanges(response: Response): void;
   /** Sends committed events, then `bye`. Cuts off clients that do not read it within `flushMs`. */
   close(reason: string): Promise<void>;
 }
 
 export function createEventStreams(parts: StreamParts): EventStreams {
-  const streams = new Set<EventStream>();
+  const streams = new Set<ServerSentEvents>();
   let farewell: string | undefined;
   let endedAt = 0;
+
+  function keep(stream: ServerSentEvents, leave: () => void): void {
+    streams.add(stream);
+    void stream.closed.then(() => {
+      streams.delete(stream);
+      endedAt = performance.now();
+      leave();
+    });
+    if (farewell !== undefined) stream.sayBye(farewell);
+  }
 
   return {
     get count() {
@@ -46,14 +60,13 @@ export function createEventStreams(parts: StreamParts): EventStreams {
     open: (agent, start, response) => {
       if (response.destroyed) return;
       const stream = new EventStream(agent, start, response, parts);
-      streams.add(stream);
-      const leave = parts.control.addFollower(agent, start.hold, (error) => stream.fail(error));
-      void stream.closed.then(() => {
-        streams.delete(stream);
-        endedAt = performance.now();
-        leave();
-      });
-      if (farewell !== undefined) stream.sayBye(farewell);
+      keep(
+        stream,
+        parts.control.addFollower(agent, start.hold, (error) => stream.fail(error)),
+      );
+    },
+    openChanges: (response) => {
+      if (!response.destroyed) keep(new ChangesStream(response, parts), () => {});
     },
     close: async (reason) => {
       farewell = reason;
@@ -67,30 +80,13 @@ export function createEventStreams(parts: StreamParts): EventStreams {
   };
 }
 
-export interface StreamLimits {
-  /** Maximum clients at once. Fewer than connections, so that followers cannot block control requests. */
-  readonly followers: number;
-  /** A client that reads nothing for this time is dropped. */
-  readonly slowReaderMs: number;
-  /** A client that reads nothing and falls this many events behind is dropped. */
-  readonly behindEvents: number;
-  /** Time between two comments that keep a silent stream alive. */
-  readonly aliveMs: number;
-  /** Maximum time to deliver the last event of a stream before the connection is cut. */
-  readonly flushMs: number;
-  /** Events read from the log at a time. */
-  readonly pageEvents: number;
-}
-
 interface StreamParts {
-  readonly control: Pick<Control, "page" | "whenLonger" | "live" | "addFollower">;
+  readonly control: Pick<Control, "page" | "whenLonger" | "live" | "addFollower" | "agents" | "whenChanged">;
   readonly toJson: ToJson;
   readonly redact: (text: string) => string;
   readonly onProblem: (problem: string) => void;
   readonly limits: StreamLimits;
 }
-
-type Response = FastifyReply["raw"];
 
 interface StreamStart {
   readonly after: number;
@@ -100,75 +96,36 @@ interface StreamStart {
   readonly hold: boolean;
 }
 
-const HEADERS = {
-  "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  connection: "close",
-};
 const REMOVED = "The agent was removed.";
 
-class EventStream {
-  /** Resolves when the connection is closed. */
-  readonly closed: Promise<void>;
+class EventStream extends ServerSentEvents {
   readonly #agent: string;
-  readonly #response: Response;
   readonly #parts: StreamParts;
   readonly #live: LiveSender | undefined;
-  readonly #waiting = new AbortController();
   readonly #turn = createTurns();
   #after: number;
-  #farewell: string | undefined;
-  #hasEnded = false;
 
   /** `agent`: an id, because a newer agent may take the name. */
   constructor(agent: string, { after, live }: StreamStart, response: Response, parts: StreamParts) {
+    super(response, parts);
     this.#agent = agent;
     this.#after = after;
-    this.#response = response;
     this.#parts = parts;
     this.#live = live ? openLiveSender(agent, response, parts) : undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.closed = promise;
-    response.on("error", () => undefined);
-    response.writeHead(200, HEADERS).flushHeaders();
-    const alive = setInterval(() => this.#sendComment(), parts.limits.aliveMs).unref();
-    response.once("close", () => {
-      this.#hasEnded = true;
-      this.#live?.close();
-      clearInterval(alive);
-      this.#waiting.abort();
-      resolve();
-    });
     void this.#follow().catch((thrown: unknown) => this.#endWith(thrown));
   }
 
-  /** Sends the committed events, then `bye`. */
-  sayBye(reason: string): void {
-    this.#farewell = reason;
-    this.#waiting.abort();
-  }
-
-  /** The run of the agent has failed. */
-  fail(error: Error): void {
-    this.#end("failed", bodyOf(refusalOf(error)).error);
-  }
-
-  cutOff(): void {
-    this.#response.destroy();
-  }
-
-  #sendComment(): void {
-    if (!this.#hasEnded && !this.#response.writableNeedDrain) this.#response.write(": alive\n\n");
+  protected override onEnd(): void {
+    this.#live?.close();
   }
 
   async #follow(): Promise<void> {
     const { control, limits } = this.#parts;
     let isSecondRead = false;
-    while (!this.#hasEnded) {
+    while (!this.hasEnded) {
       const page = await control.page(this.#agent, this.#after, limits.pageEvents);
       // The log is shorter than before, so it belongs to another agent with this id.
-      if (page.head < this.#after) return this.#end("bye", { reason: REMOVED });
+      if (page.head < this.#after) return this.end("bye", { reason: REMOVED });
       if (page.head > this.#after && page.events[0]?.seq !== this.#after + 1) {
         if (isSecondRead) throw new Error(`event ${this.#after + 1} is missing, and the last one is ${page.head}.`);
         // The agent may just have been removed: then the second read throws GOALD_NOT_FOUND.
@@ -178,9 +135,9 @@ class EventStream {
       isSecondRead = false;
       if (!(await this.#writePage(page))) return;
       if (page.events.length > 0) continue;
-      if (this.#farewell !== undefined) return this.#end("bye", { reason: this.#farewell });
+      if (this.farewell !== undefined) return this.end("bye", { reason: this.farewell });
       this.#live?.setCaughtUp(true);
-      await control.whenLonger(this.#agent, this.#after, this.#waiting.signal);
+      await control.whenLonger(this.#agent, this.#after, this.waiting.signal);
       this.#live?.setCaughtUp(false);
     }
   }
@@ -188,8 +145,8 @@ class EventStream {
   /** Resolves to false when the stream has ended. */
   async #writePage({ events, head }: EventPage): Promise<boolean> {
     for (const event of events) {
-      if (this.#hasEnded) return false;
-      const isTaken = this.#response.write(`id: ${event.seq}\ndata: ${this.#parts.toJson(event)}\n\n`);
+      if (this.hasEnded) return false;
+      const isTaken = this.response.write(`id: ${event.seq}\ndata: ${this.#parts.toJson(event)}\n\n`);
       this.#after = event.seq;
       if (!isTaken && !(await this.#waitForDrain(head))) return false;
       await this.#turn();
@@ -204,16 +161,16 @@ class EventStream {
     const { promise, resolve } = Promise.withResolvers<string>();
     const onDrain = (): void => resolve("");
     const slow = setTimeout(() => resolve(`Nothing was read for ${slowReaderMs} ms.`), slowReaderMs);
-    this.#response.once("drain", onDrain);
+    this.response.once("drain", onDrain);
     void this.#isOutrun(head, over.signal).then((is) => {
       if (is) resolve(`More than ${behindEvents} events came while nothing was read.`);
     });
     const reason = await Promise.race([promise, this.closed]);
     clearTimeout(slow);
-    this.#response.off("drain", onDrain);
+    this.response.off("drain", onDrain);
     over.abort();
-    if (reason) this.#end("dropped", { reason, after: this.#after });
-    return !this.#hasEnded;
+    if (reason) this.end("dropped", { reason, after: this.#after });
+    return !this.hasEnded;
   }
 
   async #isOutrun(head: number, signal: AbortSignal): Promise<boolean> {
@@ -228,23 +185,14 @@ class EventStream {
     }
   }
 
-  #end(event: "bye" | "dropped" | "failed", data: unknown): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#live?.close();
-    this.#response.end(`event: ${event}\ndata: ${this.#parts.toJson(data)}\n\n`);
-    const late = setTimeout(() => this.cutOff(), this.#parts.limits.flushMs);
-    this.#response.once("close", () => clearTimeout(late));
-  }
-
   #endWith(thrown: unknown): void {
     if (isGoaldError(thrown, "GOALD_NOT_FOUND")) {
-      this.#end("bye", { reason: REMOVED });
+      this.end("bye", { reason: REMOVED });
       return;
     }
     const reason = `The events of ${this.#agent} could not be read: ${toError(thrown).message}`;
     this.#parts.onProblem(reason);
-    this.#end("dropped", { reason, after: this.#after });
+    this.end("dropped", { reason, after: this.#after });
   }
 }
 
@@ -273,13 +221,18 @@ export async function answerWithEvents(
     throw new GoaldError("GOALD_CONFLICT", `The log of ${id} ends with event ${head}; there is no event ${after}.`, {
       hint: "The agent may have been removed and created again. Start without Last-Event-ID and `after`.",
     });
-  if (streams.isFull)
-    throw new GoaldError("GOALD_DAEMON", `Too many clients follow agents: ${streams.count}.`, {
-      hint: "Close some of them and retry.",
-    });
+  requireRoom(streams);
   reply.hijack();
   streams.open(id, { after, live: query.live ?? false, hold: query.hold ?? false }, reply.raw);
   return undefined;
+}
+
+/** Throws GOALD_DAEMON when too many clients follow. */
+export function requireRoom({ isFull, count }: EventStreams): void {
+  if (!isFull) return;
+  throw new GoaldError("GOALD_DAEMON", `Too many clients follow agents: ${count}.`, {
+    hint: "Close some of them and retry.",
+  });
 }
 
 const wantsStream = ({ headers }: FastifyRequest): boolean =>
@@ -388,21 +341,3 @@ export function createLiveReader(redact: (text: string) => string): (reply: Live
     return { seq, from, text: whole.slice(from) };
   };
 }
-
-// Writes the JSON text of replies: redacted, and safe to print on a terminal.
-//
-// JSON itself escapes only the ASCII control characters. This also escapes those of Latin-1 and bidirectional marks; a
-// JSON parser restores every character.
-
-export type ToJson = (value: unknown) => string;
-
-export function createJsonWriter(redact: (text: string) => string): ToJson {
-  return (value) => {
-    const text = redact(JSON.stringify(value));
-    return ACTS.test(text) ? text.replace(ACTS_ALL, escapeCharacter) : text;
-  };
-}
-
-const ACTS = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
-const ACTS_ALL = new RegExp(ACTS.source, "g");
-const escapeCharacter = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -136,10 +136,9 @@ const STEP_ROUTES: readonly Route[] = [
   route(
     "GET /v1/agents/:agent/steps",
     "steps",
-    "Lists the steps of an agent after one of them, in short, oldest first.",
+    "Lists the steps of an agent after one of them, in short, oldest first; without `after`, the last ones.",
     { query: PageQuery, reply: StepPage },
-    ({ reading }, { params, query }) =>
-      reading.steps(params.agent, { after: query.after ?? 0, limit: query.limit ?? DEFAULT_PAGE }),
+    ({ reading }, { params, query }) => reading.steps(params.agent, { ...query, limit: query.limit ?? DEFAULT_PAGE }),
   ),
   route(
     "GET /v1/agents/:agent/steps/:step",
@@ -154,9 +153,9 @@ const FILE_ROUTES: readonly Route[] = [
   route(
     "GET /v1/agents/:agent/files",
     "files",
-    "Lists the files of an agent, and every version of them.",
-    { reply: FileList },
-    ({ reading }, { params }) => reading.files(params.agent),
+    "Lists the files of an agent, and every version of them unless `versions` is false.",
+    { query: closed({ versions: flag }, "versions"), reply: FileList },
+    ({ reading }, { params, query }) => reading.files(params.agent, query),
   ),
   route(
     "GET /v1/agents/:agent/files/:path",

@@ -38,6 +38,17 @@ export const EVENTS_ROUTE: RouteDescription = {
   reply: schemas.EventPage,
 };
 
+/** A stream (changes-stream.ts), whatever the client accepts. */
+export const CHANGES_ROUTE: RouteDescription = {
+  method: "GET",
+  path: "/v1/changes",
+  operation: "changes",
+  summary:
+    "A stream of all agents: first the views of all, then of those that changed and the ids of those that were removed, at most four times a second.",
+  status: 200,
+  reply: schemas.AgentChanges,
+};
+
 export const DOCUMENT_ROUTE: RouteDescription = {
   method: "GET",
   path: "/v1/openapi.json",
@@ -47,7 +58,7 @@ export const DOCUMENT_ROUTE: RouteDescription = {
   reply: schemas.OpenApiDocument,
 };
 
-export const ALL_ROUTES: readonly RouteDescription[] = [...ROUTES, EVENTS_ROUTE, DOCUMENT_ROUTE];
+export const ALL_ROUTES: readonly RouteDescription[] = [...ROUTES, EVENTS_ROUTE, CHANGES_ROUTE, DOCUMENT_ROUTE];
 
 /** Schemas with a separate name in the OpenAPI document. */
 export const NAMED_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -125,7 +136,8 @@ export function buildOpenApi(): Schema {
 }
 
 function operationOf(route: RouteDescription): Schema {
-  const content: Record<string, Schema> = { "application/json": { schema: named(route.reply) } };
+  const type = route === CHANGES_ROUTE ? "text/event-stream" : "application/json";
+  const content: Record<string, Schema> = { [type]: { schema: named(route.reply) } };
   if (route === EVENTS_ROUTE) content["text/event-stream"] = { schema: { type: "string", description: STREAM } };
   const parameters = parametersOf(route);
   return {

@@ -251,6 +251,10 @@ export const ForkedAgent = open({
 export type ForkedAgent = Static<typeof ForkedAgent>;
 
 export const AgentList = open({ agents: listOf(AgentView) });
+export const AgentChanges = open({
+  agents: listOf(AgentView),
+  removed: described(listOf(text), "Ids of the agents that are gone."),
+});
 
 export const ControlResult = open({ agent: AgentView, note: described(text, "Empty when all is as requested.") });
 export type ControlResult = Static<typeof ControlResult>;

@@ -13,12 +13,11 @@ import { closed } from "#util/schema.ts";
 import {
   answerWithEvents,
   createEventStreams,
-  createJsonWriter,
   type EventStreams,
   type EventsRequest,
-  type StreamLimits,
-  type ToJson,
+  requireRoom,
 } from "./event-stream.ts";
+import { createJsonWriter, type ToJson } from "./json-writer.ts";
 import {
   bodyOf,
   type CreateCheck,
@@ -32,8 +31,9 @@ import {
   usageRefusal,
 } from "./refusals.ts";
 import { type Given, type HostApi, paramsOf, type RouteDescription } from "./route.ts";
-import { buildOpenApi, DOCUMENT_ROUTE, EVENTS_ROUTE, methodsOf, ROUTES } from "./routes.ts";
+import { buildOpenApi, CHANGES_ROUTE, DOCUMENT_ROUTE, EVENTS_ROUTE, methodsOf, ROUTES } from "./routes.ts";
 import { PARAMS } from "./schemas.ts";
+import type { StreamLimits } from "./server-sent-events.ts";
 
 export interface ServerLimits extends AppLimits, StreamLimits {
   /** Maximum time for open requests when the server closes, in ms. */
@@ -140,6 +140,15 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
     handler: async (request, reply) => {
       const page = await answerWithEvents(givenBy(request) as EventsRequest, request, reply, parts);
       return page === undefined ? reply : withHeaders(reply).send(page);
+    },
+  });
+  app.route({
+    ...addressOf(CHANGES_ROUTE),
+    handler: async (_request, reply) => {
+      requireRoom(parts.streams);
+      reply.hijack();
+      parts.streams.openChanges(reply.raw);
+      return reply;
     },
   });
   app.route({

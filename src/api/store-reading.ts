@@ -44,7 +44,7 @@ export function createStoreReading(parts: ReadingParts): Reading {
     state: (name) => loadAgent(reader, name),
     goals: async (name) => loadGoals(await find(name), reader),
     plan: async (name) => loadPlan(await find(name), reader),
-    waiting: () => listWaiting(reader),
+    waiting: () => listWaiting(parts),
     page: async (name, after, limit) => {
       const { id, head } = await find(name);
       return { events: await reader.read(id, after, limit), head };
@@ -54,10 +54,10 @@ export function createStoreReading(parts: ReadingParts): Reading {
       const { loadStep } = await import("#views/whole-step.ts");
       return loadStep(await find(name), step, reader, parts);
     },
-    files: async (name) => {
+    files: async (name, { versions: isWhole = true } = {}) => {
       const row = await find(name);
       const versions = await reader.files(row.id);
-      return { workspace: folderOf(row, parts), files: latestFiles(versions), versions };
+      return { workspace: folderOf(row, parts), files: latestFiles(versions), versions: isWhole ? versions : [] };
     },
     file: async (name, path, step) => {
       const row = await find(name);
@@ -106,11 +106,14 @@ async function viewAgent(row: AgentRow, { viewAgents }: ReadingParts): Promise<A
 }
 
 /** Lists the oldest first. Agents with an unreadable log are skipped. */
-async function listWaiting(reader: ReadingParts["reader"]): Promise<readonly WaitingView[]> {
+async function listWaiting(parts: ReadingParts): Promise<readonly WaitingView[]> {
+  const { reader, openWorkspace } = parts;
   const turn = createTurns();
   const found: WaitingView[] = [];
   for (const row of await reader.agents()) {
-    const waiting = await loadWaiting(row, reader).catch(() => null);
+    const changeOf = async (command: WaitingView["command"]) =>
+      (await import("#views/file-diff.ts")).changeOf(command, openWorkspace(folderOf(row, parts)));
+    const waiting = await loadWaiting(row, reader, changeOf).catch(() => null);
     if (waiting) found.push(waiting);
     await turn();
   }

@@ -50,6 +50,17 @@ export function spentOf(state: AgentState): Spending {
   };
 }
 
+/** The part of `spentOf` that is set aside for open calls and for what working sub-agents may still spend. */
+export function reservedOf({ open, children }: AgentState): Omit<Spending, "steps"> {
+  const reserved = reservedBy(open);
+  const working = Object.values(children).filter(({ isWorking }) => isWorking);
+  const left = (allowed: number | null, spent: number): number => Math.max(0, (allowed ?? 0) - spent);
+  return {
+    tokens: working.reduce((sum, { limits, spent }) => sum + left(limits.tokenLimit, spent.tokens), reserved.tokens),
+    usd: working.reduce((sum, { limits, spent }) => sum + left(limits.budgetUsd, spent.usd), reserved.usd),
+  };
+}
+
 /** Counts the whole allowance of each working sub-agent, and the actual spending of the others. */
 export function spentByOthers({ children, endedSpent }: AgentState): Spending {
   let { steps, tokens, usd } = endedSpent;

@@ -212,6 +212,10 @@ export class HostControl implements Control {
     await supervisor.whenLonger((await findAgent(store, name)).id, after, signal);
   }
 
+  whenChanged(signal: AbortSignal): Promise<void> {
+    return this.#parts.supervisor.whenChanged(signal);
+  }
+
   reload(): Promise<readonly string[]> {
     return this.#parts.reload();
   }

@@ -226,6 +226,11 @@ export class Supervisor {
     return this.#watch.whenLonger(id, after, signal);
   }
 
+  /** Resolves when the log of any agent has grown, an agent was forgotten, or the signal is aborted. */
+  whenChanged(signal: AbortSignal): Promise<void> {
+    return this.#watch.whenChanged(signal);
+  }
+
   /** Starts no more steps, and cuts off runs after `graceMs`. The next process continues them. */
   async drain(graceMs: number): Promise<void> {
     this.#draining.abort();
@@ -265,10 +270,13 @@ interface LogWatch {
   tell(agent: string): void;
   /** Resolves when the log is longer than `after`, the agent is removed, or the signal is aborted. */
   whenLonger(agent: string, after: number, signal: AbortSignal): Promise<void>;
+  /** Resolves at the next call of `tell`, or when the signal is aborted. */
+  whenChanged(signal: AbortSignal): Promise<void>;
 }
 
 export function createLogWatch(store: Pick<Store, "agent">): LogWatch {
   const watchers = new Map<string, Set<() => void>>();
+  const ofAny = new Set<() => void>();
 
   async function whenLonger(id: string, after: number, signal: AbortSignal): Promise<void> {
     let next = Promise.withResolvers<void>();
@@ -292,11 +300,22 @@ export function createLogWatch(store: Pick<Store, "agent">): LogWatch {
     }
   }
 
+  async function whenChanged(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ofAny.add(resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    await promise;
+    ofAny.delete(resolve);
+  }
+
   return {
     tell: (id) => {
       for (const tell of watchers.get(id) ?? []) tell();
+      for (const tell of ofAny) tell();
     },
     whenLonger,
+    whenChanged,
   };
 }
 

@@ -27,7 +27,9 @@ import {
 import { isoTime, sourcesText } from "./rows.ts";
 import { type NoteHead, prepare } from "./sql.ts";
 
-const SNAPSHOTS_KEPT = 2;
+const NEWEST_SNAPSHOTS = 2;
+/** Of the older ones, the first of each stretch of so many events stays, from which a past state is folded. */
+const STRETCH_EVENTS = 2_048;
 /** Larger contents are not hashed again: the writer of the file has hashed them, and `verify` does. */
 const MAX_CHECKED_BYTES = 64 * 1024;
 
@@ -109,7 +111,7 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
     const data = JSON.stringify(state);
     const link = queries.link.get(no, seq)?.sha ?? "";
     queries.keepSnapshot.run(no, seq, version, data, snapshotSha(link, { version, data }));
-    queries.dropSnapshots.run(no, SNAPSHOTS_KEPT);
+    queries.dropSnapshot.run(no, NEWEST_SNAPSHOTS, STRETCH_EVENTS);
   }
 }
 
@@ -155,10 +157,11 @@ function writingQueries(database: DatabaseSync) {
       database,
       "INSERT OR REPLACE INTO snapshot (agent_no, seq, version, data, sha) VALUES (?, ?, ?, ?, ?)",
     ),
-    dropSnapshots: prepare(
+    dropSnapshot: prepare(
       database,
-      `DELETE FROM snapshot WHERE agent_no = ?1 AND seq NOT IN
-         (SELECT seq FROM snapshot WHERE agent_no = ?1 ORDER BY seq DESC LIMIT 0 + ?2)`,
+      `DELETE FROM snapshot AS old WHERE agent_no = ?1
+         AND seq = (SELECT seq FROM snapshot WHERE agent_no = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)
+         AND EXISTS (SELECT 1 FROM snapshot WHERE agent_no = ?1 AND seq < old.seq AND seq >= old.seq - old.seq % ?3)`,
     ),
   };
 }

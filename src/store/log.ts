@@ -104,17 +104,22 @@ export function makeCreatedEvent(spec: AgentSpec, at: string): RecordedEvent & {
   return { v: EVENT_VERSION, seq: 1, at, frame: 0, type: "agent-created", name, role, goals, ...settings };
 }
 
-// Loads what an agent continues from: its newest snapshot and the events after it, checked.
+// Loads what an agent continues from, or a past state: the newest snapshot and the events after it, checked.
 //
-// A load follows the hash chain from the snapshot, else from the first event, to the link in the agent's row, so
-// nothing that was changed is folded. The cost depends on the events after the snapshot, not on the age of the agent.
+// A load follows the hash chain from the snapshot, else from the first event, to the link in the agent's row or of the
+// last event to load, so nothing that was changed is folded. The cost depends on the events after the snapshot, not on the age of the agent.
 // Earlier events are left to `verify`.
 
 /** Rows of a page. Events of the maximum size take a few milliseconds. */
 const PAGE = 64;
 
-/** `requireExisting` throws when the agent was removed meanwhile. */
-export type LoadAgent = (agent: AgentRecord, stateVersion: number, requireExisting: () => void) => Promise<Loaded>;
+/** `requireExisting` throws when the agent was removed meanwhile. `at`: the last event to load. */
+export type LoadAgent = (
+  agent: AgentRecord,
+  stateVersion: number,
+  requireExisting: () => void,
+  at?: number,
+) => Promise<Loaded>;
 
 /** A commit that consumed messages and appended nothing. */
 interface EventlessRecord {
@@ -139,12 +144,15 @@ export function openLoad(database: DatabaseSync): LoadAgent {
   };
   const startChain = openChain(database);
 
-  return async (agent, stateVersion, requireExisting) => {
+  return async (agent, stateVersion, requireExisting, at = agent.head) => {
     requireSealed(agent);
-    const { no, id, head } = agent;
+    const { no, id } = agent;
+    const head = Math.min(at, agent.head);
+    const linkOf = (seq: number): string | undefined => (seq === 0 ? chainStart(id) : queries.link.get(no, seq)?.sha);
     const newest = queries.newest.get(no, stateVersion, head);
-    const start = newest ? queries.link.get(no, newest.seq)?.sha : chainStart(id);
-    const chain = startChain(agent, newest?.seq ?? 0, start ?? "");
+    const start = linkOf(newest?.seq ?? 0);
+    const end = head === agent.head ? agent : { no, id, head, headSha: linkOf(head) ?? "" };
+    const chain = startChain(end, newest?.seq ?? 0, start ?? "");
     const snapshot = newest ? readSnapshot(id, newest, start) : null;
     const events: RecordedEvent[] = [];
     const takeTurn = createTurns();

@@ -47,6 +47,7 @@ import { verifyStore } from "./verify.ts";
 
 /** Rows of a page. Events of the maximum size take a few milliseconds. */
 const PAGE = 64;
+const LAST = Number.MAX_SAFE_INTEGER;
 
 function readingQueries(database: DatabaseSync) {
   return {
@@ -114,10 +115,10 @@ export class SqliteReader implements StoreReader {
     });
   }
 
-  load(agent: string, stateVersion: number): Promise<Loaded> {
+  load(agent: string, stateVersion: number, at?: number): Promise<Loaded> {
     return wrapStoreErrorsAsync(this.path, async () => {
       const record = this.requireAgent(agent);
-      return this.#load(record, stateVersion, () => this.#requireSame(agent, record.no));
+      return this.#load(record, stateVersion, () => this.#requireSame(agent, record.no), at);
     });
   }
 
@@ -183,12 +184,12 @@ export class SqliteReader implements StoreReader {
     return wrapStoreErrors(this.path, () => this.#queries.memoryVersion(this.#namespaceNo(namespace), at));
   }
 
-  files(agent: string, after = 0): Promise<readonly FileVersion[]> {
+  files(agent: string, after = 0, until = LAST): Promise<readonly FileVersion[]> {
     return wrapStoreErrorsAsync(this.path, async () => {
       const agentNo = this.requireAgentNo(agent);
       const takeTurn = createTurns();
       const versions: FileVersion[] = [];
-      let page = this.#files.page.all(agentNo, after + 1, -1);
+      let page = this.#files.page.all(agentNo, until, after + 1, -1);
       for (let last = page.at(-1); last; last = page.at(-1)) {
         for (const { ordinal: _ordinal, ...record } of page) {
           const { seq: _seq, ...version } = toFileVersion(record);
@@ -196,7 +197,7 @@ export class SqliteReader implements StoreReader {
         }
         const pause = takeTurn();
         if (pause) await pause.then(() => this.#requireSame(agent, agentNo));
-        page = this.#files.page.all(agentNo, last.seq, last.ordinal);
+        page = this.#files.page.all(agentNo, until, last.seq, last.ordinal);
       }
       return versions;
     });
@@ -265,7 +266,7 @@ function fileQueries(database: DatabaseSync, pageRows: number) {
     page: prepare<FileRecord & { readonly ordinal: number }>(
       database,
       `SELECT ordinal, ${COLUMNS} FROM file_version
-       WHERE agent_no = ? AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ${pageRows}`,
+       WHERE agent_no = ? AND seq <= ? AND (seq, ordinal) > (?, ?) ORDER BY seq, ordinal LIMIT ${pageRows}`,
     ),
     last: prepare<FileRecord>(
       database,
@@ -291,7 +292,6 @@ interface Place {
 }
 
 const BEFORE_ALL: Place = { no: 0, name: "" };
-const LAST = Number.MAX_SAFE_INTEGER;
 
 function openMemoryVersion(database: DatabaseSync): (agentNo: number, at?: MemoryPlace) => MemoryVersion {
   const last = (table: string, column: string, name: string) =>

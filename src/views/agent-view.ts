@@ -4,12 +4,13 @@
  * The state comes from the log. Only the host knows who runs the agent and whether it is stalled: the facts carry that.
  */
 import { join } from "node:path";
+import type { CommandCall } from "#core/call.ts";
 import type { PauseCode } from "#core/event.ts";
 import { waitsForHelpers } from "#core/guards.ts";
-import { spentOf } from "#core/limits.ts";
+import { reservedOf, spentOf } from "#core/limits.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { type AgentState, activeFrame, approvalOf, initialState, openCommand, questionOf } from "#core/state.ts";
-import { oneLine } from "#core/text.ts";
+import { isBlobRef, oneLine } from "#core/text.ts";
 import {
   amount,
   anyOf,
@@ -33,6 +34,20 @@ export const agentMembers = {
   state: described(text, "`running`, `interrupted`, `waiting: approval`, `paused: budget`, `completed` …"),
   reason: nullable(text),
   until: described(nullable(time), "When a wait for a time, a rate limit or an approval ends; else null."),
+  standing: described(
+    open({ kind: oneOf("running", "interrupted", "waiting", "paused", "over", "damaged"), cause: text }),
+    "The state in two parts: `waiting` and `approval`; the cause is empty where the kind says all.",
+  ),
+  now: described(
+    open({ kind: oneOf("thinking", "running", "waiting", "resting"), command: text, subject: text, thought: text }),
+    "What it does since its last event; the command under way, its first text argument and the thought with it, else empty.",
+  ),
+  closing: described(text, "Its closing words; empty until it has completed."),
+  budget: described(
+    nullable(open({ allowedUsd: amount, spentUsd: amount, reservedUsd: amount })),
+    "US dollars; null without a budget. `reservedUsd` is set aside for calls under way and for its own agents.",
+  ),
+  head: described(count, "Number of its last event."),
   step: count,
   turn: count,
   tokens: count,
@@ -76,6 +91,11 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     state: standing,
     reason: problem === null ? (waitsAlone ?? reasonOf(state)) : `It failed and is retried automatically. ${problem}`,
     until: problem === null ? untilOf(state) : null,
+    standing: splitState(standing),
+    now: nowOf(state),
+    closing: closingOf(state),
+    budget: budgetOf(state),
+    head: row.head,
     step: state.step,
     turn: state.turn,
     tokens: inputTokens + outputTokens,
@@ -88,6 +108,44 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     changedAt: row.updatedAt,
     workspace: join(facts.workspaceFolder, row.folder),
   };
+}
+
+function splitState(shown: string): AgentView["standing"] {
+  const [word = "", cause = ""] = shown.split(": ");
+  if (isOver(shown)) return { kind: "over", cause: shown };
+  return { kind: word as AgentView["standing"]["kind"], cause };
+}
+
+const MAX_SUBJECT_CHARS = 200;
+
+function nowOf(state: AgentState): AgentView["now"] {
+  const { phase } = activeFrame(state);
+  const { call, thought = "" } = ("callId" in phase && openCommand(state, phase.callId)) || {};
+  const isWaiting = phase.kind === "awaiting-approval" || phase.kind === "waiting";
+  const idle = phase.kind === "resting" ? "resting" : "thinking";
+  return {
+    kind: call === undefined ? idle : isWaiting ? "waiting" : "running",
+    command: call?.name ?? "",
+    subject: call ? subjectOf(call) : "",
+    thought,
+  };
+}
+
+/** The first text among the arguments, in one line. */
+export function subjectOf({ args }: CommandCall): string {
+  const first = Object.values(args).find((value) => typeof value === "string" || isBlobRef(value));
+  return oneLine(isBlobRef(first) ? first.head : String(first ?? ""), MAX_SUBJECT_CHARS);
+}
+
+function closingOf(state: AgentState): string {
+  const { phase } = activeFrame(state);
+  return phase.kind === "resting" ? phase.reason : "";
+}
+
+function budgetOf(state: AgentState): AgentView["budget"] {
+  const { budgetUsd: allowedUsd } = state.settings;
+  const reservedUsd = reservedOf(state).usd;
+  return allowedUsd === null ? null : { allowedUsd, spentUsd: spentOf(state).usd - reservedUsd, reservedUsd };
 }
 
 /** The host failed to continue the agent and retries: the disk is full, or the folder cannot be made. */
@@ -178,6 +236,7 @@ export function viewDamaged(row: AgentRow, reason: string, facts: Pick<ViewFacts
   return {
     ...viewAgent(row, { ...initialState, name: row.name }, { ...unknown, ...facts }),
     state: "damaged",
+    standing: { kind: "damaged", cause: "" },
     reason,
     stalledMs: null,
   };
@@ -208,7 +267,8 @@ export function countStandings(views: readonly AgentView[]): AgentCounts {
 export const LimitLeft = open({
   limit: oneOf("steps", "tokens", "usd", "time"),
   allowed: anyOf(amount, time),
-  used: amount,
+  used: described(amount, "Spent, and set aside for what is under way."),
+  spent: amount,
   left: described(amount, "For `time` in milliseconds. Never below zero."),
 });
 export type LimitLeft = Static<typeof LimitLeft>;
@@ -217,12 +277,13 @@ export type LimitLeft = Static<typeof LimitLeft>;
 export function limitsLeft(state: AgentState, now: Date): readonly LimitLeft[] {
   const { stepLimit, tokenLimit, budgetUsd, deadline } = state.settings;
   const spent = spentOf(state);
-  const counted = (limit: LimitLeft["limit"], allowed: number | null, used: number): readonly LimitLeft[] =>
-    allowed === null ? [] : [{ limit, allowed, used, left: Math.max(0, allowed - used) }];
+  const reserved = reservedOf(state);
+  const counted = (limit: LimitLeft["limit"], allowed: number | null, used: number, aside = 0): readonly LimitLeft[] =>
+    allowed === null ? [] : [{ limit, allowed, used, spent: used - aside, left: Math.max(0, allowed - used) }];
   return [
     ...counted("steps", stepLimit, spent.steps),
-    ...counted("tokens", tokenLimit, spent.tokens),
-    ...counted("usd", budgetUsd, spent.usd),
+    ...counted("tokens", tokenLimit, spent.tokens, reserved.tokens),
+    ...counted("usd", budgetUsd, spent.usd, reserved.usd),
     ...(deadline === null
       ? []
       : [
@@ -230,6 +291,7 @@ export function limitsLeft(state: AgentState, now: Date): readonly LimitLeft[] {
             limit: "time",
             allowed: deadline,
             used: 0,
+            spent: 0,
             left: Math.max(0, Date.parse(deadline) - now.getTime()),
           } as const,
         ]),

@@ -1,11 +1,16 @@
-/** file-diff.ts -- unified diffs of an agent's files between the ends of two steps, from the file history. */
+/** file-diff.ts -- unified diffs: of an agent's files between the ends of two steps, and of what a call would change. */
+import { hash } from "node:crypto";
 import { createTwoFilesPatch } from "diff";
+import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import { isBinary } from "#util/media-format.ts";
+import { replaceText } from "#util/replace-text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
 import { byPath, isChosen, requireTaken, restoreVersion, upToStep } from "./file-versions.ts";
 import { stateOf } from "./read-agent.ts";
+import type { CallChange } from "./waiting.ts";
 
 export const FileDiff = open({
   path: text,
@@ -162,4 +167,45 @@ export function requireKnown(paths: readonly string[], versions: readonly FileVe
     `Expected a file or folder that ${agent} wrote, got ${JSON.stringify(unknown)}.`,
     { hint: `See its files: goald show ${agent} --files` },
   );
+}
+
+// What a waiting call would change in its file: a diff against the file as it is now.
+
+const MAX_CALL_BYTES = 1024 * 1024;
+
+/** The content after the call; null for no file, undefined when the call would fail. */
+type Apply = (before: Uint8Array | null, args: Readonly<Record<string, unknown>>) => Uint8Array | null | undefined;
+
+const bytesOf = (text: unknown): Uint8Array | undefined => (typeof text === "string" ? Buffer.from(text) : undefined);
+
+const APPLY: Readonly<Record<string, Apply>> = {
+  write_to_file: (_before, { text }) => bytesOf(text),
+  append_to_file: (before, { text }) => {
+    const added = bytesOf(text);
+    return added && Buffer.concat([before ?? Buffer.alloc(0), added]);
+  },
+  edit_file: (before, { old, new: text, count = 1 }) => {
+    if (!before || typeof old !== "string" || old === "" || typeof text !== "string") return undefined;
+    const edit = replaceText(before, { old, new: text }, Number(count), MAX_CALL_BYTES);
+    return edit.kind === "replaced" ? edit.content : undefined;
+  },
+  delete_file: (before) => (before ? null : undefined),
+};
+
+/** Null for other commands, large files, and a call that would fail. */
+export async function changeOf(
+  { name, args }: CommandCall,
+  workspace: Pick<Workspace, "stat" | "read">,
+): Promise<CallChange | null> {
+  const apply = Object.hasOwn(APPLY, name) ? APPLY[name] : undefined;
+  const { file } = args;
+  if (!apply || typeof file !== "string") return null;
+  const stat = await workspace.stat(file);
+  if (stat && stat.bytes > MAX_CALL_BYTES) return null;
+  const before = stat ? await workspace.read(file) : null;
+  const after = apply(before, args);
+  if (after === undefined) return null;
+  const path = stat?.path ?? file;
+  const { added, removed, patch, note } = compareContents(path, before, after, ["now", "after the call"]);
+  return { path, against: before && hash("sha256", before), added, removed, patch, note };
 }

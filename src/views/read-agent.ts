@@ -34,12 +34,13 @@ export async function findAgent(reader: Pick<StoreReader, "agents" | "agent">, n
 export const stateOf = async (reader: Pick<StoreReader, "load">, row: Pick<AgentRow, "id">): Promise<AgentState> =>
   (await foldLog(reader, row)).state;
 
-/** `head`: number of the last event in the state. */
+/** `head`: number of the last event in the state. `at`: of the last event to fold. */
 export async function foldLog(
   reader: Pick<StoreReader, "load">,
   { id }: Pick<AgentRow, "id">,
+  at?: number,
 ): Promise<{ readonly head: number; readonly state: AgentState }> {
-  const { head, snapshot, events } = await reader.load(id, STATE_VERSION);
+  const { head, snapshot, events } = await reader.load(id, STATE_VERSION, at);
   return { head, state: replay(events, (snapshot?.state as AgentState | undefined) ?? initialState) };
 }
 
@@ -99,11 +100,50 @@ export async function descendantsOf(id: string, reader: Pick<StoreReader, "agent
 
 const PAGE = 500;
 
-/** All events, oldest first. */
-export async function* allEvents(reader: Pick<StoreReader, "read">, agent: string): AsyncGenerator<RecordedEvent> {
-  const read = (after: number, limit: number) => reader.read(agent, after, limit);
-  for await (const page of readPages(read, bySeq, { limit: PAGE })) yield* page;
+/** All events with seq > `after`, oldest first. */
+export async function* allEvents(
+  reader: Pick<StoreReader, "read">,
+  agent: string,
+  after = 0,
+): AsyncGenerator<RecordedEvent> {
+  const read = (last: number, limit: number) => reader.read(agent, last, limit);
+  for await (const page of readPages(read, bySeq, { limit: PAGE, after })) yield* page;
 }
+
+/** Events that are read to find a request: a step without nested work has six. */
+const NEAR = 64;
+
+/**
+ * The number of the agent's last request before a step, after which all of the step is; 0 when there is none. Requests of
+ * sub-tasks do not count: their steps are within one of the agent. Halves the log, so it reads few events at any age.
+ */
+export async function findBefore(
+  step: number,
+  { id, head }: Pick<AgentRow, "id" | "head">,
+  reader: Pick<StoreReader, "read">,
+): Promise<number> {
+  const requestsIn = async (after: number, until: number) =>
+    (await reader.read(id, after, Math.min(NEAR, until - after))).filter(isOwnRequest);
+  const firstAfter = async (after: number, until: number) => {
+    for (let from = after; from < until; from += NEAR) {
+      const [first] = await requestsIn(from, until);
+      if (first) return first;
+    }
+    return undefined;
+  };
+  let [before, end] = [0, head];
+  while (end - before > NEAR) {
+    const middle = Math.floor((before + end) / 2);
+    const request = await firstAfter(middle, end);
+    if (request && request.step < step) before = request.seq;
+    else end = middle;
+  }
+  const last = (await requestsIn(before, end)).findLast((request) => request.step < step);
+  return last?.seq ?? before;
+}
+
+const isOwnRequest = (event: RecordedEvent): event is Extract<RecordedEvent, { readonly type: "model-asked" }> =>
+  event.type === "model-asked" && event.frame === 0;
 
 /** All events up to `head`, newest first. */
 export async function* eventsBackward(

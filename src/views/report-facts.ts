@@ -5,14 +5,13 @@ import type { RecordedEvent } from "#core/event.ts";
 import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
-import { type AgentState, activeFrame } from "#core/state.ts";
+import type { AgentState } from "#core/state.ts";
 import {
   amount,
   count,
   described,
   flag,
   listOf,
-  nullable,
   open,
   ordinal,
   recordOf,
@@ -70,7 +69,6 @@ const MOST = { sources: 100, troubles: 12, turns: 10 } as const;
 
 export const ReportFacts = open({
   ...stateMembers,
-  closing: described(nullable(text), "What the agent reported when it finished; null until then."),
   since: described(count, `Files and all that follows are of the events after this one: the newest ${TAIL_EVENTS}.`),
   lastThought: text,
   turns: described(listOf(open({ turn: ordinal, at: time, reason: text })), "Finished turns, the newest last."),
@@ -107,12 +105,10 @@ interface LogTail {
 }
 
 export function reportFacts(view: AgentView, state: AgentState, { since, events, versions }: LogTail): ReportFacts {
-  const { phase } = activeFrame(state);
   const lastEventAt = events.at(-1)?.at ?? view.createdAt;
   const files = versions.filter(({ operation }) => operation !== "trust");
   return {
     ...describeState(view, state, files, new Date(lastEventAt)),
-    closing: phase.kind === "resting" ? phase.reason : null,
     since,
     turns: readTurns(events, state.turn),
     ...readTail(events, state.step),

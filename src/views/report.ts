@@ -59,7 +59,7 @@ function renderGoals(facts: ReportFacts): string {
     ...(checks.length > 0 ? ["The checks run when the agent reports its goals as reached."] : []),
     ...describeUnchecked(facts),
   ];
-  if (closing !== null) {
+  if (closing !== "") {
     const named = findNamedFiles(
       closing,
       files.map(({ path }) => path),
@@ -69,7 +69,7 @@ function renderGoals(facts: ReportFacts): string {
       named.length > 0 ? `These words name existing files: ${codeList(named)}.` : `These words name ${noFile(facts)}.`,
     );
   } else if (lastThought !== "") lines.push(`### Its last thought\n\n${quote(lastThought, 1_000)}`);
-  const earlier = closing !== null ? turns.slice(0, -1) : turns;
+  const earlier = closing !== "" ? turns.slice(0, -1) : turns;
   if (earlier.length > 0) {
     const rows = earlier.map(({ turn, at, reason }) => `- Turn ${turn}, ${at}: ${inline(reason, 400)}`);
     lines.push(`### Earlier turns\n\n${fitLines(rows, SHARE.turns, "turns")}`);

@@ -19,10 +19,11 @@ import {
   time,
   typed,
 } from "#util/schema.ts";
+import { subjectOf } from "./agent-view.ts";
 import { listNested, NestedTree, NestedView } from "./nested.ts";
 import { Call, FileVersionView, UsageView } from "./parts.ts";
 import { planChangeOf, planMembers, proofsOf } from "./plan-view.ts";
-import { allEvents } from "./read-agent.ts";
+import { allEvents, findBefore, foldLog, stateOf } from "./read-agent.ts";
 
 export type AskedEvent = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
 
@@ -40,30 +41,38 @@ interface FoundStep {
   /** The last request of the step, and the state before it. */
   readonly asked: AskedEvent;
   readonly before: AgentState;
+  /** The number of the last event before the agent's next request. */
+  readonly end: number;
 }
 
-/** `events`: the log from its beginning. Undefined when the log has no such step. */
+/**
+ * `events`: the log from an event before the step. `state`: the state before them. Undefined when they have no such step.
+ * The files of the step are left out.
+ */
 export async function findStep(
   events: AsyncIterable<RecordedEvent>,
   step: number,
-  files: readonly FileVersion[],
+  start: AgentState,
 ): Promise<FoundStep | undefined> {
-  let state = initialState;
-  const found: Gathered = {
-    ...{ callId: undefined, asked: undefined, before: initialState },
-    ...{ work: new NestedTree(step), view: emptyView(step) },
-  };
+  let state = start;
+  let end = 0;
+  const found = emptyStep(step);
   for await (const event of events) {
     // A sub-task takes steps of its own before its command ends.
     if (event.type === "model-asked" && event.step > step && event.frame === 0) break;
     if ("step" in event && event.step === step) gather(found, event, state);
     if (found.asked) found.work.add(event);
     state = evolve(state, event);
+    end = event.seq;
   }
   const { asked, before, view, work } = found;
-  const nested = listNested(work.roots);
-  return asked && { asked, before, view: { ...view, nested, files: files.filter((file) => file.step === step) } };
+  return asked && { asked, before, end, view: { ...view, nested: listNested(work.roots) } };
 }
+
+const emptyStep = (step: number): Gathered => ({
+  ...{ callId: undefined, asked: undefined, before: initialState },
+  ...{ work: new NestedTree(step), view: emptyView(step) },
+});
 
 const emptyView = (step: number): Gathered["view"] => ({
   ...{ step, turn: 1, startedAt: "", endedAt: "", goals: [], attempts: [], recallIds: [], reply: null, problems: [] },
@@ -264,12 +273,20 @@ const StepSummary = open({
   step: ordinal,
   turn: ordinal,
   startedAt: time,
+  endedAt: described(time, "Time of the last event of the step."),
   command: described(nullable(text), "Name of the command; null when the reply had none."),
+  subject: described(text, "The first text among its arguments, in one line; empty for none."),
   thought: text,
   status: described(
     nullable(oneOf("ok", "failed", "denied", "cancelled", "unknown")),
     "Status of the result; null until there is one.",
   ),
+  attempts: described(ordinal, "Requests to the model."),
+  tokens: described(count, "In and out, of the reply and of what the command asked a model."),
+  costUsd: described(nullable(amount), "Of these tokens; null when a price is unknown."),
+  approval: described(nullable(oneOf("approved", "denied")), "What a person answered; null when nobody was asked."),
+  interruptions: described(count, "Crashes during the call."),
+  files: described(listOf(text), "Paths that the step changed."),
 });
 type StepSummary = Static<typeof StepSummary>;
 
@@ -280,33 +297,45 @@ export const StepPage = open({
 });
 export type StepPage = Static<typeof StepPage>;
 
-/** Steps after `after`, oldest first, at most `limit`. */
+/** At most `limit` steps after `after`, oldest first; without it, the last ones. */
 export async function listSteps(
-  { id }: AgentRow,
-  { after, limit }: { readonly after: number; readonly limit: number },
-  reader: Pick<StoreReader, "read">,
+  row: AgentRow,
+  { after, limit }: { readonly after?: number; readonly limit: number },
+  reader: Pick<StoreReader, "read" | "load" | "files">,
 ): Promise<StepPage> {
-  const steps = new Map<number, StepSummary>();
-  /** The first call of each step; the others are further calls of the reply, or made by a command. */
-  const calls = new Map<number, string>();
-  let [turn, last] = [1, 0];
-  for await (const event of allEvents(reader, id)) {
-    if (event.type === "turn-started") turn = event.turn;
-    if (!("step" in event)) continue;
-    last = Math.max(last, event.step);
-    if (event.step <= after || event.step > after + limit) continue;
-    const step = steps.get(event.step) ?? emptySummary(event.step, turn, event.at);
-    steps.set(event.step, step);
-    if (event.type === "command-requested" && !calls.has(event.step)) calls.set(event.step, event.callId);
-    if ("callId" in event && calls.get(event.step) !== event.callId) continue;
-    if (event.type === "command-requested")
-      steps.set(event.step, { ...step, command: event.call.name, thought: event.thought });
-    if (event.type === "command-denied") steps.set(event.step, { ...step, status: "denied" });
-    if (event.type === "command-finished") steps.set(event.step, { ...step, status: event.observation.status });
+  const { step: last } = await stateOf(reader, row);
+  const first = (after ?? Math.max(0, last - limit)) + 1;
+  const start = await findBefore(first, row, reader);
+  const steps = new Map<number, Gathered>();
+  let { state, head: end } = await foldLog(reader, row, start);
+  for await (const event of allEvents(reader, row.id, start)) {
+    if (event.type === "model-asked" && event.frame === 0 && event.step >= first + limit) break;
+    if ("step" in event && event.step >= first && event.step < first + limit) {
+      const gathered = steps.get(event.step) ?? emptyStep(event.step);
+      steps.set(event.step, gathered);
+      gather(gathered, event, state);
+    }
+    state = evolve(state, event);
+    end = event.seq;
   }
-  return { agent: id, steps: [...steps.values()], last };
+  const asked = [...steps.values()].filter((step) => step.asked);
+  const files = Map.groupBy(await reader.files(row.id, start, end), ({ step }) => step);
+  return { agent: row.id, steps: asked.map((step) => summaryOf(step, files)), last };
 }
 
-const emptySummary = (step: number, turn: number, startedAt: string): StepSummary => ({
-  ...{ step, turn, startedAt, command: null, thought: "", status: null },
-});
+function summaryOf({ view }: Gathered, files: ReadonlyMap<number, readonly FileVersion[]>): StepSummary {
+  const { step, turn, startedAt, endedAt, command, thought, result, approval, attempts, reply, spent } = view;
+  const parts = [reply, spent].filter((part) => part !== null);
+  const costs = parts.map(({ costUsd }) => costUsd);
+  return {
+    ...{ step, turn, startedAt, endedAt, thought, attempts: attempts.length },
+    command: command?.name ?? null,
+    subject: command ? subjectOf(command) : "",
+    status: result?.status ?? (approval.verdict === "denied" ? "denied" : null),
+    tokens: parts.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0),
+    costUsd: costs.includes(null) ? null : costs.reduce((sum: number, cost) => sum + (cost ?? 0), 0),
+    approval: approval.asked === null ? null : approval.verdict,
+    interruptions: view.interruptions,
+    files: [...new Set(files.get(step)?.map(({ path }) => path))],
+  };
+}

@@ -7,7 +7,7 @@ import { runsChecks } from "#core/goal-check.ts";
 import { tidyPath } from "#core/guarded-files.ts";
 import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { type OutsideSource, sourcesOfFile } from "#core/provenance.ts";
-import { type AgentState, approvalOf, callForPerson, questionOf } from "#core/state.ts";
+import { type AgentState, approvalOf, callForPerson, openCommand, questionOf } from "#core/state.ts";
 import type { Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { Call, OutsideSourceView, ReceivedView } from "./parts.ts";
@@ -20,6 +20,16 @@ const CodeView = open({
 });
 type CodeView = Static<typeof CodeView>;
 
+const CallChange = open({
+  path: text,
+  against: described(nullable(text), "SHA-256 of the file that the diff was made against; null for a new file."),
+  added: described(nullable(count), "Lines; null for a file that is not compared by lines."),
+  removed: nullable(count),
+  patch: described(nullable(text), "Unified diff; null for a file that is not compared by lines."),
+  note: described(text, "Why there is no patch; empty when there is one."),
+});
+export type CallChange = Static<typeof CallChange>;
+
 export const WaitingView = open({
   agent: described(text, "Id of the agent."),
   name: text,
@@ -27,7 +37,9 @@ export const WaitingView = open({
   since: time,
   step: count,
   callId: text,
+  thought: described(text, "The agent's thought with the command."),
   command: described(Call, "The command that waits, with all of its arguments."),
+  change: described(nullable(CallChange), "What it would change in its file; null in the details of an agent."),
   reason: described(nullable(text), "Why a person must approve it, in one or more lines; null for a question."),
   until: described(nullable(time), "When the approval expires and counts as denied; null for never."),
   received: described(listOf(ReceivedView), "Outside words that the agent has read since its last clean state."),
@@ -42,8 +54,10 @@ export type WaitingView = Static<typeof WaitingView>;
 
 type Reader = Pick<StoreReader, "load" | "read" | "blob" | "lastFileVersion">;
 
+type ChangeOf = (command: CommandCall) => Promise<CallChange | null>;
+
 /** Null when the agent waits for no person, or is paused. Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
-export async function loadWaiting(row: AgentRow, reader: Reader): Promise<WaitingView | null> {
+export async function loadWaiting(row: AgentRow, reader: Reader, changeOf?: ChangeOf): Promise<WaitingView | null> {
   const state = await stateOf(reader, row);
   const approval = approvalOf(state);
   const open = approval ?? callForPerson(state);
@@ -57,7 +71,9 @@ export async function loadWaiting(row: AgentRow, reader: Reader): Promise<Waitin
     since: asked?.at ?? row.updatedAt,
     step: open.step,
     callId: open.callId,
+    thought: openCommand(state, open.callId)?.thought ?? "",
     command,
+    change: approval && changeOf ? await changeOf(command).catch(() => null) : null,
     reason: approval?.reason ?? null,
     until: approval?.until ?? null,
     received: state.received,

@@ -14,7 +14,7 @@ import type { Thoughts } from "#reply/read.ts";
 import { count, described, flag, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { findMemory } from "./memory-view.ts";
 import { ThoughtsView } from "./parts.ts";
-import { allEvents, openTexts, stateOf } from "./read-agent.ts";
+import { allEvents, findBefore, foldLog, openTexts, stateOf } from "./read-agent.ts";
 import { hashRequest } from "./request-hash.ts";
 import { type AskedEvent, findStep, type StepView, stepMembers } from "./step-view.ts";
 
@@ -153,12 +153,15 @@ type Reader = Pick<StoreReader, "read" | "files" | "memory" | "blob" | "load">;
 
 /** Throws GOALD_NOT_FOUND for a step that the agent has not taken. */
 export async function loadStep(row: AgentRow, step: number, reader: Reader, parts: StepParts): Promise<WholeStep> {
-  const found = await findStep(allEvents(reader, row.id), step, await reader.files(row.id));
+  const start = await findBefore(step, row, reader);
+  const { state } = await foldLog(reader, row, start);
+  const found = await findStep(allEvents(reader, row.id, start), step, state);
   if (!found) throw await noStep(row, step, reader);
-  const { asked, before } = found;
+  const { asked, before, end } = found;
+  const files = (await reader.files(row.id, start, end)).filter((file) => file.step === step);
   const rows = await readRows(shownIds(asked), reader);
   const prompt = rebuildPrompt(asked, before, rows, await parts.promptParts(asked.model));
-  const view = (await openTexts(found.view, reader)) as StepView;
+  const view = (await openTexts({ ...found.view, files }, reader)) as StepView;
   const { reply } = view;
   const read = (words: string, finishReason: string) => parts.readThoughts(words, finishReason, asked.mode);
   const thoughts = typeof reply?.text === "string" ? await read(reply.text, reply.finishReason) : null;

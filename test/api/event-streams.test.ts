@@ -14,6 +14,81 @@ const LONG = "x".repeat(2_000);
 const following = (agent: string): string =>
   `GET /v1/agents/${agent}/events HTTP/1.0\r\nHost: goald\r\nAccept: text/event-stream\r\n\r\n`;
 
+/** The numbers of the last events, by agent, as each message has them. */
+const headsIn = (messages: readonly { readonly data: unknown }[]) =>
+  messages.map(({ data }) => {
+    const { agents, removed } = data as { agents: { id: string; head: number }[]; removed: string[] };
+    return [Object.fromEntries(agents.map(({ id, head }) => [id, head])), removed];
+  });
+
+describe("a reader of changes", () => {
+  it("gets all agents, then those that changed, then the ids of those that are gone", async () => {
+    const control = makeFakeControl();
+    control.add("a", 1);
+    control.add("b", 2);
+    await using api = await serve(control);
+    await using reader = await api.follow("/v1/changes");
+    await reader.until(() => reader.messages.length === 1);
+    control.append("b", 1);
+    await reader.until(() => reader.messages.length === 2);
+    control.add("c", 1);
+    await reader.until(() => reader.messages.length === 3);
+    await control.remove("a", { force: true, files: false });
+    await reader.until(() => reader.messages.length === 4);
+    expect(headsIn(reader.messages)).toEqual([
+      [{ a: 1, b: 2 }, []],
+      [{ b: 3 }, []],
+      [{ c: 1 }, []],
+      [{}, ["a"]],
+    ]);
+  });
+
+  it("gets all agents at once from a host without agents", async () => {
+    await using api = await serve(makeFakeControl());
+    await using reader = await api.follow("/v1/changes");
+    await reader.until(() => reader.messages.length === 1);
+    expect(headsIn(reader.messages)).toEqual([[{}, []]]);
+  });
+
+  it("gets many changes in few messages", async () => {
+    const control = makeFakeControl();
+    control.add("a", 1);
+    await using api = await serve(control);
+    await using reader = await api.follow("/v1/changes");
+    await reader.until(() => reader.messages.length === 1);
+    for (let more = 0; more < 500; more++) {
+      control.append("a", 1);
+      await new Promise(setImmediate);
+    }
+    const isLast = (): boolean => JSON.stringify(headsIn(reader.messages).at(-1)) === '[{"a":501},[]]';
+    await reader.until(isLast);
+    expect(reader.messages.length).toBeLessThan(50);
+  });
+
+  it("gets what is committed and bye when the host goes, and counts as a follower", async () => {
+    const control = makeFakeControl();
+    control.add("a", 1);
+    const api = await serve(control, { limits: { followers: 1 } });
+    await using reader = await api.follow("/v1/changes");
+    await reader.until(() => reader.messages.length === 1);
+    await expect(api.follow("/v1/changes")).rejects.toThrow(/503 .*Too many clients/);
+    control.append("a", 1);
+    await api[Symbol.asyncDispose]();
+    await reader.ended;
+    expect(headsIn(reader.messages.slice(0, -1)).at(-1)).toEqual([{ a: 2 }, []]);
+    expect(reader.messages.at(-1)?.event).toBe("bye");
+  });
+
+  it("gets dropped with the reason when the agents cannot be read", async () => {
+    const control = makeFakeControl();
+    control.fail("agents", new Error("the disk is gone"));
+    await using api = await serve(control);
+    await using reader = await api.follow("/v1/changes");
+    await reader.ended;
+    expect(reader.messages).toMatchObject([{ event: "dropped", data: { reason: expect.stringContaining("gone") } }]);
+  });
+});
+
 describe("a reader of events", () => {
   it("gets each event once and in order across reconnects and bursts", async () => {
     const control = makeFakeControl();

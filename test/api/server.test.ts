@@ -108,10 +108,11 @@ describe("a route", () => {
     ["GET", "/v1/agents/t/verify", undefined, "verify", ["t"]],
     ["GET", "/v1/verify", undefined, "verify", [null]],
     ["GET", "/v1/waiting", undefined, "waiting", []],
-    ["GET", "/v1/agents/t/steps", undefined, "steps", ["t", { after: 0, limit: 200 }]],
+    ["GET", "/v1/agents/t/steps", undefined, "steps", ["t", { limit: 200 }]],
     ["GET", "/v1/agents/t/steps?after=3&limit=7", undefined, "steps", ["t", { after: 3, limit: 7 }]],
     ["GET", "/v1/agents/t/steps/12", undefined, "step", ["t", 12]],
-    ["GET", "/v1/agents/t/files", undefined, "files", ["t"]],
+    ["GET", "/v1/agents/t/files", undefined, "files", ["t", {}]],
+    ["GET", "/v1/agents/t/files?versions=false", undefined, "files", ["t", { versions: false }]],
     ["GET", "/v1/agents/t/files/a%2Fb%20c.md", undefined, "file", ["t", "a/b c.md", null]],
     ["GET", "/v1/agents/t/files/a.md?step=0", undefined, "file", ["t", "a.md", 0]],
     ["GET", "/v1/agents/t/files/a%2Fb.md/story", undefined, "fileStory", ["t", "a/b.md"]],
@@ -171,10 +172,10 @@ describe("a route", () => {
     },
   );
 
-  it("is covered by the cases above, except the events and the document", () => {
+  it("is covered by the cases above, except the two streams and the document", () => {
     const tried = new Set(CALLS.map(([method, path]) => routeOf(method, path)?.operation));
     const others = ALL_ROUTES.filter(({ operation }) => !tried.has(operation)).map(({ operation }) => operation);
-    expect(others).toEqual(["events", "openapi"]);
+    expect(others).toEqual(["events", "changes", "openapi"]);
   });
 
   it("returns 200 events per page by default and at most 1,000", async () => {

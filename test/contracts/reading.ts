@@ -107,6 +107,11 @@ export function describeReading(name: string, open: OpenReading): void {
           args: { file: "picture.bin", text: "x".repeat(40_000) },
         });
         const asked = (await world.events("careful")).find(({ type }) => type === "approval-asked");
+        expect(approval).toMatchObject({
+          thought: expect.any(String),
+          change: { path: "picture.bin", against: null, added: 1, removed: 0, note: "" },
+        });
+        expect(question?.change).toBeNull();
         expect(approval?.since).toBe(asked?.at);
         expect(approval?.reason).not.toBe("");
       }));
@@ -125,9 +130,16 @@ export function describeReading(name: string, open: OpenReading): void {
         const { steps, last } = await reading.steps("worker", { after: 1, limit: 2 });
         expect(last).toBe(4);
         expect(steps).toMatchObject([
-          { step: 2, turn: 1, command: "append_to_file", status: "ok" },
+          { step: 2, turn: 1, command: "append_to_file", status: "ok", attempts: 1, approval: null, interruptions: 0 },
           { step: 3, turn: 1, command: "write_to_file", status: "ok" },
         ]);
+        const [, third] = await Promise.all([2, 3].map((step) => reading.step("worker", step)));
+        expect(steps[1]).toMatchObject({
+          ...{ startedAt: third?.startedAt, endedAt: third?.endedAt, costUsd: third?.reply?.costUsd },
+          tokens: (third?.reply?.usage.inputTokens ?? 0) + (third?.reply?.usage.outputTokens ?? 0),
+          files: third?.files.map(({ path }) => path),
+        });
+        expect((await reading.steps("worker", { limit: 3 })).steps.map(({ step }) => step)).toEqual([2, 3, 4]);
         expect((await reading.steps("worker", { after: 3, limit: 9 })).steps).toMatchObject([
           { step: 4, command: "ask_user", status: null },
         ]);

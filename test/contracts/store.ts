@@ -172,6 +172,24 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await seqs(3)).toEqual([5, undefined, undefined, [1, 2, 3, 4, 5]]);
     });
 
+    it("is loaded as it was after an event, from a snapshot at or before it", async () => {
+      for (let seq = 2; seq <= 9; seq++) {
+        const snapshot = seq % 3 === 0 ? { snapshot: { version: 1, state: { seq } } } : {};
+        await commit(seq - 1, { events: stamped(seq, said(`${seq}`)), ...snapshot });
+      }
+      const loaded = async (at: number) => {
+        const { head, snapshot, events } = await store.load("foo", 1, at);
+        const before = snapshot?.seq ?? 0;
+        expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: at - before }, (_none, i) => before + i + 1));
+        return [head, before];
+      };
+      expect(await loaded(0)).toEqual([0, 0]);
+      expect(await loaded(2)).toEqual([2, 0]);
+      expect(await loaded(7)).toEqual([7, 6]);
+      expect(await loaded(9)).toEqual([9, 9]);
+      expect((await store.load("foo", 1, 99)).head).toBe(9);
+    });
+
     it("passes verification, unless it names a missing blob", async () => {
       const ref = { blob: sha256("kept"), bytes: 4, head: "ke" };
       await commit(1, { events: stamped(2, { type: "message-received", from: "ada", text: ref }) });

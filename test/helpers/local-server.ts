@@ -329,7 +329,7 @@ export function makeFakeControl(): FakeControl {
     },
     agents: async () => {
       await enter("agents");
-      return [...agents.values()].map(({ view }) => view);
+      return [...agents.values()].map(({ view, log }) => ({ ...view, head: log.length }));
     },
     agent: async (name) => {
       await enter("agent", name);
@@ -395,6 +395,15 @@ export function makeFakeControl(): FakeControl {
       waits.delete(look);
       signal.removeEventListener("abort", look);
     },
+    whenChanged: async (signal) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const look = (): void => resolve();
+      waits.add(look);
+      signal.addEventListener("abort", look);
+      if (signal.aborted) look();
+      await promise;
+      waits.delete(look);
+    },
     reload: async () => {
       await enter("reload");
       return ["models.smart is another one"];
@@ -418,6 +427,11 @@ const viewOf = (id: string, name: string): AgentView => ({
   name,
   parent: null,
   state: "waiting: person",
+  standing: { kind: "waiting", cause: "person" },
+  now: { kind: "waiting", command: "ask_user", subject: "Which city?", thought: "" },
+  closing: "",
+  budget: null,
+  head: 3,
   reason: null,
   step: 3,
   turn: 1,

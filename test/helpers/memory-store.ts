@@ -113,11 +113,13 @@ export class MemoryStore implements Store {
     if (failure) throw failure.error;
   }
 
-  async load(agent: string, stateVersion: number): Promise<Loaded> {
+  async load(agent: string, stateVersion: number, at = Number.POSITIVE_INFINITY): Promise<Loaded> {
     const { row, snapshots } = this.#held(agent);
-    const kept = snapshots.findLast(({ version }) => version === stateVersion);
+    const head = Math.min(row.head, at);
+    const kept = snapshots.findLast(({ version, seq }) => version === stateVersion && seq <= head);
     const snapshot = kept ? { seq: kept.seq, state: JSON.parse(kept.state) as unknown } : null;
-    return { head: row.head, snapshot, events: await this.read(agent, snapshot?.seq ?? 0, row.head) };
+    const after = snapshot?.seq ?? 0;
+    return { head, snapshot, events: await this.read(agent, after, head - after) };
   }
 
   async read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]> {
@@ -228,9 +230,9 @@ export class MemoryStore implements Store {
     for (const id of gone) kept.delete(id);
   }
 
-  async files(agent: string, after = 0): Promise<readonly FileVersion[]> {
+  async files(agent: string, after = 0, until = Number.POSITIVE_INFINITY): Promise<readonly FileVersion[]> {
     return this.#held(agent)
-      .files.filter(({ seq }) => seq > after)
+      .files.filter(({ seq }) => seq > after && seq <= until)
       .map(({ seq: _seq, ...version }) => version);
   }
 

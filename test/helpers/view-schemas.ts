@@ -37,6 +37,7 @@ const limits = list(
     limit: { enum: ["steps", "tokens", "usd", "time"] },
     allowed: { anyOf: [number, time] },
     used: number,
+    spent: number,
     left: number,
   }),
 );
@@ -78,6 +79,17 @@ const view = {
     type: "string",
     pattern: "^(running|interrupted|waiting: \\w+|paused: [\\w-]+|stopped|killed|ended|completed|damaged)$",
   },
+  standing: closed({
+    kind: { enum: ["running", "interrupted", "waiting", "paused", "over", "damaged"] },
+    cause: string,
+  }),
+  now: closed({
+    ...{ kind: { enum: ["thinking", "running", "waiting", "resting"] } },
+    ...{ command: string, subject: string, thought: string },
+  }),
+  closing: string,
+  budget: orNull(closed({ allowedUsd: number, spentUsd: number, reservedUsd: number })),
+  head: count,
   workspace: absolute,
   parent: orNull(string),
   received,
@@ -89,6 +101,7 @@ const waiting = orNull(
   closed({
     ...{ agent: string, name: string, kind: { enum: ["approval", "question"] }, since: time, step: count },
     ...{ callId: string, command: call, reason: orNull(string), question: orNull(string), until: orNull(time) },
+    ...{ thought: string, change: { type: "null" } },
     code: orNull(closed({ file: orNull(string), sha256: orNull(string), text: string })),
     ...{ received, files: list(closed({ path: string, outside: outside })) },
   }),
@@ -178,7 +191,7 @@ const SCHEMAS = {
   report: closed({
     ...state,
     next: closed({ why: string, todo: list(closed({ text: string, command: string })) }),
-    ...{ closing: orNull(string), since: count, lastThought: string, hasUnpriced: bool, lastEventAt: time },
+    ...{ since: count, lastThought: string, hasUnpriced: bool, lastEventAt: time },
     turns: list(closed({ turn: positive, at: time, reason: string })),
     sources: list(closed({ ...source, times: positive })),
     troubles: { type: "object", additionalProperties: positive },

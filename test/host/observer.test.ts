@@ -143,6 +143,28 @@ function watched(head: number | undefined) {
   return { move, wait };
 }
 
+describe("waiting until any log has changed", () => {
+  it("ends with the next commit of any agent, and with its signal", async () => {
+    const watch = createLogWatch({ agent: async () => undefined });
+    const over: string[] = [];
+    const wait = (name: string, signal = new AbortController().signal): void =>
+      void watch.whenChanged(signal).then(() => over.push(name));
+    const leaving = new AbortController();
+    wait("first");
+    wait("second", leaving.signal);
+    wait("at once", AbortSignal.abort());
+    await settle();
+    expect(over).toEqual(["at once"]);
+    leaving.abort();
+    await settle();
+    watch.tell("foo");
+    await settle();
+    wait("later");
+    await settle();
+    expect(over).toEqual(["at once", "second", "first"]);
+  });
+});
+
 describe("waiting until a log is longer than a number", () => {
   it("continues while the log is shorter or exactly as long", async () => {
     const { move, wait } = watched(5);

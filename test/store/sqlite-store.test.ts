@@ -57,6 +57,23 @@ describe("the embedded store's file", () => {
     expect(() => keep(openForReading(path)).exec("DELETE FROM event")).toThrow("readonly");
   });
 
+  it("keeps one snapshot of each 2,048 events and the two newest, so that a past state is near one", async () => {
+    const store = await filledStore(1);
+    const lease = await store.claim("foo");
+    for (let head = 1; head < 10_000; head += 256) {
+      const events = stamped(head + 1, ...Array.from({ length: 256 }, () => said("x")));
+      await store.commit(lease, head, { ...NOTHING, events, snapshot: { version: 1, state: head + 256 } });
+    }
+    const [{ count } = { count: 0 }] = raw().prepare("SELECT count(*) AS count FROM snapshot").all();
+    expect(count).toBe(7);
+    for (const seq of [300, 2_500, 5_000, 9_999]) {
+      const { snapshot, events } = await store.load("foo", 1, seq);
+      expect(snapshot?.state).toBe(snapshot?.seq);
+      expect(events.length).toBeLessThan(2_304);
+    }
+    expect(await store.verify()).toMatchObject({ problems: [] });
+  });
+
   it("gets smaller when an agent is removed", async () => {
     const store = await filledStore(2);
     const { size } = statSync(path);

@@ -6,19 +6,22 @@ import { type GoalCheck, MAX_CHECKS } from "#core/goal-check.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
-import { isOver, stallLimit, standingOf, viewAgent, viewDamaged } from "#views/agent-view.ts";
+import { isOver, limitsLeft, stallLimit, standingOf, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderReport } from "#views/report.ts";
 import {
   AT,
+  approvalAsked,
   approved,
   asked,
   created,
   log,
   modelFailed,
+  NOW,
   replied,
   requested,
   started,
+  turnEnded,
   wholeStep,
 } from "../helpers/events.ts";
 import { factsOf } from "../helpers/host.ts";
@@ -87,6 +90,11 @@ describe("the state of an agent", () => {
 describe("the view of an agent", () => {
   it("has the facts of the row and the log, and the folder", () => {
     expect(viewAgent(row, stateAfter(...wholeStep(1)), facts)).toEqual({
+      standing: { kind: "running", cause: "" },
+      now: { kind: "thinking", command: "", subject: "", thought: "" },
+      closing: "",
+      budget: null,
+      head: 9,
       id: "foo",
       name: "Foo",
       parent: null,
@@ -105,6 +113,34 @@ describe("the view of an agent", () => {
       changedAt: AT,
       workspace: "/home/workspace/foo",
     });
+  });
+
+  it("has what it does now: the command under way, its subject and its thought", () => {
+    const running = stateAfter(asked(), replied(), requested("read_file", 1), approved(), started());
+    const view = (state: AgentState) => viewAgent(row, state, facts);
+    const { call, thought } = running.open.find((each) => each.kind === "command") ?? {};
+    const [subject] = Object.values(call?.args ?? {});
+    expect(view(running).now).toEqual({ kind: "running", command: "read_file", subject: `${subject ?? ""}`, thought });
+    const asks = stateAfter(asked(), replied(), requested(), approvalAsked());
+    expect(view(asks)).toMatchObject({
+      standing: { kind: "waiting", cause: "approval" },
+      now: { kind: "waiting", command: "write_to_file" },
+    });
+    const over = stateAfter(...wholeStep(1), turnEnded("All is written."));
+    expect(view(over)).toMatchObject({
+      ...{ standing: { kind: "over", cause: "completed" }, now: { kind: "resting", command: "" } },
+      closing: "All is written.",
+    });
+  });
+
+  it("keeps what is spent and what is set aside apart", () => {
+    const state = stateAfter(...wholeStep(1), asked(2));
+    const limited = { ...state, settings: { ...state.settings, budgetUsd: 1, tokenLimit: 9_000 }, costUsd: 0.25 };
+    const open = limited.open.map((each) => ({ ...each, reservedUsd: 0.5, reservedTokens: 1_000 }));
+    const { budget } = viewAgent(row, { ...limited, open } as AgentState, facts);
+    expect(budget).toEqual({ allowedUsd: 1, spentUsd: 0.25, reservedUsd: 0.5 });
+    const [tokens] = limitsLeft({ ...limited, open } as AgentState, NOW);
+    expect(tokens).toMatchObject({ limit: "tokens", used: 1_015, spent: 15, left: 7_985 });
   });
 
   it("contains since when a running agent has stalled, but not for a wait that may be long", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { NewEvent } from "#core/event.ts";
 import type { FileVersion } from "#core/ports/store.ts";
-import { diffFiles, lastChangingStep } from "#views/file-diff.ts";
+import { changeOf, diffFiles, lastChangingStep } from "#views/file-diff.ts";
 import { describeFileStory, traceVersions } from "#views/file-story.ts";
 import { byPath, isByPerson, isChosen, restoreVersion, upToStep } from "#views/file-versions.ts";
 import { renderReport } from "#views/report.ts";
@@ -23,6 +23,39 @@ const { versions, store } = historyOf([
   [6, "a.md", "append", "six\n"],
 ]);
 const all = { paths: [] };
+
+describe("what a waiting call would change", () => {
+  const FILE = "one\ntwo\n";
+  const workspace = {
+    stat: async (path: string) => (path === "a.md" ? { path, bytes: FILE.length, modifiedAt: "" } : undefined),
+    read: async () => Buffer.from(FILE),
+  };
+  const change = (name: string, args: Record<string, unknown>) => changeOf({ name, args }, workspace as never);
+  const against = createHash("sha256").update(FILE).digest("hex");
+
+  it.each<[name: string, args: Record<string, unknown>, patch: string, hash: string | null]>([
+    ["write_to_file", { file: "a.md", text: "one\n2\n" }, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n", against],
+    ["write_to_file", { file: "b.md", text: "new\n" }, "@@ -0,0 +1,1 @@\n+new\n", null],
+    ["append_to_file", { file: "a.md", text: "three\n" }, "@@ -1,2 +1,3 @@\n one\n two\n+three\n", against],
+    ["edit_file", { file: "a.md", old: "two", new: "2" }, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n", against],
+    ["delete_file", { file: "a.md" }, "@@ -1,2 +0,0 @@\n-one\n-two\n", against],
+  ])("is a diff for %s with %j, which names the file that it was made against", async (name, args, patch, hash) => {
+    const found = await change(name, args);
+    expect(found).toMatchObject({ path: args.file, against: hash, note: "" });
+    expect(found?.patch?.slice(found.patch.indexOf("@@"))).toBe(patch);
+  });
+
+  it.each<[name: string, args: Record<string, unknown>]>([
+    ["edit_file", { file: "a.md", old: "o", new: "0" }],
+    ["edit_file", { file: "b.md", old: "o", new: "0" }],
+    ["delete_file", { file: "b.md" }],
+    ["write_to_file", { file: "a.md" }],
+    ["run_code", { code: "1" }],
+    ["toString", { file: "a.md" }],
+  ])("is nothing for a call that would fail, and for other commands: %s %j", async (name, args) => {
+    expect(await change(name, args)).toBeNull();
+  });
+});
 
 describe("the difference between two steps", () => {
   it("is a unified diff of each file by path, with counted lines", async () => {

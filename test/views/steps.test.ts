@@ -12,10 +12,11 @@ import { BackgroundLots } from "#memory/recall/row-embedder.ts";
 import { loadWords } from "#prompt/words.ts";
 import { listNested, type NestedNode, NestedTree } from "#views/nested.ts";
 import { planLines, proofLines } from "#views/plan-view.ts";
+import { findBefore } from "#views/read-agent.ts";
 import { nestedLines } from "#views/step-text.ts";
 import { findStep } from "#views/step-view.ts";
 import { asRecalled, rebuildPrompt } from "#views/whole-step.ts";
-import { asked, created, finished, log, replied, requested } from "../helpers/events.ts";
+import { AT, asked, created, finished, log, replied, requested } from "../helpers/events.ts";
 import { cellValue } from "../helpers/fake-sandbox.ts";
 import { closeProseLoops, done, type Loop, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
 import { fixedEmbedder, memoryRows, openHashEmbedder } from "../helpers/memory-rows.ts";
@@ -160,14 +161,15 @@ describe("the calls inside a step", () => {
   });
 });
 
+async function* each(events: readonly RecordedEvent[]) {
+  yield* events;
+}
+
 const by = { by: "agent", step: 1, callId: "c1.1" } as const;
 
 async function viewOf(...events: readonly NewEvent[]) {
   const all = log(created(), asked(1), replied(1), requested("run_code", 1), ...events, finished(1));
-  async function* each() {
-    yield* all;
-  }
-  const found = await findStep(each(), 1, []);
+  const found = await findStep(each(all), 1, initialState);
   if (!found) throw new Error("the log has no step 1");
   return found.view;
 }
@@ -240,6 +242,57 @@ async function rebuildAll(form: "plan" | "react" | "code", replies: readonly str
   }
   return { rebuilt, chats: server.chats };
 }
+
+describe("a step of an old log", () => {
+  /** Each tenth step has a sub-task of two steps of its own, each seventh a second attempt. */
+  function oldLog(steps: number) {
+    const events: NewEvent[] = [created()];
+    for (let step = 1; step <= steps; step++) {
+      events.push(asked(step), ...(step % 7 === 0 ? [asked(step, 2)] : []), replied(step), requested("work", step));
+      const inner = step % 10 === 0 ? [step + 1, step + 2] : [];
+      for (const own of inner) events.push({ ...asked(own), frame: 1 }, { ...replied(own), frame: 1 });
+      events.push(finished(step));
+      step += inner.length;
+    }
+    return events.map((event, at) => ({ frame: 0, ...event, v: 1, at: AT, seq: at + 1 })) as readonly RecordedEvent[];
+  }
+  const readerOf = (events: readonly RecordedEvent[]) => {
+    let count = 0;
+    return {
+      reader: {
+        read: async (_agent: string, after: number, limit: number) => {
+          const page = events.slice(after, after + limit);
+          count += page.length;
+          return page;
+        },
+      },
+      count: () => count,
+    };
+  };
+
+  it("is found as in a reading of the whole log", async () => {
+    const events = oldLog(200);
+    const { reader } = readerOf(events);
+    for (let step = 1; step <= 205; step++) {
+      const start = await findBefore(step, { id: "foo", head: events.length }, reader);
+      const whole = await findStep(each(events), step, initialState);
+      const state = events.slice(0, start).reduce(evolve, initialState);
+      expect(await findStep(each(events.slice(start)), step, state)).toEqual(whole);
+    }
+  });
+
+  it("is found by reading as few events at any age", async () => {
+    const readFor = async (steps: number): Promise<number> => {
+      const events = oldLog(steps);
+      const { reader, count } = readerOf(events);
+      await findBefore(Math.floor(steps / 3), { id: "foo", head: events.length }, reader);
+      return count();
+    };
+    const [young, old] = [await readFor(500), await readFor(20_000)];
+    expect(old).toBeLessThan(3 * young);
+    expect(old).toBeLessThan(1_500);
+  });
+});
 
 const act = (action: string, args: object = {}): string => JSON.stringify({ action, args });
 const PLANNED = [

@@ -18,10 +18,11 @@ import type {
 } from "./memory.ts";
 
 export interface Loaded {
+  /** The number of the last event. */
   readonly head: number;
-  /** The newest snapshot of the requested state version. */
+  /** The newest snapshot of the requested state version, up to `head`. */
   readonly snapshot: { readonly seq: number; readonly state: unknown } | null;
-  /** All events after the snapshot, in order. */
+  /** All events after the snapshot up to `head`, in order. */
   readonly events: readonly RecordedEvent[];
 }
 
@@ -44,7 +45,8 @@ export interface VerifyReport {
 export interface StoreReader {
   agents(): Promise<readonly AgentRow[]>;
   agent(id: string): Promise<AgentRow | undefined>;
-  load(agent: string, stateVersion: number): Promise<Loaded>;
+  /** `at`: the number of the last event to load; by default the newest. The cost does not grow with the age of the agent. */
+  load(agent: string, stateVersion: number, at?: number): Promise<Loaded>;
   /** A page of events with seq > `after`, oldest first; fewer than `limit` means the end. */
   read(agent: string, after: number, limit: number): Promise<readonly RecordedEvent[]>;
   inbox(agent: string): Promise<readonly InboxRow[]>;
@@ -58,8 +60,8 @@ export interface StoreReader {
   memoryVersion(namespace: string, at?: Pick<MemoryVersion, "seq" | "curation">): Promise<MemoryVersion>;
   /** One row by its id; undefined when there is none. */
   memory(namespace: string, id: string): Promise<MemoryRow | undefined>;
-  /** Changes of files that were committed with events with seq > `after` (default 0), oldest first. */
-  files(agent: string, after?: number): Promise<readonly FileVersion[]>;
+  /** Changes of files that were committed with events with `after` (default 0) < seq <= `until`, oldest first. */
+  files(agent: string, after?: number, until?: number): Promise<readonly FileVersion[]>;
   /** The newest change of one path, in constant time. */
   lastFileVersion(agent: string, path: string): Promise<LastFileVersion | undefined>;
   /**

@@ -1,0 +1,60 @@
+/**
+ * changes-stream.ts -- sends one client the views of all agents of the host, and then those that have changed.
+ *
+ * At most four messages a second, and none while the client has not read the one before. So a client costs the views that
+ * it has seen, and no agent waits for it. There are no numbers: a client that connects again gets all views.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { toError } from "#core/errors.ts";
+import type { Control } from "./control.ts";
+import type { ToJson } from "./json-writer.ts";
+import { type Response, ServerSentEvents, type StreamLimits } from "./server-sent-events.ts";
+
+interface ChangesParts {
+  readonly control: Pick<Control, "agents" | "whenChanged">;
+  readonly toJson: ToJson;
+  readonly onProblem: (problem: string) => void;
+  readonly limits: StreamLimits;
+}
+
+const EVERY_MS = 250;
+/** What changes without an event is seen after this time: an agent that is stalled, and failures of the host. */
+const LOOK_MS = 5_000;
+
+export class ChangesStream extends ServerSentEvents {
+  readonly #parts: ChangesParts;
+  /** The JSON of each view that was sent, by the id of the agent. */
+  #sent: ReadonlyMap<string, string> = new Map();
+
+  constructor(response: Response, parts: ChangesParts) {
+    super(response, parts);
+    this.#parts = parts;
+    void this.#follow().catch((thrown: unknown) => {
+      const reason = `The agents could not be read: ${toError(thrown).message}`;
+      parts.onProblem(reason);
+      this.end("dropped", { reason });
+    });
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.waiting;
+    for (let isFirst = true; !this.hasEnded; isFirst = false) {
+      // Listens before it looks, so that no change is missed.
+      const changed = this.#parts.control.whenChanged(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
+      await this.#look(isFirst);
+      if (this.farewell !== undefined) return this.end("bye", { reason: this.farewell });
+      await Promise.all([changed, sleep(EVERY_MS, undefined, { signal }).catch(() => undefined)]);
+    }
+  }
+
+  async #look(isFirst: boolean): Promise<void> {
+    if (this.response.writableNeedDrain) return;
+    const { control, toJson } = this.#parts;
+    const views = new Map((await control.agents()).map((view) => [view.id, toJson(view)]));
+    const changed = [...views].flatMap(([id, view]) => (this.#sent.get(id) === view ? [] : [view]));
+    const removed = [...this.#sent.keys()].filter((id) => !views.has(id));
+    this.#sent = views;
+    if (this.hasEnded || (!isFirst && changed.length === 0 && removed.length === 0)) return;
+    this.response.write(`data: {"agents":[${changed.join(",")}],"removed":${toJson(removed)}}\n\n`);
+  }
+}
