@@ -198,8 +198,7 @@ const ROOMS: readonly Room[] = [
     "#views/.+",
     "ajv",
     "fastify",
-    "node:child_process",
-    "node:http",
+    "node:(child_process|crypto|http|module)",
   ),
   // The composition root knows every part.
   room("src/app/*.ts", "#[a-z]+/.+", "\\.\\./shipped\\.ts", FILES, "node:crypto"),
@@ -277,15 +276,15 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [15, 2640],
-  app: [10, 1630],
+  api: [17, 2845],
+  app: [10, 1634],
   cage: [7, 640],
   cassette: [10, 1530],
-  cli: [60, 8550],
+  cli: [60, 8565],
   commands: [10, 1730],
   config: [15, 2100],
   core: [33, 4720],
-  host: [11, 1730],
+  host: [11, 1732],
   http: [6, 610],
   loop: [26, 3915],
   memory: [33, 6470],
