@@ -39,6 +39,7 @@ const NOT_DEFENDED = `## What is not defended
 | --- | --- |
 | commands of your own | They are programs that run as you, with your files and your network, also in a replay. Read them before you put them into a home. |
 | you, and programs that run as you | Whoever can read your home can read its keys, and can use the daemon's socket. So can root. |
+| users who see your processes | \`goald dashboard --open\` hands an address with a ticket to a program. Who sees it there and is faster than your browser, within a minute, has a session. Without \`--open\` the address is only printed. |
 | model and search servers | They see what they are asked: goals, files that the agent reads, memories. The same holds for servers of embeddings, images, speech and Pinecone. Use servers that you trust with it. |
 | machines where the cage is not strict | Without bubblewrap, or where the system forbids it, readers of pages and git run in processes of their own with limits, but the system does not close files and network to them. \`goald doctor\` and \`goald status\` name the level. |
 | systems other than Linux | Folders cannot be held open there: paths are compared, so a program of yours that swaps folders for links at the right moment can lead a command outside. macOS is untested, Windows untried. |

@@ -198,8 +198,7 @@ const ROOMS: readonly Room[] = [
     "#views/.+",
     "ajv",
     "fastify",
-    "node:child_process",
-    "node:http",
+    "node:(child_process|crypto|http|module)",
     "node:timers/promises",
   ),
   // The composition root knows every part.
@@ -278,15 +277,15 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2750],
-  app: [10, 1650],
+  api: [20, 2960],
+  app: [10, 1660],
   cage: [7, 640],
   cassette: [10, 1530],
-  cli: [60, 8550],
+  cli: [60, 8570],
   commands: [10, 1730],
   config: [15, 2100],
   core: [33, 4730],
-  host: [11, 1750],
+  host: [11, 1755],
   http: [6, 610],
   loop: [26, 3915],
   memory: [33, 6470],

@@ -39,6 +39,12 @@ const PLANTED = {
   "dist/src/stale.js": SECRET,
   "goald-0.0.1.tgz": SECRET,
 } as const;
+/** Files that stand in for those of the page. */
+const PAGE = {
+  "src/page/planted.ts": 'import { two } from "./planted-too.ts";\nexport const one: number = two;\n',
+  "src/page/planted-too.ts": "export const two: number = 2;\n",
+  "src/page/planted.css": "body { margin: 0 }\n",
+} as const;
 /** The table of word vectors has 6.4 MB, 6.1 MB of them packed. */
 const MAX_PACKED_BYTES = 7_200_000;
 const MAX_UNPACKED_BYTES = 9_900_000;
@@ -76,7 +82,13 @@ describe("the package", () => {
       (file) => !/\.d\.ts$/.test(file),
     );
     const data = globSync(
-      ["prompts/**/*.md", "config/**/*.{json,yaml,md}", "src/**/*.py", "src/memory/words/*.{bin,md,sha256}"],
+      [
+        "prompts/**/*.md",
+        "config/**/*.{json,yaml,md}",
+        "src/**/*.py",
+        "src/memory/words/*.{bin,md,sha256}",
+        "src/page/*.{css,html,svg}",
+      ],
       {
         cwd: CHECKOUT,
       },
@@ -301,6 +313,18 @@ describe("goald installed from the package", () => {
     expect(finished?.observation).toMatchObject({ status: "ok", text: expect.stringContaining("42") });
   });
 
+  it("serves the files of its page, without their types and by the names that they import", async () => {
+    const { stdout } = await run(["dashboard", "--json"]);
+    const { origin } = new URL((JSON.parse(stdout) as { readonly url: string }).url);
+    const textOf = async (path: string) => (await fetch(`${origin}${path}`)).text();
+    expect(await textOf("/page/planted.ts")).toMatch(
+      /^import \{ two \} from "\.\/planted-too\.ts";\nexport const one\s+= two;\n$/,
+    );
+    expect(await textOf("/page/planted.css")).toBe(PAGE["src/page/planted.css"]);
+    for (const path of ["/vendor/preact-htm.js", "/vendor/marked.js"]) expect(await textOf(path)).toContain("export");
+    await run(["down"]);
+  });
+
   it("names a person's own file that is invalid", async () => {
     await run(["down"]);
     await goald.write("commands/broken.ts", "export default { name: ");
@@ -363,7 +387,7 @@ const SHIPPED = new RegExp(
     "src/goald\\.js|src/loop/run\\.ts|dist/package\\.json|dist/commands/\\w+\\.js|dist/src/(?:[\\w-]+/){0,2}[\\w-]+\\.js",
     "dist/src/sandbox/python/goald_cells/\\w+\\.py|dist/src/memory/words/(?:word-table\\.(?:bin|sha256)|LICENSE\\.md)",
     "dist/prompts/(?:[\\w-]+/)?[\\w-]+\\.md|dist/config/(?!goald\\.json|openapi\\.json)[\\w-]+\\.(?:json|yaml)",
-    "dist/config/demo/script\\.json|dist/config/skeletons/[\\w.-]+\\.ts\\.txt",
+    "dist/src/page/[\\w-]+\\.(?:css|html|svg)|dist/config/demo/script\\.json|dist/config/skeletons/[\\w.-]+\\.ts\\.txt",
   ].join("|")})$`,
 );
 
@@ -390,7 +414,7 @@ function copyCheckout(folder: string): void {
     recursive: true,
     filter: (path) => !left.has(path.slice(CHECKOUT.length)) && !path.endsWith(".tgz"),
   });
-  for (const [file, text] of Object.entries(PLANTED)) {
+  for (const [file, text] of Object.entries({ ...PLANTED, ...PAGE })) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), text);
   }

@@ -9,7 +9,7 @@ import type { AgentView } from "#views/agent-view.ts";
 import type { MemoryPlace } from "#views/memory-view.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
 import type { Control, Reading } from "./control.ts";
-import type { ControlResult, DaemonStatus, ForkedAgent } from "./schemas.ts";
+import type { ControlResult, DaemonStatus, DashboardLink, ForkedAgent } from "./schemas.ts";
 import { ANSWER_MS, callHost, type Followed, type FollowOptions, followAgent, type HostCall } from "./socket.ts";
 
 /** All methods of a host in another process. */
@@ -66,6 +66,7 @@ function createControlClient(call: CallHost): ControlClient {
       return (reply as { readonly changed: readonly MemoryChanged[] }).changed;
     },
     reload: async () => ((await call("POST", "/v1/reload", {})) as { readonly changes: readonly string[] }).changes,
+    openDashboard: () => call("POST", "/v1/dashboard", {}) as Promise<DashboardLink>,
     shutdown: async (graceMs) => {
       await call("POST", "/v1/shutdown", { graceMs });
     },

@@ -7,6 +7,11 @@ import { MemoryChanged, MemoryChanges, PlanEdited, PlanEdits, Trust, Trusted } f
 
 const DEFAULT_GRACE_MS = 30_000;
 
+// Why a page must not make these calls.
+const LOADS_PROGRAMS = "It loads programs: the commands of the home.";
+const ENDS_PAGE = "The page would end with the daemon, and could not start it again.";
+const RENEWS_SESSION = "A session that could open others would never end.";
+
 const HOST_ROUTES: readonly Route[] = [
   route(
     "GET /v1/status",
@@ -19,18 +24,25 @@ const HOST_ROUTES: readonly Route[] = [
     "POST /v1/reload",
     "reload",
     "Reads settings, commands and prompts again.",
-    { body: schemas.Nothing, reply: schemas.Changes },
+    { body: schemas.Nothing, reply: schemas.Changes, socketOnly: LOADS_PROGRAMS },
     async ({ control }) => ({ changes: await control.reload() }),
   ),
   route(
     "POST /v1/shutdown",
     "shutdown",
     "Begins to shut down; replies at once.",
-    { body: schemas.Grace, status: 202, reply: schemas.Accepted },
+    { body: schemas.Grace, status: 202, reply: schemas.Accepted, socketOnly: ENDS_PAGE },
     async ({ control }, { body }) => {
       await control.shutdown(body.graceMs ?? DEFAULT_GRACE_MS);
       return {};
     },
+  ),
+  route(
+    "POST /v1/dashboard",
+    "openDashboard",
+    "Opens the door of the page on 127.0.0.1, unless it is open; returns an address with a ticket for one minute.",
+    { body: schemas.Nothing, reply: schemas.DashboardLink, socketOnly: RENEWS_SESSION },
+    ({ control }) => control.openDashboard(),
   ),
 ];
 

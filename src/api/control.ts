@@ -27,6 +27,7 @@ import type {
   ApprovalAnswer,
   ControlResult,
   DaemonStatus,
+  DashboardLink,
   EventPage,
   ForkedAgent,
   ForkRequest,
@@ -112,6 +113,8 @@ export interface Control {
    * each.
    */
   reload(): Promise<readonly string[]>;
+  /** Opens the door of the page, unless it is open. Throws GOALD_DAEMON when its port cannot be had. */
+  openDashboard(): Promise<DashboardLink>;
   /** Starts the shutdown: finishes steps, and cuts them off after `graceMs`. Resolves at once. */
   shutdown(graceMs: number): Promise<void>;
 }

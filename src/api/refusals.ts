@@ -1,6 +1,6 @@
 /** refusals.ts -- refuses requests: by their origin, by their schemas, and when an error was thrown. */
 import type { ErrorObject, ValidateFunction } from "ajv";
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
 import type { ObjectSchema, Schema } from "#util/schema.ts";
@@ -77,9 +77,9 @@ export const cannotListen = (message: string, hint: string, cause?: unknown): Go
 
 // Refuses requests before a route runs and before the body is read.
 //
-// The file permission of the socket is the authentication. The guard is a second check: it refuses requests that a web
-// page could send through a bridge. These have another Host, an Origin, or a body type that browsers send without
-// permission. The guard compares the raw Host header.
+// The file permission of the socket is its authentication; there the guard is a second check, which refuses requests that
+// a web page could send through a bridge. At the door of the page the guard is the first check: every page of the
+// browser can send to it. The guard compares the raw Host header, which DNS rebinding cannot make ours.
 
 export interface Refusal {
   readonly status: number;
@@ -91,17 +91,31 @@ export interface Refusal {
 
 type RawRequest = FastifyRequest["raw"];
 
-export const HOST = "goald";
+/** How requests come in, and which of them are let through. `port`: at which it listens; absent for a socket. */
+export interface Door {
+  /** Values that the Host header may have. */
+  hosts(port?: number): readonly string[];
+  /** Origins of the pages that may send requests. None: those of every page are refused. */
+  origins(port?: number): readonly string[];
+  /** Sent with every reply. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Refuses requests of the table of routes. Absent: whoever can connect may make them all. */
+  authenticate?(request: FastifyRequest, reply: FastifyReply): Refusal | undefined;
+}
+
+export const SOCKET: Door = { hosts: () => ["goald"], origins: () => [], headers: {} };
+
 const JSON_TYPE = /^application\/json(?:\s{0,8};\s{0,8}charset="?utf-8"?)?$/i;
 
-export function refuseRequest(request: RawRequest): Refusal | undefined {
+export function refuseRequest(request: RawRequest, door: Door): Refusal | undefined {
   const { method = "", headers, url = "" } = request;
   if (!url.startsWith("/") || url.startsWith("//"))
     return foreign(421, "The request must name a path of this server, such as /v1/status.");
-  if (hostsOf(request).length !== 1 || headers.host !== HOST)
-    return foreign(421, `The request must have exactly one Host header: \`${HOST}\`.`);
-  if (Object.keys(headers).some((name) => name === "origin" || name.startsWith("sec-fetch-")))
-    return foreign(403, "Requests of a web page are refused.");
+  const { localPort } = request.socket;
+  const hosts = door.hosts(localPort);
+  if (hostsOf(request).length !== 1 || !hosts.includes(headers.host ?? ""))
+    return foreign(421, `The request must have exactly one Host header: \`${hosts.join("` or `")}\`.`);
+  if (isOfForeignPage(headers, door.origins(localPort))) return foreign(403, "Requests of a web page are refused.");
   if (!(METHODS as readonly string[]).includes(method))
     return {
       ...usageRefusal(405, "This server supports GET, POST, PUT, PATCH and DELETE."),
@@ -114,6 +128,14 @@ export function refuseRequest(request: RawRequest): Refusal | undefined {
   return undefined;
 }
 
+/** A page on another port of this machine is of the same site and of another origin. `none`: a person typed the address. */
+function isOfForeignPage(headers: RawRequest["headers"], origins: readonly string[]): boolean {
+  if (origins.length === 0)
+    return Object.keys(headers).some((name) => name === "origin" || name.startsWith("sec-fetch-"));
+  const { origin, "sec-fetch-site": site = "none" } = headers;
+  return (origin !== undefined && !origins.includes(origin)) || (site !== "none" && site !== "same-origin");
+}
+
 /** Node keeps only the first of several Host headers. */
 const hostsOf = ({ rawHeaders }: RawRequest): readonly string[] =>
   rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host");
@@ -121,12 +143,17 @@ const hostsOf = ({ rawHeaders }: RawRequest): readonly string[] =>
 const hasBody = ({ headers }: RawRequest): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
-const foreign = (status: number, message: string): Refusal => ({
+export const foreign = (status: number, message: string, hint = SOCKET_HINT): Refusal => ({
   status,
   code: "GOALD_HTTP_REFUSED",
   message,
-  hint: "The socket serves programs of this user, such as: curl --unix-socket … http://goald/v1/status",
+  hint,
 });
+const SOCKET_HINT = "The socket serves programs of this user, such as: curl --unix-socket … http://goald/v1/status";
+
+const NEW_LINK = "Get a new address: goald dashboard";
+export const unknownTicket = foreign(401, "The ticket was used or has expired.", NEW_LINK);
+export const unknownKey = foreign(401, "The session has ended, or there was none.", NEW_LINK);
 
 export const usageRefusal = (status: number, message: string, hint = "See GET /v1/openapi.json."): Refusal => ({
   status,

@@ -19,6 +19,8 @@ export interface RouteDescription {
   readonly body?: ObjectSchema;
   readonly status: number;
   readonly reply: Schema;
+  /** Why a page must not make this call: a sentence. Such a route is served on the socket alone. */
+  readonly socketOnly?: string;
 }
 
 /** The interfaces that a host serves. */
@@ -53,6 +55,7 @@ interface Schemas<Reply, Query, Body> {
   readonly reply: Schema<Reply>;
   /** Default: 200. */
   readonly status?: number;
+  readonly socketOnly?: string;
 }
 
 /** `address`: such as `GET /v1/agents/:agent`. The types of `act` come from it and the schemas. */

@@ -107,7 +107,8 @@ export function methodsOf(path: string): readonly string[] {
 
 const ABOUT = `Speak HTTP to goald's unix socket; its file permission is the authentication.
 Send \`Host: goald\`, bodies as \`application/json\`, and neither \`Origin\` nor \`Sec-Fetch-*\`:
-requests that a web page could send are refused. Requests with unknown members are refused; replies may have
+requests that a web page could send are refused. goald's own page sends the same requests to 127.0.0.1, with
+the key of its session as a bearer token. Requests with unknown members are refused; replies may have
 unknown members. Every error has the form of \`ErrorReply\`.`;
 
 const STREAM = `\`id: <seq>\` and \`data: <event>\` for each committed event, oldest first, then new ones as they are committed. Without an id:
@@ -143,6 +144,7 @@ function operationOf(route: RouteDescription): Schema {
   return {
     operationId: route.operation,
     summary: route.summary,
+    ...(route.socketOnly ? { description: `On the socket alone. ${route.socketOnly}` } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body
       ? {

@@ -264,6 +264,9 @@ export type Removed = Static<typeof Removed>;
 
 export const Changes = open({ changes: listOf(text) });
 
+export const DashboardLink = open({ url: text, expiresAt: time });
+export type DashboardLink = Static<typeof DashboardLink>;
+
 export const RecordedEvent = described(
   typed<Recorded>(open({ v: count, seq: { type: "integer", minimum: 1 }, at: time, frame: count, type: text })),
   "One event of an agent's log; each type has members of its own.",

@@ -2,14 +2,15 @@
  * server.ts -- the local API: serves `Control` and `Reading` over HTTP, on a unix socket that only its owner can open.
  *
  * Each request passes the guard, the body parser and the schemas. Then the server calls one method and redacts the JSON
- * of the reply.
+ * of the reply. A second listener, on 127.0.0.1, serves the page and the same table of routes; it opens when somebody
+ * asks for it (door.ts).
  */
 import { chmodSync, lstatSync, type Stats, unlinkSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from "fastify";
-import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
-import { hasDoubledName } from "#util/json.ts";
-import { closed } from "#util/schema.ts";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { isGoaldError, toError } from "#core/errors.ts";
+import { closed, text } from "#util/schema.ts";
+import type { PageDoor } from "./door.ts";
 import {
   answerWithEvents,
   createEventStreams,
@@ -17,22 +18,23 @@ import {
   type EventsRequest,
   requireRoom,
 } from "./event-stream.ts";
+import { type AppLimits, createApp, turnAwayOver, withHeaders } from "./http-app.ts";
 import { createJsonWriter, type ToJson } from "./json-writer.ts";
 import {
   bodyOf,
-  type CreateCheck,
   cannotListen,
-  loadChecks,
+  type Door,
   noRoute,
   type Refusal,
   refusalOf,
   refuseRequest,
+  SOCKET,
   unavailableRefusal,
-  usageRefusal,
+  unknownTicket,
 } from "./refusals.ts";
 import { type Given, type HostApi, paramsOf, type RouteDescription } from "./route.ts";
 import { buildOpenApi, CHANGES_ROUTE, DOCUMENT_ROUTE, EVENTS_ROUTE, methodsOf, ROUTES } from "./routes.ts";
-import { PARAMS } from "./schemas.ts";
+import { type DashboardLink, PARAMS } from "./schemas.ts";
 import type { StreamLimits } from "./server-sent-events.ts";
 
 export interface ServerLimits extends AppLimits, StreamLimits {
@@ -48,14 +50,21 @@ export interface LocalServerOptions extends HostApi {
   /** Called with internal problems, each a redacted sentence. */
   onProblem(problem: string): void;
   readonly limits?: Partial<ServerLimits>;
+  /** Creates the door of the page, at the first request for it. Default: that of door.ts. */
+  createDoor?(): PageDoor;
 }
 
 export interface LocalServer {
   readonly socket: string;
   /** Number of open event streams. */
   readonly followers: number;
-  /** When the last request came or the last stream ended, as `performance.now()`. */
+  /** When the last request that no door refused came, or the last stream ended, as `performance.now()`. */
   readonly usedAt: number;
+  /**
+   * Opens the door of the page on 127.0.0.1, unless it is open, and resolves to an address with a ticket of one use.
+   * `port`: null for one that the system chooses; a door that is open keeps its own. Throws GOALD_DAEMON.
+   */
+  openDashboard(port: number | null): Promise<DashboardLink>;
   /**
    * Refuses new requests, ends event streams with the committed events and `bye`, and waits for open requests up to the
    * limit. `Control` and `Reading` must work until it resolves. A second call waits for the first.
@@ -96,14 +105,14 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
     toJson,
     onProblem,
     streams,
+    limits,
+    apps: [],
     state: { closing: false, askedAt: performance.now() },
   };
-  const app = await createApp(limits, (refusal) => toJson(bodyOf(refusal)));
-  addRefusals(app, parts, limits);
-  addRoutes(app, parts);
-  await listen(app, socket);
-  app.server.on("error", (error) => onProblem(`The local API: ${error.message}`));
+  const app = await openApp(SOCKET, parts);
+  await listen(app, socket, onProblem);
   let closing: Promise<void> | undefined;
+  let door: ReturnType<typeof openDoor> | undefined;
   return {
     socket,
     get followers() {
@@ -112,9 +121,16 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
     get usedAt() {
       return Math.max(parts.state.askedAt, streams.endedAt);
     },
+    openDashboard: async (port) => {
+      door ??= openDoor(options, port, parts).catch((thrown) => {
+        door = undefined;
+        throw thrown;
+      });
+      return (await door).invite();
+    },
     close: (reason) => {
       parts.state.closing = true;
-      closing ??= close(app, streams, reason, limits.closeMs);
+      closing ??= close(parts, reason);
       return closing;
     },
   };
@@ -124,7 +140,44 @@ interface Parts extends HostApi {
   readonly toJson: ToJson;
   readonly onProblem: (problem: string) => void;
   readonly streams: EventStreams;
+  readonly limits: ServerLimits;
+  /** One for each door. */
+  readonly apps: FastifyInstance[];
   readonly state: { closing: boolean; askedAt: number };
+}
+
+/** An app with the table of routes behind one door. Its routes cannot be reached past `door.authenticate`. */
+async function openApp(door: Door, parts: Parts): Promise<FastifyInstance> {
+  const app = await createApp(parts.limits, (refusal) => parts.toJson(bodyOf(refusal)), door.headers);
+  addRefusals(app, parts, door);
+  void app.register(async (behind) => {
+    behind.addHook("onRequest", async (request, reply) => {
+      const refusal = door.authenticate?.(request, reply);
+      if (refusal) return sendRefusal(reply.header("connection", "close"), refusal, parts);
+      parts.state.askedAt = performance.now();
+      return undefined;
+    });
+    addRoutes(behind, parts);
+  });
+  parts.apps.push(app);
+  return app;
+}
+
+async function openDoor({ createDoor }: LocalServerOptions, port: number | null, parts: Parts) {
+  const door = (createDoor ?? (await import("./door.ts")).createDoor)();
+  const app = await openApp(door, parts);
+  for (const [path, read] of door.files)
+    app.get(path, async (_request, reply) => {
+      const { type, content } = await read();
+      return reply.header("content-type", type).send(content);
+    });
+  app.post("/session", { schema: { body: closed({ ticket: text }) } }, async ({ body }, reply) => {
+    const key = door.exchange((body as { readonly ticket: string }).ticket);
+    return key === undefined ? sendRefusal(reply, unknownTicket, parts) : withHeaders(reply).send({ key });
+  });
+  await listen(app, port ?? 0, parts.onProblem);
+  const { port: own } = app.addresses()[0] as { readonly port: number };
+  return { invite: () => door.invite(own) };
 }
 
 function addRoutes(app: FastifyInstance, parts: Parts): void {
@@ -158,30 +211,32 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
 }
 
 /** Handles refusals before a route runs, refusals by a route, and unknown addresses. */
-function addRefusals(app: FastifyInstance, { toJson, onProblem, state }: Parts, limits: ServerLimits): void {
+function addRefusals(app: FastifyInstance, parts: Parts, door: Door): void {
+  const { onProblem, state, limits } = parts;
   const isTooMany = turnAwayOver(limits.connections, app);
-  const send = (reply: FastifyReply, refusal: Refusal): FastifyReply =>
-    withHeaders(reply.code(refusal.status).headers(refusal.headers ?? {})).send(toJson(bodyOf(refusal)));
 
   app.addHook("onRequest", async (request, reply) => {
-    state.askedAt = performance.now();
-    const refusal = state.closing ? GOING_DOWN : isTooMany(request.raw.socket) ? TOO_MANY : refuseRequest(request.raw);
+    const isExcess = isTooMany(request.raw.socket);
+    const refusal = state.closing ? GOING_DOWN : isExcess ? TOO_MANY : refuseRequest(request.raw, door);
     // Closes the connection with the reply: the rest of a refused body is not read.
-    return refusal && send(reply.header("connection", "close"), refusal);
+    return refusal && sendRefusal(reply.header("connection", "close"), refusal, parts);
   });
   app.addHook("onSend", async (_request, reply) => {
     // A persistent connection would keep the process alive.
     if (state.closing) reply.header("connection", "close");
   });
   app.setNotFoundHandler((request, reply) =>
-    send(reply, noRoute(request.method, methodsOf(request.url.split("?")[0] ?? ""))),
+    sendRefusal(reply, noRoute(request.method, methodsOf(request.url.split("?")[0] ?? "")), parts),
   );
   app.setErrorHandler<FastifyError>((error, _request, reply) => {
     const refusal = refusalOf(error);
     if (refusal.status === 500) onProblem(`A request failed: ${toError(error).stack}`);
-    return send(reply, refusal);
+    return sendRefusal(reply, refusal, parts);
   });
 }
+
+const sendRefusal = (reply: FastifyReply, refusal: Refusal, { toJson }: Pick<Parts, "toJson">): FastifyReply =>
+  withHeaders(reply.code(refusal.status).headers(refusal.headers ?? {})).send(toJson(bodyOf(refusal)));
 
 const GOING_DOWN = unavailableRefusal("The host is shutting down.", "Retry in a moment: goald starts a new one.");
 const TOO_MANY = unavailableRefusal("Too many clients are connected.", "Close some of them and retry.");
@@ -204,23 +259,28 @@ const givenBy = ({ params, query, body }: FastifyRequest): Given => ({
   body,
 });
 
-async function listen(app: FastifyInstance, socket: string): Promise<void> {
+/** `place`: the path of a socket, or a port of 127.0.0.1. Problems after the start are reported. */
+async function listen(app: FastifyInstance, place: string | number, onProblem: Parts["onProblem"]): Promise<void> {
+  const isSocket = typeof place === "string";
   try {
     await app.ready();
-    clearSocketPlace(socket);
-    await app.listen({ path: socket, backlog: BACKLOG });
-    makePrivate(socket);
+    if (isSocket) clearSocketPlace(place);
+    await app.listen({ ...(isSocket ? { path: place } : { host: "127.0.0.1", port: place }), backlog: BACKLOG });
+    if (isSocket) makePrivate(place);
   } catch (thrown) {
     await app.close();
     if (isGoaldError(thrown)) throw thrown;
-    const { message } = toError(thrown);
-    throw cannotListen(`The socket ${socket} cannot be opened: ${message}`, "See: goald doctor", thrown);
+    const problem = `cannot be opened: ${toError(thrown).message}`;
+    if (isSocket) throw cannotListen(`The socket ${place} ${problem}`, "See: goald doctor", thrown);
+    const hint = "Choose another port: goald config daemon.port NUMBER";
+    throw cannotListen(`The port ${place} of 127.0.0.1 ${problem}`, hint, thrown);
   }
+  app.server.on("error", (error) => onProblem(`The local API: ${error.message}`));
 }
 
-async function close(app: FastifyInstance, streams: EventStreams, reason: string, closeMs: number): Promise<void> {
-  const closed = app.close();
-  const late = setTimeout(() => app.server.closeAllConnections(), closeMs);
+async function close({ apps, streams, limits }: Parts, reason: string): Promise<void> {
+  const closed = Promise.all(apps.map((app) => app.close()));
+  const late = setTimeout(() => apps.map(({ server }) => server.closeAllConnections()), limits.closeMs);
   await streams.close(reason);
   await closed;
   clearTimeout(late);
@@ -280,124 +340,4 @@ const isOurs = ({ uid }: Stats): boolean => process.getuid === undefined || uid 
 
 function statOrNone(path: string): Stats | undefined {
   return lstatSync(path, { throwIfNoEntry: false });
-}
-
-// Configures fastify: no logger, custom validation and JSON writer, limits on every request.
-//
-// Fastify's compilers for validation and replies cost most of its time and memory; refusals.ts and event-stream.ts replace them.
-// Only JSON bodies are parsed: a web page may send text/plain to any address without permission.
-
-interface AppLimits {
-  /** Maximum connections; further clients get a refusal. */
-  readonly connections: number;
-  readonly bodyBytes: number;
-  /** Maximum time for the headers of a request, and for the whole request. */
-  readonly headersMs: number;
-  readonly requestMs: number;
-  /** Maximum idle time of a connection without a request. */
-  readonly idleMs: number;
-}
-
-/** Maximum connections above the limit that get a refusal; further ones are closed without one. */
-const TURNED_AWAY_AT_ONCE = 32;
-/** Allows a percent-encoded name of 80 characters (960 characters) and longer paths. */
-const MAX_PARAM_CHARS = 4_096;
-
-const HEADERS = {
-  "content-type": "application/json; charset=utf-8",
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-};
-const withHeaders = (reply: FastifyReply): FastifyReply => reply.headers(HEADERS);
-
-/** `write` renders the body of a refusal. */
-async function createApp(limits: AppLimits, write: (refusal: Refusal) => string): Promise<FastifyInstance> {
-  const [{ fastify }, createCheck] = await Promise.all([import("fastify"), loadChecks()]);
-  const app: FastifyInstance = fastify({
-    logger: false,
-    exposeHeadRoutes: false,
-    requestIdHeader: false,
-    return503OnClosing: false,
-    bodyLimit: limits.bodyBytes,
-    keepAliveTimeout: limits.idleMs,
-    requestTimeout: limits.requestMs,
-    http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: 1_000 },
-    routerOptions: { maxParamLength: MAX_PARAM_CHARS },
-    schemaController: { compilersFactory: compilers(createCheck) },
-    // Called for an invalid address, for which neither hooks nor routes run.
-    frameworkErrors: (error, _request, reply) => {
-      const refusal = refusalOf(error);
-      void withHeaders((reply as unknown as FastifyReply).code(refusal.status)).send(write(refusal));
-    },
-    clientErrorHandler: (error, connection) => {
-      if (error.code === "ECONNRESET" || !connection.writable) return;
-      connection.end(rawReply(unreadableRefusal(error.code), write));
-      connection.destroySoon();
-    },
-  });
-  const parseJson = app.getDefaultJsonParser("error", "error");
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
-    if (body === "") done(null, {});
-    else
-      void parseJson(request, body as string, (error, value) =>
-        done(error ?? (hasDoubledName(body as string) ? DOUBLED_NAME : null), value),
-      );
-  });
-  return app;
-}
-
-const DOUBLED_NAME = new GoaldError("GOALD_USAGE", "The body has an object with the same name twice.", {
-  hint: "Send each name once.",
-});
-
-function compilers(createCheck: CreateCheck) {
-  const compilersFactory = { buildValidator: () => createCheck, buildSerializer: () => () => JSON.stringify };
-  // Fastify's types accept only its own compiler packages here.
-  return compilersFactory as unknown as NonNullable<
-    NonNullable<FastifyServerOptions["schemaController"]>["compilersFactory"]
-  >;
-}
-
-function unreadableRefusal(code: string): Refusal {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return usageRefusal(408, "The request took too long to arrive.");
-  if (code === "HPE_HEADER_OVERFLOW") return usageRefusal(431, "The headers of the request are too long.");
-  return usageRefusal(400, "The request is not valid HTTP.");
-}
-
-const REASONS: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  408: "Request Timeout",
-  431: "Request Header Fields Too Large",
-};
-
-function rawReply(refusal: Refusal, write: (refusal: Refusal) => string): string {
-  const body = write(refusal);
-  const headers = { ...HEADERS, connection: "close", "content-length": Buffer.byteLength(body) };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status]}\r\n${lines.join("")}\r\n${body}`;
-}
-
-/**
- * Counts connections. Above the limit, the oldest one that has not sent a whole head is closed. The returned function is
- * true for a connection above the limit when there is none.
- */
-function turnAwayOver(most: number, { server }: FastifyInstance): (connection: object) => boolean {
-  const turnedAway = new WeakSet<object>();
-  const silent = new Set<FastifyRequest["raw"]["socket"]>();
-  let count = 0;
-  server.maxConnections = most + TURNED_AWAY_AT_ONCE;
-  server.on("request", ({ socket }) => silent.delete(socket));
-  server.on("connection", (connection) => {
-    count++;
-    const [oldest] = silent;
-    if (count > most && oldest) oldest.destroy();
-    else if (count > most) turnedAway.add(connection);
-    silent.add(connection);
-    connection.once("close", () => {
-      count--;
-      silent.delete(connection);
-    });
-  });
-  return (connection) => turnedAway.has(connection);
 }

@@ -1,5 +1,5 @@
 /**
- * spawn-daemon.ts -- starts the daemon's process, and waits for its message about the start.
+ * spawn-daemon.ts -- starts the daemon's process and waits for its message about the start; starts a browser.
  *
  * The daemon outlives this process and its terminal: it has its own process group, no input, and output to daemon.out.
  * A channel to this process exists only until the daemon is ready. The daemon keeps the inherited environment.
@@ -126,6 +126,18 @@ function readHandshake(message: unknown): Handshake {
       hint: "Is another version of goald installed? See: goald doctor",
     },
   );
+}
+
+// Starts the person's browser, which outlives this process.
+
+/** Resolves to false when the system has no program that opens addresses. Other users see the address among the processes. */
+export function openInBrowser(url: string): Promise<boolean> {
+  const child = spawn(process.platform === "darwin" ? "open" : "xdg-open", [url], { detached: true, stdio: "ignore" });
+  child.unref();
+  return new Promise((resolve) => {
+    child.once("spawn", () => resolve(true));
+    child.once("error", () => resolve(false));
+  });
 }
 
 /** Throws GOALD_DAEMON, also for a link, which could redirect the output into any file of this user. */

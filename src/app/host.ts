@@ -218,6 +218,10 @@ export class Host implements AgentHost, AsyncDisposable {
       ...createChecks(() => this.catalogue.registry),
       status: (agents) => this.#describe(agents),
       reload: () => this.reload(),
+      openDashboard: async () => {
+        if (!this.#server) throw isPrivate("serves no page");
+        return this.#server.openDashboard(this.settings.daemon.port);
+      },
       shutdown: (graceMs) => {
         if (!this.#parts.onShutdown) throw isPrivate("ends when its agent does");
         this.#parts.onShutdown(graceMs);

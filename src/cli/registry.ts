@@ -41,6 +41,7 @@ const LOAD: Readonly<Record<VerbName, Load>> = {
   down: async () => (await import("./verbs/down.ts")).DOWN,
   restart: async () => (await import("./verbs/down.ts")).RESTART,
   status: async () => (await import("./verbs/status.ts")).verb,
+  dashboard: async () => (await import("./verbs/up.ts")).DASHBOARD,
   reload: async () => (await import("./verbs/up.ts")).RELOAD,
   init: async () => (await import("./verbs/init.ts")).verb,
   commands: async () => (await import("./verbs/commands.ts")).verb,

@@ -54,6 +54,7 @@ const LIST = {
     down: "stop the daemon; agents go on at its next start",
     restart: "restart the daemon with this version",
     status: "show whether it is running, its load and limits",
+    dashboard: "print the address of goald's page, or open it",
     reload: "reload settings, commands and prompts",
   },
   "This home": {

@@ -94,6 +94,13 @@ export const AGENT_SETTINGS = [
     whenUnset: "no limit",
   },
   {
+    name: "daemon.port",
+    ...optional(wholeNumber(1_024, 65_535)),
+    meaning:
+      "Port of 127.0.0.1 at which the daemon serves its page, once `goald dashboard` has asked for it. A fixed port keeps the address of the page. Applies when the daemon starts.",
+    whenUnset: "chosen by the system",
+  },
+  {
     name: "log.level",
     ...choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
     meaning: "Lowest level of the lines in .goald/log/goald.log.",

@@ -39,7 +39,7 @@ export interface RecordingControl {
   forget(agent: string): void;
 }
 
-export interface HostControlParts extends HostViewParts {
+export interface HostControlParts extends HostViewParts, Pick<Control, "openDashboard"> {
   readonly live: LiveText;
   readonly recordings: RecordingControl;
   /** Redacts known secrets and everything that looks like one. */
@@ -65,6 +65,7 @@ export class HostControl implements Control {
   readonly changeMemory: Control["changeMemory"];
   readonly trust: Control["trust"];
   readonly editPlan: Control["editPlan"];
+  readonly openDashboard: Control["openDashboard"];
   readonly #parts: HostControlParts;
   readonly #views: HostViews;
   readonly #halt: HaltControl;
@@ -72,6 +73,7 @@ export class HostControl implements Control {
 
   constructor(parts: HostControlParts) {
     this.#parts = parts;
+    this.openDashboard = parts.openDashboard;
     this.#views = createHostViews(parts);
     this.changeMemory = changesOf(parts.store, parts.clock, parts.removeMemory);
     const find = (name: string) => this.#views.find(name);

@@ -13,7 +13,14 @@ import type { MemoryChange } from "#core/ports/memory.ts";
 import { createRedactor } from "#util/redact.ts";
 import { bodyFor, describeLocalApi, expectReply, routeOf, validate } from "../contracts/local-api.ts";
 import { makeWorld, readingOf } from "../helpers/host.ts";
-import { type AskOptions, type FakeControl, makeFakeControl, serve, type TestServer } from "../helpers/local-server.ts";
+import {
+  type AskOptions,
+  enterDoor,
+  type FakeControl,
+  makeFakeControl,
+  serve,
+  type TestServer,
+} from "../helpers/local-server.ts";
 import { done } from "../helpers/loop.ts";
 
 const ALL_SETTINGS: Required<AgentSettings> = {
@@ -157,6 +164,7 @@ describe("a route", () => {
     ["GET", "/v1/agents/t/memory/t%2F4.1", undefined, "memory", [{ name: "t", shared: false }, "t/4.1"]],
     ["POST", "/v1/reload", undefined, "reload", []],
     ["POST", "/v1/shutdown", { graceMs: 10 }, "shutdown", [10]],
+    ["POST", "/v1/dashboard", undefined, "openDashboard", []],
   ];
 
   it.each(CALLS)(
@@ -171,6 +179,33 @@ describe("a route", () => {
       expect(reply.headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
     },
   );
+
+  it.each(CALLS)(
+    "%s %s with %j does the same at the door of the page, or is refused there with the reason of its row",
+    async (method, path, body, called, given) => {
+      const options = body === undefined ? {} : { body };
+      const [onSocket, atDoor] = [makeFakeControl(), makeFakeControl()];
+      for (const control of [onSocket, atDoor]) control.add("t", 3);
+      await using plain = await serve(onSocket);
+      await using api = await serve(atDoor);
+      const page = await enterDoor(api);
+      const reply = await page.ask(method, path, options);
+      const reason = routeOf(method, path)?.socketOnly;
+      if (reason === undefined) {
+        const { status, text } = await plain.ask(method, path, options);
+        expect([reply.status, reply.text]).toEqual([status, text]);
+        expect(atDoor.calls).toEqual([{ method: called, given }]);
+      } else {
+        expect([reply.status, errorIn(reply.body).message]).toEqual([403, expect.stringContaining(reason)]);
+        expect(atDoor.calls).toEqual([]);
+      }
+    },
+  );
+
+  it("is missing at the door of the page for three calls alone", () => {
+    const missing = ALL_ROUTES.filter(({ socketOnly }) => socketOnly !== undefined);
+    expect(missing.map(({ operation }) => operation)).toEqual(["reload", "shutdown", "openDashboard"]);
+  });
 
   it("is covered by the cases above, except the two streams and the document", () => {
     const tried = new Set(CALLS.map(([method, path]) => routeOf(method, path)?.operation));

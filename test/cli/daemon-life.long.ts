@@ -67,6 +67,32 @@ describe("a daemon that nothing has needed for its time", () => {
     await daemon.until("it ends", () => !daemon.isHeld());
   });
 
+  it("stays while a page follows an agent, and not for a page that asks without a key", async () => {
+    await using world = await openHome();
+    const { daemon, start } = world;
+    await start();
+    await daemon.client.create({ name: "T", role: "r", goals: ["g"], settings: SETTINGS });
+    const { origin, hash } = new URL((await daemon.client.openDashboard()).url);
+    const body = JSON.stringify({ ticket: hash.slice("#t=".length) });
+    const headers = { "content-type": "application/json" };
+    const session = await fetch(`${origin}/session`, { method: "POST", headers, body });
+    const { key } = (await session.json()) as { readonly key: string };
+    const leaving = new AbortController();
+    const following = await fetch(`${origin}/v1/agents/t/events`, {
+      headers: { authorization: `Bearer ${key}`, accept: "text/event-stream" },
+      signal: leaving.signal,
+    });
+    expect(following.status).toBe(200);
+    await daemon.client.kill("t");
+    await sleep(1.5 * IDLE_MS);
+    expect(daemon.isHeld()).toBe(true);
+    leaving.abort();
+    await daemon.until("it ends", async () => {
+      await fetch(`${origin}/v1/agents`).catch(() => undefined);
+      return !daemon.isHeld();
+    });
+  });
+
   it("stays when goald up has asked for it", async () => {
     await using world = await openHome();
     const { daemon, goald, start } = world;

@@ -29,10 +29,10 @@ describe("a run", () => {
     return [await daemon.ended, call].map(({ stderr }) => JSON.parse(/^LOADED (.*)$/m.exec(stderr)?.[1] ?? "[]"));
   }
 
-  it("asks the model before the daemon loads what replies, commands and memories need, and loads no host itself", async () => {
+  it("asks the model before the daemon loads what replies, commands, memories and the page need, and loads no host itself", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const [daemon = [], call = []] = await loadedBy(home);
-    const isLater = /src\/(?:app\/memory|loop\/run-command|services\/page\/[^/]+)\.ts/;
+    const isLater = /src\/(?:api\/door|app\/memory|loop\/run-command|services\/page\/[^/]+)\.ts/;
     expect(daemon.filter((url) => isLater.test(url))).toEqual([]);
     // The hook sees goald's own modules.
     expect(daemon.filter((url) => url.includes("/src/loop/run.ts"))).toHaveLength(1);

@@ -41,6 +41,9 @@ describe("the daemon", () => {
       down --json
       status
     `);
+    await transcript.ask("dashboard\ndashboard --json");
+    transcript.note("There is no program that opens addresses:");
+    await transcript.ask("dashboard --open\ndashboard --open --json\ndown", { env: { PATH: "/nowhere" } });
     const front = goald.start(["up", "--foreground"]);
     await front.see("ready");
     front.kill("SIGTERM");

@@ -15,7 +15,7 @@ const HELP = {
     ..."list search add correct forget export import".split(" ").map((verb) => `help memory ${verb}`),
     "help ingest",
   ],
-  "help-daemon": ["up", "down", "restart", "status", "reload"].map((verb) => `help ${verb}`),
+  "help-daemon": ["up", "down", "restart", "status", "dashboard", "reload"].map((verb) => `help ${verb}`),
   "help-home": [
     ...["help init", "help commands", "help new", "help completion", "completion tcsh", "completion fish"],
     ...["help config", "help doctor", "help verify"],

@@ -136,6 +136,7 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   // A reservation is an estimate of the prompt, which has paths of the machine.
   [/Up to \d+ tokens more/g, "Up to <count> tokens more"],
   [/(<ago>|CHANGED) {2,}/g, "$1  "],
+  [/127\.0\.0\.1:\d+\/#t=[\da-f]{64}/g, "127.0.0.1:<port>/#t=<ticket>"],
   // Durations.
   [/^(Reply \([\w-]+\)|Result: [\w-]+, from [\w-]+), \d+ ms/gm, "$1, <number> ms"],
   [/[\d.]+ s waiting for the model, [\d.]+ s in commands/g, "<number> s waiting for the model, <number> s in commands"],

@@ -173,6 +173,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       workspaceFolder: "/home/workspace",
       stallAfterMs: () => 120_000,
       ...createChecks(() => registry),
+      openDashboard: () => Promise.reject(new Error("This world has no page.")),
       status: (agents) => ({
         pid: process.pid,
         version: "0.0.0",

@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Control, PROTOCOL_VERSION, type Reading } from "#api/control.ts";
-import type { ControlResult, DaemonStatus } from "#api/schemas.ts";
+import { type ControlResult, type DaemonStatus, DashboardLink } from "#api/schemas.ts";
 import { type LocalServer, type LocalServerOptions, startServer } from "#api/server.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
@@ -71,6 +71,39 @@ export interface TestServer extends AsyncDisposable {
   send(text: string): Promise<string>;
 }
 
+/** The loopback port of a door; the Host header is its own unless another one is given. */
+export interface Loopback {
+  readonly port: number;
+}
+type Target = string | Loopback;
+const connectionTo = (target: Target) =>
+  typeof target === "string"
+    ? { address: { socketPath: target }, own: "goald" }
+    : { address: { host: "127.0.0.1", port: target.port }, own: `127.0.0.1:${target.port}` };
+
+/** A page that has come in by a ticket. */
+export interface PageClient extends Pick<TestServer, "ask" | "follow">, Loopback {
+  readonly key: string;
+}
+
+/** Opens the door of a server, and exchanges its ticket for a key, which `ask` and `follow` send. */
+export async function enterDoor({ server }: Pick<TestServer, "server">): Promise<PageClient> {
+  const { port, ticket } = linkIn((await server.openDashboard(null)).url);
+  const { body } = await ask({ port }, "POST", "/session", { body: { ticket } });
+  const { key } = body as { readonly key: string };
+  const withKey = (headers?: AskOptions["headers"]) => ({ authorization: `Bearer ${key}`, ...headers });
+  return {
+    ...{ port, key },
+    ask: (method, path, options) => ask({ port }, method, path, { ...options, headers: withKey(options?.headers) }),
+    follow: (path, headers) => follow({ port }, path, withKey(headers)),
+  };
+}
+
+export function linkIn(url: string): { readonly port: number; readonly ticket: string } {
+  const [, port, ticket = ""] = /^http:\/\/127\.0\.0\.1:(\d+)\/#t=([\da-f]{64})$/.exec(url) ?? [];
+  return { port: Number(port), ticket };
+}
+
 export type ServerOptions = Partial<Omit<LocalServerOptions, "control">>;
 
 /** `reading`: by default the control itself, for one that is both. */
@@ -113,13 +146,14 @@ export async function serve(
   };
 }
 
-export function ask(socketPath: string, method: string, path: string, options: AskOptions = {}): Promise<Reply> {
+export function ask(target: Target, method: string, path: string, options: AskOptions = {}): Promise<Reply> {
   const { body } = options;
   const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
   const type = text === undefined ? {} : { "content-type": "application/json" };
-  const headers = { host: "goald", ...type, ...options.headers };
+  const { address, own } = connectionTo(target);
+  const headers = { host: own, ...type, ...options.headers };
   return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, method, path, headers, agent: false }, (response) => {
+    const asked = request({ ...address, method, path, headers, agent: false }, (response) => {
       let came = "";
       response.setEncoding("utf8").on("data", (piece: string) => {
         came += piece;
@@ -139,7 +173,7 @@ export function ask(socketPath: string, method: string, path: string, options: A
   });
 }
 
-function follow(socketPath: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Follower> {
+function follow(target: Target, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Follower> {
   const messages: Message[] = [];
   const numbers: number[] = [];
   let text = "";
@@ -151,10 +185,11 @@ function follow(socketPath: string, path: string, headers: Readonly<Record<strin
     hasEnded = true;
     look();
   });
+  const { address, own } = connectionTo(target);
   const asked = request({
-    socketPath,
+    ...address,
     path,
-    headers: { host: "goald", accept: "text/event-stream", ...headers },
+    headers: { host: own, accept: "text/event-stream", ...headers },
     agent: false,
   });
   const until = async (isSo: () => boolean): Promise<void> => {
@@ -407,6 +442,10 @@ export function makeFakeControl(): FakeControl {
     reload: async () => {
       await enter("reload");
       return ["models.smart is another one"];
+    },
+    openDashboard: async () => {
+      await enter("openDashboard");
+      return sampleOf(DashboardLink);
     },
     shutdown: (graceMs) => enter("shutdown", graceMs),
   };

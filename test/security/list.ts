@@ -659,10 +659,80 @@ const HELD: readonly Defence[] = [
 
 // All that `npm run test:security` proves, by area.
 
+const PAGE_DOOR = "security/page-door.test";
+
+const PAGE: readonly Defence[] = [
+  {
+    id: "page: another page",
+    claim: "A page on another port or of another site cannot use the door, by fetch, form, preflight or navigation.",
+    proofs: [
+      proof(PAGE_DOOR, "%s is refused with %i, even with a key"),
+      proof(PAGE_DOOR, "%s without a key creates nothing when that guard is off (not %i but 401)"),
+      proof(PAGE_DOOR, "that a browser marks as %s is refused with 403"),
+      proof(PAGE_DOOR, "gets no permission by a preflight"),
+      proof(
+        PAGE_DOOR,
+        "cannot post a form: the type %j is refused with 415, and the same body as JSON is taken (control)",
+      ),
+    ],
+  },
+  {
+    id: "page: DNS rebinding",
+    claim: "A name that leads to 127.0.0.1 is refused by its Host.",
+    proofs: [proof(PAGE_DOOR, "%s is refused with %i, even with a key")],
+  },
+  {
+    id: "page: sessions",
+    claim: "No call is made without a key: a ticket works once and for a minute, a key for 12 hours and in one daemon.",
+    proofs: [
+      proof(PAGE_DOOR, "%s %s is refused with 401"),
+      proof(PAGE_DOOR, "is refused with a key %s"),
+      proof(PAGE_DOOR, "is refused with a ticket in place of the key, and no answer sets a cookie"),
+      proof(PAGE_DOOR, "begins no second session with a used ticket; a door that forgets to use it up does (control)"),
+      proof("api/door.test", "works for a minute, and the address says until when"),
+      proof("api/door.test", "lasts twelve hours, and ends what it follows"),
+      proof(
+        "api/door.test",
+        "ends with the daemon: its key opens nothing at the door of the next one, at the same port",
+      ),
+    ],
+  },
+  {
+    id: "page: files of agents",
+    claim: "A file of an agent is never a document, whatever is in it and in its name.",
+    proofs: [
+      proof(PAGE_DOOR, "with a script, %s, is a document at no address, and would run nothing"),
+      proof(PAGE_DOOR, "of the name %j is in JSON alone: in no header, and whole when it is parsed"),
+    ],
+  },
+  {
+    id: "page: paths",
+    claim: "No spelling of a path leads to a file outside of the table.",
+    proofs: [
+      proof(PAGE_DOOR, "leads to no file but those of the table, however it is spelled"),
+      proof(PAGE_DOOR, "reads nothing by the spelling %s"),
+    ],
+  },
+  {
+    id: "page: frames and scripts",
+    claim: "Every answer has the strictest policy: no frame, no foreign or inline script, no HTML made from text.",
+    proofs: [proof(PAGE_DOOR, "may be in no frame, and forbids all that the page does not need: %s (%i)")],
+  },
+  {
+    id: "page: addresses",
+    claim: "The door listens on 127.0.0.1 alone, and only after somebody has asked for it over the socket.",
+    proofs: [
+      proof("api/door.test", "listens on 127.0.0.1 alone"),
+      proof("api/door.test", "is closed, and its code is not loaded, until somebody asks for it; then it stays"),
+    ],
+  },
+];
+
 export const AREAS: Readonly<Record<string, readonly Defence[]>> = {
   "Advisories against AutoGPT": ADVISORIES,
   "Failures of the security review": FINDINGS,
   "Code that a model wrote": CODE,
+  "The door of the page": PAGE,
   "What held in the security review": HELD,
 };
 

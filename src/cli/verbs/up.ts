@@ -1,6 +1,7 @@
-/** up.ts -- `goald up` and `goald reload`: starts the daemon, or makes it read its settings again. */
+/** up.ts -- `goald up`, `reload` and `dashboard`: starts the daemon, makes it read its settings again, or opens its page. */
 import { expectDaemon } from "#api/daemon-files.ts";
 import { ensureDaemon, findHost, type Reached } from "#api/find-daemon.ts";
+import { openInBrowser } from "#api/spawn-daemon.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";
@@ -20,14 +21,23 @@ export const UP = defineVerb({
 
 export async function up(options: GlobalOptions & { readonly foreground?: boolean }): Promise<number> {
   if (options.foreground) return (await import("./daemon.ts")).daemonVerb({ ...options, revives: false });
-  const { home, output } = await findOwnContext(options);
-  try {
+  return withHome(options, async ({ home, output }) => {
     const reached = await ensureDaemon(home, { version: readVersion() });
     expectDaemon(home, true);
     sayUp(reached, reached.started ? "is up" : "is already running", { home, output });
+  });
+}
+
+type OwnContext = Awaited<ReturnType<typeof findOwnContext>>;
+
+/** Closes the output in the end, and resolves to the exit code. */
+async function withHome(options: GlobalOptions, act: (context: OwnContext) => Promise<void>): Promise<number> {
+  const context = await findOwnContext(options);
+  try {
+    await act(context);
     return EXIT.ok;
   } finally {
-    output.close();
+    context.output.close();
   }
 }
 
@@ -55,8 +65,7 @@ export const RELOAD = defineVerb({
 });
 
 async function reload(options: GlobalOptions): Promise<number> {
-  const { home, output } = await findOwnContext(options);
-  try {
+  return withHome(options, async ({ home, output }) => {
     const client = await findHost(home, { version: readVersion() });
     if (!client)
       throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
@@ -66,8 +75,24 @@ async function reload(options: GlobalOptions): Promise<number> {
     if (output.json) output.data(JSON.stringify({ changes }));
     else if (changes.length === 0) output.say("Reloaded commands and prompts; no setting has changed.");
     else for (const change of changes) output.data(clean(change));
-    return EXIT.ok;
-  } finally {
-    output.close();
-  }
+  });
+}
+
+export const DASHBOARD = defineVerb({
+  description:
+    "print an address of this machine that opens goald's page in a browser; it works once, within a minute, and the page stays signed in for 12 hours or until the daemon ends. From another machine: ssh -L",
+  examples: ["goald dashboard --open", "goald dashboard", "goald dashboard --json"],
+  options: { open: flag("--open", "open the address in the browser") },
+  exitCodes: HOST_CODES,
+  run: (_args, options) => dashboard(options),
+});
+
+async function dashboard(options: GlobalOptions & { readonly open?: boolean }): Promise<number> {
+  return withHome(options, async ({ home, output }) => {
+    const { client } = await ensureDaemon(home, { version: readVersion() });
+    const link = await client.openDashboard();
+    output.data(output.json ? JSON.stringify(link) : link.url);
+    if (options.open && !(await openInBrowser(link.url)))
+      output.say("No browser could be started. Open the address yourself, within a minute.");
+  });
 }

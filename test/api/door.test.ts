@@ -1,0 +1,246 @@
+/** The door of the page: tickets, sessions, the page's files, streams, and what it costs while nobody asks for it. */
+import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "@jest/globals";
+import { createDoor } from "#api/door.ts";
+import { GoaldError } from "#core/errors.ts";
+import { fakeClock, until } from "../helpers/fake-clock.ts";
+import { ask, enterDoor, linkIn, makeFakeControl, type ServerOptions, serve } from "../helpers/local-server.ts";
+import { listenOnLoopback } from "../helpers/loopback.ts";
+
+const PAGE = {
+  "index.html": "<!doctype html><title>goald</title>",
+  "app.ts": 'import { one } from "./store.ts";\nconst two: number = one;\n',
+  "store.ts": "export const one: number = 1;\n",
+  "style.css": "body { margin: 0 }\n",
+  "icon.svg": '<svg xmlns="http://www.w3.org/2000/svg"/>',
+  "vendor.d.ts": "export {};",
+  "tsconfig.json": "{}",
+} as const;
+
+async function openDoor(options: ServerOptions = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "goald-page-"));
+  await Promise.all(Object.entries(PAGE).map(([name, text]) => writeFile(join(folder, name), text)));
+  const control = makeFakeControl();
+  control.add("t", 3);
+  const clock = fakeClock();
+  const api = await serve(control, { createDoor: () => createDoor(clock, urlOf(folder)), ...options });
+  return {
+    ...{ folder, control, clock, api },
+    invite: async () => linkIn((await api.server.openDashboard(null)).url),
+    [Symbol.asyncDispose]: async () => {
+      await api[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+const urlOf = (folder: string): URL => pathToFileURL(`${folder}/`);
+const signIn = (port: number, ticket: string) => ask({ port }, "POST", "/session", { body: { ticket } });
+const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
+
+describe("a ticket", () => {
+  it("becomes a key of 256 bits once, and each address has another ticket", async () => {
+    await using world = await openDoor();
+    const [first, second] = [await world.invite(), await world.invite()];
+    expect(second).toMatchObject({ port: first.port, ticket: expect.not.stringContaining(first.ticket) });
+    const reply = await signIn(first.port, first.ticket);
+    expect([reply.status, reply.body]).toEqual([200, { key: expect.stringMatching(/^[\da-f]{64}$/) }]);
+    expect((await signIn(first.port, first.ticket)).status).toBe(401);
+    expect((await signIn(first.port, second.ticket)).status).toBe(200);
+  });
+
+  it("works for a minute, and the address says until when", async () => {
+    await using world = await openDoor();
+    const { url, expiresAt } = await world.api.server.openDashboard(null);
+    const { port, ticket } = linkIn(url);
+    const late = await world.invite();
+    expect(Date.parse(expiresAt) - world.clock.now().getTime()).toBe(60_000);
+    await world.clock.advance(59_999);
+    expect((await signIn(port, ticket)).status).toBe(200);
+    await world.clock.advance(1);
+    expect((await signIn(port, late.ticket)).status).toBe(401);
+  });
+
+  it.each([
+    ["no ticket", {}, 400],
+    ["a number", { ticket: 1 }, 400],
+    ["another member", { ticket: "x", more: 1 }, 400],
+    ["a megabyte", { ticket: "x".repeat(1024 * 1024) }, 413],
+    ["a ticket that never was", { ticket: "0".repeat(64) }, 401],
+    ["an empty ticket", { ticket: "" }, 401],
+  ])("is refused when the body has %s", async (_what, body, status) => {
+    await using world = await openDoor();
+    const { port } = await world.invite();
+    const reply = await ask({ port }, "POST", "/session", { body });
+    expect([reply.status, reply.body]).toEqual([
+      status,
+      { error: expect.objectContaining({ hint: expect.any(String) }) },
+    ]);
+  });
+});
+
+describe("a session", () => {
+  it("lasts twelve hours, and ends what it follows", async () => {
+    await using world = await openDoor();
+    const page = await enterDoor(world.api);
+    await using stream = await page.follow("/v1/agents/t/events");
+    await stream.until(() => stream.numbers.length === 3);
+    await world.clock.advance(12 * 3_600_000 - 1);
+    expect((await page.ask("GET", "/v1/agents")).status).toBe(200);
+    world.control.append("t", 1);
+    await stream.until(() => stream.numbers.length === 4);
+    await world.clock.advance(1);
+    await stream.ended;
+    const { status, body } = await page.ask("GET", "/v1/agents");
+    expect([status, body]).toMatchObject([401, { error: { hint: "Get a new address: goald dashboard" } }]);
+  });
+
+  it("ends with the daemon: its key opens nothing at the door of the next one, at the same port", async () => {
+    await using before = await openDoor();
+    const page = await enterDoor(before.api);
+    await before.api.server.close("Over.");
+    await using after = await openDoor();
+    const { url } = await after.api.server.openDashboard(page.port);
+    expect(linkIn(url).port).toBe(page.port);
+    expect((await ask(page, "GET", "/v1/agents", bearer(page.key))).status).toBe(401);
+    const again = await enterDoor(after.api);
+    expect((await ask(page, "GET", "/v1/agents", bearer(again.key))).status).toBe(200);
+  });
+
+  it("counts as a follower while it follows events", async () => {
+    await using world = await openDoor();
+    const page = await enterDoor(world.api);
+    const { server } = world.api;
+    expect(server.followers).toBe(0);
+    const stream = await page.follow("/v1/agents/t/events?live=true");
+    await stream.until(() => stream.numbers.length === 3);
+    expect(server.followers).toBe(1);
+    await stream[Symbol.asyncDispose]();
+    await until(() => server.followers === 0);
+  });
+
+  it("says bye to its streams when the daemon goes down, and refuses what comes later", async () => {
+    await using world = await openDoor();
+    const page = await enterDoor(world.api);
+    await using stream = await page.follow("/v1/agents/t/events");
+    await world.api.server.close("It goes down.");
+    await stream.ended;
+    expect(stream.messages.at(-1)).toMatchObject({ event: "bye", data: { reason: "It goes down." } });
+    await expect(page.ask("GET", "/v1/agents")).rejects.toThrow("ECONNREFUSED");
+  });
+
+  it("counts as use of the daemon when it asks, and a request without a key does not", async () => {
+    await using world = await openDoor();
+    const page = await enterDoor(world.api);
+    const { server } = world.api;
+    const before = server.usedAt;
+    for (const path of ["/", "/page/app.ts", "/v1/agents", "/nowhere"]) await ask(page, "GET", path);
+    expect(server.usedAt).toBe(before);
+    await page.ask("GET", "/v1/agents");
+    expect(server.usedAt).toBeGreaterThan(before);
+  });
+});
+
+describe("the files of the page", () => {
+  it.each([
+    ["/", "text/html; charset=utf-8", PAGE["index.html"]],
+    ["/page/style.css", "text/css; charset=utf-8", PAGE["style.css"]],
+    ["/page/icon.svg", "image/svg+xml", PAGE["icon.svg"]],
+    ["/page/store.ts", "text/javascript; charset=utf-8", "export const one         = 1;\n"],
+    ["/page/app.ts", "text/javascript; charset=utf-8", 'import { one } from "./store.ts";\nconst two         = one;\n'],
+  ])("%s is %s, without its types", async (path, type, text) => {
+    await using world = await openDoor();
+    const { port } = await world.invite();
+    const reply = await ask({ port }, "GET", path);
+    expect([reply.status, reply.headers["content-type"], reply.text]).toEqual([200, type, text]);
+  });
+
+  it.each([
+    ["/vendor/preact-htm.js", "useState"],
+    ["/vendor/marked.js", "Lexer"],
+  ])("%s is the module of its package", async (path, name) => {
+    await using world = await openDoor();
+    const { port } = await world.invite();
+    const { status, headers, text } = await ask({ port }, "GET", path);
+    expect([status, headers["content-type"]]).toEqual([200, "text/javascript; charset=utf-8"]);
+    expect(text).toMatch(new RegExp(`export\\s*\\{[^}]*\\b${name}\\b`));
+  });
+
+  it("are compiled ones at the same paths in the package", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "goald-compiled-"));
+    await writeFile(join(folder, "app.js"), 'import "./store.ts";\n');
+    const door = createDoor(fakeClock(), urlOf(folder));
+    expect(await door.files.get("/page/app.ts")?.()).toMatchObject({ content: 'import "./store.ts";\n' });
+    await rm(folder, { recursive: true });
+  });
+
+  it("are read again when they have changed", async () => {
+    await using world = await openDoor();
+    const { port } = await world.invite();
+    const { text } = await ask({ port }, "GET", "/page/style.css");
+    const file = join(world.folder, "style.css");
+    await writeFile(file, "body { margin: 1px }");
+    await utimes(file, new Date(), new Date(2_000_000_000_000));
+    expect([text, (await ask({ port }, "GET", "/page/style.css")).text]).toEqual([
+      PAGE["style.css"],
+      "body { margin: 1px }",
+    ]);
+  });
+
+  it.each([
+    "/page/vendor.d.ts",
+    "/page/tsconfig.json",
+    "/page/index.html",
+    "/page/app.js",
+    "/page/",
+    "/page",
+    "/favicon.ico",
+  ])("do not include %s", async (path) => {
+    await using world = await openDoor();
+    const { port } = await world.invite();
+    expect((await ask({ port }, "GET", path)).status).toBe(404);
+  });
+});
+
+describe("the door", () => {
+  it("is closed, and its code is not loaded, until somebody asks for it; then it stays", async () => {
+    let loads = 0;
+    await using world = await openDoor({
+      createDoor: () => {
+        loads++;
+        return createDoor();
+      },
+    });
+    await world.api.ask("GET", "/v1/agents");
+    expect(loads).toBe(0);
+    const [first, second] = await Promise.all([world.invite(), world.invite()]);
+    expect([loads, first.port]).toEqual([1, second.port]);
+  });
+
+  it("listens on 127.0.0.1 alone", async () => {
+    await using world = await openDoor();
+    const { port } = await world.invite();
+    for (const host of ["127.0.0.2", "::1"])
+      await expect(fetch(`http://${host.includes(":") ? `[${host}]` : host}:${port}/`)).rejects.toThrow("fetch failed");
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200);
+    expect((await ask({ port }, "GET", "/", { headers: { host: `localhost:${port}` } })).status).toBe(200);
+  });
+
+  it("says which port it cannot have, and opens when that is free", async () => {
+    await using world = await openDoor();
+    const other = await listenOnLoopback(() => undefined);
+    const { server } = world.api;
+    const refused = await server.openDashboard(other.port).catch((thrown: unknown) => thrown);
+    expect(refused).toMatchObject({
+      code: "GOALD_DAEMON",
+      message: expect.stringContaining(`The port ${other.port} of 127.0.0.1 cannot be opened`),
+      hint: "Choose another port: goald config daemon.port NUMBER",
+    });
+    expect(refused).toBeInstanceOf(GoaldError);
+    await other.close();
+    expect(linkIn((await server.openDashboard(other.port)).url).port).toBe(other.port);
+  });
+});
