@@ -275,7 +275,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   cassette: [10, 1520],
   cli: [60, 8400],
   commands: [10, 1730],
-  config: [15, 2100],
+  config: [15, 1980],
   core: [33, 4720],
   host: [11, 1730],
   http: [6, 610],
