@@ -286,7 +286,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   reply: [13, 2270],
   sandbox: [13, 1880],
   services: [23, 2970],
-  store: [28, 3910],
+  store: [28, 3850],
   util: [22, 1620],
   views: [20, 3340],
   workspace: [8, 1300],
