@@ -284,7 +284,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   model: [11, 1920],
   prompt: [11, 2040],
   reply: [13, 2270],
-  sandbox: [13, 1880],
+  sandbox: [13, 1860],
   services: [23, 2970],
   store: [28, 3850],
   util: [22, 1620],
