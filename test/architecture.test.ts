@@ -270,7 +270,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [15, 2640],
-  app: [10, 1590],
+  app: [10, 1580],
   cage: [7, 640],
   cassette: [10, 1520],
   cli: [60, 8400],
@@ -280,15 +280,15 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   host: [11, 1730],
   http: [6, 610],
   loop: [26, 3915],
-  memory: [33, 6470],
+  memory: [33, 6460],
   model: [11, 1920],
   prompt: [11, 2040],
-  reply: [13, 2270],
+  reply: [13, 2260],
   sandbox: [13, 1860],
   services: [23, 2970],
-  store: [28, 3850],
+  store: [27, 3760],
   util: [22, 1620],
-  views: [20, 3340],
+  views: [20, 3330],
   workspace: [8, 1300],
 };
 
