@@ -193,13 +193,13 @@ export interface LogReader {
   close(): void;
 }
 
-/** Reads a missing file as soon as it exists. `rotated`: start with the rotated files. */
-function openLogReader(path: string, { rotated = true }: { readonly rotated?: boolean } = {}): LogReader {
+/** Reads a missing file as soon as it exists. */
+function openLogReader(path: string): LogReader {
   let open: OpenLog | undefined;
   let started = false;
 
   function read(onLine: (line: string) => void): void {
-    for (const file of open ? newerThan(open, path) : generations(path, started || !rotated)) {
+    for (const file of open ? newerThan(open, path) : generations(path, started)) {
       open = moveTo(open, file, onLine);
       if (open) drain(open, onLine);
     }
