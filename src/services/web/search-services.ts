@@ -1,8 +1,8 @@
 /**
  * search-services.ts -- the search providers with a JSON API: Tavily, Serper, Brave, and a self-hosted SearXNG.
  *
- * Each declares an address, a request and where its answer has the rows. An answer without a list of them, or with no row
- * that has a title and an address, is unreadable. A provider's error text is never repeated: it may contain the key.
+ * Each declares an address, a request and where its answer has the rows. An answer without a list of them, or with no
+ * row that has a title and an address, is unreadable. A provider's error text is never repeated: it may contain the key.
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { Http } from "#http/http.ts";
