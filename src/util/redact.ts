@@ -15,9 +15,6 @@ const REPLACEMENT = "[redacted]";
 
 export type Redact = (text: string) => string;
 
-/** Redacts all texts of a value of plain JSON. */
-export const redactJson = <T>(value: T, redact: Redact): T => JSON.parse(redact(JSON.stringify(value)));
-
 export function createRedactor(secrets: readonly string[]): Redact {
   const redactKnown = createValueRedactor(secrets);
   const replaceAll: Redact = (text) => redactPatterns(replaceEscaped(redactKnown(text), TOKEN, ESCAPED_IN_TOKEN));

@@ -13,7 +13,6 @@ import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { canonicalJson } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
-import { redactJson } from "#util/redact.ts";
 import { type CheckView, countChecks, describeCheckView, describeCounts, viewChecks } from "#views/agent-details.ts";
 import { dollars } from "#views/agent-view.ts";
 import { requireServer } from "../connect.ts";
@@ -282,7 +281,7 @@ function requireSameAgent(
   { redact }: CliContext,
 ): void {
   const { name, role, goals, checks = [] } = test.agent;
-  const now: Required<Described> = redactJson({ name, role, goals, checks }, redact);
+  const now: Required<Described> = JSON.parse(redact(JSON.stringify({ name, role, goals, checks })));
   const before = { ...recorded, checks: given.checks ?? [] };
   const other = (["name", "role", "goals", "checks"] as const).find(
     (part) => canonicalJson(now[part]) !== canonicalJson(before[part]),
