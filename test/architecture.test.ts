@@ -285,7 +285,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   prompt: [11, 2030],
   reply: [13, 2260],
   sandbox: [13, 1860],
-  services: [23, 2970],
+  services: [23, 2940],
   store: [27, 3760],
   util: [22, 1620],
   views: [20, 3330],
