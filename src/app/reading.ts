@@ -191,12 +191,8 @@ async function withHostFacts(
 // ---------------------------------------------------------------- without settings
 
 /** Returns ids of agents that a daemon continues by itself, the last changed first, at most `limit`. */
-export async function unfinishedAgents(
-  { database }: Pick<Home, "database">,
-  limit: number,
-): Promise<readonly string[]> {
-  const reader = await openSqliteReader(database);
-  try {
+export const unfinishedAgents = (home: Pick<Home, "database">, limit: number): Promise<readonly string[]> =>
+  withReader(home, async (reader) => {
     const rows = [...(await reader.agents())].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
     const found: string[] = [];
     for (const row of rows) {
@@ -207,22 +203,11 @@ export async function unfinishedAgents(
         found.push(row.id);
     }
     return found;
-  } finally {
-    await reader.close();
-  }
-}
+  });
 
 /** Lists the oldest agent first. */
-export async function listAgentNames({
-  database,
-}: Pick<Home, "database">): Promise<readonly Pick<AgentRow, "id" | "name">[]> {
-  const reader = await openSqliteReader(database);
-  try {
-    return (await reader.agents()).map(({ id, name }) => ({ id, name }));
-  } finally {
-    await reader.close();
-  }
-}
+export const listAgentNames = (home: Pick<Home, "database">): Promise<readonly Pick<AgentRow, "id" | "name">[]> =>
+  withReader(home, async (reader) => (await reader.agents()).map(({ id, name }) => ({ id, name })));
 
 export interface StoreSize {
   readonly agents: number;
@@ -232,13 +217,21 @@ export interface StoreSize {
 }
 
 /** Throws when the store cannot be read. */
-export async function measureStore({ database }: Pick<Home, "database">): Promise<StoreSize> {
-  const reader = await openSqliteReader(database);
-  try {
+export const measureStore = (home: Pick<Home, "database">): Promise<StoreSize> =>
+  withReader(home, async (reader) => {
     const agents = await reader.agents();
     const events = agents.reduce((sum, { head }) => sum + head, 0);
     const lastEventAt = agents.reduce((latest, { updatedAt }) => (updatedAt > latest ? updatedAt : latest), "");
     return { agents: agents.length, events, lastEventAt };
+  });
+
+async function withReader<T>(
+  { database }: Pick<Home, "database">,
+  read: (reader: StoreReader) => Promise<T>,
+): Promise<T> {
+  const reader = await openSqliteReader(database);
+  try {
+    return await read(reader);
   } finally {
     await reader.close();
   }

@@ -4,8 +4,10 @@
  *
  * The host trusts neither length nor order: too long a frame, malformed JSON, or a frame out of turn breaks the conversation.
  */
-import type { Readable, Writable } from "node:stream";
+import type { Duplex, Readable, Writable } from "node:stream";
+import type { Cage, CagedEnd, CagedProcess } from "./cage.ts";
 import { type Frame, sendFrame } from "./frames.ts";
+import { type NodeProgram, nodeCommand } from "./node-program.ts";
 
 export interface FrameLimits {
   /** Both parts of a frame. */
@@ -136,3 +138,48 @@ export class Conversation {
     this.#wanted = undefined;
   }
 }
+
+// One of goald's own programs in a cage, and the conversation with it.
+
+/** The channel is this descriptor of the program. */
+const CHANNEL = 3;
+
+/** Keeps the host alive only while it is held, as at its start. */
+export class CagedProgram {
+  readonly conversation: Conversation;
+  readonly ended: Promise<CagedEnd>;
+  readonly #process: CagedProcess;
+  readonly #channel: Channel;
+
+  constructor(
+    cage: Cage,
+    program: Omit<NodeProgram, "stdio">,
+    limits: FrameLimits,
+    turn: { readonly speaksFirst: boolean },
+  ) {
+    this.#process = cage.spawn(nodeCommand({ ...program, stdio: ["ignore", "ignore", "ignore", "pipe"] }));
+    this.#channel = this.#process.child.stdio[CHANNEL] as Channel;
+    this.ended = this.#process.ended;
+    this.conversation = new Conversation(this.#channel, limits, turn);
+  }
+
+  get pid(): number | undefined {
+    return this.#process.child.pid;
+  }
+
+  kill(): void {
+    this.#process.kill();
+  }
+
+  hold(): void {
+    this.#process.child.ref();
+    this.#channel.ref();
+  }
+
+  release(): void {
+    this.#process.child.unref();
+    this.#channel.unref();
+  }
+}
+
+type Channel = Duplex & { ref(): unknown; unref(): unknown };

@@ -4,17 +4,11 @@
  * The process reads and writes descriptor 3 and waits for it. The host trusts neither length nor content of an answer.
  */
 import { readSync, writeSync } from "node:fs";
-import type { Duplex, Readable, Writable } from "node:stream";
+import type { Writable } from "node:stream";
 
 export interface Frame {
   readonly value: unknown;
   readonly bytes: Buffer;
-}
-
-/** The host's end. */
-export interface Channel extends Duplex {
-  ref(): unknown;
-  unref(): unknown;
 }
 
 /** Descriptor of the channel in the caged process. */
@@ -29,28 +23,6 @@ export function sendFrame(channel: Writable, value: unknown, bytes: Uint8Array):
   channel.write(encodeHead(value, bytes.byteLength));
   channel.write(bytes);
   channel.uncork();
-}
-
-/** Collects one frame. Rejects when it is longer than `maxBytes`, malformed, or followed by more. */
-export function receiveFrame(channel: Readable, maxBytes: number): Promise<Frame> {
-  const { promise, resolve, reject } = Promise.withResolvers<Frame>();
-  const pieces: Buffer[] = [];
-  let received = 0;
-  let expected = Infinity;
-  const onData = (piece: Buffer): void => {
-    pieces.push(piece);
-    received += piece.length;
-    if (expected === Infinity && received >= LENGTHS_BYTES) expected = frameLength(join(pieces));
-    if (expected === Infinity || (expected <= maxBytes && received < expected)) return;
-    try {
-      if (expected > maxBytes || received > expected) throw new RangeError("The answer is too long.");
-      resolve(decodeFrame(join(pieces)));
-    } catch (error) {
-      reject(error);
-    }
-  };
-  channel.on("data", onData);
-  return promise.finally(() => channel.off("data", onData));
 }
 
 /** In the cage. Blocks until a frame has come; undefined when the host has closed the channel. */
@@ -84,13 +56,6 @@ const frameLength = (head: Buffer): number => LENGTHS_BYTES + head.readUInt32LE(
 function decodeFrame(frame: Buffer): Frame {
   const end = LENGTHS_BYTES + frame.readUInt32LE(0);
   return { value: JSON.parse(frame.toString("utf8", LENGTHS_BYTES, end)), bytes: frame.subarray(end) };
-}
-
-/** Replaces the pieces by their sum. */
-function join(pieces: Buffer[]): Buffer {
-  const whole = pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
-  pieces.splice(0, pieces.length, whole);
-  return whole;
 }
 
 /** Reads until `needed` bytes are in. Returns how many are in, which may be more; undefined at the end of the channel. */

@@ -10,18 +10,22 @@ import type { PauseCode } from "#core/event.ts";
 import type { AgentSpec, FileChange, InboxRow } from "#core/ports/store.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
+import {
+  anyOf,
+  count,
+  flag,
+  listOf,
+  nullable,
+  oneOf,
+  open,
+  recordOf,
+  type Schema,
+  type Static,
+  text,
+  typed,
+} from "#util/schema.ts";
 
 export const RECORDING_VERSION = 1;
-
-/** Exact bytes in the most readable form: a JSON value that prints unchanged, a text, or base64. */
-export type Body = { readonly json: unknown } | { readonly text: string } | { readonly base64: string };
-
-/** A file that existed at the start, or that somebody other than the agent changed. */
-export type FileLine = { readonly path: string } & (
-  | ({ readonly sha256: string } & Body)
-  /** The file was removed. */
-  | { readonly gone: true }
-);
 
 export interface Header {
   /** Version of the format. */
@@ -29,165 +33,191 @@ export interface Header {
   readonly goald: string;
 }
 
-/** The start of a run of the agent. */
-export interface SessionLine {
-  readonly type: "session";
-  readonly agent: { readonly id: string; readonly createdAt: string };
-  readonly name: string;
-  readonly role: string;
-  readonly goals: readonly string[];
-  /** The settings and checks that the agent was created with. */
-  readonly given: GivenSettings & Pick<AgentSpec, "checks">;
-  /** Epoch of the agent's lease. */
-  readonly epoch: number;
-  /** Number of the last event when the run began. */
-  readonly head: number;
-  /** Settings that affect the run, by name. */
-  readonly settings: Readonly<Record<string, unknown>>;
-  /** Services that commands find ready; absent when there are none. */
-  readonly services?: readonly string[];
-  /** Hash of the commands and prompt texts of the run. */
-  readonly catalogue: string;
-  /** The session only paused the agent, for this reason; the main loop did not run. */
-  readonly pause?: { readonly code: PauseCode; readonly reason: string };
-  /** All files in the agent's folder. */
-  readonly files: readonly FileLine[];
-}
+// The lines. Each is checked before anything of a recording is played: it may come from anybody. Numbers have limits,
+// since a replay counts up to some of them.
 
-/** The ports whose answers come from outside. */
-export type Port = "model" | "embedder" | "statuses";
+/** A replay claims the agent once for each lease that the run did not have. */
+const MAX_EPOCH = 10_000;
+/** Clock readings of one command. */
+const MAX_READINGS = 1_000_000;
+/** The last time that a Date can hold. */
+export const MAX_TIME = 8.64e15;
+
+const number: Schema<number> = { ...count, maximum: 2 ** 31 };
+const readings: Schema<number> = { ...count, maximum: MAX_READINGS };
+/** Clock readings since the last such line: milliseconds since 1970, then differences. */
+const clock = listOf<number>({ type: "integer", minimum: -MAX_TIME, maximum: MAX_TIME });
+const instant: Schema<string> = { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT[\\d:.]{5,12}Z$" };
+const record = typed<Readonly<Record<string, unknown>>>({ type: "object" });
+const events = listOf(typed<unknown>(open({ type: text })));
+
+/** Exact bytes in the most readable form: a JSON value that prints unchanged, a text, or base64. */
+export type Body = { readonly json: unknown } | { readonly text: string } | { readonly base64: string };
+const holdsBody = [{ required: ["json"] }, { required: ["text"] }, { required: ["base64"] }];
+const body = typed<Body>({ type: "object", properties: { text, base64: text }, anyOf: holdsBody });
+
+/** A file that existed at the start, or that somebody other than the agent changed. */
+export type FileLine = { readonly path: string } & (
+  | ({ readonly sha256: string } & Body)
+  /** The file was removed. */
+  | { readonly gone: true }
+);
+const files = listOf(
+  typed<FileLine>({
+    ...open(
+      { path: text, sha256: text, gone: { const: true }, text, base64: text },
+      "sha256",
+      "gone",
+      "text",
+      "base64",
+    ),
+    anyOf: [...holdsBody, { required: ["gone"] }],
+  }),
+);
 
 /** An error and what caused it, outermost first. */
-export type ErrorChain = readonly {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: string;
-  readonly hint?: string;
-}[];
+const errors = listOf(open({ name: text, message: text, code: text, hint: text }, "code", "hint"));
+export type ErrorChain = Static<typeof errors>;
 
-/** An answer of a port, or its error. */
-export interface AnswerLine {
-  readonly type: "answer";
-  readonly port: Port;
-  readonly step: number;
-  /** Attempt of the model call or the command. */
-  readonly attempt: number;
-  /** Counts the answers of that attempt from 1. */
-  readonly ordinal: number;
-  readonly request: {
-    /** Hash of the redacted request as canonical JSON. */
-    readonly sha256: string;
-    /** Absent for a long request. */
-    readonly json?: unknown;
-  };
-  /** An error chain: the port threw. */
-  readonly answer: { readonly value: unknown } | { readonly error: ErrorChain };
-}
-
-/** Messages and resume settings that the agent found at its `call`th read of the inbox. */
-interface InboxLine {
-  readonly type: "inbox";
-  readonly call: number;
-  readonly rows: readonly InboxRow[];
-}
-
-/** Changes that others made in the folder before the `call`th command of the session. */
-interface FilesLine {
-  readonly type: "files";
-  readonly call: number;
-  readonly step: number;
-  readonly files: readonly FileLine[];
-}
-
-/** Outcome of a command with outside effects. A replay plays it and never runs the command. */
-export interface OutcomeLine {
-  readonly type: "outcome";
+/** A change for the file history. */
+type Change = Omit<FileChange, "content"> & {
+  readonly content: Body | null;
   readonly step: number;
   readonly callId: string;
-  readonly attempt: number;
-  readonly events: readonly unknown[];
-  readonly staged: readonly unknown[];
-  /** Changes for the file history. */
-  readonly changes: readonly (Omit<FileChange, "content"> & {
-    readonly content: Body | null;
-    readonly step: number;
-    readonly callId: string;
-  })[];
-  /** Changes that the command made in the folder. */
-  readonly files: readonly FileLine[];
-  /** Number of clock readings during the command, after its last nested work. */
-  readonly readings: number;
-}
+};
+const change = typed<Change>(
+  open({ path: text, operation: text, bytes: number, content: nullable(body), step: number, callId: text }),
+);
 
-/** Nested work of such a command, written before it begins. The replay runs it through the loop. */
-interface NestedLine {
-  readonly type: "nested";
-  readonly callId: string;
-  readonly attempt: number;
-  /** Events that push its frame; none when an earlier session pushed it. */
-  readonly push: readonly unknown[];
-  /** Number of clock readings of the command since it began or since its last nested work. */
-  readonly readings: number;
-}
+/** A question of the code of a cell to its host. */
+const ask = anyOf(
+  open({ what: oneOf("call"), name: text, args: record }),
+  open({ what: oneOf("run"), task: text, returns: record, form: nullable(text) }),
+  open({ what: oneOf("list") }),
+  open({ what: oneOf("read"), path: text }),
+  // `content` null: the file was removed.
+  open({ what: oneOf("save"), changes: listOf(open({ path: text, content: nullable(body) })) }),
+);
+export type CellAsk = Static<typeof ask>;
 
-/** An external value, such as a price. It applies from its `call`th use in the session on. */
-interface ValueLine {
-  readonly type: "value";
-  readonly name: string;
-  readonly call: number;
-  readonly value: unknown;
-}
+const ended = {
+  output: text,
+  isCut: flag,
+  saved: nullable(open({ version: text, definitions: listOf(listOf(text)), values: recordOf(text) })),
+  lost: listOf(open({ name: text, reason: text })),
+  durationMs: { type: "number" },
+};
+const problem = open({ kind: text, type: text, message: text, line: nullable(number), source: nullable(text) });
 
-interface WaitLine {
-  readonly type: "wait";
-  readonly waitFor: string;
-  readonly until: string | null;
-  readonly goesOn: boolean;
-}
+/** The ports whose answers come from outside. */
+const port = oneOf("model", "embedder", "statuses");
+export type Port = Static<typeof port>;
 
-/** Written before the commit. */
-interface CommitLine {
-  readonly type: "commit";
-  readonly after: number;
-  /** Event types, for people and for a first comparison. */
-  readonly events: readonly string[];
-  /** Hash of the events as canonical JSON. */
-  readonly sha256: string;
-  /** Clock readings since the last such line: milliseconds since 1970, then differences. */
-  readonly clock: readonly number[];
-}
+export const LINE_SCHEMAS = {
+  /** The start of a run of the agent. */
+  session: open(
+    {
+      agent: open({ id: text, createdAt: instant }),
+      name: text,
+      role: text,
+      goals: listOf(text),
+      /** The settings and checks that the agent was created with. */
+      given: typed<GivenSettings & Pick<AgentSpec, "checks">>(record),
+      /** Epoch of the agent's lease. */
+      epoch: typed<number>({ ...number, minimum: 1, maximum: MAX_EPOCH }),
+      /** Number of the last event when the run began. */
+      head: number,
+      /** Settings that affect the run, by name. */
+      settings: record,
+      /** Services that commands find ready; absent when there are none. */
+      services: listOf(text),
+      /** Hash of the commands and prompt texts of the run. */
+      catalogue: text,
+      /** The session only paused the agent, for this reason; the main loop did not run. */
+      pause: open({ code: typed<PauseCode>(text), reason: text }),
+      /** All files in the agent's folder. */
+      files,
+    },
+    "services",
+    "pause",
+  ),
+  /** An answer of a port, or its error. */
+  answer: open({
+    port,
+    step: number,
+    /** Attempt of the model call or the command. */
+    attempt: number,
+    /** Counts the answers of that attempt from 1. */
+    ordinal: number,
+    /** `sha256`: of the redacted request as canonical JSON. `json` is absent for a long request. */
+    request: open({ sha256: text, json: typed<unknown>({}) }, "json"),
+    /** An error chain: the port threw. */
+    answer: anyOf(open({ value: typed<unknown>({}) }), open({ error: errors })),
+  }),
+  /** Messages and resume settings that the agent found at its `call`th read of the inbox. */
+  inbox: open({
+    call: number,
+    rows: listOf(typed<InboxRow>(open({ key: text, message: open({ type: text }), at: instant }))),
+  }),
+  /** Changes that others made in the folder before the `call`th command of the session. */
+  files: open({ call: number, step: number, files }),
+  /** Outcome of a command with outside effects. A replay plays it and never runs the command. */
+  outcome: open({
+    step: number,
+    callId: text,
+    attempt: number,
+    events,
+    staged: listOf(typed<unknown>({ type: "object" })),
+    changes: listOf(change),
+    /** Changes that the command made in the folder. */
+    files,
+    /** Number of clock readings during the command, after its last nested work. */
+    readings,
+  }),
+  /**
+   * Nested work of such a command, written before it begins. The replay runs it through the loop. `push`: events that
+   * push its frame; none when an earlier session pushed it. `readings`: of the command since it began or since its last
+   * nested work.
+   */
+  nested: open({ callId: text, attempt: number, push: events, readings }),
+  /** Written before the host answers. `version`: the cell's, unique in the agent. */
+  "cell-ask": open({ version: text, ask }),
+  /** The end of a cell. Absent when its call was left open. */
+  "cell-end": open({
+    version: text,
+    outcome: typed<unknown>(
+      anyOf(
+        open({ kind: oneOf("done"), ...ended, value: nullable(open({ text })), stop: nullable(record) }),
+        open({ kind: oneOf("failed"), ...ended, problem }),
+      ),
+    ),
+  }),
+  /** An external value, such as a price. It applies from its `call`th use in the session on. */
+  value: open({ name: text, call: number, value: typed<unknown>({}) }, "value"),
+  wait: open({ waitFor: text, until: nullable(text), goesOn: flag }),
+  /**
+   * Written before the commit. `events`: their types, for people and for a first comparison. `sha256`: of the events as
+   * canonical JSON.
+   */
+  commit: open({ after: number, events: listOf(text), sha256: text, clock }),
+  /** Written after the commit. `state` is the hash of the folded state. */
+  committed: open({ head: number, state: text }),
+  /**
+   * The end of a run. Absent when the process was killed or the agent was cut off. `files`: hash of each file in the
+   * agent's folder by path, without goald's report.
+   */
+  end: open({ head: number, state: text, clock, files: recordOf(text) }),
+} satisfies Readonly<Record<string, Schema>>;
 
-/** Written after the commit. `state` is the hash of the folded state. */
-interface CommittedLine {
-  readonly type: "committed";
-  readonly head: number;
-  readonly state: string;
-}
-
-/** The end of a run. Absent when the process was killed or the agent was cut off. */
-export interface EndLine {
-  readonly type: "end";
-  readonly head: number;
-  readonly state: string;
-  readonly clock: readonly number[];
-  /** Hash of each file in the agent's folder by path, without goald's report. */
-  readonly files: Readonly<Record<string, string>>;
-}
-
-export type Line =
-  | SessionLine
-  | AnswerLine
-  | InboxLine
-  | FilesLine
-  | OutcomeLine
-  | NestedLine
-  | CellAskLine
-  | CellEndLine
-  | ValueLine
-  | WaitLine
-  | CommitLine
-  | CommittedLine
-  | EndLine;
+type LineType = keyof typeof LINE_SCHEMAS;
+type LineOf<Type extends LineType> = { readonly type: Type } & Static<(typeof LINE_SCHEMAS)[Type]>;
+export type Line = { [Type in LineType]: LineOf<Type> }[LineType];
+export type SessionLine = LineOf<"session">;
+export type AnswerLine = LineOf<"answer">;
+export type OutcomeLine = LineOf<"outcome">;
+export type EndLine = LineOf<"end">;
+export type CellAskLine = LineOf<"cell-ask">;
+export type CellEndLine = LineOf<"cell-end">;
 
 export interface Session {
   readonly start: SessionLine;
@@ -213,33 +243,3 @@ export const ofType = <Type extends Line["type"]>(
 
 /** Number of the last event that the session is known to have committed. */
 export const headOf = (session: Session): number => ofType(session, "committed").at(-1)?.head ?? session.start.head;
-
-// The lines of a cassette about cells of code: what the code asked its host for, and how it ended.
-
-/** A question of the code of a cell to its host. */
-export type CellAsk =
-  | { readonly what: "call"; readonly name: string; readonly args: Readonly<Record<string, unknown>> }
-  | {
-      readonly what: "run";
-      readonly task: string;
-      readonly returns: Readonly<Record<string, unknown>>;
-      readonly form: string | null;
-    }
-  | { readonly what: "list" }
-  | { readonly what: "read"; readonly path: string }
-  /** `content` null: the file was removed. */
-  | { readonly what: "save"; readonly changes: readonly { readonly path: string; readonly content: Body | null }[] };
-
-/** Written before the host answers. `version`: the cell's, unique in the agent. */
-export interface CellAskLine {
-  readonly type: "cell-ask";
-  readonly version: string;
-  readonly ask: CellAsk;
-}
-
-/** The end of a cell. Absent when its call was left open. */
-export interface CellEndLine {
-  readonly type: "cell-end";
-  readonly version: string;
-  readonly outcome: unknown;
-}

@@ -11,15 +11,7 @@ import { clean } from "#util/outside-text.ts";
 import { type EnvFile, type Environment, readEnvFile } from "./env-file.ts";
 import type { Home } from "./home.ts";
 import { type SettingRow, splitServerKey, type ValueSchema } from "./setting-row.ts";
-import {
-  describeFormerSetting,
-  readDefaults,
-  SETTINGS,
-  type Setting,
-  type SettingName,
-  type Settings,
-  valueAt,
-} from "./settings.ts";
+import { readDefaults, SETTINGS, type Setting, type SettingName, type Settings, valueAt } from "./settings.ts";
 import { readSettingsFile, type SettingsFile, settingsPath } from "./settings-file.ts";
 
 /** The sources hold these beside the settings themselves. */
@@ -66,16 +58,14 @@ export async function readSettings(sources: SettingSources): Promise<ReadSetting
   const found = new Map(SETTINGS.map((row) => [row.name, findInLayers(row, layers).next().value as FoundSetting]));
   const checked = checkSettings(found);
   const settings = checked.settings as Settings;
-  const former = findFormerVariables({ ...envFile.variables, ...env });
   const exposesKeys = envFile.isOpen && findSecrets(settings, envFile.variables).length > 0;
   return {
     ...checked,
-    problems: [...checked.problems, ...former.map((sentence) => ({ sentence }))],
     found,
     layers,
     notes: [
       ...noteUnknownVariables(env, envFile.variables),
-      ...noteFormerVariables(envFile.variables),
+      ...noteVariablesOfAutoGpt(envFile.variables),
       ...(exposesKeys ? [`Other users can read the keys in ${envFile.path}. Run: chmod 600 ${envFile.path}`] : []),
     ],
     environment: withoutPlaceholders({ ...envFile.variables, ...withoutPlaceholders(env) }),
@@ -88,10 +78,23 @@ function textAt(value: unknown, name: string): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
-const noteFormerVariables = (variables: Environment): readonly string[] =>
-  Object.keys(withoutPlaceholders(variables)).flatMap((name) =>
-    name.startsWith("GOALD_") ? [] : (describeFormerSetting(name) ?? []),
-  );
+/** Variables of AutoGPT's `.env` that goald does not read, and what does their work. */
+const AUTOGPT_VARIABLES: ReadonlyMap<string, string> = new Map([
+  ["AI_SETTINGS_FILE", "Name the file: goald run --from FILE"],
+  ["AUTHORISE_COMMAND_KEY", "The answers are y and n."],
+  ["EXIT_KEY", "The answers are y and n."],
+  ["GITHUB_USERNAME", "Servers accept a key without it."],
+  ["OPENAI_ORGANIZATION", "The organization is that of the key's project."],
+  ["PINECONE_ENV", "The index may be in any region."],
+  ["PLAIN_OUTPUT", "Set NO_COLOR=1, or use --no-color."],
+  ["USER_AGENT", "goald has a fixed value for it."],
+]);
+
+const noteVariablesOfAutoGpt = (variables: Environment): readonly string[] =>
+  Object.keys(withoutPlaceholders(variables)).flatMap((name) => {
+    const instead = AUTOGPT_VARIABLES.get(name);
+    return instead === undefined ? [] : [`${name} is not a setting of goald. ${instead}`];
+  });
 
 const withoutPlaceholders = (variables: Environment): Environment =>
   Object.freeze(Object.fromEntries(Object.entries(variables).filter(([, value]) => !isPlaceholder(value))));
@@ -99,16 +102,12 @@ const withoutPlaceholders = (variables: Environment): Environment =>
 /** GOALD_ variables that are not settings. */
 const OTHER_VARIABLES = ["GOALD_HOME", "GOALD_DEBUG"];
 
-/** Variables without GOALD_ may belong to other programs, so they are only noted, and only those of the home's `.env`. */
-const findFormerVariables = (variables: Environment): readonly string[] =>
-  Object.keys(variables).flatMap((name) => (name.startsWith("GOALD_") ? (describeFormerSetting(name) ?? []) : []));
-
 /** A mistyped variable has no effect, so a person should see it. */
 function noteUnknownVariables(...environments: readonly Environment[]): readonly string[] {
   const known = [...SETTINGS.flatMap((row) => row.environment), ...OTHER_VARIABLES];
   const unknown = environments
     .flatMap((variables) => Object.keys(variables))
-    .filter((name) => name.startsWith("GOALD_") && !known.includes(name) && !describeFormerSetting(name));
+    .filter((name) => name.startsWith("GOALD_") && !known.includes(name));
   return [...new Set(unknown)].map((name) => {
     const nearest = nearestName(name, known);
     return `${clean(name)} is not a setting of goald and is ignored.${nearest ? ` Did you mean ${nearest}?` : ""}`;
@@ -283,11 +282,11 @@ function normalizeText(value: string, { name, schema }: SettingRow): string {
 // Assembles the settings that were found and checks them against the table.
 //
 // The schemas use a small part of JSON Schema, checked here in less than a millisecond. Loading and compiling ajv would
-// take a quarter of the time of a short verb. A test compares this check with ajv's verdict and messages for every row.
+// take a quarter of the time of a short verb. A test compares this check with ajv's verdict for every row.
 
 export interface SettingProblem {
-  /** The setting with the wrong value; undefined for a variable that is not a setting any more. */
-  readonly name?: SettingName;
+  /** The setting with the wrong value. */
+  readonly name: SettingName;
   readonly sentence: string;
 }
 
@@ -300,12 +299,11 @@ interface CheckedSettings {
 export function checkSettings(found: ReadonlyMap<SettingName, FoundSetting>): CheckedSettings {
   const settings: Record<string, unknown> = {};
   for (const [name, { value }] of found) setAt(settings, name.split("."), value);
-  const wrong = new Set(findSchemaProblems(settings).map((problem) => problem.name));
-  for (const [name, { value }] of found)
-    if (/\.baseUrl$|^web\.allow$/.test(name) && typeof value === "string" && !value.split(/[,\s]+/).every(isAddress))
-      wrong.add(name);
-  const problems = [...found].filter(([name]) => wrong.has(name)).map(([name, one]) => describeProblem(name, one));
-  return { settings: deepFreeze(settings), problems };
+  const isRight = (name: SettingName, { row, value }: FoundSetting): boolean =>
+    isAllowed(value, row.schema) &&
+    (!/\.baseUrl$|^web\.allow$/.test(name) || typeof value !== "string" || value.split(/[,\s]+/).every(isAddress));
+  const wrong = [...found].filter(([name, one]) => !isRight(name, one));
+  return { settings: deepFreeze(settings), problems: wrong.map(([name, one]) => describeProblem(name, one)) };
 }
 
 const isAddress = (text: string): boolean => URL.canParse(text);
@@ -338,78 +336,20 @@ function deepFreeze<T extends object>(value: T): Readonly<T> {
   return Object.freeze(value);
 }
 
-// ---------------------------------------------------------------- against the schemas
-
-export interface SchemaProblem {
-  /** Dotted; "" for a problem of the whole object. */
-  readonly name: string;
-  /** In ajv's words. */
-  readonly message: string;
-}
-
-/** Checks complete settings; returns an empty list when they are right. */
-export const findSchemaProblems = (settings: unknown): readonly SchemaProblem[] => [
-  ...problemsBelow("", SCHEMAS, settings),
-];
-
-/** Names, each with a setting's schema or with a group of more names. */
-type SchemaTree = ReadonlyMap<string, SchemaTree | ValueSchema>;
-
-const SCHEMAS = treeOf(SETTINGS.map(({ name, schema }) => [name.split("."), schema]));
-
-function treeOf(rows: readonly (readonly [path: readonly string[], schema: ValueSchema])[]): SchemaTree {
-  const groups = Map.groupBy(rows, ([[first = ""]]) => first);
-  const tree = new Map<string, SchemaTree | ValueSchema>();
-  for (const [first, members] of groups) {
-    const [only] = members;
-    if (only?.[0].length === 1) tree.set(first, only[1]);
-    else tree.set(first, treeOf(members.map(([path, schema]) => [path.slice(1), schema])));
-  }
-  return tree;
-}
-
-function* problemsBelow(name: string, tree: SchemaTree, value: unknown): Generator<SchemaProblem> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    yield { name, message: "must be object" };
-    return;
-  }
-  for (const part of Object.keys(value))
-    if (!tree.has(part)) yield { name, message: `must NOT have additional properties (${part})` };
-  for (const [part, expected] of tree) {
-    const inner: unknown = Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : undefined;
-    const innerName = name === "" ? part : `${name}.${part}`;
-    if (inner === undefined) yield { name, message: `must have required property '${part}'` };
-    else if (expected instanceof Map) yield* problemsBelow(innerName, expected, inner);
-    else for (const message of checkValue(inner, expected as ValueSchema)) yield { name: innerName, message };
-  }
-}
-
-function* checkValue(value: unknown, schema: ValueSchema): Generator<string> {
-  if (!hasType(value, schema)) yield `must be ${schema.type}`;
-  if (typeof value === "string") yield* checkText(value, schema);
-  if (typeof value === "number") yield* checkNumber(value, schema);
-  if (schema.enum && !schema.enum.includes(value as string)) yield "must be equal to one of the allowed values";
-}
-
-function hasType(value: unknown, { type, nullable }: ValueSchema): boolean {
+/** Whether the schema of a row allows the value. */
+export function isAllowed(value: unknown, schema: ValueSchema): boolean {
+  const { type, nullable, enum: choices, minimum, maximum } = schema;
+  if (choices && !choices.includes(value as string)) return false;
   if (value === null) return nullable === true;
-  if (type === "integer") return Number.isInteger(value);
-  return type === "number" ? Number.isFinite(value) : typeof value === type;
+  if (typeof value === "string") return type === "string" && isAllowedText(value, schema);
+  if (typeof value !== "number") return typeof value === type;
+  const isOfType = type === "integer" ? Number.isInteger(value) : type === "number" && Number.isFinite(value);
+  return isOfType && value >= (minimum ?? value) && value <= (maximum ?? value);
 }
 
-function* checkText(text: string, { minLength, maxLength, pattern }: ValueSchema): Generator<string> {
-  if (maxLength !== undefined && countCharacters(text) > maxLength)
-    yield `must NOT have more than ${maxLength} characters`;
-  if (minLength !== undefined && countCharacters(text) < minLength)
-    yield `must NOT have fewer than ${minLength} characters`;
-  if (pattern !== undefined && !new RegExp(pattern, "u").test(text)) yield `must match pattern "${pattern}"`;
-}
-
-/** JSON Schema counts a character outside the basic plane as one. */
-const countCharacters = (text: string): number => [...text].length;
-
-function* checkNumber(value: number, { minimum, maximum }: ValueSchema): Generator<string> {
-  if (!Number.isFinite(value)) return;
-  if (maximum !== undefined && value > maximum) yield `must be <= ${maximum}`;
-  if (minimum !== undefined && value < minimum) yield `must be >= ${minimum}`;
+function isAllowedText(text: string, { minLength = 0, maxLength, pattern }: ValueSchema): boolean {
+  // JSON Schema counts a character outside the basic plane as one.
+  const { length } = [...text];
+  if (length < minLength || length > (maxLength ?? length)) return false;
+  return pattern === undefined || new RegExp(pattern, "u").test(text);
 }

@@ -80,7 +80,7 @@ export type EventBody =
       /** SHA-256 of model and messages. */
       readonly requestHash: string;
       readonly recallIds: readonly string[];
-      /** Lists the recalls that the prompt did not show whole and alone, with what it showed. Absent in older events. */
+      /** Lists the recalls that the prompt did not show whole and alone, with what it showed. Absent without recalls. */
       readonly shown?: readonly ShownRecall[];
       /** Spent on embeddings for the recall that came before it. */
       readonly spent?: ModelSpending;

@@ -251,8 +251,6 @@ export interface PauseReason {
   readonly reason: string;
 }
 
-/** Longest wait in ms that a run sleeps through; it ends for a longer one. Default: 10 s. */
-
 export interface OpenedAgent extends AsyncDisposable {
   readonly lease: Lease;
   readonly parts: Omit<RunParts, "wait" | "draining" | "onCommitted" | "onSent">;

@@ -3,17 +3,17 @@
  *
  * Sends texts in batches and returns unit vectors in their order, or none. Rejects a wrong count, a wrong length, a NaN
  * or a zero vector: one bad vector spoils every later comparison. Shortens texts that are too long for the model and
- * remembers the length that worked. Waits if the server asks for a short pause. Errors tell whether a retry can help;
- * if not, the caller falls back to a local embedder.
+ * remembers the length that worked. Waits if the server asks for a short pause. Errors tell whether the caller should
+ * fall back to a local embedder.
  */
 import type OpenAI from "openai";
-import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { GoaldError } from "#core/errors.ts";
 import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { CountTokens, Embedder } from "#core/ports/memory.ts";
 import { asRecord, parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
-import { type AskedServer, createFailure, explainFailure } from "./failure.ts";
+import { type AskedServer, createFailure, explainFailure, type ModelFailure } from "./failure.ts";
 import { createSender, formatBaseUrl, type ModelServer, type Received, type SendRequest } from "./model-server.ts";
 
 export interface OpenAIEmbedderSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
@@ -41,7 +41,8 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 
 /**
  * Without `dimensions` in the settings, `dimensions` is 0 and `id` ends in `@0` until the first answer.
- * `embed` rejects with an EmbeddingError or with the signal's reason. Throws GOALD_CONFIG for an invalid base URL.
+ * `embed` rejects with GOALD_HTTP_REFUSED when there is no server or it will never answer, with GOALD_MODEL when a retry
+ * may help, or with the signal's reason. Throws GOALD_CONFIG for an invalid base URL.
  */
 export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder {
   const send = createSender({ timeoutMs: DEFAULT_TIMEOUT_MS, ...settings, maxBytes: MAX_EMBEDDING_BYTES });
@@ -90,7 +91,7 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
         const pauseMs = failure.retry?.afterMs ?? null;
         if (tooLong) limitIndex += 1;
         else if (pauseMs === null || pauseMs > MAX_EMBEDDING_PAUSE_MS || pauses === MAX_PAUSES || !settings.clock)
-          throw new EmbeddingError(failure.message, failure.retry === null, pauseMs);
+          throw createError(failure);
         else {
           pauses += 1;
           await settings.clock.sleep(pauseMs, signal);
@@ -132,27 +133,18 @@ async function requestVectors(
   }
 }
 
-/** True if the server cannot compute embeddings, so that the caller should fall back. False if a retry may help. */
-export const isEmbeddingUnavailable = (error: unknown): boolean =>
-  isGoaldError(error) && "isPermanent" in error && error.isPermanent === true;
+/** Of the codes of failures: there is no server to ask. */
+const NO_SERVER: readonly string[] = ["no-connection", "connection-lost", "unknown-host", "timeout"];
 
-class EmbeddingError extends GoaldError {
-  readonly isPermanent: boolean;
-  /** Pause that the server asks for. */
-  readonly afterMs: number | null;
-  constructor(message: string, isPermanent: boolean, afterMs: number | null) {
-    super(
-      "GOALD_HTTP_REFUSED",
-      `${message} ${isPermanent ? "This will not pass by itself" : "This may pass"}: no embeddings for now.`,
-      isPermanent
-        ? {
-            hint: "Name a server and model for embeddings (EMBEDDING_MODEL), or do without: recall then works offline.",
-          }
-        : {},
-    );
-    this.isPermanent = isPermanent;
-    this.afterMs = afterMs;
-  }
+/** With the pause that the server asks for. */
+function createError({ code, message, retry }: ModelFailure): GoaldError {
+  const hint = "Name a server and model for embeddings (EMBEDDING_MODEL), or do without: recall then works offline.";
+  const error = new GoaldError(
+    retry === null || NO_SERVER.includes(code) ? "GOALD_HTTP_REFUSED" : "GOALD_MODEL",
+    `${message} ${retry ? "This may pass" : "This will not pass by itself"}: no embeddings for now.`,
+    retry ? {} : { hint },
+  );
+  return Object.assign(error, { afterMs: retry?.afterMs ?? null });
 }
 
 const explainVectorProblem = (problem: VectorProblem, { server, model }: AskedServer) =>

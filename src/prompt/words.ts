@@ -67,16 +67,12 @@ const OPTIONAL = /\?\s*$/;
 
 /** For people. */
 const README = "README.md";
-/** Each file had one section once, and those of these forms were in folders. */
-const FORMER_FOLDERS: readonly string[] = ["plan", "react", "code"];
 
 /** Relative to the folder, without hidden files and copies of editors. */
 async function listEntries(folder: string): Promise<readonly string[]> {
   try {
     const entries = await readdir(folder, { recursive: true });
-    return entries
-      .filter((entry) => !/(?:^|\/)\.|~$/.test(entry) && entry !== README && !FORMER_FOLDERS.includes(entry))
-      .sort();
+    return entries.filter((entry) => !/(?:^|\/)\.|~$/.test(entry) && entry !== README).sort();
   } catch (error) {
     if (Error.isError(error) && "code" in error && error.code === "ENOENT") return [];
     throw refuse(`The prompts folder ${folder} cannot be read.`, undefined, error);
@@ -86,17 +82,9 @@ async function listEntries(folder: string): Promise<readonly string[]> {
 function findFile(entry: string, folder: string): PromptFile {
   const file = FILES.find((each) => `${each}.md` === entry);
   if (file) return file;
-  const former = entry.replace(/\.md$/, "").replace(/^plan\//, "plan-form/");
-  const name = findTemplate(former) ?? findTemplate(former.replace(/^.*\//, ""));
-  const path = join(folder, entry);
-  if (!name)
-    throw refuse(
-      `${path} is not a prompt file. Known files: ${FILES.map((each) => `${each}.md`).join(", ")}.`,
-      "Rename the file, or move it out of the prompts folder.",
-    );
   throw refuse(
-    `${path} is not used any more: its words are ${describeTemplate(name)}.`,
-    `Move them to ${join(folder, fileOf(name))}, below a line "## ${sectionOf(name)}".`,
+    `${join(folder, entry)} is not a prompt file. Known files: ${FILES.map((each) => `${each}.md`).join(", ")}.`,
+    "Rename the file, or move it out of the prompts folder.",
   );
 }
 

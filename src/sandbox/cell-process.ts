@@ -5,10 +5,8 @@
  * does to its process ends the process, never the host. It keeps the host alive only while a cell runs.
  */
 import { extname } from "node:path";
-import type { Cage, CagedEnd, CagedProcess } from "#cage/cage.ts";
-import { Conversation } from "#cage/conversation.ts";
-import type { Channel } from "#cage/frames.ts";
-import { nodeCommand } from "#cage/node-program.ts";
+import type { Cage, CagedEnd } from "#cage/cage.ts";
+import { CagedProgram, type Conversation } from "#cage/conversation.ts";
 import type { Cell, CellBridge, CellFileChange, CellOutcome, CellProblem, CellReply } from "#core/ports/sandbox.ts";
 import { checkMessage, type GuestMessage, readOutcome } from "./guest-answers.ts";
 import {
@@ -29,7 +27,6 @@ type Done = Extract<GuestMessage, { readonly type: "done" }>;
 
 /** Takes this file's extension: .ts in a checkout, .js in the published package. */
 const PROGRAM = new URL(`./guest${extname(import.meta.url)}`, import.meta.url);
-const CHANNEL = 3;
 const LIMITS = {
   maxBytes: MAX_FRAME_BYTES,
   maxJsonBytes: (start: string) => (start.startsWith('{"type":"done"') ? MAX_FRAME_JSON_BYTES : MAX_QUESTION_BYTES),
@@ -46,8 +43,7 @@ const END_MS = 500;
 const MAX_QUESTIONS = 20_000;
 
 export class CellProcess {
-  readonly #process: CagedProcess;
-  readonly #channel: Channel;
+  readonly #program: CagedProgram;
   readonly #conversation: Conversation;
   readonly #memoryMegabytes: number;
   readonly #killed = Promise.withResolvers<undefined>();
@@ -63,31 +59,28 @@ export class CellProcess {
   /** `program` replaces that of processes. For tests. */
   constructor(cage: Cage, options: GuestOptions, program: URL = PROGRAM) {
     this.#memoryMegabytes = options.memoryMegabytes;
-    this.#process = cage.spawn(
-      nodeCommand({
-        program,
-        memoryMegabytes: options.memoryMegabytes + ENGINE_MEGABYTES,
-        cpuSeconds: CPU_SECONDS,
-        stdio: ["ignore", "ignore", "ignore", "pipe"],
-        args: [JSON.stringify(options)],
-        sees: GUEST_SIGHT,
-        files: options.snapshot === null ? [] : [options.snapshot],
-      }),
-    );
-    this.#channel = this.#process.child.stdio[CHANNEL] as Channel;
-    this.#conversation = new Conversation(this.#channel, LIMITS, { speaksFirst: true });
+    const parts = {
+      program,
+      memoryMegabytes: options.memoryMegabytes + ENGINE_MEGABYTES,
+      cpuSeconds: CPU_SECONDS,
+      args: [JSON.stringify(options)],
+      sees: GUEST_SIGHT,
+      files: options.snapshot === null ? [] : [options.snapshot],
+    };
+    this.#program = new CagedProgram(cage, parts, LIMITS, { speaksFirst: true });
+    this.#conversation = this.#program.conversation;
     void this.#conversation.broken.then((reason) => this.kill(brokenProblem(reason)));
-    this.ended = this.#process.ended.then((end) => {
+    this.ended = this.#program.ended.then((end) => {
       this.#hasEnded = true;
       this.kill(endProblem(end, this.#memoryMegabytes));
       return end;
     });
     this.#ready = this.#waitUntilReady();
-    this.#release();
+    this.#program.release();
   }
 
   get pid(): number | undefined {
-    return this.#process.child.pid;
+    return this.#program.pid;
   }
   get isGone(): boolean {
     return this.#gone !== undefined;
@@ -106,14 +99,14 @@ export class CellProcess {
     this.#killed.resolve(undefined);
     if (this.#hasEnded) return;
     // Whoever waits for its end has nothing else that keeps this process alive.
-    this.#hold();
-    this.#process.kill();
+    this.#program.hold();
+    this.#program.kill();
   }
 
   /** `loads`: the process has no namespace yet. Rejects with the signal's reason, or what a method of `host` rejected with. */
   async run(cell: Cell, host: CellBridge, signal: AbortSignal, loads: boolean): Promise<CellOutcome> {
     this.#cells += 1;
-    this.#hold();
+    this.#program.hold();
     const loadsSaved = loads && cell.saved !== null;
     const running = new RunningCell(cell, host, this.#cells, loadsSaved, (problem) => this.kill(problem));
     const aborted = Promise.withResolvers<never>();
@@ -129,7 +122,7 @@ export class CellProcess {
       running.clock.stop();
       signal.removeEventListener("abort", onAbort);
       this.#cells -= 1;
-      if (this.#cells === 0 && !this.isGone) this.#release();
+      if (this.#cells === 0 && !this.isGone) this.#program.release();
     }
   }
 
@@ -212,16 +205,6 @@ export class CellProcess {
     clearTimeout(limit);
     if (said?.message.type === "ready") this.#conversation.endTurn();
     else this.kill(brokenProblem("It did not say first that it is ready."));
-  }
-
-  #hold(): void {
-    this.#process.child.ref();
-    this.#channel.ref();
-  }
-
-  #release(): void {
-    this.#process.child.unref();
-    this.#channel.unref();
   }
 }
 

@@ -10,13 +10,12 @@ import { createReadStream, statSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import type { Cage } from "#cage/cage.ts";
-import { type Channel, type Frame, receiveFrame } from "#cage/frames.ts";
-import { nodeCommand, type ProgramSight } from "#cage/node-program.ts";
+import { CagedProgram } from "#cage/conversation.ts";
+import type { ProgramSight } from "#cage/node-program.ts";
 import { MAX_FRAME_BYTES } from "./protocol.ts";
 import { DIGEST_BYTES, findPyodide, pythonSources, withDigest } from "./python-files.ts";
 
 const PROGRAM = new URL(`./make-snapshot${extname(import.meta.url)}`, import.meta.url);
-const CHANNEL = 3;
 const MAKING_MS = 60_000;
 const MEMORY_MEGABYTES = 768;
 const CPU_SECONDS = 60;
@@ -81,23 +80,18 @@ async function isWhole(path: string): Promise<boolean> {
 }
 
 async function makeSnapshot(cage: Cage): Promise<Uint8Array> {
-  const stdio = ["ignore", "ignore", "ignore", "pipe"] as const;
-  const limits = { memoryMegabytes: MEMORY_MEGABYTES, cpuSeconds: CPU_SECONDS };
-  const sees = GUEST_SIGHT;
-  const { child, ended, kill } = cage.spawn(nodeCommand({ program: PROGRAM, ...limits, stdio, sees }));
-  const channel = child.stdio[CHANNEL] as Channel;
-  channel.on("error", () => undefined);
-  const limit = setTimeout(kill, MAKING_MS);
+  const parts = { program: PROGRAM, memoryMegabytes: MEMORY_MEGABYTES, cpuSeconds: CPU_SECONDS, sees: GUEST_SIGHT };
+  const frames = { maxBytes: MAX_FRAME_BYTES, maxJsonBytes: () => MAX_FRAME_BYTES };
+  const maker = new CagedProgram(cage, parts, frames, { speaksFirst: true });
+  const limit = setTimeout(() => maker.kill(), MAKING_MS);
   try {
-    const died: Promise<never> = ended.then(() => {
-      throw new Error("Its maker has ended.");
-    });
-    const { bytes }: Frame = await Promise.race([receiveFrame(channel, MAX_FRAME_BYTES), died]);
-    return bytes;
+    const made = await Promise.race([maker.conversation.next(), maker.ended.then(() => undefined)]);
+    if (!made) throw new Error("Its maker has ended.");
+    return made.bytes;
   } finally {
     clearTimeout(limit);
-    kill();
-    await ended;
+    maker.kill();
+    await maker.ended;
   }
 }
 

@@ -166,15 +166,6 @@ function writingQueries(database: DatabaseSync) {
   };
 }
 
-/** Throws unless the lease is the newest. */
-export function requireLease(lease: Lease, { epoch }: { readonly epoch: number }): void {
-  if (epoch === lease.epoch) return;
-  throw new GoaldError(
-    "GOALD_FENCED",
-    `Expected the lease of epoch ${epoch} on ${lease.agent}, got ${lease.epoch}: another host has claimed the agent.`,
-  );
-}
-
 /** Throws unless the lease is the newest, the log ends at `expectedHead` and the events continue it. */
 export function requireValidCommit(
   lease: Lease,
@@ -182,7 +173,11 @@ export function requireValidCommit(
   expectedHead: number,
   events: readonly RecordedEvent[],
 ): void {
-  requireLease(lease, agent);
+  if (agent.epoch !== lease.epoch)
+    throw new GoaldError(
+      "GOALD_FENCED",
+      `Expected the lease of epoch ${agent.epoch} on ${lease.agent}, got ${lease.epoch}: another host has claimed the agent.`,
+    );
   if (agent.head !== expectedHead)
     throw new GoaldError(
       "GOALD_CONFLICT",

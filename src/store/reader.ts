@@ -14,7 +14,6 @@ import type {
   InboxRow,
   LastFileVersion,
   Loaded,
-  Projection,
   StoreReader,
   VerifyReport,
 } from "#core/ports/store.ts";
@@ -24,7 +23,6 @@ import { sha256 } from "./chain.ts";
 import { changedBlobError, throwNoAgent, wrapStoreErrors, wrapStoreErrorsAsync } from "./failure.ts";
 import { type LoadAgent, openLoad } from "./log.ts";
 import { openMemoryByName, openNamespaces } from "./memory-rows.ts";
-import { openProjectionReader, type ReadProjection } from "./projections.ts";
 import {
   AGENT_COLUMNS,
   type AgentRecord,
@@ -86,7 +84,6 @@ export class SqliteReader implements StoreReader {
   readonly #files: ReturnType<typeof fileQueries>;
   readonly #namespaceNo: (namespace: string) => number;
   readonly #load: LoadAgent;
-  readonly #readProjection: ReadProjection;
 
   constructor(database: DatabaseSync, path: string) {
     this.database = database;
@@ -95,7 +92,6 @@ export class SqliteReader implements StoreReader {
     this.#queries = readingQueries(database);
     this.#load = openLoad(database);
     this.#files = fileQueries(database, PAGE);
-    this.#readProjection = openProjectionReader(database);
   }
 
   async agents(): Promise<readonly AgentRow[]> {
@@ -222,10 +218,6 @@ export class SqliteReader implements StoreReader {
       const rows = this.#files.outside.all(this.requireAgentNo(agent), from, end, after);
       return rows.map(({ outside }) => readSources(outside, `files below ${JSON.stringify(folder)}`));
     });
-  }
-
-  async projection(agent: string, name: string, version: number): Promise<Projection | undefined> {
-    return wrapStoreErrors(this.path, () => this.#readProjection(this.requireAgentNo(agent), name, version));
   }
 
   verify(agent?: string): Promise<VerifyReport> {

@@ -15,7 +15,6 @@ const OWNED = [
   "eventless",
   "inbox",
   "snapshot",
-  "projection",
   "memory",
   "file_version",
   "curation",

@@ -7,7 +7,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "#core/ports/memory.ts";
-import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Projection, Store } from "#core/ports/store.ts";
+import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Store } from "#core/ports/store.ts";
 import { wrapStoreErrors } from "./failure.ts";
 import { openNamespaces, openNewestFact } from "./memory-rows.ts";
 import { SqliteReader } from "./reader.ts";
@@ -113,10 +113,6 @@ export class SqliteStore extends SqliteReader implements Store {
 
   saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void> {
     return this.#writer.write("saveRemoteRows", index, namespace, rows, gone);
-  }
-
-  saveProjection(lease: Lease, name: string, version: number, projection: Projection): Promise<void> {
-    return this.#writer.write("saveProjection", lease, name, version, projection);
   }
 
   remove(agent: string): Promise<void> {

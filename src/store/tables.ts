@@ -1,7 +1,7 @@
 /**
  * tables.ts -- the tables of schema version 1.
  *
- * Times are ISO 8601 in UTC, so that text order is time order. Snapshots and projections can be rebuilt from the log; every
+ * Times are ISO 8601 in UTC, so that text order is time order. Snapshots can be rebuilt from the log; every
  * other table is a source of truth.
  */
 
@@ -67,16 +67,6 @@ CREATE TABLE snapshot (
   data     TEXT NOT NULL,
   sha      TEXT NOT NULL,                   -- hash of version, data and the link of event seq
   PRIMARY KEY (agent_no, seq)
-) STRICT;
-
-CREATE TABLE projection (                   -- see projections.ts
-  agent_no INTEGER NOT NULL REFERENCES agent (no),
-  name     TEXT NOT NULL,
-  version  INTEGER NOT NULL,
-  seq      INTEGER NOT NULL,                -- the last event that it covers
-  data     TEXT NOT NULL,
-  sha      TEXT NOT NULL,                   -- hash of version, data and the link of event seq
-  PRIMARY KEY (agent_no, name)
 ) STRICT;
 
 CREATE TABLE timer (

@@ -22,7 +22,6 @@ import { canonicalJson } from "#util/json.ts";
 import { chainLink, chainStart, isFolderOf, sealOf, sha256, snapshotSha } from "./chain.ts";
 import { type CommitRows, digestOf, readFileVersions, readMemories, type TakeRows } from "./commit.ts";
 import { textShaOf } from "./memory-rows.ts";
-import { findDamagedProjections } from "./projections.ts";
 import { AGENT_COLUMNS, type AgentRecord, type EventRecord, type LinkedRecord, type SnapshotRecord } from "./rows.ts";
 import { prepare } from "./sql.ts";
 import { SHARED_NO } from "./tables.ts";
@@ -90,7 +89,6 @@ const STRAY_ROWS = `SELECT seq, what FROM (
     UNION ALL SELECT agent_no, consumed_by, 'The inbox row ' || key FROM inbox
       WHERE agent_no = ?1 AND consumed_by IS NOT NULL
     UNION ALL SELECT agent_no, seq, 'A snapshot' FROM snapshot WHERE agent_no = ?1
-    UNION ALL SELECT agent_no, seq, 'The projection ' || name FROM projection WHERE agent_no = ?1
     UNION ALL SELECT agent_no, seq, 'An event' FROM event
       WHERE agent_no = ?1 AND seq > (SELECT head FROM agent WHERE no = ?1)
   ) AS row
@@ -100,8 +98,6 @@ const STRAY_ROWS = `SELECT seq, what FROM (
 function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: VerifyFindings): void {
   for (const { seq, what } of prepare<StrayRow>(database, STRAY_ROWS).all(agent.no))
     problems.push(`${what} of ${agent.id} names event ${seq}, which is not in its log.`);
-  for (const name of findDamagedProjections(database, agent.no))
-    problems.push(`The projection ${name} of ${agent.id} does not match its hash.`);
   const files = prepare<{ sha: string; path: string }>(
     database,
     "SELECT DISTINCT sha, path FROM file_version WHERE agent_no = ? AND sha IS NOT NULL",

@@ -16,7 +16,6 @@ import { openForks } from "./fork.ts";
 import { openBlobs, openLog, openReferences } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
 import { openMemoryByName, openNamespaces, throwNoMemory } from "./memory-rows.ts";
-import { openProjectionWriter, type SaveProjection } from "./projections.ts";
 import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { openRemove } from "./remove.ts";
 import { AGENT_COLUMNS, type AgentRecord, nameOf, toAgentRow, vectorToBytes } from "./rows.ts";
@@ -38,7 +37,6 @@ export interface Writes {
   saveVectors(namespace: string, embedder: string, vectors: Vectors): void;
   curate(namespace: string, changes: readonly MemoryChange[], key: string, at: string): readonly MemoryChanged[];
   saveRemoteRows: RemoteJournal["save"];
-  saveProjection: SaveProjection;
   remove(agent: string): void;
 }
 export type WriteName = keyof Writes;
@@ -145,7 +143,6 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
 
     curate: openCurations(database),
     saveRemoteRows: openRemoteJournal(database).save,
-    saveProjection: openProjectionWriter(database),
     remove: openRemove(database, note),
   };
 }

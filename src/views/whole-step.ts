@@ -65,16 +65,15 @@ export function rebuildPrompt(
     const at = new Date(asked.at);
     const known = new Map(rows.map((row) => [row.id, asRecalled(row, asked.seq)]));
     const recalls = asked.recallIds.flatMap((id) => known.get(id) ?? []).map((row) => ({ ...row, score: 0 }));
-    // Older events do not record what was shown of the recalls.
-    const recorded = asked.shown ? { shown: readShown(asked.recallIds, asked.shown, known) } : {};
-    const shown = {
+    const shown = readShown(asked.recallIds, asked.shown ?? [], known);
+    const situation = {
       ...parts.commandsFor(state),
       form: templatesOf(asked.mode),
       state,
       step: asked.step,
       folder: asked.folder,
     };
-    const { messages } = buildPrompt({ ...parts, ...shown, ...recorded, recalls, now: at });
+    const { messages } = buildPrompt({ ...parts, ...situation, shown, recalls, now: at });
     const sent = sentMessages(asked, messages, at);
     return sent ? { messages: sent, exact: true, note: "" } : { messages, exact: false, note: noteOn(asked, rows) };
   } catch (error) {

@@ -199,12 +199,7 @@ describe("a command or prompt template of a home", () => {
     ["is not a module", "commands/broken.ts", "export default {", /broken\.ts/],
     ["has no schema", "commands/empty.ts", "export default { name: 'empty' };", /empty/],
     ["throws when it is loaded", "commands/thrower.ts", "throw new Error('boom');", /thrower\.ts.*boom/s],
-    [
-      "is a prompt file of an earlier goald",
-      "prompts/code/system.md",
-      "x",
-      /code\/system\.md is not used any more: its words are section system of code\.md/,
-    ],
+    ["is not a prompt file", "prompts/code/system.md", "x", /code is not a prompt file\. Known files: system\.md/],
     [
       "has an unknown variable",
       "prompts/messages.md",

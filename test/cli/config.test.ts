@@ -118,8 +118,7 @@ const NOT_SET: readonly RefusedCall[] = [
   // None where there must be one.
   ["config agents.approve none", 2, /one of always, risky, never/, /^$/],
   ["config openai.baseUrl http://u:hunter2-x@h", 2, /^(?!.*hunter2).*without credentials/, /^$/],
-  // Former names and words.
-  ["config keys.yes j", 2, /^keys\.yes is not a setting any more\. The answers are y and n/, ALL],
+  // Former words.
   ["config set x", 2, /no word "set"/, /^Use: goald config NAME VALUE$/],
   [["config", "models.smart", " "], 2, /a model's name, got an empty text/, /config models\.smart --unset/],
   ["config models.smart your-model", 2, /a template's placeholder/, /unset/],

@@ -19,7 +19,7 @@ import {
   words,
 } from "../helpers/events.ts";
 import { forkContract, removalContract } from "./store-agents.ts";
-import { commitContract, projectionContract } from "./store-commits.ts";
+import { commitContract, fileHistoryContract } from "./store-commits.ts";
 import { curationContract, sameRowContract } from "./store-curations.ts";
 import { memoryContract, pieceContract, remoteContract } from "./store-memories.ts";
 
@@ -32,7 +32,7 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
   sameRowContract(name, make);
   remoteContract(name, make);
   removalContract(name, make);
-  projectionContract(name, make);
+  fileHistoryContract(name, make);
   forkContract(name, make);
 }
 
@@ -96,7 +96,6 @@ function generalContract(make: () => Promise<Store>): void {
       ["remove", () => store.remove("bar")],
       ["files", () => store.files("bar")],
       ["lastFileVersion", () => store.lastFileVersion("bar", "a")],
-      ["projection", () => store.projection("bar", "report", 1)],
       ["verify", () => store.verify("bar")],
       ["create below it", () => store.create({ ...SPEC, parent: "bar" }, "key-2", AT)],
     ])("%s throws GOALD_NOT_FOUND for an unknown agent", async (_call, make) => {

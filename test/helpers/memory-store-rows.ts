@@ -256,8 +256,6 @@ export interface Held {
   /** `seq`: the last event of the call's commit. */
   readonly files: (FileVersion & { readonly seq: number })[];
   readonly snapshots: { readonly seq: number; readonly version: number; readonly state: string }[];
-  /** By name. */
-  readonly projections: Map<string, { readonly version: number; readonly seq: number; readonly data: string }>;
   /** Hashes of the blobs that its commits stored. */
   readonly kept: Set<string>;
   /** Bytes of blobs that its commits added. */
@@ -282,7 +280,7 @@ export interface Draft extends State {
 export function touch(draft: Draft, agent: string): Held {
   const touched = draft.touched.get(agent);
   if (touched) return touched;
-  const { no, row, events, inbox, timers, memories, curated, files, snapshots, projections, kept, stored } =
+  const { no, row, events, inbox, timers, memories, curated, files, snapshots, kept, stored } =
     draft.agents.get(agent) ?? throwNoAgent(agent);
   const copy: Held = {
     no,
@@ -294,7 +292,6 @@ export function touch(draft: Draft, agent: string): Held {
     curated: new Map(curated),
     files: [...files],
     snapshots: [...snapshots],
-    projections: new Map(projections),
     kept: new Set(kept),
     stored,
   };
@@ -316,7 +313,6 @@ export function create(draft: Draft, spec: AgentSpec, key: string, at: string): 
   const row = { id, name: event.name, folder, parent: parent?.id ?? null, head: 1, epoch, ...times };
   const none = {
     ...{ inbox: [], timers: new Map(), memories: [], curated: new Map(), files: [], snapshots: [] },
-    projections: new Map(),
     kept: new Set<string>(),
     stored: 0,
   };
@@ -355,7 +351,6 @@ export function fork(draft: Draft, source: string, { name, head, events: own }: 
     curated: new Map(),
     files: files.filter(({ at }) => at <= byTime),
     snapshots: [],
-    projections: new Map(),
     kept: new Set(past.flatMap((event) => blobsIn(JSON.stringify(event)))),
     stored: 0,
   });

@@ -19,7 +19,6 @@ import type {
   LastFileVersion,
   Lease,
   Loaded,
-  Projection,
   Store,
   VerifyReport,
 } from "#core/ports/store.ts";
@@ -27,7 +26,6 @@ import type { OutsideSource } from "#core/provenance.ts";
 import { sha256 } from "#store/chain.ts";
 import { throwNoAgent } from "#store/failure.ts";
 import { throwNoMemory } from "#store/memory-rows.ts";
-import { requireCovered } from "#store/projections.ts";
 import { isoTime, toEvent } from "#store/rows.ts";
 import {
   create,
@@ -250,20 +248,6 @@ export class MemoryStore implements Store {
       seq > after && (folder === "" || path.startsWith(`${folder}/`));
     const lists = this.#held(agent).files.filter(isBelow);
     return lists.flatMap(({ outside }) => (outside ? [outside] : []));
-  }
-
-  async projection(agent: string, name: string, version: number): Promise<Projection | undefined> {
-    const { projections } = this.#held(agent);
-    const kept = projections.get(name);
-    return kept?.version === version ? { seq: kept.seq, data: JSON.parse(kept.data) } : undefined;
-  }
-
-  async saveProjection(lease: Lease, name: string, version: number, { seq, data }: Projection): Promise<void> {
-    this.#unit((draft) => {
-      const { row, projections } = touch(draft, lease.agent);
-      requireCovered(lease, row, { seq, data });
-      projections.set(name, { version, seq, data: JSON.stringify(data) });
-    });
   }
 
   async verify(agent?: string): Promise<VerifyReport> {

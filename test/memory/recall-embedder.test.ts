@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { GoaldError } from "#core/errors.ts";
 import type { OpenIndex, Recall } from "#core/ports/memory.ts";
 import type { LongTermMemoryParts } from "#memory/recall/long-term-memory.ts";
 import { BackgroundLots } from "#memory/recall/row-embedder.ts";
@@ -189,7 +190,7 @@ describe("vectors of two embedders", () => {
     await earlier.memory.flush();
     const saved = store.counts.saved;
     const server = fixedEmbedder({ id: "server@64" });
-    server.instead = async () => Promise.reject(Object.assign(new Error("HTTP 404"), { status: 404 }));
+    server.instead = async () => Promise.reject(new GoaldError("GOALD_HTTP_REFUSED", "HTTP 404"));
     const local = fixedEmbedder({ id: "local@64", local: true });
     const reasons: string[] = [];
     const embedder = fallbackEmbedder(server, local, (reason) => reasons.push(reason));

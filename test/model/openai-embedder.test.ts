@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { isGoaldError } from "#core/errors.ts";
+import { type ErrorCode, isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
-import { createOpenAIEmbedder, isEmbeddingUnavailable, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
+import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import {
   type Answer,
   base64Of,
@@ -130,8 +130,7 @@ describe("the OpenAI embedder", () => {
   ])("refuses %s", async (_title, answer) => {
     const { embedder } = await answering(answer);
     const error = await refusal(embedder.embed(["a", "b"], live));
-    expect(isGoaldError(error)).toBe(true);
-    expect(isEmbeddingUnavailable(error)).toBe(true);
+    expect(isGoaldError(error, "GOALD_HTTP_REFUSED")).toBe(true);
     expect(embedder.id).toBe("embed@0");
   });
 
@@ -148,31 +147,33 @@ describe("the OpenAI embedder", () => {
     );
   });
 
-  it.each<[string, Answer, boolean]>([
-    ["400", { status: 400, body: { error: { message: "This model does not support embeddings" } } }, true],
-    ["401", { status: 401 }, true],
-    ["404", { status: 404 }, true],
-    ["501", { status: 501 }, true],
-    ["exhausted quota", { status: 429, body: { error: { code: "insufficient_quota" } } }, true],
-    ["429", { status: 429 }, false],
-    ["500", { status: 500 }, false],
-    ["a broken connection", { fault: "close" }, false],
-    ["half an answer", { fault: "cut" }, false],
-    ["silence", { fault: "stall" }, false],
-  ])("after %s reports whether a retry can help", async (_title, answer, unavailable) => {
+  it.each<[string, Answer, boolean, ErrorCode]>([
+    [
+      "400",
+      { status: 400, body: { error: { message: "This model does not support embeddings" } } },
+      true,
+      "GOALD_HTTP_REFUSED",
+    ],
+    ["401", { status: 401 }, true, "GOALD_HTTP_REFUSED"],
+    ["404", { status: 404 }, true, "GOALD_HTTP_REFUSED"],
+    ["501", { status: 501 }, true, "GOALD_HTTP_REFUSED"],
+    ["exhausted quota", { status: 429, body: { error: { code: "insufficient_quota" } } }, true, "GOALD_HTTP_REFUSED"],
+    ["429", { status: 429 }, false, "GOALD_MODEL"],
+    ["500", { status: 500 }, false, "GOALD_MODEL"],
+    ["a broken connection", { fault: "close" }, false, "GOALD_HTTP_REFUSED"],
+    ["half an answer", { fault: "cut" }, false, "GOALD_MODEL"],
+    ["silence", { fault: "stall" }, false, "GOALD_HTTP_REFUSED"],
+  ])("after %s reports whether a retry can help, and another embedder", async (_title, answer, unavailable, code) => {
     const { embedder } = await start({ embeddings: () => answer }, { timeoutMs: timeoutMsFor(answer) });
     const error = await refusal(embedder.embed(["a"], live));
-    expect(isGoaldError(error)).toBe(true);
-    expect(isEmbeddingUnavailable(error)).toBe(unavailable);
+    expect(isGoaldError(error, code)).toBe(true);
     expect(String(error)).toContain(unavailable ? "will not pass" : "may pass");
     expect(String(error)).not.toContain("planted");
   });
 
-  it("is unavailable if the server has no embeddings", async () => {
+  it("is refused if the server has no embeddings", async () => {
     const { embedder } = await start({ embeddings: null });
-    expect(isEmbeddingUnavailable(await refusal(embedder.embed(["a"], live)))).toBe(true);
-    expect(isEmbeddingUnavailable(new Error("anything else"))).toBe(false);
-    expect(isEmbeddingUnavailable(undefined)).toBe(false);
+    expect(await refusal(embedder.embed(["a"], live))).toMatchObject({ code: "GOALD_HTTP_REFUSED" });
   });
 
   it("rejects with the signal's reason before and during a request", async () => {
@@ -193,7 +194,7 @@ describe("the OpenAI embedder", () => {
     expect(await short.embedder.embed(["a"], live)).toHaveLength(1);
     expect(naps).toEqual([2_000, 2_000]);
     const long = await start({ embeddings: () => busy("40") }, { clock });
-    expect(await refusal(long.embedder.embed(["a"], live))).toMatchObject({ afterMs: 40_000, isPermanent: false });
+    expect(await refusal(long.embedder.embed(["a"], live))).toMatchObject({ afterMs: 40_000, code: "GOALD_MODEL" });
     const stubborn = await start({ embeddings: () => busy("1") }, { clock });
     expect(await refusal(stubborn.embedder.embed(["a"], live))).toMatchObject({ afterMs: 1_000 });
     expect([long.server.requests.length, stubborn.server.requests.length]).toEqual([1, 3]);

@@ -161,33 +161,13 @@ describe("loadWords", () => {
     );
   });
 
-  it.each([
-    ["evaluation.md", "system.md", "evaluation"],
-    ["plan-leaf.md", "plan.md", "plan-leaf"],
-    ["plan/system.md", "plan-form.md", "system"],
-    ["code/system.md", "code.md", "system"],
-    ["react/last-steps.md", "last-message.md", "last-steps"],
-    ["code/plan.md", "plan.md", "plan"],
-    ["judge.md", "questions.md", "judge"],
-  ])("refuses %s, a file of earlier homes, and names the section that replaces it", async (file, newFile, section) => {
-    const own = await home({ [file]: "x" });
+  it("says what to write above words without a section", async () => {
+    const own = await home({ "subtask.md": "<!-- For people. -->\nx" });
     const error = await errorOf(loadWords([SHIPPED, own]));
-    expect(error.message).toBe(
-      `${join(own, file)} is not used any more: its words are section ${section} of ${newFile}.`,
-    );
-    expect(error).toMatchObject({ hint: `Move them to ${join(own, newFile)}, below a line "## ${section}".` });
+    expect(error).toMatchObject({
+      hint: 'Put a line with the name of their section above them, such as "## subtask".',
+    });
   });
-
-  it.each(["system", "plan", "subtask", "advice"])(
-    "says what to write above the words of a %s.md of earlier homes",
-    async (name) => {
-      const own = await home({ [`${name}.md`]: "<!-- The old one. -->\nx" });
-      const error = await errorOf(loadWords([SHIPPED, own]));
-      expect(error).toMatchObject({
-        hint: `Put a line with the name of their section above them, such as "## ${name}".`,
-      });
-    },
-  );
 
   it("names the missing shipped sections", async () => {
     const own = await home({ "system.md": "## role\n{{name}} {{role}}" });

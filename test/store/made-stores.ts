@@ -4,7 +4,6 @@ import { DatabaseSync } from "node:sqlite";
 import { replay } from "#core/evolve.ts";
 import type { Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
-import type { Schema } from "#store/sqlite/schema.ts";
 import { AT, bytesOf, memoryOf, NOTHING, SPEC, said, sha256, stamped, words, wrote } from "../helpers/events.ts";
 
 /** The reference to the long text of foo's event 5, which is stored as a blob. */
@@ -50,29 +49,6 @@ const history = (store: Store) => store.read("foo", 0, 100);
 
 /** The SQL condition for foo's rows. */
 export const FOO = "agent_no = (SELECT no FROM agent WHERE id = 'foo')";
-
-// A schema version 2 that exists in tests only: an index of memories by kind, and one more column.
-
-export const VERSION_2: Schema = {
-  migrations: [
-    (database) => {
-      database.exec(`ALTER TABLE agent ADD COLUMN color TEXT NOT NULL DEFAULT 'blue';
-        CREATE INDEX memory_kind ON memory (agent_no, kind)`);
-    },
-  ],
-  minReader: 2,
-};
-
-/** Its only step changes the tables and then fails. */
-export const FAILING_VERSION_2: Schema = {
-  ...VERSION_2,
-  migrations: [
-    (database) => {
-      VERSION_2.migrations[0]?.(database);
-      throw new Error("power cut");
-    },
-  ],
-};
 
 // Makes a store with the version mark of a goald before the first release.
 

@@ -11,23 +11,19 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
-import { openForReading, openForWriting } from "#store/sqlite/connection.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
-import { prepareSchema, requireReadable } from "#store/sqlite/schema.ts";
 import { openGroupStore } from "#store/sqlite/writer.ts";
 import { AT, NOTHING, SPEC, said, sha256, stamped } from "../helpers/events.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
 import { type ProcessLines, readProcessLines } from "../helpers/waits.ts";
-import { FAILING_VERSION_2, fill, makeUnreleasedStore, VERSION_2 } from "./made-stores.ts";
+import { fill, makeUnreleasedStore } from "./made-stores.ts";
 
-const CHILD = new URL("./opening.child.ts", import.meta.url).pathname;
 const SOUND = { agents: 2, events: 12, problems: [] };
 
 const at = useFolder();
@@ -35,76 +31,6 @@ const keep = useOpened();
 let path: string;
 beforeEach(() => {
   path = at("goald.db");
-});
-
-describe("a store of an older schema version", () => {
-  const all = (database: DatabaseSync, sql: string) =>
-    database
-      .prepare(sql)
-      .all()
-      .map(({ it }) => it);
-  const versions = (database: DatabaseSync) =>
-    all(database, "SELECT value AS it FROM meta WHERE key IN ('schema', 'min_reader') ORDER BY key DESC");
-  const columns = (database: DatabaseSync) => all(database, "SELECT name AS it FROM pragma_table_info('agent')");
-  beforeEach(async () => {
-    const store = await openSqliteStore(path);
-    await fill(store);
-    await store.close();
-  });
-
-  /** Starts `count` upgrades that wait for a transaction, which ends after `meanwhile`. */
-  async function upgradeAtOnce(count: number, meanwhile: (database: DatabaseSync) => void): Promise<unknown[]> {
-    const children = Array.from({ length: count }, () =>
-      spawn(process.execPath, [CHILD, path], { stdio: ["pipe", "pipe", "inherit"] }),
-    );
-    const lines = children.map(({ stdout }) => createInterface({ input: stdout })[Symbol.asyncIterator]());
-    for (const line of lines) expect((await line.next()).value).toBe("open");
-    const database = keep(new DatabaseSync(path));
-    database.exec("BEGIN IMMEDIATE");
-    for (const { stdin } of children) stdin.write("\n");
-    // They need a few milliseconds to reach the transaction; a late one finds the new version at once.
-    await sleep(200);
-    meanwhile(database);
-    database.exec("COMMIT");
-    return Promise.all(lines.map(async (line) => (await line.next()).value));
-  }
-
-  it("is upgraded by the first goald that opens it for writing, and keeps its content", async () => {
-    const database = keep(openForWriting(path));
-    expect(versions(database)).toEqual(["1", "1"]);
-    prepareSchema(database, VERSION_2);
-    expect(versions(database)).toEqual(["2", "2"]);
-    expect(columns(database)).toContain("color");
-    // A goald of version 2 writes tables that this one can still read when it lowers min_reader.
-    database.exec("UPDATE meta SET value = '1' WHERE key = 'min_reader'");
-    expect(await keep(await openSqliteReader(path)).verify()).toEqual(SOUND);
-  });
-
-  it("cannot be read before it is upgraded", () => {
-    const refusal = { code: "GOALD_STORE_TOO_OLD", hint: expect.stringContaining("goald up") };
-    expect(() => requireReadable(keep(openForReading(path)), VERSION_2)).toThrow(expect.objectContaining(refusal));
-  });
-
-  it("stays as it was when a step of the upgrade fails", async () => {
-    const database = keep(openForWriting(path));
-    expect(() => prepareSchema(database, FAILING_VERSION_2)).toThrow("power cut");
-    expect(versions(database)).toEqual(["1", "1"]);
-    expect(columns(database)).not.toContain("color");
-    expect(await keep(await openSqliteStore(path)).verify()).toEqual(SOUND);
-  });
-
-  it("is upgraded once when several processes open it at the same time", async () => {
-    expect(await upgradeAtOnce(3, () => undefined)).toEqual(["upgraded", "upgraded", "upgraded"]);
-    expect(versions(keep(new DatabaseSync(path)))).toEqual(["2", "2"]);
-  });
-
-  it("is left alone when a newer goald upgrades it first", async () => {
-    const upgrade = (database: DatabaseSync) => database.exec("UPDATE meta SET value = '99' WHERE key = 'schema'");
-    expect(await upgradeAtOnce(1, upgrade)).toEqual(["GOALD_STORE_TOO_NEW"]);
-    const database = keep(new DatabaseSync(path));
-    expect(versions(database)).toEqual(["99", "1"]);
-    expect(columns(database)).not.toContain("color");
-  });
 });
 
 describe("a store of a newer goald", () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -9,17 +9,14 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { isLive } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import { openForWriting } from "#store/sqlite/connection.ts";
 import { holdHostLock, isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
-import { prepareSchema } from "#store/sqlite/schema.ts";
 import { type GroupStoreOptions, openGroupStore } from "#store/sqlite/writer.ts";
 import { storeContract } from "../contracts/store.ts";
 import { AT, finished, NOTHING, SPEC, said, stamped, wrote } from "../helpers/events.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
 import { type ProcessLines, readProcessLines, rounds } from "../helpers/waits.ts";
 import { INFO, useContenders } from "./contenders.ts";
-import { fill, VERSION_2 } from "./made-stores.ts";
 
 const programOf = (name: string): string => fileURLToPath(new URL(`./${name}`, import.meta.url));
 const MANY = programOf("many-committing.child.ts");
@@ -205,48 +202,6 @@ it(
   },
   30_000 + CHANGES * 3_000,
 );
-
-const UPGRADES = rounds(16);
-const ROWS = 200_000;
-
-const STATE = `SELECT (SELECT value FROM meta WHERE key = 'schema') AS version, (SELECT count(*) FROM memory) AS rows,
-  (SELECT count(*) FROM pragma_table_info('agent') WHERE name = 'color') AS columns,
-  (SELECT count(*) FROM sqlite_schema WHERE name = 'memory_kind') AS indexes`;
-
-it(`an upgrade is complete or absent after each of ${UPGRADES} kills, and can be made afterwards`, async () => {
-  const old = at("old.db");
-  const store = await openSqliteStore(old);
-  await fill(store);
-  await store.close();
-  const columns = "step, namespace, kind, text, text_sha, salt, importance, trust, at";
-  const database = new DatabaseSync(old);
-  database.exec(`WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ${ROWS})
-      INSERT INTO memory (agent_no, change, seq, ordinal, ${columns})
-      SELECT agent_no, 100 + value, 10, value, ${columns} FROM memory, number WHERE seq = 6 AND ordinal = 0`);
-  const { rows } = database.prepare("SELECT count(*) AS rows FROM memory").get() as { readonly rows: number };
-  expect(rows).toBeGreaterThan(ROWS);
-  database.close();
-  const versions: unknown[] = [];
-  for (let kill = 0; kill < UPGRADES; kill++) {
-    cpSync(old, path);
-    const { child, ended, reach } = start("opening.child.ts");
-    await reach(1);
-    child.stdin?.write("\n");
-    await sleep((kill * 400) / UPGRADES);
-    child.kill("SIGKILL");
-    await ended;
-    const after = openForWriting(path);
-    const state = after.prepare(STATE).get() ?? {};
-    versions.push(state.version);
-    const parts = state.version === "2" ? 1 : 0;
-    expect(state).toEqual({ version: expect.stringMatching(/^[12]$/), rows, columns: parts, indexes: parts });
-    prepareSchema(after, VERSION_2);
-    expect(after.prepare(STATE).get()).toEqual({ version: "2", rows, columns: 1, indexes: 1 });
-    after.close();
-    for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
-  }
-  expect(versions).toContain("1");
-}, 120_000);
 
 const cache = mkdtempSync(join(tmpdir(), "goald-compile-cache-"));
 afterAll(() => rmSync(cache, { recursive: true, force: true }));

@@ -190,7 +190,7 @@ export interface LogReader {
   close(): void;
 }
 
-/** Starts with the rotated files. Reads a missing file as soon as it exists. */
+/** Reads a missing file as soon as it exists. */
 function openLogReader(path: string): LogReader {
   let open: OpenLog | undefined;
   let started = false;

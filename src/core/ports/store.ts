@@ -26,14 +26,6 @@ export interface Loaded {
   readonly events: readonly RecordedEvent[];
 }
 
-/** A saved fold of an agent's log, which can be rebuilt from the log. */
-export interface Projection {
-  /** Number of the last event that it covers. */
-  readonly seq: number;
-  /** Plain JSON. */
-  readonly data: unknown;
-}
-
 export interface VerifyReport {
   readonly agents: number;
   readonly events: number;
@@ -71,8 +63,6 @@ export interface StoreReader {
   outsideBelow(agent: string, folder: string, after: number): Promise<readonly (readonly OutsideSource[])[]>;
   /** Bytes of file versions and long texts that the agents in this folder and below have added to the store. */
   storedBytes(folder: string): Promise<number>;
-  /** The saved projection of this name and version; undefined when there is none, or when it is damaged. */
-  projection(agent: string, name: string, version: number): Promise<Projection | undefined>;
   /** Recomputes the hash chain, refolds to each snapshot, and checks every reference. */
   verify(agent?: string): Promise<VerifyReport>;
   close(): Promise<void>;
@@ -130,8 +120,6 @@ export interface Store extends StoreReader {
   remoteForgotten(index: string): Promise<readonly string[]>;
   /** Durable when resolved. `gone`: ids to delete from the record. */
   saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void>;
-  /** Replaces the projection of this name. Durable when resolved. Throws GOALD_FENCED when the lease is over. */
-  saveProjection(lease: Lease, name: string, version: number, projection: Projection): Promise<void>;
 }
 
 // Agents in the store, and the lease to write an agent's log.

@@ -6,7 +6,7 @@
  * retry time that a server named. Each outage is reported once.
  */
 import { hash } from "node:crypto";
-import { toError } from "#core/errors.ts";
+import { isGoaldError, toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { CountTokens, Embedder } from "#core/ports/memory.ts";
 import { dot } from "./unit-vector.ts";
@@ -173,23 +173,9 @@ export function cachedEmbedder(embedder: Embedder, maxNumbers: number = MAX_NUMB
     return vector;
   }
 
-  return {
-    get id() {
-      return embedder.id;
-    },
-    get dimensions() {
-      return embedder.dimensions;
-    },
-    get local() {
-      return embedder.local;
-    },
-    get semantic() {
-      return embedder.semantic;
-    },
-    get isInstant() {
-      return embedder.isInstant ?? false;
-    },
-    async embed(texts, signal, countTokens) {
+  return likeEmbedder(
+    () => embedder,
+    async (texts, signal, countTokens) => {
       const hashes = texts.map((text) => hash("sha1", text, "base64"));
       const known = new Map<string, Float32Array>();
       for (const textHash of hashes) {
@@ -211,8 +197,28 @@ export function cachedEmbedder(embedder: Embedder, maxNumbers: number = MAX_NUMB
       }
       return hashes.flatMap((one) => known.get(one) ?? []);
     },
-  };
+  );
 }
+
+/** Has the properties of the embedder in use, which may change. */
+const likeEmbedder = (inUse: () => Embedder, embed: Embedder["embed"]): Embedder => ({
+  get id() {
+    return inUse().id;
+  },
+  get dimensions() {
+    return inUse().dimensions;
+  },
+  get local() {
+    return inUse().local;
+  },
+  get semantic() {
+    return inUse().semantic;
+  },
+  get isInstant() {
+    return inUse().isInstant ?? false;
+  },
+  embed,
+});
 
 // Uses a server's embedder, or the offline one if the server has none.
 //
@@ -241,63 +247,24 @@ export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback:
       chosen = primary;
       return vectors;
     } catch (error) {
-      if ((signal.aborted && !isTimeout(signal)) || !isPermanent(error)) throw error;
+      if (signal.aborted ? !isTimeout(signal.reason) : !isTimeout(error) && !isGoaldError(error, "GOALD_HTTP_REFUSED"))
+        throw error;
       chosen = local;
       onFallback(toError(error).message);
       return local.embed(texts, signal);
     }
   }
 
-  return {
-    get id() {
-      return (chosen ?? primary).id;
-    },
-    get dimensions() {
-      return (chosen ?? primary).dimensions;
-    },
-    get local() {
-      return (chosen ?? primary).local;
-    },
-    get semantic() {
-      return (chosen ?? primary).semantic;
-    },
-    get isInstant() {
-      return (chosen ?? primary).isInstant ?? false;
-    },
-    embed(texts, signal, countTokens) {
+  return likeEmbedder(
+    () => chosen ?? primary,
+    (texts, signal, countTokens) => {
       if (chosen) return chosen.embed(texts, signal, countTokens);
       const turn = first.then(() => embedFirst(texts, signal, countTokens));
       first = turn.catch(() => undefined);
       return turn;
     },
-  };
+  );
 }
 
-/** A timeout counts as no connection; a person's Ctrl-C does not. */
-const isTimeout = (signal: AbortSignal): boolean =>
-  (signal.reason as { name?: unknown } | undefined)?.name === "TimeoutError";
-
-/** Statuses of a permanent refusal: a missing path, model or key. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 410, 422, 501]);
-const UNREACHABLE =
-  /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_[A-Z_]+|ERR_TLS_\w+|GOALD_KEY_MISSING|GOALD_HTTP_REFUSED|GOALD_CONFIG)$/;
-const UNREACHABLE_NAME = /^(?:APIConnectionError|APIConnectionTimeoutError|TimeoutError)$/;
-
-/** Whether a retry would fail the same way, by `status`, `code` and `name` of the error and its causes. */
-export function isPermanent(error: unknown): boolean {
-  let cause = error;
-  for (let depth = 0; depth < MAX_CAUSES && typeof cause === "object" && cause !== null; depth++) {
-    const { status, code, name } = cause as {
-      readonly status?: unknown;
-      readonly code?: unknown;
-      readonly name?: unknown;
-    };
-    if (typeof status === "number" && REFUSALS.has(status)) return true;
-    if (typeof code === "string" && UNREACHABLE.test(code)) return true;
-    if ([name, cause.constructor?.name].some((text) => UNREACHABLE_NAME.test(String(text)))) return true;
-    cause = (cause as { readonly cause?: unknown }).cause;
-  }
-  return false;
-}
-
-const MAX_CAUSES = 5;
+/** Counts as no connection; a person's Ctrl-C does not. */
+const isTimeout = (error: unknown): boolean => Error.isError(error) && error.name === "TimeoutError";

@@ -5,10 +5,10 @@
  * unreadable page. Rejects with the signal's reason.
  */
 import { extname } from "node:path";
-import type { Cage, CagedEnd, CagedProcess } from "#cage/cage.ts";
+import type { Cage, CagedEnd } from "#cage/cage.ts";
+import { CagedProgram } from "#cage/conversation.ts";
 import { findCage } from "#cage/find-cage.ts";
-import { type Channel, type Frame, receiveFrame, sendFrame } from "#cage/frames.ts";
-import { nodeCommand } from "#cage/node-program.ts";
+import type { Frame } from "#cage/frames.ts";
 import { GoaldError } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
 import { createSlots } from "#util/turns.ts";
@@ -162,8 +162,8 @@ type PageOutcome =
 
 /** Takes this file's extension: .ts in a checkout, .js in the published package. */
 const PROGRAM = new URL(`./page-reader${extname(import.meta.url)}`, import.meta.url);
-const CHANNEL = 3;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const LIMITS = { maxBytes: MAX_ANSWER_BYTES, maxJsonBytes: () => MAX_ANSWER_BYTES };
 /** A reader that has worked for this long is replaced, well before the system's limit ends it. */
 const MAX_BUSY_MS = 20_000;
 const CPU_SECONDS = 120;
@@ -171,28 +171,24 @@ const CPU_SECONDS = 120;
 const MEMORY_SIGNALS = new Set<NodeJS.Signals | null>(["SIGABRT", "SIGTRAP", "SIGILL"]);
 
 class ReaderProcess {
-  readonly #process: CagedProcess;
-  readonly #channel: Channel;
+  readonly #program: CagedProgram;
   #busyMs = 0;
   #jobs = 0;
   #isEnded = false;
   readonly ended: Promise<CagedEnd>;
 
   constructor(cage: Cage, program: URL = PROGRAM) {
-    const stdio = ["ignore", "ignore", "ignore", "pipe"] as const;
-    const limits = { memoryMegabytes: MEMORY_MEGABYTES, cpuSeconds: CPU_SECONDS };
-    this.#process = cage.spawn(nodeCommand({ program, ...limits, stdio }));
-    this.#channel = this.#process.child.stdio[CHANNEL] as Channel;
-    // A channel that breaks is followed by the end of the process.
-    this.#channel.on("error", () => undefined);
-    this.ended = this.#process.ended.finally(() => {
+    const parts = { program, memoryMegabytes: MEMORY_MEGABYTES, cpuSeconds: CPU_SECONDS };
+    this.#program = new CagedProgram(cage, parts, LIMITS, { speaksFirst: false });
+    void this.#program.conversation.broken.then(() => this.kill());
+    this.ended = this.#program.ended.finally(() => {
       this.#isEnded = true;
     });
-    this.#release();
+    this.#program.release();
   }
 
   get pid(): number | undefined {
-    return this.#process.child.pid;
+    return this.#program.pid;
   }
 
   get canReadMore(): boolean {
@@ -201,12 +197,12 @@ class ReaderProcess {
 
   kill(): void {
     this.#isEnded = true;
-    this.#process.kill();
+    this.#program.kill();
   }
 
   /** Kills the reader and waits for its end. */
   async close(): Promise<void> {
-    this.#hold();
+    this.#program.hold();
     this.kill();
     await this.ended;
   }
@@ -222,14 +218,19 @@ class ReaderProcess {
     );
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
-    this.#hold();
+    this.#program.hold();
+    const { conversation } = this.#program;
     const number = ++this.#jobs;
-    receiveFrame(this.#channel, MAX_ANSWER_BYTES).then(
-      (frame) => resolve(describeFrame(frame, number)),
+    void this.ended.then((end) => resolve({ kind: "died", problem: explainEnd(end) }));
+    conversation.send({ ...job, number }, bytes);
+    conversation.next().then(
+      (frame) => {
+        conversation.endTurn();
+        // A channel that closes is followed by the end of the process.
+        if (frame) resolve(describeFrame(frame, number));
+      },
       () => resolve(BROKEN),
     );
-    void this.ended.then((end) => resolve({ kind: "died", problem: explainEnd(end) }));
-    sendFrame(this.#channel, { ...job, number }, bytes);
     let outcome: PageOutcome | undefined;
     try {
       outcome = await promise;
@@ -238,19 +239,9 @@ class ReaderProcess {
       clearTimeout(limit);
       signal.removeEventListener("abort", onAbort);
       this.#busyMs += performance.now() - start;
-      this.#release();
+      this.#program.release();
       if (outcome === undefined || outcome.kind === "died") this.kill();
     }
-  }
-
-  #hold(): void {
-    this.#process.child.ref();
-    this.#channel.ref();
-  }
-
-  #release(): void {
-    this.#process.child.unref();
-    this.#channel.unref();
   }
 }
 

@@ -1,13 +1,12 @@
 /**
  * search-services.ts -- the search providers with a JSON API: Tavily, Serper, Brave, and a self-hosted SearXNG.
  *
- * Each declares an address, a request and the schema of its answer. Extra fields are ignored; a missing field or a
- * wrong type makes an answer unreadable. A provider's error text is never repeated: it may contain the key.
+ * Each declares an address, a request and where its answer has the rows. An answer without a list of them, or with no
+ * row that has a title and an address, is unreadable. A provider's error text is never repeated: it may contain the key.
  */
-import type { ValidateFunction } from "ajv";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Http } from "#http/http.ts";
-import { parseJson } from "#util/json.ts";
+import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
 import { createHostPace } from "./polite-web.ts";
 import {
   explainProviderStatus,
@@ -23,20 +22,15 @@ interface JsonSearchService {
   readonly baseUrl: string;
   /** `path`: below the base URL, with the query. */
   request(query: string, count: number): { readonly path: string; readonly init: RequestInit };
-  readonly schema: object;
-  /** Returns the rows of an answer that passed the schema. Each row is checked separately. */
-  rows(answer: never): readonly unknown[];
+  /** Returns the list of rows; anything else for an answer that cannot be read. */
+  rows(answer: JsonRecord): unknown;
   /** Names of the row's fields for title, address and text. */
   readonly fields: readonly [title: string, href: string, body: string];
   /** Returns why an answer without rows counts as a failure. */
-  excuse?(answer: never): string | undefined;
+  excuse?(answer: JsonRecord): string | undefined;
   /** Failures that a status means for this provider only. */
   readonly statuses?: Readonly<Record<number, string>>;
 }
-
-const rowSchema = { type: "object" } as const;
-const rowListSchema = { type: "array", maxItems: 1_000, items: rowSchema } as const;
-const withRows = (name: string) => ({ type: "object", required: [name], properties: { [name]: rowListSchema } });
 
 export const tavily = (apiKey: string, baseUrl: string): JsonSearchService => ({
   name: "tavily",
@@ -45,8 +39,7 @@ export const tavily = (apiKey: string, baseUrl: string): JsonSearchService => ({
     path: "/search",
     init: postJson({ query, max_results: count, search_depth: "basic" }, { authorization: `Bearer ${apiKey}` }),
   }),
-  schema: withRows("results"),
-  rows: ({ results }: { results: unknown[] }) => results,
+  rows: ({ results }) => results,
   fields: ["title", "url", "content"],
 });
 
@@ -54,8 +47,7 @@ export const serper = (apiKey: string, baseUrl: string): JsonSearchService => ({
   name: "serper",
   baseUrl,
   request: (query, count) => ({ path: "/search", init: postJson({ q: query, num: count }, { "x-api-key": apiKey }) }),
-  schema: withRows("organic"),
-  rows: ({ organic }: { organic: unknown[] }) => organic,
+  rows: ({ organic }) => organic,
   fields: ["title", "link", "snippet"],
 });
 
@@ -67,8 +59,7 @@ export const brave = (apiKey: string, baseUrl: string): JsonSearchService => ({
     init: { headers: { accept: "application/json", "x-subscription-token": apiKey } },
   }),
   // Brave leaves out `web` if it found nothing.
-  schema: { type: "object", required: ["type"], properties: { type: { const: "search" }, web: withRows("results") } },
-  rows: ({ web }: { web?: { results: unknown[] } }) => web?.results ?? [],
+  rows: ({ type, web = { results: [] } }) => type === "search" && isRecord(web) && web.results,
   fields: ["title", "url", "description"],
 });
 
@@ -79,18 +70,18 @@ export const searxng = (baseUrl: string): JsonSearchService => ({
     path: `/search?${new URLSearchParams({ q: query, format: "json" })}`,
     init: { headers: { accept: "application/json" } },
   }),
-  schema: { ...withRows("results"), properties: { results: rowListSchema, unresponsive_engines: { type: "array" } } },
-  rows: ({ results }: { results: unknown[] }) => results,
+  rows: ({ results }) => results,
   fields: ["title", "url", "content"],
   // SearXNG queries other engines. If some failed, "no results" cannot be trusted.
-  excuse: ({ unresponsive_engines: silent = [] }: { unresponsive_engines?: unknown[] }) =>
-    silent.length > 0 ? `${silent.length} of the engines that it asks did not answer` : undefined,
+  excuse: ({ unresponsive_engines: silent }) =>
+    Array.isArray(silent) && silent.length > 0
+      ? `${silent.length} of the engines that it asks did not answer`
+      : undefined,
   statuses: { 403: "it does not give JSON to programs: add json to the formats in its settings (403)" },
 });
 
 export function createServiceProvider(service: JsonSearchService, http: Pick<Http, "to">): SearchProvider {
   const { name, baseUrl } = service;
-  let check: Promise<AnswerChecks> | undefined;
   return {
     name,
     async search(query, count, signal) {
@@ -103,44 +94,28 @@ export function createServiceProvider(service: JsonSearchService, http: Pick<Htt
         await response.body?.cancel();
         return failure;
       }
-      const answer = parseJson(await response.text());
-      check ??= compileChecks(service);
-      return readServiceAnswer(service, await check, answer, count);
+      return readServiceAnswer(service, parseJson(await response.text()), count);
     },
   };
 }
 
-interface AnswerChecks {
-  readonly answer: ValidateFunction;
-  readonly row: ValidateFunction;
-}
-
-async function compileChecks({ schema, fields: [title, href, body] }: JsonSearchService): Promise<AnswerChecks> {
-  const { Ajv } = await import("ajv");
-  const ajv = new Ajv({ strict: false });
-  const text = { type: "string" };
-  const properties = { [title]: text, [href]: text, [body]: { type: ["string", "null"] } };
-  return { answer: ajv.compile(schema), row: ajv.compile({ type: "object", required: [title, href], properties }) };
-}
-
 function readServiceAnswer(
-  service: JsonSearchService,
-  checks: AnswerChecks,
+  { rows, fields, excuse }: JsonSearchService,
   answer: unknown,
   count: number,
 ): ProviderAnswer {
-  if (!checks.answer(answer)) return { failed: UNREADABLE_ANSWER };
-  const given = service.rows(answer as never);
-  const [title, href, body] = service.fields;
-  const sound = given.filter((one): one is Record<string, unknown> => checks.row(one));
+  const given = isRecord(answer) ? rows(answer) : undefined;
+  if (!isRecord(answer) || !Array.isArray(given)) return { failed: UNREADABLE_ANSWER };
+  const [title, href, body] = fields;
+  const titled = given.filter(isRecord).filter((one) => typeof one[title] === "string");
   const results = readResults(
-    sound.map((one) => [one[title], one[href], one[body]] as const),
+    titled.map((one) => [one[title], one[href], one[body]] as const),
     count,
   );
   if (results.length > 0) return { results };
   if (given.length > 0) return { failed: UNREADABLE_ANSWER };
-  const excuse = service.excuse?.(answer as never);
-  return excuse ? { failed: excuse } : { results };
+  const words = excuse?.(answer);
+  return words ? { failed: words } : { results };
 }
 
 const postJson = (body: object, headers: Readonly<Record<string, string>>): RequestInit => ({

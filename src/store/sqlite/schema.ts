@@ -1,5 +1,5 @@
 /**
- * schema.ts -- which schema version a store has, and whether this goald may read, write or upgrade it.
+ * schema.ts -- which schema version a store has, and whether this goald may read or write it.
  *
  * `meta.schema` is the version of the tables. `meta.min_reader` is the oldest version whose goald can read them: an
  * older goald may read a newer store as long as the newer goald allows it.
@@ -10,41 +10,29 @@ import { GoaldError } from "#core/errors.ts";
 import { openTransactions, prepare } from "../sql.ts";
 import { APPLICATION_ID, TABLES } from "../tables.ts";
 
-/** Changes the tables of one schema version into those of the next. Runs inside a transaction. */
-export type Migration = (database: DatabaseSync) => void;
+/** The version of the tables that this goald writes; there is no older one. */
+const VERSION = 1;
 
-export interface Schema {
-  /** In order: the first one upgrades version 1 to 2. */
-  readonly migrations: readonly Migration[];
-  /** The oldest schema version whose goald can read the newest tables. */
-  readonly minReader: number;
-}
-
-const SCHEMA: Schema = { migrations: [], minReader: 1 };
-
-/** Creates the tables in an empty database and upgrades an older one. Throws when this goald may not write to it. */
-export function prepareSchema(database: DatabaseSync, schema: Schema = SCHEMA): void {
+/** Creates the tables in an empty database. Throws when this goald may not write to it. */
+export function prepareSchema(database: DatabaseSync): void {
   if (isEmpty(database)) {
     createTables(database);
     // Moves the tables out of the WAL, whose damage then costs commits, but not the tables.
     database.exec("PRAGMA wal_checkpoint(PASSIVE)");
   }
-  requireWritable(database, schema);
-  if (readVersions(database).schema < newestOf(schema)) migrate(database, schema);
+  requireWritable(database);
 }
 
 /** Throws when this goald may not write to the store. Changes nothing. */
-export function requireWritable(database: DatabaseSync, schema: Schema = SCHEMA): void {
-  const { schema: found } = readVersions(database);
-  if (found > newestOf(schema)) throw tooNew(found, newestOf(schema), "writes");
+export function requireWritable(database: DatabaseSync): void {
+  const { schema } = readVersions(database);
+  if (schema > VERSION) throw tooNew(schema, "writes");
 }
 
 /** Throws when this goald cannot read the store. */
-export function requireReadable(database: DatabaseSync, schema: Schema = SCHEMA): void {
-  const { schema: found, minReader } = readVersions(database);
-  const newest = newestOf(schema);
-  if (minReader > newest) throw tooNew(found, newest, "reads");
-  if (found < newest) throw notUpgraded(found, newest);
+export function requireReadable(database: DatabaseSync): void {
+  const { schema, minReader } = readVersions(database);
+  if (minReader > VERSION) throw tooNew(schema, "reads");
 }
 
 /** Opens a database in memory, for readers of a home without a store. */
@@ -54,36 +42,17 @@ export function openEmptyTables(): DatabaseSync {
   return database;
 }
 
-/** Creates the tables of version 1. */
+/** Creates the tables, which every goald since this version can read. */
 export function createTables(database: DatabaseSync): void {
   openTransactions(database)(() => {
     // Another process may have created them since the caller looked.
     if (!isEmpty(database)) return;
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; ${TABLES}`);
-    putVersions(database, 1, 1);
-    prepare(database, "INSERT INTO meta (key, value) VALUES ('store_id', ?)").run(randomUUID());
+    const put = prepare(database, "INSERT INTO meta (key, value) VALUES (?, ?)");
+    put.run("schema", String(VERSION));
+    put.run("min_reader", String(VERSION));
+    put.run("store_id", randomUUID());
   });
-}
-
-/** Runs all steps in one transaction: a crash leaves the store as it was. */
-function migrate(database: DatabaseSync, schema: Schema): void {
-  openTransactions(database)(() => {
-    // Another process may have upgraded the store since the caller looked.
-    requireWritable(database, schema);
-    for (const step of schema.migrations.slice(readVersions(database).schema - 1)) step(database);
-    putVersions(database, newestOf(schema), schema.minReader);
-  });
-}
-
-const newestOf = ({ migrations }: Schema): number => 1 + migrations.length;
-
-function putVersions(database: DatabaseSync, schema: number, minReader: number): void {
-  const put = prepare(
-    database,
-    "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2",
-  );
-  put.run("schema", String(schema));
-  put.run("min_reader", String(minReader));
 }
 
 export const isEmpty = (database: DatabaseSync): boolean =>
@@ -105,22 +74,11 @@ const withoutVersion = (): GoaldError =>
     "Expected the version of the store in its table meta, got none: this is another program's database, or damaged.",
   );
 
-const tooNew = (found: number, newest: number, verb: "reads" | "writes"): GoaldError =>
+const tooNew = (found: number, verb: "reads" | "writes"): GoaldError =>
   new GoaldError(
     "GOALD_STORE_TOO_NEW",
-    `This store has the schema version ${found}; this goald ${verb} up to ${newest}.`,
-    {
-      hint: "Run the goald that wrote it, or a newer one.",
-    },
-  );
-
-const notUpgraded = (found: number, newest: number): GoaldError =>
-  new GoaldError(
-    "GOALD_STORE_TOO_OLD",
-    `This store has the schema version ${found}; this goald reads version ${newest}.`,
-    {
-      hint: "Upgrade it by starting this goald once: goald up",
-    },
+    `This store has the schema version ${found}; this goald ${verb} up to ${VERSION}.`,
+    { hint: "Run the goald that wrote it, or a newer one." },
   );
 
 /** Goalds before the first release noted versions 1 to 4 in `meta.schema`, and no application id or another one. */

@@ -23,7 +23,6 @@ import {
   isLongWrite,
   openDirectWriter,
   type StoreWriter,
-  type Vectors,
   type WriteArgs,
   type WriteName,
   type WriteResult,
@@ -200,8 +199,7 @@ class WriterThread {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
       try {
-        const { packed, buffers } = packArgs(name, args);
-        this.#post({ id, name, args: packed }, buffers);
+        this.#post({ id, name, args });
       } catch (thrown) {
         // The arguments cannot be cloned.
         reject(storeError(thrown, this.#path));
@@ -217,13 +215,13 @@ class WriterThread {
     if (!this.#isStopping) {
       this.#isStopping = true;
       this.#worker.ref();
-      this.#post("stop", []);
+      this.#post("stop");
     }
     await this.#ended;
   }
 
-  #post(message: ToWriterThread, buffers: readonly ArrayBuffer[]): void {
-    this.#worker.postMessage(message, buffers);
+  #post(message: ToWriterThread): void {
+    this.#worker.postMessage(message);
   }
 
   #end(onDeath: (neverBegun: readonly PendingWrite[]) => void): void {
@@ -247,38 +245,6 @@ class WriterThread {
 function withCompileCache(): NodeJS.ProcessEnv {
   const directory = getCompileCacheDir();
   return directory === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(directory) };
-}
-
-/**
- * Copies bytes once and transfers the copies, so the caller can retry with its own. A view would transfer its whole
- * buffer.
- */
-function packArgs<Name extends WriteName>(
-  name: Name,
-  args: WriteArgs<Name>,
-): { readonly packed: WriteArgs<Name>; readonly buffers: readonly ArrayBuffer[] } {
-  const buffers: ArrayBuffer[] = [];
-  const moved = <T extends Uint8Array<ArrayBuffer> | Float32Array<ArrayBuffer>>(copy: T): T => {
-    buffers.push(copy.buffer);
-    return copy;
-  };
-  if (name === "commit") {
-    const [lease, head, commit] = args as WriteArgs<"commit">;
-    const blobs = commit.blobs.map((bytes) => moved(new Uint8Array(bytes)));
-    const files = commit.files.map((file) => ({
-      ...file,
-      content: file.content && moved(new Uint8Array(file.content)),
-    }));
-    const packed: WriteArgs<"commit"> = [lease, head, { ...commit, blobs, files }];
-    return { packed: packed as WriteArgs<Name>, buffers };
-  }
-  if (name === "saveVectors") {
-    const [agent, embedder, vectors] = args as WriteArgs<"saveVectors">;
-    const copies: Vectors = vectors.map(({ id, vector }) => ({ id, vector: moved(new Float32Array(vector)) }));
-    const packed: WriteArgs<"saveVectors"> = [agent, embedder, copies];
-    return { packed: packed as WriteArgs<Name>, buffers };
-  }
-  return { packed: args, buffers };
 }
 
 const toGoaldError = ({ code, message, hint }: WriteFailure): GoaldError =>
