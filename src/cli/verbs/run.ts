@@ -124,7 +124,7 @@ async function setUp(visited: CliContext, options: RunOptions): Promise<number> 
   const { approve = mode ?? settings.agents.approve, budget = options.budget } = terms;
   const model = `${settings.models.smart} at ${settings.openai.baseUrl} (${describePrice(price)})`;
   const most = budget !== undefined && Number.isFinite(budget) ? `, and spends at most $${budget}` : "";
-  screen.say(clean(`It works with ${model}, asks before ${ASKS[approve]}${most}.`));
+  screen.say(clean(`It works with ${model} and asks before ${ASKS[approve]}${most}.`));
   const isStarted = await askYesNo(screen, START);
   if (!isStarted) return isStarted === undefined ? EXIT.interrupted : EXIT.ok;
   return await createAgent(agent, context, { ...starting, ...terms });
