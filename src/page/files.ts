@@ -79,8 +79,7 @@ function File({ agent, file }: FileProps) {
   const { path } = file;
   const [chosen, setChosen] = useState<number | null>(null);
   const [tab, setTab] = useState("preview");
-  const load = (): Promise<FileStory> => get(atFile(agent.id, path, `/story?version=${chosen ?? file.changes}`));
-  const [story, problem] = useLoaded(load, [file.changes, chosen]);
+  const [story, problem] = useLoaded(() => get<FileStory>(atFile(agent.id, path, "/story")), [file.changes]);
   const versions = story?.versions ?? [];
   const newest = versions.at(-1);
   const now = versions.find(({ version }) => version === chosen) ?? newest ?? file;
