@@ -6,7 +6,7 @@ import { Ago, Empty, fieldText, Outside, Pairs, Pending, Problem, StepLink, Swit
 import { findAgent, useHost } from "./store.ts";
 import { Args, Changed, Code, Diff } from "./texts.ts";
 import type { Waiting } from "./types.ts";
-import { counted } from "./words.ts";
+import { counted, showHidden } from "./words.ts";
 
 export function ApprovalScreen({ params: [id] }: { params: readonly (string | undefined)[] }) {
   const { waiting, isLoaded } = useHost();
@@ -19,10 +19,12 @@ export function ApprovalScreen({ params: [id] }: { params: readonly (string | un
     return html`<${Empty} title=${`${name} waits for no approval`}><p>It was answered, or it has expired.
       <a href=${`#/a/${id}`}>See what ${name} does</a> or <a href="#/">go home</a>.</p></${Empty}>`;
   const next = items.length > 1 ? items[(place + 1) % items.length] : undefined;
+  // Another call, or the same one against another file, has to be looked at anew.
+  const seenKey = `${item.agent} ${item.callId} ${item.change?.against}`;
   return html`<div class="page approval"><p class="flex muted small"><span
     class="grow">Approval ${next && `${place + 1} of ${items.length}`}</span>
     ${next && html`<a href=${`#/a/${next.agent}/approve`}>Next: ${next.name}</a>`}</p>
-    <${Card} key=${item.callId} item=${item} next=${next} /></div>`;
+    <${Card} key=${seenKey} item=${item} next=${next} /></div>`;
 }
 
 function Card({ item, next }: { item: Waiting; next: Waiting | undefined }) {
@@ -30,7 +32,7 @@ function Card({ item, next }: { item: Waiting; next: Waiting | undefined }) {
   const { element, isSeen, more } = useSeen();
   const places = files.map(
     ({ path, outside }) =>
-      `${path} holds words from ${outside.map(({ name }) => name || "an unknown place").join(", ")}. `,
+      `${showHidden(path)} holds words from ${outside.map(({ name }) => name || "an unknown place").join(", ")}. `,
   );
   const isOutside = received.length + files.length > 0;
   const expires = until && `; counts as denied at ${new Date(until).toLocaleString()}`;
@@ -46,7 +48,7 @@ function Card({ item, next }: { item: Waiting; next: Waiting | undefined }) {
 /** The whole of what would happen: the changes to a file, the code that would run, and every other argument. */
 function Content({ item: { command, code, change } }: { item: Waiting }) {
   const [part, setPart] = useState("changes");
-  const title = html`<code class="name">${change?.path ?? code?.file ?? command.name}</code>`;
+  const title = html`<code class="name">${showHidden(change?.path ?? code?.file ?? command.name)}</code>`;
   if (code) {
     const lines = counted(code.text.trimEnd().split("\n").length, "line");
     const others = Object.entries(command.args).filter(([, value]) => value !== code.text);

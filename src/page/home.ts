@@ -37,7 +37,7 @@ export function Home() {
     <section><h2>${needs > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs || ""}</span></h2>
       <ul class="cards">${waiting.map(
         (item) => html`<${item.kind === "question" ? Question : Approval}
-      key=${item.callId} item=${item} />`,
+      key=${`${item.agent} ${item.callId}`} item=${item} />`,
       )}
         ${stuck.map((agent) => html`<${Stuck} key=${agent.id} agent=${agent} />`)}</ul></section>
     <section><h2>At work <span class="muted">${working.length}</span></h2><div class="rows">
@@ -140,7 +140,8 @@ function Stuck({ agent: { id, name, standing, changedAt, reason, step, budget } 
     }
     <button disabled=${isOff || (limit && !(added > 0))}>Resume</button></form>`;
   return html`<${Card} look="stuck" href=${`#/a/${id}`} at=${changedAt} acts=${acts} body=${html`<p>
-    <a class="name" href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p><p class="sub tab">${words}</p><${Problem} problem=${problem} />`} />`;
+    <a class="name" href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p><p class="sub tab">${words}</p>
+    <${Problem} problem=${problem} />`} />`;
 }
 
 /** What an agent does now. */
