@@ -79,7 +79,7 @@ function TopBar({ id, onHelp }: { id: string | undefined; onHelp: () => void }) 
       isLoaded &&
       lostSince !== null &&
       html`<p class="banner" role="status">The daemon ${lost}. Agents continue when it is back:
-      <code>goald up</code>. What you see is from before. The page goes on if it may; else: <code>goald dashboard --open</code></p>`
+      <code>goald up</code>. What you see is from before; open the page anew: <code>goald dashboard --open</code></p>`
     }
     ${status?.problems.map((problem) => html`<p class="banner" role="status">${problem}</p>`)}`;
 }
