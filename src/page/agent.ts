@@ -1,0 +1,214 @@
+/** agent.ts -- one agent: what it does now, its timeline, and what a person can do with it. */
+import { html, useEffect, useMemo, useState } from "/vendor/preact-htm.js";
+import { at, follow, get, post } from "./api.ts";
+import {
+  type Delta,
+  EMPTY_TAIL,
+  foldDelta,
+  foldEvent,
+  type LogEvent,
+  type Note,
+  readReply,
+  type Tail,
+} from "./fold.ts";
+import { isEnded, Now } from "./home.ts";
+import { useAction, useLoaded } from "./hooks.ts";
+import { AgentMark, Ago, Mark, NoAgent, Outside, Pairs, Pending, Problem, Wish, Words } from "./parts.ts";
+import { Side } from "./side.ts";
+import { Step, type StepRow } from "./step.ts";
+import { findAgent, pulseOf, useHost } from "./store.ts";
+import type { Agent, Details, StepPage, Waiting } from "./types.ts";
+import { lookOf, stateLabel, stateWords } from "./words.ts";
+
+export function AgentScreen({ params: [id, step] }: { params: readonly (string | undefined)[] }) {
+  const { isLoaded } = useHost();
+  const agent = findAgent(id);
+  if (!isLoaded) return html`<${Pending} />`;
+  return agent ? html`<${Work} key=${agent.id} agent=${agent} opened=${Number(step) || null} />` : html`<${NoAgent} />`;
+}
+
+function Work({ agent, opened }: { agent: Agent; opened: number | null }) {
+  const { waiting } = useHost();
+  const tail = useTail(agent);
+  const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), [pulseOf(agent)]);
+  const isNarrow = matchMedia("(max-width: 900px)").matches;
+  const item = waiting.find((each) => each.agent === agent.id);
+  const look = lookOf(agent.standing);
+  // Pieces of a reply come twenty times a second: they draw none of the rows anew.
+  const drawTimeline = () => html`<${Timeline} key=${opened} agent=${agent} notes=${tail.notes} opened=${opened} />`;
+  const timeline = useMemo(drawTimeline, [agent, tail.notes, opened]);
+  const side = details && html`<${Side} agent=${agent} details=${details} isNarrow=${isNarrow} />`;
+  return html`<div class="page"><${Head} agent=${agent} details=${details} /><div class="columns"><div class="stack">
+      ${item && html`<${Asks} item=${item} />`}
+      ${
+        look === "stuck" &&
+        html`<p class="notice"><${Mark} look="stuck" />
+      <span>It ${stateWords(agent.standing)}. ${agent.reason}</span></p>`
+      }
+      ${look === "running" && html`<${NowPanel} agent=${agent} tail=${tail} />`}
+      ${look === "done" && html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`}
+      <${Say} agent=${agent} />${isNarrow && side}${timeline}
+    </div>${!isNarrow && (side ?? html`<aside></aside>`)}</div></div>`;
+}
+
+/** Events before the newest ones hold no notes for the steps that are shown first. */
+const TAIL_EVENTS = 300;
+
+/** Follows the agent's log and its live reply while the page can be seen. */
+function useTail({ id, head }: Agent): Tail {
+  const [tail, setTail] = useState(EMPTY_TAIL);
+  useEffect(() => {
+    let [stop, now] = [new AbortController(), { ...EMPTY_TAIL, head: Math.max(0, head - TAIL_EVENTS) }];
+    const start = async ({ signal }: AbortController): Promise<void> => {
+      const path = (): string => at(id, `/events?live=true&after=${now.head}`);
+      for await (const { event, data } of follow(path, signal)) {
+        if (event === "delta") now = foldDelta(now, data as Delta);
+        if (event === "message") now = foldEvent(now, data as LogEvent);
+        setTail(now);
+      }
+    };
+    const look = (): void => {
+      stop.abort();
+      stop = new AbortController();
+      // A refused stream leaves what was seen; the stream of the host says what has become of the agent.
+      if (!document.hidden) start(stop).catch(() => undefined);
+    };
+    look();
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      document.removeEventListener("visibilitychange", look);
+      stop.abort();
+    };
+  }, [id]);
+  return tail;
+}
+
+/** Above all screens of an agent. */
+export function Head({
+  agent,
+  details,
+  tab = "work",
+}: {
+  agent: Agent;
+  details: Details | null;
+  tab?: "work" | "files";
+}) {
+  const { lostSince } = useHost();
+  const { id, name, standing } = agent;
+  const here = (each: string): string | null => (each === tab ? "page" : null);
+  return html`<header class="agent-head"><div class="flex wrap"><h1>${name}</h1><span
+    class=${`flex state ${lookOf(standing)}`}>
+      <${AgentMark} agent=${agent} />${lostSince !== null && "was "}${stateLabel(standing)}</span><span class="grow">
+      </span>
+      <${Acts} agent=${agent} /></div><p class="sub">${details?.role}</p><nav class="tabs"
+      aria-label="Parts of this agent">
+      <a href=${`#/a/${id}`} aria-current=${here("work")}>Work</a><a href=${`#/a/${id}/files`}
+      aria-current=${here("files")}>Files
+        <span class="muted"> ${details?.files.length}</span></a></nav></header>`;
+}
+
+function Acts({ agent: { id, standing } }: { agent: Agent }) {
+  const { run, problem, isOff } = useAction();
+  const [isSure, setSure] = useState(false);
+  const act = (verb: string, body: object) => () =>
+    run(() => post(at(id, `/${verb}`), body)).then(() => setSure(false));
+  if (isEnded({ standing }) || standing.kind === "damaged") return null;
+  const sure = html`Stop for good, with a report? <button class="danger" disabled=${isOff}
+    onClick=${act("stop", { graceMs: 30_000 })}>Stop</button>
+    <button onClick=${() => setSure(false)}>No</button>`;
+  const first = /paused|interrupted/.test(standing.kind)
+    ? html`<button disabled=${isOff} onClick=${act("resume", {})}>Resume</button>`
+    : html`<button disabled=${isOff} title="It finishes its step first"
+    onClick=${act("pause", { reason: "Paused on the page." })}>Pause</button>`;
+  return html`<span class="flex wrap sub">${
+    isSure
+      ? sure
+      : html`${first}<button disabled=${isOff}
+    onClick=${() => setSure(true)}>Stop…</button>`
+  }
+    <${Problem} problem=${problem} /></span>`;
+}
+
+const Asks = ({ item }: { item: Waiting }) =>
+  html`<div class="notice"><${Mark} look="asks" />${
+    item.kind === "question"
+      ? html`<div><p class="sub">Asks, <${Ago} at=${item.since} after=" ago" /></p><p class="kept">${item.question}
+      </p></div>`
+      : html`<div class="grow"><p><${Wish} item=${item} /></p><p class="sub"><${Outside} item=${item} /></p></div>
+      <a class="button primary" href=${`#/a/${item.agent}/approve`}>Review</a>`
+  }</div>`;
+
+/** What the agent does in this moment: its thought as it arrives, or the command that runs with its thought. */
+function NowPanel({ agent, tail: { live, since } }: { agent: Agent; tail: Tail }) {
+  const isThinking = live !== null || agent.now.kind !== "running";
+  const { thought: words, next, ...more } = readReply(live?.text ?? "");
+  return html`<section class="panel" aria-label="Now"><p class="flex sub"><${Mark} look="running" />
+    ${isThinking ? "Thinking" : html`<${Now} agent=${agent} />`}
+      <span class="grow"></span><span class="muted small tab">step ${agent.step}${
+        since &&
+        html` · <${Ago} at=${since}
+      />`
+      }</span></p>
+    <p class="thought">${
+      (isThinking ? words : agent.now.thought) ||
+      html`<span
+    class="muted">Waiting for the first words…</span>`
+    }${live && html`<i class="caret"></i>`}</p>
+    ${live && html`<${Pairs} of=${{ ...more, next: next && html`<code>${next}</code>` }} />`}</section>`;
+}
+
+const Say = ({ agent }: { agent: Agent }) => {
+  const { id, name, standing } = agent;
+  const isQuestion = standing.kind === "waiting" && standing.cause === "person";
+  const label = isQuestion ? `Answer ${name}` : isEnded(agent) ? `Give ${name} more to do` : `Say something to ${name}`;
+  const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
+  const send = (text: string): Promise<void> => post(at(id, "/messages"), { from: "you", text });
+  return html`<${Words} label=${label} button=${isQuestion ? "Answer" : "Say"}
+    hint=${`${hint} Shift+Enter for a new line.`} isChat onSend=${send} />`;
+};
+
+/** Steps that are shown at a time. */
+const PAGE = 60;
+
+function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note[]; opened: number | null }) {
+  const [open, setOpen] = useState(opened);
+  /** The step before those that are shown; null for the newest ones. */
+  const [after, setAfter] = useState(opened !== null && opened <= agent.step - PAGE ? opened - 1 : null);
+  const path = at(agent.id, `/steps?limit=${PAGE}${after === null ? "" : `&after=${after}`}`);
+  const [list, problem] = useLoaded(() => get<StepPage>(path), [path, pulseOf(agent)]);
+  useEffect(() => document.getElementById(`step-${opened}`)?.scrollIntoView(), [opened, list !== null]);
+  if (!list) return html`<${Pending} problem=${problem} />`;
+  const { steps, last } = list;
+  const isUnderWay = (row: StepRow): boolean => row.step === last && row.status === null && !isEnded(agent);
+  // The panel above shows a step that has no command yet.
+  const shown = steps.filter((row) => !isUnderWay(row) || row.command !== null);
+  const from = steps[0]?.startedAt ?? "";
+  const rows = [...shown, ...notes.filter((note) => after === null && note.at >= from)].sort((a, b) =>
+    timeOf(a) < timeOf(b) ? 1 : -1,
+  );
+  const look = lookOf(agent.standing) === "asks" ? "asks" : "running";
+  const toggle = (step: number) => () => setOpen(open === step ? null : step);
+  return html`<section><h2>Timeline</h2>${rows.length === 0 && html`<p class="muted">It has taken no step yet.</p>`}
+    ${after !== null && html`<button class="quiet" onClick=${() => setAfter(null)}>Newest steps</button>`}
+    <ol class="rows">${rows.map((row) =>
+      "at" in row
+        ? html`<${NoteRow} key=${`note ${row.seq}`} note=${row} />`
+        : html`<${Step} key=${row.step} agent=${agent.id} row=${row} look=${isUnderWay(row) ? look : "over"}
+        isOpen=${open === row.step}
+          onToggle=${toggle(row.step)} />`,
+    )}</ol>
+    ${
+      steps[0] &&
+      steps[0].step > 1 &&
+      html`<button class="quiet"
+    onClick=${() => setAfter(Math.max(0, (steps[0]?.step ?? 0) - PAGE - 1))}>Earlier steps</button>`
+    }</section>`;
+}
+const timeOf = (row: StepRow | Note): string => ("at" in row ? row.at : row.startedAt);
+
+const NoteRow = ({
+  note: { look, text, at },
+}: {
+  note: Note;
+}) => html`<li class="step-row"><p class="entry sub"><span></span>
+  <${Mark} look=${look} /><span>${text}</span><span class="num muted small"><${Ago} at=${at} /></span></p></li>`;

@@ -1,0 +1,171 @@
+/** app.ts -- the screens by address, the bar above all of them, and the keys. */
+import { html, render, useEffect, useState } from "/vendor/preact-htm.js";
+import { signIn, signOut, toApiError } from "./api.ts";
+import { Home } from "./home.ts";
+import { type Children, Empty, Pairs } from "./parts.ts";
+import { findAgent, followHost, host, useHost } from "./store.ts";
+import { lookOf, money, span } from "./words.ts";
+
+type Screen = (props: { params: readonly (string | undefined)[] }) => Children;
+
+/** Screens other than Home are loaded when they are opened. */
+const SCREENS: readonly (readonly [RegExp, () => Promise<Screen>])[] = [
+  [/^#\/a\/([^/]+)\/approve$/, async () => (await import("./approval.ts")).ApprovalScreen],
+  [/^#\/a\/([^/]+)\/files(?:\/(.+))?$/, async () => (await import("./files.ts")).FilesScreen],
+  [/^#\/a\/([^/]+)(?:\/s\/(\d+))?$/, async () => (await import("./agent.ts")).AgentScreen],
+];
+
+interface Place {
+  readonly View: Screen;
+  readonly params: readonly (string | undefined)[];
+}
+const HOME: Place = { View: Home, params: [] };
+
+async function findPlace(hash: string): Promise<Place> {
+  const [pattern, load] = SCREENS.find(([each]) => each.test(hash)) ?? [];
+  const params = pattern
+    ?.exec(hash)
+    ?.slice(1)
+    .map((part) => part && decodeURIComponent(part));
+  return load && params ? { View: await load(), params } : HOME;
+}
+
+function usePlace(): Place {
+  const [place, setPlace] = useState(HOME);
+  useEffect(() => {
+    const go = async (): Promise<void> => {
+      setPlace(await findPlace(location.hash));
+      if (!location.hash.includes("/s/")) scrollTo(0, 0);
+    };
+    addEventListener("hashchange", go);
+    void go();
+    return () => removeEventListener("hashchange", go);
+  }, []);
+  return place;
+}
+
+function TopBar({ id, onHelp }: { id: string | undefined; onHelp: () => void }) {
+  const { agents, waiting, status, lostSince, isLoaded, clock } = useHost();
+  const agent = findAgent(id);
+  const needs = waiting.length + agents.filter(({ standing }) => lookOf(standing) === "stuck").length;
+  const title = `${needs > 0 ? `(${needs}) ` : ""}${agent ? `${agent.name} · ` : ""}goald`;
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  const running = agents.filter(({ standing }) => standing.kind === "running").length;
+  const spent = agents.reduce((sum, { costUsd }) => sum + costUsd, 0);
+  const lostMs = lostSince === null ? 0 : clock - lostSince;
+  const lost = lostMs < 2_000 ? "does not answer" : `has not answered for ${span(lostMs)}`;
+  return html`<header class="top flex"><nav class="flex" aria-label="Place"><a href="#/" class="name">goald</a>${
+    agent && html`<span class="muted">/</span><a href=${`#/a/${agent.id}`} class="sub cut">${agent.name}</a>`
+  }</nav>
+    ${agent && needs > 0 && html`<a class="pill hot" href="#/">${needs} need${needs === 1 && "s"} you</a>`}
+    <span class="grow"></span>
+    ${
+      isLoaded &&
+      html`<span class="flex facts muted small tab"><span class="wide">${running} running</span>
+      <span class="wide" title="Spent by all agents of this home over their lives">${money(spent)} spent</span>
+      ${
+        lostSince === null
+          ? status &&
+            html`<span title=${`goald ${status.version}, process ${status.pid}`}>up ${span(
+              clock - Date.parse(status.startedAt),
+            )}</span>`
+          : html`<b class="bad">no daemon</b>`
+      }</span>`
+    }
+    <button class="quiet" aria-label="Keys" title="Keys (?)" onClick=${onHelp}>?</button></header>
+    ${
+      isLoaded &&
+      lostSince !== null &&
+      html`<p class="banner" role="status">The daemon ${lost}. Agents continue when it is back:
+      <code>goald up</code>. What you see is from before; open the page anew: <code>goald dashboard --open</code></p>`
+    }
+    ${status?.problems.map((problem) => html`<p class="banner" role="status">${problem}</p>`)}`;
+}
+
+const KEYS = {
+  "j k": "next and previous row",
+  Enter: "open the row",
+  g: "home: what needs you",
+  n: "next thing that needs you",
+  f: "files of this agent",
+  "/": "say something to this agent",
+  Esc: "leave a field, or go up",
+  "?": "this list",
+};
+const Help = ({ onClose }: { onClose: () => void }) => html`<div class="veil" onClick=${onClose}>
+  <div class="panel stack" role="dialog" aria-modal="true" aria-label="Keys"><h2>Keys</h2><${Pairs} of=${KEYS} />
+  <p class="muted small">No key approves anything. An approval is a button beside the whole command.</p>
+  <button onClick=${onClose} ref=${(button: HTMLElement | null) => button?.focus()}>Close</button></div></div>`;
+
+/** Moves the focus by rows: links and buttons of lists. */
+function moveRow(by: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>("[data-row]")].filter(({ offsetParent }) => offsetParent);
+  const now = rows.findIndex((row) => row.contains(document.activeElement));
+  rows[Math.max(0, Math.min(rows.length - 1, now + by))]?.focus();
+}
+
+function goToNext(id: string | undefined): void {
+  const items = host.waiting;
+  const next = items[(items.findIndex(({ agent }) => agent === id) + 1) % items.length];
+  if (next) location.hash = `#/a/${next.agent}${next.kind === "approval" ? "/approve" : ""}`;
+}
+
+function leave(id: string | undefined): void {
+  const { activeElement: active } = document;
+  if (active instanceof HTMLElement && isField(active)) active.blur();
+  else if (id) location.hash = /^#\/a\/[^/]+\/./.test(location.hash) ? `#/a/${id}` : "#/";
+}
+const isField = (element: Element | null): boolean => /^(INPUT|TEXTAREA)$/.test(element?.tagName ?? "");
+
+/** No key approves. */
+function useKeys(id: string | undefined, isHelp: boolean, setHelp: (is: boolean) => void): void {
+  const acts: Readonly<Record<string, () => unknown>> = {
+    j: () => moveRow(1),
+    k: () => moveRow(-1),
+    g: () => location.assign("#/"),
+    n: () => goToNext(id),
+    f: () => id && location.assign(`#/a/${id}/files`),
+    "/": () => document.querySelector<HTMLElement>("[data-say=true]")?.focus(),
+    "?": () => setHelp(true),
+    Escape: () => (isHelp ? setHelp(false) : leave(id)),
+  };
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const isWriting = isField(document.activeElement) && event.key !== "Escape";
+      if (!Object.hasOwn(acts, event.key) || isWriting || event.metaKey || event.ctrlKey || event.altKey) return;
+      event.preventDefault();
+      acts[event.key]?.();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  });
+}
+
+function App() {
+  const { View, params } = usePlace();
+  const [isHelp, setHelp] = useState(false);
+  const [id] = params;
+  useKeys(id, isHelp, setHelp);
+  return html`<${TopBar} id=${id} onHelp=${() => setHelp(true)} /><main><${View} key=${id} params=${params} /></main>
+    ${isHelp && html`<${Help} onClose=${() => setHelp(false)} />`}`;
+}
+
+const Door = () => html`<main><${Empty} title="goald">
+    <p>This page was opened without a ticket, or its session has ended. Open it from a
+  terminal:</p><pre>goald dashboard --open</pre></${Empty}></main>`;
+
+async function start(): Promise<void> {
+  const show = (view: Children): void => render(html`${view}`, document.body);
+  document.body.replaceChildren();
+  if (!(await signIn().catch(() => false))) return show(html`<${Door} />`);
+  show(html`<${App} />`);
+  await followHost(new AbortController().signal).catch((thrown: unknown) => {
+    const { status, message } = toApiError(thrown);
+    if (status === 401) signOut();
+    show(status === 401 ? html`<${Door} />` : html`<main><${Empty} title="goald"><p>${message}</p></${Empty}></main>`);
+  });
+}
+
+void start();

@@ -1,0 +1,181 @@
+/** files.ts -- what an agent made: a tree, the content, its versions, what changed, and why it exists. */
+import { html, useState } from "/vendor/preact-htm.js";
+import { Head } from "./agent.ts";
+import { at, atFile, get, post } from "./api.ts";
+import { useAction, useLoaded } from "./hooks.ts";
+import {
+  Ago,
+  Call,
+  type Children,
+  Empty,
+  fileLink,
+  NoAgent,
+  Pairs,
+  Pending,
+  Problem,
+  StepLink,
+  Switch,
+} from "./parts.ts";
+import { fileTree } from "./rows.ts";
+import { findAgent, pulseOf, useHost } from "./store.ts";
+import { Changed, Code, Csv, Diff, endingOf, isPicture, Picture } from "./texts.ts";
+import type { Agent, Details, DiffView, FileContent, FileList, FileStory, LatestFile } from "./types.ts";
+import { capital, counted, size, subjectOf } from "./words.ts";
+
+export function FilesScreen({ params: [id, path] }: { params: readonly (string | undefined)[] }) {
+  const { isLoaded } = useHost();
+  const agent = findAgent(id);
+  if (!isLoaded) return html`<${Pending} />`;
+  return agent ? html`<${Browser} key=${agent.id} agent=${agent} path=${path} />` : html`<${NoAgent} />`;
+}
+
+function Browser({ agent, path }: { agent: Agent; path: string | undefined }) {
+  const [list, problem] = useLoaded(() => get<FileList>(at(agent.id, "/files?versions=false")), [pulseOf(agent)]);
+  const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), [pulseOf(agent)]);
+  const isWide = matchMedia("(min-width: 720px)").matches;
+  const files = list?.files ?? [];
+  const first = files.find((file) => /^(report|readme|index)\b/i.test(file.path)) ?? fileTree(files)[0]?.[1][0];
+  const shown = path ?? (isWide ? first?.path : undefined);
+  const file = files.find((each) => each.path === shown);
+  const none = html`<${Empty} title="No files yet">
+    <p>Everything that ${agent.name} writes appears here, with each version and the reason
+    for it.</p></${Empty}>`;
+  const browser = html`<div class="browser">${
+    (isWide || !shown) &&
+    html`<${Tree} agent=${agent.id} files=${files}
+    shown=${shown} />`
+  }
+    ${
+      file
+        ? html`<${File} key=${shown} agent=${agent} file=${file}
+    />`
+        : shown && html`<p>There is no ${shown} now.</p>`
+    }</div>`;
+  return html`<div class="page"><${Head} agent=${agent} details=${details} tab="files" />
+    ${list ? (files.length > 0 ? browser : none) : html`<${Pending} problem=${problem} />`}</div>`;
+}
+
+const Tree = ({ agent, files, shown }: { agent: string; files: readonly LatestFile[]; shown: string | undefined }) =>
+  html`<nav class="tree" aria-label="Files">${fileTree(files).map(
+    ([folder, inside]) =>
+      html`${folder && html`<p class="muted small">${folder}</p>`}<ul>${inside.map(
+        ({ path, changes }) => html`<li><a class="flex" data-row href=${fileLink(agent, path)}
+        aria-current=${path === shown ? "true" : null}><span
+      class="grow cut">${path.split("/").at(-1)}</span>${
+        changes > 1 &&
+        html`<small
+      title=${counted(changes, "version")}>${changes}</small>`
+      }</a></li>`,
+      )}</ul>`,
+  )}</nav>`;
+
+type Version = FileStory["versions"][number];
+interface FileProps {
+  readonly agent: Agent;
+  readonly file: LatestFile;
+}
+
+function File({ agent, file }: FileProps) {
+  const { path } = file;
+  const [chosen, setChosen] = useState<number | null>(null);
+  const [tab, setTab] = useState("preview");
+  const [story, problem] = useLoaded(() => get<FileStory>(atFile(agent.id, path, "/story")), [file.changes]);
+  const versions = story?.versions ?? [];
+  const newest = versions.at(-1);
+  const now = versions.find(({ version }) => version === chosen) ?? newest ?? file;
+  const isOld = newest !== undefined && now !== newest;
+  const tabs = ["preview", ...(hasSource(path) ? ["source"] : []), ...(isPicture(path) ? [] : ["changes"]), "why"];
+  const views: Readonly<Record<string, Children>> = {
+    why: "goals" in now && html`<${Why} agent=${agent.id} version=${now} />`,
+    changes: html`<${Changes} agent=${agent.id} path=${path} step=${now.step} />`,
+  };
+  return html`<article class="stack"><header><a class="back" href=${`#/a/${agent.id}/files`}>Files</a><h1>${path}</h1>
+      <p class="muted small tab">${size(now.bytes)} · ${now.by === "person" ? "changed by you" : "written"} <${Ago}
+      at=${now.at} after=" ago" /> in <${StepLink}
+        of=${agent.id} step=${now.step} /></p></header>
+    <div class="flex wrap"><${Switch} label="Views of the file" options=${tabs.map((each) => [each, capital(each)])}
+    chosen=${tab} onChoose=${setTab} />
+      <span class="grow"></span>${
+        versions.length > 1 &&
+        html`<${Switch} label="Versions" chosen=${String((now as Version).version)}
+        options=${versions.map(({ version, step }) => [String(version), `step ${step}`])}
+        onChoose=${(value: string) => setChosen(Number(value))} />`
+      }</div>
+    ${isOld && html`<${Restore} key=${now.step} agent=${agent} path=${path} step=${now.step} />`}
+    <${Problem} problem=${problem} />
+    ${
+      views[tab] ??
+      html`<${Preview} agent=${agent} file=${file} step=${isOld ? now.step : null}
+    isSource=${tab === "source"} />`
+    }</article>`;
+}
+const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(path));
+const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
+
+function Restore({ agent: { id, name, standing }, path, step }: { agent: Agent; path: string; step: number }) {
+  const { run, problem, isOff } = useAction();
+  const [isDone, setDone] = useState(false);
+  const isAtWork = !["paused", "over"].includes(standing.kind);
+  const restore = async (): Promise<void> =>
+    setDone(await run(() => post(at(id, "/restore"), { step, paths: [path] })));
+  if (isDone) return html`<p class="sub" role="status">${path} is again as it was after step ${step}.</p>`;
+  return html`<p class="flex wrap"><button disabled=${isOff || isAtWork} onClick=${restore}>Restore to step ${step}
+    </button>
+    ${isAtWork && html`<span class="muted small">Pause ${name} first: it must not be at work.</span>`}
+    <${Problem} problem=${problem} /></p>`;
+}
+
+function Preview({ agent, file, step, isSource }: FileProps & { step: number | null; isSource: boolean }) {
+  const { path } = file;
+  const load = async () => ({
+    ...(await get<FileContent>(atFile(agent.id, path, step === null ? "" : `?step=${step}`))),
+    Markdown: isMarkdown(path) && (await import("./markdown.ts")).Markdown,
+  });
+  const [loaded, problem] = useLoaded(load, [step, file.at]);
+  if (!loaded) return html`<${Pending} problem=${problem} />`;
+  const { content, encoding, bytes, Markdown } = loaded;
+  const folder = `file:///${path.split("/").map(encodeURIComponent).join("/")}`;
+  const picture = (source: string, text: string): Children =>
+    html`<${Picture} agent=${agent.id} path=${decodeURIComponent(new URL(source, folder).pathname.slice(1))}
+      text=${text} />`;
+  if (isPicture(path)) return html`<${Picture} agent=${agent.id} path=${path} step=${step} />`;
+  if (encoding === "base64")
+    return html`<p class="muted">${size(bytes)} that are not text. Open it in <code>${agent.workspace}</code></p>`;
+  if (content === "") return html`<p class="muted">The file is empty.</p>`;
+  if (Markdown && !isSource) return html`<${Markdown} text=${content} picture=${picture} />`;
+  return html`<${hasSource(path) && !isSource ? Csv : Code} text=${content} />`;
+}
+
+function Changes({ agent, path, step }: { agent: string; path: string; step: number }) {
+  const range = `/diff?from=${Math.max(0, step - 1)}&to=${step}&path=${encodeURIComponent(path)}`;
+  const [diff, problem] = useLoaded(() => get<DiffView>(at(agent, range)), [range]);
+  if (!diff) return html`<${Pending} problem=${problem} />`;
+  const [file] = diff.files;
+  if (!file?.patch)
+    return html`<p class="muted">${file ? `Not compared: ${file.note}.` : `Step ${step} left it as it was.`}</p>`;
+  return html`<p class="muted">In step ${step}: <${Changed} ...${file} /></p><${Diff} patch=${file.patch} />`;
+}
+
+function Why({ agent, version }: { agent: string; version: Version }) {
+  const { by, step, goals, thoughts, thought, command, sources, sourcesLeftOut, outside } = version;
+  if (by === "person") return html`<p>You changed it, and the agent found the change in step ${step}.</p>`;
+  const read = sources.map(
+    (source) =>
+      html`<p>${source.what} <span class="muted">${source.kind}</span> <${StepLink} of=${agent} step=${source.step} />
+        </p>`,
+  );
+  const earlier = sourcesLeftOut > 0 && html`<p class="muted">and ${sourcesLeftOut} earlier</p>`;
+  return html`<${Pairs} of=${{
+    For: goals.map((goal) => html`<p>${goal}</p>`),
+    "It thought": html`<p>${thoughts?.text || thought}</p><p class="muted">${thoughts?.reasoning}</p>`,
+    "So it did":
+      command &&
+      html`<${Call} command=${command.name} subject=${subjectOf(command.args)} />, <${StepLink} of=${agent}
+        step=${step} />`,
+    "It had read": sources.length > 0 ? [read, earlier] : html`<p class="muted">Nothing since the version before.</p>`,
+    "May hold words of":
+      outside.length > 0
+        ? html`<b class="hot">${outside.map(({ name }) => name || "an unknown place").join(", ")}</b>`
+        : "nobody outside",
+  }} />`;
+}

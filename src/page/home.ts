@@ -1,0 +1,204 @@
+/** home.ts -- what needs a person, what is at work, what has ended. */
+import { html, useEffect, useState } from "/vendor/preact-htm.js";
+import { at, post } from "./api.ts";
+import { useAction, useSeen } from "./hooks.ts";
+import {
+  AgentMark,
+  Ago,
+  Bar,
+  Call,
+  type Children,
+  Empty,
+  fieldText,
+  Mark,
+  Outside,
+  Pending,
+  Problem,
+  Wish,
+  Words,
+} from "./parts.ts";
+import { agentTree } from "./rows.ts";
+import { host, useHost } from "./store.ts";
+import type { Agent, Waiting } from "./types.ts";
+import { capital, clockOf, counted, lookOf, money, showHidden, span, stateWords } from "./words.ts";
+
+export function Home() {
+  const { agents, waiting, isLoaded } = useHost();
+  const since = useSince();
+  if (!isLoaded) return html`<${Pending} />`;
+  if (agents.length === 0)
+    return html`<${Empty} title="No agents yet"><p>Give one a goal in the terminal:</p>
+      <pre>goald run -d "Plan a week of meals in plan.md"</pre></${Empty}>`;
+  const stuck = agents.filter(({ standing }) => lookOf(standing) === "stuck");
+  const ended = agents.filter(isEnded).sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
+  const working = workingOf(agents, waiting);
+  const needs = waiting.length + stuck.length;
+  return html`<div class="page home"><h1 class="hidden">Home</h1>${since && html`<p class="sub">${since}</p>`}
+    <section><h2>${needs > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs || ""}</span></h2>
+      <ul class="cards">${waiting.map(
+        (item) => html`<${item.kind === "question" ? Question : Approval}
+      key=${`${item.agent} ${item.callId}`} item=${item} />`,
+      )}
+        ${stuck.map((agent) => html`<${Stuck} key=${agent.id} agent=${agent} />`)}</ul></section>
+    <section><h2>At work <span class="muted">${working.length}</span></h2><div class="rows">
+      <div class="row titles" aria-hidden="true"><span>Agent</span><span>Now</span><span class="num">Step</span>
+        <span>Cost of budget</span><span class="num">For</span></div>
+      ${agentTree(working).map(
+        ({ agent, depth }) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth}>
+      <${Now} agent=${agent} /></${Row}>`,
+      )}
+      ${working.length === 0 && html`<p class="muted">No agent is at work.</p>`}</div></section>
+    ${
+      ended.length > 0 &&
+      html`<section><h2>Ended <span class="muted">${ended.length}</span></h2><div class="rows">${ended.map(
+        (agent) =>
+          html`<${Row} key=${agent.id} agent=${agent}>
+            ${agent.closing || agent.reason || capital(agent.standing.cause)}</${Row}>`,
+      )}</div></section>`
+    }</div>`;
+}
+
+export const isEnded = ({ standing }: Pick<Agent, "standing">): boolean => standing.kind === "over";
+
+/** An agent that needs a person has its place above, unless it belongs to a tree that is at work. */
+function workingOf(agents: readonly Agent[], waiting: readonly Waiting[]): readonly Agent[] {
+  const asking = new Set(waiting.map(({ agent }) => agent));
+  const parents = new Set(agents.map(({ parent }) => parent));
+  const isShownAbove = ({ id, parent }: Agent): boolean => asking.has(id) && parent === null && !parents.has(id);
+  return agents.filter((agent) => lookOf(agent.standing) !== "stuck" && !isEnded(agent) && !isShownAbove(agent));
+}
+
+const MAX_ARGS_CHARS = 160;
+/** Such a command is shown whole on its card and may be approved there; any other one only where all of it is shown. */
+export const isShort = ({ command: { args }, code }: Pick<Waiting, "command" | "code">): boolean =>
+  code === null &&
+  Object.values(args).every((value) => typeof value !== "object") &&
+  JSON.stringify(args).length <= MAX_ARGS_CHARS;
+
+/** `href`: opened by Enter while the card itself has the focus. */
+const Card = ({
+  look,
+  href,
+  at,
+  body,
+  acts,
+}: Readonly<Record<"look" | "href" | "at", string> & Record<"body" | "acts", Children>>) => {
+  const open = ({ key, target, currentTarget }: KeyboardEvent): void => {
+    if (key === "Enter" && target === currentTarget) location.hash = href;
+  };
+  return html`<li class="card" data-row tabindex="-1" onKeyDown=${open}><${Mark} look=${look} /><div>${body}</div>
+    <div class="flex acts"><span class="muted small"><${Ago} at=${at} /></span>${acts}</div></li>`;
+};
+
+function Question({ item: { agent, name, question, since } }: { item: Waiting }) {
+  const send = (text: string): Promise<void> => post(at(agent, "/messages"), { from: "you", text });
+  return html`<${Card} look="asks" href=${`#/a/${agent}`} at=${since} body=${html`<p>
+    <a class="name" href=${`#/a/${agent}`}>${name}</a> asks</p>
+    <p class="sub kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${send} />`} />`;
+}
+
+function Approval({ item }: { item: Waiting }) {
+  const { agent, command, callId, since, thought, reason } = item;
+  const { run, problem, isOff } = useAction();
+  const { element, isSeen } = useSeen();
+  const isWhole = isShort(item);
+  const answer = (verdict: string) => () => run(() => post(at(agent, "/approval"), { callId, verdict }));
+  const args = Object.entries(command.args).map(([name, value]) => `${name}: ${showHidden(String(value))}`);
+  const acts = isWhole
+    ? html`<button disabled=${isOff} onClick=${answer("denied")}>Deny</button>
+      <button class="primary" disabled=${isOff || !isSeen} onClick=${answer("approved")}>Approve</button>`
+    : html`<a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
+  return html`<${Card} look="asks" href=${`#/a/${agent}/approve`} at=${since} acts=${acts} body=${html`<p>
+    <${Wish} item=${item} /></p>
+    <p class="sub two">${thought || reason}</p><p class="muted small">${thought && reason} <${Outside} item=${item} />
+    </p>
+    ${isWhole && html`<p class="sub small kept" ref=${element}><code>${args.join("\n")}</code></p>`}
+    <${Problem} problem=${problem} />`} />`;
+}
+
+/** What a person can do about a pause that a limit or a trouble caused. */
+function Stuck({ agent: { id, name, standing, changedAt, reason, step, budget } }: { agent: Agent }) {
+  const { run, problem, isOff } = useAction();
+  const [more, setMore] = useState<string | null>(null);
+  const limit = standing.cause === "budget" ? budget : null;
+  const added = Number(more ?? limit?.allowedUsd);
+  const resume = (event: Event): void => {
+    event.preventDefault();
+    void run(() =>
+      post(at(id, "/resume"), limit ? { settings: { budgetUsd: Number((limit.allowedUsd + added).toFixed(6)) } } : {}),
+    );
+  };
+  const spent = limit && `${money(limit.spentUsd)} of ${money(limit.allowedUsd)} after ${counted(step, "step")}.`;
+  const words = spent ? `${spent} Its next request could cost more than what is left.` : reason;
+  const acts =
+    standing.kind !== "damaged" &&
+    html`<form class="flex" onSubmit=${resume}>${
+      limit &&
+      html`<label class="flex sub">Add $
+    <input type="number" min="0.01" step="0.01" value=${more ?? limit.allowedUsd.toFixed(2)}
+    onInput=${(event: Event) => setMore(fieldText(event))} /></label>`
+    }
+    <button disabled=${isOff || (limit && !(added > 0))}>Resume</button></form>`;
+  return html`<${Card} look="stuck" href=${`#/a/${id}`} at=${changedAt} acts=${acts} body=${html`<p>
+    <a class="name" href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p><p class="sub tab">${words}</p>
+    <${Problem} problem=${problem} />`} />`;
+}
+
+/** What an agent does now. */
+export const Now = ({ agent: { standing, now, until } }: { agent: Agent }) => {
+  if (standing.kind !== "running")
+    return `${stateWords(standing)}${until && standing.cause !== "agent" ? `, until ${clockOf(until)}` : ""}`;
+  return now.kind === "running" ? html`<${Call} command=${now.command} subject=${now.subject} />` : "Thinking";
+};
+
+function Row({ agent, depth = 0, children }: { agent: Agent; depth?: number; children: Children }) {
+  const { id, name, parent, step, stalledMs, changedAt, costUsd, budget } = agent;
+  return html`<a class="row" data-row href=${`#/a/${id}`}>
+    <span class="flex" style=${{ paddingLeft: `${Math.max(0, depth - 1) * 24}px` }}>
+    ${depth > 0 && html`<i class="rail"></i>`}<${AgentMark} agent=${agent} />
+      <b class="cut">${name}</b>${depth > 0 && html`<span class="hidden"> helper of ${parent}</span>`}</span>
+    <span class="now sub cut">${children}${
+      stalledMs !== null &&
+      html` <b class="hot">nothing for ${span(stalledMs)}
+    </b>`
+    }</span>
+    <span class="step num"><span class="unit">step </span>${step}</span>
+    <span class="cost flex tab">${
+      budget &&
+      html`<${Bar} spent=${budget.spentUsd} allowed=${budget.allowedUsd}
+    label=${`Budget of ${name}`} />`
+    }
+      <span>${money(costUsd)}${budget && html`<small> of ${money(budget.allowedUsd)}</small>`}</span></span>
+    <span class="age num"><${Ago} at=${changedAt} /></span></a>`;
+}
+
+const SEEN = "goald-seen";
+const MIN_AWAY_MS = 60_000;
+interface Seen {
+  readonly at: number;
+  /** By id: whether the agent had ended, and what it had cost. */
+  readonly agents: Readonly<Record<string, readonly [isEnded: boolean, costUsd: number]>>;
+}
+
+/** Compares with what this browser saw when the page was last left. */
+export function sinceLine(agents: readonly Agent[], seen: Seen, now: number): string {
+  const ended = agents.filter((agent) => isEnded(agent) && !seen.agents[agent.id]?.[0]).length;
+  const spent = agents.reduce((sum, { id, costUsd }) => sum + costUsd - (seen.agents[id]?.[1] ?? 0), 0);
+  if (now - seen.at < MIN_AWAY_MS || (ended === 0 && spent <= 0)) return "";
+  return `Since you looked ${span(now - seen.at)} ago: ${counted(ended, "agent")} finished, ${money(spent)} spent.`;
+}
+
+function useSince(): string {
+  const [line, setLine] = useState("");
+  useEffect(() => {
+    const before = localStorage.getItem(SEEN);
+    if (host.isLoaded && before) setLine(sinceLine(host.agents, JSON.parse(before) as Seen, Date.now()));
+    const keep = (): void => {
+      const agents = Object.fromEntries(host.agents.map((agent) => [agent.id, [isEnded(agent), agent.costUsd]]));
+      if (document.hidden && host.isLoaded) localStorage.setItem(SEEN, JSON.stringify({ at: Date.now(), agents }));
+    };
+    addEventListener("visibilitychange", keep);
+    return () => removeEventListener("visibilitychange", keep);
+  }, [host.isLoaded]);
+  return line;
+}

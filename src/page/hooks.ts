@@ -1,0 +1,78 @@
+/** hooks.ts -- what components share: one request at a time, values that load again, and what was on the screen. */
+import { useEffect, useRef, useState } from "/vendor/preact-htm.js";
+import { type ApiError, toApiError } from "./api.ts";
+import { addRange, firstGap, type Ranges } from "./rows.ts";
+import { useHost } from "./store.ts";
+
+interface Action {
+  /** Resolves to whether it succeeded; its error stays in `problem` until the next run. */
+  run(act: () => Promise<unknown>): Promise<boolean>;
+  readonly problem: ApiError | null;
+  /** A request is under way, or the daemon is gone: nothing can be asked for. */
+  readonly isOff: boolean;
+}
+export function useAction(): Action {
+  const { lostSince } = useHost();
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const run = async (act: () => Promise<unknown>): Promise<boolean> => {
+    setBusy(true);
+    const failed = await act().then(() => null, toApiError);
+    setProblem(failed);
+    setBusy(false);
+    return failed === null;
+  };
+  return { run, problem, isOff: isBusy || lostSince !== null };
+}
+
+/** Loads again when a value of `on` changes. Drops late answers; keeps the last value when loading fails. */
+export function useLoaded<T>(load: () => Promise<T>, on: readonly unknown[]): readonly [T | null, ApiError | null] {
+  const [state, setState] = useState<readonly [T | null, ApiError | null]>([null, null]);
+  useEffect(() => {
+    let isLate = false;
+    load().then(
+      (value) => isLate || setState([value, null]),
+      (thrown) => isLate || setState(([value]) => [value, toApiError(thrown)]),
+    );
+    return () => {
+      isLate = true;
+    };
+  }, on);
+  return state;
+}
+
+/** Height of the bar above every screen, which covers what scrolls below it. */
+const TOP_PX = 48;
+const EVENTS = ["scroll", "resize", "visibilitychange"] as const;
+
+/**
+ * Whether every part of an element has been on the screen since its size changed last. `more` scrolls to the first part
+ * that was not. What `.answer` and `.below` cover was not on the screen.
+ */
+export function useSeen() {
+  const element = useRef<HTMLElement | null>(null);
+  const seen = useRef<{ ranges: Ranges; size: string }>({ ranges: [], size: "" });
+  const [isSeen, setSeen] = useState(false);
+  const look = (): void => {
+    if (!element.current || document.hidden) return;
+    const { top, width, height } = element.current.getBoundingClientRect();
+    const size = `${width} ${height}`;
+    if (seen.current.size !== size) seen.current = { ranges: [], size };
+    const cover = document.querySelector(".below") ?? document.querySelector(".answer");
+    const end = Math.min(innerHeight, cover?.getBoundingClientRect().top ?? innerHeight);
+    seen.current.ranges = addRange(seen.current.ranges, Math.max(0, TOP_PX - top), Math.min(height, end - top));
+    setSeen(height > 0 && firstGap(seen.current.ranges, height) === height);
+  };
+  useEffect(() => {
+    look();
+    for (const name of EVENTS) addEventListener(name, look, { passive: true });
+    return () => {
+      for (const name of EVENTS) removeEventListener(name, look);
+    };
+  });
+  const more = (): void => {
+    const top = element.current?.getBoundingClientRect().top ?? 0;
+    scrollBy({ top: top + firstGap(seen.current.ranges, Number.POSITIVE_INFINITY) - TOP_PX - 24 });
+  };
+  return { element, isSeen, more };
+}

@@ -1,0 +1,149 @@
+/** parts.ts -- small components that several screens share. */
+
+import type { ComponentChildren as Children } from "preact";
+import { html, useState } from "/vendor/preact-htm.js";
+import type { ApiError } from "./api.ts";
+import { useAction } from "./hooks.ts";
+import { host } from "./store.ts";
+import type { Agent, Waiting } from "./types.ts";
+import { capital, describeCall, type Look, lookOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
+
+/** What a template may hold. */
+export type { ComponentChildren as Children } from "preact";
+
+export const Ago = ({ at, after = "" }: { at: string; after?: string }) => html`<time class="tab" datetime=${at}
+  title=${new Date(at).toLocaleString()}>${sinceWords(host.clock - Date.parse(at))}${after}</time>`;
+
+const SHAPES: Readonly<Record<Look | "says" | "failed", Children>> = {
+  asks: html`<path d="M8 2.2 14.2 13.2H1.8Z" fill="currentColor" />`,
+  stuck: html`<path d="M8 2.2 14.2 13.2H1.8ZM8 6.3v3.2M8 11.3v.2" />`,
+  running: html`<circle cx="8" cy="8" r="6.5" class="halo" /><circle cx="8" cy="8" r="2.4" fill="currentColor" />`,
+  waits: html`<circle cx="8" cy="8" r="5.5" stroke-dasharray="2 3.2" />`,
+  paused: html`<path d="M5.8 3.5v9M10.2 3.5v9" />`,
+  done: html`<path d="m3 8.5 3.4 3.4L13 4.8" />`,
+  over: html`<rect x="4" y="4" width="8" height="8" rx="1" />`,
+  says: html`<path d="M2.5 3.5h11v7.5H7l-3 2.5V11H2.5Z" />`,
+  failed: html`<path d="m4 4 8 8m0-8-8 8" />`,
+};
+/** With `label` it is read aloud; without, the words beside it say the same. */
+export const Mark = ({
+  look,
+  label,
+}: {
+  look: keyof typeof SHAPES;
+  label?: string;
+}) => html`<svg class=${`mark ${look}`}
+  viewBox="0 0 16 16" role=${label && "img"} aria-label=${label} aria-hidden=${label ? null : "true"}>${SHAPES[look]}
+    </svg>`;
+export const AgentMark = ({ agent: { standing, stalledMs } }: { agent: Agent }) =>
+  html`<${Mark} look=${stalledMs === null ? lookOf(standing) : "stuck"} label=${stateLabel(standing)} />`;
+
+/** `reserved`: set aside for helpers and for requests under way; not spent yet. */
+export const Bar = ({
+  spent,
+  reserved = 0,
+  allowed,
+  label,
+}: Readonly<Record<"spent" | "reserved" | "allowed", number>> & { label: string }) => {
+  const share = (amount: number): number => (allowed > 0 ? Math.min(100, (amount / allowed) * 100) : 0);
+  const [solid, all] = [share(spent), share(spent + reserved)];
+  return html`<span class=${`bar ${solid >= 80 ? "high" : ""}`} role="meter" aria-label=${label} aria-valuemin="0"
+    aria-valuemax="100"
+    aria-valuenow=${Math.round(all)}><i style=${{ width: `${solid}%` }}></i><i class="aside"
+    style=${{ width: `${all - solid}%` }}></i></span>`;
+};
+
+export const Call = ({ command, subject }: { command: string; subject: string }) => {
+  const [verb, what] = describeCall(command, subject);
+  return html`<span title=${command}>${capital(verb)} ${what && html`<b>${what}</b>`}</span>`;
+};
+/** "Household Ledger wants to write budget.md" */
+export const Wish = ({ item: { agent, name, command } }: { item: Waiting }) => {
+  const [verb, what] = describeCall(command.name, subjectOf(command.args));
+  return html`<a class="name" href=${`#/a/${agent}`}>${name}</a> wants to <span title=${command.name}>${verb} <b>
+    ${what}</b></span>`;
+};
+
+/** Whose words from outside were read: a person must see that before an answer. */
+export const Outside = ({ item: { received, agent } }: { item: Pick<Waiting, "received" | "agent"> }) =>
+  received.length > 0 &&
+  html`<span title="Words from outside may try to steer an agent.">It has read ${received.slice(0, 2).map(
+    ({ name, step }, at) =>
+      html`${at > 0 && ", "}<b class="hot">${name || "an unknown place"}</b> in <${StepLink} of=${agent}
+          step=${step} />`,
+  )}${received.length > 2 && ` and ${received.length - 2} more`}. </span>`;
+
+export const StepLink = ({ of, step }: { of: string; step: number }) =>
+  html`<a href=${`#/a/${of}/s/${step}`}>step ${step}</a>`;
+export const fileLink = (agent: string, path: string): string => `#/a/${agent}/files/${encodeURIComponent(path)}`;
+
+/** Names with their texts, without those that are empty. */
+export const Pairs = ({ of }: { of: Readonly<Record<string, Children>> }) =>
+  html`<dl class="pairs">${Object.entries(of).map(([name, text]) => text && html`<dt>${name}</dt><dd>${text}</dd>`)}
+    </dl>`;
+
+export const Problem = ({ problem }: { problem: ApiError | null }) =>
+  problem && html`<p class="bad problem" role="alert">${problem.message} ${problem.hint}</p>`;
+export const Empty = ({ title, children }: { title: string; children?: Children }) =>
+  html`<div class="empty"><h1>${title}</h1>${children}</div>`;
+
+/** In the place of what is not loaded, or could not be. */
+export const Pending = ({ problem = null }: { problem?: ApiError | null }) => {
+  if (problem) return html`<${Problem} problem=${problem} />`;
+  if (host.isLoaded || host.lostSince === null) return html`<p class="muted" aria-busy="true">Loading…</p>`;
+  return html`<${Empty} title="goald is not running"><p>Start it, and open the page anew:</p>
+    <pre>goald dashboard --open</pre></${Empty}>`;
+};
+export const NoAgent = () =>
+  html`<${Empty} title="No such agent"><p>It may have been removed. <a href="#/">Home</a></p></${Empty}>`;
+
+/** One of a few, in a line: by its value and the words for it. */
+export const Switch = ({
+  label,
+  options,
+  chosen,
+  onChoose,
+}: {
+  label: string;
+  options: readonly (readonly [string, string])[];
+  chosen: string;
+  onChoose: (value: string) => void;
+}) =>
+  html`<span class="switch" role="group" aria-label=${label}>${options.map(
+    ([value, words]) =>
+      html`<button type="button" aria-pressed=${value === chosen} onClick=${() => onChoose(value)}>${words}</button>`,
+  )}</span>`;
+
+export const fieldText = ({ target }: Event): string => (target as HTMLInputElement).value;
+
+interface WordsProps {
+  readonly label: string;
+  readonly button: string;
+  readonly onSend: (text: string) => Promise<unknown>;
+  readonly hint?: string;
+  /** Enter sends; without, only with Ctrl or Cmd. */
+  readonly isChat?: boolean;
+  readonly mayBeEmpty?: boolean;
+  readonly children?: Children;
+}
+/** A field for words to an agent. It is emptied when they have arrived; an error stays below it. */
+export function Words({ label, button, onSend, hint = "", isChat = false, mayBeEmpty = false, children }: WordsProps) {
+  const [text, setText] = useState("");
+  const { run, problem, isOff } = useAction();
+  const canSend = !isOff && (mayBeEmpty || text.trim() !== "");
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (canSend && (await run(() => onSend(text.trim())))) setText("");
+  };
+  const press = (event: KeyboardEvent): void => {
+    const isSend = isChat ? !event.shiftKey && !event.isComposing : event.ctrlKey || event.metaKey;
+    if (event.key === "Enter" && isSend) void send(event);
+  };
+  return html`<form class="flex wrap words" onSubmit=${send}><textarea class="grow" rows="1" aria-label=${label}
+    placeholder=${`${label}…`}
+    value=${text} data-say=${isChat} onInput=${(event: Event) => setText(fieldText(event))} onKeyDown=${press}>
+    </textarea>${children}
+    <button class=${text.trim() && "primary"} disabled=${!canSend}>${button}</button>
+    ${text && hint && html`<p class="problem muted small">${hint}</p>`}
+    <${Problem} problem=${problem} /></form>`;
+}

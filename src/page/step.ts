@@ -1,0 +1,93 @@
+/** step.ts -- a step of an agent: its row in the timeline, and the whole of it below when it is opened. */
+import { html } from "/vendor/preact-htm.js";
+import { at, get } from "./api.ts";
+import { useLoaded } from "./hooks.ts";
+import { Call, fileLink, Mark, Pairs, Pending } from "./parts.ts";
+import { Args, Code, textOf } from "./texts.ts";
+import type { StepPage, WholeStep } from "./types.ts";
+import { cents, clockOf, compact, counted, describeCall, span } from "./words.ts";
+
+export type StepRow = StepPage["steps"][number];
+
+const RESULTS = { ok: "done", failed: "failed", denied: "failed", cancelled: "over", unknown: "stuck" } as const;
+
+interface StepProps {
+  readonly agent: string;
+  readonly row: StepRow;
+  /** The mark while there is no result. */
+  readonly look: "running" | "asks" | "over";
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+}
+export function Step({ agent, row, look, isOpen, onToggle }: StepProps) {
+  const { step, command, subject, thought, status, files, startedAt, endedAt, costUsd } = row;
+  const named = command && describeCall(command, subject)[1];
+  const made = files
+    .filter((file) => file !== named && !file.startsWith("pages/"))
+    .map((file) => file.split("/").at(-1));
+  const what = command ? html`<${Call} command=${command} subject=${subject} />` : "No command";
+  return html`<li class="step-row" id=${`step-${step}`}><button class="entry" data-row aria-expanded=${isOpen}
+    onClick=${onToggle}>
+      <span class="num muted small">${step}</span><${Mark} look=${status ? RESULTS[status] : look}
+      label=${status ?? "under way"} />
+      <span><span class=${status === "failed" ? "bad cut" : "cut"}>${what}</span><small class="cut">${thought}</small>
+      <${Badges} row=${row} /></span>
+      <code class="wide sub cut">${made.slice(0, 2).join(" ")}${made.length > 2 && ` +${made.length - 2}`}</code>
+      <span class="wide num muted small" title=${new Date(startedAt).toLocaleString()}>${clockOf(startedAt)}</span>
+      <span class="num muted small">${status && span(Date.parse(endedAt) - Date.parse(startedAt))}</span>
+      <span class="wide num muted small">${costUsd ? cents(costUsd) : ""}</span></button>
+    ${isOpen && html`<${Opened} agent=${agent} row=${row} />`}</li>`;
+}
+
+const CRASH = "The process that ran it died. The outcome was checked before anything was repeated.";
+const Badges = ({ row: { interruptions, attempts, approval, status } }: { row: StepRow }) => html`<span class="badges">
+  ${
+    interruptions > 0 &&
+    html`<em class="bad" title=${CRASH}>crash, ${status ? `then ${status}` : "being checked"}
+    </em>`
+  }
+  ${attempts > 1 && html`<em title="Requests to the model">model asked ${attempts} times</em>`}
+  ${approval && html`<em class=${approval === "denied" && "bad"}>${approval} by you</em>`}</span>`;
+
+function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agent" | "row">) {
+  const [whole, problem] = useLoaded(() => get<WholeStep>(at(agent, `/steps/${step}`)), [step, endedAt, status]);
+  if (!whole) return html`<${Pending} problem=${problem} />`;
+  const { thoughts, thought, command, result, files } = whole;
+  const { reasoning, plan, criticism } = thoughts ?? {};
+  const paths = [...new Set([...files.map(({ path }) => path), ...(result?.artifacts ?? [])])];
+  return html`<div class="opened stack"><${Figures} whole=${whole} /><${Pairs}
+    of=${{ thought: thoughts?.text || thought, reasoning, plan, criticism }} />
+    ${remarksOf(whole).map((remark) => html`<p class="sub small">${remark}</p>`)}
+    ${command && html`<h3>${command.name}</h3><${Args} args=${command.args} />`}
+    ${result && html`<h3>Result</h3><${Code} text=${textOf(result.text)} />`}
+    <p class="flex wrap small">${paths.map((path) => html`<a href=${fileLink(agent, path)}>${path}</a>`)}</p>
+    <${Asked} whole=${whole} /></div>`;
+}
+
+const Figures = ({ whole: { startedAt, reply, result, nested } }: { whole: WholeStep }) => {
+  const tokens = (reply?.usage.inputTokens ?? 0) + (reply?.usage.outputTokens ?? 0);
+  const model = reply && ` · model ${span(reply.durationMs)}, ${compact(tokens)} tokens`;
+  return html`<p class="muted small tab">began ${clockOf(startedAt)}${model}${
+    result && ` · command ${span(result.durationMs)}`
+  }${nested.calls > 0 && ` · ${counted(nested.calls, "call")} inside`}</p>`;
+};
+
+/** What went wrong on the way, a sentence each. */
+function remarksOf({ attempts, problems, interruptions, result, starts, approval }: WholeStep): readonly string[] {
+  const then = result?.reconciled ? "found done" : starts.length > 1 ? "run again" : "not run again";
+  const crash = interruptions > 0 ? [`A crash interrupted it, and it was ${then}. ${CRASH}`] : [];
+  const failures = attempts.flatMap(({ failure }) => failure?.message ?? []);
+  return [...failures, ...problems, ...crash, ...(approval.reason ? [`Denied: ${approval.reason}`] : [])];
+}
+
+/** The prompt of the step, and what it recalled of the memory. */
+const Asked = ({ whole: { prompt, recalls } }: { whole: WholeStep }) => html`<details><summary class="sub">Prompt, ${
+  prompt.exact ? "exactly as it was sent" : "rebuilt"
+}</summary><p class="muted small">${prompt.note}</p>${prompt.messages.map(
+  ({ role, content, calls }) => html`<h3>${role}</h3>
+  <${Code} text=${content || JSON.stringify(calls ?? "", null, 1)} />`,
+)}</details>
+  <details><summary class="sub">${counted(recalls.length, "recall")}</summary>${recalls.map(
+    ({ kind, trust, step, text }) =>
+      html`<h3>${kind}, ${trust}${step !== null && `, step ${step}`}</h3><p class="sub kept">${text}</p>`,
+  )}</details>`;

@@ -1,0 +1,93 @@
+/** texts.ts -- long texts: code, changes, tables, pictures, arguments. Characters that cannot be seen are shown. */
+import { html, useEffect, useState } from "/vendor/preact-htm.js";
+import { atFile, get } from "./api.ts";
+import { isNumeric, readCsv, readPatch } from "./rows.ts";
+import type { FileContent } from "./types.ts";
+import { showHidden } from "./words.ts";
+
+export const Code = ({ text }: { text: string }) => {
+  const lines = text.replace(/\r?\n$/, "").split(/\r?\n/);
+  return html`<ol class="code lines">${lines.map((line) => html`<li><code>${showHidden(line) || " "}</code></li>`)}
+    </ol>`;
+};
+
+const SIGNS = { "+": "added", "-": "removed", "…": "gap", " ": "" } as const;
+/** A unified diff of one file. */
+export const Diff = ({ patch }: { patch: string }) =>
+  html`<table class="code diff"><tbody>${readPatch(patch).map(
+    ({ kind, old, now, text }) => html`<tr class=${SIGNS[kind]}><td class="at">${old}</td><td class="at">${now}</td>
+    <td class="at"><span role=${SIGNS[kind] && "img"} aria-label=${SIGNS[kind] || null}>${kind}</span></td><td><code>
+    ${showHidden(text)} </code></td></tr>`,
+  )}</tbody></table>`;
+export const Changed = ({ added, removed }: { added: number | null; removed: number | null }) =>
+  added !== null && html`<span class="tab"><ins>+${added}</ins> <del>−${removed}</del></span>`;
+
+const MAX_ROWS = 500;
+export const Csv = ({ text }: { text: string }) => {
+  const [head = [], ...rows] = readCsv(text);
+  const classes = head.map((_, at) => (isNumeric(rows, at) ? "num" : ""));
+  const cells = (tag: string, row: readonly string[]) =>
+    classes.map((name, at) => html`<${tag} class=${name}>${showHidden(row[at] ?? "")}</${tag}>`);
+  return html`<div class="code sheet scroll" tabindex="0"><table><thead><tr><th class="at">#</th>${cells("th", head)}
+    </tr></thead><tbody>${rows
+      .slice(0, MAX_ROWS)
+      .map((row, n) => html`<tr><td class="at">${n + 1}</td>${cells("td", row)}</tr>`)}</tbody></table>
+    ${rows.length > MAX_ROWS && html`<p class="muted">${rows.length - MAX_ROWS} more rows are not shown.</p>`}</div>`;
+};
+
+const PICTURES = new Map([
+  ["png", "png"],
+  ["jpg", "jpeg"],
+  ["jpeg", "jpeg"],
+  ["gif", "gif"],
+  ["webp", "webp"],
+]);
+export const endingOf = (path: string): string => /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
+export const isPicture = (path: string): boolean => PICTURES.has(endingOf(path));
+
+/** A picture of the agent's folder, as a blob of a picture's type: never a document. `step`: null for the newest. */
+export const Picture = ({
+  agent,
+  path,
+  step = null,
+  text = "",
+}: {
+  agent: string;
+  path: string;
+  step?: number | null;
+  text?: string;
+}) => {
+  const [source, setSource] = useState<string | null>(null);
+  useEffect(() => {
+    let url = "";
+    const show = ({ content, encoding }: FileContent): void => {
+      const type = `image/${PICTURES.get(endingOf(path))}`;
+      const bytes = Uint8Array.from(encoding === "base64" ? atob(content) : "", (sign) => sign.charCodeAt(0));
+      url = isPicture(path) && bytes.length > 0 ? URL.createObjectURL(new Blob([bytes], { type })) : "";
+      setSource(url);
+    };
+    get<FileContent>(atFile(agent, path, step === null ? "" : `?step=${step}`)).then(show, () => setSource(""));
+    return () => URL.revokeObjectURL(url);
+  }, [agent, path, step]);
+  if (source === "") return html`<span class="muted">[${path} cannot be shown]</span>`;
+  return source && html`<img class="picture" src=${source} alt=${text || path} />`;
+};
+
+/** All arguments of a call: short ones in a list, long ones whole below. */
+export const Args = ({ args }: { args: Readonly<Record<string, unknown>> }) => {
+  const all = Object.entries(args).map(([name, value]) => [showHidden(name), textOf(value)] as const);
+  const isLong = ([, text]: readonly [string, string]): boolean => text.includes("\n") || text.length > 120;
+  const short = all
+    .filter((each) => !isLong(each))
+    .map(([name, text]) => html`<dt>${name}</dt><dd><code>${showHidden(text)}</code></dd>`);
+  const long = all
+    .filter(isLong)
+    .map(([name, text]) => html`<p class="muted small">${name}</p><${Code} text=${text} />`);
+  return html`<dl class="pairs">${short}</dl>${long}`;
+};
+/** A text that is missing from the store comes as an object with its beginning. */
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  const { head } = Object(value) as { head?: unknown };
+  return typeof head === "string" ? `${head}…` : JSON.stringify(value, null, 1);
+}

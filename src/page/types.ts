@@ -1,0 +1,11 @@
+/** types.ts -- what the local API returns. Types alone: the browser gets nothing of these files. */
+export type { DaemonStatus as Status } from "#api/schemas.ts";
+export type { AgentDetails as Details } from "#views/agent-details.ts";
+export type { AgentView as Agent, LimitLeft as Limit } from "#views/agent-view.ts";
+export type { DiffView } from "#views/file-diff.ts";
+export type { FileStory } from "#views/file-story.ts";
+export type { FileContent, FileList, LatestFile } from "#views/file-versions.ts";
+export type { PlanView, TaskView } from "#views/plan-view.ts";
+export type { StepPage } from "#views/step-view.ts";
+export type { WaitingView as Waiting } from "#views/waiting.ts";
+export type { WholeStep } from "#views/whole-step.ts";

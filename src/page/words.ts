@@ -1,0 +1,109 @@
+/** words.ts -- numbers, times, states and commands in words for people. Pure. */
+import type { Agent } from "./types.ts";
+
+type Standing = Agent["standing"];
+
+export const money = (usd: number): string => `$${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : usd.toPrecision(1)}`;
+/** Costs of one step are small: three decimals. */
+export const cents = (usd: number): string => `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`;
+const { format } = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+export const compact = (amount: number): string => format(amount);
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+export function size(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+export function span(ms: number): string {
+  const seconds = Math.max(0, ms) / 1_000;
+  if (seconds < 0.95) return `${Math.round(seconds * 1_000)} ms`;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+/** The time of day, with the day when that is not today. */
+export function clockOf(at: string): string {
+  const [date, now] = [new Date(at), new Date()];
+  const day = date.toDateString() === now.toDateString() ? {} : ({ day: "numeric", month: "short" } as const);
+  return date.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+}
+/** A time that counts on the screen: without decimals. */
+export const sinceWords = (ms: number): string => (ms < 950 ? "now" : span(ms).replace(/\.\d s$/, " s"));
+
+/** By which a state is drawn and sorted. */
+export type Look = "running" | "waits" | "paused" | "asks" | "stuck" | "done" | "over";
+
+export function lookOf({ kind, cause }: Standing): Look {
+  if (kind === "waiting") return cause === "approval" || cause === "person" ? "asks" : "waits";
+  if (kind === "paused") return cause === "person" || cause === "parent" ? "paused" : "stuck";
+  if (kind === "over") return cause === "completed" ? "done" : "over";
+  return kind === "running" ? "running" : "stuck";
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  "waiting approval": "waits for your approval",
+  "waiting person": "waits for your answer",
+  "waiting agent": "waits for its helpers",
+  "waiting model": "waits for the model to be back",
+  "waiting rate limit": "waits, as the model server limits its rate",
+  "waiting retry": "failed, and is tried again",
+  "waiting recovery": "waits for its turn after a crash",
+  "paused person": "is paused by you",
+  "paused budget": "has used its budget",
+  "paused step-limit": "has used its steps",
+  "paused token-limit": "has used its tokens",
+};
+/** The state as the end of a sentence about the agent. */
+export function stateWords({ kind, cause }: Standing): string {
+  const plain =
+    kind === "over" ? `is ${cause}` : cause === "" ? `is ${kind}` : `is ${kind}: ${cause.replaceAll("-", " ")}`;
+  return STATES[`${kind} ${cause}`] ?? plain;
+}
+/** The state as a label. */
+export const stateLabel = (standing: Standing): string => stateWords(standing).replace(/^(is|has) /, "");
+
+/** Verbs of commands that their names do not say well. */
+const VERBS: Readonly<Record<string, string>> = {
+  write_to_file: "write",
+  append_to_file: "append to",
+  edit_file: "edit",
+  read_file: "read",
+  move_file: "move",
+  delete_file: "delete",
+  search_files: "search files for",
+  google: "search for",
+  browse_website: "read",
+  clone_repository: "clone",
+  download_file: "download",
+  execute_python_file: "run",
+  ask_user: "ask you",
+  start_agent: "start helper",
+  message_agent: "write to helper",
+  list_agents: "look at its helpers",
+  add_task: "plan",
+  task_complete: "finish",
+};
+/** Commands whose arguments are no name. */
+const NAMELESS = ["run_code", "ask_user", "task_complete", "think"];
+
+/** `subject`: the command's first text argument. */
+export function describeCall(command: string, subject: string): readonly [verb: string, subject: string] {
+  const named = NAMELESS.includes(command) ? "" : showHidden(subject.replace(/^https?:\/\//, ""));
+  return [VERBS[command] ?? command.replaceAll("_", " "), named];
+}
+/** What a whole command acts on, as `describeCall` takes it. */
+export function subjectOf(args: Readonly<Record<string, unknown>>): string {
+  const given = args.file ?? args.url ?? Object.values(args).find((value) => typeof value === "string") ?? "";
+  return String(given).split("\n")[0] ?? "";
+}
+
+const HIDDEN = /[\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0\u{e0000}-\u{e0fff}]/gu;
+/** Shows characters that cannot be seen, or that turn the order of others, as their numbers. */
+export const showHidden = (text: string): string =>
+  text.replace(HIDDEN, (sign) =>
+    /[\t\n]/.test(sign) ? sign : `⟨U+${sign.codePointAt(0)?.toString(16).toUpperCase()}⟩`,
+  );

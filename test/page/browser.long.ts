@@ -1,0 +1,181 @@
+/** A real Chromium looks at the page of a real daemon: what a person does there is in the agents' logs. */
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import axe from "axe-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { CommandCall } from "#core/call.ts";
+import type { RecordedEvent } from "#core/event.ts";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { lookInto } from "../helpers/goald.ts";
+import { append, nameIn, numberedModel, write } from "../helpers/models.ts";
+
+const LONG = Array.from({ length: 200 }, (_, line) => `Line ${line} of the plan`).join("\n");
+const HOSTILE = `# <img src=x onerror="hacked=1">\n\n<script>hacked=1</script> [a](javascript:hacked=1) ![b](https://x.example/p.png)\n`;
+const question = { name: "ask_user", args: { question: "Which <b>week</b>?" } } as const;
+const SCRIPTS: Readonly<Record<string, readonly CommandCall[]>> = {
+  Writer: [write("plan.md", `${LONG}\n`), append("more\n", "plan.md")],
+  Denied: [write("a.md", `${LONG}\n`), append("b\n", "b.md")],
+  Asker: [question, append("The week is known.\n", "notes.md")],
+  Hostile: [
+    write("<img src=x onerror=hacked=1>.md", HOSTILE),
+    write("data.csv", "a,n\n<script>,1\n"),
+    write("report.md", "1\n"),
+    write("report.md", HOSTILE),
+  ],
+};
+
+let home: DaemonHome;
+let browser: Browser;
+beforeAll(async () => {
+  const reply: Parameters<typeof makeDaemonHome>[1] = {
+    reply: (request) => numberedModel(SCRIPTS[nameIn(request)] ?? [])(request),
+  };
+  home = await makeDaemonHome([], reply);
+  for (const name of Object.keys(SCRIPTS)) {
+    const approve = name === "Writer" || name === "Denied" ? "always" : "never";
+    await home.goald.print(["run", "-d", "--name", name, "--role", "r", "-g", "Work", "--approve", approve]);
+  }
+  await home.logged("approval-asked", 1, "writer");
+  await home.logged("approval-asked", 1, "denied");
+  await home.logged("command-waiting", 1, "asker");
+  await home.logged("turn-finished", 1, "hostile");
+  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+}, 120_000);
+afterAll(() => browser?.close());
+
+interface Opened extends AsyncDisposable {
+  readonly page: Page;
+  readonly url: string;
+  /** Origins that the page asked for anything. */
+  readonly origins: ReadonlySet<string>;
+  readonly faults: readonly string[];
+  go(hash: string, seen: string): Promise<void>;
+}
+
+async function openPage(options: BrowserContextOptions = {}, given?: string): Promise<Opened> {
+  const url = given ?? (await home.goald.json<{ url: string }>("dashboard")).url;
+  const context = await browser.newContext({ viewport: { width: 390, height: 844 }, ...options });
+  const page = await context.newPage();
+  const [origins, faults] = [new Set<string>(), [] as string[]];
+  page.on("request", (request) => origins.add(new URL(request.url()).origin));
+  page.on("pageerror", (error) => faults.push(String(error)));
+  await page.goto(url);
+  const go = async (hash: string, seen: string): Promise<void> => {
+    await page.goto(`${new URL(url).origin}/${hash}`);
+    await page.locator(seen).first().waitFor();
+  };
+  return { page, url, origins, faults, go, [Symbol.asyncDispose]: () => context.close() };
+}
+
+const logOf = async (agent: string): Promise<readonly RecordedEvent[]> => (await lookInto(home.goald, agent)).log;
+
+describe("the page in Chromium", () => {
+  it("signs in once with a ticket, which leaves the address, and asks no other origin", async () => {
+    await using opened = await openPage();
+    await opened.page.getByRole("heading", { name: "Needs you" }).waitFor();
+    expect(new URL(opened.page.url()).hash).toBe("#/");
+    await using second = await openPage({}, opened.url);
+    await second.page.getByText("goald dashboard --open").waitFor();
+    expect([...opened.origins]).toEqual([new URL(opened.url).origin]);
+    expect(opened.faults).toEqual([]);
+  });
+
+  it("approves only after the whole command was on the screen", async () => {
+    await using opened = await openPage();
+    await opened.go("#/a/writer/approve", ".diff");
+    const approve = opened.page.getByRole("button", { name: "Approve" });
+    expect(await approve.isDisabled()).toBe(true);
+    await opened.page.mouse.wheel(0, 100_000);
+    await opened.page.getByText("Line 199").waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    const more = opened.page.getByRole("button", { name: "More below" });
+    // The button goes with the last part, also while it is clicked.
+    while (await approve.isDisabled()) await more.click({ timeout: 1_000 }).catch(() => undefined);
+    await approve.click();
+    await home.until(async () => (await logOf("writer")).some(isApproval), "an approval by a person");
+  });
+
+  it("denies with words, which the agent reads", async () => {
+    await using opened = await openPage();
+    await opened.go("#/a/denied/approve", ".diff");
+    await opened.page.getByRole("button", { name: "Deny…" }).click();
+    await opened.page.getByRole("textbox").fill("Keep it short.");
+    await opened.page.getByRole("button", { name: "Deny", exact: true }).click();
+    await home.logged("command-denied", 1, "denied");
+    expect((await logOf("denied")).find(({ type }) => type === "command-denied")).toMatchObject({
+      by: "person",
+      reason: expect.stringContaining("Keep it short."),
+    });
+  });
+
+  it("answers a question on Home, and shows it as text", async () => {
+    await using opened = await openPage();
+    await opened.page.getByText("Which <b>week</b>?").waitFor();
+    await opened.page.getByRole("textbox", { name: "Answer Asker" }).fill("The second");
+    await opened.page.getByRole("button", { name: "Answer" }).click();
+    await home.logged("turn-finished", 1, "asker");
+    expect(JSON.stringify(await logOf("asker"))).toContain("The second");
+  });
+
+  it("runs nothing of hostile names, reports and tables, and restores a version", async () => {
+    await using opened = await openPage({ viewport: { width: 1_280, height: 860 } });
+    await opened.go("#/a/hostile/files/report.md", ".prose");
+    await opened.page.getByText("<script>hacked=1</script>").waitFor();
+    await opened.go("#/a/hostile/files/data.csv", ".sheet");
+    await opened.go(`#/a/hostile/files/${encodeURIComponent("<img src=x onerror=hacked=1>.md")}`, ".prose");
+    expect(await opened.page.evaluate("typeof hacked")).toBe("undefined");
+    expect([...opened.origins]).toEqual([new URL(opened.url).origin]);
+    await opened.go("#/a/hostile/files/report.md", ".prose");
+    await opened.page.getByRole("group", { name: "Versions" }).getByRole("button").first().click();
+    await opened.page.getByRole("button", { name: "Restore to step" }).click();
+    await opened.page.getByText("is again as it was after step 3").waitFor();
+    expect(await home.goald.read("workspace/hostile/report.md")).toBe("1\n");
+  });
+
+  it("switches acts off while the daemon is gone", async () => {
+    await using opened = await openPage();
+    await opened.go("#/a/denied", "button:has-text('Stop…')");
+    const pid = await home.hostPid();
+    process.kill(pid as number, "SIGKILL");
+    await opened.page.getByText("no daemon").waitFor();
+    for (const name of ["Stop…", "Say"])
+      expect(await opened.page.getByRole("button", { name }).isDisabled()).toBe(true);
+    await home.goald.print("up");
+  });
+});
+
+const isApproval = (event: RecordedEvent): boolean => event.type === "command-approved" && event.by === "person";
+
+const SCREENS = [
+  ["#/", ".row:not(.titles)"],
+  ["#/a/denied", ".step-row"],
+  ["#/a/denied/s/1", ".opened"],
+  ["#/a/denied/approve", ".diff"],
+  ["#/a/hostile/files/report.md", ".prose"],
+  ["#/a/hostile/files/data.csv", ".sheet"],
+] as const;
+const LOOKS = [390, 1_280].flatMap((width) => (["light", "dark"] as const).map((scheme) => [width, scheme] as const));
+
+describe.each(LOOKS)("at %d pixels in the %s scheme", (width, colorScheme) => {
+  it("no screen is wider than the window, and axe-core finds nothing", async () => {
+    await using opened = await openPage({ viewport: { width, height: 860 }, colorScheme });
+    const found: unknown[] = [];
+    for (const [hash, seen] of SCREENS) {
+      await opened.go(hash, seen);
+      await opened.page.evaluate(axe.source);
+      const { violations } = (await opened.page.evaluate("axe.run()")) as { violations: readonly { id: string }[] };
+      const tooWide = await opened.page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      found.push(...violations.map(({ id }) => `${hash} ${id}`), ...(tooWide === 0 ? [] : [`${hash} ${tooWide} px`]));
+    }
+    expect(found).toEqual([]);
+  });
+
+  it("axe-core can fail: a picture without words is found", async () => {
+    await using opened = await openPage({ viewport: { width, height: 860 }, colorScheme });
+    await opened.page.locator(".row:not(.titles)").first().waitFor();
+    await opened.page.evaluate("document.querySelector('main').append(document.createElement('img'))");
+    await opened.page.evaluate(axe.source);
+    expect(await opened.page.evaluate("axe.run().then(({ violations }) => violations.map(({ id }) => id))")).toContain(
+      "image-alt",
+    );
+  });
+});
