@@ -31,7 +31,7 @@ async function reply(request: ChatRequest): Promise<string> {
   const thought = THOUGHTS[name]?.[task];
   const call = CALLS[name][task];
   return thought && call
-    ? replyWith(call, `${thought} Task ${task + 1} of ${CALLS[name].length}.`)
+    ? replyWith(call, `Task ${task + 1} of ${CALLS[name].length}.`).replace(/"speak":"[^"]*"/, `"speak":"${thought}"`)
     : numberedModel(CALLS[name])(request);
 }
 
@@ -69,7 +69,7 @@ it("are of screens that show what the page says of them", async () => {
   const { url } = await home.goald.json<{ url: string }>("dashboard");
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
   await using _closing = { [Symbol.asyncDispose]: () => browser.close() };
-  const page: Page = await browser.newPage({ viewport: { width: 1_100, height: 760 } });
+  const page: Page = await browser.newPage({ viewport: { width: 1_100, height: 600 } });
   await page.goto(url);
   const text = await readFile("docs/page.md", "utf8");
   for (const [name, hash, seen] of PICTURES) {
