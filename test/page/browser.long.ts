@@ -107,6 +107,20 @@ describe("the page in Chromium", () => {
     });
   });
 
+  it("pauses an agent, tells it something and resumes it", async () => {
+    await using opened = await openPage();
+    await opened.go("#/a/denied", ".step-row");
+    const press = (name: string): Promise<void> => opened.page.getByRole("button", { name, exact: true }).click();
+    await press("Pause");
+    await home.logged("agent-paused", 1, "denied");
+    await opened.page.getByPlaceholder("Say something to Denied…").fill("Use short lines.");
+    await press("Say");
+    await press("Resume");
+    await home.logged("agent-resumed", 1, "denied");
+    const hears = async (): Promise<boolean> => JSON.stringify(await logOf("denied")).includes("Use short lines.");
+    await home.until(hears, "the words in the log");
+  });
+
   it("answers a question on Home, and shows it as text", async () => {
     await using opened = await openPage();
     await opened.page.getByText("Which <b>week</b>?").waitFor();
