@@ -217,8 +217,9 @@ const withoutStanding = (text: string): string =>
       /\b([\w-]+) is (?:running|waiting|paused|completed)[^(\n]* \(step \d+\)\./g,
       "$1 is <standing> (step <number>).",
     )
-    .replaceAll(/"(state|lastCommand|reason)":(?:"(?:[^"\\]|\\.)*"|null)/g, '"$1":"<standing>"')
-    .replaceAll(/"(step|tokens|costUsd)":[\d.]+/g, '"$1":"<number>"');
+    .replaceAll(/"(state|lastCommand|reason|closing)":(?:"(?:[^"\\]|\\.)*"|null)/g, '"$1":"<standing>"')
+    .replaceAll(/"(standing|now)":\{[^{}]*\}/g, '"$1":"<standing>"')
+    .replaceAll(/"(step|tokens|costUsd|head)":[\d.]+/g, '"$1":"<number>"');
 
 // The model behind the transcripts: what an agent does follows from its name.
 
