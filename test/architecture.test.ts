@@ -283,7 +283,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   app: [10, 1650],
   cage: [7, 640],
   cassette: [10, 1430],
-  cli: [60, 8570],
+  cli: [60, 8575],
   commands: [10, 1730],
   config: [15, 1990],
   core: [33, 4730],

@@ -83,7 +83,7 @@ describe("a verb that does not exist", () => {
   it.each([
     ["cost", "Did you mean goald show ID?"],
     ["prune", "Did you mean goald rm --ended?"],
-    ["login", "Did you mean goald config openai.apiKey KEY?"],
+    ["login", "Did you mean goald doctor?"],
     ["sohw", "(Did you mean show?)"],
     ["shw", "Did you mean show?"],
     ["auth", "See what there is"],
