@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import type { Control } from "./control.ts";
 import type { ToJson } from "./json-writer.ts";
 import { type Response, ServerSentEvents, type StreamLimits } from "./server-sent-events.ts";
@@ -18,13 +19,13 @@ interface ChangesParts {
 }
 
 const EVERY_MS = 250;
-/** What changes without an event is seen after this time: an agent that is stalled, and failures of the host. */
+/** A client sees a stalled agent and a failure of the host, which are no events, after at most this time. */
 const LOOK_MS = 5_000;
 
 export class ChangesStream extends ServerSentEvents {
   readonly #parts: ChangesParts;
-  /** The JSON of each view that was sent, by the id of the agent. */
-  #sent: ReadonlyMap<string, string> = new Map();
+  /** Each view that was sent with its JSON, by the id of the agent. The host keeps the view of an agent at rest. */
+  #sent: ReadonlyMap<string, { readonly view: AgentView; readonly json: string }> = new Map();
 
   constructor(response: Response, parts: ChangesParts) {
     super(response, parts);
@@ -50,10 +51,16 @@ export class ChangesStream extends ServerSentEvents {
   async #look(isFirst: boolean): Promise<void> {
     if (this.response.writableNeedDrain) return;
     const { control, toJson } = this.#parts;
-    const views = new Map((await control.agents()).map((view) => [view.id, toJson(view)]));
-    const changed = [...views].flatMap(([id, view]) => (this.#sent.get(id) === view ? [] : [view]));
-    const removed = [...this.#sent.keys()].filter((id) => !views.has(id));
-    this.#sent = views;
+    const before = this.#sent;
+    const now = new Map(
+      (await control.agents()).map((view) => {
+        const sent = before.get(view.id);
+        return [view.id, sent?.view === view ? sent : { view, json: toJson(view) }];
+      }),
+    );
+    const changed = [...now].flatMap(([id, { json }]) => (before.get(id)?.json === json ? [] : [json]));
+    const removed = [...before.keys()].filter((id) => !now.has(id));
+    this.#sent = now;
     if (this.hasEnded || (!isFirst && changed.length === 0 && removed.length === 0)) return;
     this.response.write(`data: {"agents":[${changed.join(",")}],"removed":${toJson(removed)}}\n\n`);
   }

@@ -123,13 +123,13 @@ export async function loadPrices({ configFolder }: Home): Promise<PriceTable> {
   return joinPrices(shipped, own === undefined ? undefined : readPrices(own, path));
 }
 
-/** The price of the smart model; undefined when unknown. */
-export const priceOfModel = async (home: Home, { models, openai }: Settings): Promise<Price | undefined> =>
-  priceOf(models.smart, openai.baseUrl, await loadPrices(home));
+/** Resolves to undefined when the price is unknown. */
+export const priceOfModel = async (home: Home, model: string, baseUrl: string): Promise<Price | undefined> =>
+  priceOf(model, baseUrl, await loadPrices(home));
 
 /** Whether a call costs money: the model has a price, and its server is not local. */
 export const isCharged = async (home: Home, model: string, baseUrl: string): Promise<boolean> =>
-  !isThisMachine(baseUrl) && priceOf(model, baseUrl, await loadPrices(home)) !== undefined;
+  !isThisMachine(baseUrl) && (await priceOfModel(home, model, baseUrl)) !== undefined;
 
 async function readOwnPrices(path: string): Promise<unknown> {
   try {

@@ -113,7 +113,7 @@ async function setUp(visited: CliContext, options: RunOptions): Promise<number> 
   const agent = await ask.askForAgent(screen);
   if (!agent) return EXIT.interrupted;
   const { home, settings } = context;
-  const price = await priceOfModel(home, settings);
+  const price = await priceOfModel(home, settings.models.smart, settings.openai.baseUrl);
   const mode = givenMode(options);
   const initial = `${settings.limits.unattendedUsd ?? "none"}`;
   const terms = await ask.askForTerms(screen, {
