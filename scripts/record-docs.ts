@@ -21,7 +21,7 @@ const GOALD = fileURLToPath(new URL("../src/goald.js", import.meta.url));
 
 export interface Page {
   readonly path: string;
-  /** One for each request, in order. A request too many gets an error, so that the recording differs. */
+  /** The model server answers each request with one of them, in order, and a request too many with an error. */
   readonly replies: readonly Answer[];
   /** By the beginning of a command: a shell condition that must hold before it runs. Each applies once. */
   readonly waits: readonly (readonly [command: string, condition: string])[];

@@ -141,7 +141,7 @@ interface Parts extends HostApi {
   readonly onProblem: (problem: string) => void;
   readonly streams: EventStreams;
   readonly limits: ServerLimits;
-  /** One for each door. */
+  /** The socket has one app, and the open door of the page another. */
   readonly apps: FastifyInstance[];
   readonly state: { closing: boolean; askedAt: number };
 }

@@ -129,7 +129,7 @@ const optionsOf = ({ models: { temperature, reasoningEffort } }: Settings) => ({
   ...(reasoningEffort === null ? {} : { reasoningEffort }),
 });
 
-/** What is learned about the server is kept in the home. */
+/** The model keeps in the home what it learns about the server. */
 function openModelOf(home: Home, settings: Settings, http: Http): LanguageModel {
   const termsFile = openJsonCache(home.privateFolder, "model-servers.json");
   return createOpenAIModel({ ...serverOf(settings, http), ...optionsOf(settings), termsFile, clock: systemClock });

@@ -139,7 +139,7 @@ export class Conversation {
   }
 }
 
-// One of goald's own programs in a cage, and the conversation with it.
+// Runs one of goald's own programs in a cage, and talks with it.
 
 /** The channel is this descriptor of the program. */
 const CHANNEL = 3;

@@ -115,7 +115,7 @@ function noteOfDaemon(home: Home): string | undefined {
   return `The daemon${process} still uses the old value until ${formatCall(home, "reload")} or its next start.`;
 }
 
-// What the list of settings shows.
+// Describes each setting for the list.
 
 export interface SettingReport {
   readonly name: string;

@@ -133,7 +133,7 @@ async function requestVectors(
   }
 }
 
-/** Of the codes of failures: there is no server to ask. */
+/** Codes of failures that mean that there is no server to ask. */
 const NO_SERVER: readonly string[] = ["no-connection", "connection-lost", "unknown-host", "timeout"];
 
 /** With the pause that the server asks for. */

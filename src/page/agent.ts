@@ -138,7 +138,7 @@ const Asks = ({ item }: { item: Waiting }) =>
       <a class="button primary" href=${`#/a/${item.agent}/approve`}>Review</a>`
   }</div>`;
 
-/** What the agent does in this moment: its thought as it arrives, or the command that runs with its thought. */
+/** Shows the present moment: the thought as it arrives, or the command that runs with its thought. */
 function NowPanel({ agent, tail: { live, since } }: { agent: Agent; tail: Tail }) {
   const isThinking = live !== null || agent.now.kind !== "running";
   const { thought: words, next, ...more } = readReply(live?.text ?? "");

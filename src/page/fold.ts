@@ -17,7 +17,7 @@ export interface Delta {
   readonly from: number;
   readonly text: string;
 }
-/** What happened beside the steps: words of a person, pauses, turns. */
+/** An event beside the steps: words of a person, a pause, a turn. */
 export interface Note extends Pick<LogEvent, "seq" | "at"> {
   readonly look: "says" | "paused" | "running" | "done";
   readonly text: string;

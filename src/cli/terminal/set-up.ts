@@ -153,7 +153,7 @@ export type ConnectionChoice =
   | { readonly kind: "demo" }
   | { readonly kind: "left" };
 
-/** What the questions learn of servers. `problem`: a sentence that says why the server cannot be used. */
+/** The questions ask servers by it. `problem`: a sentence that says why the server cannot be used. */
 export interface ServerProbe {
   readonly found: readonly FoundServer[];
   /** Lists the models for chat; undefined when the server has no list. */
