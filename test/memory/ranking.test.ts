@@ -124,6 +124,13 @@ describe("mergeParts", () => {
     expect(slots.toSorted()).toEqual([1, 2, 3, 4, 5]);
   });
 
+  it("scores no row above the weight of its part by a rounded factor, so that a limit changes no order", () => {
+    const rankings = [rankingOf({ 0: 0.4521729434657264, 1: 0.01 }), rankingOf({ 0: 0.01, 1: 0.3330252161257866 })];
+    const parts = rankings.map(() => part(0.9999999999999987));
+    const whole = mergeParts((at) => rankings[at] ?? [], parts);
+    expect(mergeParts((at) => rankings[at] ?? [], parts, 1)).toEqual(whole.slice(0, 1));
+  });
+
   it("with a limit returns the first of all, without searching parts of too little weight", () => {
     const between = (min: number, max: number) => fc.double({ min, max, noNaN: true });
     const hits = fc.dictionary(fc.nat(40).map(String), between(0.01, 20));

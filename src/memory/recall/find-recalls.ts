@@ -272,7 +272,8 @@ export function mergeParts(
     const [best, worst] = [hits[0]?.score ?? 0, hits.at(-1)?.score ?? 0];
     const factor = weight / Math.max(MIN_RANGE, best - worst + PLAIN_SCORE_WEIGHT * best);
     for (const { slot, score } of hits) {
-      const normalised = factor * (score - worst + PLAIN_SCORE_WEIGHT * score);
+      // The factor is rounded: the best row would score above the weight by its last bit.
+      const normalised = Math.min(weight, factor * (score - worst + PLAIN_SCORE_WEIGHT * score));
       const position = positions.get(slot);
       if (position === undefined) {
         positions.set(slot, slots.push(slot) - 1);
