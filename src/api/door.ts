@@ -1,29 +1,42 @@
 /**
  * door.ts -- the door of the page: who comes in over 127.0.0.1, and the files that make the page.
  *
- * A ticket, which only the socket gives out, becomes a session key once. Every call carries the key as a bearer token.
- * There is no cookie: a browser adds one also to requests of another page on this machine, such as one that an agent
- * serves. Keys live in this process alone.
+ * A ticket, which only the socket gives out, becomes a session once. Every call carries the session's key as a bearer
+ * token. There is no cookie: a browser adds one also to requests of another page on this machine, such as one that an
+ * agent serves.
+ *
+ * A session goes on when the daemon has died and is back, and another program may have had its port in between. So the
+ * page never sends the session's secret. It asks for a proof that the door knows it, made for this port, and computes
+ * the key from the secret and the salt of this process. A key that went to another program opens nothing at the next
+ * door.
  */
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { globSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
 import { extname } from "node:path";
 import type { Clock } from "#core/ports/clock.ts";
 import { systemClock } from "#util/clock.ts";
+import { asRecord, type JsonFile } from "#util/json.ts";
 import { type Door, foreign, unknownKey } from "./refusals.ts";
 import { ROUTES } from "./routes.ts";
-import type { DashboardLink } from "./schemas.ts";
+import type { DashboardLink, DoorProof } from "./schemas.ts";
 
 export interface PageDoor extends Door {
   /** Readers of the page's files, by their paths. Nothing else is served as a document. `type`: the content type. */
   readonly files: ReadonlyMap<string, () => Promise<{ readonly type: string; readonly content: string }>>;
+  /** The port that pages with a session know, which an earlier door made; null for none. */
+  readonly keptPort: number | null;
   /** Makes a ticket of one use, in the address of the page. */
   invite(port: number): DashboardLink;
-  /** Returns a session key; undefined for a ticket that was used, has expired or never was. */
-  exchange(ticket: string): string | undefined;
+  /** Returns the secret of a new session; undefined for a ticket that was used, has expired or never was. */
+  exchange(ticket: string, port: number): Promise<string | undefined>;
+  /** Proves that this process knows the sessions, at a port of its own. */
+  prove(nonce: string, port: number): DoorProof;
 }
+
+const sign = (secret: string, ...words: readonly (string | number)[]): string =>
+  createHmac("sha256", secret).update(words.join(" ")).digest("hex");
 
 const TICKET_MS = 60_000;
 const SESSION_MS = 12 * 3_600_000;
@@ -41,60 +54,97 @@ const HEADERS = {
 
 const hostsAt = (port?: number): readonly string[] => [`127.0.0.1:${port}`, `localhost:${port}`];
 
-/** `folder`: that of the page's sources, or of the compiled ones in the package; it ends with a slash. */
-export function createDoor(clock: Clock = systemClock, folder = new URL("../page/", import.meta.url)): PageDoor {
+export interface DoorOptions {
+  /** Holds `KeptSessions`. */
+  readonly file: JsonFile;
+  readonly clock?: Clock;
+  /** That of the page's sources, or of the compiled ones in the package; it ends with a slash. */
+  readonly folder?: URL;
+}
+
+export async function createDoor({ file, clock = systemClock, folder = PAGE_FOLDER }: DoorOptions): Promise<PageDoor> {
   const tickets = createSecrets(TICKET_MS, clock);
-  const keys = createSecrets(SESSION_MS, clock);
+  const { port: keptPort, sessions: kept } = await readSessions(file);
+  const sessions = createSecrets(SESSION_MS, clock, kept);
+  const salt = randomBytes(32).toString("hex");
   return {
     hosts: hostsAt,
     origins: (port) => hostsAt(port).map((host) => `http://${host}`),
     headers: HEADERS,
     files: findPageFiles(folder),
+    keptPort: sessions.all().length > 0 ? keptPort : null,
     invite: (port) => {
       const { secret, endsAt } = tickets.make();
       return { url: `http://127.0.0.1:${port}/#t=${secret}`, expiresAt: new Date(endsAt).toISOString() };
     },
-    exchange: (ticket) => (tickets.take(ticket) ? keys.make().secret : undefined),
+    exchange: async (ticket, port) => {
+      if (!tickets.take(ticket)) return undefined;
+      const { secret } = sessions.make();
+      await file.write({ port, sessions: sessions.all() } satisfies KeptSessions);
+      return secret;
+    },
+    prove: (nonce, port) => ({
+      salt,
+      proofs: sessions.all().map(({ secret }) => sign(secret, "proof", port, salt, nonce)),
+    }),
     authenticate: ({ headers, method, routeOptions }, { raw }) => {
-      const endsAt = keys.endOf(/^Bearer (\S+)$/.exec(headers.authorization ?? "")?.[1] ?? "");
-      if (endsAt === undefined) return unknownKey;
+      const key = /^Bearer (\S+)$/.exec(headers.authorization ?? "")?.[1] ?? "";
+      const session = sessions.all().find(({ secret }) => isEqual(sign(secret, "key", salt), key));
+      if (session === undefined) return unknownKey;
       const route = ROUTES.find((each) => each.method === method && each.path === routeOptions.url);
       if (route?.socketOnly) return foreign(403, `A page cannot make this call. ${route.socketOnly}`);
       // A stream ends with the session.
       const answered = new AbortController();
       raw.once("close", () => answered.abort());
-      void clock.sleep(endsAt - clock.now().getTime(), answered.signal).then(() => raw.destroy());
+      void clock.sleep(session.endsAt - clock.now().getTime(), answered.signal).then(() => raw.destroy());
       return undefined;
     },
   };
 }
 
+/** `endsAt`: in ms since 1970. */
+interface Secret {
+  readonly secret: string;
+  readonly endsAt: number;
+}
+/** `port`: the one that the pages know. */
+interface KeptSessions {
+  readonly port: number;
+  readonly sessions: readonly Secret[];
+}
+
+/** What a door has kept; no sessions when the file is missing or damaged. */
+async function readSessions(file: JsonFile): Promise<KeptSessions> {
+  const { port, sessions } = asRecord(await file.read());
+  const isKept = Number.isInteger(port) && Array.isArray(sessions);
+  return isKept ? ({ port, sessions } as KeptSessions) : { port: 0, sessions: [] };
+}
+
 /** More than the pages of one person; further secrets end the oldest. */
 const MAX_SECRETS = 100;
 
-/** Secrets of 256 bits, valid for `lifeMs`. Their digests alone are kept, and compared in constant time. */
-function createSecrets(lifeMs: number, clock: Clock) {
-  let kept: readonly { readonly digest: Uint8Array; readonly endsAt: number }[] = [];
-  const digestOf = (secret: string): Uint8Array => createHash("sha256").update(secret).digest();
-  const find = (secret: string) => {
-    const digest = digestOf(secret);
-    const found = kept.filter((each) => timingSafeEqual(each.digest, digest));
-    return found.find(({ endsAt }) => endsAt > clock.now().getTime());
-  };
+/** Compares in constant time, whatever the lengths. */
+function isEqual(one: string, other: string): boolean {
+  const digest = (text: string): Uint8Array => createHmac("sha256", "").update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}
+
+/** Secrets of 256 bits, valid for `lifeMs`. */
+function createSecrets(lifeMs: number, clock: Clock, kept: readonly Secret[] = []) {
+  const all = (): readonly Secret[] => kept.filter(({ endsAt }) => endsAt > clock.now().getTime());
   return {
-    make: () => {
+    /** Those that have not ended. */
+    all,
+    make: (): Secret => {
       // Hexadecimal, because no pattern of a redactor takes it for a key of somebody.
-      const secret = randomBytes(32).toString("hex");
-      const endsAt = clock.now().getTime() + lifeMs;
-      kept = [...kept, { digest: digestOf(secret), endsAt }].slice(-MAX_SECRETS);
-      return { secret, endsAt };
+      const made = { secret: randomBytes(32).toString("hex"), endsAt: clock.now().getTime() + lifeMs };
+      kept = [...all(), made].slice(-MAX_SECRETS);
+      return made;
     },
-    /** Returns when the secret ends, in ms since 1970; undefined for one that has ended or never was. */
-    endOf: (secret: string) => find(secret)?.endsAt,
     /** Returns true once for each secret that has not ended. */
-    take: (secret: string) => {
-      const found = find(secret);
-      kept = kept.filter((each) => each !== found);
+    take: (secret: string): boolean => {
+      const found = all().find((each) => isEqual(each.secret, secret));
+      kept = all().filter((each) => each !== found);
       return found !== undefined;
     },
   };
@@ -102,6 +152,7 @@ function createSecrets(lifeMs: number, clock: Clock) {
 
 // The files of the page. A path is looked up in a table and never becomes a path on the disk.
 
+const PAGE_FOLDER = new URL("../page/", import.meta.url);
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".css": "text/css; charset=utf-8",

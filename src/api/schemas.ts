@@ -267,6 +267,17 @@ export const Changes = open({ changes: listOf(text) });
 export const DashboardLink = open({ url: text, expiresAt: time });
 export type DashboardLink = Static<typeof DashboardLink>;
 
+/** What a page asks before it calls, with a random number in hexadecimal digits. */
+export const ProofRequest = closed({ nonce: { ...text, pattern: "^[0-9a-f]{32,64}$" } });
+/**
+ * HMAC-SHA-256 in hexadecimal digits by the secrets of sessions. Each session has one of `proofs`, which is that of
+ * `proof PORT SALT NONCE`; that of `key SALT` is its key.
+ */
+export interface DoorProof {
+  readonly salt: string;
+  readonly proofs: readonly string[];
+}
+
 export const RecordedEvent = described(
   typed<Recorded>(open({ v: count, seq: { type: "integer", minimum: 1 }, at: time, frame: count, type: text })),
   "One event of an agent's log; each type has members of its own.",

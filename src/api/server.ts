@@ -8,8 +8,10 @@
 import { chmodSync, lstatSync, type Stats, unlinkSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { openJsonCache } from "#config/private-file.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
-import { closed, text } from "#util/schema.ts";
+import type { JsonFile } from "#util/json.ts";
+import { closed, type Static, text } from "#util/schema.ts";
 import type { PageDoor } from "./door.ts";
 import {
   answerWithEvents,
@@ -34,7 +36,7 @@ import {
 } from "./refusals.ts";
 import { type Given, type HostApi, paramsOf, type RouteDescription } from "./route.ts";
 import { buildOpenApi, CHANGES_ROUTE, DOCUMENT_ROUTE, EVENTS_ROUTE, methodsOf, ROUTES } from "./routes.ts";
-import { type DashboardLink, PARAMS } from "./schemas.ts";
+import { type DashboardLink, PARAMS, ProofRequest } from "./schemas.ts";
 import type { StreamLimits } from "./server-sent-events.ts";
 
 export interface ServerLimits extends AppLimits, StreamLimits {
@@ -50,8 +52,10 @@ export interface LocalServerOptions extends HostApi {
   /** Called with internal problems, each a redacted sentence. */
   onProblem(problem: string): void;
   readonly limits?: Partial<ServerLimits>;
-  /** Creates the door of the page, at the first request for it. Default: that of door.ts. */
-  createDoor?(): PageDoor;
+  /** Port of the page's door; null for one that the system chooses. Default: null. */
+  readonly doorPort?: number | null;
+  /** Creates the door of the page, when it is opened first. Default: that of door.ts. */
+  createDoor?(file: JsonFile): Promise<PageDoor>;
 }
 
 export interface LocalServer {
@@ -62,9 +66,9 @@ export interface LocalServer {
   readonly usedAt: number;
   /**
    * Opens the door of the page on 127.0.0.1, unless it is open, and resolves to an address with a ticket of one use.
-   * `port`: null for one that the system chooses; a door that is open keeps its own. Throws GOALD_DAEMON.
+   * Throws GOALD_DAEMON.
    */
-  openDashboard(port: number | null): Promise<DashboardLink>;
+  openDashboard(): Promise<DashboardLink>;
   /**
    * Refuses new requests, ends event streams with the committed events and `bye`, and waits for open requests up to the
    * limit. `Control` and `Reading` must work until it resolves. A second call waits for the first.
@@ -91,7 +95,10 @@ const LIMITS: ServerLimits = {
 /** Clients that the system keeps until the host accepts them. Linux allows 4,096 unless configured otherwise. */
 const BACKLOG = 4_096;
 
-/** Rejects with GOALD_DAEMON when it cannot listen at the socket. */
+/**
+ * Rejects with GOALD_DAEMON when it cannot listen at the socket. Opens the door again for pages that are signed in since
+ * an earlier server of this home.
+ */
 export async function startServer(options: LocalServerOptions): Promise<LocalServer> {
   const { control, reading, socket } = options;
   const limits = { ...LIMITS, ...options.limits };
@@ -112,7 +119,16 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
   const app = await openApp(SOCKET, parts);
   await listen(app, socket, onProblem);
   let closing: Promise<void> | undefined;
+  const file = openJsonCache(dirname(socket), "page.json");
   let door: ReturnType<typeof openDoor> | undefined;
+  const open = (): NonNullable<typeof door> => {
+    door ??= openDoor(options, file, parts).catch((thrown) => {
+      door = undefined;
+      throw thrown;
+    });
+    return door;
+  };
+  if (await file.read()) void open().catch(({ message }) => onProblem(message));
   return {
     socket,
     get followers() {
@@ -121,16 +137,10 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
     get usedAt() {
       return Math.max(parts.state.askedAt, streams.endedAt);
     },
-    openDashboard: async (port) => {
-      door ??= openDoor(options, port, parts).catch((thrown) => {
-        door = undefined;
-        throw thrown;
-      });
-      return (await door).invite();
-    },
+    openDashboard: async () => (await open()).invite(),
     close: (reason) => {
       parts.state.closing = true;
-      closing ??= close(parts, reason);
+      closing ??= close(parts, file, reason);
       return closing;
     },
   };
@@ -163,19 +173,23 @@ async function openApp(door: Door, parts: Parts): Promise<FastifyInstance> {
   return app;
 }
 
-async function openDoor({ createDoor }: LocalServerOptions, port: number | null, parts: Parts) {
-  const door = (createDoor ?? (await import("./door.ts")).createDoor)();
+async function openDoor({ createDoor, doorPort }: LocalServerOptions, file: JsonFile, parts: Parts) {
+  const door = await (createDoor?.(file) ?? (await import("./door.ts")).createDoor({ file }));
   const app = await openApp(door, parts);
   for (const [path, read] of door.files)
     app.get(path, async (_request, reply) => {
       const { type, content } = await read();
       return reply.header("content-type", type).send(content);
     });
-  app.post("/session", { schema: { body: closed({ ticket: text }) } }, async ({ body }, reply) => {
-    const key = door.exchange((body as { readonly ticket: string }).ticket);
-    return key === undefined ? sendRefusal(reply, unknownTicket, parts) : withHeaders(reply).send({ key });
+  app.post("/session", { schema: { body: closed({ ticket: text }) } }, async ({ body, socket }, reply) => {
+    const secret = await door.exchange((body as { readonly ticket: string }).ticket, socket.localPort as number);
+    return secret === undefined ? sendRefusal(reply, unknownTicket, parts) : withHeaders(reply).send({ secret });
   });
-  await listen(app, port ?? 0, parts.onProblem);
+  app.post("/session/proof", { schema: { body: ProofRequest } }, async ({ body, socket }, reply) => {
+    const { nonce } = body as Static<typeof ProofRequest>;
+    return withHeaders(reply).send(door.prove(nonce, socket.localPort as number));
+  });
+  await listen(app, doorPort ?? door.keptPort ?? 0, parts.onProblem);
   const { port: own } = app.addresses()[0] as { readonly port: number };
   return { invite: () => door.invite(own) };
 }
@@ -278,11 +292,13 @@ async function listen(app: FastifyInstance, place: string | number, onProblem: P
   app.server.on("error", (error) => onProblem(`The local API: ${error.message}`));
 }
 
-async function close({ apps, streams, limits }: Parts, reason: string): Promise<void> {
+/** Ends the sessions of pages too: they outlive a server that dies, not one that a person ends. */
+async function close({ apps, streams, limits }: Parts, file: JsonFile, reason: string): Promise<void> {
   const closed = Promise.all(apps.map((app) => app.close()));
   const late = setTimeout(() => apps.map(({ server }) => server.closeAllConnections()), limits.closeMs);
   await streams.close(reason);
   await closed;
+  if (await file.read()) await file.write(null);
   clearTimeout(late);
 }
 

@@ -141,7 +141,13 @@ export class Host implements AgentHost, AsyncDisposable {
     const [api, { createHostReading }] = await Promise.all([import("#api/server.ts"), import("./reading.ts")]);
     const onProblem = (problem: string): void => this.#problems.tell("", problem);
     const serving = { control: this.control, reading: createHostReading(this), redact: this.redact };
-    this.#server = await api.startServer({ ...serving, socket, onProblem, limits });
+    this.#server = await api.startServer({
+      ...serving,
+      socket,
+      onProblem,
+      limits,
+      doorPort: this.settings.daemon.port,
+    });
   }
 
   /** Reads settings, commands and prompts again; agents use them from their next run on. Returns the changes. */
@@ -220,7 +226,7 @@ export class Host implements AgentHost, AsyncDisposable {
       reload: () => this.reload(),
       openDashboard: async () => {
         if (!this.#server) throw isPrivate("serves no page");
-        return this.#server.openDashboard(this.settings.daemon.port);
+        return this.#server.openDashboard();
       },
       shutdown: (graceMs) => {
         if (!this.#parts.onShutdown) throw isPrivate("ends when its agent does");

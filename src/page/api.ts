@@ -1,4 +1,10 @@
-/** api.ts -- the session key, requests to the local API, and its event streams. */
+/**
+ * api.ts -- the session, requests to the local API, and its event streams.
+ *
+ * The secret of the session is never sent. A daemon that proves to know it, for the port of this page, gets the key that
+ * both compute from it (api/door.ts). So another program at this port gets no key that opens anything.
+ */
+import type { DoorProof } from "./types.ts";
 
 /** `status`: 0 when goald cannot be reached. `hint`: what to do about it; empty for nothing. */
 export class ApiError extends Error {
@@ -13,32 +19,49 @@ export class ApiError extends Error {
 export const toApiError = (thrown: unknown): ApiError =>
   "status" in Object(thrown) ? (thrown as ApiError) : new ApiError(0, `The page has a fault. ${thrown}`);
 
-const KEY = "goald-key";
-let key: string | null = null;
+const SECRET = "goald-session";
+let key = "";
 
-/** Exchanges the ticket in the address for a session key. Resolves to false when there is none. */
-export async function signIn(): Promise<boolean> {
-  key = sessionStorage.getItem(KEY);
+/** Begins a session by the ticket in the address, or goes on with that of this tab. Throws ApiError: 401 for neither. */
+export async function signIn(): Promise<void> {
   const ticket = /^#t=([\w-]+)$/.exec(location.hash)?.[1];
-  if (ticket === undefined) return key !== null;
-  history.replaceState(null, "", "#/");
-  const body = JSON.stringify({ ticket });
-  const response = await fetch("/session", { method: "POST", headers: { "content-type": "application/json" }, body });
-  if (!response.ok) return key !== null;
-  ({ key } = (await response.json()) as { key: string });
-  sessionStorage.setItem(KEY, key);
-  return true;
+  if (ticket !== undefined) {
+    history.replaceState(null, "", "#/");
+    const given = await send("/session", { ticket }).catch(() => null);
+    if (given) sessionStorage.setItem(SECRET, ((await given.json()) as { secret: string }).secret);
+  }
+  await greet();
 }
 
-export function signOut(): void {
-  sessionStorage.removeItem(KEY);
-  key = null;
+export const signOut = (): void => sessionStorage.removeItem(SECRET);
+
+/** Makes the key for the daemon of now, once it has proved to be one. */
+async function greet(): Promise<void> {
+  const secret = sessionStorage.getItem(SECRET) ?? "";
+  const nonce = hex(crypto.getRandomValues(new Uint8Array(32)));
+  const answer = await send("/session/proof", { nonce }).catch(() => {
+    throw new ApiError(0, "Something else than goald answers at this address.");
+  });
+  const { salt, proofs } = (await answer.json()) as DoorProof;
+  if (!secret || !proofs.includes(await sign(secret, `proof ${location.port} ${salt} ${nonce}`)))
+    throw new ApiError(401, "The session has ended.");
+  key = await sign(secret, `key ${salt}`);
 }
+
+async function sign(secret: string, words: string): Promise<string> {
+  const [encoder, algorithm] = [new TextEncoder(), { name: "HMAC", hash: "SHA-256" }];
+  const own = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
+  return hex(new Uint8Array(await crypto.subtle.sign("HMAC", own, encoder.encode(words))));
+}
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const send = (path: string, body: object): Promise<Response> =>
+  request(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
 /** Throws ApiError. */
 async function request(path: string, init: RequestInit): Promise<Response> {
-  const headers = { ...init.headers, authorization: `Bearer ${key}` };
-  const response = await fetch(`/v1${path}`, { ...init, headers }).catch((thrown: unknown) => {
+  const headers = { ...init.headers, ...(path.startsWith("/v1") && { authorization: `Bearer ${key}` }) };
+  const response = await fetch(path, { ...init, headers }).catch((thrown: unknown) => {
     if (init.signal?.aborted) throw thrown;
     throw new ApiError(0, "The page cannot reach goald.", "Start it: goald up");
   });
@@ -48,13 +71,10 @@ async function request(path: string, init: RequestInit): Promise<Response> {
 }
 
 export async function get<T>(path: string): Promise<T> {
-  return (await (await request(path, {})).json()) as T;
+  return (await (await request(`/v1${path}`, {})).json()) as T;
 }
 
-export async function post(path: string, body: object = {}): Promise<void> {
-  const headers = { "content-type": "application/json" };
-  await request(path, { method: "POST", headers, body: JSON.stringify(body) });
-}
+export const post = (path: string, body: object = {}): Promise<Response> => send(`/v1${path}`, body);
 
 /** The path of an agent's resource. */
 export const at = (agent: string, rest = ""): string => `/agents/${encodeURIComponent(agent)}${rest}`;
@@ -79,10 +99,11 @@ export async function* follow(
   signal: AbortSignal,
   onBreak: () => void = () => undefined,
 ): AsyncGenerator<StreamMessage> {
-  let [last, retryMs] = [0, RETRY_MS];
+  let [last, retryMs, isBroken] = [0, RETRY_MS, false];
   while (!signal.aborted) {
     try {
-      const { body } = await request(pathAfter(last), { signal, headers: { accept: "text/event-stream" } });
+      if (isBroken) await greet();
+      const { body } = await request(`/v1${pathAfter(last)}`, { signal, headers: { accept: "text/event-stream" } });
       yield { event: "open", data: null };
       for await (const { id, event, data } of readMessages(body)) {
         retryMs = RETRY_MS;
@@ -94,6 +115,7 @@ export async function* follow(
       const { status } = toApiError(thrown);
       if (status >= 400 && status < 500) throw thrown;
     }
+    isBroken = true;
     if (!signal.aborted) onBreak();
     await new Promise((done) => setTimeout(done, retryMs));
     retryMs = Math.min(MOST_RETRY_MS, retryMs * 2);

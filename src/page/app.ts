@@ -79,7 +79,7 @@ function TopBar({ id, onHelp }: { id: string | undefined; onHelp: () => void }) 
       isLoaded &&
       lostSince !== null &&
       html`<p class="banner" role="status">The daemon ${lost}. Agents continue when it is back:
-      <code>goald up</code>. What you see is from before; open the page anew: <code>goald dashboard --open</code></p>`
+      <code>goald up</code>. What you see is from before.</p>`
     }
     ${status?.problems.map((problem) => html`<p class="banner" role="status">${problem}</p>`)}`;
 }
@@ -159,13 +159,15 @@ const Door = () => html`<main><${Empty} title="goald">
 async function start(): Promise<void> {
   const show = (view: Children): void => render(html`${view}`, document.body);
   document.body.replaceChildren();
-  if (!(await signIn().catch(() => false))) return show(html`<${Door} />`);
-  show(html`<${App} />`);
-  await followHost(new AbortController().signal).catch((thrown: unknown) => {
+  try {
+    await signIn();
+    show(html`<${App} />`);
+    await followHost(new AbortController().signal);
+  } catch (thrown) {
     const { status, message } = toApiError(thrown);
     if (status === 401) signOut();
     show(status === 401 ? html`<${Door} />` : html`<main><${Empty} title="goald"><p>${message}</p></${Empty}></main>`);
-  });
+  }
 }
 
 void start();

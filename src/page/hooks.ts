@@ -25,11 +25,16 @@ export function useAction(): Action {
   return { run, problem, isOff: isBusy || lostSince !== null };
 }
 
-/** Loads again when a value of `on` changes. Drops late answers; keeps the last value when loading fails. */
+/**
+ * Loads again when a value of `on` changes, and when the daemon is back. Drops late answers; keeps the last value when
+ * loading fails.
+ */
 export function useLoaded<T>(load: () => Promise<T>, on: readonly unknown[]): readonly [T | null, ApiError | null] {
   const [state, setState] = useState<readonly [T | null, ApiError | null]>([null, null]);
+  const isLost = useHost().lostSince !== null;
   useEffect(() => {
     let isLate = false;
+    if (isLost) return undefined;
     load().then(
       (value) => isLate || setState([value, null]),
       (thrown) => isLate || setState(([value]) => [value, toApiError(thrown)]),
@@ -37,7 +42,7 @@ export function useLoaded<T>(load: () => Promise<T>, on: readonly unknown[]): re
     return () => {
       isLate = true;
     };
-  }, on);
+  }, [...on, isLost]);
   return state;
 }
 

@@ -1,5 +1,5 @@
 /** types.ts -- what the local API returns. Types alone: the browser gets nothing of these files. */
-export type { DaemonStatus as Status } from "#api/schemas.ts";
+export type { DaemonStatus as Status, DoorProof } from "#api/schemas.ts";
 export type { AgentDetails as Details } from "#views/agent-details.ts";
 export type { AgentView as Agent, LimitLeft as Limit } from "#views/agent-view.ts";
 export type { DiffView } from "#views/file-diff.ts";

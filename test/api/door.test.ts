@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { createDoor } from "#api/door.ts";
+import { openJsonCache } from "#config/private-file.ts";
 import { GoaldError } from "#core/errors.ts";
+import type { JsonFile } from "#util/json.ts";
 import { fakeClock, until } from "../helpers/fake-clock.ts";
-import { ask, enterDoor, linkIn, makeFakeControl, type ServerOptions, serve } from "../helpers/local-server.ts";
+import { ask, enterDoor, greet, linkIn, makeFakeControl, type ServerOptions, serve } from "../helpers/local-server.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
 
 const PAGE = {
@@ -20,16 +22,28 @@ const PAGE = {
   "tsconfig.json": "{}",
 } as const;
 
-async function openDoor(options: ServerOptions = {}) {
+/** As a file that outlives the server. */
+function memoryFile(): JsonFile {
+  let kept: unknown = null;
+  return {
+    read: async () => kept,
+    write: async (content) => {
+      kept = structuredClone(content);
+    },
+  };
+}
+
+async function openDoor(options: ServerOptions = {}, file = memoryFile()) {
   const folder = await mkdtemp(join(tmpdir(), "goald-page-"));
   await Promise.all(Object.entries(PAGE).map(([name, text]) => writeFile(join(folder, name), text)));
   const control = makeFakeControl();
   control.add("t", 3);
   const clock = fakeClock();
-  const api = await serve(control, { createDoor: () => createDoor(clock, urlOf(folder)), ...options });
+  const createIt = () => createDoor({ file, clock, folder: urlOf(folder) });
+  const api = await serve(control, { createDoor: createIt, ...options });
   return {
-    ...{ folder, control, clock, api },
-    invite: async () => linkIn((await api.server.openDashboard(null)).url),
+    ...{ folder, control, clock, api, file },
+    invite: async () => linkIn((await api.server.openDashboard()).url),
     [Symbol.asyncDispose]: async () => {
       await api[Symbol.asyncDispose]();
       await rm(folder, { recursive: true });
@@ -42,19 +56,19 @@ const signIn = (port: number, ticket: string) => ask({ port }, "POST", "/session
 const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 
 describe("a ticket", () => {
-  it("becomes a key of 256 bits once, and each address has another ticket", async () => {
+  it("becomes a secret of 256 bits once, and each address has another ticket", async () => {
     await using world = await openDoor();
     const [first, second] = [await world.invite(), await world.invite()];
     expect(second).toMatchObject({ port: first.port, ticket: expect.not.stringContaining(first.ticket) });
     const reply = await signIn(first.port, first.ticket);
-    expect([reply.status, reply.body]).toEqual([200, { key: expect.stringMatching(/^[\da-f]{64}$/) }]);
+    expect([reply.status, reply.body]).toEqual([200, { secret: expect.stringMatching(/^[\da-f]{64}$/) }]);
     expect((await signIn(first.port, first.ticket)).status).toBe(401);
     expect((await signIn(first.port, second.ticket)).status).toBe(200);
   });
 
   it("works for a minute, and the address says until when", async () => {
     await using world = await openDoor();
-    const { url, expiresAt } = await world.api.server.openDashboard(null);
+    const { url, expiresAt } = await world.api.server.openDashboard();
     const { port, ticket } = linkIn(url);
     const late = await world.invite();
     expect(Date.parse(expiresAt) - world.clock.now().getTime()).toBe(60_000);
@@ -98,16 +112,37 @@ describe("a session", () => {
     expect([status, body]).toMatchObject([401, { error: { hint: "Get a new address: goald dashboard" } }]);
   });
 
-  it("ends with the daemon: its key opens nothing at the door of the next one, at the same port", async () => {
+  it("goes on at the next door when the daemon has died, at the same port and with another key", async () => {
     await using before = await openDoor();
     const page = await enterDoor(before.api);
-    await before.api.server.close("Over.");
-    await using after = await openDoor();
-    const { url } = await after.api.server.openDashboard(page.port);
-    expect(linkIn(url).port).toBe(page.port);
+    await before.api.server.close("Frees the port.");
+    await using after = await openDoor({}, before.file);
+    expect((await after.invite()).port).toBe(page.port);
     expect((await ask(page, "GET", "/v1/agents", bearer(page.key))).status).toBe(401);
-    const again = await enterDoor(after.api);
-    expect((await ask(page, "GET", "/v1/agents", bearer(again.key))).status).toBe(200);
+    const key = await greet(page.port, page.secret);
+    expect((await ask(page, "GET", "/v1/agents", bearer(key))).status).toBe(200);
+    // Its twelve hours began at the first door.
+    await after.clock.advance(12 * 3_600_000);
+    expect((await ask(page, "GET", "/v1/agents", bearer(key))).status).toBe(401);
+  });
+
+  it("ends when the daemon ends in order, and the next server opens no door by itself", async () => {
+    await using world = await openDoor({ createDoor: (file) => createDoor({ file }) });
+    const page = await enterDoor(world.api);
+    const file = openJsonCache(world.api.folder, "page.json");
+    expect(await file.read()).toMatchObject({ port: page.port, sessions: [{ secret: page.secret }] });
+    await world.api.server.close("A person ends it.");
+    expect(await file.read()).toBe(null);
+  });
+
+  it.each([
+    ["no file", undefined],
+    ["a file of another shape", { port: "8080", sessions: [{}] }],
+    ["a damaged file", "{"],
+  ])("is none with %s", async (_what, content) => {
+    const file = { read: async () => content, write: async () => undefined };
+    const { keptPort, prove } = await createDoor({ file, clock: fakeClock() });
+    expect([keptPort, prove("0".repeat(32), 1).proofs]).toEqual([null, []]);
   });
 
   it("counts as a follower while it follows events", async () => {
@@ -172,7 +207,7 @@ describe("the files of the page", () => {
   it("are compiled ones at the same paths in the package", async () => {
     const folder = await mkdtemp(join(tmpdir(), "goald-compiled-"));
     await writeFile(join(folder, "app.js"), 'import "./store.ts";\n');
-    const door = createDoor(fakeClock(), urlOf(folder));
+    const door = await createDoor({ file: memoryFile(), clock: fakeClock(), folder: urlOf(folder) });
     expect(await door.files.get("/page/app.ts")?.()).toMatchObject({ content: 'import "./store.ts";\n' });
     await rm(folder, { recursive: true });
   });
@@ -209,9 +244,9 @@ describe("the door", () => {
   it("is closed, and its code is not loaded, until somebody asks for it; then it stays", async () => {
     let loads = 0;
     await using world = await openDoor({
-      createDoor: () => {
+      createDoor: (file) => {
         loads++;
-        return createDoor();
+        return createDoor({ file });
       },
     });
     await world.api.ask("GET", "/v1/agents");
@@ -230,10 +265,10 @@ describe("the door", () => {
   });
 
   it("says which port it cannot have, and opens when that is free", async () => {
-    await using world = await openDoor();
     const other = await listenOnLoopback(() => undefined);
+    await using world = await openDoor({ doorPort: other.port });
     const { server } = world.api;
-    const refused = await server.openDashboard(other.port).catch((thrown: unknown) => thrown);
+    const refused = await server.openDashboard().catch((thrown: unknown) => thrown);
     expect(refused).toMatchObject({
       code: "GOALD_DAEMON",
       message: expect.stringContaining(`The port ${other.port} of 127.0.0.1 cannot be opened`),
@@ -241,6 +276,6 @@ describe("the door", () => {
     });
     expect(refused).toBeInstanceOf(GoaldError);
     await other.close();
-    expect(linkIn((await server.openDashboard(other.port)).url).port).toBe(other.port);
+    expect((await world.invite()).port).toBe(other.port);
   });
 });

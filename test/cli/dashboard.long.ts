@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { daemonOf, endedWith, type Goald, makeGoald } from "../helpers/goald.ts";
-import { ask, linkIn } from "../helpers/local-server.ts";
+import { ask, greet, linkIn } from "../helpers/local-server.ts";
 import { waitUntil } from "../helpers/waits.ts";
 
 /** A port that nobody had a moment ago. */
@@ -18,28 +18,38 @@ async function freePort(): Promise<number> {
 async function signIn(goald: Goald) {
   const { port, ticket } = linkIn(((await goald.json("dashboard")) as { readonly url: string }).url);
   const { body } = await ask({ port }, "POST", "/session", { body: { ticket } });
-  const { key } = body as { readonly key: string };
-  return { port, headers: { authorization: `Bearer ${key}` } };
+  const { secret } = body as { readonly secret: string };
+  return { port, secret, key: await greet(port, secret) };
 }
+const statusOf = async (port: number, key: string): Promise<number> =>
+  (await ask({ port }, "GET", "/v1/agents", { headers: { authorization: `Bearer ${key}` } })).status;
 
 describe("goald dashboard", () => {
-  it("keeps its port by the setting when the daemon was killed, and the next daemon knows no key of the one before", async () => {
+  it("goes on at the next daemon when the daemon was killed, and not after `goald down`", async () => {
     await using goald = await makeGoald();
     await using daemon = daemonOf(goald);
+    const { port, secret, key } = await signIn(goald);
+    expect(await statusOf(port, key)).toBe(200);
+    await daemon.kill();
+    await expect(statusOf(port, key)).rejects.toThrow("ECONNREFUSED");
+    endedWith(0, await goald.ask("up"));
+    await waitUntil(
+      "the door is open",
+      async () => (await fetch(`http://127.0.0.1:${port}/`).catch(() => null)) !== null,
+    );
+    expect(await statusOf(port, key)).toBe(401);
+    expect(await statusOf(port, await greet(port, secret))).toBe(200);
+    endedWith(0, await goald.ask("down"));
+    endedWith(0, await goald.ask("up"));
+    await expect(statusOf(port, key)).rejects.toThrow("ECONNREFUSED");
+    expect(await goald.read(".goald/page.json")).toBe("null\n");
+  });
+
+  it("has the port of the setting", async () => {
+    await using goald = await makeGoald();
     const port = await freePort();
     endedWith(0, await goald.ask(["config", "daemon.port", `${port}`]));
-    const before = await signIn(goald);
-    expect(before.port).toBe(port);
-    expect((await ask(before, "GET", "/v1/agents", before)).status).toBe(200);
-    await daemon.kill();
-    await expect(ask(before, "GET", "/v1/agents", before)).rejects.toThrow("ECONNREFUSED");
-    endedWith(0, await goald.ask("up"));
-    // Nobody has asked the new daemon for its page.
-    await expect(ask(before, "GET", "/")).rejects.toThrow("ECONNREFUSED");
-    const after = await signIn(goald);
-    expect(after.port).toBe(port);
-    expect((await ask(before, "GET", "/v1/agents", before)).status).toBe(401);
-    expect((await ask(after, "GET", "/v1/agents", after)).status).toBe(200);
+    expect((await signIn(goald)).port).toBe(port);
   });
 
   it("--open hands the address that it prints to the system's program", async () => {

@@ -1,4 +1,5 @@
 /** local-server.ts -- the local API on a real unix socket, with plain, streaming and byte-wise clients. */
+import { createHmac, randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -83,17 +84,42 @@ const connectionTo = (target: Target) =>
 
 /** A page that has come in by a ticket. */
 export interface PageClient extends Pick<TestServer, "ask" | "follow">, Loopback {
+  readonly secret: string;
   readonly key: string;
 }
 
 /** Opens the door of a server, and exchanges its ticket for a key, which `ask` and `follow` send. */
 export async function enterDoor({ server }: Pick<TestServer, "server">): Promise<PageClient> {
-  const { port, ticket } = linkIn((await server.openDashboard(null)).url);
-  const { body } = await ask({ port }, "POST", "/session", { body: { ticket } });
-  const { key } = body as { readonly key: string };
+  const { port, ticket } = linkIn((await server.openDashboard()).url);
+  const { secret } = (await ask({ port }, "POST", "/session", { body: { ticket } })).body as {
+    readonly secret: string;
+  };
+  return pageClient(port, secret, await greet(port, secret));
+}
+
+/** What a page does before it calls: asks the door at that port for a proof. Resolves to the key; rejects without one. */
+export async function greet(port: number, secret: string): Promise<string> {
+  const nonce = randomBytes(32).toString("hex");
+  const { body } = await ask({ port }, "POST", "/session/proof", { body: { nonce } });
+  const key = keyOf(body, { secret, port, nonce });
+  if (key === undefined) throw new Error("The door does not know the session.");
+  return key;
+}
+
+/** The key for the door that made the proof; undefined for a proof of something else. */
+export function keyOf(
+  proof: unknown,
+  { secret, port, nonce }: { readonly secret: string; readonly port: number; readonly nonce: string },
+): string | undefined {
+  const { salt, proofs } = proof as { readonly salt: string; readonly proofs: readonly string[] };
+  const sign = (words: string): string => createHmac("sha256", secret).update(words).digest("hex");
+  return proofs.includes(sign(`proof ${port} ${salt} ${nonce}`)) ? sign(`key ${salt}`) : undefined;
+}
+
+export function pageClient(port: number, secret: string, key: string): PageClient {
   const withKey = (headers?: AskOptions["headers"]) => ({ authorization: `Bearer ${key}`, ...headers });
   return {
-    ...{ port, key },
+    ...{ port, secret, key },
     ask: (method, path, options) => ask({ port }, method, path, { ...options, headers: withKey(options?.headers) }),
     follow: (path, headers) => follow({ port }, path, withKey(headers)),
   };

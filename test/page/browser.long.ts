@@ -6,6 +6,7 @@ import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { lookInto } from "../helpers/goald.ts";
+import { listenOnLoopback } from "../helpers/loopback.ts";
 import { append, nameIn, numberedModel, write } from "../helpers/models.ts";
 
 const LONG = Array.from({ length: 200 }, (_, line) => `Line ${line} of the plan`).join("\n");
@@ -145,15 +146,48 @@ describe("the page in Chromium", () => {
     expect(await home.goald.read("workspace/hostile/report.md")).toBe("1\n");
   });
 
-  it("switches acts off while the daemon is gone", async () => {
+  it("switches acts off while the daemon is gone, and goes on by itself when it is back, nothing twice", async () => {
     await using opened = await openPage();
     await opened.go("#/a/denied", "button:has-text('Stop…')");
+    const ages = /\b\d+ (?:s|min)\b/g;
+    const timeline = async (): Promise<string> =>
+      (await opened.page.locator(".step-row").allInnerTexts()).join().replaceAll(ages, "");
+    const before = [await timeline(), await logOf("denied")] as const;
     const pid = await home.hostPid();
     process.kill(pid as number, "SIGKILL");
     await opened.page.getByText("no daemon").waitFor();
     for (const name of ["Stop…", "Say"])
       expect(await opened.page.getByRole("button", { name }).isDisabled()).toBe(true);
     await home.goald.print("up");
+    await opened.page.getByText("no daemon").waitFor({ state: "detached" });
+    expect([await timeline(), await logOf("denied")]).toEqual(before);
+    await opened.page.getByPlaceholder("Say something to Denied…").fill("Go on as before.");
+    await opened.page.getByRole("button", { name: "Say", exact: true }).click();
+    await opened.page.getByText("you: Go on as before.").waitFor();
+    const heard = (await logOf("denied")).filter((event) => JSON.stringify(event).includes("Go on as before."));
+    expect(heard).toHaveLength(1);
+    await opened.page.reload();
+    await opened.page.getByText("you: Go on as before.").waitFor();
+    expect(opened.faults).toEqual([]);
+  });
+
+  it("asks for a new address after `goald down`, and sends its secret and its key to no program in the daemon's place", async () => {
+    await using opened = await openPage();
+    await opened.page.locator(".row:not(.titles)").first().waitFor();
+    const secret = await opened.page.evaluate("sessionStorage.getItem('goald-session')");
+    await home.goald.print("down");
+    const port = Number(new URL(opened.url).port);
+    const heads: string[] = [];
+    const squatter = await listenOnLoopback(({ url, headers }, response) => {
+      heads.push(JSON.stringify([url, headers]));
+      response.writeHead(404).end();
+    }, port);
+    await home.until(async () => heads.some((head) => head.includes("/session/proof")), "a question to the program");
+    await squatter.close();
+    expect(heads.filter((head) => head.includes(`${secret}`) || head.includes("authorization"))).toEqual([]);
+    await home.goald.print(["config", "daemon.port", `${port}`]);
+    await home.goald.json("dashboard");
+    await opened.page.getByText("goald dashboard --open").waitFor();
   });
 });
 

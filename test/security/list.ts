@@ -683,7 +683,8 @@ const PAGE: readonly Defence[] = [
   },
   {
     id: "page: sessions",
-    claim: "No call is made without a key: a ticket works once and for a minute, a key for 12 hours and in one daemon.",
+    claim:
+      "No call is made without a key: a ticket works once and for a minute, a key for 12 hours and in one process.",
     proofs: [
       proof(PAGE_DOOR, "%s %s is refused with 401"),
       proof(PAGE_DOOR, "is refused with a key %s"),
@@ -693,7 +694,19 @@ const PAGE: readonly Defence[] = [
       proof("api/door.test", "lasts twelve hours, and ends what it follows"),
       proof(
         "api/door.test",
-        "ends with the daemon: its key opens nothing at the door of the next one, at the same port",
+        "goes on at the next door when the daemon has died, at the same port and with another key",
+      ),
+      proof("api/door.test", "ends when the daemon ends in order, and the next server opens no door by itself"),
+    ],
+  },
+  {
+    id: "page: a program in the daemon's place",
+    claim: "A program that takes the page's port while the daemon is gone gets no key that opens anything.",
+    proofs: [
+      proof(PAGE_DOOR, "gets no key by passing on %s; the one who asked there does (control)"),
+      proof(
+        "api/door.test",
+        "goes on at the next door when the daemon has died, at the same port and with another key",
       ),
     ],
   },

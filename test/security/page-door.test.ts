@@ -16,6 +16,7 @@ import {
   type AskOptions,
   ask,
   enterDoor,
+  keyOf,
   linkIn,
   makeFakeControl,
   type Reply,
@@ -53,8 +54,8 @@ async function openWorld(change: Change = () => ({})) {
     },
   });
   const api = await serve(control, {
-    createDoor: () => {
-      const door = createDoor(fakeClock(), pathToFileURL(`${folder}/`));
+    createDoor: async (file) => {
+      const door = await createDoor({ file, clock: fakeClock(), folder: pathToFileURL(`${folder}/`) });
       return { ...door, ...change(door) };
     },
   });
@@ -108,7 +109,7 @@ describe("a page of somebody else", () => {
       ["GET", "/v1/agents", undefined],
       ["GET", "/v1/agents/t/events", undefined],
       ["GET", "/", undefined],
-      ["POST", "/session", { ticket: linkIn((await world.api.server.openDashboard(null)).url).ticket }],
+      ["POST", "/session", { ticket: linkIn((await world.api.server.openDashboard()).url).ticket }],
     ] as const) {
       const reply = await page.ask(method, path, { ...(body ? { body } : {}), headers: headers(page.port) });
       expect([path, reply.status]).toEqual([path, status]);
@@ -218,7 +219,7 @@ describe("a request without the key of a session", () => {
 
   it("is refused with a ticket in place of the key, and no answer sets a cookie", async () => {
     await using world = await openWorld();
-    const { ticket } = linkIn((await world.api.server.openDashboard(null)).url);
+    const { ticket } = linkIn((await world.api.server.openDashboard()).url);
     const headers = { authorization: `Bearer ${ticket}` };
     expect((await ask(world.page, "GET", "/v1/agents", { headers })).status).toBe(401);
     const signedIn = await ask(world.page, "POST", "/session", { body: { ticket } });
@@ -240,10 +241,10 @@ describe("a request without the key of a session", () => {
 
   it("begins no second session with a used ticket; a door that forgets to use it up does (control)", async () => {
     const forgetful: Change = (door) => {
-      let known: string | undefined;
+      let known: Promise<string | undefined> | undefined;
       return {
-        exchange: (ticket) => {
-          known ??= door.exchange(ticket);
+        exchange: (ticket, port) => {
+          known ??= door.exchange(ticket, port);
           return known;
         },
       };
@@ -253,10 +254,24 @@ describe("a request without the key of a session", () => {
       [forgetful, 200],
     ] as const) {
       await using world = await openWorld(change);
-      const { ticket } = linkIn((await world.api.server.openDashboard(null)).url);
+      const { ticket } = linkIn((await world.api.server.openDashboard()).url);
       await ask(world.page, "POST", "/session", { body: { ticket } });
       expect((await ask(world.page, "POST", "/session", { body: { ticket } })).status).toBe(status);
     }
+  });
+});
+
+describe("a program that has the page's port while the daemon is gone", () => {
+  const nonce = "1".repeat(64);
+  it.each<[what: string, port: number, nonce: string]>([
+    ["the daemon's answer from another port", 1, nonce],
+    ["an answer to an earlier question", 0, "2".repeat(64)],
+  ])("gets no key by passing on %s; the one who asked there does (control)", async (_what, further, other) => {
+    await using world = await openWorld();
+    const { port, secret, key } = world.page;
+    const { body } = await ask(world.page, "POST", "/session/proof", { body: { nonce } });
+    expect(keyOf(body, { secret, port: port + further, nonce: other })).toBeUndefined();
+    expect(keyOf(body, { secret, port, nonce })).toBe(key);
   });
 });
 

@@ -80,7 +80,7 @@ async function reload(options: GlobalOptions): Promise<number> {
 
 export const DASHBOARD = defineVerb({
   description:
-    "print an address of this machine that opens goald's page in a browser; it works once, within a minute, and the page stays signed in for 12 hours or until the daemon ends. From another machine: ssh -L",
+    "print an address of this machine that opens goald's page in a browser; it works once, within a minute, and the page stays signed in for 12 hours or until `goald down`. From another machine: ssh -L",
   examples: ["goald dashboard --open", "goald dashboard", "goald dashboard --json"],
   options: { open: flag("--open", "open the address in the browser") },
   exitCodes: HOST_CODES,
