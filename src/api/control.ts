@@ -36,6 +36,7 @@ import type {
   PlanEdited,
   PlanEdits,
   Removed,
+  Resume,
   Trust,
   Trusted,
   Words,
@@ -64,9 +65,9 @@ export interface Control {
   pause(name: string, reason: string): Promise<ControlResult>;
   /**
    * Continues an agent after a pause, a stop, a limit or a crash, with changed settings. `record`: path of a recording
-   * to continue.
+   * to continue. `more`: becomes limits, and replaces those of the settings.
    */
-  resume(name: string, settings: Partial<AgentSettings>, how?: { readonly record?: string }): Promise<ControlResult>;
+  resume(name: string, settings: Partial<AgentSettings>, how?: Omit<Resume, "settings">): Promise<ControlResult>;
   /** Begins the next turn of a finished agent with these goals; changes the settings first. */
   beginTurn(name: string, turn: NextTurn): Promise<ControlResult>;
   /** Finishes the step and writes the report; cuts the step off after `graceMs`. Resolves when the agent has stopped. */

@@ -23,6 +23,7 @@ import {
   type ObjectSchema,
   oneOf,
   open,
+  ordinal,
   type Schema,
   type SchemasOf,
   type Static,
@@ -159,7 +160,17 @@ export type Words = Static<typeof Words>;
 
 export const Goals = closed({ goals, checks: GoalChecks }, "checks");
 export const Pause = closed({ reason });
-export const Resume = closed({ settings: ChangedSettings, record }, "settings", "record");
+const upTo = (most: number, schema: Schema<number>): Schema<number> => ({ ...schema, maximum: most });
+const Allowance = closed(
+  {
+    ...{ steps: upTo(1e9, ordinal), tokens: upTo(1e12, ordinal), timeMs: upTo(1e12, ordinal) },
+    usd: { ...upTo(1e9, amount), exclusiveMinimum: 0 },
+  },
+  ...(["steps", "tokens", "timeMs", "usd"] as const),
+);
+/** `more`: what the agent may still spend from now on. */
+export const Resume = closed({ settings: ChangedSettings, record, more: Allowance }, "settings", "record", "more");
+export type Resume = Static<typeof Resume>;
 export const NextTurn = closed(
   { goals, checks: GoalChecks, settings: ChangedSettings, record, key },
   "checks",

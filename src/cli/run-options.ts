@@ -15,7 +15,7 @@ import {
 } from "#core/agent-settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
-import { limitReached, spentOf } from "#core/limits.ts";
+import { limitReached, limitsFrom, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import type { Redact } from "#util/redact.ts";
 import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
@@ -217,19 +217,9 @@ export function resumedSettings(
   );
 }
 
-/** Limits count from current usage, which includes sub-agents. */
 function givenLimits(options: GoOptions, state: AgentState, now: Date): Partial<AgentSettings> {
   const { maxSteps = options.continuousLimit, maxTokens, budget, maxTime } = options;
-  const spent = spentOf(state);
-  const from = (start: number, more: number): number | null => (Number.isFinite(more) ? start + more : null);
-  const deadline = (ms: number): string | null =>
-    Number.isFinite(ms) ? new Date(now.getTime() + ms).toISOString() : null;
-  return {
-    ...(maxSteps === undefined ? {} : { stepLimit: from(spent.steps, maxSteps) }),
-    ...(maxTokens === undefined ? {} : { tokenLimit: from(spent.tokens, maxTokens) }),
-    ...(budget === undefined ? {} : { budgetUsd: from(spent.usd, budget) }),
-    ...(maxTime === undefined ? {} : { deadline: deadline(maxTime) }),
-  };
+  return limitsFrom(state, { steps: maxSteps, tokens: maxTokens, usd: budget, timeMs: maxTime }, now);
 }
 
 /**

@@ -103,6 +103,27 @@ const REJECTED_UNCHARGED: ReadonlySet<string> = new Set([
   "unavailable",
 ]);
 
+/** What an agent may still spend from now on. Infinity: without a limit. */
+export interface Allowance {
+  readonly steps?: number | undefined;
+  readonly tokens?: number | undefined;
+  readonly usd?: number | undefined;
+  readonly timeMs?: number | undefined;
+}
+
+/** The limits that allow so much from now on, after what the agent and its sub-agents have spent. */
+export function limitsFrom(state: AgentState, { steps, tokens, usd, timeMs }: Allowance, now: Date) {
+  const spent = spentOf(state);
+  const from = (start: number, more: number): number | null => (Number.isFinite(more) ? start + more : null);
+  const end = timeMs === undefined ? null : from(now.getTime(), timeMs);
+  return {
+    ...(steps === undefined ? {} : { stepLimit: from(spent.steps, steps) }),
+    ...(tokens === undefined ? {} : { tokenLimit: from(spent.tokens, tokens) }),
+    ...(usd === undefined ? {} : { budgetUsd: from(spent.usd, usd) }),
+    ...(timeMs === undefined ? {} : { deadline: end === null ? null : new Date(end).toISOString() }),
+  };
+}
+
 /** The limit that forbids a model call for this step now. Repeated attempts belong to a step that already counts. */
 export function limitReached(state: AgentState, step: number, now: Date): LimitReached | undefined {
   const { stepLimit, tokenLimit, budgetUsd } = state.settings;

@@ -4,7 +4,7 @@ import type { Control } from "#api/control.ts";
 import type { ControlResult } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
-import { spentOf } from "#core/limits.ts";
+import { limitsFrom, spentOf } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import { type AgentState, isFinished, isOver } from "#core/state.ts";
@@ -83,9 +83,10 @@ export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
 // Makes an agent go on for a person: from the end of its log, or with new goals as its next turn.
 
 type Settings = Parameters<Control["resume"]>[1];
+type How = NonNullable<Parameters<Control["resume"]>[2]>;
 
 export interface GoOnParts
-  extends Pick<HostControlParts, "store" | "supervisor" | "recordings" | "checkAgent" | "checkSettings"> {
+  extends Pick<HostControlParts, "store" | "supervisor" | "recordings" | "clock" | "checkAgent" | "checkSettings"> {
   find(name: string): Promise<Found>;
   deliver(id: string, message: InboxMessage, key?: string): Promise<void>;
   done(row: AgentRow, note: string): Promise<ControlResult>;
@@ -98,12 +99,13 @@ export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
     this.#parts = parts;
   }
 
-  async resume(name: string, changes: Settings, { record }: { readonly record?: string } = {}): Promise<ControlResult> {
-    const { supervisor, find, deliver, done } = this.#parts;
+  async resume(name: string, changes: Settings, { record, more = {} }: How = {}): Promise<ControlResult> {
+    const { supervisor, clock, find, deliver, done } = this.#parts;
     const { row, state } = await find(name);
     const note = await this.#noteOfResume(row, state);
     const key = randomUUID();
-    const background = await this.#change({ row, state }, changes, { record, key });
+    const limits = limitsFrom(state, more, clock.now());
+    const background = await this.#change({ row, state }, { ...changes, ...limits }, { record, key });
     await deliver(row.id, { type: "resume" }, key);
     supervisor.wake(row.id, !background);
     await supervisor.startSubAgents(row.id);

@@ -116,29 +116,37 @@ function Approval({ item }: { item: Waiting }) {
     <${Problem} problem=${problem} />`} />`;
 }
 
+/** What a person may allow more of, by the limit: its name in `more`, the words around the number, its unit, a first number. */
+const ALLOWANCES = new Map([
+  ["budget", ["usd", "Add $", "", 1, 1]],
+  ["step-limit", ["steps", "Add", "steps", 1, 50]],
+  ["token-limit", ["tokens", "Add", "thousand tokens", 1_000, 200]],
+  ["time-limit", ["timeMs", "Add", "minutes", 60_000, 60]],
+] as const);
+
 /** What a person can do about a pause that a limit or a trouble caused. */
 function Stuck({ agent: { id, name, standing, changedAt, reason, step, budget } }: { agent: Agent }) {
   const { run, problem, isOff } = useAction();
-  const [more, setMore] = useState<string | null>(null);
+  const [given, setGiven] = useState<string | null>(null);
   const limit = standing.cause === "budget" ? budget : null;
-  const added = Number(more ?? limit?.allowedUsd);
+  const [member = "", before, after, unit = 1, first] = ALLOWANCES.get(standing.cause as "budget") ?? [];
+  const shown = given ?? limit?.allowedUsd ?? first;
+  const more = Number(shown) * unit;
   const resume = (event: Event): void => {
     event.preventDefault();
-    void run(() =>
-      post(at(id, "/resume"), limit ? { settings: { budgetUsd: Number((limit.allowedUsd + added).toFixed(6)) } } : {}),
-    );
+    void run(() => post(at(id, "/resume"), member ? { more: { [member]: more } } : {}));
   };
   const spent = limit && `${money(limit.spentUsd)} of ${money(limit.allowedUsd)} after ${counted(step, "step")}.`;
   const words = spent ? `${spent} Its next request could cost more than what is left.` : reason;
   const acts =
     standing.kind !== "damaged" &&
     html`<form class="flex" onSubmit=${resume}>${
-      limit &&
-      html`<label class="flex sub">Add $
-    <input type="number" min="0.01" step="0.01" value=${more ?? limit.allowedUsd.toFixed(2)}
-    onInput=${(event: Event) => setMore(fieldText(event))} /></label>`
+      member &&
+      html`<label class="flex sub">${before}
+    <input type="number" min=${member === "usd" ? 0.01 : 1} step=${member === "usd" ? 0.01 : 1} value=${shown}
+    onInput=${(event: Event) => setGiven(fieldText(event))} /> ${after}</label>`
     }
-    <button disabled=${isOff || (limit && !(added > 0))}>Resume</button></form>`;
+    <button disabled=${isOff || (member && !(more > 0))}>Resume</button></form>`;
   return html`<${Card} look="stuck" href=${`#/a/${id}`} at=${changedAt} acts=${acts} body=${html`<p>
     <a class="name" href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p><p class="sub tab">${words}</p>
     <${Problem} problem=${problem} />`} />`;

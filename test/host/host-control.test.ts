@@ -9,6 +9,7 @@ import { findHome, type HomeSearch } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { defineCommand, succeed } from "#core/command.ts";
 import { replay } from "#core/evolve.ts";
+import { spentOf } from "#core/limits.ts";
 import type { PlanEdit } from "#core/plan.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import type { AgentRow, Store } from "#core/ports/store.ts";
@@ -163,6 +164,21 @@ describe("the calls that a host accepts", () => {
     await host.quiet();
     expect((await host.control.agent("foo")).state).toBe("completed");
     await expect(host.control.resume("foo", {})).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+  });
+
+  it("resume with so much more from now on, whoever asks at the same time", async () => {
+    const world = await makeWorld({ script: brief });
+    await world.create("Foo", { stepLimit: 1 });
+    const host = world.begin();
+    await host.supervisor.start();
+    await host.quiet();
+    const more = { steps: 10, tokens: 1_000_000, timeMs: 60_000 };
+    const before = spentOf(replay(await world.events("foo")));
+    await Promise.all([1, 2].map(() => host.control.resume("foo", { stepLimit: 2 }, { more })));
+    await host.quiet();
+    const { settings } = replay(await world.events("foo"));
+    expect(settings).toMatchObject({ stepLimit: 11, tokenLimit: before.tokens + 1_000_000 });
+    expect(Date.parse(settings.deadline ?? "")).toBeGreaterThan(0);
   });
 
   it("accept an approval only while that command is pending", async () => {

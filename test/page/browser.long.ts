@@ -15,6 +15,7 @@ const question = { name: "ask_user", args: { question: "Which <b>week</b>?" } } 
 const SCRIPTS: Readonly<Record<string, readonly CommandCall[]>> = {
   Writer: [write("plan.md", `${LONG}\n`), append("more\n", "plan.md")],
   Denied: [write("a.md", `${LONG}\n`), append("b\n", "b.md")],
+  Limited: [write("a.md", "1\n"), write("b.md", "2\n")],
   Asker: [question, append("The week is known.\n", "notes.md")],
   Hostile: [
     write("<img src=x onerror=hacked=1>.md", HOSTILE),
@@ -33,12 +34,14 @@ beforeAll(async () => {
   home = await makeDaemonHome([], reply);
   for (const name of Object.keys(SCRIPTS)) {
     const approve = name === "Writer" || name === "Denied" ? "always" : "never";
-    await home.goald.print(["run", "-d", "--name", name, "--role", "r", "-g", "Work", "--approve", approve]);
+    const limit = name === "Limited" ? ["--max-steps", "1"] : [];
+    await home.goald.print(["run", "-d", "--name", name, "--role", "r", "-g", "Work", "--approve", approve, ...limit]);
   }
   await home.logged("approval-asked", 1, "writer");
   await home.logged("approval-asked", 1, "denied");
   await home.logged("command-waiting", 1, "asker");
   await home.logged("turn-finished", 1, "hostile");
+  await home.logged("agent-paused", 1, "limited");
   browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 }, 120_000);
 afterAll(() => browser?.close());
@@ -120,6 +123,15 @@ describe("the page in Chromium", () => {
     await home.logged("agent-resumed", 1, "denied");
     const hears = async (): Promise<boolean> => JSON.stringify(await logOf("denied")).includes("Use short lines.");
     await home.until(hears, "the words in the log");
+  });
+
+  it("allows more steps after a limit, and the agent goes on", async () => {
+    await using opened = await openPage();
+    const card = opened.page.locator(".card", { hasText: "Limited has used its steps" });
+    await card.getByRole("spinbutton", { name: "Add steps" }).fill("7");
+    await card.getByRole("button", { name: "Resume" }).click();
+    await home.logged("turn-finished", 1, "limited");
+    expect(JSON.stringify(await logOf("limited"))).toContain('"stepLimit":8');
   });
 
   it("answers a question on Home, and shows it as text", async () => {
