@@ -1,10 +1,10 @@
 /** side.ts -- beside an agent's work: its limits, plan, goals, helpers and files, and whose words it read. */
-import { html } from "/vendor/preact-htm.js";
+import { html, useState } from "/vendor/preact-htm.js";
 import { at, get } from "./api.ts";
 import { useLoaded } from "./hooks.ts";
-import { AgentMark, Bar, type Children, fileLink, StepLink } from "./parts.ts";
+import { AgentMark, Bar, type Children, fileLink, Problem, StepLink } from "./parts.ts";
 import { findAgent, host, pulseOf } from "./store.ts";
-import type { Agent, Details, Limit, PlanView, TaskView } from "./types.ts";
+import type { Agent, Details, Limit, MemorySearch, PlanView, TaskView } from "./types.ts";
 import { compact, counted, money, size, span } from "./words.ts";
 
 const LATEST = 5;
@@ -52,13 +52,32 @@ export function Side({ agent, details, isNarrow }: { agent: Agent; details: Deta
         ({ name, step }) => html`<${Line}
         words=${name || "unknown"} end=${html`<${StepLink} of=${id} step=${step} />`} />`,
       )}</${Part}>`
-    }`;
+    }
+    <${Memory} id=${id} />`;
   if (!isNarrow) return html`<aside aria-label="About this agent">${body}</aside>`;
   const cost = budget ? `${money(costUsd)} of ${money(budget.allowedUsd)}` : money(costUsd);
   const summary = [cost, plan?.plan && "plan", counted(goals.length, "goal"), counted(own.length, "file")].filter(
     Boolean,
   );
   return html`<details class="panel"><summary class="sub tab">${summary.join(" · ")}</summary>${body}</details>`;
+}
+
+/** Finds what the agent would recall for some words. */
+function Memory({ id }: { id: string }) {
+  const [query, setQuery] = useState("");
+  const path = at(id, `/memory/search?limit=5&query=${encodeURIComponent(query)}`);
+  const [found, problem] = useLoaded(async () => (query === "" ? null : get<MemorySearch>(path)), [path]);
+  const search = (event: Event): void => {
+    event.preventDefault();
+    setQuery(String(new FormData(event.currentTarget as HTMLFormElement).get("query")).trim());
+  };
+  return html`<${Part} title="Memory"><li><form onSubmit=${search}><input type="search" name="query"
+    aria-label="Search its memory" placeholder="Search its memory…" /></form><${Problem} problem=${problem} /></li>
+    ${found?.recalls.map(
+      ({ kind, trust, step, text, excerpt = text }) => html`<li><p class="kept" title=${text}>${excerpt}</p>
+      <small>${kind}, ${trust} ${step !== null && html`· <${StepLink} of=${id} step=${step} />`}</small></li>`,
+    )}
+    ${found?.recalls.length === 0 && html`<li class="muted">It remembers nothing like that.</li>`}</${Part}>`;
 }
 
 const Part = ({ title, children }: { title: string; children: Children }) =>

@@ -1,8 +1,8 @@
 /** step.ts -- a step of an agent: its row in the timeline, and the whole of it below when it is opened. */
 import { html } from "/vendor/preact-htm.js";
-import { at, get } from "./api.ts";
-import { useLoaded } from "./hooks.ts";
-import { Call, fileLink, Mark, Pairs, Pending } from "./parts.ts";
+import { at, get, post } from "./api.ts";
+import { useAction, useLoaded } from "./hooks.ts";
+import { Call, fileLink, Mark, Pairs, Pending, Problem } from "./parts.ts";
 import { Args, Code, textOf } from "./texts.ts";
 import type { StepPage, WholeStep } from "./types.ts";
 import { cents, clockOf, compact, counted, describeCall, span } from "./words.ts";
@@ -61,7 +61,20 @@ function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agen
     ${command && html`<h3>${command.name}</h3><${Args} args=${command.args} />`}
     ${result && html`<h3>Result</h3><${Code} text=${textOf(result.text)} />`}
     <p class="flex wrap small">${paths.map((path) => html`<a href=${fileLink(agent, path)}>${path}</a>`)}</p>
-    <${Asked} whole=${whole} /></div>`;
+    <${Asked} whole=${whole} />${result && html`<${Fork} agent=${agent} step=${step} />`}</div>`;
+}
+
+/** Makes another agent with the state after this step; it is paused. */
+function Fork({ agent, step }: { agent: string; step: number }) {
+  const { run, problem, isOff } = useAction();
+  const fork = async (): Promise<void> => {
+    const { id } = (await (await post(at(agent, "/fork"), { step, key: crypto.randomUUID() })).json()) as {
+      id: string;
+    };
+    location.hash = `#/a/${id}`;
+  };
+  return html`<p><button disabled=${isOff} title="Makes a paused agent with the state after this step"
+    onClick=${() => run(fork)}>Fork from here</button></p><${Problem} problem=${problem} />`;
 }
 
 const Figures = ({ whole: { startedAt, reply, result, nested } }: { whole: WholeStep }) => {

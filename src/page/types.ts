@@ -5,6 +5,7 @@ export type { AgentView as Agent, LimitLeft as Limit } from "#views/agent-view.t
 export type { DiffView } from "#views/file-diff.ts";
 export type { FileStory } from "#views/file-story.ts";
 export type { FileContent, FileList, LatestFile } from "#views/file-versions.ts";
+export type { MemorySearch } from "#views/memory-view.ts";
 export type { PlanView, TaskView } from "#views/plan-view.ts";
 export type { StepPage } from "#views/step-view.ts";
 export type { WaitingView as Waiting } from "#views/waiting.ts";

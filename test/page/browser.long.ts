@@ -125,6 +125,17 @@ describe("the page in Chromium", () => {
     await home.until(hears, "the words in the log");
   });
 
+  it("makes another agent from a step, and finds in the memory what was written", async () => {
+    await using opened = await openPage({ viewport: { width: 1_280, height: 860 } });
+    await opened.go("#/a/hostile/s/2", ".opened");
+    await opened.page.getByRole("button", { name: "Fork from here" }).click();
+    await opened.page.waitForURL(/hostile-2/);
+    expect((await logOf("hostile-2")).at(-1)).toMatchObject({ type: "agent-paused" });
+    await opened.page.getByRole("searchbox", { name: "Search its memory" }).fill("data.csv");
+    await opened.page.keyboard.press("Enter");
+    await opened.page.locator(".part", { hasText: "Memory" }).getByText("data.csv").first().waitFor();
+  });
+
   it("allows more steps after a limit, and the agent goes on", async () => {
     await using opened = await openPage();
     const card = opened.page.locator(".card", { hasText: "Limited has used its steps" });
