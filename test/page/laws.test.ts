@@ -23,8 +23,16 @@ describe("the laws of the page", () => {
 
   it("requests go to the page's own origin, from one file", () => {
     expect(matching(/\bfetch\(|XMLHttpRequest|EventSource|WebSocket|sendBeacon/)).toEqual(["src/page/api.ts"]);
-    const targets = [...textOf("src/page/api.ts").matchAll(/\bfetch\((.{5})/g)].map(([, target]) => target);
-    expect(targets).toEqual(['"/ses', "`/v1$"]);
+    const targetsOf = (name: string) => [
+      ...new Set(
+        [...textOf("src/page/api.ts").matchAll(RegExp(`\\b${name}\\((.{5})`, "g"))].map(([, target]) => target),
+      ),
+    ];
+    expect(["fetch", "request", "send"].map(targetsOf)).toEqual([
+      ["path,"],
+      ["path,", "path:", "`/v1$"],
+      ['"/ses', "`/v1$"],
+    ]);
     expect(matching(/(?:src|href|url\(|@import)\s*[=(]?\s*["'`]?(?:https?:)?\/\//)).toEqual([]);
   });
 
