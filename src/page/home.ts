@@ -125,19 +125,20 @@ const ALLOWANCES = new Map([
 ] as const);
 
 /** What a person can do about a pause that a limit or a trouble caused. */
-function Stuck({ agent: { id, name, standing, changedAt, reason, step, budget } }: { agent: Agent }) {
+function Stuck({ agent: { id, name, standing, changedAt, reason, step, budget, costUsd } }: { agent: Agent }) {
   const { run, problem, isOff } = useAction();
   const [given, setGiven] = useState<string | null>(null);
   const limit = standing.cause === "budget" ? budget : null;
   const [member = "", before, after, unit = 1, first] = ALLOWANCES.get(standing.cause as "budget") ?? [];
   const shown = given ?? limit?.allowedUsd ?? first;
-  const more = Number(shown) * unit;
+  const added = Number(shown) * unit;
   const resume = (event: Event): void => {
     event.preventDefault();
-    void run(() => post(at(id, "/resume"), member ? { more: { [member]: more } } : {}));
+    void run(() => post(at(id, "/resume"), member ? { more: { [member]: added } } : {}));
   };
-  const spent = limit && `${money(limit.spentUsd)} of ${money(limit.allowedUsd)} after ${counted(step, "step")}.`;
-  const words = spent ? `${spent} Its next request could cost more than what is left.` : reason;
+  const spent = limit ? `${money(limit.spentUsd)} of ${money(limit.allowedUsd)}` : `${money(costUsd)} spent`;
+  const more = limit ? " Its next request could cost more than what is left." : "";
+  const words = member ? `${spent} after ${counted(step, "step")}.${more}` : reason;
   const acts =
     standing.kind !== "damaged" &&
     html`<form class="flex" onSubmit=${resume}>${
@@ -146,7 +147,7 @@ function Stuck({ agent: { id, name, standing, changedAt, reason, step, budget } 
     <input type="number" min=${member === "usd" ? 0.01 : 1} step=${member === "usd" ? 0.01 : 1} value=${shown}
     onInput=${(event: Event) => setGiven(fieldText(event))} /> ${after}</label>`
     }
-    <button disabled=${isOff || (member && !(more > 0))}>Resume</button></form>`;
+    <button disabled=${isOff || (member && !(added > 0))}>Resume</button></form>`;
   return html`<${Card} look="stuck" href=${`#/a/${id}`} at=${changedAt} acts=${acts} body=${html`<p>
     <a class="name" href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p><p class="sub tab">${words}</p>
     <${Problem} problem=${problem} />`} />`;

@@ -74,7 +74,7 @@ function Memory({ id }: { id: string }) {
   return html`<${Part} title="Memory"><li><form onSubmit=${search}><input type="search" name="query"
     aria-label="Search its memory" placeholder="Search its memory…" /></form><${Problem} problem=${problem} /></li>
     ${found?.recalls.map(
-      ({ kind, trust, step, text, excerpt = text }) => html`<li><p class="kept" title=${text}>${excerpt}</p>
+      ({ kind, trust, step, text, excerpt = text }) => html`<li><p class="sub kept" title=${text}>${excerpt}</p>
       <small>${kind}, ${trust} ${step !== null && html`· <${StepLink} of=${id} step=${step} />`}</small></li>`,
     )}
     ${found?.recalls.length === 0 && html`<li class="muted">It remembers nothing like that.</li>`}</${Part}>`;
