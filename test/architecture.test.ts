@@ -202,7 +202,12 @@ const ROOMS: readonly Room[] = [
     "node:timers/promises",
   ),
   // The page runs in a browser: its own files, and the packages that the door serves. Types of the API's answers are erased.
-  withTypes(room("src/page/*.ts", "/vendor/(preact-htm|marked)\\.js"), "preact", "#views/.+", "#api/schemas\\.ts"),
+  withTypes(
+    room("src/page/*.ts", "/vendor/(preact|hooks|htm|marked)\\.js"),
+    "preact",
+    "#views/.+",
+    "#api/schemas\\.ts",
+  ),
   // The composition root knows every part.
   room("src/app/*.ts", "#[a-z]+/.+", "\\.\\./shipped\\.ts", FILES, "node:crypto"),
   // Verbs call `Control` and `Reading`, which the composition root opens. They read no store.
@@ -279,7 +284,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [20, 3012],
+  api: [20, 3020],
   app: [10, 1650],
   cage: [7, 640],
   cassette: [10, 1430],
@@ -292,7 +297,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   loop: [26, 3915],
   memory: [33, 6430],
   model: [11, 1940],
-  page: [17, 1766],
+  page: [18, 1783],
   prompt: [11, 2030],
   reply: [13, 2260],
   sandbox: [13, 1860],

@@ -321,7 +321,8 @@ describe("goald installed from the package", () => {
       /^import \{ two \} from "\.\/planted-too\.ts";\nexport const one\s+= two;\n$/,
     );
     expect(await textOf("/page/planted.css")).toBe(PAGE["src/page/planted.css"]);
-    for (const path of ["/vendor/preact-htm.js", "/vendor/marked.js"]) expect(await textOf(path)).toContain("export");
+    for (const path of ["/vendor/preact.js", "/vendor/hooks.js", "/vendor/htm.js", "/vendor/marked.js"])
+      expect(await textOf(path)).toContain("export");
     await run(["down"]);
   });
 

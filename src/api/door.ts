@@ -167,12 +167,17 @@ function findPageFiles(folder: URL): PageDoor["files"] {
   });
   return new Map([
     ...own,
-    ["/vendor/preact-htm.js", createFileReader(new URL(import.meta.resolve("htm/preact/standalone")))],
+    ["/vendor/preact.js", createFileReader(new URL(import.meta.resolve("preact")))],
+    ["/vendor/hooks.js", createFileReader(new URL(import.meta.resolve("preact/hooks")))],
+    ["/vendor/htm.js", createFileReader(new URL(import.meta.resolve("htm")))],
     ["/vendor/marked.js", createFileReader(new URL(import.meta.resolve("marked")))],
   ]);
 }
 
-/** Reads the file again when it has changed. Types are stripped here in a checkout, and by the build in the package. */
+/**
+ * Reads the file again when it has changed. Types are stripped here in a checkout, and by the build in the package. A
+ * browser finds no package by its name, and the policy allows no import map.
+ */
 function createFileReader(file: URL) {
   const extension = extname(file.pathname);
   let known = { mtimeMs: 0, content: "" };
@@ -180,7 +185,13 @@ function createFileReader(file: URL) {
     const { mtimeMs } = await stat(file);
     if (known.mtimeMs !== mtimeMs) {
       const text = await readFile(file, "utf8");
-      known = { mtimeMs, content: extension === ".ts" ? stripTypeScriptTypes(text) : text };
+      known = {
+        mtimeMs,
+        content: (extension === ".ts" ? stripTypeScriptTypes(text) : text).replace(
+          'from"preact"',
+          'from"/vendor/preact.js"',
+        ),
+      };
     }
     return { type: TYPES[extension] ?? "text/javascript; charset=utf-8", content: known.content };
   };

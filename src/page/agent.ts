@@ -1,5 +1,5 @@
 /** agent.ts -- one agent: what it does now, its timeline, and what a person can do with it. */
-import { html, useEffect, useMemo, useState } from "/vendor/preact-htm.js";
+
 import { at, follow, get, post } from "./api.ts";
 import {
   type Delta,
@@ -13,6 +13,7 @@ import {
 } from "./fold.ts";
 import { isEnded, Now } from "./home.ts";
 import { useAction, useLoaded } from "./hooks.ts";
+import { html, useEffect, useMemo, useState } from "./html.ts";
 import { AgentMark, Ago, Mark, NoAgent, Outside, Pairs, Pending, Problem, Wish, Words } from "./parts.ts";
 import { Side } from "./side.ts";
 import { Step, type StepRow } from "./step.ts";

@@ -1,7 +1,8 @@
 /** app.ts -- the screens by address, the bar above all of them, and the keys. */
-import { html, render, useEffect, useState } from "/vendor/preact-htm.js";
+
 import { signIn, signOut, toApiError } from "./api.ts";
 import { Home } from "./home.ts";
+import { html, render, useEffect, useState } from "./html.ts";
 import { type Children, Empty, Pairs } from "./parts.ts";
 import { findAgent, followHost, host, useHost } from "./store.ts";
 import { lookOf, money, span } from "./words.ts";

@@ -1,7 +1,8 @@
 /** approval.ts -- one command that waits for a person: why it asks, whose words it read, all of it, then the answer. */
-import { html, useState } from "/vendor/preact-htm.js";
+
 import { at, post } from "./api.ts";
 import { useAction, useSeen } from "./hooks.ts";
+import { html, useState } from "./html.ts";
 import { Ago, Empty, fieldText, Outside, Pairs, Pending, Problem, StepLink, Switch, Wish, Words } from "./parts.ts";
 import { findAgent, useHost } from "./store.ts";
 import { Args, Changed, Code, Diff } from "./texts.ts";

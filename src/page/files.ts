@@ -1,8 +1,9 @@
 /** files.ts -- what an agent made: a tree, the content, its versions, what changed, and why it exists. */
-import { html, useState } from "/vendor/preact-htm.js";
+
 import { Head } from "./agent.ts";
 import { at, atFile, get, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
+import { html, useState } from "./html.ts";
 import {
   Ago,
   Call,

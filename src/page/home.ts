@@ -1,7 +1,8 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
-import { html, useEffect, useState } from "/vendor/preact-htm.js";
+
 import { at, post } from "./api.ts";
 import { useAction, useSeen } from "./hooks.ts";
+import { html, useEffect, useState } from "./html.ts";
 import {
   AgentMark,
   Ago,

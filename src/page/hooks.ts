@@ -1,6 +1,7 @@
 /** hooks.ts -- what components share: one request at a time, values that load again, and what was on the screen. */
-import { useEffect, useRef, useState } from "/vendor/preact-htm.js";
+
 import { type ApiError, toApiError } from "./api.ts";
+import { useEffect, useRef, useState } from "./html.ts";
 import { addRange, firstGap, type Ranges } from "./rows.ts";
 import { useHost } from "./store.ts";
 

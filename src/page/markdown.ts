@@ -3,7 +3,7 @@
  * HTML is ever made, so there is nothing to clean. HTML in the text is shown as text.
  */
 import { lexer, type Token, type Tokens } from "/vendor/marked.js";
-import { html } from "/vendor/preact-htm.js";
+import { html } from "./html.ts";
 import type { Children } from "./parts.ts";
 
 /** Makes an element for a picture of the agent's folder. */

@@ -1,9 +1,9 @@
 /** parts.ts -- small components that several screens share. */
 
 import type { ComponentChildren as Children } from "preact";
-import { html, useState } from "/vendor/preact-htm.js";
 import type { ApiError } from "./api.ts";
 import { useAction } from "./hooks.ts";
+import { html, useState } from "./html.ts";
 import { host } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
@@ -14,16 +14,22 @@ export type { ComponentChildren as Children } from "preact";
 export const Ago = ({ at, after = "" }: { at: string; after?: string }) => html`<time class="tab" datetime=${at}
   title=${new Date(at).toLocaleString()}>${sinceWords(host.clock - Date.parse(at))}${after}</time>`;
 
-const SHAPES: Readonly<Record<Look | "says" | "failed", Children>> = {
-  asks: html`<path d="M8 2.2 14.2 13.2H1.8Z" fill="currentColor" />`,
-  stuck: html`<path d="M8 2.2 14.2 13.2H1.8ZM8 6.3v3.2M8 11.3v.2" />`,
-  running: html`<circle cx="8" cy="8" r="6.5" class="halo" /><circle cx="8" cy="8" r="2.4" fill="currentColor" />`,
-  waits: html`<circle cx="8" cy="8" r="5.5" stroke-dasharray="2 3.2" />`,
-  paused: html`<path d="M5.8 3.5v9M10.2 3.5v9" />`,
-  done: html`<path d="m3 8.5 3.4 3.4L13 4.8" />`,
-  over: html`<rect x="4" y="4" width="8" height="8" rx="1" />`,
-  says: html`<path d="M2.5 3.5h11v7.5H7l-3 2.5V11H2.5Z" />`,
-  failed: html`<path d="m4 4 8 8m0-8-8 8" />`,
+const circle = (radius: number): string =>
+  `M${8 - radius} 8a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0-${2 * radius} 0`;
+/** Attributes of paths. An element in a constant would keep the first tree that it stood in, and all rows of it. */
+const SHAPES: Readonly<Record<Look | "says" | "failed", readonly Readonly<Record<string, string>>[]>> = {
+  asks: [{ d: "M8 2.2 14.2 13.2H1.8Z", fill: "currentColor" }],
+  stuck: [{ d: "M8 2.2 14.2 13.2H1.8ZM8 6.3v3.2M8 11.3v.2" }],
+  running: [
+    { d: circle(6.5), class: "halo" },
+    { d: circle(2.4), fill: "currentColor" },
+  ],
+  waits: [{ d: circle(5.5), "stroke-dasharray": "2 3.2" }],
+  paused: [{ d: "M5.8 3.5v9M10.2 3.5v9" }],
+  done: [{ d: "m3 8.5 3.4 3.4L13 4.8" }],
+  over: [{ d: "M4 4h8v8H4Z" }],
+  says: [{ d: "M2.5 3.5h11v7.5H7l-3 2.5V11H2.5Z" }],
+  failed: [{ d: "m4 4 8 8m0-8-8 8" }],
 };
 /** With `label` it is read aloud; without, the words beside it say the same. */
 export const Mark = ({
@@ -33,8 +39,9 @@ export const Mark = ({
   look: keyof typeof SHAPES;
   label?: string;
 }) => html`<svg class=${`mark ${look}`}
-  viewBox="0 0 16 16" role=${label && "img"} aria-label=${label} aria-hidden=${label ? null : "true"}>${SHAPES[look]}
-    </svg>`;
+  viewBox="0 0 16 16" role=${label && "img"} aria-label=${label} aria-hidden=${label ? null : "true"}>${SHAPES[
+    look
+  ].map((attributes) => html`<path ...${attributes} />`)}</svg>`;
 export const AgentMark = ({ agent: { standing, stalledMs } }: { agent: Agent }) =>
   html`<${Mark} look=${stalledMs === null ? lookOf(standing) : "stuck"} label=${stateLabel(standing)} />`;
 

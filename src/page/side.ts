@@ -1,7 +1,8 @@
 /** side.ts -- beside an agent's work: its limits, plan, goals, helpers and files, and whose words it read. */
-import { html, useState } from "/vendor/preact-htm.js";
+
 import { at, get } from "./api.ts";
 import { useLoaded } from "./hooks.ts";
+import { html, useState } from "./html.ts";
 import { AgentMark, Bar, type Children, fileLink, Problem, StepLink } from "./parts.ts";
 import { findAgent, host, pulseOf } from "./store.ts";
 import type { Agent, Details, Limit, MemorySearch, PlanView, TaskView } from "./types.ts";

@@ -1,7 +1,8 @@
 /** step.ts -- a step of an agent: its row in the timeline, and the whole of it below when it is opened. */
-import { html } from "/vendor/preact-htm.js";
+
 import { at, get, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
+import { html } from "./html.ts";
 import { Call, fileLink, Mark, Pairs, Pending, Problem } from "./parts.ts";
 import { Args, Code, textOf } from "./texts.ts";
 import type { StepPage, WholeStep } from "./types.ts";

@@ -1,6 +1,7 @@
 /** store.ts -- what the page knows of the host: its agents and what waits, kept current by one stream of changes. */
-import { useEffect, useState } from "/vendor/preact-htm.js";
+
 import { follow, get, toApiError } from "./api.ts";
+import { useEffect, useState } from "./html.ts";
 import type { Agent, Status, Waiting } from "./types.ts";
 import { lookOf } from "./words.ts";
 

@@ -1,6 +1,7 @@
 /** texts.ts -- long texts: code, changes, tables, pictures, arguments. Characters that cannot be seen are shown. */
-import { html, useEffect, useState } from "/vendor/preact-htm.js";
+
 import { atFile, get } from "./api.ts";
+import { html, useEffect, useState } from "./html.ts";
 import { isNumeric, readCsv, readPatch } from "./rows.ts";
 import type { FileContent } from "./types.ts";
 import { showHidden } from "./words.ts";

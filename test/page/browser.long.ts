@@ -16,6 +16,7 @@ const SCRIPTS: Readonly<Record<string, readonly CommandCall[]>> = {
   Writer: [write("plan.md", `${LONG}\n`), append("more\n", "plan.md")],
   Denied: [write("a.md", `${LONG}\n`), append("b\n", "b.md")],
   Limited: [write("a.md", "1\n"), write("b.md", "2\n")],
+  Long: Array.from({ length: 200 }, (_, number) => append(`${number}\n`, "long.md")),
   Asker: [question, append("The week is known.\n", "notes.md")],
   Hostile: [
     write("<img src=x onerror=hacked=1>.md", HOSTILE),
@@ -34,7 +35,7 @@ beforeAll(async () => {
   home = await makeDaemonHome([], reply);
   for (const name of Object.keys(SCRIPTS)) {
     const approve = name === "Writer" || name === "Denied" ? "always" : "never";
-    const limit = name === "Limited" ? ["--max-steps", "1"] : [];
+    const limit = name === "Limited" || name === "Long" ? ["--max-steps", "1"] : [];
     await home.goald.print(["run", "-d", "--name", name, "--role", "r", "-g", "Work", "--approve", approve, ...limit]);
   }
   await home.logged("approval-asked", 1, "writer");
@@ -143,6 +144,20 @@ describe("the page in Chromium", () => {
     await card.getByRole("button", { name: "Resume" }).click();
     await home.logged("turn-finished", 1, "limited");
     expect(JSON.stringify(await logOf("limited"))).toContain('"stepLimit":8');
+  });
+
+  it("keeps nothing of steps that have left the timeline", async () => {
+    await using opened = await openPage({ viewport: { width: 1_280, height: 860 } });
+    await opened.go("#/a/long", ".step-row");
+    await home.goald.print("resume long --max-steps none -d --approve never");
+    await home.logged("turn-finished", 1, "long");
+    await opened.page.locator("#step-200").waitFor();
+    const session = await opened.page.context().newCDPSession(opened.page);
+    await session.send("HeapProfiler.collectGarbage");
+    const { nodes } = await session.send("Memory.getDOMCounters");
+    // Each row has fifteen nodes. Rows of 200 steps would be 3,000 beside those of the page.
+    expect(await opened.page.locator(".step-row").count()).toBeLessThan(70);
+    expect(nodes).toBeLessThan(2_500);
   });
 
   it("answers a question on Home, and shows it as text", async () => {
