@@ -294,7 +294,8 @@ describe("a question to the person", () => {
     const { goald } = home;
     const waiting = endedWith(11, await goald.ask(["run", ...AGENT, "--continuous"]));
     expect(waiting.stdout).toMatch(/Answer with: .*say t "…"/);
-    expect(endedWith(11, await goald.ask("resume t")).stdout).toMatch(/Answer with: .*say t "…"/);
+    for (const verb of ["resume", "attach"])
+      expect(endedWith(11, await goald.ask([verb, "t"])).stdout).toMatch(/Answer with: .*say t "…"/);
     endedWith(0, await goald.ask("say t Blue."));
     endedWith(0, await goald.ask("resume t"));
     const { log } = await lookInto(goald);
