@@ -137,7 +137,9 @@ function sourceLine({ kind, what, command, step, at, times, outside, kept, answe
   const whose = outside.length > 0 ? `: ${code(listSources(outside), 200)}` : "";
   const where = kept.length > 0 ? `, kept in ${codeList(kept.slice(0, 3))}` : "";
   const said = answer === "" ? "" : `: ${inline(answer, 120)}`;
-  return `- ${code(what, 200)}${by} (${kind}${whose})${where}, last in step ${step}${often}, ${at}${said}`;
+  // A path or an address is shown whole; of code and queries the beginning tells which it was.
+  const shown = code(what, /\s/.test(what) ? 60 : 200);
+  return `- ${shown}${by} (${kind}${whose})${where}, last in step ${step}${often}, ${at}${said}`;
 }
 
 function renderTroubles({ troubles, lastTroubles }: ReportFacts): string {

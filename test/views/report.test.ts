@@ -103,6 +103,18 @@ describe("the report of an agent that finished", () => {
     );
   });
 
+  it("shows of a cell's code the beginning, and of a long path all", () => {
+    const code = `import json\n${Array.from({ length: 9 }, (_, at) => `print(open("file-${at}.txt").read())`).join("\n")}`;
+    const path = `${"folder/".repeat(20)}in.md`;
+    const cell = [...call(1, "run_code", { code }), finished(1, observed("text", { source: "workspace" }))];
+    const read = [...call(2, "read_file", { file: path }), finished(2, observed("text", { source: "workspace" }))];
+    const [, sources = ""] = reportOf([created(), ...cell, ...read]).split("## Sources");
+    expect(sources).toContain(`- \`${path}\` by \`read_file\` (workspace)`);
+    expect(sources).toMatch(
+      /^- `import json print\(open\("file-0\.txt"\)\.read\(\)\) .{1,20}…` by `run_code` \(workspace\)/m,
+    );
+  });
+
   it("is identical when it is made again", () => {
     expect(reportOf(events, versions)).toBe(report);
   });
