@@ -306,6 +306,22 @@ describe("a question to the person", () => {
   });
 });
 
+describe("checks that do not pass", () => {
+  it("are named once with their proof by goald show and the report, and in the reason for programs", async () => {
+    await using home = await makeDaemonHome([write("plan.md", "Soup.")]);
+    const { goald } = home;
+    const checks = ["--check", "plan.md min 400", "--check", 'plan.md contains "Fish"'];
+    endedWith(10, await goald.ask(["run", ...AGENT, "--continuous", ...checks]));
+    for (const call of ["show t", "show t --report"]) {
+      const [standing = ""] = (await goald.print(call)).split("## Failures");
+      for (const proof of ["plan.md has 5 characters", "does not contain that text"])
+        expect(standing.split(proof)).toHaveLength(2);
+      expect(standing).toContain("3 times in a row, and it is not. See what it was told");
+    }
+    expect(await goald.json("show t")).toMatchObject({ reason: expect.stringContaining("plan.md has 5 characters") });
+  });
+});
+
 const LONG_CODE = `assert open('a.md').read() == 'A' # ${"x".repeat(300)}`;
 
 const checked = (...checks: readonly string[]): string =>
