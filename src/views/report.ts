@@ -138,7 +138,7 @@ function sourceLine({ kind, what, command, step, at, times, outside, kept, answe
   const where = kept.length > 0 ? `, kept in ${codeList(kept.slice(0, 3))}` : "";
   const said = answer === "" ? "" : `: ${inline(answer, 120)}`;
   // A path or an address is shown whole; of code and queries the beginning tells which it was.
-  const shown = code(what, /\s/.test(what) ? 60 : 200);
+  const shown = code(what, /\s/.test(what) ? 80 : 200);
   return `- ${shown}${by} (${kind}${whose})${where}, last in step ${step}${often}, ${at}${said}`;
 }
 
