@@ -81,7 +81,7 @@ describe("the report of an agent that finished", () => {
     expect(report).toMatch(/- `in\.md` by `read_file` \(workspace\), last in step 3, /);
     expect(report).toContain("- 3 steps, 3 requests to the model\n- 30 tokens in (6 of them cached), 15 out\n");
     expect(report).toContain("- Cost unknown: the model has no known price");
-    expect(report).toContain("- Limit: 7 of 10 steps left (3 used)");
+    expect(report).toContain("- Limit: 7 steps left (3 of 10 used in all turns)");
     expect(report).toContain("## Failures\n\nNone.\n");
   });
 
@@ -111,7 +111,7 @@ describe("the report of an agent that finished", () => {
     const [, sources = ""] = reportOf([created(), ...cell, ...read]).split("## Sources");
     expect(sources).toContain(`- \`${path}\` by \`read_file\` (workspace)`);
     expect(sources).toMatch(
-      /^- `import json print\(open\("file-0\.txt"\)\.read\(\)\) .{1,20}…` by `run_code` \(workspace\)/m,
+      /^- `import json print\(open\("file-0\.txt"\)\.read\(\)\) .{1,40}…` by `run_code` \(workspace\)/m,
     );
   });
 
