@@ -142,12 +142,11 @@ function sayStarted(view: AgentView, { output, home }: CliContext, note: string)
   if (output.json) output.data(JSON.stringify({ agent: view, note }));
   else {
     output.data(view.id);
-    const say = process.stdout.isTTY ? output.say : printNote;
+    const say = process.stdout.isTTY ? output.page : printNote;
+    const call = (verb: string, ...words: readonly string[]): string => formatCall(home, verb, view.id, ...words);
     if (note !== "") say(note);
-    say(`Workspace:   ${view.workspace}`);
-    say(`Follow it:   ${formatCall(home, "attach", view.id)}`);
-    say(`Talk to it:  ${formatCall(home, "say", view.id, '"…"')}`);
-    say(`Stop it:     ${formatCall(home, "stop", view.id)}`);
+    say(`Workspace: ${view.workspace}`);
+    say(`Follow: ${call("attach")}   Talk: ${call("say", '"…"')}   Stop: ${call("stop")}`);
   }
   return EXIT.ok;
 }

@@ -31,7 +31,10 @@ describe("goald run -d", () => {
     const { goald } = home;
     const first = endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
     expect(first.stdout).toBe("t\n");
-    expect(first.stderr).toContain("Stop it:     goald stop t");
+    expect(first.stderr).toBe(
+      `Started the daemon (pid ${await home.hostPid()}).\nWorkspace: ${goald.home}/workspace/t\n` +
+        'Follow: goald attach t   Talk: goald say t "…"   Stop: goald stop t\n',
+    );
     const env = { GOALD_AGENTS_APPROVE: "always" };
     const [document, ...more] = linesOf(endedWith(0, await goald.ask(["run", "-d", ...AGENT, "--json"], { env })));
     expect(more).toEqual([]);
