@@ -30,11 +30,19 @@ describe("goald dashboard", () => {
     endedWith(0, await goald.ask(["config", "daemon.port", `${port}`]));
     const before = await signIn(goald);
     expect(before.port).toBe(port);
+    // Without a ticket or a key, so that it lets nobody in.
+    const page = `http://127.0.0.1:${port}/`;
+    expect(await goald.json("status")).toMatchObject({ page });
+    expect(await goald.print("status")).toContain(
+      `  page          ${page} is open; goald dashboard lets a browser in\n`,
+    );
     expect((await ask(before, "GET", "/v1/agents", before)).status).toBe(200);
     await daemon.kill();
     await expect(ask(before, "GET", "/v1/agents", before)).rejects.toThrow("ECONNREFUSED");
     endedWith(0, await goald.ask("up"));
     // Nobody has asked the new daemon for its page.
+    expect(await goald.json("status")).toMatchObject({ page: null });
+    expect(await goald.print("status")).not.toContain("  page  ");
     await expect(ask(before, "GET", "/")).rejects.toThrow("ECONNREFUSED");
     const after = await signIn(goald);
     expect(after.port).toBe(port);
