@@ -284,11 +284,11 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [20, 3020],
+  api: [20, 3026],
   app: [10, 1650],
   cage: [7, 640],
   cassette: [10, 1430],
-  cli: [60, 8565],
+  cli: [60, 8566],
   commands: [10, 1730],
   config: [15, 1990],
   core: [33, 4739],

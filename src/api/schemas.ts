@@ -249,6 +249,7 @@ export const DaemonStatus = open({
     "Runs code of agents. Null level: it was not looked for yet. The reason says what holds, or what to do when it is not ready.",
   ),
   followers: described(count, "Clients that follow an event stream."),
+  page: described(nullable(text), "Address of the page while its door is open, without a ticket; else null."),
   connections: described(listOf(text), "Salted digests of addresses, models, keys and proxies."),
   problems: described(listOf(text), "Degraded functions, a sentence each."),
 });

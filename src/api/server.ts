@@ -62,6 +62,8 @@ export interface LocalServer {
   readonly socket: string;
   /** Number of open event streams. */
   readonly followers: number;
+  /** Address of the page without a ticket; null while its door is closed. */
+  readonly page: string | null;
   /** When the last request that no door refused came, or the last stream ended, as `performance.now()`. */
   readonly usedAt: number;
   /**
@@ -114,7 +116,7 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
     streams,
     limits,
     apps: [],
-    state: { closing: false, askedAt: performance.now() },
+    state: { closing: false, askedAt: performance.now(), page: null },
   };
   const app = await openApp(SOCKET, parts);
   await listen(app, socket, onProblem);
@@ -133,6 +135,9 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
     socket,
     get followers() {
       return streams.count;
+    },
+    get page() {
+      return parts.state.page;
     },
     get usedAt() {
       return Math.max(parts.state.askedAt, streams.endedAt);
@@ -153,7 +158,7 @@ interface Parts extends HostApi {
   readonly limits: ServerLimits;
   /** The socket has one app, and the open door of the page another. */
   readonly apps: FastifyInstance[];
-  readonly state: { closing: boolean; askedAt: number };
+  readonly state: { closing: boolean; askedAt: number; page: string | null };
 }
 
 /** An app with the table of routes behind one door. Its routes cannot be reached past `door.authenticate`. */
@@ -191,6 +196,7 @@ async function openDoor({ createDoor, doorPort }: LocalServerOptions, file: Json
   });
   await listen(app, doorPort ?? door.keptPort ?? 0, parts.onProblem);
   const { port: own } = app.addresses()[0] as { readonly port: number };
+  parts.state.page = `http://127.0.0.1:${own}/`;
   return { invite: () => door.invite(own) };
 }
 

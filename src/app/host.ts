@@ -246,6 +246,7 @@ export class Host implements AgentHost, AsyncDisposable {
     return describeHost({
       ...{ version: readVersion(), startedAt: this.#opened.startedAt, home: this.home.root },
       ...{ agents, stopping: this.isStopping, followers: this.#server?.followers ?? 0, problems: this.#problems.all },
+      page: this.#server?.page ?? null,
       modelServer: { origin: new URL(openai.baseUrl).origin, limit: daemon.concurrency, gate },
       ...{ delay: this.#meter.read(), cage: foundCage() },
       sandbox: describeSandbox(this.services.cells, this.level.finding),

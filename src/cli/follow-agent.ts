@@ -1,8 +1,8 @@
 /**
  * follow-agent.ts -- shows an agent's events and asks the person its questions.
  *
- * It ends when the agent stops or waits by itself, or when the person leaves. An interrupt pauses an agent that was
- * started here, and only detaches from others. If the daemon dies, it is started again and goes on with an agent that
+ * It ends when the agent stops, when it waits for a person and no terminal can ask one, or when the person leaves. An
+ * interrupt pauses an agent that was started here, and only detaches from others. If the daemon dies, it is started again and goes on with an agent that
  * is held here, and every event is shown exactly once.
  */
 import type { Client } from "#api/client.ts";
@@ -13,15 +13,15 @@ import type { LinesBelow } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import { type AgentState, isFinished } from "#core/state.ts";
+import { type AgentState, isAwaitingPerson, isFinished, isOver } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { withReading } from "./agents.ts";
+import { lookAgain, withReading } from "./agents.ts";
 import { type AskPerson, type AskWords, Questions } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import { LivingLine } from "./living-line.ts";
-import type { Show } from "./result.ts";
+import type { KnownOf, Show } from "./result.ts";
 import { reachHost } from "./with-agent.ts";
 
 export interface FollowParts {
@@ -43,8 +43,6 @@ export interface FollowParts {
   readonly interrupts: Interrupts;
   /** Effect of an interrupt: pause the agent, or only stop following. */
   readonly onInterrupt: "pause" | "leave";
-  /** True for states in which following ends. */
-  isEnd(state: AgentState): boolean;
 }
 
 export interface FollowEnd {
@@ -61,6 +59,16 @@ const BELOW_MS = 2_000;
 const SENDING_MS = 1_000;
 
 export const followAgent = (parts: FollowParts): Promise<FollowEnd> => new Follower(parts).follow();
+
+/** True for an agent that waits for a person, also after it has read what has arrived for it. */
+export async function keepsAwaiting(agent: string, { after, state }: KnownOf, client: Client): Promise<boolean> {
+  if (!isAwaitingPerson(state)) return false;
+  const heard = await lookAgain({ looks: 40, everyMs: 50 }, async () => {
+    const { events } = await client.page(agent, after, 100);
+    return events.length > 0 ? events.reduce(evolve, state) : undefined;
+  });
+  return isAwaitingPerson(heard ?? state);
+}
 
 class Follower {
   readonly #parts: FollowParts;
@@ -114,7 +122,8 @@ class Follower {
   }
 
   async follow(): Promise<FollowEnd> {
-    const { interrupts, isEnd, show, onInterrupt } = this.#parts;
+    const { interrupts, ask, show, onInterrupt } = this.#parts;
+    const isEnd = (now: AgentState): boolean => isOver(now) || (ask === undefined && isAwaitingPerson(now));
     let { state } = this.#parts;
     interrupts.listen((count, kind) => this.#interrupt(count, kind));
     try {

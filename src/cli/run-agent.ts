@@ -4,15 +4,14 @@ import type { Client } from "#api/client.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { AgentDraft } from "#config/agent-spec.ts";
 import { EXIT } from "#core/errors.ts";
-import { evolve, replay } from "#core/evolve.ts";
-import { type AgentState, activeFrame, isAwaitingPerson, isOver } from "#core/state.ts";
+import { replay } from "#core/evolve.ts";
+import { activeFrame, isOver } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { lookAgain } from "./agents.ts";
 import { connectRun } from "./connect.ts";
 import { type CliContext, formatCall } from "./context.ts";
-import { followAgent, Interrupts, showLastStep } from "./follow-agent.ts";
+import { followAgent, Interrupts, keepsAwaiting, showLastStep } from "./follow-agent.ts";
 import {
   countSessions,
   exitCodeOf,
@@ -109,16 +108,6 @@ export async function resumeAgent(
   return await runOnScreen(agent, parts, { after: head, state }, screen, { ...options, sessions });
 }
 
-/** True for an agent that waits for a person, also after it has read what has arrived for it. */
-async function keepsAwaiting(agent: string, { after, state }: KnownOf, client: Client): Promise<boolean> {
-  if (!isAwaitingPerson(state)) return false;
-  const heard = await lookAgain({ looks: 40, everyMs: 50 }, async () => {
-    const { events } = await client.page(agent, after, 100);
-    return events.length > 0 ? events.reduce(evolve, state) : undefined;
-  });
-  return isAwaitingPerson(heard ?? state);
-}
-
 const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) => ({
   goals: goals.map(scrub),
   checks: withoutSecrets(checks, scrub),
@@ -140,8 +129,7 @@ export async function runOnScreen(
   { record, sessions = 0 }: Pick<RunAgentOptions, "record"> & { readonly sessions?: number } = {},
 ): Promise<number> {
   const following = { context, client, agent: agent.id, ...known, ...screen, interrupts };
-  const isEnd = (now: AgentState): boolean => isOver(now) || (screen.ask === undefined && isAwaitingPerson(now));
-  const { state } = await followAgent({ ...following, onInterrupt: "pause", isEnd });
+  const { state } = await followAgent({ ...following, onInterrupt: "pause" });
   const exitCode = exitCodeOf(state, interrupts.isInterrupted || context.output.interrupted);
   sayEnd(agent, state, exitCode, context);
   if (record !== undefined) await sayRecorded(resolve(record), sessions, context);
@@ -154,12 +142,11 @@ function sayStarted(view: AgentView, { output, home }: CliContext, note: string)
   if (output.json) output.data(JSON.stringify({ agent: view, note }));
   else {
     output.data(view.id);
-    const say = process.stdout.isTTY ? output.say : printNote;
+    const say = process.stdout.isTTY ? output.page : printNote;
+    const call = (verb: string, ...words: readonly string[]): string => formatCall(home, verb, view.id, ...words);
     if (note !== "") say(note);
-    say(`Workspace:   ${view.workspace}`);
-    say(`Follow it:   ${formatCall(home, "attach", view.id)}`);
-    say(`Talk to it:  ${formatCall(home, "say", view.id, '"…"')}`);
-    say(`Stop it:     ${formatCall(home, "stop", view.id)}`);
+    say(`Workspace: ${view.workspace}`);
+    say(`Follow: ${call("attach")}   Talk: ${call("say", '"…"')}   Stop: ${call("stop")}`);
   }
   return EXIT.ok;
 }
@@ -173,7 +160,6 @@ async function waitForEnd(agent: Shown, { context, client, interrupts }: RunPart
     ask: undefined,
     askWords: undefined,
     onInterrupt: "leave",
-    isEnd: (now) => isOver(now) || isAwaitingPerson(now),
   });
   if (left) {
     sayGoesOn(agent, context, true);

@@ -165,4 +165,4 @@ const failedChecks = ({ checks, proofs }: AgentState): readonly string[] =>
     const test = checks[result.check]?.test;
     return result.isPassed || !test ? [] : [oneLine(describeResult(test, result), MAX_FAILED_CHARS)];
   });
-const MAX_FAILED_CHARS = 300;
+export const MAX_FAILED_CHARS = 300;

@@ -16,7 +16,7 @@ export interface HostFacts extends Omit<DaemonStatus, Measured> {
 
 export function describeHost({ delay, modelServer, ...known }: HostFacts): DaemonStatus {
   const { gate, ...server } = modelServer;
-  const { version, startedAt, home, agents, problems, stopping, followers, cage, sandbox, connections } = known;
+  const { version, startedAt, home, agents, problems, stopping, followers, page, cage, sandbox, connections } = known;
   return {
     ...{ pid: process.pid, version, protocol: PROTOCOL_VERSION, startedAt, home, agents },
     eventLoopDelayMs: delay,
@@ -29,7 +29,7 @@ export function describeHost({ delay, modelServer, ...known }: HostFacts): Daemo
         closedUntil: gate.closedUntil?.toISOString() ?? null,
       },
     ],
-    ...{ problems, stopping, followers, cage, sandbox, connections },
+    ...{ problems, stopping, followers, page, cage, sandbox, connections },
   };
 }
 

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
-import { EVENT_VERSION, type NewEvent, type PauseCode, type RecordedEvent } from "#core/event.ts";
+import { EVENT_VERSION, type EventOf, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { frameOwning } from "#core/frames.ts";
 import { eventsForMessage } from "#core/inbox.ts";
@@ -33,17 +33,14 @@ export type CheckOutgoing = (
 
 // Pauses an agent from outside its main loop, while nothing of it is under way.
 
+type PauseReason = Pick<EventOf<"agent-paused">, "code" | "reason">;
+
 /** Consumes the inbox before the pause: an unread resume would undo it. Resolves to the state after the pause. */
-export async function pauseAgent(
-  lease: Lease,
-  parts: JournalParts,
-  why: { readonly code: PauseCode; readonly reason: string },
-): Promise<AgentState> {
+export async function pauseAgent(lease: Lease, parts: JournalParts, why: PauseReason): Promise<AgentState> {
   const journal = await openJournal(lease, parts);
-  const earlier = journal.state.paused;
-  await journal.receiveInbox();
-  const wasPaused = earlier !== null && journal.state.paused === earlier;
-  if (!wasPaused && !isFinished(journal.state)) journal.record({ events: [{ type: "agent-paused", ...why }] });
+  await journal.receiveInbox(why);
+  if (!journal.state.paused && !isFinished(journal.state))
+    journal.record({ events: [{ type: "agent-paused", ...why }] });
   await journal.commit(null);
   return journal.state;
 }
@@ -168,16 +165,20 @@ export class Journal {
     return { blob: sha256, bytes: bytes.length, head: text.slice(0, HEAD_CHARS).toWellFormed() };
   }
 
-  /** Turns the rows of the inbox into events. */
-  async receiveInbox(): Promise<void> {
+  /** Turns the rows of the inbox into events. `why`: the reason that a pause among them is recorded with. */
+  async receiveInbox(why?: PauseReason): Promise<void> {
     for (const row of await this.#parts.store.inbox(this.lease.agent)) {
       if (this.#draft.consumed.includes(row.key) || this.#committing.consumed.includes(row.key)) continue;
       const path = trustedPath(row.message);
       const { step } = this.#state;
       const trusted = path === undefined ? undefined : trustRow(path, await this.lastFileVersion(path), step);
       // The words of a deleted file are gone.
-      if (path === undefined || trusted)
-        this.record({ events: eventsForMessage(row.message, this.#state, row.at), files: trusted ? [trusted] : [] });
+      if (path === undefined || trusted) {
+        const events = eventsForMessage(row.message, this.#state, row.at).map((event) =>
+          event.type === "agent-paused" ? { ...event, ...why } : event,
+        );
+        this.record({ events, files: trusted ? [trusted] : [] });
+      }
       this.#draft.consumed.push(row.key);
     }
   }

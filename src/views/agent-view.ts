@@ -302,9 +302,9 @@ export function describeLimit({ limit, allowed, used, left }: LimitLeft): string
   switch (limit) {
     case "steps":
     case "tokens":
-      return `${left} of ${allowed} ${limit} left (${used} used)`;
+      return `${left} ${limit} left (${used} of ${allowed} used in all turns)`;
     case "usd":
-      return `${dollars(left)} of ${dollars(Number(allowed))} left (${dollars(used)} used)`;
+      return `${dollars(left)} left (${dollars(used)} of ${dollars(Number(allowed))} used in all turns)`;
     case "time":
       return `until ${allowed}${left === 0 ? ", now over" : ""}`;
   }

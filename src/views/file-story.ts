@@ -14,7 +14,7 @@ import { namespaceOf, shownIds } from "#core/memory.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import { describeReceived, listSources, type Received } from "#core/provenance.ts";
 import { initialState } from "#core/state.ts";
-import { isBlobRef, oneLine, type Text } from "#core/text.ts";
+import { countNoun, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
 import { isByPerson, loadTrustInAll, TrustGiven } from "./file-versions.ts";
 import { Call, Operation, OutsideSources, ReceivedView, ThoughtsView } from "./parts.ts";
@@ -44,7 +44,8 @@ export function describeFileStory(story: FileStory, describeCall: (call: Command
   const earlier = versions.slice(0, -1).toReversed();
   if (earlier.length > 0) lines.push("", "Before that");
   for (const older of earlier) {
-    const read = older.sources.length > 0 ? ` after ${older.sources.length + older.sourcesLeftOut} sources` : "";
+    const read =
+      older.sources.length > 0 ? ` after ${countNoun(older.sources.length + older.sourcesLeftOut, "source")}` : "";
     lines.push(`  ${headOf(older, versions.length)}${read}`);
     if (older.thought !== "") lines.push(`    ${oneLine(older.thought, 200)}`);
   }

@@ -8,7 +8,7 @@
 import { describeReceived, listSources } from "#core/provenance.ts";
 import { countNoun, oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
-import { describeCheckView } from "./agent-details.ts";
+import { describeCheckView, reasonBesideChecks } from "./agent-details.ts";
 import { describeLimit, dollars } from "./agent-view.ts";
 import type { ReportFacts } from "./report-facts.ts";
 import type { Trouble } from "./sources.ts";
@@ -36,12 +36,12 @@ export function renderReport(facts: ReportFacts): string {
 }
 
 function renderOpening(facts: ReportFacts): string {
-  const { name, id, role, state, next, reason, received, step, since, events, createdAt, lastEventAt } = facts;
+  const { name, id, role, state, next, received, step, since, events, createdAt, lastEventAt } = facts;
   const lines = [
     `${inline(name, 100)} (${code(id, 100)}) is ${inline(role, 600) || "an agent without a role"}.`,
     "",
     `- State: **${inline(state, 60)}**. ${next.why}`,
-    ...(reason ? [`- Reason: ${inline(reason, 600)}`] : []),
+    ...(facts.reason ? [`- Reason: ${inline(reasonBesideChecks(facts), 600)}`] : []),
     ...(received.length > 0 ? [`- Outside words: ${inline(describeReceived(received, 5), 600)}`] : []),
     `- ${countNoun(step, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
     ...(since > 0 ? [`- Files, sources, failures and turns below are those of its last ${events - since} events`] : []),
@@ -137,7 +137,9 @@ function sourceLine({ kind, what, command, step, at, times, outside, kept, answe
   const whose = outside.length > 0 ? `: ${code(listSources(outside), 200)}` : "";
   const where = kept.length > 0 ? `, kept in ${codeList(kept.slice(0, 3))}` : "";
   const said = answer === "" ? "" : `: ${inline(answer, 120)}`;
-  return `- ${code(what, 200)}${by} (${kind}${whose})${where}, last in step ${step}${often}, ${at}${said}`;
+  // A path or an address is shown whole; of code and queries the beginning tells which it was.
+  const shown = code(what, /\s/.test(what) ? 80 : 200);
+  return `- ${shown}${by} (${kind}${whose})${where}, last in step ${step}${often}, ${at}${said}`;
 }
 
 function renderTroubles({ troubles, lastTroubles }: ReportFacts): string {

@@ -31,7 +31,10 @@ describe("goald run -d", () => {
     const { goald } = home;
     const first = endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
     expect(first.stdout).toBe("t\n");
-    expect(first.stderr).toContain("Stop it:     goald stop t");
+    expect(first.stderr).toBe(
+      `Started the daemon (pid ${await home.hostPid()}).\nWorkspace: ${goald.home}/workspace/t\n` +
+        'Follow: goald attach t   Talk: goald say t "…"   Stop: goald stop t\n',
+    );
     const env = { GOALD_AGENTS_APPROVE: "always" };
     const [document, ...more] = linesOf(endedWith(0, await goald.ask(["run", "-d", ...AGENT, "--json"], { env })));
     expect(more).toEqual([]);
@@ -384,18 +387,24 @@ describe("a pending command", () => {
     endedWith(0, await resumed.ended);
   });
 
-  it.concurrent("is only shown without a terminal, and Ctrl-C at the question leaves it pending", async () => {
-    await using home = await inBackground(1, 9, "--approve", "always");
+  it.concurrent("ends the following without a terminal like a run (exit 11), and Ctrl-C at the question leaves it pending", async () => {
+    await using home = await inBackground(1, 1, "--approve", "always");
     const { goald } = home;
-    await home.logged("approval-asked");
+    await home.asked(1);
     const piped = goald.start("attach t");
-    await piped.see("append_to_file");
+    await piped.see("Step 1");
+    home.release();
+    const ends = [piped.ended, home.logged("approval-asked").then(() => goald.ask("attach t"))];
+    for (const ended of await Promise.all(ends)) {
+      expect(endedWith(11, ended).stdout).toContain("Answer with: goald approve t --step 1, or goald deny t --step 1");
+      expect(ended.stdout).toContain("append_to_file");
+    }
     const terminal = goald.openTerminal("attach t");
     await terminal.see("Run it? ");
     terminal.type("y\x03");
     endedWith(0, await terminal.ended);
     expect((await lookInto(goald)).log.at(-1)?.type).toBe("approval-asked");
     endedWith(0, await goald.ask("approve t -N 2"));
-    expect(endedWith(0, await piped.ended).stdout).toContain("Completed:");
+    expect(endedWith(0, await goald.ask("attach t")).stdout).toContain("Completed:");
   });
 });

@@ -49,7 +49,14 @@ describe("goald dashboard", () => {
     await using goald = await makeGoald();
     const port = await freePort();
     endedWith(0, await goald.ask(["config", "daemon.port", `${port}`]));
+    expect(await goald.json("status")).toMatchObject({ page: null });
+    expect(await goald.print("status")).not.toContain("  page  ");
     expect((await signIn(goald)).port).toBe(port);
+    // Without a ticket, so that it lets nobody in.
+    const page = `http://127.0.0.1:${port}/`;
+    expect(await goald.json("status")).toMatchObject({ page });
+    expect(await goald.print("status")).toContain(`  page          ${page} is open; goald dashboard lets a browser in
+`);
   });
 
   it("--open hands the address that it prints to the system's program", async () => {

@@ -8,6 +8,7 @@ import { screenOf } from "../helpers/screen.ts";
 const wide = (columns: number) => ({ shell: `stty cols ${columns} rows 40; exec "$@"` });
 const LONG = "A planner of meals with a name that is far too long for any table";
 const edit = { name: "edit_file", args: { file: "plan.md", old: "Curry", new: "Stir fry" } };
+const GOAL = "Plan a week of meals for a family of four, with one new vegetable on each of its seven days";
 const LONG_FILE = "a-plan-of-the-meals-of-a-week-for-a-family-of-four.md";
 const long = write(LONG_FILE, `| Monday | ${"Lentil soup with carrots and cumin, ".repeat(6)}|\n`);
 
@@ -26,7 +27,7 @@ describe("verbs on a terminal", () => {
       embeddings: null,
     });
     goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
-    endedWith(0, await goald.ask(["run", "--name", LONG, "--goal", "Plan a week of meals", "--continuous"]));
+    endedWith(0, await goald.ask(["run", "--name", LONG, "--goal", GOAL, "--continuous"]));
     endedWith(0, await goald.ask(["run", "-d", "--name", "Waiter", "--goal", "g", "--approve", "always"]));
     id = (JSON.parse((await goald.ask(["ps", "--json"])).stdout).agents as { id: string }[]).at(-1)?.id ?? "";
   });
@@ -36,7 +37,7 @@ describe("verbs on a terminal", () => {
   });
 
   it.each([60, 100, 200])(
-    "fit into %i columns: ps, show, --report, --files, diff, doctor, why, status, logs",
+    "fit into %i columns: ps, show, --report, --files, diff, doctor, why, status, logs, goals, events, commands, memory",
     async (columns) => {
       for (const args of [
         ["ps"],
@@ -49,6 +50,13 @@ describe("verbs on a terminal", () => {
         ["why", `${id}/plan.md`],
         ["status"],
         ["logs"],
+        ["ps", "-o", "wide"],
+        ["goals", id],
+        ["events", id],
+        ["commands"],
+        ["commands", "edit_file"],
+        ["memory", id, "list"],
+        ["memory", id, "search", "meals"],
       ]) {
         const screen = await at(columns, ...args);
         expect({ args, long: screen.split("\n").filter((line) => widthOf(line) > columns) }).toEqual({

@@ -273,7 +273,10 @@ describe("Ctrl-C and signals of a run", () => {
     expect(readable(terminal)).toMatch(
       /2 steps, \d+ tokens in and \d+ out, \$\d\.\d+\. Up to \d+ tokens more for a request without an answer\.\nWorkspace: \S+\nGo on with: goald resume t\n$/,
     );
-    expect(await lastEvent(goald)).toMatchObject({ type: "agent-paused", code: "killed" });
+    // The screen and the log name one reason.
+    expect(readable(terminal).match(/Paused: .*/g)).toEqual(["Paused: Killed by a person."]);
+    const pauses = (await lookInto(goald)).log.filter(({ type }) => type === "agent-paused");
+    expect(pauses).toMatchObject([{ code: "killed", reason: "Killed by a person." }]);
     home.release();
     endedWith(0, await goald.ask("resume --continuous"));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));

@@ -99,6 +99,8 @@ describe("commands that wait for a yes", () => {
     `);
     await home.logged("message-received", 1, "miller");
     const isFollowed = async () => jsonOf(await goald.ask(["status", "--json"])).followers === 1;
+    await transcript.run("attach miller");
+    await transcript.askWhileGoing("approve miller");
     const left = goald.start(["attach", "miller"]);
     await left.see("bake");
     await home.until(isFollowed, "the follower");
@@ -107,7 +109,6 @@ describe("commands that wait for a yes", () => {
     const following = goald.start(["attach", "miller"]);
     await following.see("bake");
     await home.until(isFollowed, "the follower");
-    await transcript.askWhileGoing("approve miller");
     await transcript.ask("ps\npause miller");
     await goald.write("workspace/miller/open.txt", "");
     await home.logged("agent-paused", 1, "miller");

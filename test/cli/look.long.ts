@@ -70,7 +70,7 @@ describe("a home with agents", () => {
   it("shows an agent by id or by name: goals, state, last thought, existing files", async () => {
     const shown = await goald.print("show foo-bar");
     expect(shown).toMatch(
-      /^Foo Bar \(foo-bar\), r\n {2}1\. g\nState: {6}completed\nSteps: {6}5, \d+ tokens\nTurn: {7}1\nCost: {7}\$0\.00\d+, 500 tokens in \(0 cached\), \d+ out\nLimit: {6}95 of 100 steps left \(5 used\)\n/,
+      /^Foo Bar \(foo-bar\), r\n {2}1\. g\nState: {6}completed\nSteps: {6}5, \d+ tokens\nTurn: {7}1\nCost: {7}\$0\.00\d+, 500 tokens in \(0 cached\), \d+ out\nLimit: {6}95 steps left \(5 of 100 used in all turns\)\n/,
     );
     expect(shown).toContain(`Workspace:  ${goald.home}/workspace/foo-bar\n  notes/a.md (6 bytes, step 3)\n`);
     expect(shown).toContain("\nThought:    Now: task_complete.\nNext:       Give it more to do");

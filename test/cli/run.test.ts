@@ -294,7 +294,8 @@ describe("a question to the person", () => {
     const { goald } = home;
     const waiting = endedWith(11, await goald.ask(["run", ...AGENT, "--continuous"]));
     expect(waiting.stdout).toMatch(/Answer with: .*say t "…"/);
-    expect(endedWith(11, await goald.ask("resume t")).stdout).toMatch(/Answer with: .*say t "…"/);
+    for (const verb of ["resume", "attach"])
+      expect(endedWith(11, await goald.ask([verb, "t"])).stdout).toMatch(/Answer with: .*say t "…"/);
     endedWith(0, await goald.ask("say t Blue."));
     endedWith(0, await goald.ask("resume t"));
     const { log } = await lookInto(goald);
@@ -302,6 +303,22 @@ describe("a question to the person", () => {
       { observation: { source: "person", text: "Blue." } },
       { closesTurn: true },
     ]);
+  });
+});
+
+describe("checks that do not pass", () => {
+  it("are named once with their proof by goald show and the report, and in the reason for programs", async () => {
+    await using home = await makeDaemonHome([write("plan.md", "Soup.")]);
+    const { goald } = home;
+    const checks = ["--check", "plan.md min 400", "--check", 'plan.md contains "Fish"'];
+    endedWith(10, await goald.ask(["run", ...AGENT, "--continuous", ...checks]));
+    for (const call of ["show t", "show t --report"]) {
+      const [standing = ""] = (await goald.print(call)).split("## Failures");
+      for (const proof of ["plan.md has 5 characters", "does not contain that text"])
+        expect(standing.split(proof)).toHaveLength(2);
+      expect(standing).toContain("3 times in a row, and it is not. See what it was told");
+    }
+    expect(await goald.json("show t")).toMatchObject({ reason: expect.stringContaining("plan.md has 5 characters") });
   });
 });
 

@@ -186,7 +186,7 @@ describe("goald approve and goald deny", () => {
     ).toEqual([]);
     endedWith(2, await goald.ask("approve t --step 2 --call c2"));
     const approved = toldBy(await goald.ask("approve t --step 2 -N 9 --json"));
-    expect(approved.note).toMatch(/^Approved, and the next 8 without asking: append_to_file /);
+    expect(approved.note).toMatch(/^Approved, and the next 8 of this turn without asking: append_to_file /);
     expect(approved).toMatchObject({ call: { name: "append_to_file", args: { file: "ledger.txt" } } });
     await home.logged("turn-finished");
     const late = errorOf(endedWith(7, await goald.ask("approve t --json")));

@@ -198,8 +198,8 @@ export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
     [Symbol.asyncDispose]: async () => {
       open.delete(goald);
       for (const child of alive) endGroup(child);
-      // A call may have started the daemon.
-      await daemonOf({ home })[Symbol.asyncDispose]();
+      // A call may have started the daemon, also that of another home in this folder.
+      for (const started of [home, folder]) await daemonOf({ home: started })[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };
@@ -387,14 +387,15 @@ export async function killRun(goald: Pick<Goald, "home">, running: Running): Pro
   await daemonOf(goald).kill();
 }
 
-/** Finds daemons in the background and those under a service manager. */
+/** Finds daemons in the background and those under a service manager, whose home is this folder or in it. */
 async function processesOf(home: string): Promise<readonly number[]> {
   const numbers = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
     numbers.map(async (name) => {
       const words = (await readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "")).split("\0");
       const isDaemon = words.includes("daemon") || words.includes("--foreground");
-      return isDaemon && words.includes(home) ? [Number(name)] : [];
+      const isBelow = words.some((word) => word === home || word.startsWith(`${home}/`));
+      return isDaemon && isBelow ? [Number(name)] : [];
     }),
   );
   return found.flat();

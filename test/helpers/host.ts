@@ -188,6 +188,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         cage: null,
         sandbox: { ready: false, level: null, reason: "It is off." },
         followers: 0,
+        page: null,
         problems: [],
         connections: [],
       }),

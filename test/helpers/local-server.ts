@@ -526,6 +526,7 @@ const statusOf = (waiting: number): DaemonStatus => ({
   cage: { level: "degraded", reason: "bubblewrap is not installed.", advice: "Install bubblewrap." },
   sandbox: { ready: true, level: "degraded", reason: "bubblewrap is not installed." },
   followers: 0,
+  page: null,
   problems: [],
   connections: [],
 });

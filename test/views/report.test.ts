@@ -81,7 +81,7 @@ describe("the report of an agent that finished", () => {
     expect(report).toMatch(/- `in\.md` by `read_file` \(workspace\), last in step 3, /);
     expect(report).toContain("- 3 steps, 3 requests to the model\n- 30 tokens in (6 of them cached), 15 out\n");
     expect(report).toContain("- Cost unknown: the model has no known price");
-    expect(report).toContain("- Limit: 7 of 10 steps left (3 used)");
+    expect(report).toContain("- Limit: 7 steps left (3 of 10 used in all turns)");
     expect(report).toContain("## Failures\n\nNone.\n");
   });
 
@@ -100,6 +100,18 @@ describe("the report of an agent that finished", () => {
     const sources = reportOf([created(), ...read(1, "a.md"), ...read(2, "b.md"), ...read(3, "a.md")]);
     expect(sources).toMatch(
       /The newest first:\n\n- `a\.md` .* last in step 3, 2 times, .*\n- `b\.md` .* in step 2, 2026/,
+    );
+  });
+
+  it("shows of a cell's code the beginning, and of a long path all", () => {
+    const code = `import json\n${Array.from({ length: 9 }, (_, at) => `print(open("file-${at}.txt").read())`).join("\n")}`;
+    const path = `${"folder/".repeat(20)}in.md`;
+    const cell = [...call(1, "run_code", { code }), finished(1, observed("text", { source: "workspace" }))];
+    const read = [...call(2, "read_file", { file: path }), finished(2, observed("text", { source: "workspace" }))];
+    const [, sources = ""] = reportOf([created(), ...cell, ...read]).split("## Sources");
+    expect(sources).toContain(`- \`${path}\` by \`read_file\` (workspace)`);
+    expect(sources).toMatch(
+      /^- `import json print\(open\("file-0\.txt"\)\.read\(\)\) .{1,40}…` by `run_code` \(workspace\)/m,
     );
   });
 

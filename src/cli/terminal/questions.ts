@@ -128,6 +128,6 @@ function readCount(text: string): ApprovalReply | undefined {
 export const APPROVAL_QUESTION = "Run it? [y/n/?, or say what to do instead] ";
 
 const APPROVAL_HELP = `  y, yes       run this command
-  y -5         run this and the next four commands without asking
+  y -5         run this and the next four commands of this turn without asking
   n, no        do not run it, and pause the agent
   other words  do not run it; the model reads your words instead`;

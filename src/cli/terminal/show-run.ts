@@ -268,6 +268,8 @@ function createShowNested(print: (line: string) => void): (event: RecordedEvent)
       case "command-requested":
         if (isNested && !CHECK_COMMANDS.has(event.call.name)) calls.set(callId, event.call);
         return isNested;
+      // The line about the command that made the call says it.
+      case "call-interrupted":
       case "command-approved":
         return isNested;
       case "approval-asked": {

@@ -41,7 +41,7 @@ export const APPROVE = defineVerb({
     count: {
       ...value(
         "-N, --count <count>",
-        "approve this many commands in all, the next ones unseen, until the agent stops or hears from you",
+        "approve this many commands in all, the next ones unseen, until the turn ends, the agent stops or hears from you",
         answerCount,
       ),
       default: 1,
@@ -117,8 +117,9 @@ async function answer(name: Name, options: ApproveOptions, given: Omit<ApprovalA
     const wanted = wantedCall(options);
     if (wanted !== undefined && wanted !== open.callId) throw anotherPending(wanted, open, { row, context });
     const { interactive } = context.output;
+    const { count = 1 } = given;
     if (given.verdict === "approved" && interactive && !options.yes) {
-      const isSure = await askAboutCommand({ ...open, agent: row.id }, given.count ?? 1, context);
+      const isSure = await askAboutCommand({ ...open, agent: row.id }, count, context);
       if (isSure === undefined) return EXIT.interrupted;
       if (!isSure) {
         context.output.say(`Not approved. ${row.id} still waits. Deny it: ${formatCall(context.home, "deny", row.id)}`);
@@ -128,7 +129,7 @@ async function answer(name: Name, options: ApproveOptions, given: Omit<ApprovalA
     const client = await reach();
     const text = given.text === undefined ? {} : { text: context.scrub(given.text) };
     const { agent: told } = await client.answer(row.id, { ...given, ...text, callId: open.callId });
-    const many = given.count !== undefined && given.count > 1 ? `, and the next ${given.count - 1} without asking` : "";
+    const many = count > 1 ? `, and the next ${count - 1} of this turn without asking` : "";
     const verdict = given.verdict === "approved" ? "Approved" : "Denied";
     const agent = isAwaitingApproval(state) ? await viewWhenHeard(client, told) : told;
     // A terminal's agent reads the answer only while its terminal runs it.
@@ -179,7 +180,7 @@ async function askAboutCommand(
     ? [...describeApproval(waiting, MAX_QUESTION_LINES), ...describeRest(waiting, whole)]
     : [describeCall(open.call), open.reason];
   output.page(redact(clean(lines.join("\n  "))), { styleOf: styleOfDiff });
-  const more = count > 1 ? ` and the next ${count - 1} unseen` : "";
+  const more = count > 1 ? ` and the next ${count - 1} of this turn unseen` : "";
   return askYesNo(
     { input: output.input(), say: output.say },
     {

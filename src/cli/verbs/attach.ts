@@ -1,19 +1,20 @@
 /**
  * attach.ts -- `goald attach`: follows an agent from any of its steps, as if it ran on this terminal. Ctrl-C ends only
- * the following.
+ * the following. Without a terminal the following ends, too, when the agent waits for a person.
  */
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { folderOf } from "../agents.ts";
 import { formatCall } from "../context.ts";
-import { followAgent, Interrupts, showFrom, showLastStep } from "../follow-agent.ts";
+import { followAgent, Interrupts, keepsAwaiting, showFrom, showLastStep } from "../follow-agent.ts";
 import { openScreen, sayGoesOn, sayResult } from "../result.ts";
 import { defineVerb, ONLY_AGENT, positiveInteger, RUN_CODES, value } from "../verb.ts";
 import { withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
-  description: "follow an agent live and answer its questions; Ctrl-C leaves it running",
+  description:
+    "follow an agent live and answer its questions; Ctrl-C leaves it running. Without a terminal, end when the agent waits for a person",
   examples: ["goald attach chef", "goald attach chef --since 1", "goald attach chef --json"],
   arguments: [ONLY_AGENT],
   options: { since: value("--since <step>", "show from this step on (default: the last one)", positiveInteger) },
@@ -38,9 +39,11 @@ export const verb = defineVerb({
         output.say(`\nNobody runs ${row.id}: it belongs to a terminal.`);
         return sayResult(agent, state, context);
       }
+      if (screen.ask === undefined && (await keepsAwaiting(row.id, { after: head, state }, client)))
+        return sayResult(agent, state, context);
       using interrupts = new Interrupts();
       const following = { context, client, agent: agent.id, after: head, state, changedAt: row.updatedAt, interrupts };
-      const end = await followAgent({ ...following, ...screen, onInterrupt: "leave", isEnd: isOver });
+      const end = await followAgent({ ...following, ...screen, onInterrupt: "leave" });
       if (!end.left) return sayResult(agent, end.state, context);
       sayGoesOn(agent, context, end.state.settings.background);
       return EXIT.ok;

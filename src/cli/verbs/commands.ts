@@ -44,18 +44,19 @@ export async function commands(name: string | undefined, options: GlobalOptions)
       const found = lines.find((line) => line.name === name);
       if (!found) throw unknown(name, lines);
       if (output.json) output.data(JSON.stringify(found));
-      else output.say(clean(describeCommand(found)));
+      else output.page(clean(describeCommand(found)));
       return EXIT.ok;
     }
     if (output.json) output.data(JSON.stringify({ commands: lines, methods }));
-    else output.say(clean([tableOf(lines), ...describeMethods(methods), "", SEE_ALSO].join("\n")));
+    else output.page(clean([tableOf(lines, output.columns), ...describeMethods(methods), "", SEE_ALSO].join("\n")));
     return EXIT.ok;
   } finally {
     output.close();
   }
 }
 
-function tableOf(lines: readonly CommandLine[]): string {
+/** A terminal's last column stays free, because a row that reaches it is broken. */
+function tableOf(lines: readonly CommandLine[], columns: number): string {
   const argumentsOf = ({ args }: CommandLine) => args.map(({ name, required }) => (required ? name : `${name}?`));
   const rows = lines.map((line) => [
     line.name,
@@ -68,7 +69,7 @@ function tableOf(lines: readonly CommandLine[]): string {
   const missing = lines.filter(({ state }) => state !== "ready");
   const toDo = missing.flatMap(({ name, toDo: sentences }) => [`  ${name}: ${sentences.join(" ")}`]);
   return [
-    renderTable(["COMMAND", "STATE", "ARGUMENTS", "AFTER A CRASH", "RISK", "FROM"], rows),
+    renderTable(["COMMAND", "STATE", "ARGUMENTS", "AFTER A CRASH", "RISK", "FROM"], rows, columns - 1, 2),
     ...(toDo.length > 0 ? ["", "Hidden from models until they are set up:", ...toDo] : []),
   ].join("\n");
 }

@@ -109,9 +109,9 @@ function show(agent: string, { goals, checks }: Given, { output, redact }: CliCo
     output.data(redact(JSON.stringify({ agent, goals, checks })));
     return;
   }
-  for (const [at, goal] of goals.entries()) output.data(redact(clean(`${at + 1}. ${goal}`)));
+  for (const [at, goal] of goals.entries()) output.page(redact(clean(`${at + 1}. ${goal}`)));
   for (const check of checks) {
     const whose = check.goal === null ? "all goals" : `goal ${check.goal + 1}`;
-    output.data(redact(clean(`Check of ${whose}: ${describeCheck(check.test)}`)));
+    output.page(redact(clean(`Check of ${whose}: ${describeCheck(check.test)}`)));
   }
 }

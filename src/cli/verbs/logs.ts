@@ -162,7 +162,7 @@ export const EVENTS = defineVerb({
         if (event.seq <= after) continue;
         if (output.json) output.data(redact(JSON.stringify(line)));
         // Redact before cutting: half a key is not recognized.
-        else output.data(clean(`${event.seq}  ${event.at}  ${event.type}  ${oneLine(redact(detailOf(line)), 160)}`));
+        else output.page(clean(`${event.seq}  ${event.at}  ${event.type}  ${oneLine(redact(detailOf(line)), 160)}`));
       }
       return EXIT.ok;
     }),

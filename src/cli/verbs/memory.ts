@@ -72,7 +72,7 @@ async function listMemories(name: string, options: ListOptions): Promise<number>
     else if (count === 0)
       output.say(`There is ${kind === undefined ? "nothing" : `no ${kind}`} in ${titleOf(namespace)}.`);
     else {
-      output.data(redact(clean(renderTable(MEMORY_HEAD, memories.map(memoryCells)))));
+      output.page(redact(clean(renderTable(MEMORY_HEAD, memories.map(memoryCells)))));
       if (memories.length < count) output.say(`The newest ${memories.length} of ${count}. More: -n ${count}`);
       if (kind === undefined && pieces > 0) output.say(`And ${countNoun(pieces, "piece")} of long texts: --kind piece`);
     }
@@ -100,7 +100,7 @@ async function searchMemory(
     );
     if (output.json) output.data(redact(JSON.stringify(found)));
     else if (found.recalls.length === 0) output.say(`Found nothing in ${titleOf(found.namespace)}.`);
-    else output.data(redact(clean(renderTable(RECALL_HEAD, found.recalls.map(recallCells)))));
+    else output.page(redact(clean(renderTable(RECALL_HEAD, found.recalls.map(recallCells)))));
     return EXIT.ok;
   } finally {
     process.off("SIGINT", stop);

@@ -92,7 +92,8 @@ const isDamaged = ({ state }: AgentView): boolean => state === "damaged";
 
 function show(listed: Listed, { output, home }: CliContext, options: PsOptions): void {
   if (output.json) output.data(JSON.stringify({ agents: listed.shown }));
-  else if (listed.shown.length > 0) output.styled(renderAgents(listed.shown, output, options));
+  else if (listed.shown.length > 0)
+    (options.output === "wide" ? output.page : output.styled)(renderAgents(listed.shown, output, options));
   for (const problem of listed.problems) printNote(problem);
   if (output.json) return;
   const { shown, hidden } = listed;
@@ -105,7 +106,7 @@ function show(listed: Listed, { output, home }: CliContext, options: PsOptions):
 
 type Screen = Pick<CliContext["output"], "columns" | "colour">;
 
-/** On a terminal rows fit into it, and each group has its title: ids and states are shortened, unless the table is `wide`. */
+/** On a terminal rows fit into it, and each group has its title: ids and states are shortened; a `wide` row is broken when it is shown. */
 export function renderAgents(
   views: readonly AgentView[],
   { columns, colour }: Screen,

@@ -88,6 +88,7 @@ function describe(told: ShownStatus, socket: string): string {
     ["socket", socket],
     ["agents", standing.join(", ")],
     ["followers", `${told.followers}`],
+    ...(told.page ? [["page", `${told.page} is open; goald dashboard lets a browser in`] as const] : []),
     ["event loop", `delay p50 ${ms(delay.p50)}, p99 ${ms(delay.p99)}, max ${ms(delay.max)} in the last minute`],
     ["memory", `${Math.round(told.rssBytes / MEBIBYTE)} MB`],
     ...told.modelServers.map((server) => ["model server", describeServer(server)] as const),

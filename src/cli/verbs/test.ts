@@ -8,7 +8,7 @@ import { readCassette } from "#cassette/recording-file.ts";
 import { type AgentFile, readAgentFile } from "#config/agent-file.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
-import { type AgentState, initialState, isAwaitingPerson, isOver } from "#core/state.ts";
+import { type AgentState, initialState } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { canonicalJson } from "#util/json.ts";
@@ -247,8 +247,7 @@ async function runLive(
   const { show } = output.json ? { show: () => undefined } : await openScreen(context, []);
   const following = { context, client, agent: id, after: 0, state: initialState, show, interrupts };
   const asking = { ask: undefined, askWords: undefined, onInterrupt: "pause" } as const;
-  const isEnd = (now: AgentState): boolean => isOver(now) || isAwaitingPerson(now);
-  const { state } = await followAgent({ ...following, ...asking, isEnd });
+  const { state } = await followAgent({ ...following, ...asking });
   // The end of a recording is written after the last event.
   await host.supervisor.runners.get(id)?.settled();
   return state;

@@ -227,6 +227,14 @@ describe("calls that a command makes", () => {
     expect(lines.slice(-2)).toEqual(["  … and 978 more calls", "Result (ok): 2"]);
   });
 
+  it("say once that a process died, whichever calls it was making", () => {
+    const died = { type: "call-interrupted", step: 1, epoch: 2 } as const;
+    const [requested = given.requested("read_file")] = nested(1);
+    expect(
+      linesOf(given.requested("run_code"), requested, { ...died, callId: "c1" }, { ...died, callId: "c1.1" }).slice(1),
+    ).toEqual(["The process that ran this command died; continuing from there."]);
+  });
+
   it("are shown in full before a person is asked about them, and say why they failed or were denied", () => {
     const call = { name: "send_tweet", args: { text: "line one\nline two" } };
     const requested = { ...given.requested("send_tweet"), callId: "c1.1", call };
