@@ -49,6 +49,7 @@ describe("goald dashboard", () => {
     await using goald = await makeGoald();
     const port = await freePort();
     endedWith(0, await goald.ask(["config", "daemon.port", `${port}`]));
+    endedWith(0, await goald.ask("up"));
     expect(await goald.json("status")).toMatchObject({ page: null });
     expect(await goald.print("status")).not.toContain("  page  ");
     expect((await signIn(goald)).port).toBe(port);
