@@ -123,14 +123,16 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
   let closing: Promise<void> | undefined;
   const file = openJsonCache(dirname(socket), "page.json");
   let door: ReturnType<typeof openDoor> | undefined;
-  const open = (): NonNullable<typeof door> => {
-    door ??= openDoor(options, file, parts).catch((thrown) => {
+  const create = async () => (await options.createDoor?.(file)) ?? (await import("./door.ts")).createDoor({ file });
+  const open = (load = create): NonNullable<typeof door> => {
+    door ??= openDoor(load(), options, parts).catch((thrown) => {
       door = undefined;
       throw thrown;
     });
     return door;
   };
-  if (await file.read()) void open().catch(({ message }) => onProblem(message));
+  const kept = (await file.read()) ? await create() : undefined;
+  if (kept?.keptPort) await open(async () => kept).catch(({ message }) => onProblem(message));
   return {
     socket,
     get followers() {
@@ -178,8 +180,8 @@ async function openApp(door: Door, parts: Parts): Promise<FastifyInstance> {
   return app;
 }
 
-async function openDoor({ createDoor, doorPort }: LocalServerOptions, file: JsonFile, parts: Parts) {
-  const door = await (createDoor?.(file) ?? (await import("./door.ts")).createDoor({ file }));
+async function openDoor(created: Promise<PageDoor>, { doorPort }: LocalServerOptions, parts: Parts) {
+  const door = await created;
   const app = await openApp(door, parts);
   for (const [path, read] of door.files)
     app.get(path, async (_request, reply) => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { createDoor } from "#api/door.ts";
+import { startServer } from "#api/server.ts";
 import { openJsonCache } from "#config/private-file.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { JsonFile } from "#util/json.ts";
@@ -133,6 +134,30 @@ describe("a session", () => {
     expect(await file.read()).toMatchObject({ port: page.port, sessions: [{ secret: page.secret }] });
     await world.api.server.close("A person ends it.");
     expect(await file.read()).toBe(null);
+  });
+
+  it("has its door opened again by a server after a death; one that is over has not", async () => {
+    await using before = await openDoor();
+    const page = await enterDoor(before.api);
+    await before.api.server.close("Frees the port.");
+    const folder = await mkdtemp(join(tmpdir(), "goald-api-"));
+    const file = openJsonCache(folder, "page.json");
+    await file.write(await before.file.read());
+    const begin = () =>
+      startServer({
+        ...{ control: makeFakeControl(), reading: makeFakeControl(), socket: join(folder, "daemon.sock") },
+        ...{ redact: (text: string) => text, onProblem: () => undefined },
+        createDoor: () => createDoor({ file: before.file, clock: before.clock }),
+      });
+    const again = await begin();
+    expect(again.page).toBe(`http://127.0.0.1:${page.port}/`);
+    await again.close("Over.");
+    await before.clock.advance(12 * 3_600_000);
+    await file.write(await before.file.read());
+    const late = await begin();
+    expect(late.page).toBe(null);
+    await late.close("Over.");
+    await rm(folder, { recursive: true });
   });
 
   it.each([
