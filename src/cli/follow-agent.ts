@@ -2,8 +2,8 @@
  * follow-agent.ts -- shows an agent's events and asks the person its questions.
  *
  * It ends when the agent stops, when it waits for a person and no terminal can ask one, or when the person leaves. An
- * interrupt pauses an agent that was started here, and only detaches from others. If the daemon dies, it is started again and goes on with an agent that
- * is held here, and every event is shown exactly once.
+ * interrupt pauses an agent that was started here, and only detaches from others. If the daemon dies, it is started
+ * again and goes on with an agent that is held here, and every event is shown exactly once.
  */
 import type { Client } from "#api/client.ts";
 import type { Reading } from "#api/control.ts";
