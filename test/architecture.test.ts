@@ -284,7 +284,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [20, 3026],
+  api: [20, 3029],
   app: [10, 1650],
   cage: [7, 640],
   cassette: [10, 1430],
@@ -297,7 +297,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   loop: [26, 3915],
   memory: [33, 6430],
   model: [11, 1940],
-  page: [18, 1783],
+  page: [18, 1873],
   prompt: [11, 2030],
   reply: [13, 2260],
   sandbox: [13, 1860],

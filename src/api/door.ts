@@ -52,7 +52,8 @@ const HEADERS = {
   "cross-origin-opener-policy": "same-origin",
 } as const;
 
-const hostsAt = (port?: number): readonly string[] => [`127.0.0.1:${port}`, `localhost:${port}`];
+/** Not `localhost`: a browser asks [::1] first, where another program can listen. */
+const hostsAt = (port?: number): readonly string[] => [`127.0.0.1:${port}`];
 
 export interface DoorOptions {
   /** Holds `KeptSessions`. */

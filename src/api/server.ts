@@ -120,19 +120,22 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
   };
   const app = await openApp(SOCKET, parts);
   await listen(app, socket, onProblem);
+  parts.apps.push(app);
   let closing: Promise<void> | undefined;
   const file = openJsonCache(dirname(socket), "page.json");
   let door: ReturnType<typeof openDoor> | undefined;
   const create = async () => (await options.createDoor?.(file)) ?? (await import("./door.ts")).createDoor({ file });
-  const open = (load = create): NonNullable<typeof door> => {
-    door ??= openDoor(load(), options, parts).catch((thrown) => {
+  const { doorPort } = options;
+  const open = (port: number, load = create): NonNullable<typeof door> => {
+    door ??= openDoor(load(), port, parts).catch((thrown) => {
       door = undefined;
       throw thrown;
     });
     return door;
   };
   const kept = (await file.read()) ? await create() : undefined;
-  if (kept?.keptPort) await open(async () => kept).catch(({ message }) => onProblem(message));
+  if (kept?.keptPort)
+    await open(doorPort ?? kept.keptPort, async () => kept).catch(({ message }) => onProblem(message));
   return {
     socket,
     get followers() {
@@ -144,7 +147,7 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
     get usedAt() {
       return Math.max(parts.state.askedAt, streams.endedAt);
     },
-    openDashboard: async () => (await open()).invite(),
+    openDashboard: async () => (await open(doorPort ?? 0)).invite(),
     close: (reason) => {
       parts.state.closing = true;
       closing ??= close(parts, file, reason);
@@ -176,11 +179,10 @@ async function openApp(door: Door, parts: Parts): Promise<FastifyInstance> {
     });
     addRoutes(behind, parts);
   });
-  parts.apps.push(app);
   return app;
 }
 
-async function openDoor(created: Promise<PageDoor>, { doorPort }: LocalServerOptions, parts: Parts) {
+async function openDoor(created: Promise<PageDoor>, port: number, parts: Parts) {
   const door = await created;
   const app = await openApp(door, parts);
   for (const [path, read] of door.files)
@@ -196,7 +198,8 @@ async function openDoor(created: Promise<PageDoor>, { doorPort }: LocalServerOpt
     const { nonce } = body as Static<typeof ProofRequest>;
     return withHeaders(reply).send(door.prove(nonce, socket.localPort as number));
   });
-  await listen(app, doorPort ?? door.keptPort ?? 0, parts.onProblem);
+  await listen(app, port, parts.onProblem);
+  parts.apps.push(app);
   const { port: own } = app.addresses()[0] as { readonly port: number };
   parts.state.page = `http://127.0.0.1:${own}/`;
   return { invite: () => door.invite(own) };
@@ -302,11 +305,11 @@ async function listen(app: FastifyInstance, place: string | number, onProblem: P
 
 /** Ends the sessions of pages too: they outlive a server that dies, not one that a person ends. */
 async function close({ apps, streams, limits }: Parts, file: JsonFile, reason: string): Promise<void> {
+  if (await file.read()) await file.write(null);
   const closed = Promise.all(apps.map((app) => app.close()));
   const late = setTimeout(() => apps.map(({ server }) => server.closeAllConnections()), limits.closeMs);
   await streams.close(reason);
   await closed;
-  if (await file.read()) await file.write(null);
   clearTimeout(late);
 }
 

@@ -11,8 +11,8 @@ import {
   readReply,
   type Tail,
 } from "./fold.ts";
-import { isEnded, Now } from "./home.ts";
-import { useAction, useLoaded } from "./hooks.ts";
+import { isEnded, Now, Resume } from "./home.ts";
+import { useAction, useLoaded, useLost } from "./hooks.ts";
 import { html, useEffect, useMemo, useState } from "./html.ts";
 import { AgentMark, Ago, Mark, NoAgent, Outside, Pairs, Pending, Problem, Wish, Words } from "./parts.ts";
 import { Side } from "./side.ts";
@@ -31,7 +31,7 @@ export function AgentScreen({ params: [id, step] }: { params: readonly (string |
 function Work({ agent, opened }: { agent: Agent; opened: number | null }) {
   const { waiting } = useHost();
   const tail = useTail(agent);
-  const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), [pulseOf(agent)]);
+  const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), [agent.id, pulseOf(agent)]);
   const isNarrow = matchMedia("(max-width: 900px)").matches;
   const item = waiting.find((each) => each.agent === agent.id);
   const look = lookOf(agent.standing);
@@ -58,7 +58,9 @@ const TAIL_EVENTS = 300;
 /** Follows the agent's log and its live reply while the page can be seen. */
 function useTail({ id, head }: Agent): Tail {
   const [tail, setTail] = useState(EMPTY_TAIL);
+  const isLost = useLost();
   useEffect(() => {
+    if (isLost) return undefined;
     let [stop, now] = [new AbortController(), { ...EMPTY_TAIL, head: Math.max(0, head - TAIL_EVENTS) }];
     const start = async ({ signal }: AbortController): Promise<void> => {
       const path = (): string => at(id, `/events?live=true&after=${now.head}`);
@@ -80,7 +82,7 @@ function useTail({ id, head }: Agent): Tail {
       document.removeEventListener("visibilitychange", look);
       stop.abort();
     };
-  }, [id]);
+  }, [id, isLost]);
   return tail;
 }
 
@@ -108,7 +110,8 @@ export function Head({
         <span class="muted"> ${details?.files.length}</span></a></nav></header>`;
 }
 
-function Acts({ agent: { id, standing } }: { agent: Agent }) {
+function Acts({ agent }: { agent: Agent }) {
+  const { id, standing } = agent;
   const { run, problem, isOff } = useAction();
   const [isSure, setSure] = useState(false);
   const act = (verb: string, body: object) => () =>
@@ -118,7 +121,7 @@ function Acts({ agent: { id, standing } }: { agent: Agent }) {
     onClick=${act("stop", { graceMs: 30_000 })}>Stop</button>
     <button onClick=${() => setSure(false)}>No</button>`;
   const first = /paused|interrupted/.test(standing.kind)
-    ? html`<button disabled=${isOff} onClick=${act("resume", {})}>Resume</button>`
+    ? html`<${Resume} agent=${agent} />`
     : html`<button disabled=${isOff} title="It finishes its step first"
     onClick=${act("pause", { reason: "Paused on the page." })}>Pause</button>`;
   return html`<span class="flex wrap sub">${

@@ -19,36 +19,44 @@ export class ApiError extends Error {
 export const toApiError = (thrown: unknown): ApiError =>
   "status" in Object(thrown) ? (thrown as ApiError) : new ApiError(0, `The page has a fault. ${thrown}`);
 
+/** Kept for this tab while the daemon answers: a page that is loaded anew while it is gone can be another program's. */
 const SECRET = "goald-session";
-let key = "";
+let [secret, key, isLeaving] = ["", "", false];
+// A page that is loaded anew ends its streams by itself.
+globalThis.addEventListener?.("beforeunload", () => {
+  isLeaving = true;
+});
 
 /** Begins a session by the ticket in the address, or goes on with that of this tab. Throws ApiError: 401 for neither. */
 export async function signIn(): Promise<void> {
   const ticket = /^#t=([\w-]+)$/.exec(location.hash)?.[1];
   if (ticket !== undefined) {
     history.replaceState(null, "", "#/");
-    const given = await send("/session", { ticket }).catch(() => null);
-    if (given) sessionStorage.setItem(SECRET, ((await given.json()) as { secret: string }).secret);
-  }
+    ({ secret } = (await (await send("/session", { ticket })).json()) as { secret: string });
+  } else secret = sessionStorage.getItem(SECRET) ?? "";
+  if (!secret) throw new ApiError(401, "This page was opened without a ticket.");
   await greet();
 }
 
-export const signOut = (): void => sessionStorage.removeItem(SECRET);
+export function signOut(): void {
+  sessionStorage.removeItem(SECRET);
+  secret = "";
+}
 
 /** Makes the key for the daemon of now, once it has proved to be one. */
 async function greet(): Promise<void> {
-  const secret = sessionStorage.getItem(SECRET) ?? "";
   const nonce = hex(crypto.getRandomValues(new Uint8Array(32)));
-  const answer = await send("/session/proof", { nonce }).catch(() => {
-    throw new ApiError(0, "Something else than goald answers at this address.");
+  const answer = await send("/session/proof", { nonce }).catch((thrown: ApiError) => {
+    throw thrown.status === 404 ? new ApiError(0, "Something else than goald answers at this address.") : thrown;
   });
   const { salt, proofs } = (await answer.json()) as DoorProof;
-  if (!secret || !proofs.includes(await sign(secret, `proof ${location.port} ${salt} ${nonce}`)))
+  if (!proofs.includes(await sign(`proof ${location.port} ${salt} ${nonce}`)))
     throw new ApiError(401, "The session has ended.");
-  key = await sign(secret, `key ${salt}`);
+  key = await sign(`key ${salt}`);
+  sessionStorage.setItem(SECRET, secret);
 }
 
-async function sign(secret: string, words: string): Promise<string> {
+async function sign(words: string): Promise<string> {
   const [encoder, algorithm] = [new TextEncoder(), { name: "HMAC", hash: "SHA-256" }];
   const own = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
   return hex(new Uint8Array(await crypto.subtle.sign("HMAC", own, encoder.encode(words))));
@@ -87,27 +95,28 @@ export interface StreamMessage {
   readonly data: unknown;
 }
 
+/** The server says that it is alive every 15 seconds. */
+const SILENCE_MS = 40_000;
 const RETRY_MS = 500;
 const MOST_RETRY_MS = 8_000;
 
 /**
- * Yields the messages of a stream until `signal` aborts, and connects again when it breaks. `pathAfter` gets the number
- * of the last message that had one, or 0. Throws ApiError when the server refuses the request.
+ * Yields the messages of a stream until `signal` aborts, and connects again when it breaks: at the path of that moment.
+ * Throws ApiError when the server refuses the request.
  */
 export async function* follow(
-  pathAfter: (last: number) => string,
+  pathNow: () => string,
   signal: AbortSignal,
   onBreak: () => void = () => undefined,
 ): AsyncGenerator<StreamMessage> {
-  let [last, retryMs, isBroken] = [0, RETRY_MS, false];
+  let [retryMs, isBroken] = [RETRY_MS, false];
   while (!signal.aborted) {
     try {
       if (isBroken) await greet();
-      const { body } = await request(`/v1${pathAfter(last)}`, { signal, headers: { accept: "text/event-stream" } });
+      const { body } = await request(`/v1${pathNow()}`, { signal, headers: { accept: "text/event-stream" } });
       yield { event: "open", data: null };
-      for await (const { id, event, data } of readMessages(body)) {
+      for await (const { event, data } of readMessages(body)) {
         retryMs = RETRY_MS;
-        if (id !== "") last = Number(id);
         yield { event, data: JSON.parse(data) };
       }
     } catch (thrown) {
@@ -116,7 +125,9 @@ export async function* follow(
       if (status >= 400 && status < 500) throw thrown;
     }
     isBroken = true;
-    if (!signal.aborted) onBreak();
+    if (signal.aborted) return;
+    if (!isLeaving) sessionStorage.removeItem(SECRET);
+    onBreak();
     await new Promise((done) => setTimeout(done, retryMs));
     retryMs = Math.min(MOST_RETRY_MS, retryMs * 2);
   }
@@ -127,12 +138,16 @@ async function* readMessages(body: ReadableStream<Uint8Array> | null) {
   const decoder = new TextDecoder();
   // Readable streams are not iterable in every browser.
   const reader = body?.getReader();
-  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+  const read = () => {
+    const silence = setTimeout(() => void reader?.cancel().catch(() => undefined), SILENCE_MS);
+    return reader?.read().finally(() => clearTimeout(silence));
+  };
+  for (let part = await read(); part && !part.done; part = await read()) {
     const blocks = (rest + decoder.decode(part.value, { stream: true })).split("\n\n");
     rest = blocks.pop() ?? "";
     for (const block of blocks) {
       const field = (name: string): string => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1] ?? "";
-      if (field("data") !== "") yield { id: field("id"), event: field("event") || "message", data: field("data") };
+      if (field("data") !== "") yield { event: field("event") || "message", data: field("data") };
     }
   }
 }

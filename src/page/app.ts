@@ -5,16 +5,24 @@ import { Home } from "./home.ts";
 import { html, render, useEffect, useState } from "./html.ts";
 import { type Children, Empty, Pairs } from "./parts.ts";
 import { findAgent, followHost, host, useHost } from "./store.ts";
-import { lookOf, money, span } from "./words.ts";
+import { decode, lookOf, money, span } from "./words.ts";
 
 type Screen = (props: { params: readonly (string | undefined)[] }) => Children;
 
-/** Screens other than Home are loaded when they are opened. */
-const SCREENS: readonly (readonly [RegExp, () => Promise<Screen>])[] = [
-  [/^#\/a\/([^/]+)\/approve$/, async () => (await import("./approval.ts")).ApprovalScreen],
-  [/^#\/a\/([^/]+)\/files(?:\/(.+))?$/, async () => (await import("./files.ts")).FilesScreen],
-  [/^#\/a\/([^/]+)(?:\/s\/(\d+))?$/, async () => (await import("./agent.ts")).AgentScreen],
-];
+/** After Home, but at once: when the daemon is gone, another program could answer at this address with its own code. */
+async function loadScreens(): Promise<readonly (readonly [RegExp, Screen])[]> {
+  const [approval, files, agent] = await Promise.all([
+    import("./approval.ts"),
+    import("./files.ts"),
+    import("./agent.ts"),
+  ]);
+  return [
+    [/^#\/a\/([^/]+)\/approve$/, approval.ApprovalScreen],
+    [/^#\/a\/([^/]+)\/files(?:\/(.+))?$/, files.FilesScreen],
+    [/^#\/a\/([^/]+)(?:\/s\/(\d+))?$/, agent.AgentScreen],
+  ];
+}
+const screens = loadScreens();
 
 interface Place {
   readonly View: Screen;
@@ -23,18 +31,17 @@ interface Place {
 const HOME: Place = { View: Home, params: [] };
 
 async function findPlace(hash: string): Promise<Place> {
-  const [pattern, load] = SCREENS.find(([each]) => each.test(hash)) ?? [];
-  const params = pattern
-    ?.exec(hash)
-    ?.slice(1)
-    .map((part) => part && decodeURIComponent(part));
-  return load && params ? { View: await load(), params } : HOME;
+  const [pattern, View] = (await screens).find(([each]) => each.test(hash)) ?? [];
+  const params = pattern?.exec(hash)?.slice(1);
+  return View && params ? { View, params: params.map((part) => part && decode(part)) } : HOME;
 }
 
 function usePlace(): Place {
   const [place, setPlace] = useState(HOME);
   useEffect(() => {
     const go = async (): Promise<void> => {
+      // An address with a new ticket was pasted.
+      if (location.hash.startsWith("#t=")) return location.reload();
       setPlace(await findPlace(location.hash));
       if (!location.hash.includes("/s/")) scrollTo(0, 0);
     };
@@ -95,10 +102,11 @@ const KEYS = {
   Esc: "leave a field, or go up",
   "?": "this list",
 };
-const Help = ({ onClose }: { onClose: () => void }) => html`<div class="veil" onClick=${onClose}>
-  <div class="panel stack" role="dialog" aria-modal="true" aria-label="Keys"><h2>Keys</h2><${Pairs} of=${KEYS} />
+const Help = ({ onClose }: { onClose: () => void }) => html`<dialog class="panel" aria-label="Keys" onClose=${onClose}
+  ref=${(dialog: HTMLDialogElement | null) => dialog?.isConnected && !dialog.open && dialog.showModal()}>
+  <form class="stack" method="dialog"><h2>Keys</h2><${Pairs} of=${KEYS} />
   <p class="muted small">No key approves anything. An approval is a button beside the whole command.</p>
-  <button onClick=${onClose} ref=${(button: HTMLElement | null) => button?.focus()}>Close</button></div></div>`;
+  <button>Close</button></form></dialog>`;
 
 /** Moves the focus by rows: links and buttons of lists. */
 function moveRow(by: 1 | -1): void {
@@ -108,7 +116,8 @@ function moveRow(by: 1 | -1): void {
 }
 
 function goToNext(id: string | undefined): void {
-  const items = host.waiting;
+  const stuck = host.agents.filter(({ standing }) => lookOf(standing) === "stuck");
+  const items = [...host.waiting, ...stuck.map((agent) => ({ agent: agent.id, kind: "stuck" }))];
   const next = items[(items.findIndex(({ agent }) => agent === id) + 1) % items.length];
   if (next) location.hash = `#/a/${next.agent}${next.kind === "approval" ? "/approve" : ""}`;
 }
@@ -118,7 +127,7 @@ function leave(id: string | undefined): void {
   if (active instanceof HTMLElement && isField(active)) active.blur();
   else if (id) location.hash = /^#\/a\/[^/]+\/./.test(location.hash) ? `#/a/${id}` : "#/";
 }
-const isField = (element: Element | null): boolean => /^(INPUT|TEXTAREA)$/.test(element?.tagName ?? "");
+const isField = (element: Element | null): boolean => /^(INPUT|TEXTAREA|SELECT)$/.test(element?.tagName ?? "");
 
 /** No key approves. */
 function useKeys(id: string | undefined, isHelp: boolean, setHelp: (is: boolean) => void): void {
@@ -153,9 +162,8 @@ function App() {
     ${isHelp && html`<${Help} onClose=${() => setHelp(false)} />`}`;
 }
 
-const Door = () => html`<main><${Empty} title="goald">
-    <p>This page was opened without a ticket, or its session has ended. Open it from a
-  terminal:</p><pre>goald dashboard --open</pre></${Empty}></main>`;
+const Door = ({ problem }: { problem: string }) => html`<main><${Empty} title="goald">
+    <p>${problem} Open it from a terminal:</p><pre>goald dashboard --open</pre></${Empty}></main>`;
 
 async function start(): Promise<void> {
   const show = (view: Children): void => render(html`${view}`, document.body);
@@ -167,7 +175,11 @@ async function start(): Promise<void> {
   } catch (thrown) {
     const { status, message } = toApiError(thrown);
     if (status === 401) signOut();
-    show(status === 401 ? html`<${Door} />` : html`<main><${Empty} title="goald"><p>${message}</p></${Empty}></main>`);
+    show(
+      status === 401
+        ? html`<${Door} problem=${message} />`
+        : html`<main><${Empty} title="goald"><p>${message}</p></${Empty}></main>`,
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 /** approval.ts -- one command that waits for a person: why it asks, whose words it read, all of it, then the answer. */
 
 import { at, post } from "./api.ts";
-import { useAction, useSeen } from "./hooks.ts";
+import { useAction, useSeen, useStill } from "./hooks.ts";
 import { html, useState } from "./html.ts";
 import { Ago, Empty, fieldText, Outside, Pairs, Pending, Problem, StepLink, Switch, Wish, Words } from "./parts.ts";
 import { findAgent, useHost } from "./store.ts";
@@ -80,7 +80,8 @@ interface AnswerProps {
   readonly onMore: () => void;
 }
 function Answer({ item: { agent, name, callId }, next, isSeen, onMore }: AnswerProps) {
-  const { run, problem, isOff } = useAction();
+  const { run, problem, isOff: isBusy } = useAction();
+  const isOff = !useStill() || isBusy;
   const [more, setMore] = useState(0);
   const [isDenying, setDenying] = useState(false);
   const send = async (rest: string, body: object): Promise<void> => {

@@ -3,12 +3,14 @@
 import { Head } from "./agent.ts";
 import { at, atFile, get, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
-import { html, useState } from "./html.ts";
+import { html, useMemo, useState } from "./html.ts";
+import { Markdown } from "./markdown.ts";
 import {
   Ago,
   Call,
   type Children,
   Empty,
+  fieldText,
   fileLink,
   NoAgent,
   Pairs,
@@ -21,7 +23,7 @@ import { fileTree } from "./rows.ts";
 import { findAgent, pulseOf, useHost } from "./store.ts";
 import { Changed, Code, Csv, Diff, endingOf, isPicture, Picture } from "./texts.ts";
 import type { Agent, Details, DiffView, FileContent, FileList, FileStory, LatestFile } from "./types.ts";
-import { capital, counted, size, subjectOf } from "./words.ts";
+import { capital, counted, decode, size, subjectOf } from "./words.ts";
 
 export function FilesScreen({ params: [id, path] }: { params: readonly (string | undefined)[] }) {
   const { isLoaded } = useHost();
@@ -31,8 +33,9 @@ export function FilesScreen({ params: [id, path] }: { params: readonly (string |
 }
 
 function Browser({ agent, path }: { agent: Agent; path: string | undefined }) {
-  const [list, problem] = useLoaded(() => get<FileList>(at(agent.id, "/files?versions=false")), [pulseOf(agent)]);
-  const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), [pulseOf(agent)]);
+  const on = [agent.id, pulseOf(agent)];
+  const [list, problem] = useLoaded(() => get<FileList>(at(agent.id, "/files?versions=false")), on);
+  const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), on);
   const isWide = matchMedia("(min-width: 720px)").matches;
   const files = list?.files ?? [];
   const first = files.find((file) => /^(report|readme|index)\b/i.test(file.path)) ?? fileTree(files)[0]?.[1][0];
@@ -80,8 +83,9 @@ function File({ agent, file }: FileProps) {
   const { path } = file;
   const [chosen, setChosen] = useState<number | null>(null);
   const [tab, setTab] = useState("preview");
-  const [story, problem] = useLoaded(() => get<FileStory>(atFile(agent.id, path, "/story")), [file.changes]);
-  const versions = story?.versions ?? [];
+  const [story, problem] = useLoaded(() => get<FileStory>(atFile(agent.id, path, "/story")), [path, file.changes]);
+  // A step is shown by its last version: content is asked for by the step.
+  const versions = (story?.versions ?? []).filter(({ step }, at, all) => all[at + 1]?.step !== step);
   const newest = versions.at(-1);
   const now = versions.find(({ version }) => version === chosen) ?? newest ?? file;
   const isOld = newest !== undefined && now !== newest;
@@ -98,9 +102,9 @@ function File({ agent, file }: FileProps) {
     chosen=${tab} onChoose=${setTab} />
       <span class="grow"></span>${
         versions.length > 1 &&
-        html`<${Switch} label="Versions" chosen=${String((now as Version).version)}
-        options=${versions.map(({ version, step }) => [String(version), `step ${step}`])}
-        onChoose=${(value: string) => setChosen(Number(value))} />`
+        html`<select aria-label="Versions" onChange=${(event: Event) => setChosen(Number(fieldText(event)))}>${versions
+          .map((each) => html`<option value=${each.version} selected=${each === now}>step ${each.step}</option>`)
+          .reverse()}</select>`
       }</div>
     ${isOld && html`<${Restore} key=${now.step} agent=${agent} path=${path} step=${now.step} />`}
     <${Problem} problem=${problem} />
@@ -128,22 +132,22 @@ function Restore({ agent: { id, name, standing }, path, step }: { agent: Agent; 
 
 function Preview({ agent, file, step, isSource }: FileProps & { step: number | null; isSource: boolean }) {
   const { path } = file;
-  const load = async () => ({
-    ...(await get<FileContent>(atFile(agent.id, path, step === null ? "" : `?step=${step}`))),
-    Markdown: isMarkdown(path) && (await import("./markdown.ts")).Markdown,
-  });
-  const [loaded, problem] = useLoaded(load, [step, file.at]);
-  if (!loaded) return html`<${Pending} problem=${problem} />`;
-  const { content, encoding, bytes, Markdown } = loaded;
+  const load = () => get<FileContent>(atFile(agent.id, path, step === null ? "" : `?step=${step}`));
+  const [loaded, problem] = useLoaded(load, [`${path} ${step}`, file.at]);
+  const view = useMemo(() => loaded && showContent(agent, path, loaded, isSource), [loaded, isSource]);
+  return view ?? html`<${Pending} problem=${problem} />`;
+}
+
+function showContent(agent: Agent, path: string, { content, encoding, bytes, step }: FileContent, isSource: boolean) {
   const folder = `file:///${path.split("/").map(encodeURIComponent).join("/")}`;
   const picture = (source: string, text: string): Children =>
-    html`<${Picture} agent=${agent.id} path=${decodeURIComponent(new URL(source, folder).pathname.slice(1))}
+    html`<${Picture} agent=${agent.id} path=${decode(new URL(source, folder).pathname.slice(1))}
       text=${text} />`;
   if (isPicture(path)) return html`<${Picture} agent=${agent.id} path=${path} step=${step} />`;
   if (encoding === "base64")
     return html`<p class="muted">${size(bytes)} that are not text. Open it in <code>${agent.workspace}</code></p>`;
   if (content === "") return html`<p class="muted">The file is empty.</p>`;
-  if (Markdown && !isSource) return html`<${Markdown} text=${content} picture=${picture} />`;
+  if (isMarkdown(path) && !isSource) return html`<${Markdown} text=${content} picture=${picture} />`;
   return html`<${hasSource(path) && !isSource ? Csv : Code} text=${content} />`;
 }
 

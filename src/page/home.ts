@@ -1,7 +1,7 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
 
 import { at, post } from "./api.ts";
-import { useAction, useSeen } from "./hooks.ts";
+import { useAction, useSeen, useStill } from "./hooks.ts";
 import { html, useEffect, useState } from "./html.ts";
 import {
   AgentMark,
@@ -71,8 +71,9 @@ function workingOf(agents: readonly Agent[], waiting: readonly Waiting[]): reado
 
 const MAX_ARGS_CHARS = 160;
 /** Such a command is shown whole on its card and may be approved there; any other one only where all of it is shown. */
-export const isShort = ({ command: { args }, code }: Pick<Waiting, "command" | "code">): boolean =>
+export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "command" | "code" | "files">): boolean =>
   code === null &&
+  files.length === 0 &&
   Object.values(args).every((value) => typeof value !== "object") &&
   JSON.stringify(args).length <= MAX_ARGS_CHARS;
 
@@ -102,12 +103,13 @@ function Approval({ item }: { item: Waiting }) {
   const { agent, command, callId, since, thought, reason } = item;
   const { run, problem, isOff } = useAction();
   const { element, isSeen } = useSeen();
+  const isStill = useStill();
   const isWhole = isShort(item);
   const answer = (verdict: string) => () => run(() => post(at(agent, "/approval"), { callId, verdict }));
   const args = Object.entries(command.args).map(([name, value]) => `${name}: ${showHidden(String(value))}`);
   const acts = isWhole
-    ? html`<button disabled=${isOff} onClick=${answer("denied")}>Deny</button>
-      <button class="primary" disabled=${isOff || !isSeen} onClick=${answer("approved")}>Approve</button>`
+    ? html`<button disabled=${isOff || !isStill} onClick=${answer("denied")}>Deny</button>
+      <button class="primary" disabled=${isOff || !isSeen || !isStill} onClick=${answer("approved")}>Approve</button>`
     : html`<a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
   return html`<${Card} look="asks" href=${`#/a/${agent}/approve`} at=${since} acts=${acts} body=${html`<p>
     <${Wish} item=${item} /></p>
@@ -125,9 +127,10 @@ const ALLOWANCES = new Map([
   ["time-limit", ["timeMs", "Add", "minutes", 60_000, 60]],
 ] as const);
 
-/** What a person can do about a pause that a limit or a trouble caused. */
-function Stuck({ agent: { id, name, standing, changedAt, reason, step, budget, costUsd } }: { agent: Agent }) {
+/** Has an agent go on; one at a limit with more of what it has used. */
+export function Resume({ agent: { id, standing, budget } }: { agent: Agent }) {
   const { run, problem, isOff } = useAction();
+  const isStill = useStill();
   const [given, setGiven] = useState<string | null>(null);
   const limit = standing.cause === "budget" ? budget : null;
   const [member = "", before, after, unit = 1, first] = ALLOWANCES.get(standing.cause as "budget") ?? [];
@@ -137,21 +140,25 @@ function Stuck({ agent: { id, name, standing, changedAt, reason, step, budget, c
     event.preventDefault();
     void run(() => post(at(id, "/resume"), member ? { more: { [member]: added } } : {}));
   };
+  return html`<form class="flex wrap" onSubmit=${resume}>${
+    member &&
+    html`<label class="flex sub">${before}
+    <input type="number" min="0" step="any" value=${shown} onInput=${(event: Event) => setGiven(fieldText(event))} />
+    ${after}</label>`
+  }
+    <button disabled=${isOff || !isStill || (member && !(added > 0))}>Resume</button><${Problem} problem=${problem} /></form>`;
+}
+
+/** What a person can do about a pause that a limit or a trouble caused. */
+function Stuck({ agent }: { agent: Agent }) {
+  const { id, name, standing, changedAt, reason, step, budget, costUsd } = agent;
+  const limit = standing.cause === "budget" ? budget : null;
   const spent = limit ? `${money(limit.spentUsd)} of ${money(limit.allowedUsd)}` : `${money(costUsd)} spent`;
   const more = limit ? " Its next request could cost more than what is left." : "";
-  const words = member ? `${spent} after ${counted(step, "step")}.${more}` : reason;
-  const acts =
-    standing.kind !== "damaged" &&
-    html`<form class="flex" onSubmit=${resume}>${
-      member &&
-      html`<label class="flex sub">${before}
-    <input type="number" min=${member === "usd" ? 0.01 : 1} step=${member === "usd" ? 0.01 : 1} value=${shown}
-    onInput=${(event: Event) => setGiven(fieldText(event))} /> ${after}</label>`
-    }
-    <button disabled=${isOff || (member && !(added > 0))}>Resume</button></form>`;
+  const words = ALLOWANCES.has(standing.cause as "budget") ? `${spent} after ${counted(step, "step")}.${more}` : reason;
+  const acts = standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`;
   return html`<${Card} look="stuck" href=${`#/a/${id}`} at=${changedAt} acts=${acts} body=${html`<p>
-    <a class="name" href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p><p class="sub tab">${words}</p>
-    <${Problem} problem=${problem} />`} />`;
+    <a class="name" href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p><p class="sub tab">${words}</p>`} />`;
 }
 
 /** What an agent does now. */

@@ -3,7 +3,7 @@
 import { type ApiError, toApiError } from "./api.ts";
 import { useEffect, useRef, useState } from "./html.ts";
 import { addRange, firstGap, type Ranges } from "./rows.ts";
-import { useHost } from "./store.ts";
+import { host, listen } from "./store.ts";
 
 interface Action {
   /** Resolves to whether it succeeded; its error stays in `problem` until the next run. */
@@ -12,8 +12,39 @@ interface Action {
   /** A request is under way, or the daemon is gone: nothing can be asked for. */
   readonly isOff: boolean;
 }
+/** Whether the daemon does not answer. Renders again only when that changes. */
+export function useLost(): boolean {
+  const [isLost, setLost] = useState(host.lostSince !== null);
+  useEffect(() => listen(() => setLost(host.lostSince !== null)), []);
+  return isLost;
+}
+
+/** Within this time after a card has moved or come, a click was meant for what stood there before. */
+const STILL_MS = 800;
+
+/** Whether what needs a person has stood still long enough to be clicked. */
+export function useStill(): boolean {
+  const [isStill, setStill] = useState(false);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = (): void => {
+      const leftMs = host.movedAt + STILL_MS - Date.now();
+      clearTimeout(timer);
+      setStill(leftMs <= 0);
+      if (leftMs > 0) timer = setTimeout(look, leftMs);
+    };
+    look();
+    const stop = listen(look);
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, []);
+  return isStill;
+}
+
 export function useAction(): Action {
-  const { lostSince } = useHost();
+  const isLost = useLost();
   const [problem, setProblem] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const run = async (act: () => Promise<unknown>): Promise<boolean> => {
@@ -23,28 +54,29 @@ export function useAction(): Action {
     setBusy(false);
     return failed === null;
   };
-  return { run, problem, isOff: isBusy || lostSince !== null };
+  return { run, problem, isOff: isBusy || isLost };
 }
 
 /**
- * Loads again when a value of `on` changes, and when the daemon is back. Drops late answers; keeps the last value when
- * loading fails.
+ * Loads again when a value of `on` changes, and when the daemon is back. The first value names the thing: nothing of
+ * another one is returned. Drops late answers; keeps the last value when loading fails.
  */
 export function useLoaded<T>(load: () => Promise<T>, on: readonly unknown[]): readonly [T | null, ApiError | null] {
-  const [state, setState] = useState<readonly [T | null, ApiError | null]>([null, null]);
-  const isLost = useHost().lostSince !== null;
+  const [thing] = on;
+  const [state, setState] = useState<readonly [T | null, ApiError | null, unknown]>([null, null, thing]);
+  const isLost = useLost();
   useEffect(() => {
     let isLate = false;
     if (isLost) return undefined;
     load().then(
-      (value) => isLate || setState([value, null]),
-      (thrown) => isLate || setState(([value]) => [value, toApiError(thrown)]),
+      (value) => isLate || setState([value, null, thing]),
+      (thrown) => isLate || setState(([value, , of]) => [of === thing ? value : null, toApiError(thrown), thing]),
     );
     return () => {
       isLate = true;
     };
   }, [...on, isLost]);
-  return state;
+  return state[2] === thing ? [state[0], state[1]] : [null, null];
 }
 
 /** Height of the bar above every screen, which covers what scrolls below it. */

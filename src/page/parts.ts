@@ -4,15 +4,18 @@ import type { ComponentChildren as Children } from "preact";
 import type { ApiError } from "./api.ts";
 import { useAction } from "./hooks.ts";
 import { html, useState } from "./html.ts";
-import { host } from "./store.ts";
+import { host, useHost } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
 
 /** What a template may hold. */
 export type { ComponentChildren as Children } from "preact";
 
-export const Ago = ({ at, after = "" }: { at: string; after?: string }) => html`<time class="tab" datetime=${at}
-  title=${new Date(at).toLocaleString()}>${sinceWords(host.clock - Date.parse(at))}${after}</time>`;
+export function Ago({ at, after = "" }: { at: string; after?: string }) {
+  const { clock } = useHost();
+  return html`<time class="tab" datetime=${at}
+    title=${new Date(at).toLocaleString()}>${sinceWords(clock - Date.parse(at))}${after}</time>`;
+}
 
 const circle = (radius: number): string =>
   `M${8 - radius} 8a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0-${2 * radius} 0`;
@@ -140,7 +143,7 @@ export function Words({ label, button, onSend, hint = "", isChat = false, mayBeE
   const canSend = !isOff && (mayBeEmpty || text.trim() !== "");
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (canSend && (await run(() => onSend(text.trim())))) setText("");
+    if (canSend && (await run(() => onSend(text.trim())))) setText((now) => (now === text ? "" : now));
   };
   const press = (event: KeyboardEvent): void => {
     const isSend = isChat ? !event.shiftKey && !event.isComposing : event.ctrlKey || event.metaKey;

@@ -11,7 +11,7 @@ import { compact, counted, money, size, span } from "./words.ts";
 const LATEST = 5;
 
 export function Side({ agent, details, isNarrow }: { agent: Agent; details: Details; isNarrow: boolean }) {
-  const [plan] = useLoaded(() => get<PlanView>(at(agent.id, "/plan")), [pulseOf(agent)]);
+  const [plan] = useLoaded(() => get<PlanView>(at(agent.id, "/plan")), [agent.id, pulseOf(agent)]);
   const { id, parent, received, budget, costUsd } = agent;
   const { goals, files, limits } = details;
   const own = files.filter(({ path }) => !path.startsWith("pages/")).sort((a, b) => (a.at < b.at ? 1 : -1));

@@ -1,6 +1,6 @@
 /** store.ts -- what the page knows of the host: its agents and what waits, kept current by one stream of changes. */
 
-import { follow, get, toApiError } from "./api.ts";
+import { ApiError, follow, get, toApiError } from "./api.ts";
 import { useEffect, useState } from "./html.ts";
 import type { Agent, Status, Waiting } from "./types.ts";
 import { lookOf } from "./words.ts";
@@ -13,11 +13,14 @@ interface Host {
   /** When the daemon stopped answering; null while it answers. Nothing can be asked of it then. */
   lostSince: number | null;
   isLoaded: boolean;
+  /** When an approval, a question or a stuck agent came or went, or another screen was opened. */
+  movedAt: number;
   /** The time by which ages are shown. */
   clock: number;
 }
 export const host: Host = {
   ...{ agents: [], waiting: [], status: null, lostSince: null, isLoaded: false },
+  movedAt: 0,
   clock: Date.now(),
 };
 
@@ -27,22 +30,25 @@ const changed = (): void => {
   for (const listener of listeners) listener();
 };
 
+/** Calls `listener` when the host or the clock has changed, until the returned function is called. */
+export function listen(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
 /** Renders again when the host or the clock has changed. */
 export function useHost(): Readonly<Host> {
   const [, setCount] = useState(0);
-  useEffect(() => {
-    const listener = (): void => setCount((count) => count + 1);
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, []);
+  useEffect(() => listen(() => setCount((count) => count + 1)), []);
   return host;
 }
 export const findAgent = (id: string | undefined): Agent | undefined =>
   host.agents.find((agent) => agent.id === id) ?? host.agents.find(({ name }) => name === id);
 
 /** Changes when something about the agent may have changed that its own screens show, a few times per step. */
-export const pulseOf = ({ id, step, standing, now, received }: Agent): string =>
-  [id, step, standing.kind, standing.cause, now.kind, now.command, received.length].join();
+export const pulseOf = ({ id, step, standing, now, received, head }: Agent): string =>
+  [id, step, standing.kind, standing.cause, now.kind, now.command, received.length, isAtRest(standing) && head].join();
+const isAtRest = ({ kind }: Agent["standing"]): boolean => kind !== "running";
 
 interface Changes {
   readonly agents: readonly Agent[];
@@ -56,26 +62,45 @@ export function applyChanges(agents: readonly Agent[], { agents: news, removed }
 
 /** Resolves when `signal` aborts. Throws ApiError when the session has ended. */
 export async function followHost(signal: AbortSignal): Promise<void> {
-  const timer = setInterval(() => document.hidden || changed(), 1_000);
+  let isConnected = false;
+  const timer = setInterval(() => {
+    if (!document.hidden) changed();
+    // The file of a change can be edited by anybody, and a failed answer is asked for again.
+    const isDue = isBehind || (!document.hidden && host.waiting.some(({ change }) => change !== null));
+    if (isDue && isConnected) loadWaiting(true).then(changed, () => undefined);
+  }, 1_000);
   signal.addEventListener("abort", () => clearInterval(timer));
+  addEventListener("hashchange", () => Object.assign(host, { movedAt: Date.now() }));
   const onBreak = (): void => {
+    isConnected = false;
     host.lostSince ??= Date.now();
     changed();
   };
   let isFirst = true;
   for await (const { event, data } of follow(() => "/changes", signal, onBreak)) {
-    if (event === "open") isFirst = true;
+    if (event === "open") [isFirst, isConnected] = [true, true];
+    // The daemon ends in order, and all sessions with it.
+    if (event === "bye") throw new ApiError(401, "The session has ended.");
     if (event !== "message") continue;
     // The first message of a connection has all agents.
     host.agents = applyChanges(isFirst ? [] : host.agents, data as Changes);
-    const isKnown = await loadWaiting(isFirst);
-    if (isKnown) Object.assign(host, { lostSince: null, isLoaded: true });
-    isFirst &&= !isKnown;
+    if (await loadWaiting(isFirst)) isFirst = false;
+    noteMoves();
     changed();
   }
 }
 
+let needs = "";
+function noteMoves(): void {
+  const stuck = host.agents.filter(({ standing }) => lookOf(standing) === "stuck").map(({ id }) => id);
+  const now = [...host.waiting.map(({ agent, callId }) => `${agent} ${callId}`), ...stuck].join();
+  if (now !== needs) host.movedAt = Date.now();
+  needs = now;
+}
+
 let asked = "";
+/** The last question for what waits was not answered. */
+let isBehind = false;
 /** Loads what waits when an agent begins or ends to wait for a person; false when the daemon does not answer. */
 async function loadWaiting(isFirst: boolean): Promise<boolean> {
   const asking = host.agents.filter(({ standing }) => lookOf(standing) === "asks");
@@ -85,8 +110,10 @@ async function loadWaiting(isFirst: boolean): Promise<boolean> {
   const found = await news.catch((thrown: unknown) => {
     if (toApiError(thrown).status === 401) throw thrown;
   });
+  isBehind = !found;
   if (!found) return false;
-  Object.assign(host, { waiting: found[0].waiting, status: found[1] });
+  Object.assign(host, { waiting: found[0].waiting, status: found[1], isLoaded: true, lostSince: null });
+  noteMoves();
   asked = now;
   return true;
 }

@@ -63,6 +63,15 @@ export function stateWords({ kind, cause }: Standing): string {
     kind === "over" ? `is ${cause}` : cause === "" ? `is ${kind}` : `is ${kind}: ${cause.replaceAll("-", " ")}`;
   return STATES[`${kind} ${cause}`] ?? plain;
 }
+/** A part of an address; unchanged when it is none. */
+export function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** The state as a label. */
 export const stateLabel = (standing: Standing): string => stateWords(standing).replace(/^(is|has) /, "");
 
@@ -101,7 +110,7 @@ export function subjectOf(args: Readonly<Record<string, unknown>>): string {
   return String(given).split("\n")[0] ?? "";
 }
 
-const HIDDEN = /[\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0\u{e0000}-\u{e0fff}]/gu;
+const HIDDEN = /[\p{Cf}\p{Cc}\p{Zl}\p{Zp}\p{DI}\u2800]|(?! )\p{Zs}/gu;
 /** Shows characters that cannot be seen, or that turn the order of others, as their numbers. */
 export const showHidden = (text: string): string =>
   text.replace(HIDDEN, (sign) =>

