@@ -11,13 +11,11 @@
  * Targets of the second call: from 2,000 to 12,000 steps, over all agents, RSS grows by at most 2 KB a step; two minutes
  * after the end it is within 80 MB of the idle daemon's.
  */
-import { fork, spawnSync } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { connectHost } from "#api/client.ts";
-import { DAEMON_ENVIRONMENT, DAEMON_OPTIONS } from "#api/spawn-daemon.ts";
+import { createWriters, startBenchDaemon } from "./shared/bench-daemon.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const AGENTS = readCount(0, "the agents", 200);
@@ -28,46 +26,29 @@ const SETTLE_MS = 5_000;
 const MARKS = [2_000, 12_000] as const;
 const AFTER_END_MS = 120_000;
 
-const home = mkdtempSync(join(tmpdir(), "goald-many-"));
-const model = fork(join(import.meta.dirname, "many-agents/model-server.ts"), [`${LATENCY_MS}`, `${STEPS}`]);
-const [port] = (await once(model, "message")) as [number];
-const env = {
-  ...DAEMON_ENVIRONMENT,
-  ...process.env,
-  OPENAI_API_KEY: "bench-needs-no-key",
-  OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
-  GOALD_MEMORY_EMBEDDER: "offline",
-  GOALD_DAEMON_CONCURRENCY: `${CONCURRENCY}`,
-};
-const daemon = fork(join(import.meta.dirname, "../src/goald.js"), ["daemon", "--home", home], {
-  env,
-  execArgv: [...DAEMON_OPTIONS],
-});
-try {
-  const [hello] = (await once(daemon, "message")) as [{ ready?: { pid: number; socket: string } }];
-  if (!hello.ready) throw new Error(`Expected the daemon to be ready, got ${JSON.stringify(hello)}.`);
-  const { pid, socket } = hello.ready;
-  const client = connectHost(socket);
+// A block: the daemon ends before the cost of commits is measured.
+{
+  await using daemon = await startBenchDaemon({ latencyMs: LATENCY_MS, steps: STEPS, concurrency: CONCURRENCY });
+  const { pid, client, model } = daemon;
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   const idleMb = rssMb(pid);
   const startedAt = performance.now();
-  const settings = { approve: "never", stepLimit: 10 * STEPS } as const;
-  for (let number = 1; number <= AGENTS; number++)
-    await client.create({ name: `Bench${number}`, role: "a writer of lines", goals: ["Write lines."], settings });
+  await createWriters(client, AGENTS, 10 * STEPS);
   let peakMb = idleMb;
   const marksMb: number[] = [];
   let peakDelay = { p50: 0, p99: 0, max: 0 };
   for (;;) {
     const { agents, eventLoopDelayMs } = await client.status();
     peakMb = Math.max(peakMb, rssMb(pid));
-    if ((await countCalls()).requests >= (MARKS[marksMb.length] ?? Number.POSITIVE_INFINITY)) marksMb.push(rssMb(pid));
+    if ((await countCalls(model)).requests >= (MARKS[marksMb.length] ?? Number.POSITIVE_INFINITY))
+      marksMb.push(rssMb(pid));
     if (eventLoopDelayMs.p99 >= peakDelay.p99) peakDelay = eventLoopDelayMs;
     if (agents.finished === AGENTS) break;
     if (agents.paused > 0) throw new Error(`${agents.paused} agents were paused.`);
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  const { requests, mostOpen } = await countCalls();
+  const { requests, mostOpen } = await countCalls(model);
   if (requests !== AGENTS * STEPS) throw new Error(`Expected ${AGENTS * STEPS} model calls, counted ${requests}.`);
   const rows: readonly (readonly [string, string])[] = [
     ["agents that finished", `${AGENTS} of ${AGENTS}`],
@@ -84,16 +65,11 @@ try {
     `${AGENTS} agents of ${STEPS} steps each in one daemon; the model server answers after ${LATENCY_MS} ms.\n`,
   );
   for (const [title, figure] of rows) console.log(title.padEnd(48) + figure.padStart(24));
-} finally {
-  daemon.kill("SIGTERM");
-  await once(daemon, "exit");
-  model.disconnect();
-  rmSync(home, { recursive: true, force: true });
 }
 console.log("\nCommits in groups compared with one fsync per commit:\n");
 spawnSync(process.execPath, [join(import.meta.dirname, "group-commit.ts")], { stdio: "inherit" });
 
-async function countCalls(): Promise<{ readonly requests: number; readonly mostOpen: number }> {
+async function countCalls(model: ChildProcess): Promise<{ readonly requests: number; readonly mostOpen: number }> {
   model.send("count");
   const [counts] = (await once(model, "message")) as [{ readonly requests: number; readonly mostOpen: number }];
   return counts;

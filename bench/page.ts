@@ -10,14 +10,8 @@
  *
  * Target of the second call: from the second look to the last, no heap grows by more than a tenth.
  */
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { chromium, type Page } from "playwright-core";
-import { connectHost } from "#api/client.ts";
-import { DAEMON_ENVIRONMENT, DAEMON_OPTIONS } from "#api/spawn-daemon.ts";
+import { createWriters, startBenchDaemon } from "./shared/bench-daemon.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const AGENTS = readCount(0, "the agents", 20);
@@ -27,29 +21,11 @@ const MOST_GROWTH = 1.1;
 const STEP_MS = 3_000;
 const STEPS = 1_000_000;
 
-const home = mkdtempSync(join(tmpdir(), "goald-page-"));
-const model = fork(join(import.meta.dirname, "many-agents/model-server.ts"), [`${STEP_MS}`, `${STEPS}`]);
-const [port] = (await once(model, "message")) as [number];
-const env = {
-  ...DAEMON_ENVIRONMENT,
-  ...process.env,
-  OPENAI_API_KEY: "bench-needs-no-key",
-  OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
-  GOALD_MEMORY_EMBEDDER: "offline",
-  GOALD_DAEMON_CONCURRENCY: `${AGENTS}`,
-};
-const daemon = fork(join(import.meta.dirname, "../src/goald.js"), ["daemon", "--home", home], {
-  env,
-  execArgv: [...DAEMON_OPTIONS],
-});
+await using daemon = await startBenchDaemon({ latencyMs: STEP_MS, steps: STEPS, concurrency: AGENTS });
+const { client } = daemon;
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {
-  const [hello] = (await once(daemon, "message")) as [{ ready?: { socket: string } }];
-  if (!hello.ready) throw new Error(`Expected the daemon to be ready, got ${JSON.stringify(hello)}.`);
-  const client = connectHost(hello.ready.socket);
-  const settings = { approve: "never", stepLimit: STEPS } as const;
-  for (let number = 1; number <= AGENTS; number++)
-    await client.create({ name: `Bench${number}`, role: "a writer of lines", goals: ["Write lines."], settings });
+  await createWriters(client, AGENTS, STEPS);
   const [first] = await client.agents();
   const tabs = [
     await openTab((await client.openDashboard()).url, "#/"),
@@ -74,10 +50,6 @@ try {
   );
 } finally {
   await browser.close();
-  daemon.kill("SIGTERM");
-  await once(daemon, "exit");
-  model.disconnect();
-  rmSync(home, { recursive: true, force: true });
 }
 
 async function openTab(url: string, hash: string): Promise<Page> {

@@ -114,7 +114,7 @@ interface KeptSessions {
   readonly sessions: readonly Secret[];
 }
 
-/** What a door has kept; no sessions when the file is missing or damaged. */
+/** Reads what a door has kept: no sessions when the file is missing or damaged. */
 async function readSessions(file: JsonFile): Promise<KeptSessions> {
   const { port, sessions } = asRecord(await file.read());
   const isKept = Number.isInteger(port) && Array.isArray(sessions);
@@ -132,7 +132,7 @@ const isEqual = (one: string, other: string): boolean =>
 function createSecrets(lifeMs: number, clock: Clock, kept: readonly Secret[] = []) {
   const all = (): readonly Secret[] => kept.filter(({ endsAt }) => endsAt > clock.now().getTime());
   return {
-    /** Those that have not ended. */
+    /** Returns the secrets that have not ended. */
     all,
     make: (): Secret => {
       // Hexadecimal, because no pattern of a redactor takes it for a key of somebody.

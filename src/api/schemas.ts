@@ -279,7 +279,7 @@ export const Changes = open({ changes: listOf(text) });
 export const DashboardLink = open({ url: text, expiresAt: time });
 export type DashboardLink = Static<typeof DashboardLink>;
 
-/** What a page asks before it calls, with a random number in hexadecimal digits. */
+/** A page asks this before it calls. `nonce`: a random number in hexadecimal digits. */
 export const ProofRequest = closed({ nonce: { ...text, pattern: "^[0-9a-f]{32,64}$" } });
 /**
  * HMAC-SHA-256 in hexadecimal digits by the secrets of sessions. Each session has one of `proofs`, which is that of

@@ -103,7 +103,7 @@ const REJECTED_UNCHARGED: ReadonlySet<string> = new Set([
   "unavailable",
 ]);
 
-/** What an agent may still spend from now on. Infinity: without a limit. */
+/** An agent may still spend this much from now on. Infinity means that there is no limit. */
 export interface Allowance {
   readonly steps?: number | undefined;
   readonly tokens?: number | undefined;

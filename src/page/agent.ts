@@ -1,5 +1,4 @@
 /** agent.ts -- one agent: what it does now, its timeline, and what a person can do with it. */
-
 import { at, follow, get, post } from "./api.ts";
 import {
   type Delta,

@@ -1,5 +1,4 @@
 /** app.ts -- the screens by address, the bar above all of them, and the keys. */
-
 import { signIn, signOut, toApiError } from "./api.ts";
 import { Home } from "./home.ts";
 import { html, render, useEffect, useState } from "./html.ts";
@@ -171,7 +170,7 @@ async function start(): Promise<void> {
   try {
     await signIn();
     show(html`<${App} />`);
-    await followHost(new AbortController().signal);
+    await followHost();
   } catch (thrown) {
     const { status, message } = toApiError(thrown);
     if (status === 401) signOut();

@@ -1,5 +1,4 @@
 /** approval.ts -- one command that waits for a person: why it asks, whose words it read, all of it, then the answer. */
-
 import { at, post } from "./api.ts";
 import { useAction, useSeen, useStill } from "./hooks.ts";
 import { html, useState } from "./html.ts";

@@ -1,5 +1,4 @@
 /** files.ts -- what an agent made: a tree, the content, its versions, what changed, and why it exists. */
-
 import { Head } from "./agent.ts";
 import { at, atFile, get, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";

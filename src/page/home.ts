@@ -1,5 +1,4 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
-
 import { at, post } from "./api.ts";
 import { useAction, useSeen, useStill } from "./hooks.ts";
 import { html, useEffect, useState } from "./html.ts";
@@ -119,7 +118,7 @@ function Approval({ item }: { item: Waiting }) {
     <${Problem} problem=${problem} />`} />`;
 }
 
-/** What a person may allow more of, by the limit: its name in `more`, the words around the number, its unit, a first number. */
+/** A person may allow more of a limit. Each row has its name in `more`, the words around the number, its unit and a first number. */
 const ALLOWANCES = new Map([
   ["budget", ["usd", "Add $", "", 1, 1]],
   ["step-limit", ["steps", "Add", "steps", 1, 50]],
@@ -149,7 +148,7 @@ export function Resume({ agent: { id, standing, budget } }: { agent: Agent }) {
     <button disabled=${isOff || !isStill || (member && !(added > 0))}>Resume</button><${Problem} problem=${problem} /></form>`;
 }
 
-/** What a person can do about a pause that a limit or a trouble caused. */
+/** A card shows what a person can do about a pause that a limit or a trouble caused. */
 function Stuck({ agent }: { agent: Agent }) {
   const { id, name, standing, changedAt, reason, step, budget, costUsd } = agent;
   const limit = standing.cause === "budget" ? budget : null;

@@ -1,5 +1,4 @@
 /** hooks.ts -- what components share: one request at a time, values that load again, and what was on the screen. */
-
 import { type ApiError, toApiError } from "./api.ts";
 import { useEffect, useRef, useState } from "./html.ts";
 import { addRange, firstGap, type Ranges } from "./rows.ts";

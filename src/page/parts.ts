@@ -1,5 +1,4 @@
 /** parts.ts -- small components that several screens share. */
-
 import type { ComponentChildren as Children } from "preact";
 import type { ApiError } from "./api.ts";
 import { useAction } from "./hooks.ts";

@@ -1,5 +1,4 @@
 /** side.ts -- beside an agent's work: its limits, plan, goals, helpers and files, and whose words it read. */
-
 import { at, get } from "./api.ts";
 import { useLoaded } from "./hooks.ts";
 import { html, useState } from "./html.ts";

@@ -1,5 +1,4 @@
 /** step.ts -- a step of an agent: its row in the timeline, and the whole of it below when it is opened. */
-
 import { at, get, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
 import { html } from "./html.ts";

@@ -1,5 +1,4 @@
 /** store.ts -- what the page knows of the host: its agents and what waits, kept current by one stream of changes. */
-
 import { ApiError, follow, get, toApiError } from "./api.ts";
 import { useEffect, useState } from "./html.ts";
 import type { Agent, Status, Waiting } from "./types.ts";
@@ -26,6 +25,7 @@ export const host: Host = {
 
 const listeners = new Set<() => void>();
 const changed = (): void => {
+  noteMoves();
   host.clock = Date.now();
   for (const listener of listeners) listener();
 };
@@ -46,9 +46,8 @@ export const findAgent = (id: string | undefined): Agent | undefined =>
   host.agents.find((agent) => agent.id === id) ?? host.agents.find(({ name }) => name === id);
 
 /** Changes when something about the agent may have changed that its own screens show, a few times per step. */
-export const pulseOf = ({ id, step, standing, now, received, head }: Agent): string =>
-  [id, step, standing.kind, standing.cause, now.kind, now.command, received.length, isAtRest(standing) && head].join();
-const isAtRest = ({ kind }: Agent["standing"]): boolean => kind !== "running";
+export const pulseOf = ({ id, step, standing: { kind, cause }, now, received, head }: Agent): string =>
+  [id, step, kind, cause, now.kind, now.command, received.length, kind !== "running" && head].join();
 
 interface Changes {
   readonly agents: readonly Agent[];
@@ -60,16 +59,15 @@ export function applyChanges(agents: readonly Agent[], { agents: news, removed }
   return [...byId.values()];
 }
 
-/** Resolves when `signal` aborts. Throws ApiError when the session has ended. */
-export async function followHost(signal: AbortSignal): Promise<void> {
+/** Follows the host for the life of the page. Rejects with ApiError when the session has ended. */
+export async function followHost(): Promise<void> {
   let isConnected = false;
-  const timer = setInterval(() => {
+  setInterval(() => {
     if (!document.hidden) changed();
     // The file of a change can be edited by anybody, and a failed answer is asked for again.
     const isDue = isBehind || (!document.hidden && host.waiting.some(({ change }) => change !== null));
     if (isDue && isConnected) loadWaiting(true).then(changed, () => undefined);
   }, 1_000);
-  signal.addEventListener("abort", () => clearInterval(timer));
   addEventListener("hashchange", () => Object.assign(host, { movedAt: Date.now() }));
   const onBreak = (): void => {
     isConnected = false;
@@ -77,7 +75,7 @@ export async function followHost(signal: AbortSignal): Promise<void> {
     changed();
   };
   let isFirst = true;
-  for await (const { event, data } of follow(() => "/changes", signal, onBreak)) {
+  for await (const { event, data } of follow(() => "/changes", new AbortController().signal, onBreak)) {
     if (event === "open") [isFirst, isConnected] = [true, true];
     // The daemon ends in order, and all sessions with it.
     if (event === "bye") throw new ApiError(401, "The session has ended.");
@@ -85,7 +83,6 @@ export async function followHost(signal: AbortSignal): Promise<void> {
     // The first message of a connection has all agents.
     host.agents = applyChanges(isFirst ? [] : host.agents, data as Changes);
     if (await loadWaiting(isFirst)) isFirst = false;
-    noteMoves();
     changed();
   }
 }
@@ -113,7 +110,6 @@ async function loadWaiting(isFirst: boolean): Promise<boolean> {
   isBehind = !found;
   if (!found) return false;
   Object.assign(host, { waiting: found[0].waiting, status: found[1], isLoaded: true, lostSince: null });
-  noteMoves();
   asked = now;
   return true;
 }

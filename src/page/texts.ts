@@ -1,5 +1,4 @@
 /** texts.ts -- long texts: code, changes, tables, pictures, arguments. Characters that cannot be seen are shown. */
-
 import { atFile, get } from "./api.ts";
 import { html, useEffect, useState } from "./html.ts";
 import { isNumeric, readCsv, readPatch } from "./rows.ts";
