@@ -305,9 +305,9 @@ async function listen(app: FastifyInstance, place: string | number, onProblem: P
 
 /** Ends the sessions of pages too: they outlive a server that dies, not one that a person ends. */
 async function close({ apps, streams, limits }: Parts, file: JsonFile, reason: string): Promise<void> {
-  if (await file.read()) await file.write(null);
   const closed = Promise.all(apps.map((app) => app.close()));
   const late = setTimeout(() => apps.map(({ server }) => server.closeAllConnections()), limits.closeMs);
+  if (await file.read()) await file.write(null);
   await streams.close(reason);
   await closed;
   clearTimeout(late);
