@@ -26,7 +26,7 @@ import {
   sayResult,
 } from "./result.ts";
 import { type GoOptions, modeOf, newSettings, resumedSettings, withoutSecrets } from "./run-options.ts";
-import { type Found, viewWhenHeard } from "./with-agent.ts";
+import { askThroughDeaths, type Found, viewWhenHeard } from "./with-agent.ts";
 
 export interface RunAgentOptions extends GoOptions {
   readonly detach?: boolean;
@@ -55,16 +55,19 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
   const parts = { context, client, interrupts };
   const approve = await modeOf(context, options, background);
   const now = systemClock.now();
-  const view = await client.create({
+  const draft = {
     name: agent.name,
     role: context.scrub(agent.role),
     ...goalsIn(agent, context),
     settings: { ...(await newSettings(context, options, now, { approve, unattended: background })), background },
     key: `run/${process.pid}/${now.toISOString()}`,
     ...recordIn(options),
+  };
+  const { view, events } = await askThroughDeaths(context, async () => {
+    const view = await client.create(draft);
+    return { view, events: (await client.page(view.id, 0, 1)).events };
   });
   if (options.detach && !options.wait) return sayStarted(view, context, "");
-  const { events } = await client.page(view.id, 0, 1);
   const known = { after: events.length, state: replay(events) };
   if (options.wait) return await waitForEnd(view, parts, known);
   context.output.say(`${clean(view.name)} (${view.id}) works in ${view.workspace}`);

@@ -6,6 +6,7 @@ import { printNote } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { isFinished } from "#core/state.ts";
+import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { LoadedAgent } from "#views/read-agent.ts";
@@ -145,6 +146,26 @@ export async function reachDaemon({ home, output }: Pick<CliContext, "home" | "o
   const reached = await ensureDaemon(home, { version: readVersion() });
   if (reached.started && !output.json) printNote(`Started the daemon (pid ${reached.status.pid}).`);
   return reached;
+}
+
+/** Wait in ms after a daemon's death: who ended it may end this call too. */
+const REST_MS = 1_000;
+/** A command that kills daemons pauses its agent before it has killed as many. */
+const MAX_DEATHS = 5;
+
+/** Repeats a request with a key when the daemon dies before its answer: what has the same key is done once. */
+export async function askThroughDeaths<T>(
+  context: Pick<CliContext, "home" | "output">,
+  ask: () => Promise<T>,
+): Promise<T> {
+  for (let deaths = 1; ; deaths++)
+    try {
+      return await ask();
+    } catch (thrown) {
+      if (!isGoaldError(thrown, "GOALD_DAEMON") || deaths === MAX_DEATHS) throw thrown;
+      await systemClock.sleep(REST_MS);
+      await reachDaemon(context);
+    }
 }
 
 /** Returns the status of the running daemon; undefined when there is none. Throws when it does not answer. */

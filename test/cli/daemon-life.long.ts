@@ -5,7 +5,7 @@ import { isDaemonExpected } from "#api/daemon-files.ts";
 import { ensureDaemon } from "#api/find-daemon.ts";
 import { spawnDaemon } from "#api/spawn-daemon.ts";
 import { isGoaldError } from "#core/errors.ts";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { type DaemonHome, killAtCommit, killAtEvent, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { AGENT, daemonOf, endedWith, jsonOf, lookInto, makeGoald } from "../helpers/goald.ts";
 import { homeOf } from "../helpers/home-of.ts";
 import { greet } from "../helpers/local-server.ts";
@@ -222,6 +222,31 @@ describe.each([
     expect(await typesOf(home, "boom")).not.toContain("agent-resumed");
     await Promise.all(runs);
   }, 120_000);
+});
+
+describe.each(["before", "after"])("a daemon that is killed %s the commit of a request", (when) => {
+  it("is started again by goald run, which creates one agent, and by goald say, whose words come once", async () => {
+    await using home = await makeDaemonHome([], { reply: numberedModel([]) });
+    const { goald } = home;
+    const dyingWith = async (hooks: Parameters<typeof goald.start>[1]) => {
+      const daemon = goald.start("up --foreground", hooks);
+      await daemon.see("The daemon is ready");
+      return daemon;
+    };
+    const first = await dyingWith(killAtEvent(`1:1:${when}`));
+    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
+    expect((await first.ended).signal).toBe("SIGKILL");
+    await home.logged("turn-finished");
+    expect((await viewsOf(home)).map(({ id }) => id)).toEqual(["t"]);
+    endedWith(0, await goald.ask("down"));
+    const second = await dyingWith(killAtCommit(`1:${when}`));
+    endedWith(0, await goald.ask(["say", "t", "Once and only once"]));
+    expect((await second.ended).signal).toBe("SIGKILL");
+    await home.logged("turn-finished", 2);
+    const { log, problems } = await lookInto(goald);
+    expect(log.filter((event) => event.type === "message-received")).toHaveLength(1);
+    expect(problems).toEqual([]);
+  });
 });
 
 describe("an orderly end of the daemon in the middle of a long command", () => {

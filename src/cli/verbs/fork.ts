@@ -11,9 +11,9 @@ import type { AgentRow } from "#core/ports/store.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
-import { type CliContext, formatCall, type GlobalOptions, openContext } from "../context.ts";
+import { type CliContext, formatCall } from "../context.ts";
 import { AGENT, defineVerb, HOST_CODES, step, text, texts } from "../verb.ts";
-import { findState, reachHost } from "../with-agent.ts";
+import { askThroughDeaths, withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description:
@@ -30,53 +30,27 @@ export const verb = defineVerb({
     name: text("--name <name>", "name the new agent (default: the same name)"),
   },
   exitCodes: { notFound: "no such agent or step", ...HOST_CODES },
-  run: ([agent = ""], { step = 0, ...options }) => forkVerb(agent, step, options),
+  run: ([agent], { step = 0, goal = [], name, ...options }) =>
+    withAgent(agent, options, async ({ row, state, context, reach }) => {
+      const named = goal.length === 0 ? [] : validateAgent({ name: state.name, role: state.role, goals: goal }).goals;
+      const key = `fork/${process.pid}/${systemClock.now().toISOString()}`;
+      const goals = named.length > 0 ? { goals: named.map(context.scrub) } : {};
+      const request = { step, ...goals, ...(name === undefined ? {} : { name }), key };
+      const client = await reach();
+      const made = await askThroughDeaths(context, () => client.fork(row.id, request));
+      return tellFork(row, made, step, context);
+    }),
 });
 
-export interface ForkOptions extends GlobalOptions {
-  readonly goal?: readonly string[];
-  readonly name?: string;
-}
-
-/** `step`: the fork starts after it; 0 is before the first step. */
-export async function forkVerb(name: string, step: number, options: ForkOptions): Promise<number> {
-  const context = await openContext(options);
-  try {
-    const { row, state } = await findState(name, context);
-    const given = options.goal ?? [];
-    const goals = given.length === 0 ? [] : validateAgent({ name: state.name, role: state.role, goals: given }).goals;
-    const request = requestOf(step, { ...options, goal: goals }, context);
-    const made = await (await reachHost(context)).fork(row.id, request);
-    say(row, made, step, context);
-    return EXIT.ok;
-  } finally {
-    context.output.close();
+function tellFork(from: AgentRow, made: ForkedAgent, step: number, { output, home }: CliContext): number {
+  const { id, name, workspace, events, files } = made;
+  if (output.json) output.data(JSON.stringify({ agent: id, name, from: from.id, step, events, files, workspace }));
+  else {
+    output.data(id);
+    const tell = process.stdout.isTTY ? output.say : printNote;
+    const where = `after step ${step}, with ${countNoun(files, "file")} in ${workspace}`;
+    tell(clean(`${name} (${id}) starts from ${from.id} ${where}`));
+    tell(`It is paused. Go on with: ${formatCall(home, "resume", id)}`);
   }
-}
-
-const requestOf = (step: number, { name, goal = [] }: ForkOptions, { scrub }: CliContext) => {
-  const key = `fork/${process.pid}/${systemClock.now().toISOString()}`;
-  const goals = goal.length > 0 ? { goals: goal.map(scrub) } : {};
-  return { step, ...goals, ...(name === undefined ? {} : { name }), key };
-};
-
-function say(
-  from: AgentRow,
-  { id, name, workspace, events, files }: ForkedAgent,
-  step: number,
-  context: CliContext,
-): void {
-  const { output, home } = context;
-  if (output.json) {
-    output.data(JSON.stringify({ agent: id, name, from: from.id, step, events, files, workspace }));
-    return;
-  }
-  output.data(id);
-  const tell = process.stdout.isTTY ? output.say : printNote;
-  tell(
-    clean(
-      `${name} (${id}) starts from ${from.id} after step ${step}, with ${countNoun(files, "file")} in ${workspace}`,
-    ),
-  );
-  tell(`It is paused. Go on with: ${formatCall(home, "resume", id)}`);
+  return EXIT.ok;
 }

@@ -7,7 +7,7 @@ import { clean } from "#util/outside-text.ts";
 import { readInput } from "../agents.ts";
 import { callsHere } from "../context.ts";
 import { AGENT, defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
-import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
+import { askThroughDeaths, tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description: "send an agent a message, which it reads in its next step; a finished agent begins its next turn",
@@ -26,7 +26,8 @@ export const verb = defineVerb({
         );
       const client = await reach();
       const key = `say/${process.pid}/${new Date().toISOString()}`;
-      const { agent, note } = await client.say(row.id, { from: "a person", text: context.scrub(text), key });
+      const message = { from: "a person", text: context.scrub(text), key };
+      const { agent, note } = await askThroughDeaths(context, () => client.say(row.id, message));
       const view = isFinished(state) || questionOf(state) !== undefined ? await viewWhenHeard(client, agent) : agent;
       return tellDone({ agent: view, note: callsHere(context.home, note) }, context);
     }),
