@@ -11,6 +11,7 @@ import { THOUGHT } from "#core/command-names.ts";
 import { rememberBy } from "#util/caches.ts";
 import { isRecord } from "#util/json.ts";
 import { editDistance } from "#util/nearest-name.ts";
+import { ARGS_KEYS, EITHER_KEYS } from "./find-call.ts";
 import { findConflictingKey, isSameJson, parseShallowJson } from "./json.ts";
 import { parseNested } from "./json-objects.ts";
 
@@ -57,7 +58,7 @@ export function arrangeArguments(
   return thought === undefined ? { kind: "args", args } : { kind: "args", args, thought };
 }
 
-/** Accepts a record, a record below a second `args`, or the value of the only argument. */
+/** Accepts a record, a record below a second key for arguments, or the value of the only argument. */
 function readArgsRecord(
   value: unknown,
   schema: ArgsSchema,
@@ -75,8 +76,10 @@ function readArgsRecord(
   )
     return { [only]: value };
   if (!isRecord(value)) return null;
-  const isNested = Object.keys(value).length === 1 && isRecord(value.args) && !names.includes("args");
-  return isNested ? (value.args as Readonly<Record<string, unknown>>) : value;
+  const [key = "", ...others] = Object.keys(value);
+  const isNested =
+    others.length === 0 && [...ARGS_KEYS, ...EITHER_KEYS].includes(key.toLowerCase()) && !names.includes(key);
+  return isNested && isRecord(value[key]) ? value[key] : value;
 }
 
 interface Converting {
@@ -209,7 +212,7 @@ function normalizeName(written: string): string | null {
     .replace(/^["'`]+|["'`]+$/g, "")
     .replace(/\(\)$/, "")
     .replaceAll("\\_", "_")
-    .replace(/^functions\./, "")
+    .replace(/^functions\.|:\d{1,3}$/g, "")
     .trim();
   if (!/^[A-Za-z_][A-Za-z0-9_\- ()]*$/.test(bare)) return null;
   return bare

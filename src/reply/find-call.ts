@@ -35,7 +35,7 @@ export const ARGS_KEYS = [
   "command_args",
 ];
 /** May also name one argument: they hold all arguments only when their value is an object. */
-const EITHER_KEYS = ["input", "kwargs"];
+export const EITHER_KEYS = ["input", "kwargs"];
 /** Keys beside a name that are not arguments. */
 const BESIDE = new Set(["thoughts", "thought", "command", "id", "type"]);
 /** A value below such a key is an example or a quotation, not a command. */
