@@ -70,7 +70,8 @@ export function createChatStream(
       stream.isDone = true;
       return true;
     }
-    const chunk: unknown = JSON.parse(data);
+    // An event without data only keeps the connection open.
+    const chunk: unknown = data.trim() === "" ? undefined : JSON.parse(data);
     const isOutput = isRecord(chunk) && takeChunk(chunk);
     return isOutput || stream.isFinished;
   }

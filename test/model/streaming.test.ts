@@ -104,6 +104,7 @@ describe("a streamed reply", () => {
     ["several data lines", `data: {"choices": [{"finish_reason": "stop",\ndata: "delta": {"content": "ab"}}]}\n\n`],
     ["a message in place of a delta", `data: ${chunk("ab").replace("delta", "message")}\n\n`],
     ["no blank behind the colon", `data:${chunk("ab")}\n\ndata:[DONE]\n\n`],
+    ["events without data", `data:\n\ndata: ${chunk("a", null)}\n\ndata: \n\ndata: ${chunk("b")}\n\n`],
     ["a byte order mark", `\ufeffdata: ${chunk("ab")}\n\n`],
   ])("is read with %s", async (_title, body) => {
     expect(await answerTo(events(body))).toMatchObject({ kind: "replied", text: "ab" });
