@@ -30,6 +30,7 @@ import { parseShallowJson } from "#reply/json.ts";
 import { lastThought } from "#reply/reply-thoughts.ts";
 import { splitAction } from "#reply/split-action.ts";
 import { rememberBy } from "#util/caches.ts";
+import { asRecord } from "#util/json.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import type { CommandsFor } from "./command-set.ts";
@@ -353,7 +354,8 @@ const partsOf = rememberBy(({ kind, text, form }: Message): readonly Part[] => {
 
 /** Splits a reply into thoughts and command. A reply that is not plain JSON is used as a whole. */
 function ofReply(text: string): readonly Part[] {
-  const { thoughts, command } = parse(text);
+  // Deeper nesting would overflow the stack in `wordsIn`.
+  const { thoughts, command } = asRecord(parseShallowJson(text));
   if (!thoughts && !command) return [{ text, weight: WEIGHTS.thoughts }];
   return [
     { text: wordsIn(command), weight: WEIGHTS.command },
@@ -377,12 +379,6 @@ function ofAction(text: string): readonly Part[] {
   return thought === ""
     ? [{ text: wordsIn(action), weight: WEIGHTS.command }]
     : [{ text: thought, weight: WEIGHTS.thoughts }];
-}
-
-function parse(text: string): { readonly thoughts?: unknown; readonly command?: unknown } {
-  // Deeper nesting would overflow the stack in `wordsIn`.
-  const reply = parseShallowJson(text);
-  return typeof reply === "object" && reply !== null ? reply : {};
 }
 
 /** The values of the object, without the keys that every reply has. */

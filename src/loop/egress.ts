@@ -168,7 +168,7 @@ class Known {
     if (pages > MAX_SITE_PAGES) leaving = { ...leaving, pages };
     if (ownChars > MAX_OWN_CHARS) leaving = { ...leaving, ownChars };
     if (ownChars > 0 && counts.ownChars > MAX_TURN_CHARS) leaving = { ...leaving, turnChars: counts.ownChars };
-    const sentNumbers = listNumbers(sent.words).flatMap(cutNumber);
+    const sentNumbers = listNumbers(sent.words.replace(/\s/g, " ")).flatMap(cutNumber);
     const said = sentNumbers.length === 0 ? "" : [...this.#numbers].join("\n");
     const numbers = sentNumbers.filter((number) => !said.includes(number));
     const quotes = numbers.length === 0 ? undefined : await this.#parts.folder.findNumber(new Set(numbers));
@@ -297,10 +297,13 @@ export function searchFolder(workspace: Pick<Workspace, "list" | "read">, writer
 
 // Finds the addresses, words and numbers of a text, in a form that can be compared.
 
-/** Returns the address without scheme, `www.`, fragment, last slash and `.git`. Undefined for an address with a password. */
+/**
+ * Returns the address without scheme, `www.`, fragment, one last slash and `.git`: a number of slashes could be a message.
+ * Undefined for an address with a password.
+ */
 function addressKey(url: URL): string | undefined {
   if (!/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return undefined;
-  return `${url.host.replace(/^www\./, "")}${url.pathname.replace(/(?:\.git)?\/*$/, "")}${url.search}`;
+  return `${url.host.replace(/^www\./, "")}${url.pathname.replace(/(?:\.git)?\/?$/, "")}${url.search}`;
 }
 
 /** The address and every folder above it. */
@@ -311,13 +314,14 @@ function foldersOf(key: string): readonly string[] {
 }
 
 /**
- * Keys of the addresses in a text, with or without `https://`. A bracket may belong to the address or to the text, so both
- * readings are listed.
+ * Keys of the addresses in a text, with or without `https://`. A bracket may belong to the address or to the text, and a
+ * feed writes `&` as `&amp;`, so both readings are listed.
  */
 function listAddresses(text: string): readonly string[] {
   const whole = text.match(/https?:\/\/[^\s"'<>`\\^{|}]{1,4000}/gi) ?? [];
   const bare = text.match(/(?<![\w@/.:-])(?:[a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:\/[^\s"'<>`\\^{|}]{0,4000})?/gi) ?? [];
-  const given = [...whole, ...bare.map((address) => `https://${address}`)].map(dropPoint);
+  const written = [...whole, ...bare.map((address) => `https://${address}`)];
+  const given = written.flatMap((address) => [address, address.replaceAll("&amp;", "&")]).map(dropPoint);
   const readings = given.flatMap((address) => [
     address,
     address.replace(/[)\]]$/, ""),
@@ -347,17 +351,24 @@ const MIN_NUMBER_CHARS = 8;
 const DATE =
   /(?<![\w-])(?:\d{4}-\d\d?-\d\d?(?:t[\d:.]+z?)?|\d\d?[./]\d\d?[./]\d{2,4}|(?:19|20)\d\d|\d\d?:\d\d(?::\d\d)?)(?![\w-])/g;
 
-/** Runs of neighbouring words with a digit or an @, such as account numbers, keys and e-mail addresses; without dates. */
+/** Unusual blanks, and wide letters and digits. Normal forms of other characters may be eighteen times as long. */
+const WIDE = /[\u00a0\u2000-\u200a\u202f\u205f\u3000\uff01-\uff5e]+/g;
+
+/**
+ * Runs of neighbouring words with a digit or an @, such as account numbers, keys and e-mail addresses; without dates.
+ * Digits may be of any script.
+ */
 const listNumbers = (text: string): readonly string[] =>
   text
+    .replace(WIDE, (signs) => signs.normalize("NFKC"))
     .toLowerCase()
     .replace(DATE, " ")
-    .split(/[^\S ]+|(?<=^| )[^\s\d@]+(?= |$)/u)
+    .split(/[^\S ]+|(?<=^| )[^\s\p{Nd}@]+(?= |$)/u)
     .map((run) => run.replace(/[^\p{L}\p{N}@]+/gu, ""))
-    .filter((run) => run.length >= MIN_NUMBER_CHARS && /[\d@]/.test(run));
+    .filter((run) => run.length >= MIN_NUMBER_CHARS && /[\p{Nd}@]/u.test(run));
 
 /** Pieces of the shortest length that counts, each with a digit or an @. */
 const cutNumber = (number: string): readonly string[] =>
   Array.from({ length: number.length - MIN_NUMBER_CHARS + 1 }, (_, at) =>
     number.slice(at, at + MIN_NUMBER_CHARS),
-  ).filter((piece) => /[\d@]/.test(piece));
+  ).filter((piece) => /[\p{Nd}@]/u.test(piece));

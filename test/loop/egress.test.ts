@@ -119,8 +119,16 @@ describe("an address", () => {
       "https://a.example/x/z",
       "https://b.a.example/",
       "https://u@a.example/",
+      "https://a.example/x//",
+      `https://a.example/x${"/".repeat(7)}`,
     ])
       expect(await log.ask(browse(url))).toMatchObject({ address: url });
+  });
+
+  it("may be followed as a feed means it, with & for &amp;", async () => {
+    const log = seen("<link>https://a.example/x?a=1&amp;b=2</link>");
+    for (const url of ["https://a.example/x?a=1&b=2", "https://a.example/x?a=1&amp;b=2"])
+      expect(await log.ask(browse(url))).toBeUndefined();
   });
 
   it("with brackets of its own may be followed too", async () => {
@@ -202,6 +210,10 @@ describe("a search", () => {
     ["write to ada@firm.example", "ADA@firm.example", true],
     ["key k7Qm2xV9tB4n", "xV9tB4nW", false],
     ["key k7Qm2xV9tB4n", "Qm2xV9tB", true],
+    ["DE44\u00a05001\u00a00517\u00a05407", "IBAN DE44 5001 0517", true],
+    ["IBAN DE44 5001 0517 5407", "DE44\n5001\u202f0517", true],
+    ["IBAN DE44 5001 0517 5407", "ＤＥ４４５００１０５１７", true],
+    ["حساب ٤٤٥٠٠١٠٥١٧", "ما هو ٤٤٥٠٠١٠٥١٧", true],
     ["born on 24.11.2026 at 12:30:10", "24.11.2026 12:30:10", false],
     ["the census of 1979", "What was it in 1979?", false],
     ["1,204,000 people", "1,204,000", false],
