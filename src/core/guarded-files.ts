@@ -130,7 +130,7 @@ export const ASKED: readonly OthersRow[] = [
     pattern: named(
       "\\.(?:eslint|prettier|stylelint)rc(?:\\..+)?",
       "(?:eslint|prettier|stylelint)\\.config\\..+",
-      "\\.?pylintrc",
+      "\\.?pylintrc|\\.flake8|\\.?mypy\\.ini|\\.rubocop\\.ya?ml|\\.php-cs-fixer(?:\\.dist)?\\.php|\\.(?:formatter|credo)\\.exs",
     ),
     says: "a linter or a formatter of an editor loads it, with its plugins, when somebody opens a file of the folder",
   },
@@ -153,9 +153,9 @@ export const ASKED: readonly OthersRow[] = [
   },
   {
     pattern: named(
-      "agents(?:\\.override)?\\.md|claude(?:\\.local)?\\.md|gemini\\.md|\\.github/(?:copilot-instructions\\.md|instructions|prompts)",
+      "agents(?:\\.override)?\\.md|claude(?:\\.local)?\\.md|gemini\\.md|\\.github/(?:copilot-instructions\\.md|instructions|prompts|agents|chatmodes)",
       "\\.(?:claude|cursor|gemini|codex|continue|roo|kiro|opencode|windsurf|goald)|\\.(?:cursor|windsurf|cline|roo)rules",
-      "\\.?mcp\\.json|\\.aider.*|opencode\\.jsonc?",
+      "\\.?mcp\\.json|\\.aider.*|opencode\\.jsonc?|(?:qwen|crush|warp)\\.md|\\.(?:agents|amazonq|augment|crush|factory|junie|qwen|trae)",
     ),
     says: "another agent obeys it when somebody starts one in the folder",
   },

@@ -15,17 +15,17 @@ const ROWS = {
   "an editor":
     ".vscode/tasks.json x/.vscode/settings.json .idea/workspace.xml .devcontainer/devcontainer.json .vimrc .exrc .dir-locals.el a.code-workspace",
   "a linter or a formatter":
-    ".eslintrc .eslintrc.json a/.eslintrc.cjs eslint.config.mjs .prettierrc prettier.config.js .stylelintrc.yml .pylintrc pylintrc",
+    ".eslintrc .eslintrc.json a/.eslintrc.cjs eslint.config.mjs .prettierrc prettier.config.js .stylelintrc.yml .pylintrc pylintrc .flake8 mypy.ini .rubocop.yml .php-cs-fixer.dist.php .formatter.exs",
   "a test runner": "conftest.py a/conftest.py jest.config.ts vitest.config.mts .mocharc.cjs",
   "git runs it": ".husky/pre-commit .pre-commit-config.yaml .githooks/pre-push lefthook.yml",
   "a build server": ".github/workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .travis.yml",
   "another agent":
-    "AGENTS.md a/CLAUDE.md .claude/settings.json .cursor/rules/a.mdc .mcp.json .cursorrules .github/copilot-instructions.md",
+    "AGENTS.md a/CLAUDE.md .claude/settings.json .cursor/rules/a.mdc .mcp.json .cursorrules .github/copilot-instructions.md .github/agents/a.md QWEN.md a/WARP.md .agents/skills/a .junie/guidelines.md",
   "a file manager": "autorun.inf desktop.ini a.desktop b.lnk c/d.url",
 };
 const HARMLESS =
   "README.md notes/plan.md src/index.js package-lock.json Makefile test.py my_conftest.py .eslintignore vite.config.ts pyproject.toml .gitignore .gitattributes .editorconfig " +
-  ".env .nvmrc config HEAD refs/x .github/ISSUE_TEMPLATE.md docker-compose.yml agent.md model.pth tsconfig.json a.git/x";
+  ".env .nvmrc config HEAD refs/x .github/ISSUE_TEMPLATE.md docker-compose.yml agent.md agents/1/a.md factory/a.md warp.txt my_mypy.ini .rubocop_todo.yml model.pth tsconfig.json a.git/x";
 
 describe("the table of files that others run or obey", () => {
   it.each(Object.entries(ROWS))("says who: %s", (says, paths) => {
