@@ -208,10 +208,13 @@ export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer
   return unusableReply("incomplete-reply", "sent a reply without text", body, asked);
 }
 
-/** Routers put the real status into the error's `code`. */
+/** Routers put the real status into the error's `code`, others a name into `code` or `type`. */
 function toStatusError(error: unknown): StatusError {
-  const code = isRecord(error) ? Number(error.code ?? error.status) : Number.NaN;
-  const status = code >= 400 && code <= 599 ? code : 500;
+  const { code, type, status: given } = asRecord(error);
+  const names = `${code} ${type}`;
+  const named = /rate_limit|insufficient_quota/.test(names) ? 429 : /api_key|authentication/.test(names) ? 401 : 500;
+  const sent = Number(code ?? given);
+  const status = sent >= 400 && sent <= 599 ? sent : named;
   return new StatusError(status, new Headers(), JSON.stringify({ error }), true);
 }
 

@@ -138,9 +138,16 @@ describe("an invalid stream", () => {
     expect(openServers()[0]?.chats).toHaveLength(1);
   });
 
-  it("with a status in its error is classified by that status", async () => {
-    const streamed: Streaming = { ending: "error", error: { message: "slow down", code: 429 } };
-    expect(await answerTo({ text: TEXT, streamed })).toMatchObject({ code: "rate-limited" });
+  it.each([
+    [{ message: "slow down", code: 429 }, "rate-limited"],
+    [{ message: "slow down", code: "rate_limit_exceeded" }, "rate-limited"],
+    [{ message: "You exceeded your current quota.", type: "insufficient_quota", code: null }, "quota-exhausted"],
+    [{ message: "no", code: "invalid_api_key" }, "unauthorized"],
+    [{ message: "no", type: "authentication_error" }, "unauthorized"],
+    [{ message: "busy", type: "overloaded_error" }, "server-error"],
+  ])("with the status or its name in an error %j is classified by it", async (error, code) => {
+    const streamed: Streaming = { ending: "error", error };
+    expect(await answerTo({ text: TEXT, streamed })).toMatchObject({ code });
   });
 
   it("of only pings ends at the total timeout", async () => {
