@@ -165,7 +165,7 @@ const Say = ({ agent }: { agent: Agent }) => {
   const isQuestion = standing.kind === "waiting" && standing.cause === "person";
   const label = isQuestion ? `Answer ${name}` : isEnded(agent) ? `Give ${name} more to do` : `Say something to ${name}`;
   const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
-  const send = (text: string) => post(at(id, "/messages"), { from: "you", text });
+  const send = (text: string, key: string) => post(at(id, "/messages"), { from: "you", text, key });
   return html`<${Words} label=${label} button=${isQuestion ? "Answer" : "Say"}
     hint=${`${hint} Shift+Enter for a new line.`} isChat onSend=${send} />`;
 };

@@ -92,7 +92,7 @@ const Card = ({
 };
 
 function Question({ item: { agent, name, question, since } }: { item: Waiting }) {
-  const send = (text: string) => post(at(agent, "/messages"), { from: "you", text });
+  const send = (text: string, key: string) => post(at(agent, "/messages"), { from: "you", text, key });
   return html`<${Card} look="asks" href=${`#/a/${agent}`} at=${since} body=${html`<p>
     <a class="name" href=${`#/a/${agent}`}>${name}</a> asks</p>
     <p class="sub kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${send} />`} />`;

@@ -128,7 +128,8 @@ export const fieldText = ({ target }: Event): string => (target as HTMLInputElem
 interface WordsProps {
   readonly label: string;
   readonly button: string;
-  readonly onSend: (text: string) => Promise<unknown>;
+  /** `key`: the same for the same words until an answer has come, so that they arrive once. */
+  readonly onSend: (text: string, key: string) => Promise<unknown>;
   readonly hint?: string;
   /** Enter sends; without, only with Ctrl or Cmd. */
   readonly isChat?: boolean;
@@ -137,12 +138,15 @@ interface WordsProps {
 }
 /** A field for words to an agent. It is emptied when they have arrived; an error stays below it. */
 export function Words({ label, button, onSend, hint = "", isChat = false, mayBeEmpty = false, children }: WordsProps) {
-  const [text, setText] = useState("");
+  const [draft, setDraft] = useState({ text: "", key: "" });
+  const { text, key } = draft;
   const { run, problem, isOff } = useAction();
+  const setText = (now: string): void => setDraft({ text: now, key: crypto.randomUUID() });
   const canSend = !isOff && (mayBeEmpty || text.trim() !== "");
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (canSend && (await run(() => onSend(text.trim())))) setText((now) => (now === text ? "" : now));
+    if (canSend && (await run(() => onSend(text.trim(), key))))
+      setDraft((now) => (now === draft ? { text: "", key } : now));
   };
   const press = (event: KeyboardEvent): void => {
     const isSend = isChat ? !event.shiftKey && !event.isComposing : event.ctrlKey || event.metaKey;

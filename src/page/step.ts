@@ -1,7 +1,7 @@
 /** step.ts -- a step of an agent: its row in the timeline, and the whole of it below when it is opened. */
 import { at, get, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
-import { html } from "./html.ts";
+import { html, useMemo } from "./html.ts";
 import { Call, fileLink, Mark, Pairs, Pending, Problem } from "./parts.ts";
 import { Args, Code, textOf } from "./texts.ts";
 import type { StepPage, WholeStep } from "./types.ts";
@@ -67,10 +67,9 @@ function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agen
 /** Makes another agent with the state after this step; it is paused. */
 function Fork({ agent, step }: { agent: string; step: number }) {
   const { run, problem, isOff } = useAction();
+  const key = useMemo(() => crypto.randomUUID(), []);
   const fork = async (): Promise<void> => {
-    const { id } = (await (await post(at(agent, "/fork"), { step, key: crypto.randomUUID() })).json()) as {
-      id: string;
-    };
+    const { id } = (await (await post(at(agent, "/fork"), { step, key })).json()) as { id: string };
     location.hash = `#/a/${id}`;
   };
   return html`<p><button disabled=${isOff} title="Makes a paused agent with the state after this step"

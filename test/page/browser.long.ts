@@ -1,7 +1,7 @@
 /** A real Chromium looks at the page of a real daemon: what a person does there is in the agents' logs. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import axe from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from "playwright-core";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
@@ -155,6 +155,28 @@ describe("the page in Chromium", () => {
     await home.logged("agent-resumed", 1, "denied");
     const hears = async (): Promise<boolean> => JSON.stringify(await logOf("denied")).includes("Use short lines.");
     await home.until(hears, "the words in the log");
+  });
+
+  it("sends words whose answer was lost once more, and the agent gets them once", async () => {
+    await using opened = await openPage();
+    await opened.go("#/a/denied", ".step-row");
+    const loseAnswer = (route: Route): Promise<void> => route.fetch().then(() => route.abort());
+    await opened.page.route("**/messages", loseAnswer, { times: 1 });
+    const field = opened.page.getByPlaceholder("Say something to Denied…");
+    const say = opened.page.getByRole("button", { name: "Say", exact: true });
+    await field.fill("Only once.");
+    await say.click();
+    await opened.page.getByRole("alert").getByText("cannot reach goald").waitFor();
+    await say.click();
+    await opened.page.getByRole("alert").waitFor({ state: "detached" });
+    const received = async () =>
+      (await logOf("denied")).filter((event) => JSON.stringify(event).includes("Only once."));
+    await home.until(async () => (await received()).length > 0, "the words in the log");
+    // The same words said after an answer are others.
+    await field.fill("Only once.");
+    await say.click();
+    await home.until(async () => (await received()).length > 1, "the same words again");
+    expect(await received()).toHaveLength(2);
   });
 
   it("makes another agent from a step, and finds in the memory what was written", async () => {
