@@ -60,27 +60,19 @@ function useTail({ id, head }: Agent): Tail {
   const isLost = useLost();
   useEffect(() => {
     if (isLost) return undefined;
-    let [stop, now] = [new AbortController(), { ...EMPTY_TAIL, head: Math.max(0, head - TAIL_EVENTS) }];
-    const start = async ({ signal }: AbortController): Promise<void> => {
+    const stop = new AbortController();
+    let now: Tail = { ...tail, live: null, head: tail.head || Math.max(0, head - TAIL_EVENTS) };
+    const start = async (): Promise<void> => {
       const path = (): string => at(id, `/events?live=true&after=${now.head}`);
-      for await (const { event, data } of follow(path, signal)) {
+      for await (const { event, data } of follow(path, stop.signal)) {
         if (event === "delta") now = foldDelta(now, data as Delta);
         if (event === "message") now = foldEvent(now, data as LogEvent);
         setTail(now);
       }
     };
-    const look = (): void => {
-      stop.abort();
-      stop = new AbortController();
-      // A refused stream leaves what was seen; the stream of the host says what has become of the agent.
-      if (!document.hidden) start(stop).catch(() => undefined);
-    };
-    look();
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      document.removeEventListener("visibilitychange", look);
-      stop.abort();
-    };
+    // A refused stream leaves what was seen; the stream of the host says what has become of the agent.
+    start().catch(() => undefined);
+    return () => stop.abort();
   }, [id, isLost]);
   return tail;
 }

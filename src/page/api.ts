@@ -43,9 +43,10 @@ export function signOut(): void {
   secret = "";
 }
 
-/** Makes the key for the daemon of now, once it has proved to be one. */
+/** Makes the key for the daemon of now, once it has proved to be one. Until then the storage has no secret. */
 async function greet(): Promise<void> {
   const nonce = hex(crypto.getRandomValues(new Uint8Array(32)));
+  sessionStorage.removeItem(SECRET);
   const answer = await send("/session/proof", { nonce }).catch((thrown: ApiError) => {
     throw thrown.status === 404 ? new ApiError(0, "Something else than goald answers at this address.") : thrown;
   });
@@ -109,10 +110,10 @@ export async function* follow(
   signal: AbortSignal,
   onBreak: () => void = () => undefined,
 ): AsyncGenerator<StreamMessage> {
-  let [retryMs, isBroken] = [RETRY_MS, false];
+  let retryMs = RETRY_MS;
   while (!signal.aborted) {
     try {
-      if (isBroken) await greet();
+      await greet();
       const { body } = await request(`/v1${pathNow()}`, { signal, headers: { accept: "text/event-stream" } });
       yield { event: "open", data: null };
       for await (const { event, data } of readMessages(body)) {
@@ -124,7 +125,6 @@ export async function* follow(
       const { status } = toApiError(thrown);
       if (status >= 400 && status < 500) throw thrown;
     }
-    isBroken = true;
     if (signal.aborted) return;
     if (!isLeaving) sessionStorage.removeItem(SECRET);
     onBreak();

@@ -1,5 +1,5 @@
 /** app.ts -- the screens by address, the bar above all of them, and the keys. */
-import { signIn, signOut, toApiError } from "./api.ts";
+import { type ApiError, signIn, signOut, toApiError } from "./api.ts";
 import { Home } from "./home.ts";
 import { html, render, useEffect, useState } from "./html.ts";
 import { type Children, Empty, Pairs } from "./parts.ts";
@@ -161,8 +161,10 @@ function App() {
     ${isHelp && html`<${Help} onClose=${() => setHelp(false)} />`}`;
 }
 
-const Door = ({ problem }: { problem: string }) => html`<main><${Empty} title="goald">
-    <p>${problem} Open it from a terminal:</p><pre>goald dashboard --open</pre></${Empty}></main>`;
+/** In the place of the page: what failed, and for a session that is over how to begin one. */
+const Door = ({ problem: { status, message } }: { problem: ApiError }) => html`<main><${Empty} title="goald">
+  <p>${message}${status === 401 && " Open it from a terminal:"}</p>
+  ${status === 401 && html`<pre>goald dashboard --open</pre>`}</${Empty}></main>`;
 
 async function start(): Promise<void> {
   const show = (view: Children): void => render(html`${view}`, document.body);
@@ -172,13 +174,9 @@ async function start(): Promise<void> {
     show(html`<${App} />`);
     await followHost();
   } catch (thrown) {
-    const { status, message } = toApiError(thrown);
-    if (status === 401) signOut();
-    show(
-      status === 401
-        ? html`<${Door} problem=${message} />`
-        : html`<main><${Empty} title="goald"><p>${message}</p></${Empty}></main>`,
-    );
+    const problem = toApiError(thrown);
+    if (problem.status === 401) signOut();
+    show(html`<${Door} problem=${problem} />`);
   }
 }
 

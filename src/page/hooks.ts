@@ -2,7 +2,7 @@
 import { type ApiError, toApiError } from "./api.ts";
 import { useEffect, useRef, useState } from "./html.ts";
 import { addRange, firstGap, type Ranges } from "./rows.ts";
-import { host, listen } from "./store.ts";
+import { host, isAway, listen } from "./store.ts";
 
 interface Action {
   /** Resolves to whether it succeeded; its error stays in `problem` until the next run. */
@@ -11,10 +11,10 @@ interface Action {
   /** A request is under way, or the daemon is gone: nothing can be asked for. */
   readonly isOff: boolean;
 }
-/** Whether the daemon does not answer. Renders again only when that changes. */
+/** Renders again only when `isAway` changes. */
 export function useLost(): boolean {
-  const [isLost, setLost] = useState(host.lostSince !== null);
-  useEffect(() => listen(() => setLost(host.lostSince !== null)), []);
+  const [isLost, setLost] = useState(isAway());
+  useEffect(() => listen(() => setLost(isAway())), []);
   return isLost;
 }
 
@@ -57,7 +57,7 @@ export function useAction(): Action {
 }
 
 /**
- * Loads again when a value of `on` changes, and when the daemon is back. The first value names the thing: nothing of
+ * Loads again when a value of `on` changes, and when the page can ask again. The first value names the thing: nothing of
  * another one is returned. Drops late answers; keeps the last value when loading fails.
  */
 export function useLoaded<T>(load: () => Promise<T>, on: readonly unknown[]): readonly [T | null, ApiError | null] {

@@ -59,9 +59,24 @@ export function applyChanges(agents: readonly Agent[], { agents: news, removed }
   return [...byId.values()];
 }
 
-/** Follows the host for the life of the page. Rejects with ApiError when the session has ended. */
+let isConnected = false;
+/** Nothing can be asked for: the daemon does not answer, the page is hidden, or the daemon gave no proof since it was. */
+export const isAway = (): boolean => document.hidden || !isConnected;
+
+/** How often a hidden page looks, for the number in its title. A browser has six connections for all pages of a host. */
+const HIDDEN_MS = 60_000;
+
+/** Follows the host for the life of the page, and while it is shown. Rejects with ApiError when the session has ended. */
 export async function followHost(): Promise<void> {
-  let isConnected = false;
+  let stop = new AbortController();
+  const look = (): void => {
+    if (document.hidden) {
+      stop.abort();
+      isConnected = false;
+    }
+    changed();
+  };
+  addEventListener("visibilitychange", look);
   setInterval(() => {
     if (!document.hidden) changed();
     // The file of a change can be edited by anybody, and a failed answer is asked for again.
@@ -74,16 +89,23 @@ export async function followHost(): Promise<void> {
     host.lostSince ??= Date.now();
     changed();
   };
-  let isFirst = true;
-  for await (const { event, data } of follow(() => "/changes", new AbortController().signal, onBreak)) {
-    if (event === "open") [isFirst, isConnected] = [true, true];
-    // The daemon ends in order, and all sessions with it.
-    if (event === "bye") throw new ApiError(401, "The session has ended.");
-    if (event !== "message") continue;
-    // The first message of a connection has all agents.
-    host.agents = applyChanges(isFirst ? [] : host.agents, data as Changes);
-    if (await loadWaiting(isFirst)) isFirst = false;
-    changed();
+  for (let isFirst = true; ; stop = new AbortController()) {
+    for await (const { event, data } of follow(() => "/changes", stop.signal, onBreak)) {
+      if (event === "open") isFirst = true;
+      // The daemon ends in order, and all sessions with it.
+      if (event === "bye") throw new ApiError(401, "The session has ended.");
+      if (event !== "message") continue;
+      // The first message of a connection has all agents.
+      host.agents = applyChanges(isFirst ? [] : host.agents, data as Changes);
+      isConnected = true;
+      await loadWaiting(isFirst);
+      isFirst = false;
+      look();
+    }
+    await new Promise((done) => {
+      setTimeout(done, document.hidden ? HIDDEN_MS : 0);
+      addEventListener("visibilitychange", done, { once: true });
+    });
   }
 }
 
@@ -98,18 +120,17 @@ function noteMoves(): void {
 let asked = "";
 /** The last question for what waits was not answered. */
 let isBehind = false;
-/** Loads what waits when an agent begins or ends to wait for a person; false when the daemon does not answer. */
-async function loadWaiting(isFirst: boolean): Promise<boolean> {
+/** Loads what waits when an agent begins or ends to wait for a person. */
+async function loadWaiting(isFirst: boolean): Promise<void> {
   const asking = host.agents.filter(({ standing }) => lookOf(standing) === "asks");
   const now = asking.map(({ id, head }) => `${id} ${head}`).join();
-  if (now === asked && !isFirst) return true;
+  if (now === asked && !isFirst) return;
   const news = Promise.all([get<Pick<Host, "waiting">>("/waiting"), get<Status>("/status")]);
   const found = await news.catch((thrown: unknown) => {
     if (toApiError(thrown).status === 401) throw thrown;
   });
   isBehind = !found;
-  if (!found) return false;
+  if (!found) return;
   Object.assign(host, { waiting: found[0].waiting, status: found[1], isLoaded: true, lostSince: null });
   asked = now;
-  return true;
 }

@@ -35,15 +35,8 @@ export const Csv = ({ text }: { text: string }) => {
     ${rows.length > MAX_ROWS && html`<p class="muted">${rows.length - MAX_ROWS} more rows are not shown.</p>`}</div>`;
 };
 
-const PICTURES = new Map([
-  ["png", "png"],
-  ["jpg", "jpeg"],
-  ["jpeg", "jpeg"],
-  ["gif", "gif"],
-  ["webp", "webp"],
-]);
 export const endingOf = (path: string): string => /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
-export const isPicture = (path: string): boolean => PICTURES.has(endingOf(path));
+export const isPicture = (path: string): boolean => /^(png|jpe?g|gif|webp)$/.test(endingOf(path));
 
 /** A picture of the agent's folder, as a blob of a picture's type: never a document. `step`: null for the newest. */
 export const Picture = ({
@@ -61,7 +54,7 @@ export const Picture = ({
   useEffect(() => {
     let url = "";
     const show = ({ content, encoding }: FileContent): void => {
-      const type = `image/${PICTURES.get(endingOf(path))}`;
+      const type = `image/${endingOf(path).replace("jpg", "jpeg")}`;
       const bytes = Uint8Array.from(encoding === "base64" ? atob(content) : "", (sign) => sign.charCodeAt(0));
       url = isPicture(path) && bytes.length > 0 ? URL.createObjectURL(new Blob([bytes], { type })) : "";
       setSource(url);

@@ -1,7 +1,14 @@
 /** A real Chromium looks at the page of a real daemon: what a person does there is in the agents' logs. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import axe from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+  type Route,
+} from "playwright-core";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
@@ -75,6 +82,24 @@ async function openPage(options: BrowserContextOptions = {}, given?: string): Pr
   return { page, url, origins, faults, go, [Symbol.asyncDispose]: () => context.close() };
 }
 
+/** Opens a further tab, with a session of its own. */
+async function openTab(context: BrowserContext, hash: string, seen: string): Promise<Page> {
+  const page = await context.newPage();
+  const { url } = await home.goald.json<{ url: string }>("dashboard");
+  await page.goto(url);
+  await page.locator(".row:not(.titles)").first().waitFor();
+  await page.goto(`${new URL(url).origin}/${hash}`);
+  await page.locator(seen).first().waitFor();
+  return page;
+}
+
+/** Hides or shows a tab: every tab of a browser without a screen counts as shown. */
+async function turn(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(`Object.defineProperty(document, "hidden", { get: () => ${isHidden}, configurable: true })`);
+  await page.evaluate(`document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))`);
+}
+
+const AGES = /\b\d+ (?:s|min)\b/g;
 const logOf = async (agent: string): Promise<readonly RecordedEvent[]> => (await lookInto(home.goald, agent)).log;
 
 describe("the page in Chromium", () => {
@@ -179,6 +204,26 @@ describe("the page in Chromium", () => {
     expect(await received()).toHaveLength(2);
   });
 
+  it("lets go of its connections while it is hidden, and misses and doubles nothing when it is shown", async () => {
+    await using opened = await openPage();
+    // A browser has six connections for all pages of a host, and each of these has two streams.
+    const open = (): Promise<Page> => openTab(opened.page.context(), "#/a/denied", ".step-row");
+    const first = await open();
+    await turn(first, true);
+    for (let more = 3; more > 0; more -= 1) await turn(await open(), true);
+    const shown = await open();
+    await home.goald.print(["say", "denied", "While it was hidden."]);
+    await shown.getByText("While it was hidden.").waitFor();
+    expect(await first.getByText("While it was hidden.").count()).toBe(0);
+    const rowsOf = async (page: Page): Promise<readonly string[]> =>
+      (await page.locator(".step-row").allInnerTexts()).map((text) => text.replaceAll(AGES, ""));
+    await turn(first, false);
+    await first.getByText("While it was hidden.").waitFor();
+    await first.locator("button:enabled", { hasText: "Stop…" }).waitFor();
+    expect(await rowsOf(first)).toEqual(await rowsOf(shown));
+    expect(await first.getByText("While it was hidden.").count()).toBe(1);
+  });
+
   it("makes another agent from a step, and finds in the memory what was written", async () => {
     await using opened = await openPage({ viewport: { width: 1_280, height: 860 } });
     await opened.go("#/a/hostile/s/2", ".opened");
@@ -241,9 +286,8 @@ describe("the page in Chromium", () => {
     await using opened = await openPage();
     await opened.go("#/a/denied", "button:has-text('Stop…')");
     await opened.page.getByText("you: Use short lines.").waitFor();
-    const ages = /\b\d+ (?:s|min)\b/g;
     const timeline = async (): Promise<string> =>
-      (await opened.page.locator(".step-row").allInnerTexts()).join().replaceAll(ages, "");
+      (await opened.page.locator(".step-row").allInnerTexts()).join().replaceAll(AGES, "");
     const before = [await timeline(), await logOf("denied")] as const;
     const pid = await home.hostPid();
     process.kill(pid as number, "SIGKILL");
