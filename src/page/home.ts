@@ -76,25 +76,14 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
   Object.values(args).every((value) => typeof value !== "object") &&
   JSON.stringify(args).length <= MAX_ARGS_CHARS;
 
-/** `href`: opened by Enter while the card itself has the focus. */
-const Card = ({
-  look,
-  href,
-  at,
-  body,
-  acts,
-}: Readonly<Record<"look" | "href" | "at", string> & Record<"body" | "acts", Children>>) => {
-  const open = ({ key, target, currentTarget }: KeyboardEvent): void => {
-    if (key === "Enter" && target === currentTarget) location.hash = href;
-  };
-  return html`<li class="card" data-row tabindex="-1" onKeyDown=${open}><${Mark} look=${look} /><div>${body}</div>
-    <div class="flex acts"><span class="muted small"><${Ago} at=${at} /></span>${acts}</div></li>`;
-};
+type CardProps = Readonly<Record<"look" | "at", string> & Record<"body" | "acts", Children>>;
+const Card = ({ look, at, body, acts }: CardProps) => html`<li class="card"><${Mark} look=${look} /><div>${body}</div>
+  <div class="flex acts"><span class="muted small"><${Ago} at=${at} /></span>${acts}</div></li>`;
 
 function Question({ item: { agent, name, question, since } }: { item: Waiting }) {
   const send = (text: string, key: string) => post(at(agent, "/messages"), { from: "you", text, key });
-  return html`<${Card} look="asks" href=${`#/a/${agent}`} at=${since} body=${html`<p>
-    <a class="name" href=${`#/a/${agent}`}>${name}</a> asks</p>
+  return html`<${Card} look="asks" at=${since} body=${html`<p>
+    <a class="name" data-row href=${`#/a/${agent}`}>${name}</a> asks</p>
     <p class="sub kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${send} />`} />`;
 }
 
@@ -110,7 +99,7 @@ function Approval({ item }: { item: Waiting }) {
     ? html`<button disabled=${isOff || !isStill} onClick=${answer("denied")}>Deny</button>
       <button class="primary" disabled=${isOff || !isSeen || !isStill} onClick=${answer("approved")}>Approve</button>`
     : html`<a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
-  return html`<${Card} look="asks" href=${`#/a/${agent}/approve`} at=${since} acts=${acts} body=${html`<p>
+  return html`<${Card} look="asks" at=${since} acts=${acts} body=${html`<p>
     <${Wish} item=${item} /></p>
     <p class="sub two">${thought || reason}</p><p class="muted small">${thought && reason} <${Outside} item=${item} />
     </p>
@@ -156,8 +145,9 @@ function Stuck({ agent }: { agent: Agent }) {
   const more = limit ? " Its next request could cost more than what is left." : "";
   const words = ALLOWANCES.has(standing.cause as "budget") ? `${spent} after ${counted(step, "step")}.${more}` : reason;
   const acts = standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`;
-  return html`<${Card} look="stuck" href=${`#/a/${id}`} at=${changedAt} acts=${acts} body=${html`<p>
-    <a class="name" href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p><p class="sub tab">${words}</p>`} />`;
+  return html`<${Card} look="stuck" at=${changedAt} acts=${acts} body=${html`<p>
+    <a class="name" data-row href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p>
+    <p class="sub tab">${words}</p>`} />`;
 }
 
 /** What an agent does now. */

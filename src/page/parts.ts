@@ -69,8 +69,8 @@ export const Call = ({ command, subject }: { command: string; subject: string })
 /** "Household Ledger wants to write budget.md" */
 export const Wish = ({ item: { agent, name, command } }: { item: Waiting }) => {
   const [verb, what] = describeCall(command.name, subjectOf(command.args));
-  return html`<a class="name" href=${`#/a/${agent}`}>${name}</a> wants to <span title=${command.name}>${verb} <b>
-    ${what}</b></span>`;
+  return html`<a class="name" data-row href=${`#/a/${agent}/approve`}>${name}</a> wants to <span
+    title=${command.name}>${verb} <b>${what}</b></span>`;
 };
 
 /** Whose words from outside were read: a person must see that before an answer. */
