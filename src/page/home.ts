@@ -1,6 +1,6 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
 import { at, post } from "./api.ts";
-import { useAction, useSeen, useStill } from "./hooks.ts";
+import { useAction, useLost, useSeen, useStill } from "./hooks.ts";
 import { html, useEffect, useState } from "./html.ts";
 import {
   AgentMark,
@@ -179,32 +179,42 @@ function Row({ agent, depth = 0, children }: { agent: Agent; depth?: number; chi
 }
 
 const SEEN = "goald-seen";
-const MIN_AWAY_MS = 60_000;
+/** A page that comes back sooner, such as one that is loaded anew, goes on with the same look. */
+const SAME_LOOK_MS = 5 * 60_000;
 interface Seen {
   readonly at: number;
   /** By id: whether the agent had ended, and what it had cost. */
   readonly agents: Readonly<Record<string, readonly [isEnded: boolean, costUsd: number]>>;
 }
 
-/** Compares with what this browser saw when the page was last left. */
+/** Compares with what this browser had seen at the end of the last look. */
 export function sinceLine(agents: readonly Agent[], seen: Seen, now: number): string {
   const ended = agents.filter((agent) => isEnded(agent) && !seen.agents[agent.id]?.[0]).length;
   const spent = agents.reduce((sum, { id, costUsd }) => sum + costUsd - (seen.agents[id]?.[1] ?? 0), 0);
-  if (now - seen.at < MIN_AWAY_MS || (ended === 0 && spent <= 0)) return "";
+  if (now - seen.at < SAME_LOOK_MS || (ended === 0 && spent <= 0)) return "";
   return `Since you looked ${span(now - seen.at)} ago: ${counted(ended, "agent")} finished, ${money(spent)} spent.`;
 }
 
+/** Home has not yet said in this look what happened before it. */
+let isDue = true;
+const keepSeen = (): void => {
+  const agents = Object.fromEntries(host.agents.map((agent) => [agent.id, [isEnded(agent), agent.costUsd]]));
+  localStorage.setItem(SEEN, JSON.stringify({ at: Date.now(), agents }));
+};
+globalThis.addEventListener?.("visibilitychange", () => {
+  if (!isDue && document.hidden) keepSeen();
+  isDue = true;
+});
+
 function useSince(): string {
   const [line, setLine] = useState("");
+  const isLost = useLost();
   useEffect(() => {
+    if (isLost || !isDue) return;
+    isDue = false;
     const before = localStorage.getItem(SEEN);
-    if (host.isLoaded && before) setLine(sinceLine(host.agents, JSON.parse(before) as Seen, Date.now()));
-    const keep = (): void => {
-      const agents = Object.fromEntries(host.agents.map((agent) => [agent.id, [isEnded(agent), agent.costUsd]]));
-      if (document.hidden && host.isLoaded) localStorage.setItem(SEEN, JSON.stringify({ at: Date.now(), agents }));
-    };
-    addEventListener("visibilitychange", keep);
-    return () => removeEventListener("visibilitychange", keep);
-  }, [host.isLoaded]);
+    if (before) setLine(sinceLine(host.agents, JSON.parse(before) as Seen, Date.now()));
+    keepSeen();
+  }, [isLost]);
   return line;
 }

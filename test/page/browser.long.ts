@@ -224,6 +224,31 @@ describe("the page in Chromium", () => {
     expect(await first.getByText("While it was hidden.").count()).toBe(1);
   });
 
+  it("says once on Home what happened since the last look, and a reload is no new look", async () => {
+    await using opened = await openPage();
+    const context = opened.page.context();
+    await opened.page.locator(".row:not(.titles)").first().waitFor();
+    const hourAgo = `localStorage.setItem("goald-seen", JSON.stringify({ at: Date.now() - 3_600_000, agents: {} }))`;
+    await opened.page.evaluate(hourAgo);
+    const page = await openTab(context, "#/", ".row:not(.titles)");
+    const line = page.getByText(/^Since you looked 1 h 0 min ago: \d+ agents? finished/);
+    await line.waitFor();
+    await page.goto(new URL("#/a/denied", page.url()).href);
+    await page.locator(".step-row").first().waitFor();
+    for (let reloads = 2; reloads > 0; reloads -= 1) {
+      await page.reload();
+      await page.goto(new URL("#/", page.url()).href);
+      await page.locator(".row:not(.titles)").first().waitFor();
+    }
+    expect(await page.getByText("Since you looked").count()).toBe(0);
+    expect(opened.faults).toEqual([]);
+    // A look that begins an hour after the last one has a line again, in the same page.
+    await turn(page, true);
+    await opened.page.evaluate(hourAgo);
+    await turn(page, false);
+    await line.waitFor();
+  });
+
   it("makes another agent from a step, and finds in the memory what was written", async () => {
     await using opened = await openPage({ viewport: { width: 1_280, height: 860 } });
     await opened.go("#/a/hostile/s/2", ".opened");
