@@ -21,9 +21,7 @@ import type { Agent, Details, StepPage, Waiting } from "./types.ts";
 import { lookOf, stateLabel, stateWords } from "./words.ts";
 
 export function AgentScreen({ params: [id, step] }: { params: readonly (string | undefined)[] }) {
-  const { isLoaded } = useHost();
   const agent = findAgent(id);
-  if (!isLoaded) return html`<${Pending} />`;
   return agent ? html`<${Work} key=${agent.id} agent=${agent} opened=${Number(step) || null} />` : html`<${NoAgent} />`;
 }
 
@@ -171,7 +169,11 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
   const [after, setAfter] = useState(opened !== null && opened <= agent.step - PAGE ? opened - 1 : null);
   const path = at(agent.id, `/steps?limit=${PAGE}${after === null ? "" : `&after=${after}`}`);
   const [list, problem] = useLoaded(() => get<StepPage>(path), [path, pulseOf(agent)]);
-  useEffect(() => document.getElementById(`step-${opened}`)?.scrollIntoView(), [opened, list !== null]);
+  useEffect(() => {
+    const row = document.getElementById(`step-${opened}`);
+    row?.scrollIntoView();
+    row?.querySelector("button")?.focus({ preventScroll: true });
+  }, [opened, list !== null]);
   if (!list) return html`<${Pending} problem=${problem} />`;
   const { steps, last } = list;
   const isUnderWay = (row: StepRow): boolean => row.step === last && row.status === null && !isEnded(agent);

@@ -2,9 +2,9 @@
 import { type ApiError, signIn, signOut, toApiError } from "./api.ts";
 import { Home } from "./home.ts";
 import { html, render, useEffect, useState } from "./html.ts";
-import { type Children, Empty, Pairs } from "./parts.ts";
-import { findAgent, followHost, host, useHost } from "./store.ts";
-import { decode, lookOf, money, span } from "./words.ts";
+import { type Children, Empty, Pairs, Pending } from "./parts.ts";
+import { findAgent, followHost, host, stuckAgents, useHost } from "./store.ts";
+import { decode, money, span } from "./words.ts";
 
 type Screen = (props: { params: readonly (string | undefined)[] }) => Children;
 
@@ -35,13 +35,32 @@ async function findPlace(hash: string): Promise<Place> {
   return View && params ? { View, params: params.map((part) => part && decode(part)) } : HOME;
 }
 
+/** By the address of a screen: the address of the link that had the focus when the screen was left. */
+const left = new Map<string, string | null | undefined>();
+
+/** Moves the focus to a link, or else to the heading. It stays in what was not drawn anew. */
+function moveFocus(href: string | null | undefined): void {
+  if (document.querySelector("main")?.contains(document.activeElement)) return;
+  const links = [...document.querySelectorAll<HTMLElement>("main [href]")];
+  const heading = [...document.querySelectorAll("h1")].at(-1);
+  heading?.setAttribute("tabindex", "-1");
+  (links.find((link) => link.getAttribute("href") === href) ?? heading)?.focus();
+}
+
 function usePlace(): Place {
   const [place, setPlace] = useState(HOME);
   useEffect(() => {
-    const go = async (): Promise<void> => {
+    const go = async (event?: HashChangeEvent): Promise<void> => {
       // An address with a new ticket was pasted.
       if (location.hash.startsWith("#t=")) return location.reload();
+      const from = event && new URL(event.oldURL).hash;
+      // A new entry of the history has no state.
+      const isReturn = history.state !== null || from?.startsWith(location.hash);
+      history.replaceState(true, "");
+      if (from) left.set(from, document.activeElement?.getAttribute("href"));
       setPlace(await findPlace(location.hash));
+      // After the screen was drawn.
+      if (event) setTimeout(moveFocus, 0, isReturn ? left.get(location.hash) : null);
       if (!location.hash.includes("/s/")) scrollTo(0, 0);
     };
     addEventListener("hashchange", go);
@@ -54,7 +73,7 @@ function usePlace(): Place {
 function TopBar({ id, onHelp }: { id: string | undefined; onHelp: () => void }) {
   const { agents, waiting, status, lostSince, isLoaded, clock } = useHost();
   const agent = findAgent(id);
-  const needs = waiting.length + agents.filter(({ standing }) => lookOf(standing) === "stuck").length;
+  const needs = waiting.length + stuckAgents().length;
   const title = `${needs > 0 ? `(${needs}) ` : ""}${agent ? `${agent.name} · ` : ""}goald`;
   useEffect(() => {
     document.title = title;
@@ -83,7 +102,6 @@ function TopBar({ id, onHelp }: { id: string | undefined; onHelp: () => void }) 
     }
     <button class="quiet" aria-label="Keys" title="Keys (?)" onClick=${onHelp}>?</button></header>
     ${
-      isLoaded &&
       lostSince !== null &&
       html`<p class="banner" role="status">The daemon ${lost}. Agents continue when it is back:
       <code>goald up</code>. What you see is from before.</p>`
@@ -115,8 +133,7 @@ function moveRow(by: 1 | -1): void {
 }
 
 function goToNext(id: string | undefined): void {
-  const stuck = host.agents.filter(({ standing }) => lookOf(standing) === "stuck");
-  const items = [...host.waiting, ...stuck.map((agent) => ({ agent: agent.id, kind: "stuck" }))];
+  const items = [...host.waiting, ...stuckAgents().map((agent) => ({ agent: agent.id, kind: "stuck" }))];
   const next = items[(items.findIndex(({ agent }) => agent === id) + 1) % items.length];
   if (next) location.hash = `#/a/${next.agent}${next.kind === "approval" ? "/approve" : ""}`;
 }
@@ -138,12 +155,14 @@ function useKeys(id: string | undefined, isHelp: boolean, setHelp: (is: boolean)
     f: () => id && location.assign(`#/a/${id}/files`),
     "/": () => document.querySelector<HTMLElement>("[data-say=true]")?.focus(),
     "?": () => setHelp(true),
-    Escape: () => (isHelp ? setHelp(false) : leave(id)),
+    Escape: () => leave(id),
   };
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const isWriting = isField(document.activeElement) && event.key !== "Escape";
-      if (!Object.hasOwn(acts, event.key) || isWriting || event.metaKey || event.ctrlKey || event.altKey) return;
+      // An open list closes itself, and gives the focus back.
+      if (isHelp || !Object.hasOwn(acts, event.key) || isWriting || event.metaKey || event.ctrlKey || event.altKey)
+        return;
       event.preventDefault();
       acts[event.key]?.();
     };
@@ -155,9 +174,12 @@ function useKeys(id: string | undefined, isHelp: boolean, setHelp: (is: boolean)
 function App() {
   const { View, params } = usePlace();
   const [isHelp, setHelp] = useState(false);
+  const { isLoaded } = useHost();
   const [id] = params;
   useKeys(id, isHelp, setHelp);
-  return html`<${TopBar} id=${id} onHelp=${() => setHelp(true)} /><main><${View} key=${id} params=${params} /></main>
+  return html`<${TopBar} id=${id} onHelp=${() => setHelp(true)} /><main>${
+    isLoaded ? html`<${View} key=${id} params=${params} />` : html`<${Pending} />`
+  }</main>
     ${isHelp && html`<${Help} onClose=${() => setHelp(false)} />`}`;
 }
 

@@ -1,19 +1,18 @@
 /** approval.ts -- one command that waits for a person: why it asks, whose words it read, all of it, then the answer. */
 import { at, post } from "./api.ts";
 import { useAction, useSeen, useStill } from "./hooks.ts";
-import { html, useState } from "./html.ts";
-import { Ago, Empty, fieldText, Outside, Pairs, Pending, Problem, StepLink, Switch, Wish, Words } from "./parts.ts";
+import { html, useEffect, useState } from "./html.ts";
+import { Ago, Empty, fieldText, Outside, Pairs, Problem, StepLink, Switch, Wish, Words } from "./parts.ts";
 import { findAgent, useHost } from "./store.ts";
 import { Args, Changed, Code, Diff } from "./texts.ts";
 import type { Waiting } from "./types.ts";
 import { counted, showHidden } from "./words.ts";
 
 export function ApprovalScreen({ params: [id] }: { params: readonly (string | undefined)[] }) {
-  const { waiting, isLoaded } = useHost();
+  const { waiting } = useHost();
   const items = waiting.filter(({ kind }) => kind === "approval");
   const place = items.findIndex(({ agent, name }) => agent === id || name === id);
   const item = items[place];
-  if (!isLoaded) return html`<${Pending} />`;
   const name = findAgent(id)?.name ?? id;
   if (!item)
     return html`<${Empty} title=${`${name} waits for no approval`}><p>It was answered, or it has expired.
@@ -83,6 +82,7 @@ function Answer({ item: { agent, name, callId }, next, isSeen, onMore }: AnswerP
   const isOff = !useStill() || isBusy;
   const [more, setMore] = useState(0);
   const [isDenying, setDenying] = useState(false);
+  useEffect(() => document.querySelector<HTMLElement>(".answer textarea")?.focus(), [isDenying]);
   const send = async (rest: string, body: object): Promise<void> => {
     await post(at(agent, rest), body);
     location.hash = next ? `#/a/${next.agent}/approve` : "#/";

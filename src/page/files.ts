@@ -19,15 +19,13 @@ import {
   Switch,
 } from "./parts.ts";
 import { fileTree } from "./rows.ts";
-import { findAgent, pulseOf, useHost } from "./store.ts";
+import { findAgent, pulseOf } from "./store.ts";
 import { Changed, Code, Csv, Diff, endingOf, isPicture, Picture } from "./texts.ts";
 import type { Agent, Details, DiffView, FileContent, FileList, FileStory, LatestFile } from "./types.ts";
 import { capital, counted, decode, size, subjectOf } from "./words.ts";
 
 export function FilesScreen({ params: [id, path] }: { params: readonly (string | undefined)[] }) {
-  const { isLoaded } = useHost();
   const agent = findAgent(id);
-  if (!isLoaded) return html`<${Pending} />`;
   return agent ? html`<${Browser} key=${agent.id} agent=${agent} path=${path} />` : html`<${NoAgent} />`;
 }
 

@@ -12,24 +12,22 @@ import {
   fieldText,
   Mark,
   Outside,
-  Pending,
   Problem,
   Wish,
   Words,
 } from "./parts.ts";
 import { agentTree } from "./rows.ts";
-import { host, useHost } from "./store.ts";
+import { host, stuckAgents, useHost } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, clockOf, counted, lookOf, money, showHidden, span, stateWords } from "./words.ts";
 
 export function Home() {
-  const { agents, waiting, isLoaded } = useHost();
+  const { agents, waiting } = useHost();
   const since = useSince();
-  if (!isLoaded) return html`<${Pending} />`;
   if (agents.length === 0)
     return html`<${Empty} title="No agents yet"><p>Give one a goal in the terminal:</p>
       <pre>goald run -d "Plan a week of meals in plan.md"</pre></${Empty}>`;
-  const stuck = agents.filter(({ standing }) => lookOf(standing) === "stuck");
+  const stuck = stuckAgents();
   const ended = agents.filter(isEnded).sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
   const working = workingOf(agents, waiting);
   const needs = waiting.length + stuck.length;

@@ -11,36 +11,15 @@ interface Action {
   /** A request is under way, or the daemon is gone: nothing can be asked for. */
   readonly isOff: boolean;
 }
-/** Renders again only when `isAway` changes. */
-export function useLost(): boolean {
-  const [isLost, setLost] = useState(isAway());
-  useEffect(() => listen(() => setLost(isAway())), []);
-  return isLost;
+/** Reads again when the host or the clock has changed, and renders again only when the value has. */
+function useValue<T>(read: () => T): T {
+  const [value, setValue] = useState(read());
+  useEffect(() => listen(() => setValue(read())), []);
+  return value;
 }
-
-/** Within this time after a card has moved or come, a click was meant for what stood there before. */
-const STILL_MS = 800;
-
+export const useLost = (): boolean => useValue(isAway);
 /** Whether what needs a person has stood still long enough to be clicked. */
-export function useStill(): boolean {
-  const [isStill, setStill] = useState(false);
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = (): void => {
-      const leftMs = host.movedAt + STILL_MS - Date.now();
-      clearTimeout(timer);
-      setStill(leftMs <= 0);
-      if (leftMs > 0) timer = setTimeout(look, leftMs);
-    };
-    look();
-    const stop = listen(look);
-    return () => {
-      clearTimeout(timer);
-      stop();
-    };
-  }, []);
-  return isStill;
-}
+export const useStill = (): boolean => useValue(() => host.isStill);
 
 export function useAction(): Action {
   const isLost = useLost();
@@ -102,10 +81,9 @@ export function useSeen() {
   };
   useEffect(() => {
     look();
-    for (const name of EVENTS) addEventListener(name, look, { passive: true });
-    return () => {
-      for (const name of EVENTS) removeEventListener(name, look);
-    };
+    const stop = new AbortController();
+    for (const name of EVENTS) addEventListener(name, look, { passive: true, signal: stop.signal });
+    return () => stop.abort();
   });
   const more = (): void => {
     const top = element.current?.getBoundingClientRect().top ?? 0;

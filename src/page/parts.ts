@@ -3,7 +3,7 @@ import type { ComponentChildren as Children } from "preact";
 import type { ApiError } from "./api.ts";
 import { useAction } from "./hooks.ts";
 import { html, useState } from "./html.ts";
-import { host, useHost } from "./store.ts";
+import { useHost } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
 
@@ -97,12 +97,8 @@ export const Empty = ({ title, children }: { title: string; children?: Children 
   html`<div class="empty"><h1>${title}</h1>${children}</div>`;
 
 /** In the place of what is not loaded, or could not be. */
-export const Pending = ({ problem = null }: { problem?: ApiError | null }) => {
-  if (problem) return html`<${Problem} problem=${problem} />`;
-  if (host.isLoaded || host.lostSince === null) return html`<p class="muted" aria-busy="true">Loading…</p>`;
-  return html`<${Empty} title="goald is not running"><p>Start it, and open the page anew:</p>
-    <pre>goald dashboard --open</pre></${Empty}>`;
-};
+export const Pending = ({ problem = null }: { problem?: ApiError | null }) =>
+  problem ? html`<${Problem} problem=${problem} />` : html`<p class="muted" aria-busy="true">Loading…</p>`;
 export const NoAgent = () =>
   html`<${Empty} title="No such agent"><p>It may have been removed. <a href="#/">Home</a></p></${Empty}>`;
 

@@ -12,14 +12,14 @@ interface Host {
   /** When the daemon stopped answering; null while it answers. Nothing can be asked of it then. */
   lostSince: number | null;
   isLoaded: boolean;
-  /** When an approval, a question or a stuck agent came or went, or another screen was opened. */
-  movedAt: number;
+  /** No approval, question or stuck agent came or went within STILL_MS, and no other screen was opened. */
+  isStill: boolean;
   /** The time by which ages are shown. */
   clock: number;
 }
 export const host: Host = {
   ...{ agents: [], waiting: [], status: null, lostSince: null, isLoaded: false },
-  movedAt: 0,
+  isStill: true,
   clock: Date.now(),
 };
 
@@ -44,6 +44,9 @@ export function useHost(): Readonly<Host> {
 }
 export const findAgent = (id: string | undefined): Agent | undefined =>
   host.agents.find((agent) => agent.id === id) ?? host.agents.find(({ name }) => name === id);
+
+/** Agents that a limit or a failure stopped: a person must see to them. */
+export const stuckAgents = (): readonly Agent[] => host.agents.filter(({ standing }) => lookOf(standing) === "stuck");
 
 /** Changes when something about the agent may have changed that its own screens show, a few times per step. */
 export const pulseOf = ({ id, step, standing: { kind, cause }, now, received, head }: Agent): string =>
@@ -83,7 +86,7 @@ export async function followHost(): Promise<void> {
     const isDue = isBehind || (!document.hidden && host.waiting.some(({ change }) => change !== null));
     if (isDue && isConnected) loadWaiting(true).then(changed, () => undefined);
   }, 1_000);
-  addEventListener("hashchange", () => Object.assign(host, { movedAt: Date.now() }));
+  addEventListener("hashchange", move);
   const onBreak = (): void => {
     isConnected = false;
     host.lostSince ??= Date.now();
@@ -109,11 +112,23 @@ export async function followHost(): Promise<void> {
   }
 }
 
+/** Within this time after a card has moved or come, a click was meant for what stood there before. */
+const STILL_MS = 800;
+let stillTimer: ReturnType<typeof setTimeout> | undefined;
+function move(): void {
+  host.isStill = false;
+  clearTimeout(stillTimer);
+  stillTimer = setTimeout(() => {
+    host.isStill = true;
+    changed();
+  }, STILL_MS);
+}
+
 let needs = "";
 function noteMoves(): void {
-  const stuck = host.agents.filter(({ standing }) => lookOf(standing) === "stuck").map(({ id }) => id);
-  const now = [...host.waiting.map(({ agent, callId }) => `${agent} ${callId}`), ...stuck].join();
-  if (now !== needs) host.movedAt = Date.now();
+  const calls = host.waiting.map(({ agent, callId }) => `${agent} ${callId}`);
+  const now = [...calls, ...stuckAgents().map(({ id }) => id)].join();
+  if (now !== needs) move();
   needs = now;
 }
 

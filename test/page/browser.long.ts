@@ -159,7 +159,8 @@ describe("the page in Chromium", () => {
     await using opened = await openPage();
     await opened.go("#/a/denied/approve", ".diff");
     await opened.page.getByRole("button", { name: "Deny…" }).click();
-    await opened.page.getByRole("textbox").fill("Keep it short.");
+    await opened.page.locator("textarea:focus").waitFor();
+    await opened.page.keyboard.type("Keep it short.");
     await opened.page.getByRole("button", { name: "Deny", exact: true }).click();
     await home.logged("command-denied", 1, "denied");
     expect((await logOf("denied")).find(({ type }) => type === "command-denied")).toMatchObject({
@@ -247,6 +248,39 @@ describe("the page in Chromium", () => {
     await opened.page.evaluate(hourAgo);
     await turn(page, false);
     await line.waitFor();
+  });
+
+  it("moves the focus to the heading of a new screen, and back where it was", async () => {
+    await using opened = await openPage();
+    const { page } = opened;
+    await page.locator(".row:not(.titles)").first().waitFor();
+    const focused = (selector: string): Promise<void> => page.locator(`${selector}:focus`).waitFor();
+    const hostile = 'a[href="#/a/hostile"]';
+    await page.locator(hostile).focus();
+    await page.keyboard.press("k");
+    await page.keyboard.press("j");
+    await focused(hostile);
+    await page.keyboard.press("Enter");
+    await focused(".agent-head h1");
+    await page.keyboard.press("Escape");
+    await focused(hostile);
+    await page.goBack();
+    await focused(".agent-head h1");
+    await page.keyboard.press("f");
+    await focused(".agent-head h1");
+    await page.getByRole("link", { name: "report.md" }).focus();
+    await page.keyboard.press("Enter");
+    await focused("article h1");
+    await page.goBack();
+    await focused('a[href$="/report.md"]');
+    await opened.go("#/a/hostile/s/2", ".opened");
+    await focused("#step-2 button");
+    await page.locator("header button[title^=Keys]").focus();
+    await page.keyboard.press("Enter");
+    await focused("dialog *");
+    await page.keyboard.press("Escape");
+    await focused("header button[title^=Keys]");
+    expect(opened.faults).toEqual([]);
   });
 
   it("makes another agent from a step, and finds in the memory what was written", async () => {
