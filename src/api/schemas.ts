@@ -155,7 +155,7 @@ export const NewAgent = closed(
 );
 export type NewAgent = Static<typeof NewAgent>;
 
-export const Words = closed({ from: name, text: sized(1, 200_000), key }, "key");
+export const Words = closed({ from: name, text: textUpTo(200_000), key }, "key");
 export type Words = Static<typeof Words>;
 
 export const Goals = closed({ goals, checks: GoalChecks }, "checks");
@@ -184,7 +184,7 @@ export const Nothing = closed({});
 
 export const ApprovalAnswer = closed(
   {
-    callId: described(sized(1, 200), "Absent: the call that waits now."),
+    callId: described(textUpTo(200), "Absent: the call that waits now."),
     verdict: oneOf("approved", "denied"),
     count: {
       type: "integer",
@@ -192,11 +192,16 @@ export const ApprovalAnswer = closed(
       maximum: 1_000_000,
       description: "Commands to approve, with this one.",
     } as Schema<number>,
-    text: described(sized(0, 20_000), "With a denial: feedback for the model."),
+    text: described({ type: "string", maxLength: 20_000 } as Schema<string>, "With a denial: feedback for the model."),
+    seen: described(
+      nullable(textUpTo(64)),
+      "`change.against` of the diff that was shown; refused when it is another now.",
+    ),
   },
   "callId",
   "count",
   "text",
+  "seen",
 );
 export type ApprovalAnswer = Static<typeof ApprovalAnswer>;
 
@@ -213,10 +218,6 @@ export const Fork = closed(
 export type ForkRequest = Static<typeof Fork>;
 
 export const Removal = closed({ force: flag, files: flag }, "force", "files");
-
-function sized(minLength: number, maxLength: number): Schema<string> {
-  return { type: "string", ...(minLength > 0 ? { minLength } : {}), maxLength };
-}
 
 // ---------------------------------------------------------------- replies
 
@@ -321,12 +322,12 @@ const MemoryAdded = closed(
     op: oneOf("add"),
     copies,
     kind: oneOf(...MEMORY_KINDS),
-    text: sized(1, 20_000),
+    text: textUpTo(20_000),
     importance: { type: "number", minimum: 0, maximum: 1 } as Schema<number>,
     trust: oneOf(...TRUSTS),
     supersedes: memoryId,
     key,
-    source: sized(1, 4_096),
+    source: textUpTo(4_096),
     outside: GivenSources,
     factKey: { type: "string", pattern: "^[0-9a-f]{64}$" } as Schema<string>,
   },
@@ -361,10 +362,7 @@ export const MemoryChanged = open({ changed: listOf<Changed>(ChangedRow) });
 
 // The argument and the result of `Control.editPlan`, as JSON Schema with TypeScript types.
 
-const taskId: Schema<string> = {
-  ...{ type: "string", minLength: 1, maxLength: 100 },
-  description: "The id of a task, such as 0.1.2; 0 is the task above all others.",
-};
+const taskId = described(textUpTo(100), "The id of a task, such as 0.1.2; 0 is the task above all others.");
 const state = oneOf(...TASK_STATES);
 const goal: Schema<string> = { ...filledLines, maxLength: MAX_TASK_CHARS };
 
@@ -403,10 +401,7 @@ export const Trust = closed(
   {
     what: described(oneOf("all", "files"), "`all`: all words from outside that the agent has read until now."),
     paths: listOf<string>(
-      {
-        ...{ type: "string", minLength: 1, maxLength: 4_096 },
-        description: "A file, or a folder that came as a whole, relative to the agent's folder.",
-      },
+      described(textUpTo(4_096), "A file, or a folder that came as a whole, relative to the agent's folder."),
       { minItems: 1, maxItems: 100 },
     ),
   },

@@ -17,6 +17,7 @@ import { type AgentView, countStandings } from "#views/agent-view.ts";
 import { describesPath } from "#views/file-versions.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
 import { findAgent } from "#views/read-agent.ts";
+import { loadWaiting } from "#views/waiting.ts";
 import type { ForkParts } from "./fork-agent.ts";
 import { GoOnControl, type GoOnParts, HaltControl, requireNoChildren, tellRemoval } from "./halt-and-resume.ts";
 import {
@@ -66,6 +67,8 @@ export class HostControl implements Control {
   readonly trust: Control["trust"];
   readonly editPlan: Control["editPlan"];
   readonly openDashboard: Control["openDashboard"];
+  readonly reload: Control["reload"];
+  readonly live: LiveText;
   readonly #parts: HostControlParts;
   readonly #views: HostViews;
   readonly #halt: HaltControl;
@@ -74,6 +77,8 @@ export class HostControl implements Control {
   constructor(parts: HostControlParts) {
     this.#parts = parts;
     this.openDashboard = parts.openDashboard;
+    this.reload = parts.reload;
+    this.live = parts.live;
     this.#views = createHostViews(parts);
     this.changeMemory = changesOf(parts.store, parts.clock, parts.removeMemory);
     const find = (name: string) => this.#views.find(name);
@@ -83,10 +88,6 @@ export class HostControl implements Control {
     this.#goOn = new GoOnControl({ ...parts, find, deliver, done });
     this.editPlan = editPlanOf({ ...parts, find, send: (...sent) => this.#tell(...sent) });
     this.trust = trustOf({ ...parts, find, send: (found, message) => this.#send(found, message), done });
-  }
-
-  get live(): LiveText {
-    return this.#parts.live;
   }
 
   addFollower(...given: Parameters<Control["addFollower"]>): () => void {
@@ -162,10 +163,12 @@ export class HostControl implements Control {
     return this.#goOn.beginTurn(...given);
   }
 
-  async answer(name: string, given: ApprovalAnswer): Promise<ControlResult> {
+  async answer(name: string, { seen, ...given }: ApprovalAnswer): Promise<ControlResult> {
     const found = await this.#views.find(name);
     const { row, state } = found;
     const { callId, call } = requireApproval(row.id, state, given.callId, this.#parts.clock.now());
+    if (seen !== undefined && seen !== (await this.#changedFile(row)))
+      throw conflict("The file has changed since this diff was shown.", "Look at the new diff, then answer.");
     await this.#send(found, { type: "approval", ...given, callId });
     const told = given.verdict === "approved" ? "Approved" : "Denied";
     return this.#done(row, `${told}: ${call.name}`);
@@ -218,10 +221,6 @@ export class HostControl implements Control {
     return this.#parts.supervisor.whenChanged(signal);
   }
 
-  reload(): Promise<readonly string[]> {
-    return this.#parts.reload();
-  }
-
   async shutdown(graceMs: number): Promise<void> {
     this.#parts.shutdown(graceMs);
   }
@@ -229,6 +228,14 @@ export class HostControl implements Control {
   async #deliver(id: string, message: InboxMessage, key: string = randomUUID()): Promise<void> {
     const { store, clock } = this.#parts;
     await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
+  }
+
+  /** SHA-256 of the file that the waiting call would change; null for a new one, undefined for a call without a diff. */
+  async #changedFile(row: AgentRow): Promise<string | null | undefined> {
+    const { changeOf } = await import("#views/file-diff.ts");
+    const folder = this.#parts.openFolder((await this.#views.view(row)).workspace);
+    const waiting = await loadWaiting(row, this.#parts.store, (command) => changeOf(command, folder));
+    return waiting?.change?.against;
   }
 
   async #done({ id }: AgentRow, note: string): Promise<ControlResult> {
@@ -342,14 +349,13 @@ export const changesOf =
  */
 function requireApproval(id: string, state: AgentState, callId: string | undefined, now: Date) {
   const waiting = approvalOf(state);
-  const conflict = (message: string): GoaldError =>
-    new GoaldError("GOALD_CONFLICT", message, { hint: `See its state: goald show ${id}` });
-  if (!waiting) throw conflict(`${id} has no command that waits for this answer.`);
+  const hint = `See its state: goald show ${id}`;
+  if (!waiting) throw conflict(`${id} has no command that waits for this answer.`, hint);
   const name = `${waiting.callId} (${waiting.call.name})`;
   if (callId !== undefined && callId !== waiting.callId)
-    throw conflict(`${id} does not wait for ${callId}: ${name} waits now.`);
+    throw conflict(`${id} does not wait for ${callId}: ${name} waits now.`, hint);
   if (waiting.until !== null && Date.parse(waiting.until) <= now.getTime())
-    throw conflict(`The approval of ${name} expired at ${waiting.until}.`);
+    throw conflict(`The approval of ${name} expired at ${waiting.until}.`, hint);
   return waiting;
 }
 

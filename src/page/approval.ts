@@ -18,17 +18,16 @@ export function ApprovalScreen({ params: [id] }: { params: readonly (string | un
     return html`<${Empty} title=${`${name} waits for no approval`}><p>It was answered, or it has expired.
       <a href=${`#/a/${id}`}>See what ${name} does</a> or <a href="#/">go home</a>.</p></${Empty}>`;
   const next = items.length > 1 ? items[(place + 1) % items.length] : undefined;
-  // Another call, or the same one against another file, has to be looked at anew.
-  const seenKey = `${item.agent} ${item.callId} ${item.change?.against}`;
   return html`<div class="page approval"><p class="flex muted small"><span
     class="grow">Approval ${next && `${place + 1} of ${items.length}`}</span>
     ${next && html`<a href=${`#/a/${next.agent}/approve`}>Next: ${next.name}</a>`}</p>
-    <${Card} key=${seenKey} item=${item} next=${next} /></div>`;
+    <${Card} key=${`${item.agent} ${item.callId}`} item=${item} next=${next} /></div>`;
 }
 
 function Card({ item, next }: { item: Waiting; next: Waiting | undefined }) {
   const { agent, step, since, until, reason, received, files, thought } = item;
-  const { element, isSeen, more } = useSeen();
+  // The same call against another file has to be looked at anew.
+  const { element, isSeen, more } = useSeen(`${item.change?.against}`);
   const places = files.map(
     ({ path, outside }) =>
       `${showHidden(path)} holds words from ${outside.map(({ name }) => name || "an unknown place").join(", ")}. `,
@@ -77,7 +76,7 @@ interface AnswerProps {
   readonly isSeen: boolean;
   readonly onMore: () => void;
 }
-function Answer({ item: { agent, name, callId }, next, isSeen, onMore }: AnswerProps) {
+function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }: AnswerProps) {
   const { run, problem, isOff: isBusy } = useAction();
   const isOff = !useStill() || isBusy;
   const [more, setMore] = useState(0);
@@ -89,7 +88,8 @@ function Answer({ item: { agent, name, callId }, next, isSeen, onMore }: AnswerP
   };
   const act = (rest: string, body: object) => () => run(() => send(rest, body));
   const deny = (text: string): Promise<void> => send("/approval", { callId, verdict: "denied", ...(text && { text }) });
-  const approved = { callId, verdict: "approved", ...(more > 0 && { count: more + 1 }) };
+  const seen = change && { seen: change.against };
+  const approved = { callId, verdict: "approved", ...seen, ...(more > 0 && { count: more + 1 }) };
   const setCount = (event: Event): void =>
     setMore(Math.max(0, Math.min(999, Math.floor(Number(fieldText(event))) || 0)));
   const below = !isSeen && html`<button class="below" onClick=${onMore}>More below ↓</button>`;

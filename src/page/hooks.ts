@@ -62,22 +62,22 @@ const TOP_PX = 48;
 const EVENTS = ["scroll", "resize", "visibilitychange"] as const;
 
 /**
- * Whether every part of an element has been on the screen since its size changed last. `more` scrolls to the first part
+ * Whether every part of an element has been on the screen since its size or `content` changed last. `more` scrolls to the first part
  * that was not. What `.answer` and `.below` cover was not on the screen.
  */
-export function useSeen() {
+export function useSeen(content = "") {
   const element = useRef<HTMLElement | null>(null);
   const seen = useRef<{ ranges: Ranges; size: string }>({ ranges: [], size: "" });
-  const [isSeen, setSeen] = useState(false);
+  const [whole, setWhole] = useState<string | null>(null);
   const look = (): void => {
     if (!element.current || document.hidden) return;
     const { top, width, height } = element.current.getBoundingClientRect();
-    const size = `${width} ${height}`;
+    const size = `${width} ${height} ${content}`;
     if (seen.current.size !== size) seen.current = { ranges: [], size };
     const cover = document.querySelector(".below") ?? document.querySelector(".answer");
     const end = Math.min(innerHeight, cover?.getBoundingClientRect().top ?? innerHeight);
     seen.current.ranges = addRange(seen.current.ranges, Math.max(0, TOP_PX - top), Math.min(height, end - top));
-    setSeen(height > 0 && firstGap(seen.current.ranges, height) === height);
+    setWhole(height > 0 && firstGap(seen.current.ranges, height) === height ? content : null);
   };
   useEffect(() => {
     look();
@@ -89,5 +89,5 @@ export function useSeen() {
     const top = element.current?.getBoundingClientRect().top ?? 0;
     scrollBy({ top: top + firstGap(seen.current.ranges, Number.POSITIVE_INFINITY) - TOP_PX - 24 });
   };
-  return { element, isSeen, more };
+  return { element, isSeen: whole === content, more };
 }

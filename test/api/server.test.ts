@@ -45,7 +45,7 @@ const CHECKS: readonly GoalCheck[] = [
   { goal: 0, test: { kind: "url", url: "https://example.org", status: 204 } },
   { goal: 0, test: { kind: "judge", question: "Is it done?", paths: ["plan.md"] } },
 ];
-const ANSWER: Required<ApprovalAnswer> = { callId: "c1", verdict: "denied", count: 3, text: "not now" };
+const ANSWER: Required<ApprovalAnswer> = { callId: "c1", verdict: "denied", count: 3, text: "not now", seen: null };
 
 const EDITS: Required<PlanEdits> = {
   edits: [

@@ -137,6 +137,23 @@ describe("the page in Chromium", () => {
     await opened.page.getByText("Another text").waitFor();
   });
 
+  it("refuses an approval of a diff that is no longer true, and shows the new one", async () => {
+    await using opened = await openPage({ viewport: { width: 1_280, height: 9_000 } });
+    const { page } = opened;
+    await opened.go("#/a/denied/approve", ".diff");
+    const approve = page.getByRole("button", { name: "Approve" });
+    await approve.click({ trial: true });
+    // The page does not hear of the change before the button is pressed.
+    await page.route("**/v1/waiting", (route) => route.abort());
+    await home.goald.write("workspace/denied/a.md", "The third text\n");
+    await approve.click();
+    await page.getByRole("alert").getByText("The file has changed since this diff was shown.").waitFor();
+    await page.unroute("**/v1/waiting");
+    await page.getByText("The third text").waitFor();
+    await page.getByRole("alert").waitFor();
+    expect((await logOf("denied")).filter(isApproval)).toEqual([]);
+  });
+
   it("takes no second click for the command that has come where the first was", async () => {
     await using opened = await openPage({ viewport: { width: 1_280, height: 2_000 } });
     const sent: string[] = [];
