@@ -78,7 +78,6 @@ class Follower {
   #failure: Error | undefined;
   /** The requested halt, sent again to a new host. */
   #halt: "none" | "pause" | "kill" = "none";
-  #reason = "";
   #sending: Promise<unknown> = Promise.resolve();
   readonly #ended = new AbortController();
   #watchesBelow = false;
@@ -91,8 +90,8 @@ class Follower {
     this.#questions = new Questions({
       ...parts,
       client: () => this.#client,
-      onLeft: () => (parts.onInterrupt === "pause" ? this.#pause(STOPPED_HERE) : this.#leaving.abort()),
-      onStop: () => this.#pause(STOPPED_HERE),
+      onLeft: () => (parts.onInterrupt === "pause" ? this.#requestHalt("pause") : this.#leaving.abort()),
+      onStop: () => this.#requestHalt("pause"),
       onFailed: (error) => {
         this.#failure = error;
         this.#leaving.abort();
@@ -136,7 +135,8 @@ class Follower {
         show(event);
         this.#questions.noteRead(event);
         // Ignores an end state that the agent was already in when following started.
-        if (isEnd(state) && !isEnd(before) && !(await this.#beginsAnotherTurn(state))) return { state, left: false };
+        if (isEnd(state) && !isEnd(before) && !(await this.#hasGoneOn(state, event.seq, isEnd)))
+          return { state, left: false };
         this.#questions.lookAt(state);
         this.#living?.see(event, state);
         if (onInterrupt === "pause" && Object.keys(state.children).length > 0) void this.#watchBelow();
@@ -150,9 +150,14 @@ class Follower {
     }
   }
 
-  /** Words that were typed here and not read yet open the next turn of an agent that has finished. */
-  async #beginsAnotherTurn(state: AgentState): Promise<boolean> {
-    return isFinished(state) && this.#halt === "none" && (await this.#questions.hasUnread());
+  /**
+   * True when words that were typed here and not read yet open the next turn of an agent that has finished, and when
+   * its log leaves the end state again at once: a pause and a resume may have been read together.
+   */
+  async #hasGoneOn(state: AgentState, seq: number, isEnd: (now: AgentState) => boolean): Promise<boolean> {
+    if (isFinished(state) || this.#halt !== "none") return this.#halt === "none" && (await this.#questions.hasUnread());
+    const page = await this.#client.page(this.#parts.agent, seq, 100).catch(() => ({ events: [] }));
+    return !isEnd(page.events.reduce(evolve, state));
   }
 
   /** Ends when the person leaves. Throws GOALD_DAEMON when the daemon has ended and none can replace it. */
@@ -219,7 +224,7 @@ class Follower {
     else if (count === 2) this.#requestHalt("kill");
     else if (count > 2) this.#sayLeft();
     else {
-      this.#pause("Stopped by the person at the terminal.");
+      this.#requestHalt("pause");
       if (kind === "signal") void this.#sayFinishing();
     }
   }
@@ -237,11 +242,6 @@ class Follower {
     context.output.say(`\nLeft at once. See whether ${agent} goes on: ${formatCall(context.home, "ps")}`);
   }
 
-  #pause(reason: string): void {
-    this.#reason = reason;
-    this.#requestHalt("pause");
-  }
-
   #requestHalt(halt: "pause" | "kill"): void {
     this.#halt = halt;
     this.#living?.setKey(halt === "kill" ? "ends" : "stops");
@@ -252,7 +252,7 @@ class Follower {
   #sendHalt(): void {
     const { agent, context } = this.#parts;
     if (this.#halt === "none") return;
-    const sent = this.#halt === "kill" ? this.#client.kill(agent) : this.#client.pause(agent, this.#reason);
+    const sent = this.#halt === "kill" ? this.#client.kill(agent) : this.#client.pause(agent, STOPPED_HERE);
     this.#sending = sent.then(undefined, (thrown) => {
       if (!isGoaldError(thrown, "GOALD_DAEMON")) context.output.say(context.redact(clean(toError(thrown).message)));
     });
@@ -276,7 +276,7 @@ class Follower {
 const belowOf = (agent: string, views: readonly AgentView[]): readonly AgentView[] =>
   views.filter(({ parent }) => parent === agent).flatMap((view) => [view, ...belowOf(view.id, views)]);
 
-const STOPPED_HERE = "The person at the terminal stopped here.";
+const STOPPED_HERE = "Stopped by the person at the terminal.";
 
 const byeOf = ({ reason }: Extract<Followed, { readonly reason: string }>): string =>
   clean(`The host goes down${reason ? `: ${reason}` : ""}`);

@@ -99,6 +99,19 @@ describe("a run on a terminal", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
+  it.concurrent("goes on, and so do its followers, when a pause and a resume arrive in the same step", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const { goald } = home;
+    const run = await runUntil(2, home);
+    const { client } = daemonOf(goald);
+    await client.pause("t", "Wait.");
+    const resumed = goald.start("resume t --json");
+    await home.delivered("resume");
+    home.release();
+    for (const one of [run, resumed]) expect(linesOf(endedWith(0, await one.ended)).at(-1)).toMatchObject({ step: 4 });
+    expect((await lookInto(goald)).log.map(({ type }) => type)).toContain("agent-paused");
+  });
+
   it.concurrent("can be killed in the middle of a call (exit 11), and a resume sends the request again", async () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
@@ -232,7 +245,6 @@ describe("Ctrl-C and signals of a run", () => {
     return home;
   }
   const PAUSED = { type: "agent-paused", code: "person", reason: "Stopped by the person at the terminal." };
-  const LEFT = { type: "agent-paused", code: "person", reason: "The person at the terminal stopped here." };
 
   it.concurrent.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
     "%s finishes the step and pauses the agent (exit 130)",
@@ -295,7 +307,7 @@ describe("Ctrl-C and signals of a run", () => {
       await terminal.see("Run it? ");
       terminal.type(typed);
       expect(endedWith(code, await terminal.ended).stdout).toContain("Go on with: goald resume t");
-      expect(await lastEvent(goald)).toMatchObject(LEFT);
+      expect(await lastEvent(goald)).toMatchObject(PAUSED);
     }
     expect((await lookInto(goald)).log.map(({ type }) => type)).not.toContain("command-started");
   });
