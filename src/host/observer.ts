@@ -120,7 +120,7 @@ export function createStepLog(log: Log, agent: string): (event: RecordedEvent) =
     }
     const { seq, step, ...more } = end;
     const { further: [command, ...further] = [], ...known } = soFar;
-    log.info({ agent, seq, step, ...known, ...more }, "step");
+    log[end.status === "bad-reply" ? "warn" : "info"]({ agent, seq, step, ...known, ...more }, "step");
     soFar = command === undefined ? {} : { command, further };
   };
 }
@@ -152,7 +152,7 @@ function endOf(event: RecordedEvent) {
     case "command-denied":
       return { seq: event.seq, step: event.step, status: "denied", by: event.by };
     case "reply-rejected":
-      return { seq: event.seq, step: event.step, status: "bad-reply" };
+      return { seq: event.seq, step: event.step, status: "bad-reply", problems: event.problems.join(" ") };
     default:
       return undefined;
   }

@@ -92,6 +92,8 @@ describe("goald's own log of an agent", () => {
       [4, "ok", 1],
     ]);
     expect(steps[1]).not.toHaveProperty("command");
+    expect(steps[1]).toMatchObject({ level: "warn", problems: "No JSON object was found." });
+    expect(steps[0]).toMatchObject({ level: "info" });
     expect(lines.filter(({ msg }) => msg !== "step").map(({ level, msg }) => [level, msg])).toEqual([
       ["info", "agent-created"],
       ["warn", "The server answered 500."],
