@@ -24,7 +24,7 @@ export const DIFF = defineVerb({
   ],
   arguments: [AGENT, { name: "[path]", about: "only this file, or files below this folder" }],
   options: {
-    from: step("--from <step>", "compare with the files after this step (default: the step before --to)", 0),
+    from: step("--from <step>", "compare with the files after this step, 0 for all (default: the step before --to)", 0),
     to: step("--to <step>", "show the files after this step (default: the last one)", 0),
     stat: flag("--stat", "print only the number of changed lines per file"),
   },
