@@ -1,10 +1,9 @@
 /** agent-details.ts -- one agent in full, as `goald show` prints it, loaded from a store. */
 import type { AgentSettings } from "#core/agent-settings.ts";
 import { describeCheck } from "#core/goal-check.ts";
-import { MAX_FAILED_CHARS } from "#core/guards.ts";
+import { notProven } from "#core/guards.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
-import { oneLine } from "#core/text.ts";
 import { count, described, flag, listOf, nullable, open, type Static, text, typed } from "#util/schema.ts";
 import { AgentView, agentMembers, LimitLeft, limitsLeft } from "./agent-view.ts";
 import { LatestFile, latestFiles, loadTrustInAll, TrustGiven, trustedFiles } from "./file-versions.ts";
@@ -73,6 +72,11 @@ export function describeState(view: AgentView, state: AgentState, versions: read
   return {
     ...view,
     ...{ role, goals, settings, usage, lost },
+    // Failed checks are in `checks`, so the reason names what else is missing.
+    reason:
+      state.paused?.code === "not-proven"
+        ? notProven({ ...state, proofs: [] }).replaceAll("<agent>", view.id)
+        : view.reason,
     checks: viewChecks(state),
     limits: limitsLeft(state, now),
     files: latestFiles(versions),
@@ -108,13 +112,6 @@ export function describeCounts({ passed, failed, notRun }: ReturnType<typeof cou
   ];
   return parts.join(", ");
 }
-
-/** The reason of the state for whoever reads the checks beside it: without their failures. */
-export const reasonBesideChecks = ({ reason, checks }: Pick<AgentDetails, "reason" | "checks">): string =>
-  checks.reduce(
-    (left, check) => left.replace(`A check ${oneLine(describeCheckView(check), MAX_FAILED_CHARS)} `, ""),
-    reason ?? "",
-  );
 
 /** Such as `passed: plan.md exists. It has 2.1 KB.` */
 export function describeCheckView({ check, isPassed, proof }: CheckView): string {

@@ -8,7 +8,7 @@
 import { describeReceived, listSources } from "#core/provenance.ts";
 import { countNoun, oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
-import { describeCheckView, reasonBesideChecks } from "./agent-details.ts";
+import { describeCheckView } from "./agent-details.ts";
 import { describeLimit, dollars } from "./agent-view.ts";
 import type { ReportFacts } from "./report-facts.ts";
 import type { Trouble } from "./sources.ts";
@@ -41,7 +41,7 @@ function renderOpening(facts: ReportFacts): string {
     `${inline(name, 100)} (${code(id, 100)}) is ${inline(role, 600) || "an agent without a role"}.`,
     "",
     `- State: **${inline(state, 60)}**. ${next.why}`,
-    ...(facts.reason ? [`- Reason: ${inline(reasonBesideChecks(facts), 600)}`] : []),
+    ...(facts.reason ? [`- Reason: ${inline(facts.reason, 600)}`] : []),
     ...(received.length > 0 ? [`- Outside words: ${inline(describeReceived(received, 5), 600)}`] : []),
     `- ${countNoun(step, "step")}, from ${createdAt} to ${lastEventAt} (the last event)`,
     ...(since > 0 ? [`- Files, sources, failures and turns below are those of its last ${events - since} events`] : []),

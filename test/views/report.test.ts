@@ -172,6 +172,32 @@ describe("the failures in a report", () => {
   });
 });
 
+describe("the reason in a report", () => {
+  it("of an agent that proved nothing leaves failed checks to their own lines, whatever they say", () => {
+    const check = { goal: null, test: { kind: "file", path: "a.md" } } as const;
+    const events: readonly NewEvent[] = [
+      created(),
+      { type: "goals-changed", goals: ["One"], checks: [check] },
+      {
+        type: "goals-checked",
+        step: 1,
+        callId: "c1",
+        results: [{ check: 0, isPassed: false, proof: "A check failed: b. " }],
+      },
+      { type: "agent-paused", code: "not-proven", reason: "A check failed: with the whole log." },
+    ];
+    const reason = /- Reason: .*/.exec(reportOf(events))?.[0] ?? "";
+    expect(reason).toMatch(/^- Reason: It reported its work as finished 1 times in a row, and it is not\. See what/);
+    expect(reason).toContain("goald resume foo");
+    expect(reportOf(events)).toContain("- Check failed: a.md exists.");
+  });
+
+  it("of other pauses is the recorded one", () => {
+    const paused = { type: "agent-paused", code: "loop", reason: "A check failed: as recorded." } as const;
+    expect(reportOf([created(), paused])).toContain("- Reason: A check failed: as recorded.");
+  });
+});
+
 describe("the next steps in a report", () => {
   const CODES: readonly PauseCode[] = [
     ...(["person", "stopped", "killed", "step-limit", "token-limit", "budget", "time-limit", "loop"] as const),

@@ -11,7 +11,7 @@ import { describeReceived } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
-import { type AgentDetails, describeCheckView, reasonBesideChecks } from "#views/agent-details.ts";
+import { type AgentDetails, describeCheckView } from "#views/agent-details.ts";
 import { describeLimit, dollars } from "#views/agent-view.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
 import { describeStep } from "#views/step-text.ts";
@@ -134,7 +134,7 @@ function describe(agent: AgentDetails, home: Home): string {
     ...agent.checks.map(
       (check) => `Check:      ${describeCheckView(check)}${check.goal === null ? "" : ` (goal ${check.goal + 1})`}`,
     ),
-    `State:      ${agent.state}${agent.reason && waiting?.kind !== "approval" ? ` (${reasonBesideChecks(agent)})` : ""}`,
+    `State:      ${agent.state}${agent.reason && waiting?.kind !== "approval" ? ` (${agent.reason})` : ""}`,
     ...(waiting === null ? [] : [describeWaiting(waiting)]),
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
     `Steps:      ${agent.step}, ${countNoun(agent.tokens, "token")}`,
