@@ -147,7 +147,7 @@ function renderTroubles({ troubles, lastTroubles }: ReportFacts): string {
   if (counts.length === 0) return "None.";
   const sums = counts.map(([kind, times]) => `${COUNTED[kind as Trouble["kind"]]}: ${times}`);
   const rows = lastTroubles.toReversed().map(({ kind, step, at, what, reason }) => {
-    const about = what === "" ? "" : ` ${code(what, 200)}`;
+    const about = what === "" ? "" : ` ${code(what, /\s\S*\s/.test(what) ? 80 : 200)}`;
     return `- Step ${step}, ${at}, ${kind}:${about} ${inline(reason, 300)}`;
   });
   return `${sums.join(" · ")}\n\nThe newest first:\n\n${fitLines(rows, SHARE.troubles, "of the newest")}`;

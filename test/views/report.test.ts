@@ -172,6 +172,23 @@ describe("the failures in a report", () => {
   });
 });
 
+describe("a failed cell in a report", () => {
+  it("is named by the beginning of its code, and a path by all of it", () => {
+    const [long, path] = ["x = 1\n".repeat(50), `folder/${"p".repeat(120)}.md`];
+    const failed = observed("It failed.", { status: "failed" });
+    const [cell, read] = [requested("run_code", 1), requested("read_file", 2)];
+    const report = reportOf([
+      created(),
+      ...[asked(1), replied(1), { ...cell, call: { ...cell.call, args: { code: long } } }, finished(1, failed)],
+      ...[asked(2), replied(2), { ...read, call: { ...read.call, args: { file: path } } }, finished(2, failed)],
+    ]);
+    const shown = /failed: `run_code (.*?)` It failed/.exec(report)?.[1] ?? "";
+    expect(shown.startsWith("x = 1 x = 1")).toBe(true);
+    expect(shown.length).toBeLessThan(81);
+    expect(report).toContain(`failed: \`read_file ${path}\` It failed.`);
+  });
+});
+
 describe("the reason in a report", () => {
   it("of an agent that proved nothing leaves failed checks to their own lines, whatever they say", () => {
     const check = { goal: null, test: { kind: "file", path: "a.md" } } as const;
