@@ -166,7 +166,7 @@ function resumeRecording(
   if (recordings.pathOf(row) === path) return;
   if (supervisor.runners.get(row.id)?.running)
     throw new GoaldError("GOALD_CONFLICT", `${row.id} is running, and is not recorded into ${path}.`, {
-      hint: `Pause it first: goald pause ${row.id}`,
+      hint: `Stop it first: goald stop ${row.id}`,
     });
   recordings.resume(path, row);
 }

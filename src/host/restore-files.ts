@@ -44,7 +44,7 @@ export async function restoreAtRest(
 ): Promise<RestorePlan> {
   if (state === "running" || state.startsWith("waiting"))
     throw new GoaldError("GOALD_CONFLICT", `${row.id} is ${state}: its files cannot be restored now.`, {
-      hint: `Pause it first: goald pause ${row.id}. To see what would change: --dry-run`,
+      hint: `Stop it first: goald stop ${row.id}. To see what would change: --dry-run`,
     });
   return parts.supervisor.hold(row.id, () => restoreFiles(row, workspace, request, parts));
 }

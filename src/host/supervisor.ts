@@ -207,7 +207,7 @@ export class Supervisor {
     patience.abort();
     const runner = this.#runnerOf(id);
     if (runner.running)
-      throw new GoaldError("GOALD_CONFLICT", `${id} is at work.`, { hint: `Pause it first: goald pause ${id}` });
+      throw new GoaldError("GOALD_CONFLICT", `${id} is at work.`, { hint: `Stop it first: goald stop ${id}` });
     return runner.hold(work);
   }
 

@@ -22,7 +22,8 @@ export async function findAgent(reader: Pick<StoreReader, "agents" | "agent">, n
   const byName = namesakes.findLast(({ parent }) => parent === null) ?? namesakes.at(-1);
   if (byName) return byName;
   const known = all.map((row) => row.id).slice(-10);
-  const hint = known.length > 0 ? `There are: ${known.join(", ")}.` : "There are none yet. Create one: goald run";
+  const are = all.length > known.length ? "The newest are" : "There are";
+  const hint = known.length > 0 ? `${are}: ${known.join(", ")}.` : "There are none yet. Create one: goald run";
   throw new GoaldError(
     "GOALD_NOT_FOUND",
     `Expected the id or name of an agent, found none called ${JSON.stringify(name)}.`,

@@ -324,6 +324,8 @@ describe("the page in Chromium", () => {
     await using opened = await openPage({ viewport: { width: 1_280, height: 860 } });
     await opened.go("#/a/long", ".step-row");
     await home.goald.print("resume long --max-steps none -d --approve never");
+    // Each wait has its own limit.
+    for (const asked of [50, 90, 130]) await home.logged("model-asked", asked, "long");
     await home.logged("turn-finished", 1, "long");
     await opened.page.locator("#step-130").waitFor();
     const session = await opened.page.context().newCDPSession(opened.page);
