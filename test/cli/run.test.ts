@@ -307,7 +307,7 @@ describe("a question to the person", () => {
 });
 
 describe("checks that do not pass", () => {
-  it("are named once with their proof by goald show and the report, and in the reason for programs", async () => {
+  it("are named once with their proof by goald show and the report, and in the reason of ps for programs", async () => {
     await using home = await makeDaemonHome([write("plan.md", "Soup.")]);
     const { goald } = home;
     const checks = ["--check", "plan.md min 400", "--check", 'plan.md contains "Fish"'];
@@ -318,7 +318,12 @@ describe("checks that do not pass", () => {
         expect(standing.split(proof)).toHaveLength(2);
       expect(standing).toContain("3 times in a row, and it is not. See what it was told");
     }
-    expect(await goald.json("show t")).toMatchObject({ reason: expect.stringContaining("plan.md has 5 characters") });
+    const [proof, cause] = ["plan.md has 5 characters", "3 times in a row, and it is not."].map(
+      expect.stringContaining,
+    );
+    const { agents } = await goald.json<{ agents: object[] }>("ps -a");
+    expect(agents).toMatchObject([{ reason: proof }]);
+    expect(await goald.json("show t")).toMatchObject({ checks: [{ proof }, {}], reason: cause });
   });
 });
 

@@ -408,7 +408,7 @@ describe("goald restore of an agent at work", () => {
     const running = goald.start([...WORK_RUN, "--json"]);
     await home.asked(3);
     const refused = errorOf(endedWith(7, await goald.ask("restore foo --step 1 --json")));
-    expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald pause foo") });
+    expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald stop foo") });
     endedWith(0, await goald.ask("restore foo --step 1 --dry-run"));
     home.release();
     endedWith(0, await running.ended);
