@@ -4,6 +4,7 @@
 import { randomUUID } from "node:crypto";
 import type { Control, LiveText } from "#api/control.ts";
 import type { ApprovalAnswer, ControlResult, DaemonStatus, NewAgent, TrustedEntry } from "#api/schemas.ts";
+import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import { tidyPath } from "#core/guarded-files.ts";
 import { opensTurn } from "#core/inbox.ts";
@@ -16,8 +17,7 @@ import { type AgentState, approvalOf, isAwaitingPerson, isFinished, isOver, ques
 import { type AgentView, countStandings } from "#views/agent-view.ts";
 import { describesPath } from "#views/file-versions.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
-import { findAgent } from "#views/read-agent.ts";
-import { loadWaiting } from "#views/waiting.ts";
+import { findAgent, openTexts } from "#views/read-agent.ts";
 import type { ForkParts } from "./fork-agent.ts";
 import { GoOnControl, type GoOnParts, HaltControl, requireNoChildren, tellRemoval } from "./halt-and-resume.ts";
 import {
@@ -167,7 +167,7 @@ export class HostControl implements Control {
     const found = await this.#views.find(name);
     const { row, state } = found;
     const { callId, call } = requireApproval(row.id, state, given.callId, this.#parts.clock.now());
-    if (seen !== undefined && seen !== (await this.#changedFile(row)))
+    if (seen !== undefined && seen !== (await this.#changedFile(row, call)))
       throw conflict("The file has changed since this diff was shown.", "Look at the new diff, then answer.");
     await this.#send(found, { type: "approval", ...given, callId });
     const told = given.verdict === "approved" ? "Approved" : "Denied";
@@ -231,11 +231,12 @@ export class HostControl implements Control {
   }
 
   /** SHA-256 of the file that the waiting call would change; null for a new one, undefined for a call without a diff. */
-  async #changedFile(row: AgentRow): Promise<string | null | undefined> {
+  async #changedFile(row: AgentRow, call: CommandCall): Promise<string | null | undefined> {
     const { changeOf } = await import("#views/file-diff.ts");
     const folder = this.#parts.openFolder((await this.#views.view(row)).workspace);
-    const waiting = await loadWaiting(row, this.#parts.store, (command) => changeOf(command, folder));
-    return waiting?.change?.against;
+    const command = (await openTexts(call, this.#parts.store)) as CommandCall;
+    const change = await changeOf(command, folder).catch(() => null);
+    return change?.against;
   }
 
   async #done({ id }: AgentRow, note: string): Promise<ControlResult> {
