@@ -43,17 +43,19 @@ beforeAll(async () => {
   };
   home = await makeDaemonHome([], reply);
   for (const name of Object.keys(SCRIPTS)) {
+    // The older request stands above the younger one.
+    if (name === "Two") await home.logged("approval-asked", 1, "one");
     const approve = ["Writer", "Denied", "One", "Two"].includes(name) ? "always" : "never";
     const limit = name === "Limited" || name === "Long" ? ["--max-steps", "1"] : [];
     await home.goald.print(["run", "-d", "--name", name, "--role", "r", "-g", "Work", "--approve", approve, ...limit]);
   }
   await home.logged("approval-asked", 1, "writer");
   await home.logged("approval-asked", 1, "denied");
-  await home.logged("approval-asked", 1, "one");
   await home.logged("approval-asked", 1, "two");
   await home.logged("command-waiting", 1, "asker");
   await home.logged("turn-finished", 1, "hostile");
   await home.logged("agent-paused", 1, "limited");
+  await home.logged("agent-paused", 1, "long");
   browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 }, 120_000);
 afterAll(() => browser?.close());
@@ -158,17 +160,19 @@ describe("the page in Chromium", () => {
     await using opened = await openPage({ viewport: { width: 1_280, height: 2_000 } });
     const sent: string[] = [];
     opened.page.on("request", (request) => request.url().endsWith("/approval") && sent.push(request.url()));
-    const approve = opened.page.locator(".card", { hasText: "One wants" }).getByRole("button", { name: "Approve" });
+    const approve = opened.page.locator(".card", { hasText: "one.py" }).getByRole("button", { name: "Approve" });
     await approve.click({ trial: true });
     const { x, y } = (await approve.boundingBox()) as { readonly x: number; readonly y: number };
     await opened.page.mouse.click(x + 9, y + 9);
-    await opened.page.getByText("One wants").waitFor({ state: "detached" });
+    await opened.page.locator(".card", { hasText: "one.py" }).waitFor({ state: "detached" });
     await opened.page.mouse.click(x + 9, y + 9);
     expect(sent).toEqual([expect.stringContaining("/agents/one/")]);
-    const next = opened.page.locator(".card", { hasText: "Two wants" }).getByRole("button", { name: "Approve" });
+    const next = opened.page.locator(".card", { hasText: "two.py" }).getByRole("button", { name: "Approve" });
     expect((await next.boundingBox())?.y).toBe(y);
+    // A card that comes while the button is pressed would take this click too.
+    await opened.page.getByText("One wants to finish").waitFor();
     await next.click();
-    await opened.page.getByText("Two wants").waitFor({ state: "detached" });
+    await opened.page.locator(".card", { hasText: "two.py" }).waitFor({ state: "detached" });
     expect(sent).toHaveLength(2);
   });
 
