@@ -1,31 +1,18 @@
 /** agent.ts -- one agent: what it does now, its timeline, and what a person can do with it. */
 import { at, follow, get, post } from "./api.ts";
-import {
-  type Delta,
-  EMPTY_TAIL,
-  foldDelta,
-  foldEvent,
-  type LogEvent,
-  type Note,
-  readReply,
-  type Tail,
-} from "./fold.ts";
+import { EMPTY_TAIL, foldMessage, type Note, readReply, type Tail } from "./fold.ts";
 import { isEnded, Now, Resume } from "./home.ts";
 import { useAction, useLoaded, useLost } from "./hooks.ts";
 import { html, useEffect, useMemo, useState } from "./html.ts";
-import { AgentMark, Ago, Mark, NoAgent, Outside, Pairs, Pending, Problem, Wish, Words } from "./parts.ts";
+import { AgentMark, Ago, Mark, Outside, Pairs, Pending, Problem, Wish, Words } from "./parts.ts";
 import { Side } from "./side.ts";
 import { Step, type StepRow } from "./step.ts";
-import { findAgent, pulseOf, useHost } from "./store.ts";
+import { pulseOf, useHost } from "./store.ts";
 import type { Agent, Details, StepPage, Waiting } from "./types.ts";
 import { lookOf, stateLabel, stateWords } from "./words.ts";
 
-export function AgentScreen({ params: [id, step] }: { params: readonly (string | undefined)[] }) {
-  const agent = findAgent(id);
-  return agent ? html`<${Work} key=${agent.id} agent=${agent} opened=${Number(step) || null} />` : html`<${NoAgent} />`;
-}
-
-function Work({ agent, opened }: { agent: Agent; opened: number | null }) {
+export function AgentScreen({ agent, rest }: { agent: Agent; rest: string | undefined }) {
+  const opened = Number(rest) || null;
   const { waiting } = useHost();
   const tail = useTail(agent);
   const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), [agent.id, pulseOf(agent)]);
@@ -36,17 +23,14 @@ function Work({ agent, opened }: { agent: Agent; opened: number | null }) {
   const drawTimeline = () => html`<${Timeline} key=${opened} agent=${agent} notes=${tail.notes} opened=${opened} />`;
   const timeline = useMemo(drawTimeline, [agent, tail.notes, opened]);
   const side = details && html`<${Side} agent=${agent} details=${details} isNarrow=${isNarrow} />`;
-  return html`<div class="page"><${Head} agent=${agent} details=${details} /><div class="columns"><div class="stack">
-      ${item && html`<${Asks} item=${item} />`}
-      ${
-        look === "stuck" &&
-        html`<p class="notice"><${Mark} look="stuck" />
-      <span>It ${stateWords(agent.standing)}. ${agent.reason}</span></p>`
-      }
-      ${look === "running" && html`<${NowPanel} agent=${agent} tail=${tail} />`}
-      ${look === "done" && html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`}
-      <${Say} agent=${agent} />${isNarrow && side}${timeline}
-    </div>${!isNarrow && (side ?? html`<aside></aside>`)}</div></div>`;
+  const stuck = html`<p class="flex notice"><${Mark} look="stuck" />
+    <span>It ${stateWords(agent.standing)}. ${agent.reason}</span></p>`;
+  const report = html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`;
+  return html`<div class="page"><${Head} agent=${agent} details=${details} tab="work" /><div class="columns">
+    <div class="stack grow">${item && html`<${Asks} item=${item} />`}${look === "stuck" && stuck}
+      ${look === "running" && html`<${NowPanel} agent=${agent} tail=${tail} />`}${look === "done" && report}
+      <${Say} agent=${agent} />${isNarrow && side}${timeline}</div>
+    ${!isNarrow && (side ?? html`<aside></aside>`)}</div></div>`;
 }
 
 /** Events before the newest ones hold no notes for the steps that are shown first. */
@@ -62,9 +46,8 @@ function useTail({ id, head }: Agent): Tail {
     let now: Tail = { ...tail, live: null, head: tail.head || Math.max(0, head - TAIL_EVENTS) };
     const start = async (): Promise<void> => {
       const path = (): string => at(id, `/events?live=true&after=${now.head}`);
-      for await (const { event, data } of follow(path, stop.signal)) {
-        if (event === "delta") now = foldDelta(now, data as Delta);
-        if (event === "message") now = foldEvent(now, data as LogEvent);
+      for await (const message of follow(path, stop.signal)) {
+        now = foldMessage(now, message);
         setTail(now);
       }
     };
@@ -76,27 +59,18 @@ function useTail({ id, head }: Agent): Tail {
 }
 
 /** Above all screens of an agent. */
-export function Head({
-  agent,
-  details,
-  tab = "work",
-}: {
-  agent: Agent;
-  details: Details | null;
-  tab?: "work" | "files";
-}) {
+export function Head({ agent, details, tab }: { agent: Agent; details: Details | null; tab: "work" | "files" }) {
   const { lostSince } = useHost();
   const { id, name, standing } = agent;
   const here = (each: string): string | null => (each === tab ? "page" : null);
-  return html`<header class="agent-head"><div class="flex wrap"><h1>${name}</h1><span
-    class=${`flex state ${lookOf(standing)}`}>
-      <${AgentMark} agent=${agent} />${lostSince !== null && "was "}${stateLabel(standing)}</span><span class="grow">
-      </span>
-      <${Acts} agent=${agent} /></div><p class="sub">${details?.role}</p><nav class="tabs"
-      aria-label="Parts of this agent">
-      <a href=${`#/a/${id}`} aria-current=${here("work")}>Work</a><a href=${`#/a/${id}/files`}
-      aria-current=${here("files")}>Files
-        <span class="muted"> ${details?.files.length}</span></a></nav></header>`;
+  const state = `${lostSince === null ? "" : "was "}${stateLabel(standing)}`;
+  return html`<header class="agent-head"><div class="flex wrap"><h1>${name}</h1>
+      <span class=${`flex sub ${lookOf(standing)}`}><${AgentMark} agent=${agent} />${state}</span>
+      <span class="grow"></span><${Acts} agent=${agent} /></div><p class="sub">${details?.role}</p>
+    <nav class="tabs" aria-label="Parts of this agent">
+      <a class="sub" href=${`#/a/${id}`} aria-current=${here("work")}>Work</a>
+      <a class="sub" href=${`#/a/${id}/files`} aria-current=${here("files")}>Files${" "}
+        <span class="muted">${details?.files.length}</span></a></nav></header>`;
 }
 
 function Acts({ agent }: { agent: Agent }) {
@@ -106,47 +80,39 @@ function Acts({ agent }: { agent: Agent }) {
   const act = (verb: string, body: object) => () =>
     run(() => post(at(id, `/${verb}`), body)).then(() => setSure(false));
   if (isEnded({ standing }) || standing.kind === "damaged") return null;
-  const sure = html`Stop for good, with a report? <button class="danger" disabled=${isOff}
-    onClick=${act("stop", { graceMs: 30_000 })}>Stop</button>
+  const stop = act("stop", { graceMs: 30_000 });
+  const sure = html`Stop for good, with a report?
+    <button class="bad" disabled=${isOff} onClick=${stop}>Stop</button>
     <button onClick=${() => setSure(false)}>No</button>`;
+  const pause = act("pause", { reason: "Paused on the page." });
   const first = /paused|interrupted/.test(standing.kind)
     ? html`<${Resume} agent=${agent} />`
-    : html`<button disabled=${isOff} title="It finishes its step first"
-    onClick=${act("pause", { reason: "Paused on the page." })}>Pause</button>`;
-  return html`<span class="flex wrap sub">${
-    isSure
-      ? sure
-      : html`${first}<button disabled=${isOff}
-    onClick=${() => setSure(true)}>Stop…</button>`
-  }
-    <${Problem} problem=${problem} /></span>`;
+    : html`<button disabled=${isOff} title="It finishes its step first" onClick=${pause}>Pause</button>`;
+  const both = html`${first}<button disabled=${isOff} onClick=${() => setSure(true)}>Stop…</button>`;
+  return html`<span class="flex wrap sub">${isSure ? sure : both}<${Problem} problem=${problem} /></span>`;
 }
 
-const Asks = ({ item }: { item: Waiting }) =>
-  html`<div class="notice"><${Mark} look="asks" />${
-    item.kind === "question"
-      ? html`<div><p class="sub">Asks, <${Ago} at=${item.since} after=" ago" /></p><p class="kept">${item.question}
-      </p></div>`
-      : html`<div class="grow"><p><${Wish} item=${item} /></p><p class="sub"><${Outside} item=${item} /></p></div>
-      <a class="button primary" href=${`#/a/${item.agent}/approve`}>Review</a>`
-  }</div>`;
+function Asks({ item }: { item: Waiting }) {
+  const { agent, kind, since, question } = item;
+  const words =
+    kind === "question"
+      ? html`<div><p class="sub">Asks, <${Ago} at=${since} after=" ago" /></p><p class="kept">${question}</p></div>`
+      : html`<div><p><${Wish} item=${item} /></p><p class="sub"><${Outside} item=${item} /></p></div>
+        <a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
+  return html`<div class="flex notice"><${Mark} look="asks" />${words}</div>`;
+}
 
 /** Shows the present moment: the thought as it arrives, or the command that runs with its thought. */
 function NowPanel({ agent, tail: { live, since } }: { agent: Agent; tail: Tail }) {
   const isThinking = live !== null || agent.now.kind !== "running";
-  const { thought: words, next, ...more } = readReply(live?.text ?? "");
-  return html`<section class="panel" aria-label="Now"><p class="flex sub"><${Mark} look="running" />
-    ${isThinking ? "Thinking" : html`<${Now} agent=${agent} />`}
-      <span class="grow"></span><span class="muted small tab">step ${agent.step}${
-        since &&
-        html` · <${Ago} at=${since}
-      />`
-      }</span></p>
-    <p class="thought">${
-      (isThinking ? words : agent.now.thought) ||
-      html`<span
-    class="muted">Waiting for the first words…</span>`
-    }${live && html`<i class="caret"></i>`}</p>
+  const { thought, next, ...more } = readReply(live?.text ?? "");
+  const doing = isThinking ? "Thinking" : html`<${Now} agent=${agent} />`;
+  const words =
+    (isThinking ? thought : agent.now.thought) || html`<span class="muted">Waiting for the first words…</span>`;
+  return html`<section class="panel" aria-label="Now"><p class="flex sub"><${Mark} look="running" />${doing}
+      <span class="grow"></span><span class="muted small">step ${agent.step}${since && " · "}
+      ${since && html`<${Ago} at=${since} />`}</span></p>
+    <p class="thought">${words}${live && html`<i class="caret"></i>`}</p>
     ${live && html`<${Pairs} of=${{ ...more, next: next && html`<code>${next}</code>` }} />`}</section>`;
 }
 
@@ -176,36 +142,27 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
   }, [opened, list !== null]);
   if (!list) return html`<${Pending} problem=${problem} />`;
   const { steps, last } = list;
+  const [first] = steps;
   const isUnderWay = (row: StepRow): boolean => row.step === last && row.status === null && !isEnded(agent);
   // The panel above shows a step that has no command yet.
   const shown = steps.filter((row) => !isUnderWay(row) || row.command !== null);
-  const from = steps[0]?.startedAt ?? "";
-  const rows = [...shown, ...notes.filter((note) => after === null && note.at >= from)].sort((a, b) =>
-    timeOf(a) < timeOf(b) ? 1 : -1,
-  );
+  const noted = after === null ? notes.filter((note) => note.at >= (first?.startedAt ?? "")) : [];
+  const rows = [...shown, ...noted].sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
   const look = lookOf(agent.standing) === "asks" ? "asks" : "running";
   const toggle = (step: number) => () => setOpen(open === step ? null : step);
+  const show = (row: StepRow | Note) =>
+    "at" in row
+      ? html`<${NoteRow} key=${`note ${row.seq}`} note=${row} />`
+      : html`<${Step} key=${row.step} agent=${agent.id} row=${row} look=${isUnderWay(row) ? look : "over"}
+          isOpen=${open === row.step} onToggle=${toggle(row.step)} />`;
+  const button = (words: string, to: number | null) =>
+    html`<button class="quiet" onClick=${() => setAfter(to)}>${words}</button>`;
   return html`<section><h2>Timeline</h2>${rows.length === 0 && html`<p class="muted">It has taken no step yet.</p>`}
-    ${after !== null && html`<button class="quiet" onClick=${() => setAfter(null)}>Newest steps</button>`}
-    <ol class="rows">${rows.map((row) =>
-      "at" in row
-        ? html`<${NoteRow} key=${`note ${row.seq}`} note=${row} />`
-        : html`<${Step} key=${row.step} agent=${agent.id} row=${row} look=${isUnderWay(row) ? look : "over"}
-        isOpen=${open === row.step}
-          onToggle=${toggle(row.step)} />`,
-    )}</ol>
-    ${
-      steps[0] &&
-      steps[0].step > 1 &&
-      html`<button class="quiet"
-    onClick=${() => setAfter(Math.max(0, (steps[0]?.step ?? 0) - PAGE - 1))}>Earlier steps</button>`
-    }</section>`;
+    ${after !== null && button("Newest steps", null)}<ol class="rows">${rows.map(show)}</ol>
+    ${first && first.step > 1 && button("Earlier steps", Math.max(0, first.step - PAGE - 1))}</section>`;
 }
 const timeOf = (row: StepRow | Note): string => ("at" in row ? row.at : row.startedAt);
 
-const NoteRow = ({
-  note: { look, text, at },
-}: {
-  note: Note;
-}) => html`<li class="step-row"><p class="entry sub"><span></span>
-  <${Mark} look=${look} /><span>${text}</span><span class="num muted small"><${Ago} at=${at} /></span></p></li>`;
+const NoteRow = ({ note: { look, text, at } }: { note: Note }) => html`<li class="step-row"><p class="entry sub">
+  <span></span><${Mark} look=${look} /><span>${text}</span><span class="num muted small"><${Ago} at=${at} /></span></p>
+  </li>`;

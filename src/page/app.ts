@@ -1,38 +1,29 @@
 /** app.ts -- the screens by address, the bar above all of them, and the keys. */
-import { type ApiError, signIn, signOut, toApiError } from "./api.ts";
+import { signIn, signOut, toApiError } from "./api.ts";
 import { Home } from "./home.ts";
-import { html, render, useEffect, useState } from "./html.ts";
-import { type Children, Empty, Pairs, Pending } from "./parts.ts";
+import { type Children, html, render, useEffect, useState } from "./html.ts";
+import { Empty, Pairs, Pending } from "./parts.ts";
 import { findAgent, followHost, host, stuckAgents, useHost } from "./store.ts";
+import type { Agent } from "./types.ts";
 import { decode, money, span } from "./words.ts";
 
-type Screen = (props: { params: readonly (string | undefined)[] }) => Children;
-
-/** After Home, but at once: when the daemon is gone, another program could answer at this address with its own code. */
-async function loadScreens(): Promise<readonly (readonly [RegExp, Screen])[]> {
-  const [approval, files, agent] = await Promise.all([
-    import("./approval.ts"),
-    import("./files.ts"),
-    import("./agent.ts"),
-  ]);
-  return [
-    [/^#\/a\/([^/]+)\/approve$/, approval.ApprovalScreen],
-    [/^#\/a\/([^/]+)\/files(?:\/(.+))?$/, files.FilesScreen],
-    [/^#\/a\/([^/]+)(?:\/s\/(\d+))?$/, agent.AgentScreen],
-  ];
-}
-const screens = loadScreens();
-
 interface Place {
-  readonly View: Screen;
+  /** Gets the agent of the address, and the rest of the address. */
+  readonly View: (props: { agent: Agent; rest: string | undefined }) => Children;
   readonly params: readonly (string | undefined)[];
 }
-const HOME: Place = { View: Home, params: [] };
+
+/** Loaded after Home, but at once: when the daemon is gone, another program could answer at this address with its code. */
+const SCREENS = Promise.all([
+  import("./approval.ts").then(({ ApprovalScreen }) => [/^#\/a\/([^/]+)\/approve$/, ApprovalScreen] as const),
+  import("./files.ts").then(({ FilesScreen }) => [/^#\/a\/([^/]+)\/files(?:\/(.+))?$/, FilesScreen] as const),
+  import("./agent.ts").then(({ AgentScreen }) => [/^#\/a\/([^/]+)(?:\/s\/(\d+))?$/, AgentScreen] as const),
+]);
 
 async function findPlace(hash: string): Promise<Place> {
-  const [pattern, View] = (await screens).find(([each]) => each.test(hash)) ?? [];
-  const params = pattern?.exec(hash)?.slice(1);
-  return View && params ? { View, params: params.map((part) => part && decode(part)) } : HOME;
+  const [pattern, View = Home] = (await SCREENS).find(([each]) => each.test(hash)) ?? [];
+  const params = pattern?.exec(hash)?.slice(1) ?? [];
+  return { View, params: params.map((part) => part && decode(part)) };
 }
 
 /** By the address of a screen: the address of the link that had the focus when the screen was left. */
@@ -48,7 +39,7 @@ function moveFocus(href: string | null | undefined): void {
 }
 
 function usePlace(): Place {
-  const [place, setPlace] = useState(HOME);
+  const [place, setPlace] = useState<Place>({ View: Home, params: [] });
   useEffect(() => {
     const go = async (event?: HashChangeEvent): Promise<void> => {
       // An address with a new ticket was pasted.
@@ -70,8 +61,8 @@ function usePlace(): Place {
   return place;
 }
 
-function TopBar({ id, onHelp }: { id: string | undefined; onHelp: () => void }) {
-  const { agents, waiting, status, lostSince, isLoaded, clock } = useHost();
+function TopBar({ id }: { id: string | undefined }) {
+  const { agents, waiting, status, lostSince, clock } = useHost();
   const agent = findAgent(id);
   const needs = waiting.length + stuckAgents().length;
   const title = `${needs > 0 ? `(${needs}) ` : ""}${agent ? `${agent.name} · ` : ""}goald`;
@@ -80,33 +71,23 @@ function TopBar({ id, onHelp }: { id: string | undefined; onHelp: () => void }) 
   }, [title]);
   const running = agents.filter(({ standing }) => standing.kind === "running").length;
   const spent = agents.reduce((sum, { costUsd }) => sum + costUsd, 0);
+  const up = status && `up ${span(clock - Date.parse(status.startedAt))}`;
   const lostMs = lostSince === null ? 0 : clock - lostSince;
-  const lost = lostMs < 2_000 ? "does not answer" : `has not answered for ${span(lostMs)}`;
-  return html`<header class="top flex"><nav class="flex" aria-label="Place"><a href="#/" class="name">goald</a>${
-    agent && html`<span class="muted">/</span><a href=${`#/a/${agent.id}`} class="sub cut">${agent.name}</a>`
-  }</nav>
-    ${agent && needs > 0 && html`<a class="pill hot" href="#/">${needs} need${needs === 1 && "s"} you</a>`}
-    <span class="grow"></span>
-    ${
-      isLoaded &&
-      html`<span class="flex facts muted small tab"><span class="wide">${running} running</span>
-      <span class="wide" title="Spent by all agents of this home over their lives">${money(spent)} spent</span>
-      ${
-        lostSince === null
-          ? status &&
-            html`<span title=${`goald ${status.version}, process ${status.pid}`}>up ${span(
-              clock - Date.parse(status.startedAt),
-            )}</span>`
-          : html`<b class="bad">no daemon</b>`
-      }</span>`
-    }
-    <button class="quiet" aria-label="Keys" title="Keys (?)" onClick=${onHelp}>?</button></header>
-    ${
-      lostSince !== null &&
-      html`<p class="banner" role="status">The daemon ${lost}. Agents continue when it is back:
-      <code>goald up</code>. What you see is from before.</p>`
-    }
-    ${status?.problems.map((problem) => html`<p class="banner" role="status">${problem}</p>`)}`;
+  const lost = html`The daemon ${lostMs < 2_000 ? "does not answer" : `has not answered for ${span(lostMs)}`}. Agents
+    continue when it is back: <code>goald up</code>. What you see is from before.`;
+  const banners = [lostSince !== null && lost, ...(status?.problems ?? [])];
+  const place =
+    agent && html`<span class="muted">/</span><a href=${`#/a/${agent.id}`} class="sub cut">${agent.name}</a>`;
+  const facts = html`<span class="flex facts muted small"><span class="wide">${running} running</span>
+    <span class="wide" title="Spent by all agents of this home over their lives">${money(spent)} spent</span>
+    <span title=${`goald ${status?.version}, process ${status?.pid}`}>
+      ${lostSince === null ? up : html`<b class="bad">no daemon</b>`}</span></span>`;
+  return html`<header class="top flex"><nav class="flex" aria-label="Place"><a href="#/" class="name">goald</a>${place}
+      </nav>
+    ${agent && needs > 0 && html`<a class="badge pill hot small" href="#/">${needs} need${needs === 1 && "s"} you</a>`}
+    <span class="grow"></span>${status && facts}
+    <button class="quiet" aria-label="Keys" title="Keys (?)" onClick=${showKeys}>?</button></header>
+    ${banners.map((words) => words && html`<p class="banner" role="status">${words}</p>`)}`;
 }
 
 const KEYS = {
@@ -119,11 +100,11 @@ const KEYS = {
   Esc: "leave a field, or go up",
   "?": "this list",
 };
-const Help = ({ onClose }: { onClose: () => void }) => html`<dialog class="panel" aria-label="Keys" onClose=${onClose}
-  ref=${(dialog: HTMLDialogElement | null) => dialog?.isConnected && !dialog.open && dialog.showModal()}>
-  <form class="stack" method="dialog"><h2>Keys</h2><${Pairs} of=${KEYS} />
+const Keys = () => html`<dialog class="panel" aria-label="Keys"><form class="stack" method="dialog"><h2>Keys</h2>
+  <${Pairs} of=${KEYS} />
   <p class="muted small">No key approves anything. An approval is a button beside the whole command.</p>
   <button>Close</button></form></dialog>`;
+const showKeys = (): void => document.querySelector("dialog")?.showModal();
 
 /** Moves the focus by rows: links and buttons of lists. */
 function moveRow(by: 1 | -1): void {
@@ -146,7 +127,7 @@ function leave(id: string | undefined): void {
 const isField = (element: Element | null): boolean => /^(INPUT|TEXTAREA|SELECT)$/.test(element?.tagName ?? "");
 
 /** No key approves. */
-function useKeys(id: string | undefined, isHelp: boolean, setHelp: (is: boolean) => void): void {
+function useKeys(id: string | undefined): void {
   const acts: Readonly<Record<string, () => unknown>> = {
     j: () => moveRow(1),
     k: () => moveRow(-1),
@@ -154,15 +135,15 @@ function useKeys(id: string | undefined, isHelp: boolean, setHelp: (is: boolean)
     n: () => goToNext(id),
     f: () => id && location.assign(`#/a/${id}/files`),
     "/": () => document.querySelector<HTMLElement>("[data-say=true]")?.focus(),
-    "?": () => setHelp(true),
+    "?": showKeys,
     Escape: () => leave(id),
   };
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const isWriting = isField(document.activeElement) && event.key !== "Escape";
-      // An open list closes itself, and gives the focus back.
-      if (isHelp || !Object.hasOwn(acts, event.key) || isWriting || event.metaKey || event.ctrlKey || event.altKey)
-        return;
+      // The open list of keys closes itself, and gives the focus back.
+      const isOff = isWriting || document.querySelector("dialog[open]") !== null;
+      if (isOff || !Object.hasOwn(acts, event.key) || event.metaKey || event.ctrlKey || event.altKey) return;
       event.preventDefault();
       acts[event.key]?.();
     };
@@ -173,32 +154,27 @@ function useKeys(id: string | undefined, isHelp: boolean, setHelp: (is: boolean)
 
 function App() {
   const { View, params } = usePlace();
-  const [isHelp, setHelp] = useState(false);
-  const { isLoaded } = useHost();
-  const [id] = params;
-  useKeys(id, isHelp, setHelp);
-  return html`<${TopBar} id=${id} onHelp=${() => setHelp(true)} /><main>${
-    isLoaded ? html`<${View} key=${id} params=${params} />` : html`<${Pending} />`
-  }</main>
-    ${isHelp && html`<${Help} onClose=${() => setHelp(false)} />`}`;
+  const { status } = useHost();
+  const [id, rest] = params;
+  const agent = findAgent(id);
+  useKeys(id);
+  const none = html`<${Empty} title="No such agent"><p>It may have been removed. <a href="#/">Home</a></p></${Empty}>`;
+  const screen = id && !agent ? none : html`<${View} key=${agent?.id} agent=${agent} rest=${rest} />`;
+  return html`<${TopBar} id=${id} /><main>${status ? screen : html`<${Pending} />`}</main><${Keys} />`;
 }
 
-/** In the place of the page: what failed, and for a session that is over how to begin one. */
-const Door = ({ problem: { status, message } }: { problem: ApiError }) => html`<main><${Empty} title="goald">
-  <p>${message}${status === 401 && " Open it from a terminal:"}</p>
-  ${status === 401 && html`<pre>goald dashboard --open</pre>`}</${Empty}></main>`;
-
+/** In the place of the page it shows what failed, and for a session that is over how to begin one. */
 async function start(): Promise<void> {
-  const show = (view: Children): void => render(html`${view}`, document.body);
   document.body.replaceChildren();
   try {
     await signIn();
-    show(html`<${App} />`);
+    render(html`<${App} />`, document.body);
     await followHost();
   } catch (thrown) {
-    const problem = toApiError(thrown);
-    if (problem.status === 401) signOut();
-    show(html`<${Door} problem=${problem} />`);
+    const { status, message } = toApiError(thrown);
+    if (status === 401) signOut();
+    const way = status === 401 && html`<p>Open it from a terminal:</p><pre>goald dashboard --open</pre>`;
+    render(html`<main><${Empty} title="goald"><p>${message}</p>${way}</${Empty}></main>`, document.body);
   }
 }
 

@@ -2,25 +2,24 @@
 import { at, post } from "./api.ts";
 import { useAction, useSeen, useStill } from "./hooks.ts";
 import { html, useEffect, useState } from "./html.ts";
-import { Ago, Empty, fieldText, Outside, Pairs, Problem, StepLink, Switch, Wish, Words } from "./parts.ts";
-import { findAgent, useHost } from "./store.ts";
+import { Ago, Empty, fieldText, Outside, Pairs, Problem, placeOf, StepLink, Switch, Wish, Words } from "./parts.ts";
+import { useHost } from "./store.ts";
 import { Args, Changed, Code, Diff } from "./texts.ts";
-import type { Waiting } from "./types.ts";
+import type { Agent, Waiting } from "./types.ts";
 import { counted, showHidden } from "./words.ts";
 
-export function ApprovalScreen({ params: [id] }: { params: readonly (string | undefined)[] }) {
+export function ApprovalScreen({ agent: { id, name } }: { agent: Agent }) {
   const { waiting } = useHost();
   const items = waiting.filter(({ kind }) => kind === "approval");
-  const place = items.findIndex(({ agent, name }) => agent === id || name === id);
+  const place = items.findIndex(({ agent }) => agent === id);
   const item = items[place];
-  const name = findAgent(id)?.name ?? id;
   if (!item)
     return html`<${Empty} title=${`${name} waits for no approval`}><p>It was answered, or it has expired.
       <a href=${`#/a/${id}`}>See what ${name} does</a> or <a href="#/">go home</a>.</p></${Empty}>`;
   const next = items.length > 1 ? items[(place + 1) % items.length] : undefined;
-  return html`<div class="page approval"><p class="flex muted small"><span
-    class="grow">Approval ${next && `${place + 1} of ${items.length}`}</span>
-    ${next && html`<a href=${`#/a/${next.agent}/approve`}>Next: ${next.name}</a>`}</p>
+  return html`<div class="page approval"><p class="flex muted small">
+      <span class="grow">Approval ${next && `${place + 1} of ${items.length}`}</span>
+      ${next && html`<a href=${`#/a/${next.agent}/approve`}>Next: ${next.name}</a>`}</p>
     <${Card} key=${`${item.agent} ${item.callId}`} item=${item} next=${next} /></div>`;
 }
 
@@ -28,18 +27,20 @@ function Card({ item, next }: { item: Waiting; next: Waiting | undefined }) {
   const { agent, step, since, until, reason, received, files, thought } = item;
   // The same call against another file has to be looked at anew.
   const { element, isSeen, more } = useSeen(`${item.change?.against}`);
-  const places = files.map(
-    ({ path, outside }) =>
-      `${showHidden(path)} holds words from ${outside.map(({ name }) => name || "an unknown place").join(", ")}. `,
-  );
+  const places = files.map(({ path, outside }) => {
+    const names = outside.map(({ name }) => placeOf(name)).join(", ");
+    return `${showHidden(path)} holds words from ${names}. `;
+  });
   const isOutside = received.length + files.length > 0;
   const expires = until && `; counts as denied at ${new Date(until).toLocaleString()}`;
-  return html`<h1><${Wish} item=${item} /></h1><${Pairs} of=${{
+  const facts = {
     "Asks because": reason,
     "Outside words": isOutside && html`<${Outside} item=${item} />${places}What follows may repeat them.`,
     "Its thought": thought,
     Waiting: html`<${Ago} at=${since} />, in <${StepLink} of=${agent} step=${step} />${expires}`,
-  }} /><section ref=${element} class="whole stack"><${Content} item=${item} /></section>
+  };
+  return html`<h1><${Wish} item=${item} /></h1><${Pairs} of=${facts} />
+    <section ref=${element} class="whole stack"><${Content} item=${item} /></section>
     <${Answer} item=${item} next=${next} isSeen=${isSeen} onMore=${more} />`;
 }
 
@@ -50,24 +51,19 @@ function Content({ item: { command, code, change } }: { item: Waiting }) {
   if (code) {
     const lines = counted(code.text.trimEnd().split("\n").length, "line");
     const others = Object.entries(command.args).filter(([, value]) => value !== code.text);
-    return html`<p class="flex wrap">${title}<span class="muted">${lines}
-      ${code.sha256 && `, sha256 ${code.sha256.slice(0, 12)}`}.
-      Exactly this runs, in the sandbox.</span></p><${Code} text=${code.text} /><${Args}
-      args=${Object.fromEntries(others)} />`;
+    const hash = code.sha256 && `, sha256 ${code.sha256.slice(0, 12)}`;
+    return html`<p class="flex wrap">${title}
+        <span class="muted">${lines}${hash}. Exactly this runs, in the sandbox.</span></p>
+      <${Code} text=${code.text} /><${Args} args=${Object.fromEntries(others)} />`;
   }
   if (!change?.patch)
     return html`<p class="flex wrap">${title}<span class="muted">all of its arguments</span></p>
       <${Args} args=${command.args} />`;
   const against = change.against === null ? "new file" : `made against sha256 ${change.against.slice(0, 12)}`;
-  const parts = [
-    ["changes", "Changes"],
-    ["whole", "Whole command"],
-  ] as const;
-  return html`<div class="flex wrap">${title}<${Changed} ...${change} /><span class="muted small"
-    title=${change.against}>${against}</span>
-      <span class="grow"></span><${Switch} label="What is shown" options=${parts} chosen=${part} onChoose=${setPart}
-      /></div>
-    ${part === "changes" ? html`<${Diff} patch=${change.patch} />` : html`<${Args} args=${command.args} />`}`;
+  return html`<div class="flex wrap">${title}<${Changed} ...${change} />
+      <span class="muted small" title=${change.against}>${against}</span><span class="grow"></span>
+      <${Switch} label="What is shown" options=${["changes", "whole command"]} chosen=${part} onChoose=${setPart} />
+    </div>${part === "changes" ? html`<${Diff} patch=${change.patch} />` : html`<${Args} args=${command.args} />`}`;
 }
 
 interface AnswerProps {
@@ -93,18 +89,17 @@ function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }:
   const setCount = (event: Event): void =>
     setMore(Math.max(0, Math.min(999, Math.floor(Number(fieldText(event))) || 0)));
   const below = !isSeen && html`<button class="below" onClick=${onMore}>More below ↓</button>`;
-  const title = isSeen ? null : "First look at the whole command";
   if (isDenying)
-    return html`<footer class="answer">${below}<${Words} label=${`What should ${name} do instead?`} button="Deny"
-      mayBeEmpty onSend=${deny}>
+    return html`<footer class="answer">${below}
+      <${Words} label=${`What should ${name} do instead?`} button="Deny" mayBeEmpty onSend=${deny}>
       <button type="button" onClick=${() => setDenying(false)}>Back</button></${Words}></footer>`;
-  return html`<footer class="answer flex wrap">${below}<button class="primary" disabled=${isOff || !isSeen}
-    title=${title}
+  return html`<footer class="answer flex wrap">${below}
+    <button class="primary" disabled=${isOff || !isSeen} title=${isSeen ? null : "First look at the whole command"}
       onClick=${act("/approval", approved)}>${more > 0 ? `Approve this and ${more} more` : "Approve"}</button>
-    <label class="flex muted small more">and its next <input type="number" min="0" max="999" value=${more}
-    onInput=${setCount} /> commands, unseen</label>
-    <span class="grow"></span><button disabled=${isOff}
-    onClick=${act("/pause", { reason: "Paused on the page." })}>Pause</button>
+    <label class="flex muted small more">and its next
+      <input type="number" min="0" max="999" value=${more} onInput=${setCount} /> commands, unseen</label>
+    <span class="grow"></span>
+    <button disabled=${isOff} onClick=${act("/pause", { reason: "Paused on the page." })}>Pause</button>
     <button disabled=${isOff} onClick=${() => setDenying(true)}>Deny…</button><${Problem} problem=${problem} />
     </footer>`;
 }

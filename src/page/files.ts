@@ -2,34 +2,16 @@
 import { Head } from "./agent.ts";
 import { at, atFile, get, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
-import { html, useMemo, useState } from "./html.ts";
+import { type Children, html, useMemo, useState } from "./html.ts";
 import { Markdown } from "./markdown.ts";
-import {
-  Ago,
-  Call,
-  type Children,
-  Empty,
-  fieldText,
-  fileLink,
-  NoAgent,
-  Pairs,
-  Pending,
-  Problem,
-  StepLink,
-  Switch,
-} from "./parts.ts";
+import { Ago, Call, Empty, fieldText, fileLink, Pairs, Pending, Problem, placeOf, StepLink, Switch } from "./parts.ts";
 import { fileTree } from "./rows.ts";
-import { findAgent, pulseOf } from "./store.ts";
+import { pulseOf } from "./store.ts";
 import { Changed, Code, Csv, Diff, endingOf, isPicture, Picture } from "./texts.ts";
 import type { Agent, Details, DiffView, FileContent, FileList, FileStory, LatestFile } from "./types.ts";
-import { capital, counted, decode, size, subjectOf } from "./words.ts";
+import { counted, decode, size, subjectOf } from "./words.ts";
 
-export function FilesScreen({ params: [id, path] }: { params: readonly (string | undefined)[] }) {
-  const agent = findAgent(id);
-  return agent ? html`<${Browser} key=${agent.id} agent=${agent} path=${path} />` : html`<${NoAgent} />`;
-}
-
-function Browser({ agent, path }: { agent: Agent; path: string | undefined }) {
+export function FilesScreen({ agent, rest: path }: { agent: Agent; rest: string | undefined }) {
   const on = [agent.id, pulseOf(agent)];
   const [list, problem] = useLoaded(() => get<FileList>(at(agent.id, "/files?versions=false")), on);
   const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), on);
@@ -38,39 +20,28 @@ function Browser({ agent, path }: { agent: Agent; path: string | undefined }) {
   const first = files.find((file) => /^(report|readme|index)\b/i.test(file.path)) ?? fileTree(files)[0]?.[1][0];
   const shown = path ?? (isWide ? first?.path : undefined);
   const file = files.find((each) => each.path === shown);
-  const none = html`<${Empty} title="No files yet">
-    <p>Everything that ${agent.name} writes appears here, with each version and the reason
-    for it.</p></${Empty}>`;
-  const browser = html`<div class="browser">${
-    (isWide || !shown) &&
-    html`<${Tree} agent=${agent.id} files=${files}
-    shown=${shown} />`
-  }
-    ${
-      file
-        ? html`<${File} key=${shown} agent=${agent} file=${file}
-    />`
-        : shown && html`<p>There is no ${shown} now.</p>`
-    }</div>`;
+  const tree = html`<${Tree} agent=${agent.id} files=${files} shown=${shown} />`;
+  const open = file
+    ? html`<${File} key=${shown} agent=${agent} file=${file} />`
+    : html`<p>There is no ${shown} now.</p>`;
+  const browser = html`<div class="browser">${(isWide || !shown) && tree}${shown && open}</div>`;
+  const none = html`<${Empty} title="No files yet"><p>Everything that ${agent.name} writes appears here, with each
+    version and the reason for it.</p></${Empty}>`;
   return html`<div class="page"><${Head} agent=${agent} details=${details} tab="files" />
     ${list ? (files.length > 0 ? browser : none) : html`<${Pending} problem=${problem} />`}</div>`;
 }
 
-const Tree = ({ agent, files, shown }: { agent: string; files: readonly LatestFile[]; shown: string | undefined }) =>
-  html`<nav class="tree" aria-label="Files">${fileTree(files).map(
-    ([folder, inside]) =>
-      html`${folder && html`<p class="muted small">${folder}</p>`}<ul>${inside.map(
-        ({ path, changes }) => html`<li><a class="flex" data-row href=${fileLink(agent, path)}
-        aria-current=${path === shown ? "true" : null}><span
-      class="grow cut">${path.split("/").at(-1)}</span>${
-        changes > 1 &&
-        html`<small
-      title=${counted(changes, "version")}>${changes}</small>`
-      }</a></li>`,
-      )}</ul>`,
-  )}</nav>`;
+function Tree({ agent, files, shown }: { agent: string; files: readonly LatestFile[]; shown: string | undefined }) {
+  const line = ({ path, changes }: LatestFile) =>
+    html`<li><a class="flex" data-row href=${fileLink(agent, path)} aria-current=${path === shown ? "true" : null}>
+      <span class="grow cut">${path.split("/").at(-1)}</span>
+      ${changes > 1 && html`<small title=${counted(changes, "version")}>${changes}</small>`}</a></li>`;
+  const folders = fileTree(files).map(
+    ([folder, inside]) => html`${folder && html`<p class="muted small">${folder}</p>`}<ul>${inside.map(line)}</ul>`,
+  );
+  return html`<nav class="tree" aria-label="Files">${folders}</nav>`;
+}
 
-type Version = FileStory["versions"][number];
 interface FileProps {
   readonly agent: Agent;
   readonly file: LatestFile;
@@ -87,29 +58,25 @@ function File({ agent, file }: FileProps) {
   const now = versions.find(({ version }) => version === chosen) ?? newest ?? file;
   const isOld = newest !== undefined && now !== newest;
   const tabs = ["preview", ...(hasSource(path) ? ["source"] : []), ...(isPicture(path) ? [] : ["changes"]), "why"];
+  const step = isOld ? now.step : null;
   const views: Readonly<Record<string, Children>> = {
     why: "goals" in now && html`<${Why} agent=${agent.id} version=${now} />`,
     changes: html`<${Changes} agent=${agent.id} path=${path} step=${now.step} />`,
   };
-  return html`<article class="stack"><header><a class="back" href=${`#/a/${agent.id}/files`}>Files</a><h1>${path}</h1>
-      <p class="muted small tab">${size(now.bytes)} · ${now.by === "person" ? "changed by you" : "written"} <${Ago}
-      at=${now.at} after=" ago" /> in <${StepLink}
+  const preview = html`<${Preview} agent=${agent} file=${file} step=${step} isSource=${tab === "source"} />`;
+  const options = versions.map(
+    (each) => html`<option value=${each.version} selected=${each === now}>step ${each.step}</option>`,
+  );
+  const choose = (event: Event): void => setChosen(Number(fieldText(event)));
+  const select = html`<select aria-label="Versions" onChange=${choose}>${options.reverse()}</select>`;
+  const by = now.by === "person" ? "changed by you" : "written";
+  return html`<article class="stack"><header><a class="narrow" href=${`#/a/${agent.id}/files`}>Files</a><h1>${path}</h1>
+      <p class="muted small">${size(now.bytes)} · ${by} <${Ago} at=${now.at} after=" ago" /> in <${StepLink}
         of=${agent.id} step=${now.step} /></p></header>
-    <div class="flex wrap"><${Switch} label="Views of the file" options=${tabs.map((each) => [each, capital(each)])}
-    chosen=${tab} onChoose=${setTab} />
-      <span class="grow"></span>${
-        versions.length > 1 &&
-        html`<select aria-label="Versions" onChange=${(event: Event) => setChosen(Number(fieldText(event)))}>${versions
-          .map((each) => html`<option value=${each.version} selected=${each === now}>step ${each.step}</option>`)
-          .reverse()}</select>`
-      }</div>
-    ${isOld && html`<${Restore} key=${now.step} agent=${agent} path=${path} step=${now.step} />`}
-    <${Problem} problem=${problem} />
-    ${
-      views[tab] ??
-      html`<${Preview} agent=${agent} file=${file} step=${isOld ? now.step : null}
-    isSource=${tab === "source"} />`
-    }</article>`;
+    <div class="flex wrap"><${Switch} label="Views of the file" options=${tabs} chosen=${tab} onChoose=${setTab} />
+      <span class="grow"></span>${versions.length > 1 && select}</div>
+    ${isOld && html`<${Restore} key=${step} agent=${agent} path=${path} step=${step} />`}
+    <${Problem} problem=${problem} />${views[tab] ?? preview}</article>`;
 }
 const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(path));
 const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
@@ -121,9 +88,9 @@ function Restore({ agent: { id, name, standing }, path, step }: { agent: Agent; 
   const restore = async (): Promise<void> =>
     setDone(await run(() => post(at(id, "/restore"), { step, paths: [path] })));
   if (isDone) return html`<p class="sub" role="status">${path} is again as it was after step ${step}.</p>`;
-  return html`<p class="flex wrap"><button disabled=${isOff || isAtWork} onClick=${restore}>Restore to step ${step}
-    </button>
-    ${isAtWork && html`<span class="muted small">Pause ${name} first: it must not be at work.</span>`}
+  const hint = html`<span class="muted small">Pause ${name} first: it must not be at work.</span>`;
+  return html`<p class="flex wrap">
+    <button disabled=${isOff || isAtWork} onClick=${restore}>Restore to step ${step}</button>${isAtWork && hint}
     <${Problem} problem=${problem} /></p>`;
 }
 
@@ -137,9 +104,10 @@ function Preview({ agent, file, step, isSource }: FileProps & { step: number | n
 
 function showContent(agent: Agent, path: string, { content, encoding, bytes, step }: FileContent, isSource: boolean) {
   const folder = `file:///${path.split("/").map(encodeURIComponent).join("/")}`;
-  const picture = (source: string, text: string): Children =>
-    html`<${Picture} agent=${agent.id} path=${decode(new URL(source, folder).pathname.slice(1))}
-      text=${text} />`;
+  const picture = (source: string, text: string): Children => {
+    const place = decode(new URL(source, folder).pathname.slice(1));
+    return html`<${Picture} agent=${agent.id} path=${place} text=${text} />`;
+  };
   if (isPicture(path)) return html`<${Picture} agent=${agent.id} path=${path} step=${step} />`;
   if (encoding === "base64")
     return html`<p class="muted">${size(bytes)} that are not text. Open it in <code>${agent.workspace}</code></p>`;
@@ -158,26 +126,24 @@ function Changes({ agent, path, step }: { agent: string; path: string; step: num
   return html`<p class="muted">In step ${step}: <${Changed} ...${file} /></p><${Diff} patch=${file.patch} />`;
 }
 
-function Why({ agent, version }: { agent: string; version: Version }) {
+function Why({ agent, version }: { agent: string; version: FileStory["versions"][number] }) {
   const { by, step, goals, thoughts, thought, command, sources, sourcesLeftOut, outside } = version;
   if (by === "person") return html`<p>You changed it, and the agent found the change in step ${step}.</p>`;
+  const link = (to: number) => html`<${StepLink} of=${agent} step=${to} />`;
   const read = sources.map(
-    (source) =>
-      html`<p>${source.what} <span class="muted">${source.kind}</span> <${StepLink} of=${agent} step=${source.step} />
-        </p>`,
+    (each) => html`<p>${each.what} <span class="muted">${each.kind}</span> ${link(each.step)}</p>`,
   );
   const earlier = sourcesLeftOut > 0 && html`<p class="muted">and ${sourcesLeftOut} earlier</p>`;
-  return html`<${Pairs} of=${{
+  const call = command && html`<${Call} command=${command.name} subject=${subjectOf(command.args)} />`;
+  const reasons = {
     For: goals.map((goal) => html`<p>${goal}</p>`),
     "It thought": html`<p>${thoughts?.text || thought}</p><p class="muted">${thoughts?.reasoning}</p>`,
-    "So it did":
-      command &&
-      html`<${Call} command=${command.name} subject=${subjectOf(command.args)} />, <${StepLink} of=${agent}
-        step=${step} />`,
+    "So it did": call && html`${call}, ${link(step)}`,
     "It had read": sources.length > 0 ? [read, earlier] : html`<p class="muted">Nothing since the version before.</p>`,
     "May hold words of":
       outside.length > 0
-        ? html`<b class="hot">${outside.map(({ name }) => name || "an unknown place").join(", ")}</b>`
+        ? html`<b class="hot">${outside.map(({ name }) => placeOf(name)).join(", ")}</b>`
         : "nobody outside",
-  }} />`;
+  };
+  return html`<${Pairs} of=${reasons} />`;
 }

@@ -1,5 +1,7 @@
 /** fold.ts -- the live part of an agent: the reply that arrives, and what happened between its steps. Pure. */
 
+import type { StreamMessage } from "./api.ts";
+
 /** The members of an event that are read here. */
 export interface LogEvent {
   readonly seq: number;
@@ -56,6 +58,12 @@ function notesOf({ seq, at, type, from, text = "", reason = "", turn }: LogEvent
 export function foldDelta(tail: Tail, { seq, from, text }: Delta): Tail {
   const before = tail.live?.seq === seq ? tail.live.text : "";
   return from > before.length ? tail : { ...tail, live: { seq, text: before.slice(0, from) + text } };
+}
+
+/** `message`: of the stream of an agent. */
+export function foldMessage(tail: Tail, { event, data }: StreamMessage): Tail {
+  if (event === "delta") return foldDelta(tail, data as Delta);
+  return event === "message" ? foldEvent(tail, data as LogEvent) : tail;
 }
 
 const parseText = (raw: string): string => {

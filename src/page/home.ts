@@ -1,21 +1,8 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
 import { at, post } from "./api.ts";
 import { useAction, useLost, useSeen, useStill } from "./hooks.ts";
-import { html, useEffect, useState } from "./html.ts";
-import {
-  AgentMark,
-  Ago,
-  Bar,
-  Call,
-  type Children,
-  Empty,
-  fieldText,
-  Mark,
-  Outside,
-  Problem,
-  Wish,
-  Words,
-} from "./parts.ts";
+import { type Children, html, useEffect, useState } from "./html.ts";
+import { AgentMark, Ago, Bar, Call, Empty, fieldText, Mark, Outside, Problem, Wish, Words } from "./parts.ts";
 import { agentTree } from "./rows.ts";
 import { host, stuckAgents, useHost } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
@@ -29,31 +16,28 @@ export function Home() {
       <pre>goald run -d "Plan a week of meals in plan.md"</pre></${Empty}>`;
   const stuck = stuckAgents();
   const ended = agents.filter(isEnded).sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
-  const working = workingOf(agents, waiting);
+  const working = agentTree(workingOf(agents, waiting));
   const needs = waiting.length + stuck.length;
+  const asks = waiting.map((item) => {
+    const View = item.kind === "question" ? Question : Approval;
+    return html`<${View} key=${`${item.agent} ${item.callId}`} item=${item} />`;
+  });
+  const stops = stuck.map((agent) => html`<${Stuck} key=${agent.id} agent=${agent} />`);
+  const workRows = working.map(
+    ({ agent, depth }) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} words=${Now({ agent })} />`,
+  );
+  const wordsOf = ({ closing, reason, standing }: Agent): string => closing || reason || capital(standing.cause);
+  const endRows = ended.map((agent) => html`<${Row} key=${agent.id} agent=${agent} words=${wordsOf(agent)} />`);
+  const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2><div class="rows">${endRows}</div>
+    </section>`;
   return html`<div class="page home"><h1 class="hidden">Home</h1>${since && html`<p class="sub">${since}</p>`}
     <section><h2>${needs > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs || ""}</span></h2>
-      <ul class="cards">${waiting.map(
-        (item) => html`<${item.kind === "question" ? Question : Approval}
-      key=${`${item.agent} ${item.callId}`} item=${item} />`,
-      )}
-        ${stuck.map((agent) => html`<${Stuck} key=${agent.id} agent=${agent} />`)}</ul></section>
+      ${needs > 0 && html`<ul class="cards">${asks}${stops}</ul>`}</section>
     <section><h2>At work <span class="muted">${working.length}</span></h2><div class="rows">
-      <div class="row titles" aria-hidden="true"><span>Agent</span><span>Now</span><span class="num">Step</span>
-        <span>Cost of budget</span><span class="num">For</span></div>
-      ${agentTree(working).map(
-        ({ agent, depth }) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth}>
-      <${Now} agent=${agent} /></${Row}>`,
-      )}
+      <div class="row titles muted small" aria-hidden="true"><span>Agent</span><span>Now</span>
+        <span class="num">Step</span><span>Cost of budget</span><span class="num">For</span></div>${workRows}
       ${working.length === 0 && html`<p class="muted">No agent is at work.</p>`}</div></section>
-    ${
-      ended.length > 0 &&
-      html`<section><h2>Ended <span class="muted">${ended.length}</span></h2><div class="rows">${ended.map(
-        (agent) =>
-          html`<${Row} key=${agent.id} agent=${agent}>
-            ${agent.closing || agent.reason || capital(agent.standing.cause)}</${Row}>`,
-      )}</div></section>`
-    }</div>`;
+    ${ended.length > 0 && over}</div>`;
 }
 
 export const isEnded = ({ standing }: Pick<Agent, "standing">): boolean => standing.kind === "over";
@@ -75,14 +59,15 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
   JSON.stringify(args).length <= MAX_ARGS_CHARS;
 
 type CardProps = Readonly<Record<"look" | "at", string> & Record<"body" | "acts", Children>>;
-const Card = ({ look, at, body, acts }: CardProps) => html`<li class="card"><${Mark} look=${look} /><div>${body}</div>
-  <div class="flex acts"><span class="muted small"><${Ago} at=${at} /></span>${acts}</div></li>`;
+const Card = ({ look, at, body, acts }: CardProps) => html`<li class="flex wrap card">
+  <${Mark} look=${look} /><div>${body}</div>
+  <div class="flex wrap acts"><span class="muted small"><${Ago} at=${at} /></span>${acts}</div></li>`;
 
 function Question({ item: { agent, name, question, since } }: { item: Waiting }) {
   const send = (text: string, key: string) => post(at(agent, "/messages"), { from: "you", text, key });
-  return html`<${Card} look="asks" at=${since} body=${html`<p>
-    <a class="name" data-row href=${`#/a/${agent}`}>${name}</a> asks</p>
-    <p class="sub kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${send} />`} />`;
+  const body = html`<p><a class="name" data-row href=${`#/a/${agent}`}>${name}</a> asks</p>
+    <p class="sub kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${send} />`;
+  return html`<${Card} look="asks" at=${since} body=${body} />`;
 }
 
 function Approval({ item }: { item: Waiting }) {
@@ -97,12 +82,11 @@ function Approval({ item }: { item: Waiting }) {
     ? html`<button disabled=${isOff || !isStill} onClick=${answer("denied")}>Deny</button>
       <button class="primary" disabled=${isOff || !isSeen || !isStill} onClick=${answer("approved")}>Approve</button>`
     : html`<a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
-  return html`<${Card} look="asks" at=${since} acts=${acts} body=${html`<p>
-    <${Wish} item=${item} /></p>
-    <p class="sub two">${thought || reason}</p><p class="muted small">${thought && reason} <${Outside} item=${item} />
-    </p>
+  const body = html`<p><${Wish} item=${item} /></p><p class="sub two">${thought || reason}</p>
+    <p class="muted small">${thought && reason} <${Outside} item=${item} /></p>
     ${isWhole && html`<p class="sub small kept" ref=${element}><code>${args.join("\n")}</code></p>`}
-    <${Problem} problem=${problem} />`} />`;
+    <${Problem} problem=${problem} />`;
+  return html`<${Card} look="asks" at=${since} acts=${acts} body=${body} />`;
 }
 
 /** A person may allow more of a limit. Each row has its name in `more`, the words around the number, its unit and a first number. */
@@ -122,17 +106,16 @@ export function Resume({ agent: { id, standing, budget } }: { agent: Agent }) {
   const [member = "", before, after, unit = 1, first] = ALLOWANCES.get(standing.cause as "budget") ?? [];
   const shown = given ?? limit?.allowedUsd ?? first;
   const added = Number(shown) * unit;
+  const type = (event: Event): void => setGiven(fieldText(event));
   const resume = (event: Event): void => {
     event.preventDefault();
     void run(() => post(at(id, "/resume"), member ? { more: { [member]: added } } : {}));
   };
-  return html`<form class="flex wrap" onSubmit=${resume}>${
-    member &&
-    html`<label class="flex sub">${before}
-    <input type="number" min="0" step="any" value=${shown} onInput=${(event: Event) => setGiven(fieldText(event))} />
-    ${after}</label>`
-  }
-    <button disabled=${isOff || !isStill || (member && !(added > 0))}>Resume</button><${Problem} problem=${problem} /></form>`;
+  const field = html`<label class="flex sub">${before}
+    <input type="number" min="0" step="any" value=${shown} onInput=${type} />${after}</label>`;
+  return html`<form class="flex wrap" onSubmit=${resume}>${member && field}
+    <button disabled=${isOff || !isStill || (member && !(added > 0))}>Resume</button><${Problem} problem=${problem} />
+    </form>`;
 }
 
 /** A card shows what a person can do about a pause that a limit or a trouble caused. */
@@ -143,37 +126,32 @@ function Stuck({ agent }: { agent: Agent }) {
   const more = limit ? " Its next request could cost more than what is left." : "";
   const words = ALLOWANCES.has(standing.cause as "budget") ? `${spent} after ${counted(step, "step")}.${more}` : reason;
   const acts = standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`;
-  return html`<${Card} look="stuck" at=${changedAt} acts=${acts} body=${html`<p>
-    <a class="name" data-row href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p>
-    <p class="sub tab">${words}</p>`} />`;
+  const body = html`<p><a class="name" data-row href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p>
+    <p class="sub">${words}</p>`;
+  return html`<${Card} look="stuck" at=${changedAt} acts=${acts} body=${body} />`;
 }
 
 /** What an agent does now. */
-export const Now = ({ agent: { standing, now, until } }: { agent: Agent }) => {
+export function Now({ agent: { standing, now, until } }: { agent: Agent }): Children {
   if (standing.kind !== "running")
     return `${stateWords(standing)}${until && standing.cause !== "agent" ? `, until ${clockOf(until)}` : ""}`;
   return now.kind === "running" ? html`<${Call} command=${now.command} subject=${now.subject} />` : "Thinking";
-};
+}
 
-function Row({ agent, depth = 0, children }: { agent: Agent; depth?: number; children: Children }) {
+function Row({ agent, depth = 0, words }: { agent: Agent; depth?: number; words: Children }) {
   const { id, name, parent, step, stalledMs, changedAt, costUsd, budget } = agent;
+  const stalled = stalledMs !== null && html`<b class="hot">nothing for ${span(stalledMs)}</b>`;
+  const bar =
+    budget && html`<${Bar} label=${`Budget of ${name}`} spent=${budget.spentUsd} allowed=${budget.allowedUsd} />`;
   return html`<a class="row" data-row href=${`#/a/${id}`}>
     <span class="flex" style=${{ paddingLeft: `${Math.max(0, depth - 1) * 24}px` }}>
-    ${depth > 0 && html`<i class="rail"></i>`}<${AgentMark} agent=${agent} />
-      <b class="cut">${name}</b>${depth > 0 && html`<span class="hidden"> helper of ${parent}</span>`}</span>
-    <span class="now sub cut">${children}${
-      stalledMs !== null &&
-      html` <b class="hot">nothing for ${span(stalledMs)}
-    </b>`
-    }</span>
-    <span class="step num"><span class="unit">step </span>${step}</span>
-    <span class="cost flex tab">${
-      budget &&
-      html`<${Bar} spent=${budget.spentUsd} allowed=${budget.allowedUsd}
-    label=${`Budget of ${name}`} />`
-    }
+      ${depth > 0 && html`<i class="rail"></i>`}<${AgentMark} agent=${agent} /><b class="cut">${name}</b>
+      ${depth > 0 && html`<span class="hidden"> helper of ${parent}</span>`}</span>
+    <span class="now sub cut">${words} ${stalled}</span>
+    <span class="step num"><span class="narrow">step </span>${step}</span>
+    <span class="flex">${bar}
       <span>${money(costUsd)}${budget && html`<small> of ${money(budget.allowedUsd)}</small>`}</span></span>
-    <span class="age num"><${Ago} at=${changedAt} /></span></a>`;
+    <span class="num"><${Ago} at=${changedAt} /></span></a>`;
 }
 
 const SEEN = "goald-seen";

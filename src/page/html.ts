@@ -3,6 +3,8 @@ import type { VNode } from "preact";
 import htm from "/vendor/htm.js";
 import { h } from "/vendor/preact.js";
 
+/** `Children`: what a template may hold. */
+export type { ComponentChildren as Children } from "preact";
 export { useEffect, useMemo, useRef, useState } from "/vendor/hooks.js";
 export { render } from "/vendor/preact.js";
 

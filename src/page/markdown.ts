@@ -3,8 +3,7 @@
  * HTML is ever made, so there is nothing to clean. HTML in the text is shown as text.
  */
 import { lexer, type Token, type Tokens } from "/vendor/marked.js";
-import { html } from "./html.ts";
-import type { Children } from "./parts.ts";
+import { type Children, html } from "./html.ts";
 
 /** Makes an element for a picture of the agent's folder. */
 type ShowPicture = (path: string, text: string) => Children;
@@ -15,18 +14,16 @@ export const Markdown = ({ text, picture }: { text: string; picture: ShowPicture
 const elements = (tokens: readonly Token[], picture: ShowPicture): readonly Children[] =>
   tokens.map((token) => element(token, picture));
 
-/** Tags of tokens that hold nothing but other tokens or a text. */
-const TAGS = new Map([
-  ["paragraph", "p"],
-  ...["blockquote", "strong", "em", "del", "hr", "br"].map((tag) => [tag, tag] as const),
-]);
+/** Tokens that hold nothing but other tokens or a text, and have the name of their tag. */
+const TAGS = ["blockquote", "strong", "em", "del", "hr", "br"];
 
 function element(token: Token, picture: ShowPicture): Children {
   const { type, raw, text = raw, tokens, href, depth } = token as Tokens.Generic;
   const inside = tokens ? elements(tokens, picture) : decode(text);
-  const tag = type === "heading" ? `h${Math.min(6, depth + 1)}` : TAGS.get(type);
+  const tag = type === "heading" ? `h${Math.min(6, depth + 1)}` : TAGS.find((each) => each === type);
   if (tag === "hr" || tag === "br") return html`<${tag} />`;
   if (tag) return html`<${tag}>${inside}</${tag}>`;
+  if (type === "paragraph") return html`<p>${inside}</p>`;
   if (type === "text" || type === "escape") return inside;
   if (type === "code") return html`<pre class="scroll" tabindex="0">${text}</pre>`;
   if (type === "codespan") return html`<code>${text}</code>`;
@@ -61,11 +58,5 @@ function link(href: string, words: Children): Children {
   return html`<a href=${href} title=${href} rel="noreferrer noopener" target="_blank">${words}</a>`;
 }
 
-const SIGNS = new Map([
-  ["amp", "&"],
-  ["lt", "<"],
-  ["gt", ">"],
-  ["quot", '"'],
-  ["#39", "'"],
-]);
+const SIGNS = new Map(Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" }));
 const decode = (text: string): string => text.replace(/&([a-z#0-9]+);/g, (all, name) => SIGNS.get(name) ?? all);

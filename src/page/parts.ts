@@ -1,19 +1,15 @@
 /** parts.ts -- small components that several screens share. */
-import type { ComponentChildren as Children } from "preact";
 import type { ApiError } from "./api.ts";
 import { useAction } from "./hooks.ts";
-import { html, useState } from "./html.ts";
+import { type Children, html, useState } from "./html.ts";
 import { useHost } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
 
-/** What a template may hold. */
-export type { ComponentChildren as Children } from "preact";
-
 export function Ago({ at, after = "" }: { at: string; after?: string }) {
   const { clock } = useHost();
-  return html`<time class="tab" datetime=${at}
-    title=${new Date(at).toLocaleString()}>${sinceWords(clock - Date.parse(at))}${after}</time>`;
+  const since = sinceWords(clock - Date.parse(at));
+  return html`<time datetime=${at} title=${new Date(at).toLocaleString()}>${since}${after}</time>`;
 }
 
 const circle = (radius: number): string =>
@@ -34,32 +30,27 @@ const SHAPES: Readonly<Record<Look | "says" | "failed", readonly Readonly<Record
   failed: [{ d: "m4 4 8 8m0-8-8 8" }],
 };
 /** With `label` it is read aloud; without, the words beside it say the same. */
-export const Mark = ({
-  look,
-  label,
-}: {
-  look: keyof typeof SHAPES;
-  label?: string;
-}) => html`<svg class=${`mark ${look}`}
-  viewBox="0 0 16 16" role=${label && "img"} aria-label=${label} aria-hidden=${label ? null : "true"}>${SHAPES[
-    look
-  ].map((attributes) => html`<path ...${attributes} />`)}</svg>`;
+export const Mark = ({ look, label }: { look: keyof typeof SHAPES; label?: string }) => {
+  const paths = SHAPES[look].map((attributes) => html`<path ...${attributes} />`);
+  return html`<svg class=${`mark ${look}`} viewBox="0 0 16 16" role=${label && "img"} aria-label=${label}
+    aria-hidden=${label ? null : "true"}>${paths}</svg>`;
+};
 export const AgentMark = ({ agent: { standing, stalledMs } }: { agent: Agent }) =>
   html`<${Mark} look=${stalledMs === null ? lookOf(standing) : "stuck"} label=${stateLabel(standing)} />`;
 
-/** `reserved`: set aside for helpers and for requests under way; not spent yet. */
-export const Bar = ({
-  spent,
-  reserved = 0,
-  allowed,
-  label,
-}: Readonly<Record<"spent" | "reserved" | "allowed", number>> & { label: string }) => {
+interface BarProps {
+  readonly label: string;
+  readonly spent: number;
+  /** Set aside for helpers and for requests under way; not spent yet. */
+  readonly reserved?: number;
+  readonly allowed: number;
+}
+export const Bar = ({ label, spent, reserved = 0, allowed }: BarProps) => {
   const share = (amount: number): number => (allowed > 0 ? Math.min(100, (amount / allowed) * 100) : 0);
   const [solid, all] = [share(spent), share(spent + reserved)];
   return html`<span class=${`bar ${solid >= 80 ? "high" : ""}`} role="meter" aria-label=${label} aria-valuemin="0"
-    aria-valuemax="100"
-    aria-valuenow=${Math.round(all)}><i style=${{ width: `${solid}%` }}></i><i class="aside"
-    style=${{ width: `${all - solid}%` }}></i></span>`;
+    aria-valuemax="100" aria-valuenow=${Math.round(all)}><i style=${{ width: `${solid}%` }}></i>
+    <i class="aside" style=${{ width: `${all - solid}%` }}></i></span>`;
 };
 
 export const Call = ({ command, subject }: { command: string; subject: string }) => {
@@ -69,18 +60,21 @@ export const Call = ({ command, subject }: { command: string; subject: string })
 /** "Household Ledger wants to write budget.md" */
 export const Wish = ({ item: { agent, name, command } }: { item: Waiting }) => {
   const [verb, what] = describeCall(command.name, subjectOf(command.args));
-  return html`<a class="name" data-row href=${`#/a/${agent}/approve`}>${name}</a> wants to <span
-    title=${command.name}>${verb} <b>${what}</b></span>`;
+  return html`<a class="name" data-row href=${`#/a/${agent}/approve`}>${name}</a> wants to${" "}
+    <span title=${command.name}>${verb} <b>${what}</b></span>`;
 };
 
 /** Whose words from outside were read: a person must see that before an answer. */
-export const Outside = ({ item: { received, agent } }: { item: Pick<Waiting, "received" | "agent"> }) =>
-  received.length > 0 &&
-  html`<span title="Words from outside may try to steer an agent.">It has read ${received.slice(0, 2).map(
-    ({ name, step }, at) =>
-      html`${at > 0 && ", "}<b class="hot">${name || "an unknown place"}</b> in <${StepLink} of=${agent}
-          step=${step} />`,
-  )}${received.length > 2 && ` and ${received.length - 2} more`}. </span>`;
+export const Outside = ({ item: { received, agent } }: { item: Waiting }) => {
+  const source = ({ name, step }: Waiting["received"][number], at: number) =>
+    html`${at > 0 && ", "}<b class="hot">${placeOf(name)}</b> in <${StepLink} of=${agent} step=${step} />`;
+  if (received.length === 0) return null;
+  const sources = received.slice(0, 2).map(source);
+  const more = received.length > 2 && ` and ${received.length - 2} more`;
+  return html`<span title="Words from outside may try to steer an agent.">It has read ${sources}${more}. </span>`;
+};
+/** `name`: of a source of outside words. */
+export const placeOf = (name: string): string => name || "an unknown place";
 
 export const StepLink = ({ of, step }: { of: string; step: number }) =>
   html`<a href=${`#/a/${of}/s/${step}`}>step ${step}</a>`;
@@ -88,8 +82,8 @@ export const fileLink = (agent: string, path: string): string => `#/a/${agent}/f
 
 /** Names with their texts, without those that are empty. */
 export const Pairs = ({ of }: { of: Readonly<Record<string, Children>> }) =>
-  html`<dl class="pairs">${Object.entries(of).map(([name, text]) => text && html`<dt>${name}</dt><dd>${text}</dd>`)}
-    </dl>`;
+  html`<dl class="pairs">
+    ${Object.entries(of).map(([name, text]) => text && html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>`;
 
 export const Problem = ({ problem }: { problem: ApiError | null }) =>
   problem && html`<p class="bad problem" role="alert">${problem.message} ${problem.hint}</p>`;
@@ -99,25 +93,19 @@ export const Empty = ({ title, children }: { title: string; children?: Children 
 /** In the place of what is not loaded, or could not be. */
 export const Pending = ({ problem = null }: { problem?: ApiError | null }) =>
   problem ? html`<${Problem} problem=${problem} />` : html`<p class="muted" aria-busy="true">Loading…</p>`;
-export const NoAgent = () =>
-  html`<${Empty} title="No such agent"><p>It may have been removed. <a href="#/">Home</a></p></${Empty}>`;
 
-/** One of a few, in a line: by its value and the words for it. */
-export const Switch = ({
-  label,
-  options,
-  chosen,
-  onChoose,
-}: {
-  label: string;
-  options: readonly (readonly [string, string])[];
-  chosen: string;
-  onChoose: (value: string) => void;
-}) =>
-  html`<span class="switch" role="group" aria-label=${label}>${options.map(
-    ([value, words]) =>
-      html`<button type="button" aria-pressed=${value === chosen} onClick=${() => onChoose(value)}>${words}</button>`,
-  )}</span>`;
+interface SwitchProps {
+  readonly label: string;
+  readonly options: readonly string[];
+  readonly chosen: string;
+  readonly onChoose: (option: string) => void;
+}
+/** One of a few, in a line. */
+export const Switch = ({ label, options, chosen, onChoose }: SwitchProps) => {
+  const button = (option: string) => html`<button class="quiet small" aria-pressed=${option === chosen}
+    onClick=${() => onChoose(option)}>${capital(option)}</button>`;
+  return html`<span class="switch" role="group" aria-label=${label}>${options.map(button)}</span>`;
+};
 
 export const fieldText = ({ target }: Event): string => (target as HTMLInputElement).value;
 
@@ -137,7 +125,6 @@ export function Words({ label, button, onSend, hint = "", isChat = false, mayBeE
   const [draft, setDraft] = useState({ text: "", key: "" });
   const { text, key } = draft;
   const { run, problem, isOff } = useAction();
-  const setText = (now: string): void => setDraft({ text: now, key: crypto.randomUUID() });
   const canSend = !isOff && (mayBeEmpty || text.trim() !== "");
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -148,11 +135,10 @@ export function Words({ label, button, onSend, hint = "", isChat = false, mayBeE
     const isSend = isChat ? !event.shiftKey && !event.isComposing : event.ctrlKey || event.metaKey;
     if (event.key === "Enter" && isSend) void send(event);
   };
-  return html`<form class="flex wrap words" onSubmit=${send}><textarea class="grow" rows="1" aria-label=${label}
-    placeholder=${`${label}…`}
-    value=${text} data-say=${isChat} onInput=${(event: Event) => setText(fieldText(event))} onKeyDown=${press}>
-    </textarea>${children}
+  const type = (event: Event): void => setDraft({ text: fieldText(event), key: crypto.randomUUID() });
+  return html`<form class="flex wrap words" onSubmit=${send}>
+    <textarea class="grow" rows="1" aria-label=${label} placeholder=${`${label}…`} value=${text} data-say=${isChat}
+      onInput=${type} onKeyDown=${press}></textarea>${children}
     <button class=${text.trim() && "primary"} disabled=${!canSend}>${button}</button>
-    ${text && hint && html`<p class="problem muted small">${hint}</p>`}
-    <${Problem} problem=${problem} /></form>`;
+    ${text && hint && html`<p class="problem muted small">${hint}</p>`}<${Problem} problem=${problem} /></form>`;
 }

@@ -54,10 +54,9 @@ export function agentTree(agents: readonly Agent[]): readonly { readonly agent: 
   return below(null, 0);
 }
 
+type Folder = readonly [name: string, files: readonly LatestFile[]];
 /** Files by folder: those of the top first, pages that were kept from the web last. */
-export function fileTree(
-  files: readonly LatestFile[],
-): readonly (readonly [folder: string, files: readonly LatestFile[]])[] {
+export function fileTree(files: readonly LatestFile[]): readonly Folder[] {
   const rank = (folder: string): number => (folder === "" ? 0 : folder === "pages" ? 2 : 1);
   const folders = Map.groupBy(files, ({ path }) => path.split("/").slice(0, -1).join("/"));
   return [...folders].sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));

@@ -1,10 +1,10 @@
 /** side.ts -- beside an agent's work: its limits, plan, goals, helpers and files, and whose words it read. */
 import { at, get } from "./api.ts";
 import { useLoaded } from "./hooks.ts";
-import { html, useState } from "./html.ts";
-import { AgentMark, Bar, type Children, fileLink, Problem, StepLink } from "./parts.ts";
-import { findAgent, host, pulseOf } from "./store.ts";
-import type { Agent, Details, Limit, MemorySearch, PlanView, TaskView } from "./types.ts";
+import { type Children, html, useState } from "./html.ts";
+import { AgentMark, Bar, fileLink, Problem, placeOf, StepLink } from "./parts.ts";
+import { host, pulseOf } from "./store.ts";
+import type { Agent, Details, LatestFile, Limit, MemorySearch, PlanView, TaskView } from "./types.ts";
 import { compact, counted, money, size, span } from "./words.ts";
 
 const LATEST = 5;
@@ -15,51 +15,33 @@ export function Side({ agent, details, isNarrow }: { agent: Agent; details: Deta
   const { goals, files, limits } = details;
   const own = files.filter(({ path }) => !path.startsWith("pages/")).sort((a, b) => (a.at < b.at ? 1 : -1));
   const helpers = host.agents.filter((each) => each.parent === id);
-  const above = parent === null ? [] : [findAgent(parent) ?? []].flat();
-  const relatives = (of: readonly Agent[]): Children =>
-    of.map(
-      (each) =>
-        html`<${Line} mark=${html`<${AgentMark} agent=${each} />`} href=${`#/a/${each.id}`} words=${each.name}
-          end=${money(each.costUsd)} />`,
-    );
+  const above = host.agents.filter((each) => each.id === parent);
+  const relative = (each: Agent) =>
+    html`<${Line} mark=${html`<${AgentMark} agent=${each} />`} href=${`#/a/${each.id}`} words=${each.name}
+      end=${money(each.costUsd)} />`;
+  const file = ({ path, bytes }: LatestFile) =>
+    html`<${Line} href=${fileLink(id, path)} words=${path} end=${size(bytes)} />`;
+  const source = ({ name, step }: Agent["received"][number]) =>
+    html`<${Line} words=${placeOf(name)} end=${html`<${StepLink} of=${id} step=${step} />`} />`;
+  const task = plan?.plan && html`<${Task} task=${plan.plan} current=${plan.current} />`;
+  const unread = plan?.isRead === false && html`<li class="muted">It reads your changes in its next step.</li>`;
+  const pages = files.length > own.length && `${counted(files.length - own.length, "page")} kept from the web`;
+  const latest = [...own.slice(0, LATEST).map(file), pages && html`<li class="muted">${pages}</li>`];
   const body = html`<${Part} title="Limits">${limits.map((limit) => html`<${LimitLine} limit=${limit} />`)}
       <${Line} words=${`${compact(agent.tokens)} tokens`} end=${counted(details.usage.modelCalls, "request")} />
-      </${Part}>
-    ${
-      plan?.plan &&
-      html`<${Part} title="Plan"><${Task} task=${plan.plan} current=${plan.current} />
-      ${!plan.isRead && html`<li class="muted">It reads your changes in its next step.</li>`}</${Part}>`
-    }
-    <${Part} title="Goals">${goals.map((goal, n) => html`<li>${goal}<${Checks} details=${details} goal=${n} /></li>`)}
     </${Part}>
-    ${above.length > 0 && html`<${Part} title="Helper of">${relatives(above)}</${Part}>`}
-    ${helpers.length > 0 && html`<${Part} title="Helpers">${relatives(helpers)}</${Part}>`}
-    ${
-      files.length > 0 &&
-      html`<${Part} title="Latest files">${own.slice(0, LATEST).map(
-        ({ path, bytes }) => html`<${Line}
-        href=${fileLink(id, path)} words=${path} end=${size(bytes)} />`,
-      )}
-      ${
-        files.length > own.length &&
-        html`<li class="muted">
-      ${counted(files.length - own.length, "page")} kept from the web</li>`
-      }</${Part}>`
-    }
-    ${
-      received.length > 0 &&
-      html`<${Part} title="Read from outside">${received.map(
-        ({ name, step }) => html`<${Line}
-        words=${name || "unknown"} end=${html`<${StepLink} of=${id} step=${step} />`} />`,
-      )}</${Part}>`
-    }
+    ${task && html`<${Part} title="Plan">${task}${unread}</${Part}>`}
+    <${Part} title="Goals">${goals.map((goal, n) => html`<li>${goal}${checksOf(details, n)}</li>`)}</${Part}>
+    ${above.length > 0 && html`<${Part} title="Helper of">${above.map(relative)}</${Part}>`}
+    ${helpers.length > 0 && html`<${Part} title="Helpers">${helpers.map(relative)}</${Part}>`}
+    ${files.length > 0 && html`<${Part} title="Latest files">${latest}</${Part}>`}
+    ${received.length > 0 && html`<${Part} title="Read from outside">${received.map(source)}</${Part}>`}
     <${Memory} id=${id} />`;
   if (!isNarrow) return html`<aside aria-label="About this agent">${body}</aside>`;
   const cost = budget ? `${money(costUsd)} of ${money(budget.allowedUsd)}` : money(costUsd);
-  const summary = [cost, plan?.plan && "plan", counted(goals.length, "goal"), counted(own.length, "file")].filter(
-    Boolean,
-  );
-  return html`<details class="panel"><summary class="sub tab">${summary.join(" · ")}</summary>${body}</details>`;
+  const parts = [cost, plan?.plan && "plan", counted(goals.length, "goal"), counted(own.length, "file")];
+  const summary = parts.filter(Boolean).join(" · ");
+  return html`<details class="panel stack"><summary class="sub">${summary}</summary>${body}</details>`;
 }
 
 /** Finds what the agent would recall for some words. */
@@ -71,31 +53,27 @@ function Memory({ id }: { id: string }) {
     event.preventDefault();
     setQuery(String(new FormData(event.currentTarget as HTMLFormElement).get("query")).trim());
   };
+  const recall = ({ kind, trust, step, text, excerpt = text }: MemorySearch["recalls"][number]) => html`<li>
+    <p class="sub kept" title=${text}>${excerpt}</p>
+    <small>${kind}, ${trust} ${step !== null && html`· <${StepLink} of=${id} step=${step} />`}</small></li>`;
+  const none = html`<li class="muted">It remembers nothing like that.</li>`;
   return html`<${Part} title="Memory"><li><form onSubmit=${search}><input type="search" name="query"
     aria-label="Search its memory" placeholder="Search its memory…" /></form><${Problem} problem=${problem} /></li>
-    ${found?.recalls.map(
-      ({ kind, trust, step, text, excerpt = text }) => html`<li><p class="sub kept" title=${text}>${excerpt}</p>
-      <small>${kind}, ${trust} ${step !== null && html`· <${StepLink} of=${id} step=${step} />`}</small></li>`,
-    )}
-    ${found?.recalls.length === 0 && html`<li class="muted">It remembers nothing like that.</li>`}</${Part}>`;
+    ${found?.recalls.map(recall)}${found?.recalls.length === 0 && none}</${Part}>`;
 }
 
 const Part = ({ title, children }: { title: string; children: Children }) =>
-  html`<section class="part"><h2>${title}</h2><ul>${children}</ul></section>`;
+  html`<section class="part"><h2 class="muted small">${title}</h2><ul>${children}</ul></section>`;
 
-const Line = ({
-  mark,
-  href,
-  words,
-  end,
-}: {
-  mark?: Children;
-  href?: string;
-  words: string;
-  end: Children;
-}) => html`<li class="flex">${mark}
-  <span class="grow cut">${href ? html`<a href=${href}>${words}</a>` : words}</span><span class="muted small tab">
-    ${end}</span></li>`;
+interface LineProps {
+  readonly mark?: Children;
+  readonly href?: string;
+  readonly words: string;
+  readonly end: Children;
+}
+const Line = ({ mark, href, words, end }: LineProps) => html`<li class="flex">${mark}
+  <span class="grow cut">${href ? html`<a href=${href}>${words}</a>` : words}</span>
+  <span class="muted small">${end}</span></li>`;
 
 const NAMES = {
   steps: ["Steps", String],
@@ -107,36 +85,25 @@ const LimitLine = ({ limit: { limit, allowed, spent, used, left } }: { limit: Li
   const [name, show] = NAMES[limit];
   if (limit === "time") return html`<${Line} words=${name} end=${left > 0 ? `${span(left)} left` : "over"} />`;
   const aside = used > spent ? `${show(used - spent)} more is set aside for helpers and the work under way` : null;
-  return html`<li class="flex" title=${aside}><span class="limit">${name}</span><${Bar} spent=${spent}
-    reserved=${used - spent}
-    allowed=${Number(allowed)} label=${name} /><span class="tab">${show(spent)}<small> of ${show(Number(allowed))}
-    </small></span></li>`;
+  const most = Number(allowed);
+  return html`<li class="flex" title=${aside}><span class="limit">${name}</span>
+    <${Bar} label=${name} spent=${spent} reserved=${used - spent} allowed=${most} />
+    <span>${show(spent)}<small> of ${show(most)}</small></span></li>`;
 };
 
 const TASKS = { open: "○", in_progress: "◐", completed: "✓", verified: "✓", abandoned: "–" } as const;
-const Task = ({
-  task: { id, goal, state, subtasks },
-  current,
-}: {
-  task: TaskView;
-  current: string | null;
-}) => html`<li class=${`task ${state}`}>
-  <span class="muted" role="img" aria-label=${state.replace("_", " ")}>${TASKS[state]}
-    </span> <span class=${id === current && "name"}>${goal}</span>
-  ${
-    subtasks.length > 0 &&
-    html`<ul>${subtasks.map(
-      (each) => html`<${Task} key=${each.id} task=${each}
-    current=${current} />`,
-    )}</ul>`
-  }</li>`;
+function Task({ task: { id, goal, state, subtasks }, current }: { task: TaskView; current: string | null }) {
+  const below = subtasks.map((each) => html`<${Task} key=${each.id} task=${each} current=${current} />`);
+  return html`<li class=${`task ${state}`}>
+    <span class="muted" role="img" aria-label=${state.replace("_", " ")}>${TASKS[state]}</span>${" "}
+    <span class=${id === current && "name"}>${goal}</span>${below.length > 0 && html`<ul>${below}</ul>`}</li>`;
+}
 
 /** The checks of one goal; those of all goals are below the first. */
-const Checks = ({ details: { checks }, goal }: { details: Details; goal: number }) =>
+const checksOf = ({ checks }: Details, goal: number): readonly Children[] =>
   checks
     .filter((check) => (check.goal ?? 0) === goal)
-    .map(
-      ({ check, isPassed, proof }) => html`<small
-    class=${isPassed === false && "bad"} title=${proof}>${isPassed === null ? "○" : isPassed ? "✓" : "✕"} ${check}
-    </small>`,
-    );
+    .map(({ check, isPassed, proof }) => {
+      const sign = isPassed === null ? "○" : isPassed ? "✓" : "✕";
+      return html`<small class=${isPassed === false && "bad"} title=${proof}>${sign} ${check}</small>`;
+    });

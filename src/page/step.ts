@@ -26,12 +26,12 @@ export function Step({ agent, row, look, isOpen, onToggle }: StepProps) {
     .filter((file) => file !== named && !file.startsWith("pages/"))
     .map((file) => file.split("/").at(-1));
   const what = command ? html`<${Call} command=${command} subject=${subject} />` : "No command";
-  return html`<li class="step-row" id=${`step-${step}`}><button class="entry" data-row aria-expanded=${isOpen}
-    onClick=${onToggle}>
-      <span class="num muted small">${step}</span><${Mark} look=${status ? RESULTS[status] : look}
-      label=${status ?? "under way"} />
+  return html`<li class="step-row" id=${`step-${step}`}>
+    <button class="entry" data-row aria-expanded=${isOpen} onClick=${onToggle}>
+      <span class="num muted small">${step}</span>
+      <${Mark} look=${status ? RESULTS[status] : look} label=${status ?? "under way"} />
       <span><span class=${status === "failed" ? "bad cut" : "cut"}>${what}</span><small class="cut">${thought}</small>
-      <${Badges} row=${row} /></span>
+        <${Badges} row=${row} /></span>
       <code class="wide sub cut">${made.slice(0, 2).join(" ")}${made.length > 2 && ` +${made.length - 2}`}</code>
       <span class="wide num muted small" title=${new Date(startedAt).toLocaleString()}>${clockOf(startedAt)}</span>
       <span class="num muted small">${status && span(Date.parse(endedAt) - Date.parse(startedAt))}</span>
@@ -40,14 +40,13 @@ export function Step({ agent, row, look, isOpen, onToggle }: StepProps) {
 }
 
 const CRASH = "The process that ran it died. The outcome was checked before anything was repeated.";
-const Badges = ({ row: { interruptions, attempts, approval, status } }: { row: StepRow }) => html`<span class="badges">
-  ${
-    interruptions > 0 &&
-    html`<em class="bad" title=${CRASH}>crash, ${status ? `then ${status}` : "being checked"}
-    </em>`
-  }
-  ${attempts > 1 && html`<em title="Requests to the model">model asked ${attempts} times</em>`}
-  ${approval && html`<em class=${approval === "denied" && "bad"}>${approval} by you</em>`}</span>`;
+function Badges({ row: { interruptions, attempts, approval, status } }: { row: StepRow }) {
+  const end = status ? `then ${status}` : "being checked";
+  return html`<span class="flex wrap small">
+    ${interruptions > 0 && html`<span class="badge bad" title=${CRASH}>crash, ${end}</span>`}
+    ${attempts > 1 && html`<span class="badge" title="Requests to the model">model asked ${attempts} times</span>`}
+    ${approval && html`<span class=${approval === "denied" ? "badge bad" : "badge"}>${approval} by you</span>`}</span>`;
+}
 
 function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agent" | "row">) {
   const [whole, problem] = useLoaded(() => get<WholeStep>(at(agent, `/steps/${step}`)), [step, endedAt, status]);
@@ -79,9 +78,9 @@ function Fork({ agent, step }: { agent: string; step: number }) {
 const Figures = ({ whole: { startedAt, reply, result, nested } }: { whole: WholeStep }) => {
   const tokens = (reply?.usage.inputTokens ?? 0) + (reply?.usage.outputTokens ?? 0);
   const model = reply && ` · model ${span(reply.durationMs)}, ${compact(tokens)} tokens`;
-  return html`<p class="muted small tab">began ${clockOf(startedAt)}${model}${
-    result && ` · command ${span(result.durationMs)}`
-  }${nested.calls > 0 && ` · ${counted(nested.calls, "call")} inside`}</p>`;
+  const ran = result && ` · command ${span(result.durationMs)}`;
+  const inside = nested.calls > 0 && ` · ${counted(nested.calls, "call")} inside`;
+  return html`<p class="muted small">began ${clockOf(startedAt)}${model}${ran}${inside}</p>`;
 };
 
 /** What went wrong on the way, a sentence each. */
@@ -93,13 +92,16 @@ function remarksOf({ attempts, problems, interruptions, result, starts, approval
 }
 
 /** The prompt of the step, and what it recalled of the memory. */
-const Asked = ({ whole: { prompt, recalls } }: { whole: WholeStep }) => html`<details><summary class="sub">Prompt, ${
-  prompt.exact ? "exactly as it was sent" : "rebuilt"
-}</summary><p class="muted small">${prompt.note}</p>${prompt.messages.map(
-  ({ role, content, calls }) => html`<h3>${role}</h3>
-  <${Code} text=${content || JSON.stringify(calls ?? "", null, 1)} />`,
-)}</details>
-  <details><summary class="sub">${counted(recalls.length, "recall")}</summary>${recalls.map(
-    ({ kind, trust, step, text }) =>
-      html`<h3>${kind}, ${trust}${step !== null && `, step ${step}`}</h3><p class="sub kept">${text}</p>`,
-  )}</details>`;
+function Asked({ whole: { prompt, recalls } }: { whole: WholeStep }) {
+  const messages = prompt.messages.map(
+    ({ role, content, calls }) =>
+      html`<h3>${role}</h3><${Code} text=${content || JSON.stringify(calls ?? "", null, 1)} />`,
+  );
+  const memories = recalls.map(({ kind, trust, step, text }) => {
+    const from = step === null ? "" : `, step ${step}`;
+    return html`<h3>${kind}, ${trust}${from}</h3><p class="sub kept">${text}</p>`;
+  });
+  return html`<details><summary class="sub">Prompt, ${prompt.exact ? "exactly as it was sent" : "rebuilt"}</summary>
+      <p class="muted small">${prompt.note}</p>${messages}</details>
+    <details><summary class="sub">${counted(recalls.length, "recall")}</summary>${memories}</details>`;
+}

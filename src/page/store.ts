@@ -11,14 +11,13 @@ interface Host {
   status: Status | null;
   /** When the daemon stopped answering; null while it answers. Nothing can be asked of it then. */
   lostSince: number | null;
-  isLoaded: boolean;
   /** No approval, question or stuck agent came or went within STILL_MS, and no other screen was opened. */
   isStill: boolean;
   /** The time by which ages are shown. */
   clock: number;
 }
 export const host: Host = {
-  ...{ agents: [], waiting: [], status: null, lostSince: null, isLoaded: false },
+  ...{ agents: [], waiting: [], status: null, lostSince: null },
   isStill: true,
   clock: Date.now(),
 };
@@ -146,6 +145,6 @@ async function loadWaiting(isFirst: boolean): Promise<void> {
   });
   isBehind = !found;
   if (!found) return;
-  Object.assign(host, { waiting: found[0].waiting, status: found[1], isLoaded: true, lostSince: null });
+  Object.assign(host, { waiting: found[0].waiting, status: found[1], lostSince: null });
   asked = now;
 }

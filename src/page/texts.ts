@@ -13,14 +13,16 @@ export const Code = ({ text }: { text: string }) => {
 
 const SIGNS = { "+": "added", "-": "removed", "…": "gap", " ": "" } as const;
 /** A unified diff of one file. */
-export const Diff = ({ patch }: { patch: string }) =>
-  html`<table class="code diff"><tbody>${readPatch(patch).map(
-    ({ kind, old, now, text }) => html`<tr class=${SIGNS[kind]}><td class="at">${old}</td><td class="at">${now}</td>
-    <td class="at"><span role=${SIGNS[kind] && "img"} aria-label=${SIGNS[kind] || null}>${kind}</span></td><td><code>
-    ${showHidden(text)} </code></td></tr>`,
-  )}</tbody></table>`;
+export const Diff = ({ patch }: { patch: string }) => {
+  const rows = readPatch(patch).map(({ kind, old, now, text }) => {
+    const sign = html`<span role=${SIGNS[kind] && "img"} aria-label=${SIGNS[kind] || null}>${kind}</span>`;
+    return html`<tr class=${SIGNS[kind]}><td class="at">${old}</td><td class="at">${now}</td><td class="at">${sign}</td>
+      <td><code>${showHidden(text)}</code></td></tr>`;
+  });
+  return html`<table class="code diff"><tbody>${rows}</tbody></table>`;
+};
 export const Changed = ({ added, removed }: { added: number | null; removed: number | null }) =>
-  added !== null && html`<span class="tab"><ins>+${added}</ins> <del>−${removed}</del></span>`;
+  added !== null && html`<span><span class="added">+${added}</span> <span class="removed">−${removed}</span></span>`;
 
 const MAX_ROWS = 500;
 export const Csv = ({ text }: { text: string }) => {
@@ -28,28 +30,25 @@ export const Csv = ({ text }: { text: string }) => {
   const classes = head.map((_, at) => (isNumeric(rows, at) ? "num" : ""));
   const cells = (tag: string, row: readonly string[]) =>
     classes.map((name, at) => html`<${tag} class=${name}>${showHidden(row[at] ?? "")}</${tag}>`);
-  return html`<div class="code sheet scroll" tabindex="0"><table><thead><tr><th class="at">#</th>${cells("th", head)}
-    </tr></thead><tbody>${rows
-      .slice(0, MAX_ROWS)
-      .map((row, n) => html`<tr><td class="at">${n + 1}</td>${cells("td", row)}</tr>`)}</tbody></table>
-    ${rows.length > MAX_ROWS && html`<p class="muted">${rows.length - MAX_ROWS} more rows are not shown.</p>`}</div>`;
+  const body = rows.slice(0, MAX_ROWS).map((row, n) => html`<tr><td class="at">${n + 1}</td>${cells("td", row)}</tr>`);
+  const more = rows.length - MAX_ROWS;
+  return html`<div class="code sheet scroll" tabindex="0"><table>
+      <thead><tr><th class="at">#</th>${cells("th", head)}</tr></thead><tbody>${body}</tbody></table>
+    ${more > 0 && html`<p class="muted">${more} more rows are not shown.</p>`}</div>`;
 };
 
 export const endingOf = (path: string): string => /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
 export const isPicture = (path: string): boolean => /^(png|jpe?g|gif|webp)$/.test(endingOf(path));
 
-/** A picture of the agent's folder, as a blob of a picture's type: never a document. `step`: null for the newest. */
-export const Picture = ({
-  agent,
-  path,
-  step = null,
-  text = "",
-}: {
-  agent: string;
-  path: string;
-  step?: number | null;
-  text?: string;
-}) => {
+interface PictureProps {
+  readonly agent: string;
+  readonly path: string;
+  /** Null for the newest. */
+  readonly step?: number | null;
+  readonly text?: string;
+}
+/** A picture of the agent's folder, as a blob of a picture's type: never a document. */
+export function Picture({ agent, path, step = null, text = "" }: PictureProps) {
   const [source, setSource] = useState<string | null>(null);
   useEffect(() => {
     let url = "";
@@ -64,19 +63,17 @@ export const Picture = ({
   }, [agent, path, step]);
   if (source === "") return html`<span class="muted">[${path} cannot be shown]</span>`;
   return source && html`<img class="picture" src=${source} alt=${text || path} />`;
-};
+}
 
 /** All arguments of a call: short ones in a list, long ones whole below. */
 export const Args = ({ args }: { args: Readonly<Record<string, unknown>> }) => {
   const all = Object.entries(args).map(([name, value]) => [showHidden(name), textOf(value)] as const);
   const isLong = ([, text]: readonly [string, string]): boolean => text.includes("\n") || text.length > 120;
-  const short = all
-    .filter((each) => !isLong(each))
-    .map(([name, text]) => html`<dt>${name}</dt><dd><code>${showHidden(text)}</code></dd>`);
-  const long = all
-    .filter(isLong)
-    .map(([name, text]) => html`<p class="muted small">${name}</p><${Code} text=${text} />`);
-  return html`<dl class="pairs">${short}</dl>${long}`;
+  const short = ([name, text]: readonly [string, string]) =>
+    html`<dt>${name}</dt><dd><code>${showHidden(text)}</code></dd>`;
+  const long = ([name, text]: readonly [string, string]) =>
+    html`<p class="muted small">${name}</p><${Code} text=${text} />`;
+  return html`<dl class="pairs">${all.filter((each) => !isLong(each)).map(short)}</dl>${all.filter(isLong).map(long)}`;
 };
 /** A text that is missing from the store comes as an object with its beginning. */
 export function textOf(value: unknown): string {
