@@ -91,7 +91,7 @@ function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }:
   const below = !isSeen && html`<button class="below" onClick=${onMore}>More below ↓</button>`;
   if (isDenying)
     return html`<footer class="answer">${below}
-      <${Words} label=${`What should ${name} do instead?`} button="Deny" mayBeEmpty onSend=${deny}>
+      <${Words} label=${`Say what ${name} should do instead`} button="Deny" mayBeEmpty onSend=${deny}>
       <button type="button" onClick=${() => setDenying(false)}>Back</button></${Words}></footer>`;
   return html`<footer class="answer flex wrap">${below}
     <button class="primary" disabled=${isOff || !isSeen} title=${isSeen ? null : "First look at the whole command"}

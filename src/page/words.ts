@@ -56,6 +56,7 @@ const STATES: Readonly<Record<string, string>> = {
   "paused budget": "has used its budget",
   "paused step-limit": "has used its steps",
   "paused token-limit": "has used its tokens",
+  "paused time-limit": "has used its time",
 };
 /** The state as the end of a sentence about the agent. */
 export function stateWords({ kind, cause }: Standing): string {

@@ -23,6 +23,7 @@ describe("words for a state", () => {
     [standing("waiting", "agent"), "waits", "waits for its helpers"],
     [standing("paused", "person"), "paused", "is paused by you"],
     [standing("paused", "budget"), "stuck", "has used its budget"],
+    [standing("paused", "time-limit"), "stuck", "has used its time"],
     [standing("paused", "bad-replies"), "stuck", "is paused: bad replies"],
     [standing("interrupted"), "stuck", "is interrupted"],
     [standing("damaged"), "stuck", "is damaged"],
