@@ -63,7 +63,9 @@ function File({ agent, file }: FileProps) {
     why: "goals" in now && html`<${Why} agent=${agent.id} version=${now} />`,
     changes: html`<${Changes} agent=${agent.id} path=${path} step=${now.step} />`,
   };
-  const preview = html`<${Preview} agent=${agent} file=${file} step=${step} isSource=${tab === "source"} />`;
+  const preview = isPicture(path)
+    ? html`<${Picture} key=${file.at} agent=${agent.id} path=${path} step=${step} />`
+    : html`<${Preview} agent=${agent} file=${file} step=${step} isSource=${tab === "source"} />`;
   const options = versions.map(
     (each) => html`<option value=${each.version} selected=${each === now}>step ${each.step}</option>`,
   );
@@ -102,13 +104,12 @@ function Preview({ agent, file, step, isSource }: FileProps & { step: number | n
   return view ?? html`<${Pending} problem=${problem} />`;
 }
 
-function showContent(agent: Agent, path: string, { content, encoding, bytes, step }: FileContent, isSource: boolean) {
+function showContent(agent: Agent, path: string, { content, encoding, bytes }: FileContent, isSource: boolean) {
   const folder = `file:///${path.split("/").map(encodeURIComponent).join("/")}`;
   const picture = (source: string, text: string): Children => {
     const place = decode(new URL(source, folder).pathname.slice(1));
     return html`<${Picture} agent=${agent.id} path=${place} text=${text} />`;
   };
-  if (isPicture(path)) return html`<${Picture} agent=${agent.id} path=${path} step=${step} />`;
   if (encoding === "base64")
     return html`<p class="muted">${size(bytes)} that are not text. Open it in <code>${agent.workspace}</code></p>`;
   if (content === "") return html`<p class="muted">The file is empty.</p>`;
