@@ -1,5 +1,4 @@
 /** fold.ts -- the live part of an agent: the reply that arrives, and what happened between its steps. Pure. */
-
 import type { StreamMessage } from "./api.ts";
 
 /** The members of an event that are read here. */

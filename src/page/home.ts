@@ -23,19 +23,16 @@ export function Home() {
     return html`<${View} key=${`${item.agent} ${item.callId}`} item=${item} />`;
   });
   const stops = stuck.map((agent) => html`<${Stuck} key=${agent.id} agent=${agent} />`);
-  const workRows = working.map(
-    ({ agent, depth }) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} words=${Now({ agent })} />`,
-  );
-  const wordsOf = ({ closing, reason, standing }: Agent): string => closing || reason || capital(standing.cause);
-  const endRows = ended.map((agent) => html`<${Row} key=${agent.id} agent=${agent} words=${wordsOf(agent)} />`);
-  const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2><div class="rows">${endRows}</div>
+  const work = working.map(({ agent, depth }) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} />`);
+  const ends = ended.map((agent) => html`<${Row} key=${agent.id} agent=${agent} />`);
+  const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2><div class="rows">${ends}</div>
     </section>`;
   return html`<div class="page home"><h1 class="hidden">Home</h1>${since && html`<p class="sub">${since}</p>`}
     <section><h2>${needs > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs || ""}</span></h2>
       ${needs > 0 && html`<ul class="cards">${asks}${stops}</ul>`}</section>
     <section><h2>At work <span class="muted">${working.length}</span></h2><div class="rows">
       <div class="row titles muted small" aria-hidden="true"><span>Agent</span><span>Now</span>
-        <span class="num">Step</span><span>Cost of budget</span><span class="num">For</span></div>${workRows}
+        <span class="num">Step</span><span>Cost of budget</span><span class="num">For</span></div>${work}
       ${working.length === 0 && html`<p class="muted">No agent is at work.</p>`}</div></section>
     ${ended.length > 0 && over}</div>`;
 }
@@ -131,14 +128,15 @@ function Stuck({ agent }: { agent: Agent }) {
   return html`<${Card} look="stuck" at=${changedAt} acts=${acts} body=${body} />`;
 }
 
-/** What an agent does now. */
-export function Now({ agent: { standing, now, until } }: { agent: Agent }): Children {
+/** What an agent does now, or how it ended. */
+export function Now({ agent: { standing, now, until, closing, reason } }: { agent: Agent }): Children {
+  if (standing.kind === "over") return closing || reason || capital(standing.cause);
   if (standing.kind !== "running")
     return `${stateWords(standing)}${until && standing.cause !== "agent" ? `, until ${clockOf(until)}` : ""}`;
   return now.kind === "running" ? html`<${Call} command=${now.command} subject=${now.subject} />` : "Thinking";
 }
 
-function Row({ agent, depth = 0, words }: { agent: Agent; depth?: number; words: Children }) {
+function Row({ agent, depth = 0 }: { agent: Agent; depth?: number }) {
   const { id, name, parent, step, stalledMs, changedAt, costUsd, budget } = agent;
   const stalled = stalledMs !== null && html`<b class="hot">nothing for ${span(stalledMs)}</b>`;
   const bar =
@@ -147,7 +145,7 @@ function Row({ agent, depth = 0, words }: { agent: Agent; depth?: number; words:
     <span class="flex" style=${{ paddingLeft: `${Math.max(0, depth - 1) * 24}px` }}>
       ${depth > 0 && html`<i class="rail"></i>`}<${AgentMark} agent=${agent} /><b class="cut">${name}</b>
       ${depth > 0 && html`<span class="hidden"> helper of ${parent}</span>`}</span>
-    <span class="now sub cut">${words} ${stalled}</span>
+    <span class="now sub cut"><${Now} agent=${agent} /> ${stalled}</span>
     <span class="step num"><span class="narrow">step </span>${step}</span>
     <span class="flex">${bar}
       <span>${money(costUsd)}${budget && html`<small> of ${money(budget.allowedUsd)}</small>`}</span></span>

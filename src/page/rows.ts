@@ -1,6 +1,6 @@
 /** rows.ts -- unified diffs, CSV, agents and files as rows; and which part of a length was seen. Pure. */
 import type { Agent, LatestFile } from "./types.ts";
-import { type Look, lookOf } from "./words.ts";
+import { LOOKS, lookOf } from "./words.ts";
 
 export interface DiffRow {
   /** `…` stands for lines that the diff leaves out. */
@@ -40,12 +40,10 @@ export function readCsv(text: string): readonly (readonly string[])[] {
 export const isNumeric = (rows: readonly (readonly string[])[], column: number): boolean =>
   rows.length > 0 && rows.every((row) => /^-?[\d.,\s]*%?$/.test(row[column] ?? ""));
 
-const ORDER: readonly Look[] = ["running", "waits", "paused", "asks", "stuck", "done", "over"];
-
 /** Agents with their helpers below them; an agent whose parent is not among them is at the top. */
 export function agentTree(agents: readonly Agent[]): readonly { readonly agent: Agent; readonly depth: number }[] {
   const ids = new Set(agents.map(({ id }) => id));
-  const rank = ({ standing }: Agent): number => ORDER.indexOf(lookOf(standing));
+  const rank = ({ standing }: Agent): number => LOOKS.indexOf(lookOf(standing));
   const sorted = agents.toSorted((a, b) => rank(a) - rank(b) || (a.createdAt < b.createdAt ? -1 : 1));
   const below = (parent: string | null, depth: number): ReturnType<typeof agentTree> =>
     sorted

@@ -65,15 +65,10 @@ function Memory({ id }: { id: string }) {
 const Part = ({ title, children }: { title: string; children: Children }) =>
   html`<section class="part"><h2 class="muted small">${title}</h2><ul>${children}</ul></section>`;
 
-interface LineProps {
-  readonly mark?: Children;
-  readonly href?: string;
-  readonly words: string;
-  readonly end: Children;
+function Line({ mark, href, words, end }: { mark?: Children; href?: string; words: string; end: Children }) {
+  const shown = href ? html`<a href=${href}>${words}</a>` : words;
+  return html`<li class="flex">${mark}<span class="grow cut">${shown}</span><span class="muted small">${end}</span></li>`;
 }
-const Line = ({ mark, href, words, end }: LineProps) => html`<li class="flex">${mark}
-  <span class="grow cut">${href ? html`<a href=${href}>${words}</a>` : words}</span>
-  <span class="muted small">${end}</span></li>`;
 
 const NAMES = {
   steps: ["Steps", String],

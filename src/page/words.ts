@@ -35,7 +35,8 @@ export function clockOf(at: string): string {
 export const sinceWords = (ms: number): string => (ms < 950 ? "now" : span(ms).replace(/\.\d s$/, " s"));
 
 /** By which a state is drawn and sorted. */
-export type Look = "running" | "waits" | "paused" | "asks" | "stuck" | "done" | "over";
+export const LOOKS = ["running", "waits", "paused", "asks", "stuck", "done", "over"] as const;
+export type Look = (typeof LOOKS)[number];
 
 export function lookOf({ kind, cause }: Standing): Look {
   if (kind === "waiting") return cause === "approval" || cause === "person" ? "asks" : "waits";
