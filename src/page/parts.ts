@@ -19,7 +19,7 @@ const SHAPES: Readonly<Record<Look | "says" | "failed", readonly Readonly<Record
   asks: [{ d: "M8 2.2 14.2 13.2H1.8Z", fill: "currentColor" }],
   stuck: [{ d: "M8 2.2 14.2 13.2H1.8ZM8 6.3v3.2M8 11.3v.2" }],
   running: [
-    { d: circle(6.5), class: "halo" },
+    { d: circle(6.5), class: "halo", fill: "currentColor", stroke: "none" },
     { d: circle(2.4), fill: "currentColor" },
   ],
   waits: [{ d: circle(5.5), "stroke-dasharray": "2 3.2" }],
