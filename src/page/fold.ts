@@ -1,19 +1,10 @@
 /** fold.ts -- the live part of an agent: the reply that arrives, and what happened between its steps. Pure. */
 import type { StreamMessage } from "./api.ts";
+import type { LogEvent } from "./types.ts";
+import { textOf } from "./words.ts";
 
-/** The members of an event that are read here. */
-export interface LogEvent {
-  readonly seq: number;
-  readonly at: string;
-  readonly frame: number;
-  readonly type: string;
-  readonly from?: string;
-  readonly text?: string | { readonly head: string };
-  readonly reason?: string;
-  readonly turn?: number;
-}
 /** A piece of the reply that event `seq` asked for, after `from` characters. */
-export interface Delta {
+interface Delta {
   readonly seq: number;
   readonly from: number;
   readonly text: string;
@@ -43,14 +34,14 @@ export function foldEvent(tail: Tail, event: LogEvent): Tail {
   return { ...next, live, since, notes: notes.length > 0 ? [...tail.notes, ...notes] : tail.notes };
 }
 
-function notesOf({ seq, at, type, from, text = "", reason = "", turn }: LogEvent): readonly Note[] {
-  const words = typeof text === "string" ? text : `${text.head}…`;
-  const note = (look: Note["look"], shown: string): readonly Note[] => [{ seq, at, look, text: shown }];
-  if (type === "message-received") return note("says", `${from}: ${words}`);
-  if (type === "agent-paused") return note("paused", reason);
-  if (type === "agent-resumed") return note("running", "Resumed");
-  if (type === "turn-started") return note("running", `Turn ${turn}`);
-  return type === "turn-finished" ? note("done", "Reported its goals as reached") : [];
+function notesOf(event: LogEvent): readonly Note[] {
+  const { seq, at } = event;
+  const note = (look: Note["look"], text: string): readonly Note[] => [{ seq, at, look, text }];
+  if (event.type === "message-received") return note("says", `${event.from}: ${textOf(event.text)}`);
+  if (event.type === "agent-paused") return note("paused", event.reason);
+  if (event.type === "agent-resumed") return note("running", "Resumed");
+  if (event.type === "turn-started") return note("running", `Turn ${event.turn}`);
+  return event.type === "turn-finished" ? note("done", "Reported its goals as reached") : [];
 }
 
 /** A piece that does not follow what is known is left out: the next request begins anew. */

@@ -3,9 +3,9 @@ import { at, get, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
 import { html, useMemo } from "./html.ts";
 import { Call, fileLink, Mark, Pairs, Pending, Problem } from "./parts.ts";
-import { Args, Code, textOf } from "./texts.ts";
+import { Args, Code } from "./texts.ts";
 import type { StepPage, WholeStep } from "./types.ts";
-import { cents, clockOf, compact, counted, describeCall, span } from "./words.ts";
+import { cents, clockOf, compact, counted, describeCall, span, textOf } from "./words.ts";
 
 export type StepRow = StepPage["steps"][number];
 

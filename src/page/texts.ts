@@ -3,7 +3,7 @@ import { atFile, get } from "./api.ts";
 import { html, useEffect, useState } from "./html.ts";
 import { isNumeric, readCsv, readPatch } from "./rows.ts";
 import type { FileContent } from "./types.ts";
-import { showHidden } from "./words.ts";
+import { showHidden, textOf } from "./words.ts";
 
 export const Code = ({ text }: { text: string }) => {
   const lines = text.replace(/\r?\n$/, "").split(/\r?\n/);
@@ -75,9 +75,3 @@ export const Args = ({ args }: { args: Readonly<Record<string, unknown>> }) => {
     html`<p class="muted small">${name}</p><${Code} text=${text} />`;
   return html`<dl class="pairs">${all.filter((each) => !isLong(each)).map(short)}</dl>${all.filter(isLong).map(long)}`;
 };
-/** A text that is missing from the store comes as an object with its beginning. */
-export function textOf(value: unknown): string {
-  if (typeof value === "string") return value;
-  const { head } = Object(value) as { head?: unknown };
-  return typeof head === "string" ? `${head}…` : JSON.stringify(value, null, 1);
-}

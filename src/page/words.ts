@@ -118,3 +118,10 @@ export const showHidden = (text: string): string =>
   text.replace(HIDDEN, (sign) =>
     /[\t\n]/.test(sign) ? sign : `⟨U+${sign.codePointAt(0)?.toString(16).toUpperCase()}⟩`,
   );
+
+/** A text that is missing from the store comes as an object with its beginning. */
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  const { head } = Object(value) as { head?: unknown };
+  return typeof head === "string" ? `${head}…` : JSON.stringify(value, null, 1);
+}

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import { EMPTY_TAIL, foldDelta, foldEvent, type LogEvent, readReply, type Tail } from "../../src/page/fold.ts";
+import { EMPTY_TAIL, foldDelta, foldEvent, readReply, type Tail } from "../../src/page/fold.ts";
+import type { LogEvent } from "../../src/page/types.ts";
 
-const event = (seq: number, type: string, more: Partial<LogEvent> = {}): LogEvent => ({
-  ...{ seq, type, at: `2026-11-26T10:00:${String(seq).padStart(2, "0")}.000Z`, frame: 0 },
-  ...more,
-});
+const event = (seq: number, type: string, more: object = {}): LogEvent =>
+  ({ seq, type, at: `2026-11-26T10:00:${String(seq).padStart(2, "0")}.000Z`, frame: 0, ...more }) as LogEvent;
 const fold = (...events: readonly LogEvent[]): Tail => events.reduce(foldEvent, EMPTY_TAIL);
 
 describe("the live part of an agent", () => {
