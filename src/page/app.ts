@@ -13,7 +13,7 @@ interface Place {
   readonly params: readonly (string | undefined)[];
 }
 
-/** Loaded after Home, but at once: when the daemon is gone, another program could answer at this address with its code. */
+/** Loaded after Home, but at once: when the daemon is gone, another program could answer here with its own code. */
 const SCREENS = Promise.all([
   import("./approval.ts").then(({ ApprovalScreen }) => [/^#\/a\/([^/]+)\/approve$/, ApprovalScreen] as const),
   import("./files.ts").then(({ FilesScreen }) => [/^#\/a\/([^/]+)\/files(?:\/(.+))?$/, FilesScreen] as const),

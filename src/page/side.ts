@@ -67,7 +67,8 @@ const Part = ({ title, children }: { title: string; children: Children }) =>
 
 function Line({ mark, href, words, end }: { mark?: Children; href?: string; words: string; end: Children }) {
   const shown = href ? html`<a href=${href}>${words}</a>` : words;
-  return html`<li class="flex">${mark}<span class="grow cut">${shown}</span><span class="muted small">${end}</span></li>`;
+  return html`<li class="flex">${mark}<span class="grow cut">${shown}</span>
+    <span class="muted small">${end}</span></li>`;
 }
 
 const NAMES = {
