@@ -228,11 +228,10 @@ export function hintFor(verb: Command, message: string, suggestion: string): str
   return `${path === "goald" ? "See what there is" : "See how it is called"}: ${path} --help`;
 }
 
-/** Short words are near many verbs: one letter may differ, or two may have changed places. */
+/** Short words are near many verbs: one letter may differ, or two neighbours may have changed places. */
 function isNear(word: string, suggestion: string): boolean {
   const [, verb = ""] = /^Did you mean (\S+)\?$/.exec(suggestion) ?? [];
-  const sorted = (text: string): string => text.split("").sort().join("");
-  return word.length > 6 || editDistance(word, verb) <= 1 || sorted(word) === sorted(verb);
+  return word.length > 6 || editDistance(word, verb) <= 1;
 }
 
 const pathOf = (verb: Command): string => (verb.parent ? `${pathOf(verb.parent)} ${verb.name()}` : verb.name());

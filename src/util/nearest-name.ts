@@ -1,6 +1,6 @@
 /** nearest-name.ts -- finds the known name that a person probably meant by a mistyped one. */
 
-/** Compares by Levenshtein distance and ignores case; undefined when even the nearest name differs too much. */
+/** Compares by edit distance and ignores case; undefined when even the nearest name differs too much. */
 export function nearestName(typed: string, known: readonly string[]): string | undefined {
   const typedStart = typed.slice(0, 100).toLowerCase();
   const measured = known.map((name) => ({ name, distance: editDistance(typedStart, name.toLowerCase()) }));
@@ -8,16 +8,21 @@ export function nearestName(typed: string, known: readonly string[]): string | u
   return best && best.distance <= Math.max(2, Math.floor(typedStart.length / 3)) ? best.name : undefined;
 }
 
-/** Counts the insertions, deletions and replacements that turn `a` into `b`, one row of the matrix at a time. */
+/**
+ * Counts the insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`, one row of the matrix at
+ * a time.
+ */
 export function editDistance(a: string, b: string): number {
+  let above: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let i = 0; i < a.length; i++) {
     const next = [i + 1];
     for (let j = 0; j < b.length; j++) {
       const replaced = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+      const swapped = i > 0 && a[i] === b[j - 1] && a[i - 1] === b[j] ? (above[j - 1] ?? 0) + 1 : replaced;
+      next.push(Math.min(replaced, swapped, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }
-    row = next;
+    [above, row] = [row, next];
   }
   return row[b.length] ?? 0;
 }

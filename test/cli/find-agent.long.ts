@@ -29,6 +29,9 @@ describe("an agent that a person names", () => {
     const several = endedWith(3, await ask("show", "che"));
     expect(several.stderr).toContain("Several ids begin so: chef, cheese");
     expect(endedWith(3, await ask("show", "cheff")).stderr).toContain("Did you mean chef?");
+    // Two neighbours that changed places are nearer than two other letters.
+    for (const name of ["Bad", "Big"]) endedWith(0, await runIn(name));
+    expect(endedWith(3, await ask("show", "bgi")).stderr).toContain("Did you mean big?");
     // An exact id is never taken for the beginning of another one.
     endedWith(0, await runIn("Chef 2"));
     expect(endedWith(0, await ask("show", "chef")).stdout).toContain("Chef (chef)");
@@ -63,7 +66,7 @@ describe("an agent that a person names", () => {
   it("is removed with the others that have ended, and none when one is unknown", async () => {
     endedWith(3, await ask("rm", "-f", "baker", "zzz"));
     expect(await ids()).toContain("baker");
-    endedWith(0, await ask("rm", "-f", "baker", "waiter"));
+    endedWith(0, await ask("rm", "-f", "bad", "baker", "big", "waiter"));
     expect(await ids()).toEqual(["cheese", "chef", "chef-2", "waiter-2"]);
     endedWith(2, await ask("rm"));
     endedWith(0, await ask("rm", "--ended", "-f"));
