@@ -10,7 +10,7 @@ import { nearestName } from "#util/nearest-name.ts";
 import { clean } from "#util/outside-text.ts";
 import { type EnvFile, type Environment, readEnvFile } from "./env-file.ts";
 import type { Home } from "./home.ts";
-import { type SettingRow, splitServerKey, type ValueSchema } from "./setting-row.ts";
+import { type SettingRow, splitServerKey, type ValueSchema, withScheme } from "./setting-row.ts";
 import { readDefaults, SETTINGS, type Setting, type SettingName, type Settings, valueAt } from "./settings.ts";
 import { readSettingsFile, type SettingsFile, settingsPath } from "./settings-file.ts";
 
@@ -275,7 +275,7 @@ const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
 };
 
 function normalizeText(value: string, { name, schema }: SettingRow): string {
-  if (name.endsWith(".baseUrl")) return value.replace(/\/{1,20}$/, "");
+  if (name.endsWith(".baseUrl")) return withScheme(value).replace(/\/{1,20}$/, "");
   return schema.enum?.find((choice) => choice?.toLowerCase() === value.toLowerCase()) ?? value;
 }
 

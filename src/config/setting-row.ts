@@ -79,6 +79,10 @@ export const webAddress = {
   expected: "an http or https address without credentials, query or fragment",
 } as const;
 
+/** Completes an address of this machine that was typed without a scheme, such as `localhost:8080`, with http. */
+export const withScheme = (address: string): string =>
+  address.replace(/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?=[:/]|$)/i, "http://$&");
+
 export function wholeNumber(minimum: number, maximum: number) {
   return {
     schema: { type: "integer", minimum, maximum },

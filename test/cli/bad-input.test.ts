@@ -138,7 +138,7 @@ describe("invalid settings", () => {
   it("are rejected by name", async () => {
     for (const [name, value, says] of [
       ["GOALD_LIMITS_UNATTENDED_STEPS", "lots", /whole number from 1 to 1,000,000.*lots/],
-      ["OPENAI_BASE_URL", "localhost:11434", /http or https address/],
+      ["OPENAI_BASE_URL", "models.example:11434", /http or https address/],
       ["OPENAI_BASE_URL", "http://me:hunter2hunter2@127.0.0.1/v1", /^/],
       ["GOALD_AGENTS_APPROVE", "sometimes", /always, risky, never/],
     ] as const) {

@@ -6,7 +6,7 @@
  */
 import { type AgentDraft, checkGoal, checkName, checkRole, DEFAULT_AGENT, MAX_GOALS } from "#config/agent-spec.ts";
 import { isPlaceholder } from "#config/load-settings.ts";
-import { webAddress } from "#config/setting-row.ts";
+import { webAddress, withScheme } from "#config/setting-row.ts";
 import type { ApprovalMode } from "#core/agent-settings.ts";
 import { toError } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
@@ -229,13 +229,13 @@ async function askForAddress(screen: SetUpScreen, probe: ServerProbe): Promise<A
   const baseUrl = await askText(screen, {
     question: "Its address, such as http://127.0.0.1:11434/v1: ",
     help: "The base URL of a server with OpenAI's chat completions. It often ends in /v1.",
-    problemWith: (text) => (ADDRESS.test(text) ? undefined : `Expected ${webAddress.expected}.`),
+    problemWith: (text) => (ADDRESS.test(withScheme(text)) ? undefined : `Expected ${webAddress.expected}.`),
   });
   if (baseUrl === undefined) return LEFT;
   if (baseUrl === "") return undefined;
   const key = await screen.input.askSecret("Its key (it is not shown; Enter: it needs none): ");
   if (key === undefined) return LEFT;
-  const server = { baseUrl, ...(key.trim() === "" ? {} : { apiKey: key.trim() }) };
+  const server = { baseUrl: withScheme(baseUrl), ...(key.trim() === "" ? {} : { apiKey: key.trim() }) };
   const listed = await probe.list(server);
   if (listed && "problem" in listed) screen.say(clean(listed.problem));
   else if (listed?.length !== 0) return askForModel(screen, server, listed ?? []);

@@ -46,6 +46,11 @@ describe("a person without a model", () => {
     ["uses it for this time", ["2", "n"], use(at(llama, "only"), false)],
     ["types an address", ["3", ADDRESS, "", "1", "y"], use({ baseUrl: ADDRESS, model: "big" })],
     [
+      "types an address of this machine without its scheme",
+      ["3", "models.example:8080", "localhost:8080/v1", "", "1", "y"],
+      use({ baseUrl: "http://localhost:8080/v1", model: "big" }),
+    ],
+    [
       "types an address and its key",
       ["3", "models", "ftp://a.example", ADDRESS, ` ${KEY} `, "small", "y"],
       use({ baseUrl: ADDRESS, apiKey: KEY, model: "small" }),
