@@ -53,6 +53,8 @@ export const describeRest = ({ code }: WaitingView, call: string): readonly stri
 const MAX_LINE_CHARS = 200;
 const MAX_TEXT_CHARS = 1_000;
 const MAX_TEXT_LINES = 20;
+/** A rest of so few characters is shown: the words about it would be as long. */
+export const FEW_CHARS = 24;
 
 export function describeCall({ name, args }: CommandCall): string {
   const { file, old, new: text } = args;
@@ -136,7 +138,7 @@ const describeCut = (json: string): string =>
 function headOfText(text: string): string {
   const lines = text.slice(0, MAX_TEXT_CHARS).split("\n");
   const head = lines.slice(0, MAX_TEXT_LINES).join("\n");
-  const isCut = head.length < text.length;
+  const isCut = text.length - head.length > FEW_CHARS;
   // A surrogate pair is not cut in two: its halves would count as bytes that are not there.
   return isCut ? head.replace(/[\ud800-\udbff]$/, "") : text;
 }

@@ -15,7 +15,7 @@ import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
 import type { LiveThoughts, ThoughtName } from "#reply/thoughts.ts";
 import { clean, cutToWholeWords } from "#util/outside-text.ts";
-import { describeCall, styleOfDiff } from "./describe-call.ts";
+import { describeCall, FEW_CHARS, styleOfDiff } from "./describe-call.ts";
 import { paint, type Style, shortSpan } from "./print.ts";
 
 export interface ShowRunParts {
@@ -203,7 +203,9 @@ function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): 
 const shown = (text: Text): string =>
   typeof text === "string" ? text : `${text.head}\n[… ${text.bytes} bytes in all]`;
 const shorten = (text: string, limit: number): string =>
-  text.length <= limit ? text : `${text.slice(0, limit).toWellFormed()} [… ${text.length - limit} more characters]`;
+  text.length <= limit + FEW_CHARS
+    ? text
+    : `${text.slice(0, limit).toWellFormed()} [… ${(text.length - limit).toLocaleString("en-US")} more characters]`;
 const indent = (text: string): string => text.replaceAll("\n", "\n  ");
 
 /**

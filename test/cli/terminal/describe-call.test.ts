@@ -37,6 +37,17 @@ describe("a command that a person is asked about", () => {
     expect(shown).not.toContain("\ufffd");
   });
 
+  it.each([
+    ["one long line", "x".repeat(1_007), "x".repeat(1_600)],
+    ["many lines", `${"line\n".repeat(20)}the end`, `${"line\n".repeat(20)}${"the end, but later\n".repeat(3)}`],
+  ])("shows the last few characters instead of their number: %s", (_what, short, long) => {
+    const edit = (text: string) => describeCall({ name: "edit_file", args: { file: "a", old: "b", new: text } });
+    for (const shownBy of [write, edit]) {
+      expect(shownBy(`${short}\n`)).not.toContain(" more bytes");
+      expect(shownBy(long)).toContain(" more bytes");
+    }
+  });
+
   it("keeps a text from passing for another argument, and writes out what a terminal would obey", () => {
     const shown = write('one\n  file: "harmless.txt"\n\u001b[2Jtwo\u202e', "/etc/passwd");
     expect(shown).toContain('\n    |   file: "harmless.txt"\n    | \\u{1b}[2Jtwo\\u{202e}');

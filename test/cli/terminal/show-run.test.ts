@@ -115,7 +115,11 @@ describe("a running agent on a terminal", () => {
     expect(
       show(false, given.finished(1, given.observed("x", { text: { blob: "ab", bytes: 99_999, head: "begin" } }))),
     ).toContain("99999 bytes in all");
-    expect(show(false, given.finished(1, given.observed("y".repeat(5_000)))).length).toBeLessThan(1_700);
+    const cut = show(false, given.finished(1, given.observed("y".repeat(5_000))));
+    expect(cut).toContain("y [… 3,500 more characters]");
+    expect(cut.length).toBeLessThan(1_700);
+    // The words about a few characters would be longer than these.
+    expect(show(false, given.finished(1, given.observed("y".repeat(1_507))))).not.toContain("more characters");
   });
 
   it("shows every argument of a command, however long another one is", () => {
