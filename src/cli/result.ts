@@ -11,7 +11,7 @@ import { type AgentState, activeFrame, approvalOf, isAwaitingPerson, isFinished 
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
-import { dollars } from "#views/agent-view.ts";
+import { dollars, withCommas } from "#views/agent-view.ts";
 import { goOnCall, nameCall } from "#views/next-step.ts";
 import { lookAgain } from "./agents.ts";
 import { type AskPerson, type AskWords, createAskPerson, createAskWords } from "./ask-person.ts";
@@ -113,13 +113,10 @@ export function sayEnd(
     output.data(JSON.stringify(result));
     return;
   }
-  const about = usage.estimated ? "about " : "";
   output.say("");
   const more = state.lost.tokens + reservedBy(state.open).tokens;
-  const lost = more > 0 ? ` Up to ${countNoun(more, "token")} more for a request without an answer.` : "";
-  output.page(
-    `${countNoun(step, "step")}, ${about}${usage.inputTokens} tokens in and ${usage.outputTokens} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}.${lost}`,
-  );
+  const lost = more > 0 ? ` Up to ${withCommas(more)} tokens more for a request without an answer.` : "";
+  output.page(`${describeSpent(state)}.${lost}`);
   if (state.checks.length > 0) output.say(`Checks: ${describeCounts(checks)}.`);
   output.say(`Workspace: ${workspace}`);
   const approval = state.paused ? undefined : approvalOf(state);
@@ -130,6 +127,10 @@ export function sayEnd(
   } else if (isAwaitingPerson(state)) output.say(`Answer with: ${formatCall(home, "say", id, '"…"')}`);
   else if (!isFinished(state)) output.say(`Go on with: ${callsHere(home, goOnCall(id, state))}`);
 }
+
+/** Such as `2 steps, 9,400 tokens in and 320 out, $0.02`. */
+export const describeSpent = ({ step, usage, costUsd }: AgentState): string =>
+  `${countNoun(step, "step")}, ${usage.estimated ? "about " : ""}${withCommas(usage.inputTokens)} tokens in and ${withCommas(usage.outputTokens)} out${costUsd >= 1e-6 ? `, ${dollars(costUsd)}` : ""}`;
 
 export interface Screen {
   readonly show: Show;

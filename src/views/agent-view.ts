@@ -302,13 +302,16 @@ export function describeLimit({ limit, allowed, used, left }: LimitLeft): string
   switch (limit) {
     case "steps":
     case "tokens":
-      return `${left} ${limit} left (${used} of ${allowed} used in all turns)`;
+      return `${withCommas(left)} ${limit} left (${withCommas(used)} of ${withCommas(Number(allowed))} used in all turns)`;
     case "usd":
       return `${dollars(left)} left (${dollars(used)} of ${dollars(Number(allowed))} used in all turns)`;
     case "time":
       return `until ${allowed}${left === 0 ? ", now over" : ""}`;
   }
 }
+
+/** 22,500: how people read a count of tokens. */
+export const withCommas = (count: number): string => count.toLocaleString("en-US");
 
 /** Two decimals from one cent up; below a cent two significant digits. */
 export const dollars = (usd: number): string => `$${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : usd.toPrecision(2)}`;

@@ -9,7 +9,7 @@ import { describeReceived, listSources } from "#core/provenance.ts";
 import { countNoun, oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { describeCheckView } from "./agent-details.ts";
-import { describeLimit, dollars } from "./agent-view.ts";
+import { describeLimit, dollars, withCommas } from "./agent-view.ts";
 import type { ReportFacts } from "./report-facts.ts";
 import type { Trouble } from "./sources.ts";
 
@@ -166,20 +166,17 @@ const COUNTED: Readonly<Record<Trouble["kind"], string>> = {
 
 function renderCost({ step, usage, costUsd, hasUnpriced, lost, helpers, limits }: ReportFacts): string {
   const { modelCalls, inputTokens, outputTokens, cachedTokens, estimated } = usage;
-  const cached = cachedTokens > 0 ? ` (${cachedTokens} of them cached)` : "";
+  const cached = cachedTokens > 0 ? ` (${withCommas(cachedTokens)} of them cached)` : "";
   const unpriced = hasUnpriced ? ", without replies of models that have no known price" : "";
   const isUnknown = hasUnpriced && costUsd === 0;
-  const inAddition = `${countNoun(helpers.steps, "step")}, ${helpers.tokens} tokens, ${dollars(helpers.usd)}`;
+  const inAddition = `${countNoun(helpers.steps, "step")}, ${withCommas(helpers.tokens)} tokens, ${dollars(helpers.usd)}`;
+  const unseen = `${withCommas(lost.tokens)} tokens, ${dollars(lost.usd)}`;
   const lines = [
     `- ${countNoun(step, "step")}, ${countNoun(modelCalls, "request")} to the model`,
-    `- ${estimated ? "about " : ""}${inputTokens} tokens in${cached}, ${outputTokens} out`,
+    `- ${estimated ? "about " : ""}${withCommas(inputTokens)} tokens in${cached}, ${withCommas(outputTokens)} out`,
     `- ${isUnknown ? "Cost unknown: the model has no known price" : `${dollars(costUsd)}${unpriced}`}`,
     ...(helpers.agents > 0 || helpers.steps > 0 ? [`- In addition, its sub-agents: ${inAddition}`] : []),
-    ...(lost.tokens > 0
-      ? [
-          `- Possibly charged in addition, for calls without a known end: up to ${lost.tokens} tokens, ${dollars(lost.usd)}`,
-        ]
-      : []),
+    ...(lost.tokens > 0 ? [`- Possibly charged in addition, for calls without a known end: up to ${unseen}`] : []),
     ...limits.map((limit) => `- Limit: ${describeLimit(limit)}`),
   ];
   return lines.join("\n");

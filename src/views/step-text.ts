@@ -4,7 +4,7 @@ import { isCellCommand, SAVES_FILES } from "#core/command-names.ts";
 import type { ModelSpending } from "#core/event.ts";
 import { countNoun } from "#core/text.ts";
 import { escapeUnseenInJson, numberCode } from "#util/outside-text.ts";
-import { dollars } from "./agent-view.ts";
+import { dollars, withCommas } from "./agent-view.ts";
 import { isByPerson } from "./file-versions.ts";
 import type { NestedRow, NestedView } from "./nested.ts";
 import { planLines, proofLines } from "./plan-view.ts";
@@ -36,7 +36,7 @@ export function describeStep(step: WholeStep): string {
 
 function attemptLines({ at, attempt, model, reservedTokens, reservedUsd, failure }: Attempt): readonly string[] {
   const cost = typeof reservedUsd === "number" ? `, ${dollars(reservedUsd)}` : "";
-  const asked = `${at}  ${model}, attempt ${attempt}, ${reservedTokens} tokens${cost} reserved`;
+  const asked = `${at}  ${model}, attempt ${attempt}, ${withCommas(reservedTokens)} tokens${cost} reserved`;
   if (!failure) return [asked];
   const again = failure.retryAt ? ` The next attempt is not before ${failure.retryAt}.` : "";
   return [asked, `No reply (${failure.code}): ${failure.message}${again}`];
@@ -69,12 +69,12 @@ function replyLines({ reply, problems }: WholeStep): readonly string[] {
   ];
 }
 
-function costLine({ usage, costUsd }: Pick<ModelSpending, "usage" | "costUsd">): string {
-  const { inputTokens, outputTokens, cachedTokens, estimated } = usage;
-  const about = estimated ? "about " : "";
-  const cost = costUsd === null ? "no known price" : dollars(costUsd);
-  return `${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out, ${cost}`;
-}
+const costLine = ({ usage, costUsd }: Pick<ModelSpending, "usage" | "costUsd">): string =>
+  `${describeUsage(usage)}, ${describeCost(costUsd)}`;
+
+/** Such as `9,400 tokens in (0 cached), 320 out`. */
+export const describeUsage = ({ inputTokens, outputTokens, cachedTokens, estimated }: ModelSpending["usage"]): string =>
+  `${estimated ? "about " : ""}${withCommas(inputTokens)} tokens in (${withCommas(cachedTokens)} cached), ${withCommas(outputTokens)} out`;
 
 function thoughtLines({ thoughts, thought }: WholeStep): readonly string[] {
   const known = Object.entries(thoughts ?? { thought }).filter(([, text]) => text !== "");
@@ -133,7 +133,7 @@ export function nestedLines({ rows, leftOut, calls, steps, tokens, costUsd }: Ne
   const inAll = [
     countNoun(calls, "call"),
     ...(steps > 0 ? [countNoun(steps, "step")] : []),
-    ...(tokens > 0 ? [countNoun(tokens, "token"), describeCost(costUsd)] : []),
+    ...(tokens > 0 ? [`${withCommas(tokens)} tokens`, describeCost(costUsd)] : []),
   ];
   return [`Other calls: ${inAll.join(", ")}`, ...rows.flatMap(rowLines), ...(left === "" ? [] : [`… and ${left}`])];
 }
@@ -144,7 +144,7 @@ function rowLines(row: NestedRow): readonly string[] {
   const facts = [
     status ?? "under way",
     ...(durationMs === null ? [] : [describeTime(durationMs)]),
-    ...(tokens > 0 ? [countNoun(tokens, "token"), describeCost(costUsd)] : []),
+    ...(tokens > 0 ? [`${withCommas(tokens)} tokens`, describeCost(costUsd)] : []),
   ];
   const line = `${indent}${describeIds(row)}  ${describePiece(row)}: ${facts.join(", ")}`;
   return problem === "" ? [line] : [line, `${indent}  ${problem}`];

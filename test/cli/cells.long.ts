@@ -308,7 +308,7 @@ describe("a person's own commands that nest work", () => {
     expect(why).toMatch(/Version 2 of 3: step 2, .*, append by append_to_file/);
     const step = await goald.print("show t --step 1");
     expect(step).toContain('"name": "outer"');
-    expect(step).toMatch(/Other calls: 5 calls, 2 steps, \d+ tokens/);
+    expect(step).toMatch(/Other calls: 5 calls, 2 steps, [\d,]+ tokens/);
     expect(step).toMatch(
       /\n {2}c1\.2 {2}sub-task "Use inner once\. Then return 5\.": ok.*\n {4}c1\.2\.m1 {2}step 2: ok.*\n {6}c1\.2\.c1 {2}inner: ok.*\n {8}c1\.2\.c1\.1 {2}append_to_file .*: ok/,
     );

@@ -311,7 +311,7 @@ describe("pictures that the real program pays for", () => {
       expect(await shown(goald)).toMatchObject({ state: "paused: budget", costUsd: expect.closeTo(2 * COST, 6) });
       expect(await goald.print("ps -a")).toContain("$0.50");
       expect(await goald.print("show t --step 1")).toContain(
-        "Spent on models: 4 tokens in (0 cached), 6240 out, $0.25\n",
+        "Spent on models: 4 tokens in (0 cached), 6,240 out, $0.25\n",
       );
       expect(await goald.print("resume t --budget 5")).toMatch(/ tokens in and \d+ out, \$0\.75\.\n/);
       expect(media.images).toHaveLength(3);

@@ -283,7 +283,7 @@ describe("Ctrl-C and signals of a run", () => {
     endedWith(130, await terminal.ended);
     expect(readable(terminal).match(/Result/g)).toHaveLength(1);
     expect(readable(terminal)).toMatch(
-      /2 steps, \d+ tokens in and \d+ out, \$\d\.\d+\. Up to \d+ tokens more for a request without an answer\.\nWorkspace: \S+\nGo on with: goald resume t\n$/,
+      /2 steps, [\d,]+ tokens in and \d+ out, \$\d\.\d+\. Up to [\d,]+ tokens more for a request without an answer\.\nWorkspace: \S+\nGo on with: goald resume t\n$/,
     );
     // The screen and the log name one reason.
     expect(readable(terminal).match(/Paused: .*/g)).toEqual(["Paused: Killed by a person."]);

@@ -269,7 +269,7 @@ describe("the demo", () => {
     expect(await read("scores.svg")).toMatch(/^<svg .*>Solinco Tour Bite 18<.*<\/svg>\n$/);
     expect(existsSync(join(workspace, "../../.goald/sandbox"))).toBe(false);
     expect(stdout).toMatch(/with \d+ recalls of earlier steps/);
-    expect(stdout).toMatch(/\n14 steps, \d+ tokens in and \d+ out\.\nWorkspace: \/\S+\/workspace\/foo\n/);
+    expect(stdout).toMatch(/\n14 steps, 50,400 tokens in and 2,817 out\.\nWorkspace: \/\S+\/workspace\/foo\n/);
     expect(stdout.trimEnd().split("\n").slice(-2).join("\n")).toMatch(/an address or a key:\n {2}(?:npx )?goald run$/);
     expect(stdout).not.toContain("sk-planted");
     // It plays in a home of its own, which stays.

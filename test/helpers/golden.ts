@@ -134,7 +134,7 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/\((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, /g, "(<weekday>, "],
   [/(?:\d+ (?:s|min|h)|\d+ (?:second|minute)s?) ago|just now/g, "<ago>"],
   // A reservation is an estimate of the prompt, which has paths of the machine.
-  [/Up to \d+ tokens more/g, "Up to <count> tokens more"],
+  [/Up to [\d,]+ tokens more/g, "Up to <count> tokens more"],
   [/(<ago>|CHANGED) {2,}/g, "$1  "],
   [/127\.0\.0\.1:\d+\/#t=[\da-f]{64}/g, "127.0.0.1:<port>/#t=<ticket>"],
   // Durations.
@@ -160,9 +160,9 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/"(pid|rssBytes)":\d+/g, '"$1":"<number>"'],
   [/127\.0\.0\.1:(?!11434)\d{5}/g, "127.0.0.1:<port>"],
   // A prompt has the time in it, with the name of the day.
-  [/(attempt \d+), \d+ tokens, \$[\d.]+ reserved/g, "$1, <number> tokens, <number> reserved"],
+  [/(attempt \d+), [\d,]+ tokens, \$[\d.]+ reserved/g, "$1, <number> tokens, <number> reserved"],
   [/(the next request (?:takes|costs) at least) [\d.]+/g, "$1 <number>"],
-  [/(without a known end: up to) \d+ tokens, \$[\d.]+/g, "$1 <number> tokens, <number>"],
+  [/(without a known end: up to) [\d,]+ tokens, \$[\d.]+/g, "$1 <number> tokens, <number>"],
   [/"(reservedTokens|reservedUsd)":[\d.]+/g, '"$1":"<number>"'],
   [/"score":(\d+\.\d{3})\d*/g, '"score":$1'],
   // Leases: how often a host took the agent in hand.

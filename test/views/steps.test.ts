@@ -83,7 +83,7 @@ describe("the calls inside a step", () => {
     expect(task?.tokens).toBe((first?.tokens ?? 0) + (second?.tokens ?? 0));
     expect(nested).toMatchObject({ calls: 4, steps: 2, tokens: task?.tokens, costUsd: task?.costUsd, leftOut: [] });
     expect(nestedLines(nested).join("\n")).toMatch(
-      /^Other calls: 4 calls, 2 steps, \d+ tokens, \$0\.00\d+\nc1\.1 {2}read_file \{"file":"missing\.txt"\}: failed, \d+ ms\n {2}There is no file/,
+      /^Other calls: 4 calls, 2 steps, [\d,]+ tokens, \$0\.00\d+\nc1\.1 {2}read_file \{"file":"missing\.txt"\}: failed, \d+ ms\n {2}There is no file/,
     );
   });
 

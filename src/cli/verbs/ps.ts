@@ -11,7 +11,7 @@ import { describeSource } from "#core/provenance.ts";
 import { countNoun, oneLine } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
-import { type AgentView, dollars, FAILING, isOver } from "#views/agent-view.ts";
+import { type AgentView, dollars, FAILING, isOver, withCommas } from "#views/agent-view.ts";
 import { untilInterrupt, withReading } from "../agents.ts";
 import { type CliContext, callsHere, formatCall, openContext } from "../context.ts";
 import { defineVerb, flag, type OptionValues, text } from "../verb.ts";
@@ -164,7 +164,7 @@ const cellsOf = (view: AgentView, space: number): readonly string[] => [
 ];
 
 const moreOf = (view: AgentView): readonly string[] => [
-  `${view.tokens}`,
+  withCommas(view.tokens),
   clean(oneLine(view.name, 30)),
   view.parent ?? "",
   describeOutside(view),

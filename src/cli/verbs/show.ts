@@ -12,9 +12,9 @@ import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { type AgentDetails, describeCheckView } from "#views/agent-details.ts";
-import { describeLimit, dollars } from "#views/agent-view.ts";
+import { describeLimit, dollars, withCommas } from "#views/agent-view.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
-import { describeStep } from "#views/step-text.ts";
+import { describeStep, describeUsage } from "#views/step-text.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { reading } from "../agents.ts";
 import { callsHere, type GlobalOptions } from "../context.ts";
@@ -125,8 +125,6 @@ async function showFiles(name: string, options: GlobalOptions): Promise<number> 
 
 function describe(agent: AgentDetails, home: Home): string {
   const { waiting } = agent;
-  const { inputTokens, outputTokens, cachedTokens, estimated } = agent.usage;
-  const about = estimated ? "about " : "";
   const lost = agent.lost.tokens > 0 ? `, perhaps ${dollars(agent.lost.usd)} more for calls without an end` : "";
   const lines = [
     `${agent.name} (${agent.id}), ${agent.role}`,
@@ -137,11 +135,11 @@ function describe(agent: AgentDetails, home: Home): string {
     `State:      ${agent.state}${agent.reason && waiting?.kind !== "approval" ? ` (${agent.reason})` : ""}`,
     ...(waiting === null ? [] : [describeWaiting(waiting)]),
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
-    `Steps:      ${agent.step}, ${countNoun(agent.tokens, "token")}`,
+    `Steps:      ${agent.step}, ${withCommas(agent.tokens)} tokens`,
     `Turn:       ${agent.turn}`,
     ...(agent.parent === null ? [] : [`Started by: ${agent.parent}`]),
     ...agent.agents.map(({ id, state: standing, step }) => `Agent:      ${id}, ${standing}, at step ${step}`),
-    `Cost:       ${dollars(agent.costUsd)}, ${about}${inputTokens} tokens in (${cachedTokens} cached), ${outputTokens} out${lost}`,
+    `Cost:       ${dollars(agent.costUsd)}, ${describeUsage(agent.usage)}${lost}`,
     ...agent.limits.map((limit) => `Limit:      ${describeLimit(limit)}`),
     ...(agent.received.length > 0 ? [`Outside:    it has read words from ${describeReceived(agent.received, 5)}`] : []),
     ...agent.trusted.map(({ path, at }) => `Trusted:    ${path ?? "all that it had read"}, by a person at ${at}`),

@@ -14,13 +14,12 @@ import { systemClock } from "#util/clock.ts";
 import { canonicalJson } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import { type CheckView, countChecks, describeCheckView, describeCounts, viewChecks } from "#views/agent-details.ts";
-import { dollars } from "#views/agent-view.ts";
 import { requireServer } from "../connect.ts";
 import { type CliContext, makeTemporaryHome, openContext } from "../context.ts";
 import { followAgent, Interrupts } from "../follow-agent.ts";
 import { openPrivateHost } from "../open-host.ts";
 import { playCassette, requireState, withoutOwnSecrets } from "../play-recording.ts";
-import { exitCodeOf, openScreen, outcomeOf } from "../result.ts";
+import { describeSpent, exitCodeOf, openScreen, outcomeOf } from "../result.ts";
 import { flagsOf, type GoOptions, newSettings, RUN_OPTIONS, usage, withoutSecrets } from "../run-options.ts";
 import { defineVerb, EXIT_MEANINGS, flag, texts } from "../verb.ts";
 import { quoteForShell } from "../verb-list.ts";
@@ -118,7 +117,6 @@ function print(result: TestResult, { output, redact }: CliContext): void {
     output.data(redact(JSON.stringify(line)));
     return;
   }
-  const spent = `${countNoun(state.step, "step")}, ${input} tokens in and ${out} out${costUsd > 0 ? `, ${dollars(costUsd)}` : ""}`;
   const lines = [
     "",
     ...checks.map(
@@ -126,7 +124,9 @@ function print(result: TestResult, { output, redact }: CliContext): void {
     ),
     ...(outcome === "error"
       ? [`Not tested: ${file}. ${reason}`]
-      : [`${isPassed ? "Passed" : "Not passed"}: ${file} (checks: ${describeCounts(countChecks(checks))}). ${spent}.`]),
+      : [
+          `${isPassed ? "Passed" : "Not passed"}: ${file} (checks: ${describeCounts(countChecks(checks))}). ${describeSpent(state)}.`,
+        ]),
     ...(isPassed || outcome === "error" ? [] : [describeEnd(outcome, reason, home)]),
     ...(home === null ? [] : [`Kept: ${home} (goald ps --home ${quoteForShell(home)})`]),
   ];
