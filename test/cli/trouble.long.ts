@@ -103,6 +103,17 @@ describe("a model that fails", () => {
     expect(shown.stdout).toContain("State:      paused: bad-replies (3 replies in a row");
   });
 
+  it.concurrent("and repeats itself is paused with what to do, which goald show says once", async () => {
+    await using home = await troubled(() => replyWith({ name: "read_file", args: { file: "a.md" } }));
+    const failed = endedWith(10, await home.goald.run(RUN));
+    expect(failed.stdout).toMatch(/Paused: read_file was asked for with the same arguments 5 times .*goald say t "…"/);
+    const { stdout } = endedWith(0, await home.goald.run("show t"));
+    expect(stdout).toMatch(
+      /^State: {6}paused: loop \(read_file was .* 5 times in a row; the last one was not run\.\)$/m,
+    );
+    expect(stdout.match(/goald (?:say|goals|resume) t.*/g)).toEqual(['goald say t "…"', "goald resume t"]);
+  });
+
   it.concurrent("and does not answer at all is reported with its address (exit 10)", async () => {
     await using server = await startOpenAIServer();
     const { baseUrl } = server;

@@ -132,7 +132,7 @@ function describe(agent: AgentDetails, home: Home): string {
     ...agent.checks.map(
       (check) => `Check:      ${describeCheckView(check)}${check.goal === null ? "" : ` (goal ${check.goal + 1})`}`,
     ),
-    `State:      ${agent.state}${agent.reason && waiting?.kind !== "approval" ? ` (${agent.reason})` : ""}`,
+    `State:      ${agent.state}${agent.reason && waiting?.kind !== "approval" ? ` (${reasonOf(agent)})` : ""}`,
     ...(waiting === null ? [] : [describeWaiting(waiting)]),
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
     `Steps:      ${agent.step}, ${withCommas(agent.tokens)} tokens`,
@@ -150,6 +150,12 @@ function describe(agent: AgentDetails, home: Home): string {
   ];
   return lines.join("\n");
 }
+
+/** The end of a pause's reason: what to do, with the calls that `Next` lists. */
+const ADVICE = / (?:Allow more|See what|Tell) \S.*\bgoald .*$/s;
+
+const reasonOf = ({ standing, reason }: AgentDetails): string | null =>
+  standing.kind === "paused" && reason !== null ? reason.replace(ADVICE, "") : reason;
 
 /** Describes the command or question that waits for a person. */
 const describeWaiting = (waiting: WaitingView): string =>
