@@ -15,20 +15,14 @@ export interface HostFacts extends Omit<DaemonStatus, Measured> {
 }
 
 export function describeHost({ delay, modelServer, ...known }: HostFacts): DaemonStatus {
-  const { gate, ...server } = modelServer;
+  const { origin, limit, gate } = modelServer;
+  const { active, queued, closedUntil } = gate;
   const { version, startedAt, home, agents, problems, stopping, followers, page, cage, sandbox, connections } = known;
   return {
     ...{ pid: process.pid, version, protocol: PROTOCOL_VERSION, startedAt, home, agents },
     eventLoopDelayMs: delay,
     rssBytes: process.memoryUsage.rss(),
-    modelServers: [
-      {
-        ...server,
-        active: gate.active,
-        queued: gate.queued,
-        closedUntil: gate.closedUntil?.toISOString() ?? null,
-      },
-    ],
+    modelServers: [{ origin, limit, active, queued, closedUntil: closedUntil?.toISOString() ?? null }],
     ...{ problems, stopping, followers, page, cage, sandbox, connections },
   };
 }

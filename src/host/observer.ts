@@ -2,7 +2,9 @@
 import type { LiveReply, LiveText } from "#api/control.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { isFurtherCall, isNestedCall } from "#core/frames.ts";
+import { headOf } from "#core/text.ts";
 import type { Log } from "#util/log.ts";
+import { cutToWholeWords } from "#util/outside-text.ts";
 import type { LoopMeter } from "./host-status.ts";
 
 export interface ObserverParts {
@@ -147,7 +149,9 @@ function endOf(event: RecordedEvent) {
   switch (event.type) {
     case "command-finished": {
       const { seq, step, observation, durationMs } = event;
-      return { seq, step, status: observation.status, code: observation.code, commandMs: durationMs };
+      const { status, code, text } = observation;
+      const why = status === "ok" ? {} : { why: firstLineOf(headOf(text)) };
+      return { seq, step, status, code, commandMs: durationMs, ...why };
     }
     case "command-denied":
       return { seq: event.seq, step: event.step, status: "denied", by: event.by };
@@ -157,6 +161,11 @@ function endOf(event: RecordedEvent) {
       return undefined;
   }
 }
+
+const MAX_WHY_CHARS = 300;
+/** The first line names the error, of a cell too. It ends with a whole word, because a cut one could be half a secret. */
+const firstLineOf = (text: string): string =>
+  cutToWholeWords(`${text.trim()}\n`.slice(0, MAX_WHY_CHARS)).replace(/\n.*/s, "");
 
 function logEvent(log: Log, agent: string, event: RecordedEvent): void {
   const { seq, type } = event;

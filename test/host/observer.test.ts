@@ -109,9 +109,22 @@ describe("goald's own log of an agent", () => {
     );
     expect(lines).toMatchObject([
       { step: 1, command: "read_file", status: "ok", inputTokens: 10 },
-      { step: 1, command: "search_files", status: "failed" },
+      { step: 1, command: "search_files", status: "failed", why: "x" },
     ]);
+    expect(lines[0]).not.toHaveProperty("why");
     expect(lines[1]).not.toHaveProperty("inputTokens");
+  });
+
+  it.each([
+    ["TypeError: no number\nLine 2: sum(x)\nIt had printed:\nsecret", "TypeError: no number"],
+    [`${"word ".repeat(70)}\nmore`, "word ".repeat(60)],
+    ["x".repeat(400), ""],
+    ["", ""],
+  ])("has the first line of why a command failed, in whole words: %j", (text, why) => {
+    const observation = observed(text, { status: "failed", code: "cell-failed" });
+    expect(linesOf(asked(1), replied(1), requested("run_code", 1), finished(1, observation))).toMatchObject([
+      { command: "run_code", code: "cell-failed", why },
+    ]);
   });
 
   it("contains what this process knows about a step that another process started", () => {
