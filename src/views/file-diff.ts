@@ -8,7 +8,7 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import { isBinary } from "#util/media-format.ts";
 import { replaceText } from "#util/replace-text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
-import { byPath, isChosen, requireTaken, restoreVersion, upToStep } from "./file-versions.ts";
+import { byPath, isChosen, isPutBack, requireTaken, restoreVersion, upToStep } from "./file-versions.ts";
 import { stateOf } from "./read-agent.ts";
 import type { CallChange } from "./waiting.ts";
 
@@ -53,11 +53,11 @@ export async function diffFiles(
   return diffs.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** The last step in which the agent changed one of these files; undefined when it never did. */
-export function lastChangingStep(versions: readonly FileVersion[], paths: readonly string[]): number | undefined {
+/** The last step in which the agent changed one of these files, and the last one after which a person restored one; -1: none. */
+export function lastChanges(versions: readonly FileVersion[], paths: readonly string[]) {
   const own = [...byPath(versions)].filter(([path]) => isChosen(path, paths)).flatMap(([, changes]) => changes);
-  const steps = own.filter((version) => upToStep([version], version.step).length > 0).map(({ step }) => step);
-  return steps.length === 0 ? undefined : steps.reduce((last, step) => Math.max(last, step));
+  const lastOf = (some: readonly FileVersion[]): number => some.reduce((last, { step }) => Math.max(last, step), -1);
+  return { step: lastOf(own.filter((version) => !isPutBack(version))), restored: lastOf(own.filter(isPutBack)) };
 }
 
 const stepLabels = (from: number, to: number): readonly [string, string] => [
@@ -113,7 +113,8 @@ function countLines(patch: string): { readonly added: number; readonly removed: 
   return { added: signs.filter((sign) => sign === "+").length, removed: signs.filter((sign) => sign === "-").length };
 }
 
-// The files of an agent compared between two steps; by default around the last step that changed any.
+// The files of an agent compared between two steps; by default around the last step that changed any, or since it where a person
+// restored files after it.
 
 export const DiffView = open({
   agent: text,
@@ -124,7 +125,7 @@ export const DiffView = open({
 export type DiffView = Static<typeof DiffView>;
 
 export interface DiffRequest {
-  /** Steps. Without both, the last step that changed a file is compared with the step before it. */
+  /** Steps. Without both, the last change of a file is shown: a step's, or a restoration since. */
   readonly from?: number;
   readonly to?: number;
   /** Files, or folders with all files below; empty means all files. */
@@ -154,8 +155,11 @@ function rangeOf({ from, to, paths }: DiffRequest, versions: readonly FileVersio
       hint: `To see what was undone since: goald diff … --from ${to} --to ${from}`,
     });
   if (from !== undefined) return { from, to: to ?? Number.POSITIVE_INFINITY, paths };
-  const last = to ?? lastChangingStep(versions, paths);
-  return last === undefined ? undefined : { from: Math.max(0, last - 1), to: last, paths };
+  const { step, restored } = lastChanges(versions, paths);
+  if (to === undefined && restored > -1 && restored >= step)
+    return { from: restored, to: Number.POSITIVE_INFINITY, paths };
+  const last = to ?? step;
+  return last < 0 ? undefined : { from: Math.max(0, last - 1), to: last, paths };
 }
 
 /** Throws GOALD_NOT_FOUND for a path that is neither a file in the history nor a folder of one. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { NewEvent } from "#core/event.ts";
 import type { FileVersion } from "#core/ports/store.ts";
-import { changeOf, diffFiles, lastChangingStep } from "#views/file-diff.ts";
+import { changeOf, diffFiles, lastChanges } from "#views/file-diff.ts";
 import { describeFileStory, traceVersions } from "#views/file-story.ts";
 import { byPath, isByPerson, isChosen, restoreVersion, upToStep } from "#views/file-versions.ts";
 import { renderReport } from "#views/report.ts";
@@ -106,15 +106,16 @@ describe("the difference between two steps", () => {
     expect(await diffFiles(versions, { from: 6, to: 99, ...all }, store)).toEqual([]);
   });
 
-  it("starts by default at the agent's last step that changed the selected files", () => {
+  it("starts by default at the last change of the selected files: a step's, or a restoration since", () => {
     const restored = historyOf([
       [1, "a.md", "write", "1"],
       [2, "b.md", "write", "2"],
       [7, "a.md", "write", "0", "restore/T"],
     ]).versions;
-    expect(lastChangingStep(restored, [])).toBe(2);
-    expect(lastChangingStep(restored, ["a.md"])).toBe(1);
-    expect(lastChangingStep([], [])).toBeUndefined();
+    expect(lastChanges(restored, [])).toEqual({ step: 2, restored: 7 });
+    expect(lastChanges(restored, ["a.md"])).toEqual({ step: 1, restored: 7 });
+    expect(lastChanges(restored, ["b.md"])).toEqual({ step: 2, restored: -1 });
+    expect(lastChanges([], [])).toEqual({ step: -1, restored: -1 });
   });
 });
 

@@ -12,10 +12,10 @@ import { AGENT, defineVerb, flag, HOST_CODES, step } from "../verb.ts";
 import { withAgent } from "../with-agent.ts";
 import { findFile, findPaths } from "./files.ts";
 
-// `goald diff`: shows changes in an agent's files between two steps; by default in the last step that changed any.
+// `goald diff`: shows changes in an agent's files between two steps; by default the last change, which may be a restoration.
 
 export const DIFF = defineVerb({
-  description: "compare an agent's files between two steps (default: the last step that changed any)",
+  description: "compare an agent's files between two steps (default: the last change)",
   examples: [
     "goald diff chef",
     "goald diff chef --to 7",
@@ -48,8 +48,9 @@ function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: b
   }
   const { agent, from, to, files } = found;
   const between = to === null ? `since step ${from}` : `between the ends of step ${from} and step ${to}`;
+  const isUntouched = !isNamed && from === 0 && to === null;
   if (files.length === 0)
-    output.say(isNamed || to !== null ? `No file differs ${between}.` : `${agent} has not changed a file yet.`);
+    output.say(isUntouched ? `${agent} has not changed a file yet.` : `No file differs ${between}.`);
   for (const file of files)
     if (stat || file.patch === null) output.data(clean(statLine(file)));
     else output.page(showUnseen(file.patch).trimEnd(), { indentOf: () => 1, styleOf: styleOfDiff });
