@@ -263,7 +263,7 @@ describe("the demo", () => {
     expect(page).not.toMatch(/cookies|Log in|tracker/);
     expect(stdout).toContain("4 results from searxng.");
     expect(stdout).toContain('- p1: "Tour Bite turned the ball most, as its four sharp edges promise."');
-    expect(stdout).toContain("Reply not usable:");
+    expect(stdout).toContain("Reply not usable; the model reads:");
     // The recorded code counted the reviews and drew them; no process of the sandbox was started for it.
     expect(stdout).toMatch(/Result \(ok\): 18 Solinco Tour Bite\n.*17 Babolat RPM Blast\n/);
     expect(await read("scores.svg")).toMatch(/^<svg .*>Solinco Tour Bite 18<.*<\/svg>\n$/);

@@ -95,7 +95,7 @@ describe("a model that fails", () => {
   it.concurrent("prints the same reason for a person, with what to do next", async () => {
     await using home = await troubled(() => PROSE);
     const failed = endedWith(10, await home.goald.run(RUN));
-    expect(failed.stdout).toContain("Reply not usable:");
+    expect(failed.stdout).toContain("Reply not usable; the model reads:");
     expect(failed.stdout).toContain("Paused: 3 replies in a row could not be read as one command in JSON.");
     expect(failed.stdout.trimEnd().endsWith("Go on with: goald resume t")).toBe(true);
     expect(failed.stdout).toContain(`Workspace: ${home.goald.home}/workspace/t`);

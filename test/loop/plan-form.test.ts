@@ -176,7 +176,7 @@ describe("a person who looks on", () => {
     expect(text.match(/First the file/g)).toHaveLength(1);
     expect(text).toContain('Command: think {"thought":"First the file."}');
     expect(text).toContain("Reply: I just talk.");
-    expect(text).toMatch(/Reply not usable: .*keys action and args/);
+    expect(text).toMatch(/Reply not usable; the model reads: .*keys action and args/);
     expect(text).toMatch(/Command: write_to_file \{"file":"a\.md","text":"a"\}\nResult \(ok\): Wrote a\.md/);
     expect(text).toContain("Completed: The file is there.");
     expect(pieces).toEqual([]);

@@ -107,7 +107,7 @@ function fieldsOf(event: RecordedEvent, parts: ShowRunParts, mode: OutputMode): 
     case "model-failed":
       return [["yellow", "No reply:", `${event.message}${nextTry(event)}`]];
     case "reply-rejected":
-      return [["yellow", "Reply not usable:", event.problems.join("\n")]];
+      return [["yellow", "Reply not usable; the model reads:", event.problems.join("\n")]];
     case "command-requested":
       return [["cyan", COMMAND, describeCall(event.call)]];
     case "approval-asked":

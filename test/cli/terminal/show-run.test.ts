@@ -43,7 +43,7 @@ describe("a running agent on a terminal", () => {
       "Thoughts: I look.\nPlan: - a\n  - b\nSays: Looking.",
     ],
     ["a reply without thoughts as it is", given.replied(1, "prose"), "Reply: prose"],
-    ["a reply that cannot be used", given.rejected(), "Reply not usable: No JSON object was found."],
+    ["a reply that cannot be used", given.rejected(), "Reply not usable; the model reads: No JSON object was found."],
     [
       "a failure and when it is tried again",
       given.modelFailed(),
