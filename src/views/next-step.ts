@@ -33,7 +33,7 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
     return {
       why: `The model has not answered since ${state.outage.since}. goald retries each minute; nothing is lost.`,
       todo: [
-        { text: "Check the server", command: "goald doctor" },
+        { text: "Check the server", command: "goald doctor --online" },
         { text: "Retry now", command: `goald resume ${agent}` },
       ],
     };
@@ -112,15 +112,15 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
   },
   "key-refused": {
     why: "The model server refused the key, or its account has no credit left.",
-    todo: [["Check the key and the server", "goald doctor"], GO_ON],
+    todo: [["Check the key and the server", "goald doctor --online"], GO_ON],
   },
   "model-refused": {
     why: "The model server refused the request.",
-    todo: [["Check the key, the server and the model", "goald doctor"], GO_ON],
+    todo: [["Check the key, the server and the model", "goald doctor --online"], GO_ON],
   },
   "model-unreachable": {
     why: "The model did not answer, several times in a row.",
-    todo: [["Check the server", "goald doctor"], GO_ON],
+    todo: [["Check the server", "goald doctor --online"], GO_ON],
   },
   "prompt-too-long": {
     why: "The prompt does not fit into the model's context.",

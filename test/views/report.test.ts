@@ -229,8 +229,14 @@ describe("the next steps in a report", () => {
     expect(report).toContain("goald resume foo");
   });
 
+  it.each(["key-refused", "model-refused", "model-unreachable"] as const)("ask the server itself: %s", (code) => {
+    const report = reportOf([created(), { type: "agent-paused", code, reason: "r" }]);
+    expect(report).toContain("goald doctor --online");
+  });
+
   it.each<[string, boolean, readonly NewEvent[], string]>([
     ["running", true, [], "goald attach foo"],
+    ["waiting: model", true, [asked(), { ...modelFailed(), outage: true }], "goald doctor --online"],
     ["interrupted", false, [], "goald resume foo"],
     [
       "waiting: approval",
