@@ -209,8 +209,8 @@ const MAX_REASON_CHARS = 500;
 function reasonOf(state: AgentState): string | null {
   if (state.paused) return state.paused.reason;
   const { phase } = activeFrame(state);
-  if (state.outage && phase.kind === "retrying")
-    return `The model has not answered since ${state.outage.since}. goald retries each minute, next at ${phase.at}.`;
+  const next = phase.kind === "retrying" ? `, next at ${phase.at}` : "";
+  if (state.outage) return `The model has not answered since ${state.outage.since}. goald retries each minute${next}.`;
   if (phase.kind === "retrying")
     return `${isRateLimited(state) ? "The model server answered 429, a rate limit" : "The model did not answer"}. The next attempt is at ${phase.at}.`;
   const question = questionOf(state);

@@ -165,6 +165,17 @@ describe("the view of an agent", () => {
     expect(view("unavailable")).toMatchObject({ state: "running", until: retryAt });
   });
 
+  it("says of a model that is down since when, and when it is asked next, also while it is asked", () => {
+    const down = { ...modelFailed(1, later(60_000).toISOString(), "unavailable"), outage: true } as const;
+    const view = (...events: NewEvent[]) => viewAgent(row, stateAfter(asked(), down, ...events), facts);
+    const reason = "The model has not answered since 2026-11-20T10:00:02.000Z. goald retries each minute";
+    expect(view()).toMatchObject({
+      state: "waiting: model",
+      reason: `${reason}, next at ${later(60_000).toISOString()}.`,
+    });
+    expect(view(asked(1, 2))).toMatchObject({ state: "waiting: model", reason: `${reason}.` });
+  });
+
   it("contains a retry and its reason, wherever the log ends", () => {
     const done: NewEvent = { type: "turn-finished", outcome: "completed", reason: "r" };
     const paused: NewEvent = { type: "agent-paused", code: "budget", reason: "r" };
