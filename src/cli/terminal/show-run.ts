@@ -192,7 +192,7 @@ function thoughtFields(
 
 function nextTry({ at, retryAt, changed, fallback }: RecordedEvent & EventOf<"model-failed">): string {
   if (fallback) return ` Continuing with ${clean(fallback.model)}.`;
-  return retryAt && !changed ? ` Retrying in ${shortSpan(Date.parse(retryAt) - Date.parse(at))}.` : "";
+  return retryAt && !changed ? ` Retrying in ${shortSpan(Date.parse(retryAt) - Date.parse(at) + 999)}.` : "";
 }
 
 function stepLine({ step, model, attempt, recallIds }: EventOf<"model-asked">): string {

@@ -49,6 +49,11 @@ describe("a running agent on a terminal", () => {
       given.modelFailed(),
       "No reply: The server answered 500. Retrying in 60 s.",
     ],
+    [
+      "a failure that is tried again within a second",
+      given.modelFailed(1, new Date(Date.parse(given.AT) + 200).toISOString()),
+      "No reply: The server answered 500. Retrying in 1 s.",
+    ],
     ["the command as the JSON that will run", given.requested(), 'Command: write_to_file {"file":"a.txt","text":"a"}'],
     [
       "the result with its status",
