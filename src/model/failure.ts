@@ -276,7 +276,7 @@ export function collectErrorWords(body: string): string {
 /** Returns the message for a person, or the body if there is none. */
 function findErrorSentence(body: string): unknown {
   const parsed = parseErrorBody(body);
-  if (parsed === undefined) return body;
+  if (parsed === undefined) return body.replace(/<[/!a-z][^<>]*>/gi, " ");
   const { error, detail, message } = asRecord(parsed);
   const { message: said, metadata } = asRecord(error);
   const { raw } = asRecord(metadata);

@@ -46,7 +46,7 @@ describe("an error status", () => {
     [409, error("lock"), "conflict", later, /lock/],
     [500, error("The server had an error"), "server-error", later, /had an error/],
     [501, "", "not-implemented", null, /OpenAI-compatible/],
-    [502, "<html><h1>Bad gateway</h1></html>", "unavailable", later, /Bad gateway/],
+    [502, "<html><h1>Bad gateway</h1></html>", "unavailable", later, /It said: “Bad gateway”/],
     [503, error("Loading model"), "unavailable", later, /Loading model/],
     [529, error("overloaded"), "unavailable", later, /overloaded/],
   ])("%i with %j is classified", async (status, body, code, retry, message) => {
