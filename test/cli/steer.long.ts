@@ -36,6 +36,7 @@ describe("goald say", () => {
     expect(said).toMatchObject({ agent: { id: "t", state: "running" }, note: "It will read this with its next step." });
     const piped = endedWith(0, await goald.run("say T", { input: "And\nkeep \x1b[31mit\x1b[0m short\n" }));
     expect(piped.stdout).toBe("It will read this with its next step. t is running (step 2).\n");
+    endedWith(0, await goald.run("say T -", { input: "No feet\n" }));
     home.release();
     await home.logged("turn-finished");
     const words = (request: number): string =>
@@ -43,6 +44,7 @@ describe("goald say", () => {
     expect(words(1)).not.toContain("Use metres");
     expect(words(2)).toContain("Use metres, not [redacted]");
     expect(words(2)).toContain("And\nkeep it short");
+    expect(words(2)).toContain("No feet");
     expect(JSON.stringify((await lookInto(goald)).log)).not.toContain(KEY);
   });
 

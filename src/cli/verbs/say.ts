@@ -12,11 +12,12 @@ import { askThroughDeaths, tellDone, viewWhenHeard, withAgent } from "../with-ag
 export const verb = defineVerb({
   description: "send an agent a message, which it reads in its next step; a finished agent begins its next turn",
   examples: ['goald say chef "Leave out the prices"', "goald say chef < notes.txt", 'goald say chef "Now in German"'],
-  arguments: [AGENT, { name: "[words...]", about: "the message (default: standard input)" }],
+  arguments: [AGENT, { name: "[words...]", about: "the message; none or - reads standard input" }],
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
   run: ([name = "", ...words], options) =>
     withAgent(name, options, async ({ row, state, context, reach }) => {
-      const text = clean(words.length > 0 ? words.join(" ") : await readPiped(row.id)).trim();
+      const isPiped = words.length === 0 || words.join(" ") === "-";
+      const text = clean(isPiped ? await readPiped(row.id) : words.join(" ")).trim();
       if (text === "") throw usage("The message is empty.", row.id);
       if (text.length > MAX_CHARS)
         throw usage(
