@@ -204,36 +204,28 @@ async function readLayers({ flags = {}, env, home }: SettingSources): Promise<Se
 
 /** Yields the setting from every source that has it, the effective one first. */
 export function* findInLayers(row: Setting, layers: SettingLayers): Generator<FoundSetting, undefined> {
-  const flag = layers.flags[row.name];
-  if (flag !== undefined) yield parseFound(row, flag, { layer: "flag", name: row.name, file: "" });
+  const { name } = row;
+  const flag = layers.flags[name];
+  if (flag !== undefined) yield parseFound(row, flag, { layer: "flag", name, file: "" });
   for (const [layer, variables, file] of [
     ["environment", layers.env, ""],
     [".env", layers.envFile.variables, layers.envFile.path],
   ] as const) {
-    const name = row.environment.find((candidate) => !isPlaceholder(ownVariable(variables, candidate)));
-    if (name !== undefined) yield parseFound(row, ownVariable(variables, name), { layer, name, file });
+    const variable = row.environment.find((candidate) => !isPlaceholder(ownVariable(variables, candidate)));
+    if (variable !== undefined)
+      yield parseFound(row, ownVariable(variables, variable), { layer, name: variable, file });
   }
-  const stored = valueAt(layers.file?.value, row.name);
+  const stored = valueAt(layers.file?.value, name);
   if (layers.file && stored !== undefined && !(typeof stored === "string" && isPlaceholder(stored)))
-    yield asWritten(row, stored, { layer: "goald.json", name: row.name, file: layers.file.path });
-  yield asWritten(row, valueAt(layers.defaults, row.name), {
-    layer: "default",
-    name: row.name,
-    file: "config/default.json",
-  });
+    yield { row, value: stored, written: stored, origin: { layer: "goald.json", name, file: layers.file.path } };
+  const value = valueAt(layers.defaults, name);
+  yield { row, value, written: value, origin: { layer: "default", name, file: "config/default.json" } };
 }
 
 function parseFound(row: Setting, written: unknown, origin: SettingOrigin): FoundSetting {
   const value = typeof written === "string" ? parseSettingText(written, row) : written;
   return { row, value, written, origin };
 }
-
-const asWritten = (row: Setting, value: unknown, origin: SettingOrigin): FoundSetting => ({
-  row,
-  value,
-  written: value,
-  origin,
-});
 
 const ownVariable = (variables: Environment, name: string): string | undefined =>
   Object.hasOwn(variables, name) ? variables[name] : undefined;

@@ -130,7 +130,7 @@ async function changeSettings(path: string, edit: (object: JsonRecord) => boolea
   } catch (thrown) {
     if (isGoaldError(thrown)) throw thrown;
     throw new GoaldError("GOALD_HOME_UNWRITABLE", `${path} could not be written: ${toError(thrown).message}.`, {
-      hint: "Make it writable, or set the variable in the environment instead.",
+      hint: "Make it writable, with free space on its disk, or set the variable in the environment instead.",
       cause: thrown,
     });
   }
