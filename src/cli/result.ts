@@ -92,21 +92,16 @@ export function sayEnd(
   exitCode: number,
   { output, home }: CliContext,
 ): void {
-  const { usage, step } = state;
-  const costUsd = Math.round(state.costUsd * 1e6) / 1e6;
   const checks = countChecks(viewChecks(state));
   if (output.json) {
-    const { inputTokens, outputTokens, cachedTokens, estimated, modelCalls } = usage;
-    const tokens = { input: inputTokens, output: outputTokens, cached: cachedTokens, estimated };
+    const { modelCalls } = state.usage;
     const result = {
       type: "result",
       agent: id,
       ...outcomeOf(state),
       checks,
-      step,
       modelCalls,
-      tokens,
-      costUsd,
+      ...spentOf(state),
       workspace,
       exitCode,
     };
@@ -126,6 +121,12 @@ export function sayEnd(
     output.say(`Answer with: ${formatCall(home, "approve", id, ...named)}, or ${deny}`);
   } else if (isAwaitingPerson(state)) output.say(`Answer with: ${formatCall(home, "say", id, '"…"')}`);
   else if (!isFinished(state)) output.say(`Go on with: ${callsHere(home, goOnCall(id, state))}`);
+}
+
+/** The steps, tokens and US dollars of a result in JSON. */
+export function spentOf({ step, usage, costUsd }: AgentState) {
+  const { inputTokens: input, outputTokens: output, cachedTokens: cached, estimated } = usage;
+  return { step, tokens: { input, output, cached, estimated }, costUsd: Math.round(costUsd * 1e6) / 1e6 };
 }
 
 /** Such as `2 steps, 9,400 tokens in and 320 out, $0.02`. */

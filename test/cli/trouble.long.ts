@@ -103,6 +103,13 @@ describe("a model that fails", () => {
     expect(shown.stdout).toContain("State:      paused: bad-replies (3 replies in a row");
   });
 
+  it.concurrent("and breaks off may have used tokens, which goald show counts where they cost nothing", async () => {
+    await using home = await troubled(() => ({ fault: "cut" }), { SMART_LLM: "test-model" });
+    endedWith(10, await home.goald.run(RUN));
+    const { stdout } = endedWith(0, await home.goald.run("show t"));
+    expect(stdout).toMatch(/^Cost: .* out, perhaps [\d,]{5,} tokens more for calls without an end$/m);
+  });
+
   it.concurrent("and repeats itself is paused with what to do, which goald show says once", async () => {
     await using home = await troubled(() => replyWith({ name: "read_file", args: { file: "a.md" } }));
     const failed = endedWith(10, await home.goald.run(RUN));

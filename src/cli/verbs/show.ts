@@ -125,7 +125,9 @@ async function showFiles(name: string, options: GlobalOptions): Promise<number> 
 
 function describe(agent: AgentDetails, home: Home): string {
   const { waiting } = agent;
-  const lost = agent.lost.tokens > 0 ? `, perhaps ${dollars(agent.lost.usd)} more for calls without an end` : "";
+  const { tokens, usd } = agent.lost;
+  const more = usd > 0 ? dollars(usd) : `${withCommas(tokens)} tokens`;
+  const lost = tokens > 0 ? `, perhaps ${more} more for calls without an end` : "";
   const lines = [
     `${agent.name} (${agent.id}), ${agent.role}`,
     ...agent.goals.map((goal, index) => `  ${index + 1}. ${goal}`),

@@ -19,7 +19,7 @@ import { type CliContext, makeTemporaryHome, openContext } from "../context.ts";
 import { followAgent, Interrupts } from "../follow-agent.ts";
 import { openPrivateHost } from "../open-host.ts";
 import { playCassette, requireState, withoutOwnSecrets } from "../play-recording.ts";
-import { describeSpent, exitCodeOf, openScreen, outcomeOf } from "../result.ts";
+import { describeSpent, exitCodeOf, openScreen, outcomeOf, spentOf } from "../result.ts";
 import { flagsOf, type GoOptions, newSettings, RUN_OPTIONS, usage, withoutSecrets } from "../run-options.ts";
 import { defineVerb, EXIT_MEANINGS, flag, texts } from "../verb.ts";
 import { quoteForShell } from "../verb-list.ts";
@@ -109,10 +109,8 @@ const EXAMPLE = "Add checks, such as:\n  ai_checks:\n    - {file: plan.md, conta
 
 function print(result: TestResult, { output, redact }: CliContext): void {
   const { file, agent, isPassed, outcome, reason, checks, state, exitCode, home } = result;
-  const { inputTokens: input, outputTokens: out, cachedTokens: cached, estimated } = state.usage;
-  const costUsd = Math.round(state.costUsd * 1e6) / 1e6;
   if (output.json) {
-    const spent = { step: state.step, tokens: { input, output: out, cached, estimated }, costUsd };
+    const spent = spentOf(state);
     const line = { type: "test", file, agent, passed: isPassed, outcome, reason, checks, ...spent, exitCode, home };
     output.data(redact(JSON.stringify(line)));
     return;
