@@ -156,14 +156,17 @@ async function viewFromOutside(
   };
   const views: AgentView[] = [];
   for (const row of rows) {
-    try {
-      views.push(viewAgent(row, await stateOf(reader, row), facts));
-    } catch (thrown) {
-      views.push(viewDamaged(row, toError(thrown).message, facts));
-    }
+    const view = stateOf(reader, row).then((state) => viewAgent(row, state, facts));
+    views.push(await view.catch((thrown) => viewDamaged(row, toError(thrown).message, facts)));
   }
-  return hosted && views.some(mayRun) ? withHostFacts(views, home, report) : views;
+  if (hosted) return views.some(mayRun) ? withHostFacts(views, home, report) : views;
+  return views.map((view) => (WAITS_OF_HOST.includes(view.standing.cause) ? { ...view, ...INTERRUPTED } : view));
 }
+
+/** Only a host ends these waits, so that without one the agent would wait forever. */
+const WAITS_OF_HOST = ["model", "rate limit", "time"];
+const standing = { kind: "interrupted", cause: "" } as const;
+const INTERRUPTED = { state: standing.kind, standing, reason: null, until: null };
 
 const mayRun = ({ state }: AgentView): boolean => !isOver(state) && state !== "damaged" && !state.startsWith("paused");
 

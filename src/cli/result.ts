@@ -94,13 +94,12 @@ export function sayEnd(
 ): void {
   const checks = countChecks(viewChecks(state));
   if (output.json) {
-    const { modelCalls } = state.usage;
     const result = {
       type: "result",
       agent: id,
       ...outcomeOf(state),
       checks,
-      modelCalls,
+      modelCalls: state.usage.modelCalls,
       ...spentOf(state),
       workspace,
       exitCode,

@@ -29,6 +29,11 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
       ],
     };
   if (state.paused) return { why: PAUSES[state.paused.code].why, todo: PAUSES[state.paused.code].todo.map(of(agent)) };
+  if (standing === "interrupted")
+    return {
+      why: "It is not finished, and no process runs it.",
+      todo: [{ text: "Continue it", command: `goald resume ${agent}` }],
+    };
   if (state.outage)
     return {
       why: `The model has not answered since ${state.outage.since}. goald retries each minute; nothing is lost.`,
@@ -51,11 +56,6 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
     return phase.waitFor === "person"
       ? { why: "It waits for an answer.", todo: [{ text: "Answer it", command: `goald say ${agent} "…"` }] }
       : { why: `It waits for ${phase.waitFor === "time" ? "a time" : "another agent"}.`, todo: [] };
-  if (standing === "interrupted")
-    return {
-      why: "It is not finished, and no process runs it.",
-      todo: [{ text: "Continue it", command: `goald resume ${agent}` }],
-    };
   return { why: "It is working.", todo: [{ text: "Watch it", command: `goald attach ${agent}` }] };
 }
 

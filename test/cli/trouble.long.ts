@@ -110,6 +110,18 @@ describe("a model that fails", () => {
     expect(stdout).toMatch(/^Cost: .* out, perhaps [\d,]{5,} tokens more for calls without an end$/m);
   });
 
+  it.concurrent("and limits its rate is waited for by the daemon; without one the agent is interrupted", async () => {
+    const limited: Answer = { status: 429, body: { error: { message: "No." } }, headers: { "retry-after": "600" } };
+    await using home = await troubled(() => limited);
+    const { goald } = home;
+    endedWith(0, await goald.run(["run", "-d", ...AGENT]));
+    await home.logged("model-failed");
+    expect(await goald.json("show t")).toMatchObject({ state: "waiting: rate limit" });
+    endedWith(0, await goald.run("down"));
+    expect(await goald.json("show t")).toMatchObject({ state: "interrupted", reason: null, until: null });
+    expect(endedWith(0, await goald.run("show t")).stdout).toContain("Next:       Continue it: goald resume t\n");
+  });
+
   it.concurrent("and repeats itself is paused with what to do, which goald show says once", async () => {
     await using home = await troubled(() => replyWith({ name: "read_file", args: { file: "a.md" } }));
     const failed = endedWith(10, await home.goald.run(RUN));
