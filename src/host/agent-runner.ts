@@ -86,9 +86,15 @@ export class AgentRunner {
     this.#waiting.abort();
   }
 
-  /** Pauses the agent in any state, as soon as it is idle. */
+  /** Pauses the agent in any state, as soon as it is idle. An agent whose pause cannot be written still wakes by itself. */
   pause(code: PauseCode, reason: string): Promise<void> {
-    return this.#enqueue(() => this.#pauseNow({ code, reason }));
+    const isDue = this.#timer !== undefined;
+    return this.#enqueue(() =>
+      this.#pauseNow({ code, reason }).catch((thrown) => {
+        this.#isWoken ||= isDue;
+        throw thrown;
+      }),
+    );
   }
 
   /** Does this work while the agent is idle; no run begins meanwhile. */
@@ -187,7 +193,10 @@ export class AgentRunner {
     return true;
   }
 
-  /** A full disk is retried without limit, damage never. An agent that keeps failing otherwise is paused. */
+  /**
+   * A full disk is retried without limit, damage never. An agent that keeps failing otherwise is paused, or retried when the
+   * pause cannot be written either.
+   */
   async #fail(error: Error): Promise<void> {
     const step = this.#state?.step ?? 0;
     // Failures with steps between them are not consecutive.
@@ -200,20 +209,13 @@ export class AgentRunner {
     if (isGoaldError(error, "GOALD_FENCED") || isGoaldError(error, "GOALD_NOT_FOUND")) return;
     if (isDamage(error)) return this.#pauseNow({ code: "damaged", reason: error.message }).catch(() => undefined);
     const isRetried = this.#failures < MAX_FAILURES || isGoaldError(error, "GOALD_STORE_FULL");
+    const backoffMs = Math.min(MAX_BACKOFF_MS, 1000 * 2 ** this.#failures);
+    if (isRetried) return this.#wakeIn(backoffMs);
     const reason = `It failed ${this.#failures} times in a row, at last with: ${error.message}`;
-    if (isRetried || !(await this.#tryPause({ code: "crash-loop", reason })))
-      this.#wakeIn(Math.min(MAX_BACKOFF_MS, 1000 * 2 ** this.#failures));
-  }
-
-  /** Resolves to false when the pause cannot be written either. */
-  #tryPause(why: PauseReason): Promise<boolean> {
-    return this.#pauseNow(why).then(
-      () => true,
-      (thrown) => {
-        this.#report(thrown);
-        return false;
-      },
-    );
+    return this.#pauseNow({ code: "crash-loop", reason }).catch((thrown) => {
+      this.#report(thrown);
+      this.#wakeIn(backoffMs);
+    });
   }
 
   async #pauseNow(why: PauseReason): Promise<void> {

@@ -51,8 +51,7 @@ export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
     const { supervisor, store, find, done } = this.#parts;
     const { row, state } = await find(name);
     if (this.isStill(row, state)) return done(row, ALREADY);
-    const isRunning = supervisor.runners.get(row.id)?.running === true;
-    if (!isRunning) await supervisor.pause(row.id, "stopped", STOPPED);
+    if (!supervisor.runners.get(row.id)?.running) await supervisor.pause(row.id, "stopped", STOPPED);
     else if (!(await this.#stopsWithin(row.id, graceMs))) {
       await supervisor.cutOff(row.id, "stopped", STOPPED);
       return done(row, `Its step did not end within ${graceMs / 1000} s and was cut off.`);
