@@ -42,7 +42,7 @@ import type {
   Words,
 } from "./schemas.ts";
 
-// The requests by which clients control a host's agents; `Reading` (control.ts) is the other half of the local API.
+// The requests by which clients control a host's agents; `Reading` is the other half of the local API.
 //
 // An agent is named by id, or by name: then the newest agent of that name is meant. Every method throws GoaldErrors:
 // GOALD_NOT_FOUND for an unknown agent or step, GOALD_CONFLICT for a request that the agent's state does not allow.
@@ -135,7 +135,7 @@ export interface LiveText {
   listen(agent: string, onMore: () => void): () => void;
 }
 
-// Everything that a person or a program can read about agents; `Control` (control.ts) changes them.
+// Everything that a person or a program can read about agents; `Control` changes them.
 //
 // It needs no lock: the same implementation reads a home without a host, inside a host, and over the socket. Arguments
 // and results are plain JSON values. `name` is an id, or a name: then the newest agent of that name is meant.

@@ -32,7 +32,7 @@ export interface AgentSettings {
   readonly form: ReplyForm;
   /** The form `plan` always has a plan. */
   readonly plan: PlanMode;
-  /** The commands that it may use, as agent-settings.ts reads them; null for all that work. */
+  /** The profile of the commands that it may use; null for all that work. */
   readonly commands: string | null;
   /** The daemon continues it by itself. Otherwise it goes on only while a terminal holds it in front. */
   readonly background: boolean;

@@ -13,7 +13,7 @@
  * `pyproject.toml` (a person's call is about the build, and few projects work without them).
  */
 
-// The files of one call that others would run or obey (guarded-files.ts).
+// The files of one call that others would run or obey.
 //
 // The policy asks a person about those that a call names. While the command runs, `findUnasked` holds it to them.
 
@@ -70,7 +70,7 @@ export const tidyPath = (path: string): string =>
 interface OthersRow {
   readonly pattern: RegExp;
   readonly says: string;
-  /** Only a content with these scripts counts; see guarded-files.ts. */
+  /** Only a content with these scripts counts. */
   readonly byContent?: true;
 }
 

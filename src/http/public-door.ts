@@ -178,7 +178,7 @@ const formatOrigin = ({ protocol, hostname, port }: buildConnector.Options): str
 // Decides by its text whether an address may be requested, before any name is resolved.
 //
 // Parses it once, with the parser whose result is connected to (WHATWG), and refuses text that two parsers could read
-// differently. public-door.ts then checks the resolved addresses.
+// differently. The connection then checks the resolved addresses.
 
 interface PublicRules {
   /** Origins that the settings allow although they are not public, in the form of `URL.origin`. */

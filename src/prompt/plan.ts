@@ -343,8 +343,7 @@ const countByState = (plan: PlanTask): StateCounts => nameCounts(countStates(pla
 // A plan that fits is shown whole. Of a larger one the current branch comes first: the chain from task 0 to the current
 // task, and the nearest of the current task's siblings and subtasks. Its goals are shortened before its lists are, and
 // its lists before its chain. The tokens that this leaves show further siblings along the chain, then subtasks of
-// branches with unfinished work, and last those of closed branches. All other tasks are counted by state
-// (plan.ts).
+// branches with unfinished work, and last those of closed branches. All other tasks are counted by state.
 
 interface ShownTree {
   readonly json: string;

@@ -59,7 +59,7 @@ function renderEarlier(state: AgentState, words: Words): string {
 
 // The words that opened a later turn, as its prompts show them: always, because they are what it is for.
 
-/** A sub-task shows them among the messages of the larger task (subtask.ts). */
+/** A sub-task shows them among the messages of the larger task. */
 export const turnRequestMessages = (state: AgentState): readonly Message[] => (originOf(state) ? [] : state.asked);
 
 /** A message before them that says what became of the goals; none while the turn is for the goals. */

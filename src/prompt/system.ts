@@ -74,7 +74,7 @@ export function renderSections(input: SystemInput): Readonly<Record<string, stri
   };
 }
 
-/** Words from outside are in a message of their own (system.ts). */
+/** Words from outside are in a message of their own. */
 function roleOf(state: AgentState, words: Words): Readonly<Record<"name" | "role", string>> {
   if (hasOutsideRole(state)) return { name: "Helper", role: fillTemplate(words["system/outside-role"]) };
   return { name: foldLine(state.name), role: foldLine(state.role) };

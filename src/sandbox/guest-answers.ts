@@ -132,7 +132,7 @@ const cleanLine = (text: unknown, limit: number): string =>
   isText(text) ? oneLine(clean(wellFormed(text)), limit) : "";
 
 type Save = Extract<Question, { readonly what: "save" }>;
-/** The outcome of `done` has not been checked: see guest-answers.ts. */
+/** The outcome of `done` has not been checked. */
 export type GuestMessage =
   | Exclude<FromGuest, { readonly type: "done" }>
   | { readonly type: "done"; readonly outcome: unknown; readonly isSpent: boolean };

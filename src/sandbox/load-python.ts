@@ -49,8 +49,8 @@ export async function loadPython({ snapshot, makesSnapshot = false }: PythonStar
 
 // Closes node to Pyodide before it is loaded: its modules, its environment, and what changes the process.
 //
-// Code in a cell may reach objects of JavaScript through a hole in Pyodide. Then it finds no way on: see also
-// load-python.ts. The cage is the boundary.
+// Code in a cell may reach objects of JavaScript through a hole in Pyodide. Then it finds no way on. The
+// cage is the boundary.
 
 const CLOSED_MODULES = new Set(
   ["child_process", "fs", "fs/promises", "module", "net", "tls", "vm"].map((name) => `node:${name}`).concat("ws"),

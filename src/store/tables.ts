@@ -26,7 +26,7 @@ CREATE TABLE agent (
   head       INTEGER NOT NULL,              -- seq of the last event
   head_sha   TEXT NOT NULL,                 -- its link in the chain
   epoch      INTEGER NOT NULL DEFAULT 0,
-  seal       TEXT NOT NULL,                 -- hash of the columns that only a claim changes, see seal.ts
+  seal       TEXT NOT NULL,                 -- hash of the columns that only a claim changes, see chain.ts
   stored     INTEGER NOT NULL DEFAULT 0,    -- bytes of blobs that its commits added, for its quota
   wake_at    TEXT                           -- not indexed: it changes with every commit, and agents are few
 ) STRICT;
@@ -82,7 +82,7 @@ CREATE INDEX timer_at ON timer (at);
 const CONTENT_TABLES = `
 CREATE TABLE blob (sha TEXT PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 
-CREATE TABLE reference (                    -- blobs of an agent that no row of file_version names, see references.ts
+CREATE TABLE reference (                    -- blobs of an agent that no row of file_version names, see log.ts
   sha      TEXT NOT NULL,                   -- of a blob, which may not have been written yet
   agent_no INTEGER NOT NULL REFERENCES agent (no),
   PRIMARY KEY (sha, agent_no)
@@ -130,11 +130,11 @@ CREATE TABLE memory (
   at            TEXT NOT NULL,
   supersedes    TEXT,                       -- name
   superseded_by TEXT,                       -- name
-  corrected     TEXT,                       -- hash of what a person corrected, see same-rows.ts; removed with the text
+  corrected     TEXT,                       -- hash of what a person corrected, see curate.ts; removed with the text
   key           TEXT,
   source        TEXT,
   outside       TEXT,                       -- JSON list of sources, null for none
-  fact_key      TEXT,                       -- what a fact is about, see facts.ts
+  fact_key      TEXT,                       -- what a fact is about, see memory-rows.ts
   closed_by     TEXT,                       -- name of the next row of the same fact_key and trust
   closed_step   INTEGER,                    -- its step
   pinned        INTEGER NOT NULL DEFAULT 0,

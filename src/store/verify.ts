@@ -1,9 +1,8 @@
 /**
  * verify.ts -- checks that the store still has the content that goald wrote.
  *
- * It checks every agent (verify.ts), hashes every blob that is referred to, and has SQLite check its pages. It
- * reads in pages up to heads that were read first and pauses in between, so it can check a store that is being written
- * to.
+ * It checks every agent, hashes every blob that is referred to, and has SQLite check its pages. It reads in pages up to
+ * heads that were read first and pauses in between, so it can check a store that is being written to.
  *
  * It cannot detect a store that somebody replaced as a whole, with every hash computed again.
  */
@@ -404,8 +403,8 @@ function rowsOf(database: DatabaseSync, { agent, consumed }: AgentFacts): TakeCo
 
 // Checks that the texts of a namespace are those that were written.
 //
-// Digests of commits cover the rows of events with the hashes of their texts (verify.ts). Who pinned, replaced or
-// forgot a row is not checked.
+// Digests of commits cover the rows of events with the hashes of their texts. Who pinned, replaced or forgot a
+// row is not checked.
 
 interface MemoryText {
   readonly change: number;

@@ -2,7 +2,7 @@
  * report.ts -- renders `_goald/report.md`: an agent's work, for a person who was away. Pure.
  *
  * goald judges goals by their checks only: the report has their results, quotes the agent and lists files, sources,
- * failures, cost and next steps. Text from outside is escaped (report.ts). At most 64 KB: each part has a share and
+ * failures, cost and next steps. Text from outside is escaped. At most 64 KB: each part has a share and
  * counts what it omits.
  */
 import { describeReceived, listSources } from "#core/provenance.ts";

@@ -110,7 +110,7 @@ function sendAnswer(message: FromGraph): void {
   process.send?.(message, () => undefined);
 }
 
-// Vectors in an HNSW graph of hnswlib-node; used only in a process of its own (graph-process.ts).
+// Vectors in an HNSW graph of hnswlib-node; used only in a process of its own.
 //
 // The library crashes the process on a wrong type or a wrong length, so every call is checked first and gets no
 // function of ours. We choose the labels: counted from 0, never reused. A replaced or removed vector stays in the
