@@ -9,7 +9,7 @@
 import { hash } from "node:crypto";
 import { defineCommand, fail, type Probe, succeed, type Workspace } from "#core/command.ts";
 import { countNoun, joinNames } from "#core/text.ts";
-import { isBinary } from "#util/media-format.ts";
+import { decodeUtf8, isBinary } from "#util/media-format.ts";
 import {
   countLineEnds,
   countLines,
@@ -108,12 +108,9 @@ async function readText(workspace: Workspace, file: string): Promise<Uint8Array 
     return `There is no file ${JSON.stringify(file)}. write_to_file makes a new one; search_files shows what there is.`;
   const content = await workspace.read(file);
   if (isBinary(content)) return `${found.path} holds binary data, which edit_file does not change.`;
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(content);
-    return content;
-  } catch {
+  if (decodeUtf8(content) === undefined)
     return `${found.path} is not UTF-8 text, so an edit could damage it. Nothing was changed.`;
-  }
+  return content;
 }
 
 /** Returns a sentence for arguments that can never match. */

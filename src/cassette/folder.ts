@@ -5,6 +5,7 @@ import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import type { Outcome } from "#loop/journal.ts";
 import { sha256 } from "#store/chain.ts";
 import { parseJson } from "#util/json.ts";
+import { decodeUtf8 } from "#util/media-format.ts";
 import type { Redact } from "#util/redact.ts";
 import type { Body, ErrorChain, FileLine, OutcomeLine } from "./format.ts";
 
@@ -75,7 +76,7 @@ export async function hashAll(folder: Folder, redact: Redact): Promise<Record<st
 
 /** Prefers JSON, then text, for readability. Bytes that are not UTF-8 become base64, redacted as Latin-1 text. */
 export function encodeBody(bytes: Uint8Array, redact: Redact): Body {
-  const decoded = decodeText(bytes);
+  const decoded = decodeUtf8(bytes);
   if (decoded === undefined)
     return { base64: Buffer.from(redact(Buffer.from(bytes).toString("latin1")), "latin1").toString("base64") };
   const text = redact(decoded);
@@ -86,15 +87,6 @@ export function encodeBody(bytes: Uint8Array, redact: Redact): Body {
 export function decodeBody(body: Body): Uint8Array {
   if ("json" in body) return Buffer.from(JSON.stringify(body.json));
   return "text" in body ? Buffer.from(body.text) : Buffer.from(body.base64, "base64");
-}
-
-/** Returns undefined for bytes that are not valid UTF-8. */
-function decodeText(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 function parsed(text: string): unknown {

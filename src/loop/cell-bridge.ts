@@ -16,6 +16,7 @@ import type { CellBridge, CellFile, CellFileChange, CellReply } from "#core/port
 import type { Workspace } from "#core/ports/workspace.ts";
 import { headOf } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
+import { decodeUtf8 } from "#util/media-format.ts";
 import type { CellParts } from "./cells.ts";
 import type { CommandSet } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
@@ -111,12 +112,9 @@ async function saveFiles(changes: readonly CellFileChange[], parts: BridgeParts)
 /** A file that a person must be asked about, with its text. */
 function askedChange({ path, bytes }: CellFileChange): { readonly path: string; readonly text?: string } | undefined {
   if (bytes === null || !findAskedRow(path)) return undefined;
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return listAsked({ path, text }, { path: "text" }).length > 0 ? { path, text } : undefined;
-  } catch {
-    return { path };
-  }
+  const text = decodeUtf8(bytes);
+  if (text === undefined) return { path };
+  return listAsked({ path, text }, { path: "text" }).length > 0 ? { path, text } : undefined;
 }
 
 async function savePlain(changes: readonly CellFileChange[], { context, cells, files }: BridgeParts) {

@@ -1,4 +1,4 @@
-/** media-format.ts -- recognizes images (with their size) and recordings by their first bytes. */
+/** media-format.ts -- what bytes are: images (with their size) and recordings by their first bytes, binary content, UTF-8 text. */
 
 interface ImageFacts {
   readonly format: "png" | "jpeg" | "webp" | "gif";
@@ -100,3 +100,12 @@ function isMp3Frame([first = 0, second = 0, third = 0]: Uint8Array): boolean {
 /** A NUL byte in this many first bytes marks a binary file, as in git. */
 const BINARY_BYTES = 8000;
 export const isBinary = (content: Uint8Array): boolean => content.subarray(0, BINARY_BYTES).includes(0);
+
+/** Returns undefined for bytes that are not UTF-8. Keeps a byte order mark, so that encoding the text gives the bytes again. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -5,10 +5,11 @@ import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
-import { isBinary } from "#util/media-format.ts";
+import { decodeUtf8, isBinary } from "#util/media-format.ts";
 import { replaceText } from "#util/replace-text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
 import { byPath, isChosen, isPutBack, requireTaken, restoreVersion, upToStep } from "./file-versions.ts";
+import { patchMembers } from "./parts.ts";
 import { stateOf } from "./read-agent.ts";
 import type { CallChange } from "./waiting.ts";
 
@@ -17,10 +18,7 @@ export const FileDiff = open({
   change: oneOf("added", "removed", "changed"),
   fromBytes: count,
   toBytes: count,
-  added: described(nullable(count), "Lines; null for a file that is not compared by lines."),
-  removed: nullable(count),
-  patch: described(nullable(text), "Unified diff; null for a file that is not compared by lines."),
-  note: described(text, "Why there is no patch; empty when there is one."),
+  ...patchMembers,
   editedByPerson: described(listOf(count), "Steps in which a person's edit was found; the diff includes it."),
 });
 export type FileDiff = Static<typeof FileDiff>;
@@ -65,7 +63,8 @@ const stepLabels = (from: number, to: number): readonly [string, string] => [
   Number.isFinite(to) ? `step ${to}` : "now",
 ];
 
-const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
+/** Null is no file. */
+export const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a === null || b === null ? a === b : Buffer.from(a).equals(b);
 
 /** The time of a comparison grows with the square of the difference. */
@@ -96,12 +95,7 @@ const HEADERS = { includeIndex: false, includeUnderline: false, includeFileHeade
 /** Undefined for binary content. */
 function textOf(content: Uint8Array | null): string | undefined {
   if (content === null) return "";
-  if (isBinary(content)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
-  } catch {
-    return undefined;
-  }
+  return isBinary(content) ? undefined : decodeUtf8(content);
 }
 
 /** After the two header lines, each line that begins with a sign is a line of the file. */

@@ -320,24 +320,12 @@ function storyOf(
   { received, sources: all }: Pick<VersionStory, "received" | "sources">,
 ): VersionStory {
   const { step, callId, at, operation, bytes, sha256, outside = [] } = version;
-  const byPerson = isByPerson(version);
   const of = { version: number, step, callId, at, operation, bytes, sha256, outside };
   const sources = all.slice(-MAX_SOURCES);
   const read = { goals: story.goals, received, sources, sourcesLeftOut: all.length - sources.length };
-  if (byPerson)
-    return {
-      ...of,
-      by: "person",
-      ...read,
-      command: null,
-      cell: null,
-      thought: "",
-      reply: null,
-      finishReason: "",
-      mode: "plain",
-      recalledSteps: [],
-    };
-  return { ...of, by: "agent", ...story, ...read };
+  return isByPerson(version)
+    ? { ...of, by: "person", ...emptyStory(), ...read }
+    : { ...of, by: "agent", ...story, ...read };
 }
 
 /** Cuts long arguments: the file itself holds what was written. */

@@ -3,6 +3,7 @@ import { GoaldError } from "#core/errors.ts";
 import { type FileVersion, holdsContent, type StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { countNoun } from "#core/text.ts";
+import { decodeUtf8 } from "#util/media-format.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
 import { FileVersionView, Operation } from "./parts.ts";
 
@@ -64,10 +65,10 @@ export async function loadFileContent(
   const content = step === null ? await readNow(path, workspace) : await readAfter(path, step, versions, store);
   if (content === null) throw notThere(file);
   if (content.length > MAX_BYTES) throw tooLarge(path, content.length);
-  const decoded = decodeText(content);
-  const encoded = decoded === undefined ? Buffer.from(content).toString("base64") : decoded;
-  const encoding = decoded === undefined ? "base64" : "utf8";
-  return { agent, path, step, bytes: content.length, encoding, content: encoded };
+  const of = { agent, path, step, bytes: content.length };
+  const text = content.includes(0) ? undefined : decodeUtf8(content);
+  if (text !== undefined) return { ...of, encoding: "utf8", content: text };
+  return { ...of, encoding: "base64", content: Buffer.from(content).toString("base64") };
 }
 
 async function readNow(path: string, workspace: Pick<Workspace, "stat" | "read">): Promise<Uint8Array | null> {
@@ -85,15 +86,6 @@ function readAfter(
 ): Promise<Uint8Array | null> {
   const own = versions.filter((version) => version.path === path);
   return restoreVersion(upToStep(own, step), store);
-}
-
-function decodeText(content: Uint8Array): string | undefined {
-  if (content.includes(0)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
-  } catch {
-    return undefined;
-  }
 }
 
 const notThere = ({ agent, path, step }: { agent: string; path: string; step: number | null }): GoaldError =>
@@ -157,14 +149,8 @@ const damaged = ({ path, bytes }: FilePiece, what: string): GoaldError =>
 export function byPath<T extends Pick<FileVersion, "path" | "operation">>(
   versions: readonly T[],
 ): ReadonlyMap<string, readonly T[]> {
-  const paths = new Map<string, T[]>();
-  for (const version of versions) {
-    if (version.path.startsWith("_goald/") || !holdsContent(version)) continue;
-    const known = paths.get(version.path);
-    if (known) known.push(version);
-    else paths.set(version.path, [version]);
-  }
-  return paths;
+  const own = versions.filter((version) => !version.path.startsWith("_goald/") && holdsContent(version));
+  return Map.groupBy(own, ({ path }) => path);
 }
 
 /**

@@ -91,6 +91,14 @@ export const FileVersionView: ObjectSchema<FileVersion> = open(
   "outside",
 );
 
+/** How the lines of a file change. */
+export const patchMembers = {
+  added: described(nullable(count), "Lines; null for a file that is not compared by lines."),
+  removed: nullable(count),
+  patch: described(nullable(text), "Unified diff; null for a file that is not compared by lines."),
+  note: described(text, "Why there is no patch; empty when there is one."),
+};
+
 export const VerifyView: ObjectSchema<VerifyReport> = open({
   agents: count,
   events: count,

@@ -10,7 +10,7 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import { type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { splitSubagentPath } from "#core/subagent.ts";
 import { closed, count, described, flag, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
-import { requireKnown } from "./file-diff.ts";
+import { isSame, requireKnown } from "./file-diff.ts";
 import { holdsFileContent, isChosen, requireTaken, restoreVersion, upToStep } from "./file-versions.ts";
 import { stateOf } from "./read-agent.ts";
 
@@ -138,12 +138,12 @@ async function planFile(
   const { content, outside } = await contentAt(history, kept, reader);
   const known = await contentAt(history, new Set(marks), reader);
   const now = await workspace.stat(path);
-  const isSame =
+  const isUnchanged =
     content === null || now?.bytes !== content.length
       ? now === undefined && content === null
-      : isEqual(await workspace.read(path), content);
-  const action = isSame ? "keep" : content === null ? "remove" : "write";
-  const isNew = !isEqual(known.content, content);
+      : isSame(await workspace.read(path), content);
+  const action = isUnchanged ? "keep" : content === null ? "remove" : "write";
+  const isNew = !isSame(known.content, content);
   return { path, action, content, bytesNow: now?.bytes ?? null, isNew, ...outsideOf(outside) };
 }
 
@@ -164,9 +164,6 @@ async function contentAt(
   const counted = own.length === 0 && next?.operation === "found" ? [next] : own;
   return { content: await restoreVersion(counted, reader), outside: counted.at(-1)?.outside ?? [] };
 }
-
-const isEqual = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
-  one === null || other === null ? one === other : Buffer.from(one).equals(other);
 
 // ---------------------------------------------------------------- what a person and a program send and read of it
 

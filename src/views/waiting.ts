@@ -10,7 +10,7 @@ import { type OutsideSource, sourcesOfFile } from "#core/provenance.ts";
 import { type AgentState, approvalOf, callForPerson, openCommand, questionOf } from "#core/state.ts";
 import type { Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
-import { Call, OutsideSourceView, ReceivedView } from "./parts.ts";
+import { Call, OutsideSourceView, patchMembers, ReceivedView } from "./parts.ts";
 import { eventsBackward, openTexts, stateOf, wholeText } from "./read-agent.ts";
 
 const CodeView = open({
@@ -23,10 +23,7 @@ type CodeView = Static<typeof CodeView>;
 const CallChange = open({
   path: text,
   against: described(nullable(text), "SHA-256 of the file that the diff was made against; null for a new file."),
-  added: described(nullable(count), "Lines; null for a file that is not compared by lines."),
-  removed: nullable(count),
-  patch: described(nullable(text), "Unified diff; null for a file that is not compared by lines."),
-  note: described(text, "Why there is no patch; empty when there is one."),
+  ...patchMembers,
 });
 export type CallChange = Static<typeof CallChange>;
 
