@@ -284,17 +284,17 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [20, 3029],
+  api: [20, 2993],
   app: [10, 1650],
   cage: [7, 640],
-  cassette: [10, 1430],
+  cassette: [10, 1415],
   cli: [60, 8566],
   commands: [10, 1730],
   config: [15, 1990],
   core: [33, 4739],
   host: [11, 1755],
   http: [6, 610],
-  loop: [26, 3915],
+  loop: [26, 3913],
   memory: [33, 6430],
   model: [11, 1940],
   page: [18, 1684],
@@ -304,7 +304,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2940],
   store: [27, 3770],
   util: [22, 1621],
-  views: [20, 3500],
+  views: [20, 3468],
   workspace: [8, 1300],
 };
 

@@ -23,7 +23,6 @@ import {
   type ObjectSchema,
   oneOf,
   open,
-  ordinal,
   type Schema,
   type SchemasOf,
   type Static,
@@ -73,12 +72,7 @@ const TURNS_WRITING = "\\u202a-\\u202e\\u2066-\\u2069";
 const ONE_LINE = `^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}${TURNS_WRITING}]+$`;
 const MANY_LINES = `^(?:[^\\p{Cc}\\p{Cs}${TURNS_WRITING}]|[\\t\\r\\n])*$`;
 
-const key: Schema<string> = {
-  type: "string",
-  minLength: 1,
-  maxLength: 200,
-  description: "Idempotency: requests with the same key are executed once.",
-};
+const key = described(textUpTo(200), "Idempotency: requests with the same key are executed once.");
 const name: Schema<string> = { type: "string", minLength: 1, maxLength: 80, pattern: ONE_LINE };
 const record: Schema<string> = {
   type: "string",
@@ -90,39 +84,19 @@ const words: Schema<string> = { type: "string", maxLength: 2_000, pattern: MANY_
 /** Text of several lines that is not blank. */
 const filledLines: Schema<string> = { ...words, minLength: 1, pattern: `(?=[\\s\\S]*\\S)${MANY_LINES}` };
 const goals = listOf<string>(filledLines, { minItems: 1, maxItems: 5 });
-const graceMs: Schema<number> = {
-  type: "integer",
-  minimum: 0,
-  maximum: 86_400_000,
-  description: "Milliseconds that the step under way may take; then it is cut off.",
-};
+const graceMs = described(whole(0, 86_400_000), "Milliseconds that the step under way may take; then it is cut off.");
 const reason: Schema<string> = { ...words, minLength: 1 };
 
 /** Schemas of the variable parts of a path, by name. */
 export const PARAMS = {
-  agent: {
-    type: "string",
-    minLength: 1,
-    maxLength: 80,
-    description: "Id of an agent, or its name: then the newest agent of that name is meant.",
-  } as Schema<string>,
-  step: { type: "integer", minimum: 0, maximum: 1_000_000_000 } as Schema<number>,
-  path: {
-    type: "string",
-    minLength: 1,
-    maxLength: 4_096,
-    description: "Path in the agent's folder, percent-encoded as one part of the address.",
-  } as Schema<string>,
-  memory: {
-    type: "string",
-    minLength: 1,
-    maxLength: 100,
-    description: "Id of a memory, or its part after the slash, such as `12` or `+3`.",
-  } as Schema<string>,
+  agent: described(textUpTo(80), "Id of an agent, or its name: then the newest agent of that name is meant."),
+  step: whole(0, 1_000_000_000),
+  path: described(textUpTo(4_096), "Path in the agent's folder, percent-encoded as one part of the address."),
+  memory: described(textUpTo(100), "Id of a memory, or its part after the slash, such as `12` or `+3`."),
 };
 
-export const eventNumber: Schema<number> = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-export const pageSize: Schema<number> = { type: "integer", minimum: 1, maximum: 1_000 };
+export const eventNumber = whole(0, Number.MAX_SAFE_INTEGER);
+export const pageSize = whole(1, 1_000);
 
 // ---------------------------------------------------------------- requests
 
@@ -131,7 +105,7 @@ const settings: SchemasOf<AgentSettings> = {
   stepLimit: { type: ["integer", "null"], minimum: 1, maximum: 1_000_000_000 },
   tokenLimit: { type: ["integer", "null"], minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   commands: { type: ["string", "null"], minLength: 1, maxLength: 1_000, pattern: "^[a-z0-9_, ]+$" },
-  windowBatch: { type: "integer", minimum: 0, maximum: MAX_WINDOW_BATCH },
+  windowBatch: whole(0, MAX_WINDOW_BATCH),
   form: oneOf(...REPLY_FORMS),
   plan: oneOf("free", "required"),
   budgetUsd: { type: ["number", "null"], minimum: 0, maximum: 1_000_000_000 },
@@ -160,11 +134,10 @@ export type Words = Static<typeof Words>;
 
 export const Goals = closed({ goals, checks: GoalChecks }, "checks");
 export const Pause = closed({ reason });
-const upTo = (most: number, schema: Schema<number>): Schema<number> => ({ ...schema, maximum: most });
 const Allowance = closed(
   {
-    ...{ steps: upTo(1e9, ordinal), tokens: upTo(1e12, ordinal), timeMs: upTo(1e12, ordinal) },
-    usd: { ...upTo(1e9, amount), exclusiveMinimum: 0 },
+    ...{ steps: whole(1, 1e9), tokens: whole(1, 1e12), timeMs: whole(1, 1e12) },
+    usd: { ...amount, maximum: 1e9, exclusiveMinimum: 0 },
   },
   ...(["steps", "tokens", "timeMs", "usd"] as const),
 );
@@ -186,12 +159,7 @@ export const ApprovalAnswer = closed(
   {
     callId: described(textUpTo(200), "Absent: the call that waits now."),
     verdict: oneOf("approved", "denied"),
-    count: {
-      type: "integer",
-      minimum: 1,
-      maximum: 1_000_000,
-      description: "Commands to approve, with this one.",
-    } as Schema<number>,
+    count: described(whole(1, 1_000_000), "Commands to approve, with this one."),
     text: described({ type: "string", maxLength: 20_000 } as Schema<string>, "With a denial: feedback for the model."),
     seen: described(
       nullable(textUpTo(64)),
