@@ -14,6 +14,8 @@ export type NumberArray = InstanceType<(typeof ARRAYS)[ArrayName]>;
 export interface Columns {
   /** Returns the array to use from now on. */
   array<T extends NumberArray>(name: string, current: T): T;
+  /** Replaces each array by the one to use from now on. */
+  arrays(current: Record<string, NumberArray>): void;
   number(name: string, current: number): number;
   words(name: string, current: readonly string[]): readonly string[];
   /** Replaces the content of the set. */
@@ -52,6 +54,9 @@ export function collectState(index: Exchanging): IndexState {
       arrays.push({ name: prefix + name, array: current });
       return current;
     },
+    arrays(current) {
+      for (const [name, array] of Object.entries(current)) arrays.push({ name: prefix + name, array });
+    },
     number(name, current) {
       values[prefix + name] = current;
       return current;
@@ -77,6 +82,9 @@ export function restoreState(index: Exchanging, { arrays, values }: IndexState):
   }
   const columnsOf = (prefix: string): Columns => ({
     array: (name, current) => arrayOf(prefix + name, current),
+    arrays(current) {
+      for (const [name, array] of Object.entries(current)) current[name] = arrayOf(prefix + name, array);
+    },
     number(name) {
       const saved = values[prefix + name];
       if (typeof saved !== "number") throw missingColumn(prefix + name);

@@ -10,7 +10,7 @@ import type { MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { hashOf } from "#util/words.ts";
 import type { Columns } from "../columns.ts";
 import { IMPORTANCE } from "../remember/remember.ts";
-import { grown, NO_ITEM, NumberChains } from "../words/flat-lists.ts";
+import { growAll, grown, NO_ITEM, NumberChains } from "../words/flat-lists.ts";
 import type { WordSet } from "../words/vocabulary.ts";
 
 const NO_STEP = 2 ** 32 - 1;
@@ -37,16 +37,18 @@ export interface RecallableRow extends Pick<MemoryRow, "id" | "seq" | "step" | "
 export class RowColumns {
   readonly #namespace: string;
   #count = 0;
-  /** `MemoryRow.seq`, and the ordinal in the id, or FIRST_MADE and the number of a row that a person added. */
-  #seqs = new Uint32Array(256);
-  #ordinals = new Uint32Array(256);
-  #steps = new Uint32Array(256);
-  #importances = new Float64Array(256);
-  #marks = new Uint8Array(256);
-  /** Places in MEMORY_KINDS and TRUSTS. */
-  #kinds = new Uint8Array(256);
-  #trusts = new Uint8Array(256);
-  #sourceKeys = new Uint32Array(256);
+  readonly #rows = {
+    /** `MemoryRow.seq`, and the ordinal in the id, or FIRST_MADE and the number of a row that a person added. */
+    seqs: new Uint32Array(256),
+    ordinals: new Uint32Array(256),
+    steps: new Uint32Array(256),
+    importances: new Float64Array(256),
+    marks: new Uint8Array(256),
+    /** Places in MEMORY_KINDS and TRUSTS. */
+    kinds: new Uint8Array(256),
+    trusts: new Uint8Array(256),
+    sourceKeys: new Uint32Array(256),
+  };
   readonly #byName = new NumberChains();
   readonly #byStep = new NumberChains();
 
@@ -61,14 +63,7 @@ export class RowColumns {
 
   exchange(columns: Columns): void {
     this.#count = columns.number("count", this.#count);
-    this.#seqs = columns.array("seqs", this.#seqs);
-    this.#ordinals = columns.array("ordinals", this.#ordinals);
-    this.#steps = columns.array("steps", this.#steps);
-    this.#importances = columns.array("importances", this.#importances);
-    this.#marks = columns.array("marks", this.#marks);
-    this.#kinds = columns.array("kinds", this.#kinds);
-    this.#trusts = columns.array("trusts", this.#trusts);
-    this.#sourceKeys = columns.array("sourceKeys", this.#sourceKeys);
+    columns.arrays(this.#rows);
     this.#byName.exchange(columns.part("byName"));
     this.#byStep.exchange(columns.part("byStep"));
   }
@@ -78,28 +73,28 @@ export class RowColumns {
     const known = this.find(row.id);
     const place = known === NO_ITEM ? this.#add(row) : known;
     const isCorrection = row.supersedes !== null && row.trust === "person";
-    this.#importances[place] = row.importance;
-    this.#marks[place] =
+    this.#rows.importances[place] = row.importance;
+    this.#rows.marks[place] =
       (row.pinned ? PINNED : 0) |
       (row.closed ? CLOSED : 0) |
       (isCorrection ? CORRECTION : 0) |
       (/[?？؟]/.test(row.text) ? QUESTION : 0);
-    this.#kinds[place] = MEMORY_KINDS.indexOf(row.kind);
-    this.#trusts[place] = TRUSTS.indexOf(row.trust);
-    this.#sourceKeys[place] = row.source === null ? 0 : hashOf(row.source);
+    this.#rows.kinds[place] = MEMORY_KINDS.indexOf(row.kind);
+    this.#rows.trusts[place] = TRUSTS.indexOf(row.trust);
+    this.#rows.sourceKeys[place] = row.source === null ? 0 : hashOf(row.source);
     return place;
   }
 
   read(row: number) {
-    const marks = this.#marks[row] as number;
+    const marks = this.#rows.marks[row] as number;
     return {
       id: this.idOf(row),
-      seq: this.#seqs[row] as number,
+      seq: this.#rows.seqs[row] as number,
       step: this.#stepOf(row),
-      importance: this.#importances[row] as number,
+      importance: this.#rows.importances[row] as number,
       kind: this.kindOf(row),
       trust: this.trustOf(row),
-      sourceKey: this.#sourceKeys[row] as number,
+      sourceKey: this.#rows.sourceKeys[row] as number,
       isQuestion: (marks & QUESTION) !== 0,
       isCorrection: (marks & CORRECTION) !== 0,
       isPinned: (marks & PINNED) !== 0,
@@ -107,7 +102,7 @@ export class RowColumns {
   }
 
   kindOf(row: number): MemoryKind {
-    return MEMORY_KINDS[this.#kinds[row] as number] as MemoryKind;
+    return MEMORY_KINDS[this.#rows.kinds[row] as number] as MemoryKind;
   }
 
   /** Returns the number of the row with this id, or NO_ITEM. */
@@ -119,24 +114,24 @@ export class RowColumns {
   }
 
   idOf(row: number): string {
-    const ordinal = this.#ordinals[row] as number;
+    const ordinal = this.#rows.ordinals[row] as number;
     const name =
-      ordinal >= FIRST_MADE ? `+${ordinal - FIRST_MADE}` : `${this.#seqs[row]}${ordinal > 0 ? `.${ordinal}` : ""}`;
+      ordinal >= FIRST_MADE ? `+${ordinal - FIRST_MADE}` : `${this.#rows.seqs[row]}${ordinal > 0 ? `.${ordinal}` : ""}`;
     return `${this.#namespace}/${name}`;
   }
 
   #stepOf(row: number): number | null {
-    const step = this.#steps[row] as number;
+    const step = this.#rows.steps[row] as number;
     return step === NO_STEP ? null : step;
   }
 
   isPinned(row: number): boolean {
-    return ((this.#marks[row] as number) & PINNED) !== 0;
+    return ((this.#rows.marks[row] as number) & PINNED) !== 0;
   }
 
   /** Whether the row is a fact that a newer one has closed. */
   isClosed(row: number): boolean {
-    return ((this.#marks[row] as number) & CLOSED) !== 0;
+    return ((this.#rows.marks[row] as number) & CLOSED) !== 0;
   }
 
   /** As `isPast` of core/memory.ts. */
@@ -146,17 +141,20 @@ export class RowColumns {
 
   /** In the order of events. A row that a person added comes after those of the event before it. */
   isAfter(row: number, other: number): boolean {
-    const [seq, otherSeq] = [this.#seqs[row] as number, this.#seqs[other] as number];
-    return seq > otherSeq || (seq === otherSeq && (this.#ordinals[row] as number) > (this.#ordinals[other] as number));
+    const [seq, otherSeq] = [this.#rows.seqs[row] as number, this.#rows.seqs[other] as number];
+    return (
+      seq > otherSeq ||
+      (seq === otherSeq && (this.#rows.ordinals[row] as number) > (this.#rows.ordinals[other] as number))
+    );
   }
 
   /** Whether the row was forgotten or superseded. */
   isGone(row: number): boolean {
-    return ((this.#marks[row] as number) & GONE) !== 0;
+    return ((this.#rows.marks[row] as number) & GONE) !== 0;
   }
 
   markGone(row: number): void {
-    this.#marks[row] = GONE;
+    this.#rows.marks[row] = GONE;
   }
 
   /**
@@ -166,7 +164,7 @@ export class RowColumns {
   *nestedIn(command: { readonly step: number; readonly seq: number }, lastStep: number): Generator<number> {
     for (let later = command.step + 1; later <= lastStep; later++) {
       const rows = [...this.ofStep(later)];
-      const before = rows.filter((row) => (this.#seqs[row] as number) < command.seq);
+      const before = rows.filter((row) => (this.#rows.seqs[row] as number) < command.seq);
       if (before.length < rows.length && before.length === 0) return;
       yield* before.filter((row) => this.isOfStep(row) && this.trustOf(row) !== "person" && !this.isPinned(row));
     }
@@ -179,11 +177,11 @@ export class RowColumns {
 
   /** Whether the row is of a step that failed. */
   isFailure(row: number): boolean {
-    return this.#importances[row] === IMPORTANCE.failure && this.isOfStep(row);
+    return this.#rows.importances[row] === IMPORTANCE.failure && this.isOfStep(row);
   }
 
   trustOf(row: number): Trust {
-    return TRUSTS[this.#trusts[row] as number] as Trust;
+    return TRUSTS[this.#rows.trusts[row] as number] as Trust;
   }
 
   /** Yields the rows of a step, the newest first. */
@@ -193,18 +191,18 @@ export class RowColumns {
 
   #add({ id, seq, step }: MemoryRow): number {
     const row = this.#count++;
-    this.#reserve(this.#count);
+    if (row === this.#rows.seqs.length) growAll(this.#rows);
     const name = this.#readName(id);
-    this.#seqs[row] = seq;
-    this.#ordinals[row] = name.ordinal;
-    this.#steps[row] = step ?? NO_STEP;
+    this.#rows.seqs[row] = seq;
+    this.#rows.ordinals[row] = name.ordinal;
+    this.#rows.steps[row] = step ?? NO_STEP;
     this.#byName.add(hashName(name), row);
     this.#byStep.add(step ?? NO_STEP, row);
     return row;
   }
 
   #hasName(row: number, { number, ordinal }: RowName): boolean {
-    return this.#ordinals[row] === ordinal && (ordinal >= FIRST_MADE || this.#seqs[row] === number);
+    return this.#rows.ordinals[row] === ordinal && (ordinal >= FIRST_MADE || this.#rows.seqs[row] === number);
   }
 
   #readName(id: string): RowName {
@@ -213,18 +211,6 @@ export class RowColumns {
     return made === undefined
       ? { number: Number(seq), ordinal: Number(ordinal) }
       : { number: 0, ordinal: FIRST_MADE + Number(made) };
-  }
-
-  #reserve(rows: number): void {
-    if (rows <= this.#seqs.length) return;
-    this.#seqs = grown(this.#seqs, rows);
-    this.#ordinals = grown(this.#ordinals, rows);
-    this.#steps = grown(this.#steps, rows);
-    this.#importances = grown(this.#importances, rows);
-    this.#marks = grown(this.#marks, rows);
-    this.#kinds = grown(this.#kinds, rows);
-    this.#trusts = grown(this.#trusts, rows);
-    this.#sourceKeys = grown(this.#sourceKeys, rows);
   }
 }
 

@@ -115,7 +115,7 @@ export class SeriesGroups {
 
   wordsOf(slot: number): WordSet {
     const terms = this.#terms.read(slot);
-    const { numberHashes } = this.#lexical.vocabulary;
+    const { numberHashes } = this.#lexical.vocabulary.byTerm;
     const numbers = new Set<number>();
     for (const term of terms) if (numberHashes[term] !== NO_WORD) numbers.add(numberHashes[term] as number);
     return { hashes: this.#hash(terms).slice(), numbers: Uint32Array.from(numbers) };
@@ -127,7 +127,7 @@ export class SeriesGroups {
 
   /** Returns the distinct hashes of the words without their digits, ascending. Valid until the next call. */
   #hash(terms: Uint32Array): Uint32Array {
-    const { letterHashes } = this.#lexical.vocabulary;
+    const { letterHashes } = this.#lexical.vocabulary.byTerm;
     if (terms.length > this.#hashes.length) this.#hashes = grown(this.#hashes, terms.length);
     for (let at = 0; at < terms.length; at++) this.#hashes[at] = letterHashes[terms[at] as number] as number;
     return this.#hashes.subarray(0, sortDistinct(this.#hashes.subarray(0, terms.length)));
@@ -207,7 +207,7 @@ export class SeriesGroups {
   #addNumbers(group: number): void {
     const added = this.#numbers.countAdded(group);
     if (added === this.#rows.length(group)) return;
-    const { numberHashes } = this.#lexical.vocabulary;
+    const { numberHashes } = this.#lexical.vocabulary.byTerm;
     for (const slot of this.#rows.read(group).subarray(added))
       this.#numbers.add(group, slot, this.#terms.read(slot), numberHashes);
   }

@@ -167,71 +167,65 @@ export class NumberLists {
   #cells = new Uint32Array(1_024);
   #used = 0;
   /** By list: start of its first block, cell of the next number, end of its last block, number of numbers. */
-  #first = new Uint32Array(256);
-  #next = new Uint32Array(256);
-  #end = new Uint32Array(256);
-  #lengths = new Uint32Array(256);
-  #lists = 0;
+  readonly #lists = {
+    first: new Uint32Array(256),
+    next: new Uint32Array(256),
+    end: new Uint32Array(256),
+    lengths: new Uint32Array(256),
+  };
+  #count = 0;
   #scratch = new Uint32Array(256);
 
   get count(): number {
-    return this.#lists;
+    return this.#count;
   }
 
   exchange(columns: Columns): void {
     this.#cells = columns.array("cells", this.#cells);
     this.#used = columns.number("used", this.#used);
-    this.#first = columns.array("first", this.#first);
-    this.#next = columns.array("next", this.#next);
-    this.#end = columns.array("end", this.#end);
-    this.#lengths = columns.array("lengths", this.#lengths);
-    this.#lists = columns.number("lists", this.#lists);
+    columns.arrays(this.#lists);
+    this.#count = columns.number("lists", this.#count);
   }
 
   /** Opens an empty list and returns its number, counted from 0. */
   open(): number {
-    const list = this.#lists++;
-    if (list === this.#first.length) {
-      this.#first = grown(this.#first, list + 1);
-      this.#next = grown(this.#next, list + 1);
-      this.#end = grown(this.#end, list + 1);
-      this.#lengths = grown(this.#lengths, list + 1);
-    }
+    const list = this.#count++;
+    if (list === this.#lists.first.length) growAll(this.#lists);
     const block = this.#allocate(SHORTEST_BLOCK);
-    this.#first[list] = block;
-    this.#next[list] = block;
-    this.#end[list] = block + SHORTEST_BLOCK;
+    this.#lists.first[list] = block;
+    this.#lists.next[list] = block;
+    this.#lists.end[list] = block + SHORTEST_BLOCK;
     return list;
   }
 
   length(list: number): number {
-    return this.#lengths[list] as number;
+    return this.#lists.lengths[list] as number;
   }
 
   /** Returns the last number; undefined for an empty list. */
   last(list: number): number | undefined {
-    return this.#lengths[list] === 0 ? undefined : this.#cells[(this.#next[list] as number) - 1];
+    return this.#lists.lengths[list] === 0 ? undefined : this.#cells[(this.#lists.next[list] as number) - 1];
   }
 
   /** `value` must be a whole number below 2^32. */
   push(list: number, value: number): void {
-    let at = this.#next[list] as number;
-    const end = this.#end[list] as number;
+    let at = this.#lists.next[list] as number;
+    const end = this.#lists.end[list] as number;
     if (at === end) {
       const size = Math.min(LONGEST_BLOCK, 2 * this.#lastBlockOf(list));
       at = this.#allocate(size);
       this.#cells[end] = at;
-      this.#end[list] = at + size;
+      this.#lists.end[list] = at + size;
     }
     this.#cells[at] = value;
-    this.#next[list] = at + 1;
-    this.#lengths[list] = (this.#lengths[list] as number) + 1;
+    this.#lists.next[list] = at + 1;
+    this.#lists.lengths[list] = (this.#lists.lengths[list] as number) + 1;
   }
 
   /** Returns the numbers of a list in the order of `push`. Valid until the next `read`. */
   read(list: number): Uint32Array {
-    const length = this.#lengths[list] as number;
-    let block = this.#first[list] as number;
+    const length = this.#lists.lengths[list] as number;
+    let block = this.#lists.first[list] as number;
     if (length <= SHORTEST_BLOCK) return this.#cells.subarray(block, block + length);
     if (length > this.#scratch.length) this.#scratch = new Uint32Array(2 * length);
     let size = SHORTEST_BLOCK;
@@ -249,7 +243,7 @@ export class NumberLists {
   /** Returns the size of the last block of a list whose blocks are all full. */
   #lastBlockOf(list: number): number {
     let size = SHORTEST_BLOCK;
-    for (let left = (this.#lengths[list] as number) - size; left > 0; left -= size)
+    for (let left = (this.#lists.lengths[list] as number) - size; left > 0; left -= size)
       size = Math.min(LONGEST_BLOCK, 2 * size);
     return size;
   }
@@ -263,11 +257,15 @@ export class NumberLists {
   }
 }
 
+type Growing = Uint32Array | Float32Array | Float64Array | Uint16Array | Uint8Array;
+
+/** Gives each of the arrays, all of one length, at least one cell more. */
+export function growAll(arrays: Record<string, Growing>): void {
+  for (const [name, array] of Object.entries(arrays)) arrays[name] = grown(array, array.length + 1);
+}
+
 /** Returns a copy with at least `needed` cells and at least 1.5 times the old number. */
-export function grown<T extends Uint32Array | Float32Array | Float64Array | Uint16Array | Uint8Array>(
-  array: T,
-  needed: number,
-): T {
+export function grown<T extends Growing>(array: T, needed: number): T {
   const larger = new (array.constructor as new (length: number) => T)(Math.max(needed, Math.ceil(1.5 * array.length)));
   larger.set(array);
   return larger;

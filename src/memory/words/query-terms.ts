@@ -234,7 +234,7 @@ export class RelatedTerms {
     for (; this.#readTerms < end; this.#readTerms++) {
       const place = this.#vocabulary.isStopWord(this.#readTerms)
         ? -1
-        : this.#meanings.placeOf(this.#vocabulary.formHashes[this.#readTerms] as number);
+        : this.#meanings.placeOf(this.#vocabulary.byTerm.formHashes[this.#readTerms] as number);
       if (place < 0) continue;
       const at = this.#knownCount++;
       if (at >= this.#known.length) {

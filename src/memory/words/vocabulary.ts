@@ -6,7 +6,7 @@
  */
 import { hashOf, stemOf } from "#util/words.ts";
 import type { Columns } from "../columns.ts";
-import { grown, NO_ITEM, NumberChains } from "./flat-lists.ts";
+import { growAll, grown, NO_ITEM, NumberChains } from "./flat-lists.ts";
 
 /** Word forms whose term is cached; the cache is emptied when full. */
 const MAX_CACHED_FORMS = 16_384;
@@ -32,13 +32,19 @@ export class Vocabulary {
   /** By stop word: its term plus 1, 0 for none. */
   #termsOfStopWords = new Uint32Array(STOP_WORD_COUNT);
   readonly #termOfForm = new Map<string, number>();
-  /** By term, see `letterHashes` and `numberHashes`. */
-  #letterHashes = new Uint32Array(256);
-  #numberHashes = new Uint32Array(256);
-  #formHashes = new Uint32Array(256);
-  #areStopWords = new Uint8Array(256);
-  /** Scratch of `countTerms`; `#places` holds the place of each term in it plus 1, all 0 between two texts. */
-  #places = new Uint32Array(256);
+  /** Each array is valid until a word is added. */
+  readonly byTerm = {
+    /** Hash of the stem of its word without digits, 0 when it has no letters. */
+    letterHashes: new Uint32Array(256),
+    /** Hash of a term with digits, 0 for others. */
+    numberHashes: new Uint32Array(256),
+    /** Hash of the first word that came with this stem. */
+    formHashes: new Uint32Array(256),
+    areStopWords: new Uint8Array(256),
+    /** Scratch of `countTerms`: its place in it plus 1, 0 between two texts. */
+    places: new Uint32Array(256),
+  };
+  /** Scratch of `countTerms`. */
   #counted = new Uint32Array(64);
   #frequencies = new Uint32Array(64);
   readonly #lookups = new WeakMap<readonly string[], TermLookup>();
@@ -50,30 +56,11 @@ export class Vocabulary {
   exchange(columns: Columns): void {
     this.#stems.exchange(columns.part("stems"));
     this.#termsOfStopWords = columns.array("termsOfStopWords", this.#termsOfStopWords);
-    this.#letterHashes = columns.array("letterHashes", this.#letterHashes);
-    this.#numberHashes = columns.array("numberHashes", this.#numberHashes);
-    this.#formHashes = columns.array("formHashes", this.#formHashes);
-    this.#areStopWords = columns.array("areStopWords", this.#areStopWords);
-    this.#places = columns.array("places", this.#places);
-  }
-
-  /** By term: hash of the stem of its word without digits, 0 when it has no letters. Valid until a word is added. */
-  get letterHashes(): Uint32Array {
-    return this.#letterHashes;
-  }
-
-  /** By term: hash of a term with digits, 0 for others. Valid until a word is added. */
-  get numberHashes(): Uint32Array {
-    return this.#numberHashes;
-  }
-
-  /** By term: hash of the first word that came with this stem. Valid until a word is added. */
-  get formHashes(): Uint32Array {
-    return this.#formHashes;
+    columns.arrays(this.byTerm);
   }
 
   isStopWord(term: number): boolean {
-    return this.#areStopWords[term] === 1;
+    return this.byTerm.areStopWords[term] === 1;
   }
 
   /** Returns the terms of words of `wordsOf`; new words become terms. Valid until the next call. */
@@ -86,16 +73,16 @@ export class Vocabulary {
     let count = 0;
     for (let at = 0; at < words.length; at++) {
       const term = this.#addWord(words[at] as string);
-      const place = this.#places[term] as number;
+      const place = this.byTerm.places[term] as number;
       if (place > 0) {
         frequencies[place - 1] = (frequencies[place - 1] as number) + 1;
         continue;
       }
       counted[count] = term;
       frequencies[count] = 1;
-      this.#places[term] = ++count;
+      this.byTerm.places[term] = ++count;
     }
-    for (let at = 0; at < count; at++) this.#places[counted[at] as number] = 0;
+    for (let at = 0; at < count; at++) this.byTerm.places[counted[at] as number] = 0;
     return { terms: counted.subarray(0, count), frequencies: frequencies.subarray(0, count) };
   }
 
@@ -150,7 +137,7 @@ export class Vocabulary {
     const known = this.#stems.find(stem);
     if (known !== NO_ITEM) return known;
     const term = this.#addTerm(stem, false);
-    this.#formHashes[term] = hashOf(form);
+    this.byTerm.formHashes[term] = hashOf(form);
     return term;
   }
 
@@ -159,21 +146,15 @@ export class Vocabulary {
     if (known >= 0) return known;
     const term = this.#addTerm(stemOf(form), true);
     this.#termsOfStopWords[stopWord] = term + 1;
-    this.#areStopWords[term] = 1;
+    this.byTerm.areStopWords[term] = 1;
     return term;
   }
 
   #addTerm(stem: string, isStopWord: boolean): number {
     const term = this.#stems.add(stem, { isHidden: isStopWord });
-    if (term >= this.#places.length) {
-      this.#places = grown(this.#places, term + 1);
-      this.#letterHashes = grown(this.#letterHashes, term + 1);
-      this.#numberHashes = grown(this.#numberHashes, term + 1);
-      this.#formHashes = grown(this.#formHashes, term + 1);
-      this.#areStopWords = grown(this.#areStopWords, term + 1);
-    }
-    this.#letterHashes[term] = hashLetters(stem);
-    this.#numberHashes[term] = hashNumber(stem);
+    if (term === this.byTerm.places.length) growAll(this.byTerm);
+    this.byTerm.letterHashes[term] = hashLetters(stem);
+    this.byTerm.numberHashes[term] = hashNumber(stem);
     return term;
   }
 }

@@ -10,7 +10,7 @@
 import type { ScoredSlot } from "#core/ports/memory.ts";
 import { BestOf } from "#util/best-of.ts";
 import type { Columns } from "../columns.ts";
-import { grown } from "./flat-lists.ts";
+import { growAll, grown } from "./flat-lists.ts";
 import { TermIndex, type WordMeanings } from "./query-terms.ts";
 import { type CountedTerms, NO_WORD, type Vocabulary } from "./vocabulary.ts";
 
@@ -89,9 +89,10 @@ export class LexicalIndex {
 
   /** Adds the numbers of a near-duplicate, so that the row is found by them too. */
   addNumbers(slot: number, { terms }: CountedTerms): void {
-    if (this.#rows.live[slot] !== 1) return;
+    if (this.#rows.bySlot.live[slot] !== 1) return;
     for (const term of terms)
-      if (this.vocabulary.numberHashes[term] !== NO_WORD) this.#terms.addPosting(term, (slot << FREQUENCY_BITS) | 1);
+      if (this.vocabulary.byTerm.numberHashes[term] !== NO_WORD)
+        this.#terms.addPosting(term, (slot << FREQUENCY_BITS) | 1);
   }
 
   /** Returns the stems that a search for these distinct words reads, with what one of them adds to the score of a row. */
@@ -104,7 +105,7 @@ export class LexicalIndex {
 
   /** `terms` must be those that the row was added with. */
   remove(slot: number, terms: Uint32Array): void {
-    if (this.#rows.live[slot] !== 1) return;
+    if (this.#rows.bySlot.live[slot] !== 1) return;
     this.#rows.remove(slot);
     this.#terms.removeRow(terms);
   }
@@ -156,7 +157,8 @@ export class LexicalIndex {
     if (this.#touched.length < most) this.#touched = grown(this.#touched, most);
     const frequencies = this.#frequencies;
     const touched = this.#touched;
-    const { namespaces, live, slots, hasOneNamespace } = this.#rows;
+    const { slots, hasOneNamespace, bySlot } = this.#rows;
+    const { namespaces, live } = bySlot;
     const distances = this.#distances;
     const weights = this.#scaledWeights;
     const neighbours = this.#neighbours;
@@ -184,7 +186,8 @@ export class LexicalIndex {
   /** Fills `#halfScores`: BM25 lowers the scores of long rows, and here of rows with long neighbours. */
   #measureHalfScores(): void {
     const { saturation, lengthNormalisation } = this.#settings;
-    const { lengths, windowLengths, size, slots, totalLength, totalWindowLength } = this.#rows;
+    const { bySlot, size, slots, totalLength, totalWindowLength } = this.#rows;
+    const { lengths, windowLengths } = bySlot;
     const scale = this.#windowScale;
     const base = saturation * (1 - lengthNormalisation);
     const perWord = (saturation * lengthNormalisation * size) / (totalLength + scale * totalWindowLength);
@@ -211,10 +214,17 @@ export class LexicalIndex {
 
 class RowStatistics {
   readonly #window: readonly (readonly [distance: number, weight: number])[];
-  #namespaces = new Uint16Array(256);
-  #lengths = new Float32Array(256);
-  #windowLengths = new Float64Array(256);
-  #live = new Uint8Array(256);
+  /** Each array is valid until the next row is added. */
+  readonly bySlot = {
+    /** Numbers of namespaces. */
+    namespaces: new Uint16Array(256),
+    /** In words. */
+    lengths: new Float32Array(256),
+    /** Weighted lengths of the neighbours in each row's window. */
+    windowLengths: new Float64Array(256),
+    /** 1 for a live row, else 0. */
+    live: new Uint8Array(256),
+  };
   /** The namespace of each number. */
   #namespaceNames: readonly string[] = [];
   #slots = 0;
@@ -227,10 +237,7 @@ class RowStatistics {
   }
 
   exchange(columns: Columns): void {
-    this.#namespaces = columns.array("namespaces", this.#namespaces);
-    this.#lengths = columns.array("lengths", this.#lengths);
-    this.#windowLengths = columns.array("windowLengths", this.#windowLengths);
-    this.#live = columns.array("live", this.#live);
+    columns.arrays(this.bySlot);
     this.#namespaceNames = columns.words("namespaceNames", this.#namespaceNames);
     this.#slots = columns.number("slots", this.#slots);
     this.#size = columns.number("size", this.#size);
@@ -261,34 +268,14 @@ class RowStatistics {
     return this.#namespaceNames.length === 1;
   }
 
-  /** Namespace numbers by slot. This array and those below are valid until the next row is added. */
-  get namespaces(): Uint16Array {
-    return this.#namespaces;
-  }
-
-  /** In words. */
-  get lengths(): Float32Array {
-    return this.#lengths;
-  }
-
-  /** Weighted lengths of the neighbours in each row's window. */
-  get windowLengths(): Float64Array {
-    return this.#windowLengths;
-  }
-
-  /** 1 for a live row, else 0. */
-  get live(): Uint8Array {
-    return this.#live;
-  }
-
   /** Adds a row in the next slot. */
   add(length: number, namespace: string): void {
     const slot = this.#slots++;
     this.#size++;
-    this.#reserve(this.#slots);
-    this.#namespaces[slot] = this.#namespaceNumber(namespace);
-    this.#live[slot] = 1;
-    this.#lengths[slot] = length;
+    if (slot === this.bySlot.live.length) growAll(this.bySlot);
+    this.bySlot.namespaces[slot] = this.#namespaceNumber(namespace);
+    this.bySlot.live[slot] = 1;
+    this.bySlot.lengths[slot] = length;
     this.#totalLength += length;
     for (const [distance, weight] of this.#window) {
       this.#addToWindow(slot + distance, slot, weight);
@@ -297,9 +284,9 @@ class RowStatistics {
   }
 
   remove(slot: number): void {
-    this.#totalLength -= this.#lengths[slot] as number;
-    this.#totalWindowLength -= this.#windowLengths[slot] as number;
-    this.#live[slot] = 0;
+    this.#totalLength -= this.bySlot.lengths[slot] as number;
+    this.#totalWindowLength -= this.bySlot.windowLengths[slot] as number;
+    this.bySlot.live[slot] = 0;
     this.#size--;
     for (const [distance, weight] of this.#window) this.#addToWindow(slot, slot - distance, -weight);
   }
@@ -307,11 +294,11 @@ class RowStatistics {
   /** Adds the weighted length of `neighbour` to the window of `slot`, if both exist in one namespace. */
   #addToWindow(neighbour: number, slot: number, weight: number): void {
     if (Math.min(neighbour, slot) < 0 || Math.max(neighbour, slot) >= this.#slots) return;
-    if (this.#namespaces[neighbour] !== this.#namespaces[slot]) return;
-    if (weight > 0 && this.#live[neighbour] !== 1) return;
-    const length = weight * (this.#lengths[neighbour] as number);
-    this.#windowLengths[slot] = (this.#windowLengths[slot] as number) + length;
-    if (this.#live[slot] === 1) this.#totalWindowLength += length;
+    if (this.bySlot.namespaces[neighbour] !== this.bySlot.namespaces[slot]) return;
+    if (weight > 0 && this.bySlot.live[neighbour] !== 1) return;
+    const length = weight * (this.bySlot.lengths[neighbour] as number);
+    this.bySlot.windowLengths[slot] = (this.bySlot.windowLengths[slot] as number) + length;
+    if (this.bySlot.live[slot] === 1) this.#totalWindowLength += length;
   }
 
   #namespaceNumber(namespace: string): number {
@@ -319,14 +306,6 @@ class RowStatistics {
     if (known >= 0) return known;
     this.#namespaceNames = [...this.#namespaceNames, namespace];
     return this.#namespaceNames.length - 1;
-  }
-
-  #reserve(slots: number): void {
-    if (slots <= this.#live.length) return;
-    this.#namespaces = grown(this.#namespaces, slots);
-    this.#lengths = grown(this.#lengths, slots);
-    this.#windowLengths = grown(this.#windowLengths, slots);
-    this.#live = grown(this.#live, slots);
   }
 }
 
