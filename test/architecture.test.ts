@@ -285,7 +285,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [20, 2993],
-  app: [10, 1650],
+  app: [10, 1633],
   cage: [7, 640],
   cassette: [10, 1415],
   cli: [60, 8566],

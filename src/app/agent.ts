@@ -10,12 +10,10 @@ import { type Home, makeFolders } from "#config/home.ts";
 import { SETTINGS, type Settings, valueAt } from "#config/settings.ts";
 import { MAX_BAD_REPLIES, MAX_TRIES, type Rules } from "#core/decide.ts";
 import { GoaldError, ifNotFound, toError } from "#core/errors.ts";
-import { replay } from "#core/evolve.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, Lease, Store, StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { findNewest, isTainted } from "#core/provenance.ts";
-import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { pathInParent } from "#core/subagent.ts";
 import type { OpenedAgent, PauseReason } from "#host/agent-runner.ts";
 import { createMovePreparer, type PerformParts, type PrepareMove } from "#loop/ask-model.ts";
@@ -30,7 +28,7 @@ import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
 import { systemClock } from "#util/clock.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
-import { stateOf } from "#views/read-agent.ts";
+import { foldLog, stateOf } from "#views/read-agent.ts";
 import { createFolderQuota, type FolderQuota } from "#workspace/folder-quota.ts";
 import { findNewestFiles } from "#workspace/list-files.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
@@ -322,10 +320,7 @@ export function createOutgoingCheck(sources: EgressSources): CheckOutgoing {
   const opened = new Map<string, Egress>();
 
   async function open(of: EgressSources["row"], log: Log): Promise<Egress> {
-    const [{ openEgress }, { searchFolder }] = await Promise.all([
-      import("#loop/egress.ts"),
-      import("#loop/egress.ts"),
-    ]);
+    const { openEgress, searchFolder } = await import("#loop/egress.ts");
     const known = opened.get(of.id);
     if (known) return known;
     const { texts, openHosts } = sources.settings();
@@ -360,10 +355,8 @@ export function createOutgoingCheck(sources: EgressSources): CheckOutgoing {
 
 /** A look at the log of another agent; what it has not committed yet is not in it. */
 async function readLog(store: Reader, id: string): Promise<Log> {
-  const { head, snapshot, events } = await store.load(id, STATE_VERSION);
   return {
-    state: replay(events, (snapshot?.state as AgentState | undefined) ?? initialState),
-    head,
+    ...(await foldLog(store, { id })),
     eventsAfter: (seq, limit) => store.read(id, seq, limit),
     read: async (text) =>
       typeof text === "string" ? text : Buffer.from((await store.blob(text.blob)) ?? "").toString(),

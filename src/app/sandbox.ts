@@ -43,8 +43,8 @@ export async function requireLevel(
   return { ...services, cells: { ready: false, toDo } };
 }
 
-export async function findSandboxLevel(): Promise<SandboxFinding> {
-  const { level, reason } = await findCage();
+export async function findSandboxLevel(find: () => Promise<Cage> = findCage): Promise<SandboxFinding> {
+  const { level, reason } = await find();
   return { level: level === "strict" ? level : "degraded", reason };
 }
 
@@ -180,10 +180,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   }
 
   return {
-    async find() {
-      const { level, reason } = await options.findCage();
-      return { level: level === "strict" ? level : "degraded", reason };
-    },
+    find: () => findSandboxLevel(options.findCage),
     async run(cell, host, signal) {
       signal.throwIfAborted();
       return (namespaces ?? (await openNamespaces())).run(cell, host, signal);

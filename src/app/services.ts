@@ -281,10 +281,9 @@ function lazyRepositories(settings: Settings, git: string): Repositories {
   // GitHub, GitLab and Gitea accept any user name with a token.
   const key = token === "" ? null : { origin, user: "x-access-token", token };
   const open = once(async () => {
-    const [{ createRepositories }, { checkElsewhere }, { isNeverAllowed }, { findCage }, { openTunnel }] =
+    const [{ createRepositories }, { checkElsewhere, isNeverAllowed }, { findCage }, { openTunnel }] =
       await Promise.all([
         import("#services/git/clone.ts"),
-        import("#http/public-address.ts"),
         import("#http/public-address.ts"),
         import("#cage/find-cage.ts"),
         import("#http/tunnel.ts"),
