@@ -230,11 +230,15 @@ function stalledMs(row: AgentRow, state: AgentState, { stallAfterMs, now }: View
   return quietMs > stallAfterMs(state) ? quietMs : null;
 }
 
+/** The facts of an agent that nothing but its store is asked about, at the time of its last event. */
+export function factsOf(row: AgentRow) {
+  return { hosted: false, lastCommand: null, stallAfterMs: () => 0, now: new Date(row.updatedAt) };
+}
+
 /** An agent whose log cannot be read: its row, and the reason. */
 export function viewDamaged(row: AgentRow, reason: string, facts: Pick<ViewFacts, "workspaceFolder">): AgentView {
-  const unknown = { hosted: false, lastCommand: null, stallAfterMs: () => 0, now: new Date(row.updatedAt) };
   return {
-    ...viewAgent(row, { ...initialState, name: row.name }, { ...unknown, ...facts }),
+    ...viewAgent(row, { ...initialState, name: row.name }, { ...factsOf(row), ...facts }),
     state: "damaged",
     standing: { kind: "damaged", cause: "" },
     reason,

@@ -20,7 +20,7 @@ import {
   time,
 } from "#util/schema.ts";
 import { describeState, stateMembers } from "./agent-details.ts";
-import { type AgentView, viewAgent } from "./agent-view.ts";
+import { type AgentView, factsOf, viewAgent } from "./agent-view.ts";
 import { foldLog } from "./read-agent.ts";
 import { renderReport } from "./report.ts";
 import { type OpenCall, openCallOf, type Source, sourceIn, sourceMembers, Trouble, troubleIn } from "./sources.ts";
@@ -45,13 +45,7 @@ export interface WriteReportParts {
 /** Resolves to true when the file was changed. Rejects with a GoaldError when it cannot be written. */
 export async function writeReport(row: AgentRow, parts: WriteReportParts): Promise<boolean> {
   const { store, workspaceFolder, workspace, redact = (text: string) => text } = parts;
-  const facts = {
-    workspaceFolder,
-    hosted: false,
-    lastCommand: null,
-    stallAfterMs: () => 0,
-    now: new Date(row.updatedAt),
-  };
+  const facts = { ...factsOf(row), workspaceFolder };
   const report = redact(renderReport(await gatherReport(row, store, (state) => viewAgent(row, state, facts))));
   const found = await workspace.read(REPORT_FILE).catch(() => undefined);
   if (found && Buffer.from(found).equals(Buffer.from(report))) return false;

@@ -4,7 +4,7 @@
  * SQLite copies all pages in one read transaction, which delays no writer. The copy is verified, and must have
  * everything that goald had confirmed before the copy began. Only then it gets its name.
  */
-import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { backup, type DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
@@ -13,7 +13,7 @@ import { AGENT_COLUMNS, type AgentRecord } from "../rows.ts";
 import { prepare } from "../sql.ts";
 import { verifyStore } from "../verify.ts";
 import { findLosses, openTables, readAnchor } from "./anchor.ts";
-import { openUnchanging } from "./connection.ts";
+import { openUnchanging, syncPath } from "./connection.ts";
 import { requireReadable } from "./schema.ts";
 
 export interface StoreBackup {
@@ -93,15 +93,5 @@ async function checkCopy(
     );
   } finally {
     copy.close();
-  }
-}
-
-function syncPath(path: string): void {
-  if (process.platform === "win32") return;
-  const file = openSync(path, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

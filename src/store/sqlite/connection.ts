@@ -138,12 +138,17 @@ export function createPrivateFile(path: string): void {
     if (Error.isError(error) && "code" in error && error.code === "EEXIST") return;
     throw error;
   }
+  syncPath(dirname(path));
+}
+
+/** Brings a file or the names in a folder to the disk. */
+export function syncPath(path: string): void {
   if (process.platform === "win32") return;
-  const folder = openSync(dirname(path), "r");
+  const opened = openSync(path, "r");
   try {
-    fsyncSync(folder);
+    fsyncSync(opened);
   } finally {
-    closeSync(folder);
+    closeSync(opened);
   }
 }
 
