@@ -4,7 +4,7 @@
  * The page is saved in the workspace, so that the answer can be checked later. The file name is the title and a hash of the
  * address, so a second run has the same result. Without a model, the nearest passages are the answer.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type CommandContext, defineCommand, fail, succeed } from "#core/command.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { Page, Passage } from "#core/services.ts";
@@ -238,7 +238,7 @@ async function choosePath(
     .replace(/[^a-z0-9.-]/g, "-")
     .slice(0, MAX_NAME_CHARS)
     .replace(/\.+$/, "");
-  const address = createHash("sha256").update(url).digest("hex");
+  const address = hash("sha256", url);
   const pathWith = (digits: number): string =>
     `pages/${slugWords(title, MAX_NAME_CHARS) || host}-${address.slice(0, digits)}.md`;
   const there = await workspace.stat(pathWith(4));

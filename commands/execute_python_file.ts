@@ -1,5 +1,5 @@
 /** execute_python_file -- runs a Python file of the workspace as a cell, in the same namespace as run_code. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { defineCommand, fail } from "#core/command.ts";
 import type { CellStart } from "#core/services.ts";
 
@@ -30,7 +30,7 @@ export default defineCommand({
 
   async prepare({ file }, { workspace, use }): Promise<Prepared> {
     const bytes = await workspace.read(file);
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const sha256 = hash("sha256", bytes);
     return { start: use("cells").begin(), code: Buffer.from(bytes).toString("utf8"), sha256 };
   },
 

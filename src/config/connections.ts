@@ -4,7 +4,7 @@
  * A daemon keeps what it was started with, and a terminal may have other variables. Each value becomes a short digest that
  * is salted with the daemon's start: it shows that two values differ, and nothing else about them.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { SETTINGS, type Setting, type Settings, valueAt } from "./settings.ts";
 
 /** A digest and the name of a setting or variable, each as `6fe1dd3e02 openai.baseUrl`; `-` for an unset one. */
@@ -25,7 +25,7 @@ export function connectionsOf(settings: Settings, env: NodeJS.ProcessEnv, salt: 
 }
 
 const digestOf = (parts: readonly unknown[]): string =>
-  parts.at(-1) === "" ? "-" : createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, DIGEST_CHARS);
+  parts.at(-1) === "" ? "-" : hash("sha256", JSON.stringify(parts)).slice(0, DIGEST_CHARS);
 
 /** Returns the names whose values differ. */
 export const differingConnections = (ours: Connections, theirs: Connections): readonly string[] =>

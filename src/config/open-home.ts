@@ -4,7 +4,7 @@
  * `.goald` holds the log of everything and the socket that commands the daemon. goald starts only when it is a real
  * folder of this user and closed to others. Nothing is removed or replaced.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { access, chmod, constants, lstat, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -99,4 +99,4 @@ export async function chooseSocketPath({ socket, root }: Home, uid: number | und
 export const isSocketOf = ({ socket, root }: Pick<Home, "socket" | "root">, path: string): boolean =>
   path === socket || basename(path) === socketNameOf(root);
 
-const socketNameOf = (root: string): string => `${createHash("sha256").update(root).digest("hex").slice(0, 16)}.sock`;
+const socketNameOf = (root: string): string => `${hash("sha256", root).slice(0, 16)}.sock`;

@@ -5,7 +5,7 @@
  * Files are read through the workspace of the call. What the code changed is saved by one nested call of `save_files`.
  * A file that others run is saved by `write_to_file`, which asks as it does for the model.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { codeOfError } from "#commands/execute.ts";
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
@@ -122,9 +122,7 @@ async function savePlain(changes: readonly CellFileChange[], { context, cells, f
   handed.set(context.callId, new Map(changes.map(({ path, bytes }) => [path, bytes])));
   try {
     const listed = changes.map(({ path, bytes }) =>
-      bytes === null
-        ? { path, removed: true }
-        : { path, sha256: createHash("sha256").update(bytes).digest("hex"), bytes: bytes.length },
+      bytes === null ? { path, removed: true } : { path, sha256: hash("sha256", bytes), bytes: bytes.length },
     );
     return noteSaved(await context.call("save_files", { files: listed }), files);
   } finally {

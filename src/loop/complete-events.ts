@@ -2,7 +2,7 @@
  * complete-events.ts -- adds to a decided event what only the log or the folder knows: the script of a question, the
  * memory of a turn.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type AskedScript, scriptOf } from "#core/call.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, NewEvent } from "#core/event.ts";
@@ -48,7 +48,7 @@ export async function readScript(file: string, workspace: Pick<Workspace, "stat"
     const stat = await workspace.stat(file);
     if (!stat || stat.bytes > MAX_SCRIPT_BYTES) return UNREADABLE;
     const bytes = await workspace.read(file);
-    return { sha256: createHash("sha256").update(bytes).digest("hex"), code: Buffer.from(bytes).toString("utf8") };
+    return { sha256: hash("sha256", bytes), code: Buffer.from(bytes).toString("utf8") };
   } catch (error) {
     if (isGoaldError(error)) return UNREADABLE;
     throw error;

@@ -5,7 +5,7 @@
  * then publishes it. `record` replaces long texts by blob references, so that the live state equals the state folded
  * from the store.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import { EVENT_VERSION, type EventOf, type NewEvent, type RecordedEvent } from "#core/event.ts";
@@ -159,7 +159,7 @@ export class Journal {
 
   #spill(text: string): BlobRef {
     const bytes = Buffer.from(text);
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const sha256 = hash("sha256", bytes);
     this.#draft.blobs.push(bytes);
     this.#fresh.set(sha256, text);
     return { blob: sha256, bytes: bytes.length, head: text.slice(0, HEAD_CHARS).toWellFormed() };

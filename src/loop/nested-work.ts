@@ -5,7 +5,7 @@
  * recorded result, an unfinished one continues in its frame, and a different one ends the command with an unknown
  * outcome.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { checkArgs } from "#commands/args-schema.ts";
 import type { NestedWork } from "#commands/execute.ts";
 import { REPLY_FORMS } from "#core/agent-settings.ts";
@@ -166,10 +166,7 @@ export class RecordedNestedWork implements NestedWork {
 
   /** One piece at a time, in the order in which the command asked. Resolves to the event with the result. */
   #inTurn(kind: Kind, what: readonly unknown[], push: DescribePush): Promise<RecordedEvent> {
-    const hash = createHash("sha256")
-      .update(JSON.stringify([kind, ...what]))
-      .digest("hex");
-    const of = { ordinal: this.#ordinal, hash };
+    const of = { ordinal: this.#ordinal, hash: hash("sha256", JSON.stringify([kind, ...what])) };
     const done = this.#queue.then(() => this.#runPiece(of, push));
     this.#queue = done.catch(() => undefined);
     return done;

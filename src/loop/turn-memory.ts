@@ -4,7 +4,7 @@
  * The memory follows from the log alone, so a replay and a run after a crash make the same one. It is in the commit
  * that ends the turn. The newest 5,000 events count: a longer turn is remembered by its end.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { MEMORY_COMMANDS, PASSIVE_COMMANDS } from "#core/command-names.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, RecordedEvent, RememberedCall, TurnMemory } from "#core/event.ts";
@@ -76,8 +76,7 @@ function fileOf(
 }
 
 /** The name of an argument comes from a command and may be anything. */
-const nameFile = (name: string): string =>
-  /^\w{1,40}$/.test(name) ? name : createHash("sha256").update(name).digest("hex").slice(0, 12);
+const nameFile = (name: string): string => (/^\w{1,40}$/.test(name) ? name : hash("sha256", name).slice(0, 12));
 
 /** Undefined when the text cannot be kept; the memory then has only its beginning. */
 async function keep(

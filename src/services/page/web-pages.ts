@@ -4,7 +4,7 @@
  * The caller passes the fetcher, which checks addresses, robots.txt and the request rate. A cached page is served for
  * five minutes. Later it is revalidated if its server sent an ETag or a date.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { GoaldError, withOutside } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import { addSources, webSource } from "#core/provenance.ts";
@@ -98,7 +98,7 @@ export function createWebPages({ fetchPage, reader, clock, redact }: WebPagesPar
       ...readable,
       url,
       contentType: typeNameOf(type, kind),
-      sha256: createHash("sha256").update(bytes).digest("hex"),
+      sha256: hash("sha256", bytes),
       fetchedAt: now.toISOString(),
       remarks: isCut ? [...remarks, `Only the first ${MAX_PAGE_BYTES} bytes of the page were read.`] : remarks,
     };
