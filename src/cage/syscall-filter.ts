@@ -60,11 +60,11 @@ const CLONE_THREAD = 0x00010000;
 const X32_BIT = 0x40000000;
 
 /** Returns undefined on a machine whose call numbers are not known here. */
-export function syscallFilter(
-  { network, runsPrograms }: Pick<CagedCommand, "network" | "runsPrograms">,
-  architecture: string = process.arch,
-): Buffer | undefined {
-  const known = ARCHITECTURES[architecture];
+export function syscallFilter({
+  network,
+  runsPrograms,
+}: Pick<CagedCommand, "network" | "runsPrograms">): Buffer | undefined {
+  const known = ARCHITECTURES[process.arch];
   if (!known) return undefined;
   const { clone = 0, clone3 = 0, fork, vfork, socket, ...doors } = known.calls;
   const denied = [
@@ -77,7 +77,7 @@ export function syscallFilter(
     instruction(JUMP_IF_EQUAL, known.id, 1, 0),
     instruction(RETURN, KILL),
     instruction(LOAD, CALL_NUMBER),
-    ...(architecture === "x64" ? refuse(JUMP_IF_AT_LEAST, X32_BIT, NOT_PERMITTED) : []),
+    ...(process.arch === "x64" ? refuse(JUMP_IF_AT_LEAST, X32_BIT, NOT_PERMITTED) : []),
     ...denied.flatMap((number) => refuse(JUMP_IF_EQUAL, number, NOT_PERMITTED)),
     // Its flags are behind a pointer that no filter can follow. The C library falls back to clone.
     ...refuse(JUMP_IF_EQUAL, clone3, NOT_IMPLEMENTED),

@@ -3,6 +3,7 @@
  *
  * Its variables are returned as values and never put into this process: a line such as NODE_OPTIONS=… has no effect.
  */
+import { isDeepStrictEqual } from "node:util";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { readConfigFile, replacePrivateFile, withFileLock } from "./private-file.ts";
 
@@ -53,7 +54,7 @@ async function parseVariables(text: string): Promise<Environment> {
 async function setVariable(text: string, name: string, value: string): Promise<string | undefined> {
   const expected = { ...(await parseVariables(text)), [name]: value };
   for (const candidate of [await replaceLine(text, name, value), addLine(text, name, value)])
-    if (candidate !== undefined && isEqual(await parseVariables(candidate), expected)) return candidate;
+    if (candidate !== undefined && isDeepStrictEqual(await parseVariables(candidate), expected)) return candidate;
   return undefined;
 }
 
@@ -76,9 +77,4 @@ function formatLine(name: string, value: string): string {
   if (/^[\w.+/=:@-]+$/.test(value)) return `${name}=${value}`;
   const quote = ["'", "`"].find((mark) => !value.includes(mark)) ?? '"';
   return `${name}=${quote}${value}${quote}`;
-}
-
-function isEqual(a: Environment, b: Environment): boolean {
-  const [names, others] = [Object.keys(a), Object.keys(b)];
-  return names.length === others.length && names.every((name) => a[name] === b[name]);
 }

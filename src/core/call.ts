@@ -150,7 +150,7 @@ export const modelCallId = ({ path, asked }: Frame, step: number): string =>
 /** The first call of a reply in a step of the agent itself. */
 export const callIdOfStep = (step: number): string => `c${step}`;
 /** `index`: place of the call among those of its reply, from 0. */
-export const commandCallId = ({ path, asked }: Frame, step: number, index = 0): string =>
+export const commandCallId = ({ path, asked }: Frame, step: number, index: number): string =>
   (path === "" ? callIdOfStep(step) : `${path}.c${asked}`) + (index === 0 ? "" : `-${index + 1}`);
 
 // The code of a file that a call runs, as a person sees it before answering. Pure.

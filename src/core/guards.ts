@@ -72,7 +72,7 @@ const namesOf = ([{ name }, ...others]: Repetition["calls"]): string =>
 const isSameCall = (one: CommandCall, other: CommandCall | undefined): boolean =>
   one.name === other?.name && isSameValue(one.args, other.args);
 
-/** JSON with sorted keys; long texts are represented by their hash. */
+/** Ignores the order of names. Long texts are the same if their blobs are. */
 function isSameValue(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;

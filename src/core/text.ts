@@ -46,9 +46,8 @@ export function clip(text: string, limit: number): string {
   return (text.slice(0, head) + gapFor(text.length - room) + text.slice(text.length - (room - head))).toWellFormed();
 }
 
-/** "1 file", "2 files". `plural` is for a noun that takes more than an "s". */
-export const countNoun = (count: number, noun: string, plural = `${noun}s`): string =>
-  `${count} ${count === 1 ? noun : plural}`;
+/** "1 file", "2 files". For a noun that takes no more than an "s". */
+export const countNoun = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** "a", "a and b", "a, b and 3 more". `word` stands before the last one of a whole list. */
 export function joinNames(names: readonly string[], max: number, word = "and"): string {

@@ -69,7 +69,7 @@ interface ReplySplit {
 }
 
 /** Splits the reply from `from` on into alternating text and objects. */
-export function splitReply(text: string, from = 0): ReplySplit {
+export function splitReply(text: string, from: number): ReplySplit {
   const pieces: ReplyPiece[] = [];
   let textStart = from;
   for (let at = from; at < text.length; at++) {

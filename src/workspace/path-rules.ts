@@ -93,7 +93,7 @@ const folded = (name: string): string =>
     .toLowerCase();
 
 /** Throws GOALD_PATH_REFUSED for changes in goald's own folder, which only goald makes (`own`), and in `.git` and its like. */
-export function refuseChange(path: string, own = false): void {
+export function refuseChange(path: string, own: boolean): void {
   if (!own && isOwn(path))
     throw refused(
       path,
