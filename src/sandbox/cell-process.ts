@@ -79,9 +79,6 @@ export class CellProcess {
     this.#program.release();
   }
 
-  get pid(): number | undefined {
-    return this.#program.pid;
-  }
   get isGone(): boolean {
     return this.#gone !== undefined;
   }

@@ -2,6 +2,7 @@
 import { depthOf, MAX_JSON_DEPTH } from "#core/command.ts";
 import type { CellOutcome, CellProblem, LostName, NamespaceChange, SavedNamespace } from "#core/ports/sandbox.ts";
 import { clip, oneLine, wellFormed } from "#core/text.ts";
+import { isRecord } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import {
   type FromGuest,
@@ -42,7 +43,7 @@ export function readOutcome(
   given: unknown,
   { version, isNested, durationMs }: OutcomeOptions,
 ): CellOutcome | undefined {
-  if (!isFields(given) || !isText(given.output) || !Array.isArray(given.lost)) return undefined;
+  if (!isRecord(given) || !isText(given.output) || !Array.isArray(given.lost)) return undefined;
   const saved = given.saved === null ? null : readSaved(given.saved, version);
   const change = isNested && saved !== null ? readChange(given.change) : {};
   if (saved === undefined || change === undefined) return undefined;
@@ -51,7 +52,7 @@ export function readOutcome(
     output,
     isCut: given.isCut === true || given.output.length > MAX_OUTPUT_CHARS,
     saved,
-    lost: given.lost.slice(0, MAX_LOST).filter(isFields).map(readLost),
+    lost: given.lost.slice(0, MAX_LOST).filter(isRecord).map(readLost),
     ...change,
     durationMs,
   };
@@ -72,7 +73,7 @@ function readChange(given: unknown): { readonly change?: NamespaceChange } | und
 
 /** `isEntry`: what each name with its content must be. */
 function readNames<E extends Named>(given: unknown, isEntry: (value: unknown) => value is E) {
-  if (!isFields(given) || !isFields(given.values) || !Array.isArray(given.definitions)) return undefined;
+  if (!isRecord(given) || !isRecord(given.values) || !Array.isArray(given.definitions)) return undefined;
   const { definitions } = given;
   const entries: readonly unknown[] = Object.entries(given.values);
   if (!definitions.every(isEntry) || !entries.every(isEntry)) return undefined;
@@ -92,12 +93,12 @@ const countBytes = (entries: readonly Definition[]): number =>
   entries.reduce((sum, [name, content]) => sum + Buffer.byteLength(name) + Buffer.byteLength(content), 0);
 
 function readValue(given: unknown) {
-  if (!isFields(given) || !isText(given.text)) return null;
+  if (!isRecord(given) || !isText(given.text)) return null;
   return { text: cleanText(given.text, MAX_VALUE_CHARS), ...("json" in given ? keepJson("json", given.json) : {}) };
 }
 
 function readStop(given: unknown) {
-  if (!isFields(given)) return null;
+  if (!isRecord(given)) return null;
   return "value" in given ? keepJson("value", given.value) : {};
 }
 
@@ -108,7 +109,7 @@ const keepJson = <K extends string>(key: K, json: unknown): { readonly [N in K]?
     : {};
 
 function readProblem(given: unknown): CellProblem {
-  const { kind, type, message, line, source, missingName, command } = isFields(given) ? given : ({} as Fields);
+  const { kind, type, message, line, source, missingName, command } = isRecord(given) ? given : ({} as Fields);
   return {
     kind: KINDS.find((one) => one === kind) ?? "error",
     type: cleanLine(type, MAX_NAME_CHARS) || "Error",
@@ -116,7 +117,7 @@ function readProblem(given: unknown): CellProblem {
     line: Number.isSafeInteger(line) && (line as number) > 0 ? (line as number) : null,
     source: isText(source) ? cleanText(source, MAX_SOURCE_CHARS) : null,
     ...(isText(missingName, MAX_NAME_CHARS) ? { missingName: cleanLine(missingName, MAX_NAME_CHARS) } : {}),
-    ...(isFields(command) && isText(command.code, MAX_NAME_CHARS) && isText(command.text)
+    ...(isRecord(command) && isText(command.code, MAX_NAME_CHARS) && isText(command.text)
       ? { command: { code: command.code, text: cleanText(command.text, MAX_VALUE_CHARS) } }
       : {}),
   };
@@ -142,7 +143,7 @@ const MAX_TASK_CHARS = 1_000_000;
 
 /** Returns undefined for anything else than a proper message. */
 export function checkMessage(value: unknown, bytes: Uint8Array): GuestMessage | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const { type } = value;
   if (type === "ready" || type === "loaded" || type === "ended") return { type };
   if (type === "done") return { type, outcome: value.outcome, isSpent: value.isSpent === true };
@@ -188,13 +189,11 @@ function checkSave({ files }: Fields, bytes: Uint8Array): Question | undefined {
 }
 
 function isSavedFile(value: unknown): value is Save["files"][number] {
-  return isFields(value) && isPath(value.path) && (value.bytes === null || isLength(value.bytes));
+  return isRecord(value) && isPath(value.path) && (value.bytes === null || isLength(value.bytes));
 }
 
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 const isPath = (value: unknown): value is string => isText(value, MAX_PATH_CHARS) && value !== "";
-const isShallow = (value: unknown): value is Fields => isFields(value) && depthOf(value) <= MAX_JSON_DEPTH;
+const isShallow = (value: unknown): value is Fields => isRecord(value) && depthOf(value) <= MAX_JSON_DEPTH;
 const isText = (value: unknown, limit = Infinity): value is string =>
   typeof value === "string" && value.length <= limit;
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -55,22 +55,8 @@ export async function loadPython({ snapshot, makesSnapshot = false }: PythonStar
 const CLOSED_MODULES = new Set(
   ["child_process", "fs", "fs/promises", "module", "net", "tls", "vm"].map((name) => `node:${name}`).concat("ws"),
 );
-const CLOSED_PROCESS = [
-  ...[
-    "abort",
-    "chdir",
-    "exit",
-    "reallyExit",
-    "execve",
-    "loadEnvFile",
-    "umask",
-    "setuid",
-    "setgid",
-    "seteuid",
-    "setegid",
-  ],
-  ...["setgroups", "initgroups"],
-];
+const CLOSED_PROCESS =
+  "abort chdir exit reallyExit execve loadEnvFile umask setuid setgid seteuid setegid setgroups initgroups".split(" ");
 const CLOSED_URL = new URL(`./closed-node${extname(import.meta.url)}`, import.meta.url).href;
 
 /** Waits for the modules that replace those of node. */
@@ -99,39 +85,16 @@ function refuse(): never {
 //
 // Without it, a setter on `Object.prototype` could catch objects of Emscripten, such as its `mount`.
 
-const NAMES = [
-  ...[
-    "Object",
-    "Function",
-    "Array",
-    "Map",
-    "Set",
-    "WeakMap",
-    "WeakSet",
-    "Promise",
-    "RegExp",
-    "Date",
-    "Error",
-    "TypeError",
-  ],
-  ...["RangeError", "String", "Number", "Boolean", "Symbol", "BigInt", "ArrayBuffer", "SharedArrayBuffer", "DataView"],
-  ...[
-    "Uint8Array",
-    "Int8Array",
-    "Uint16Array",
-    "Int16Array",
-    "Uint32Array",
-    "Int32Array",
-    "Float32Array",
-    "Float64Array",
-  ],
-  ...["BigInt64Array", "BigUint64Array", "JSON", "Math", "Reflect", "Proxy", "Atomics", "WebAssembly", "TextDecoder"],
-  ...["TextEncoder", "URL", "Buffer"],
-];
+const INTRINSICS = (
+  "Object Function Array Map Set WeakMap WeakSet Promise RegExp Date Error TypeError RangeError String Number " +
+  "Boolean Symbol BigInt ArrayBuffer SharedArrayBuffer DataView Uint8Array Int8Array Uint16Array Int16Array " +
+  "Uint32Array Int32Array Float32Array Float64Array BigInt64Array BigUint64Array JSON Math Reflect Proxy Atomics " +
+  "WebAssembly TextDecoder TextEncoder URL Buffer"
+).split(" ");
 
 export function freezeIntrinsics(): void {
   const done = new Set<object>();
-  const named = NAMES.map((name): unknown => Reflect.get(globalThis, name));
+  const named = INTRINSICS.map((name): unknown => Reflect.get(globalThis, name));
   for (const value of [...named, Object.getPrototypeOf(Uint8Array)]) {
     if (!isObject(value)) continue;
     if ("prototype" in value) freeze(value.prototype, done);
