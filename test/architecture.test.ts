@@ -301,7 +301,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   prompt: [11, 2030],
   reply: [13, 2260],
   sandbox: [13, 1860],
-  services: [23, 2940],
+  services: [23, 2931],
   store: [27, 3755],
   util: [22, 1621],
   views: [20, 3464],

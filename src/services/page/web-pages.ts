@@ -187,12 +187,7 @@ const LENGTH_WEIGHT = 0.75;
  * the question is left out.
  */
 export function selectPassages(passages: readonly Passage[], question: string, maxTokens: number): Passage[] {
-  const costs = new Map(
-    passages.map((passage) => [
-      passage,
-      estimateTokens(passage.text) + estimateTokens(passage.headings.join(" ")) + 10,
-    ]),
-  );
+  const costs = new Map(passages.map((passage) => [passage, costOf(passage)]));
   const takeFitting = (candidates: readonly Passage[]): Passage[] => {
     let left = maxTokens;
     return candidates.filter((passage) => {
@@ -255,7 +250,10 @@ function countStems(stems: readonly string[], asked: readonly string[]): number[
 /** Returns as much of the first passage as fits. */
 function clipFirst([first]: readonly Passage[], maxTokens: number): Passage[] {
   if (!first || maxTokens < 1) return [];
-  const share = maxTokens / (estimateTokens(first.text) + estimateTokens(first.headings.join(" ")) + 10);
+  const share = maxTokens / costOf(first);
   const text = first.text.slice(0, Math.floor(first.text.length * Math.min(1, share))).toWellFormed();
   return text === "" ? [] : [{ ...first, text }];
 }
+
+/** In tokens, with room for its id and marks. */
+const costOf = ({ text, headings }: Passage): number => estimateTokens(text) + estimateTokens(headings.join(" ")) + 10;
