@@ -295,7 +295,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   host: [11, 1755],
   http: [6, 610],
   loop: [26, 3907],
-  memory: [33, 6381],
+  memory: [33, 6375],
   model: [11, 1940],
   page: [18, 1684],
   prompt: [11, 2030],

@@ -57,10 +57,6 @@ export class RowColumns {
   }
 
   /** Number of rows ever added. */
-  get count(): number {
-    return this.#count;
-  }
-
   exchange(columns: Columns): void {
     this.#count = columns.number("count", this.#count);
     columns.arrays(this.#rows);

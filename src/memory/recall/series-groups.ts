@@ -54,11 +54,6 @@ export class SeriesGroups {
     this.#rowsWithWord.exchange(columns.part("rowsWithWord"));
   }
 
-  /** Number of groups with a live row. */
-  get size(): number {
-    return this.#lexical.size;
-  }
-
   /** Estimated main memory. */
   get bytes(): number {
     return BYTES_PER_WORD * this.#words + BYTES_PER_TERM * this.#lexical.vocabulary.size + this.#numbers.bytes;
