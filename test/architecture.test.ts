@@ -284,13 +284,13 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [20, 2993],
+  api: [20, 2992],
   app: [10, 1633],
   cage: [7, 639],
   cassette: [10, 1415],
   cli: [60, 8566],
   commands: [10, 1730],
-  config: [15, 1983],
+  config: [15, 1982],
   core: [33, 4738],
   host: [11, 1755],
   http: [6, 610],
@@ -303,9 +303,9 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1860],
   services: [23, 2931],
   store: [27, 3755],
-  util: [22, 1621],
+  util: [22, 1620],
   views: [20, 3464],
-  workspace: [8, 1300],
+  workspace: [8, 1294],
 };
 
 describe("the laws of the house", () => {

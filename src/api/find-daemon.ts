@@ -7,7 +7,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Home, PRIVATE_FOLDER } from "#config/home.ts";
-import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { codeOf, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { type HostInfo, isAlive, isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
@@ -218,8 +218,7 @@ const hasServed = (info: HostInfo | undefined): boolean =>
   info !== undefined && systemClock.now().getTime() - Date.parse(info.startedAt) > SERVE_MS && isAlive(info.pid);
 
 /** True when no process listens at the socket. */
-const isNobodyThere = ({ cause }: GoaldError): boolean =>
-  Error.isError(cause) && "code" in cause && (cause.code === "ENOENT" || cause.code === "ECONNREFUSED");
+const isNobodyThere = ({ cause }: GoaldError): boolean => ["ENOENT", "ECONNREFUSED"].includes(codeOf(cause) ?? "");
 
 async function statusOf(client: Client): Promise<DaemonStatus | GoaldError> {
   try {

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
-import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
+import { codeOf, type ErrorCode, GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { createRedactor } from "#util/redact.ts";
 
@@ -149,7 +149,7 @@ function openOutput(path: string): number {
       return openSync(path, flags, 0o600);
     } catch (cause) {
       const error = toError(cause);
-      const isLink = "code" in error && error.code === "ELOOP";
+      const isLink = codeOf(error) === "ELOOP";
       throw new GoaldError(
         "GOALD_DAEMON",
         `The daemon cannot start: its output file ${path} ${isLink ? "is a link" : `cannot be opened: ${error.message}`}.`,

@@ -11,7 +11,7 @@ import { COMMAND_GROUPS, type CommandGroup } from "#core/agent-settings.ts";
 import { type Annotations, type Effect, MILDEST_FIRST } from "#core/call.ts";
 import type { ArgsSchema, Command } from "#core/command.ts";
 import { SAVES_FILES, TASK_COMPLETE } from "#core/command-names.ts";
-import { GoaldError, toError } from "#core/errors.ts";
+import { codeOf, GoaldError, toError } from "#core/errors.ts";
 import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import { SERVICES, type ServiceName } from "#core/services.ts";
 import { isRecord } from "#util/json.ts";
@@ -221,7 +221,7 @@ export async function listEntries(what: "commands" | "methods", folder: string):
   try {
     return await readdir(folder);
   } catch (error) {
-    if (Error.isError(error) && "code" in error && error.code === "ENOENT") return [];
+    if (codeOf(error) === "ENOENT") return [];
     const message = `The ${what} folder ${folder} cannot be read: ${toError(error).message}.`;
     throw new GoaldError("GOALD_COMMAND_INVALID", message, { cause: error });
   }

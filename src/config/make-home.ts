@@ -1,7 +1,7 @@
 /** make-home.ts -- makes a new home with its folders and first files. Existing files are kept. */
 import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
-import { GoaldError, toError } from "#core/errors.ts";
+import { codeOf, GoaldError, toError } from "#core/errors.ts";
 import { type Home, PRIVATE_FOLDER, WORKSPACE_FOLDER } from "./home.ts";
 import { openHome } from "./open-home.ts";
 import { readTextFile } from "./private-file.ts";
@@ -43,7 +43,7 @@ export async function createFile(path: string, text: string, mode: number): Prom
     return true;
   } catch (thrown) {
     const error = toError(thrown);
-    if ("code" in error && error.code === "EEXIST") return false;
+    if (codeOf(error) === "EEXIST") return false;
     throw new GoaldError("GOALD_HOME_UNWRITABLE", `${path} could not be written: ${error.message}.`, {
       hint: "Make the folder writable, or name another home.",
       cause: thrown,

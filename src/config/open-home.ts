@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 import { access, chmod, constants, lstat, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { GoaldError } from "#core/errors.ts";
+import { codeOf, GoaldError } from "#core/errors.ts";
 import { type Home, makeFolders } from "./home.ts";
 
 /** The umask is applied to it. Whoever can write commands or prompts there controls what goald does. */
@@ -45,7 +45,7 @@ async function attempt<T>(folder: string, home: Home, act: () => Promise<T>): Pr
   try {
     return await act();
   } catch (thrown) {
-    const code = Error.isError(thrown) && "code" in thrown ? String(thrown.code) : "";
+    const code = codeOf(thrown) ?? "";
     throw unwritable(folder, home, REASONS[code] ?? `the system reports ${code || String(thrown)}`, thrown);
   }
 }

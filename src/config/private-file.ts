@@ -6,7 +6,7 @@
  */
 import { constants, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { GoaldError, toError } from "#core/errors.ts";
+import { codeOf, GoaldError, toError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
 
@@ -31,7 +31,7 @@ export async function readTextFile(path: string, maxBytes = MAX_BYTES): Promise<
     return { text: decodeText(buffer.subarray(0, bytesRead)), mode: found.mode, owner: found.uid };
   } catch (thrown) {
     const error = toError(thrown);
-    const code = "code" in error ? String(error.code) : "";
+    const code = codeOf(error) ?? "";
     if (code === "ENOENT") return undefined;
     throw new Error(REASONS[code] ?? error.message, { cause: error });
   }
@@ -126,9 +126,8 @@ async function createLock(lock: string): Promise<boolean> {
     await (await open(lock, "wx", 0o600)).close();
     return true;
   } catch (thrown) {
-    const error = toError(thrown);
-    if ("code" in error && error.code === "EEXIST") return false;
-    throw error;
+    if (codeOf(thrown) === "EEXIST") return false;
+    throw toError(thrown);
   }
 }
 

@@ -102,9 +102,7 @@ export class GoaldError extends Error {
 
 /** Compares name and code, because `instanceof` is false across realms (jest runs tests in one). */
 export function isGoaldError(value: unknown, code?: ErrorCode): value is GoaldError {
-  return (
-    Error.isError(value) && value.name === "GoaldError" && (code === undefined || (value as GoaldError).code === code)
-  );
+  return Error.isError(value) && value.name === "GoaldError" && (code === undefined || codeOf(value) === code);
 }
 
 /** For `catch`: returns `fallback` when something does not exist (any more), and throws every other error. */
@@ -128,3 +126,7 @@ export function toError(thrown: unknown): Error {
     ? thrown
     : new Error(typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? String(thrown)));
 }
+
+/** The code of an error of the system or of goald; undefined for what has none. */
+export const codeOf = (thrown: unknown): string | undefined =>
+  Error.isError(thrown) && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;

@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ReplyForm } from "#core/agent-settings.ts";
-import { GoaldError } from "#core/errors.ts";
+import { codeOf, GoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
 import type { ActionForm } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
@@ -74,7 +74,7 @@ async function listEntries(folder: string): Promise<readonly string[]> {
     const entries = await readdir(folder, { recursive: true });
     return entries.filter((entry) => !/(?:^|\/)\.|~$/.test(entry) && entry !== README).sort();
   } catch (error) {
-    if (Error.isError(error) && "code" in error && error.code === "ENOENT") return [];
+    if (codeOf(error) === "ENOENT") return [];
     throw refuse(`The prompts folder ${folder} cannot be read.`, undefined, error);
   }
 }

@@ -9,6 +9,7 @@ import type { ValidateFunction } from "ajv";
 import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema } from "#core/command.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";
+import { codeOf } from "#core/errors.ts";
 import { rememberBy } from "#util/caches.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
 import { createAjv } from "#util/schema.ts";
@@ -240,7 +241,7 @@ function matches(expression: RegExp, text: string): boolean {
   try {
     return matching.runInContext(context, { timeout: MAX_MATCH_MS });
   } catch (error) {
-    if (Error.isError(error) && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return false;
+    if (codeOf(error) === "ERR_SCRIPT_EXECUTION_TIMEOUT") return false;
     throw error;
   } finally {
     Object.assign(context, { expression: undefined, text: undefined });

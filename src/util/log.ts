@@ -20,7 +20,7 @@ import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Level, LogFn, Logger } from "pino";
-import { toError } from "#core/errors.ts";
+import { codeOf, toError } from "#core/errors.ts";
 import { clean } from "./outside-text.ts";
 import type { Redact } from "./redact.ts";
 
@@ -82,7 +82,7 @@ function createLogger({ folder, redact, level, onProblem, maxBytes = MAX_BYTES }
 
 function problemWith(path: string, thrown: unknown): string {
   const error = toError(thrown);
-  const isLink = "code" in error && error.code === "ELOOP";
+  const isLink = codeOf(error) === "ELOOP";
   const reason = isLink ? "it is a link, and could lead to any file. Remove the link" : error.message;
   return `Lines of the log ${path} are lost: ${reason}. Agents go on without them.`;
 }
@@ -145,7 +145,7 @@ function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => 
         rotate(path);
       } catch (thrown) {
         // Another process has rotated it.
-        mayRotate = isNotThere(thrown);
+        mayRotate = codeOf(thrown) === "ENOENT";
         if (!mayRotate) lost(thrown);
       }
     file = openToAppend(path);
@@ -178,8 +178,6 @@ function sizeUnderName(path: string, { dev, ino }: OpenLogFile): number | undefi
   const found = statSync(path, { throwIfNoEntry: false });
   return found?.dev === dev && found.ino === ino ? found.size : undefined;
 }
-
-const isNotThere = (thrown: unknown): boolean => Error.isError(thrown) && "code" in thrown && thrown.code === "ENOENT";
 
 /** Throws for a link, which could make the log append to any file of this user. */
 function openToAppend(path: string): OpenLogFile {

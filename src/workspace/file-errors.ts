@@ -3,7 +3,7 @@
  *
  * Every failed file operation throws a GoaldError that names the requested path and a remedy, and no absolute path.
  */
-import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { codeOf, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { quotePath, refused } from "./path-rules.ts";
 
 /** Runs `act`, and throws its errors as GoaldErrors about `path`. */
@@ -63,6 +63,3 @@ export const notAFile = (path: string): GoaldError =>
   );
 export const fileError = (message: string, hint: string, cause?: unknown): GoaldError =>
   new GoaldError("GOALD_FILE", message, { hint, cause });
-
-export const codeOf = (error: unknown): string | undefined =>
-  Error.isError(error) && "code" in error && typeof error.code === "string" ? error.code : undefined;

@@ -6,9 +6,9 @@
  */
 import { type Dirent, lstatSync, opendirSync } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
+import { codeOf } from "#core/errors.ts";
 import type { FileStat, FolderSight } from "#core/ports/workspace.ts";
 import { AGENTS_FOLDER } from "#core/subagent.ts";
-import { codeOf } from "./file-errors.ts";
 import { mapInBatches } from "./folder-quota.ts";
 import { isNameable } from "./path-rules.ts";
 import { type Anchor, bestAnchor, type OpenFolder, openFolder } from "./resolve-path.ts";

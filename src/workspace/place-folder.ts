@@ -10,10 +10,10 @@ import { randomBytes } from "node:crypto";
 import { constants as flags, lstatSync, mkdirSync, renameSync, type Stats } from "node:fs";
 import { lstat, mkdtemp, readdir, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { GoaldError } from "#core/errors.ts";
+import { codeOf, GoaldError } from "#core/errors.ts";
 import { isOfVersionControl, isRepository } from "#core/guarded-files.ts";
 import { removeQuietly, sweepOnce, unfinished } from "./file-content.ts";
-import { codeOf, fileError, withFileErrors } from "./file-errors.ts";
+import { fileError, withFileErrors } from "./file-errors.ts";
 import { type FolderQuota, type Growth, mapInBatches, measureTree } from "./folder-quota.ts";
 import { isOwn, isTemporary, quotePath, refuseAgents, refused, temporaryName } from "./path-rules.ts";
 import {

@@ -26,8 +26,9 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { codeOf } from "#core/errors.ts";
 import { isRepository, isRepositoryEntry } from "#core/guarded-files.ts";
-import { codeOf, fileError } from "./file-errors.ts";
+import { fileError } from "./file-errors.ts";
 import { quotePath, refused } from "./path-rules.ts";
 
 /** The protection against swapped folders: open descriptors, or compared real paths. */

@@ -9,7 +9,7 @@ import { createHash, hash } from "node:crypto";
 import { constants, type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { endianness } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { toError } from "#core/errors.ts";
+import { codeOf, toError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { createTurns } from "#util/turns.ts";
@@ -298,7 +298,7 @@ async function openFile(path: string): Promise<FileHandle | undefined> {
     // Does not wait for a pipe.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    if ((error as { code?: unknown }).code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }

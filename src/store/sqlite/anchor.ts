@@ -6,7 +6,7 @@
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { GoaldError } from "#core/errors.ts";
+import { codeOf, GoaldError } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { sha256, snapshotSha } from "../chain.ts";
 import type { SnapshotRecord } from "../rows.ts";
@@ -312,7 +312,7 @@ function readIfExists(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
   } catch (error) {
-    if (Error.isError(error) && "code" in error && error.code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }

@@ -21,7 +21,7 @@ import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { GoaldError } from "#core/errors.ts";
+import { codeOf, GoaldError } from "#core/errors.ts";
 import { prepare } from "../sql.ts";
 
 /** Before 3.51.3, two connections that write and checkpoint at once can damage a database (sqlite.org/wal.html#walresetbug). */
@@ -135,7 +135,7 @@ export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
-    if (Error.isError(error) && "code" in error && error.code === "EEXIST") return;
+    if (codeOf(error) === "EEXIST") return;
     throw error;
   }
   syncPath(dirname(path));
@@ -157,7 +157,7 @@ function tightenMode(path: string): void {
   try {
     chmodSync(path, 0o600);
   } catch (error) {
-    if (Error.isError(error) && "code" in error && (error.code === "ENOENT" || error.code === "EPERM")) return;
+    if (["ENOENT", "EPERM"].includes(codeOf(error) ?? "")) return;
     throw error;
   }
 }

@@ -8,7 +8,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { GoaldError, toError } from "#core/errors.ts";
+import { codeOf, GoaldError, toError } from "#core/errors.ts";
 import { storeError, wrapStoreErrors } from "../failure.ts";
 import { createPrivateFile } from "./connection.ts";
 
@@ -130,7 +130,7 @@ export function isAlive(pid: number): boolean {
     return process.kill(pid, 0);
   } catch (error) {
     // EPERM: the process exists and belongs to another user.
-    return Error.isError(error) && "code" in error && error.code === "EPERM";
+    return codeOf(error) === "EPERM";
   }
 }
 
