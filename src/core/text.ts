@@ -84,7 +84,7 @@ export function oneLine(text: string, limit: number): string {
 
 /** "1 byte", "999 bytes", "1.5 KB", "12 MB"; a unit is 1,000 of the one before. */
 export function formatSize(bytes: number): string {
-  if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+  if (bytes < 1000) return countNoun(bytes, "byte");
   let size = bytes;
   let unit = "";
   for (const next of ["KB", "MB", "GB", "TB"]) {

@@ -16,7 +16,7 @@ import type { VerifyReport } from "#core/ports/store.ts";
 import { type AgentState, initialState, STATE_VERSION } from "#core/state.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
 import { folderOf } from "#core/subagent.ts";
-import { isBlobRef } from "#core/text.ts";
+import { countNoun, isBlobRef } from "#core/text.ts";
 import { canonicalJson } from "#util/json.ts";
 import { chainLink, chainStart, isFolderOf, sealOf, sha256, snapshotSha } from "./chain.ts";
 import { type CommitRows, digestOf, readFileVersions, readMemories, type TakeRows } from "./commit.ts";
@@ -68,7 +68,7 @@ function checkFile(database: DatabaseSync, problems: string[]): void {
   const rows = prepare<{ integrity_check: string }>(database, "PRAGMA integrity_check(20)").all();
   for (const { integrity_check: found } of rows) if (found !== "ok") problems.push(`The database file: ${found}.`);
   for (const { table, rows: lost } of prepare<{ table: string; rows: number }>(database, LOST_ROWS).all())
-    problems.push(`The table ${table} has ${lost === 1 ? "1 row" : `${lost} rows`} of an agent that does not exist.`);
+    problems.push(`The table ${table} has ${countNoun(lost, "row")} of an agent that does not exist.`);
 }
 
 /** The shared memory belongs to no agent, so `memory.agent_no` has no foreign key that SQLite could check. */

@@ -4,7 +4,7 @@
  * When all entries exceed the limit, each level of folders gets a half of the rest, and each folder an equal share of that.
  * Folders are shown before files then, so that the shape of the whole stays visible.
  */
-import { formatSize } from "#core/text.ts";
+import { countNoun, formatSize } from "#core/text.ts";
 
 interface FileEntry {
   readonly path: string;
@@ -97,7 +97,7 @@ function renderFolder(folder: Folder, shares: ReadonlyMap<Folder, number>): stri
     ...files.map(({ path, bytes }) => `${path}  ${formatSize(bytes)}`),
     ...(more > 0 ? [`[… ${more} more in ${folder.path === "" ? "this folder" : folder.path}]`] : []),
     ...folders.flatMap((inner) => [
-      `${inner.path}  ${inner.files} ${inner.files === 1 ? "file" : "files"}, ${formatSize(inner.bytes)}`,
+      `${inner.path}  ${countNoun(inner.files, "file")}, ${formatSize(inner.bytes)}`,
       ...renderFolder(inner, shares),
     ]),
   ];
