@@ -4,6 +4,7 @@
  * The code blocks while it waits for its host. Another cell of the namespace may run inside that wait. Whatever code
  * does to its process ends the process, never the host. It keeps the host alive only while a cell runs.
  */
+import { addAbortListener } from "node:events";
 import { extname } from "node:path";
 import type { Cage, CagedEnd } from "#cage/cage.ts";
 import { CagedProgram, type Conversation } from "#cage/conversation.ts";
@@ -107,9 +108,7 @@ export class CellProcess {
     const loadsSaved = loads && cell.saved !== null;
     const running = new RunningCell(cell, host, this.#cells, loadsSaved, (problem) => this.kill(problem));
     const aborted = Promise.withResolvers<never>();
-    const onAbort = (): void => aborted.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
+    using _ = addAbortListener(signal, () => aborted.reject(signal.reason));
     try {
       return await Promise.race([this.#converse(running, loads), aborted.promise]);
     } catch (error) {
@@ -117,7 +116,6 @@ export class CellProcess {
       throw error;
     } finally {
       running.clock.stop();
-      signal.removeEventListener("abort", onAbort);
       this.#cells -= 1;
       if (this.#cells === 0 && !this.isGone) this.#program.release();
     }

@@ -5,7 +5,9 @@
  * 4, up to 64 of them, so that a dead server costs neither a timeout per step nor a bill. No call is made before the
  * retry time that a server named. Each outage is reported once.
  */
+
 import { hash } from "node:crypto";
+import { addAbortListener } from "node:events";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { CountTokens, Embedder } from "#core/ports/memory.ts";
@@ -111,13 +113,8 @@ async function requestVectors(
   if (embedder.isInstant) return embedder.embed(texts, signal);
   const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(limited.reason);
-  limited.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([embedder.embed(texts, limited, countTokens), aborted]);
-  } finally {
-    limited.removeEventListener("abort", stop);
-  }
+  using _ = addAbortListener(limited, () => reject(limited.reason));
+  return await Promise.race([embedder.embed(texts, limited, countTokens), aborted]);
 }
 
 /** Throws when the number of vectors is wrong or no vector is usable. */

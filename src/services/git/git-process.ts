@@ -2,6 +2,7 @@
  * git-process.ts -- runs git in a cage: it sees its own programs, certificates and one folder, and nothing of goald's
  * environment. Keeps only a part of its output.
  */
+import { addAbortListener } from "node:events";
 import { realpathSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import type { Cage, CagedCommand } from "#cage/cage.ts";
@@ -71,9 +72,8 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
   child.stderr?.on("data", (piece: Buffer) => {
     errorOutput = Buffer.concat([errorOutput, piece]).subarray(-MAX_OUTPUT_BYTES);
   });
-  signal.addEventListener("abort", kill, { once: true });
+  using _ = addAbortListener(signal, kill);
   const { code, error } = await ended;
-  signal.removeEventListener("abort", kill);
   if (error)
     throw new GoaldError("GOALD_GIT", `git could not be started: ${error.message}.`, {
       hint: "Install git.",

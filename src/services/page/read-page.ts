@@ -4,6 +4,7 @@
  * Uses no network, and parses pages only in caged processes. Throws GOALD_WEB for an unsupported type and for an
  * unreadable page. Rejects with the signal's reason.
  */
+import { addAbortListener } from "node:events";
 import { extname } from "node:path";
 import type { Cage, CagedEnd } from "#cage/cage.ts";
 import { CagedProgram } from "#cage/conversation.ts";
@@ -211,13 +212,11 @@ class ReaderProcess {
   async read({ bytes, ...job }: PageJob, signal: AbortSignal): Promise<PageOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<PageOutcome>();
     const start = performance.now();
-    const onAbort = (): void => reject(signal.reason);
     const limit = setTimeout(
       () => resolve({ kind: "died", problem: `It took longer than ${job.timeLimitMs / 1000} s.` }),
       job.timeLimitMs,
     );
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
+    using _ = addAbortListener(signal, () => reject(signal.reason));
     this.#program.hold();
     const { conversation } = this.#program;
     const number = ++this.#jobs;
@@ -237,7 +236,6 @@ class ReaderProcess {
       return outcome;
     } finally {
       clearTimeout(limit);
-      signal.removeEventListener("abort", onAbort);
       this.#busyMs += performance.now() - start;
       this.#program.release();
       if (outcome === undefined || outcome.kind === "died") this.kill();
