@@ -287,9 +287,9 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [20, 2992],
-  app: [10, 1633],
+  app: [10, 1630],
   cage: [7, 639],
-  cassette: [10, 1415],
+  cassette: [10, 1414],
   cli: [60, 8566],
   commands: [10, 1730],
   config: [15, 1982],

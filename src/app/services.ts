@@ -31,11 +31,10 @@ import { systemClock } from "#util/clock.ts";
 import { findGit } from "#util/find-program.ts";
 import type { Redact } from "#util/redact.ts";
 import { readVersion } from "../shipped.ts";
-import { type Catalogue, loadPrices, loadWindows, mediaServerOf, xKeysOf } from "./catalogue.ts";
+import { loadPrices, loadWindows, mediaServerOf, xKeysOf } from "./catalogue.ts";
 import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 
 export interface Shared {
-  readonly http: Http;
   readonly model: LanguageModel;
   readonly gate: RateLimiter;
   readonly memory: RecallingMemory;
@@ -47,7 +46,6 @@ export interface Shared {
 export interface SharedParts {
   readonly home: Home;
   readonly settings: Settings;
-  readonly catalogue: Catalogue;
   readonly store: Store;
   /** Replaces the parts that reach outside. */
   readonly edges: HostEdges | undefined;
@@ -79,7 +77,6 @@ export function openShared(parts: SharedParts): Shared {
   // A recording holds the same redacted texts as the log.
   const scrub = tape ? parts.redact : parts.scrub;
   return {
-    http,
     gate,
     model,
     memory,

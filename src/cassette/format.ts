@@ -226,7 +226,6 @@ export interface Session {
 }
 export interface Cassette {
   readonly path: string;
-  readonly header: Header;
   readonly sessions: readonly [Session, ...Session[]];
   /** Number of bytes up to the end of the last whole line. */
   readonly bytes: number;

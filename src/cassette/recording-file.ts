@@ -147,7 +147,7 @@ export function readSessions(path: string): Omit<Cassette, "sessions"> & { reado
     else if (line.type === "end") (sessions.at(-1) ?? strayLine(path)).end = line;
     else (sessions.at(-1) ?? strayLine(path)).lines.push(line);
   }
-  return { path, header: header as Header, sessions, bytes: Buffer.byteLength(whole) };
+  return { path, sessions, bytes: Buffer.byteLength(whole) };
 }
 
 function textOf(path: string): string {
