@@ -301,12 +301,12 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   model: [11, 1940],
   page: [18, 1684],
   prompt: [11, 2030],
-  reply: [13, 2260],
-  sandbox: [13, 1815],
+  reply: [13, 2258],
+  sandbox: [13, 1813],
   services: [23, 2929],
   store: [27, 3755],
   util: [22, 1620],
-  views: [20, 3464],
+  views: [20, 3462],
   workspace: [8, 1294],
 };
 

@@ -87,7 +87,6 @@ const HEADING =
 interface Part {
   readonly name: string;
   readonly text: string;
-  readonly end: number;
 }
 
 function splitReact(reply: string): Split {
@@ -119,13 +118,13 @@ function splitAtHeadings(reply: string): readonly Part[] {
   const blocks = findBlocks(reply);
   const isOutside = (place: number): boolean => !blocks.some(({ start, end }) => place > start && place < end);
   const headings = [...reply.matchAll(HEADING)].filter(({ index }) => isOutside(index));
-  const first = { name: "thought", text: reply.slice(0, headings[0]?.index ?? reply.length), end: 0 };
+  const first = { name: "thought", text: reply.slice(0, headings[0]?.index ?? reply.length) };
   return [
     first,
     ...headings.map((heading, place): Part => {
       const end = headings[place + 1]?.index ?? reply.length;
       const [whole, name = ""] = heading;
-      return { name: name.toLowerCase(), text: reply.slice(heading.index + whole.length, end), end };
+      return { name: name.toLowerCase(), text: reply.slice(heading.index + whole.length, end) };
     }),
   ];
 }

@@ -4,7 +4,6 @@ export interface FsNode {
   name: string;
   readonly parent: FsNode;
   readonly mode: number;
-  readonly id: number;
   /** Of a file: its storage, which may be longer than `usedBytes`. Of a folder: its nodes by name. */
   contents: Uint8Array | Record<string, FsNode>;
   usedBytes: number;
@@ -24,7 +23,6 @@ export interface NodeOperations {
   mknod(parent: FsNode, name: string, mode: number, device: number): FsNode;
   rename(node: FsNode, folder: FsNode, name: string): void;
   unlink(parent: FsNode, name: string): void;
-  rmdir(parent: FsNode, name: string): void;
   symlink(parent: FsNode, name: string, target: string): FsNode;
 }
 export interface StreamOperations {

@@ -126,7 +126,7 @@ function readTail(events: readonly RecordedEvent[], lastStep: number): Tail {
   for (const event of events) {
     if ("step" in event) step = event.step;
     if (event.type === "command-requested") {
-      calls.set(event.callId, openCallOf(event.callId, event.call));
+      calls.set(event.callId, openCallOf(event.call));
       lastThought = event.thought || lastThought;
     }
     const call = "callId" in event ? calls.get(event.callId) : undefined;

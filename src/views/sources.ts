@@ -30,7 +30,6 @@ const MAX_KEPT = 20;
 
 /** A call that has not ended. */
 export interface OpenCall {
-  readonly callId: string;
   readonly name: string;
   /** `subjectOf` the call. */
   readonly subject: string;
@@ -38,8 +37,7 @@ export interface OpenCall {
   readonly address: string | null;
 }
 
-export const openCallOf = (callId: string, call: CommandCall): OpenCall => ({
-  callId,
+export const openCallOf = (call: CommandCall): OpenCall => ({
   name: call.name,
   subject: subjectOf(call),
   address: addressOf(call),
@@ -112,7 +110,7 @@ export function createSourceReader(): (event: RecordedEvent) => Source | undefin
   return (event) => {
     if ("step" in event) step = event.step;
     if (event.type === "command-requested") {
-      calls.set(event.callId, openCallOf(event.callId, event.call));
+      calls.set(event.callId, openCallOf(event.call));
       return undefined;
     }
     const call = "callId" in event ? calls.get(event.callId) : undefined;
