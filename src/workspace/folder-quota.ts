@@ -13,18 +13,15 @@ import { keepNewest } from "#util/caches.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
 import { quotePath } from "./path-rules.ts";
 
-export interface FolderLimits {
-  readonly bytes: number;
-  readonly files: number;
-  /** For the pages that `browse_website` keeps. */
-  readonly pageBytes: number;
-}
-
 export interface FolderUsage {
   readonly bytes: number;
   readonly files: number;
+  /** Of the pages that `browse_website` keeps. */
   readonly pageBytes: number;
 }
+
+/** The most of each. */
+export type FolderLimits = FolderUsage;
 
 /** The bytes and files that a change adds; negative for those that it frees. */
 export type Growth = Pick<FolderUsage, "bytes" | "files">;

@@ -4,6 +4,7 @@
  * Rejects every type that holds no readable text, and names the type.
  */
 import { GoaldError } from "#core/errors.ts";
+import { isBinary } from "#util/media-format.ts";
 
 export type PageKind = "html" | "xml" | "text" | "pdf";
 
@@ -29,7 +30,7 @@ export function readContentType(header: string | null | undefined): ContentType 
 /** Throws GOALD_WEB for a type that goald does not read. */
 export function pageKindOf(type: ContentType, bytes: Uint8Array): PageKind {
   const kind = kindByName(type.name) ?? (GENERIC_TYPE.test(type.name) ? kindByBytes(bytes) : undefined);
-  if (kind === undefined || (kind === "text" && isBinary(bytes)))
+  if (kind === undefined || (kind === "text" && isBinary(bytes) && !isUtf16(bytes)))
     throw new GoaldError("GOALD_WEB", `Expected a page or a text; this is ${describeType(type.name, kind)}.`, {
       hint: "download_file saves any file into the workspace.",
       words: KNOWN_TYPE.test(type.name) ? "" : `content-type: ${type.name}`,
@@ -68,9 +69,6 @@ function kindByBytes(bytes: Uint8Array): PageKind {
   return head.startsWith("<?xml") ? "xml" : "text";
 }
 
-/** Uses git's test, a NUL byte. UTF-16 text holds NUL bytes too, but begins with a byte order mark. */
-function isBinary(bytes: Uint8Array): boolean {
-  const [first, second] = bytes;
-  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
-  return !isUtf16 && bytes.subarray(0, 8000).includes(0);
-}
+/** Such text holds NUL bytes too, but begins with a byte order mark. */
+const isUtf16 = ([first, second]: Uint8Array): boolean =>
+  (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
