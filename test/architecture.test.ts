@@ -287,7 +287,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [20, 2992],
-  app: [10, 1630],
+  app: [10, 1631],
   cage: [7, 639],
   cassette: [10, 1414],
   cli: [60, 8566],
@@ -305,7 +305,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1813],
   services: [23, 2927],
   store: [27, 3755],
-  util: [22, 1620],
+  util: [22, 1622],
   views: [20, 3462],
   workspace: [8, 1290],
 };
