@@ -313,7 +313,7 @@ describe("pictures that the real program pays for", () => {
       expect(await goald.print("show t --step 1")).toContain(
         "Spent on models: 4 tokens in (0 cached), 6,240 out, $0.25\n",
       );
-      expect(await goald.print("resume t --budget 5")).toMatch(/ tokens in and \d+ out, \$0\.75\.\n/);
+      expect(await goald.print("resume t --budget 5")).toMatch(/ tokens in and [\d,]+ out, \$0\.75\.\n/);
       expect(media.images).toHaveLength(3);
       // The report is written after the event that the terminal ends with.
       const report = async () => `${await goald.read("workspace/t/_goald/report.md")}`;
