@@ -293,7 +293,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   cli: [60, 8566],
   commands: [10, 1730],
   config: [15, 1982],
-  core: [33, 4738],
+  core: [33, 4739],
   host: [11, 1755],
   http: [6, 610],
   loop: [26, 3907],
@@ -306,7 +306,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2927],
   store: [27, 3755],
   util: [22, 1622],
-  views: [20, 3462],
+  views: [20, 3461],
   workspace: [8, 1290],
 };
 

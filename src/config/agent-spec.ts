@@ -2,7 +2,7 @@
 import { depthOf } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { type GoalCheck, type GoalTest, MAX_CHECKS } from "#core/goal-check.ts";
-import { countNoun, findUnseenMark } from "#core/text.ts";
+import { countNoun, findUnseenMark, withCommas } from "#core/text.ts";
 import { createAjv } from "#util/schema.ts";
 
 export interface AgentDraft {
@@ -176,7 +176,7 @@ const MAX_TEXT_CHARS = 2_000;
 function checkText(what: string, text: string): string | undefined {
   const length = countCharacters(text);
   if (length > MAX_TEXT_CHARS)
-    return `${what} must have up to ${MAX_TEXT_CHARS.toLocaleString("en-US")} characters, got ${length.toLocaleString("en-US")}.`;
+    return `${what} must have up to ${withCommas(MAX_TEXT_CHARS)} characters, got ${withCommas(length)}.`;
   if (/[\p{Cs}\p{Cc}]/u.test(text.replace(/\r?\n|\t/g, " ")) || DIRECTION_MARKS.test(text))
     return `${what} must be text without control characters.`;
   return undefined;

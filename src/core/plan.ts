@@ -5,7 +5,7 @@
  * tree, such as 0.1.2, so ids never change: a task is abandoned, never removed. The cascades are those of OpenDevin's
  * planner.
  */
-import { oneLine } from "./text.ts";
+import { oneLine, withCommas } from "./text.ts";
 
 // A person's changes of a plan: whether they fit it, and the plan after them. Pure.
 
@@ -159,7 +159,7 @@ export function refuseTask(plan: PlanTask, parent: string, added: NewTask): stri
     return `Task ${parent} is ${found.state}. Set it to open or in_progress before you add to it, or add to another task.`;
   const count = countTasks(plan) + countNew(added);
   if (count > MAX_TASKS)
-    return `A plan has up to ${MAX_TASKS.toLocaleString("en-US")} tasks, and this one would have ${count}. Add fewer.`;
+    return `A plan has up to ${withCommas(MAX_TASKS)} tasks, and this one would have ${count}. Add fewer.`;
   const depth = parent.split(".").length - 1 + depthOf(added);
   if (depth > MAX_PLAN_DEPTH)
     return `A plan has up to ${MAX_PLAN_DEPTH} levels below task 0, and this one would have ${depth}.`;

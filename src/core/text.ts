@@ -46,6 +46,9 @@ export function clip(text: string, limit: number): string {
   return (text.slice(0, head) + gapFor(text.length - room) + text.slice(text.length - (room - head))).toWellFormed();
 }
 
+/** "22,500": a large count as people read it. */
+export const withCommas = (count: number): string => count.toLocaleString("en-US");
+
 /** "1 file", "2 files". For a noun that takes no more than an "s". */
 export const countNoun = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 

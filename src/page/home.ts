@@ -128,7 +128,7 @@ function Stuck({ agent }: { agent: Agent }) {
   return html`<${Card} look="stuck" at=${changedAt} acts=${acts} body=${body} />`;
 }
 
-/** What an agent does now, or how it ended. */
+/** This is what an agent does now, or how it ended. */
 export function Now({ agent: { standing, now, until, closing, reason } }: { agent: Agent }): Children {
   if (standing.kind === "over") return closing || reason || capital(standing.cause);
   if (standing.kind !== "running")

@@ -100,7 +100,7 @@ interface SwitchProps {
   readonly chosen: string;
   readonly onChoose: (option: string) => void;
 }
-/** One of a few, in a line. */
+/** A person chooses one of a few, which stand in a line. */
 export const Switch = ({ label, options, chosen, onChoose }: SwitchProps) => {
   const button = (option: string) => html`<button class="quiet small" aria-pressed=${option === chosen}
     onClick=${() => onChoose(option)}>${capital(option)}</button>`;

@@ -10,7 +10,7 @@ import { waitsForHelpers } from "#core/guards.ts";
 import { reservedOf, spentOf } from "#core/limits.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { type AgentState, activeFrame, approvalOf, initialState, openCommand, questionOf } from "#core/state.ts";
-import { isBlobRef, oneLine } from "#core/text.ts";
+import { isBlobRef, oneLine, withCommas } from "#core/text.ts";
 import {
   amount,
   anyOf,
@@ -313,9 +313,6 @@ export function describeLimit({ limit, allowed, used, left }: LimitLeft): string
       return `until ${allowed}${left === 0 ? ", now over" : ""}`;
   }
 }
-
-/** 22,500: how people read a count of tokens. */
-export const withCommas = (count: number): string => count.toLocaleString("en-US");
 
 /** Two decimals from one cent up; below a cent two significant digits. */
 export const dollars = (usd: number): string => `$${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : usd.toPrecision(2)}`;

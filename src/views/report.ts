@@ -6,10 +6,10 @@
  * counts what it omits.
  */
 import { describeReceived, listSources } from "#core/provenance.ts";
-import { countNoun, oneLine } from "#core/text.ts";
+import { countNoun, oneLine, withCommas } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { describeCheckView } from "./agent-details.ts";
-import { describeLimit, dollars, withCommas } from "./agent-view.ts";
+import { describeLimit, dollars } from "./agent-view.ts";
 import type { ReportFacts } from "./report-facts.ts";
 import type { Trouble } from "./sources.ts";
 

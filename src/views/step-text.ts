@@ -2,9 +2,9 @@
 import type { CommandCall } from "#core/call.ts";
 import { isCellCommand, SAVES_FILES } from "#core/command-names.ts";
 import type { ModelSpending } from "#core/event.ts";
-import { countNoun } from "#core/text.ts";
+import { countNoun, withCommas } from "#core/text.ts";
 import { escapeUnseenInJson, numberCode } from "#util/outside-text.ts";
-import { dollars, withCommas } from "./agent-view.ts";
+import { dollars } from "./agent-view.ts";
 import { isByPerson } from "./file-versions.ts";
 import type { NestedRow, NestedView } from "./nested.ts";
 import { planLines, proofLines } from "./plan-view.ts";

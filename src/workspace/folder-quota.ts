@@ -16,7 +16,7 @@ import { quotePath } from "./path-rules.ts";
 export interface FolderUsage {
   readonly bytes: number;
   readonly files: number;
-  /** Of the pages that `browse_website` keeps. */
+  /** This counts the pages that `browse_website` keeps. */
   readonly pageBytes: number;
 }
 

@@ -6,7 +6,7 @@
  */
 import type { CommandCall } from "#core/call.ts";
 import { listSources } from "#core/provenance.ts";
-import { countNoun, isBlobRef } from "#core/text.ts";
+import { countNoun, isBlobRef, withCommas } from "#core/text.ts";
 import { escapeUnseenInJson, numberCode, showUnseen } from "#util/outside-text.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import type { Style } from "./print.ts";
@@ -81,7 +81,7 @@ function describeEdit(old: string, text: string): readonly string[] {
   while (isWhole && start < most && isSame(start)) start += 1;
   let end = 0;
   while (isWhole && end < most - start && isSame(-1 - end)) end += 1;
-  const sizes = [old, text].map((each) => Buffer.byteLength(each).toLocaleString("en-US"));
+  const sizes = [old, text].map((each) => withCommas(Buffer.byteLength(each)));
   return [
     `  ${sizes[0]} bytes become ${sizes[1]}:`,
     ...before.slice(start, before.length - end).map((line) => `    - ${line}`),
@@ -93,7 +93,7 @@ function describeEdit(old: string, text: string): readonly string[] {
 
 function moreOf(text: string, sign: "-" | "+"): readonly string[] {
   const left = Buffer.byteLength(text) - Buffer.byteLength(headOfText(text));
-  return left === 0 ? [] : [`    ${sign} … ${left.toLocaleString("en-US")} more bytes`];
+  return left === 0 ? [] : [`    ${sign} … ${withCommas(left)} more bytes`];
 }
 
 /** Returns the style of a line of an edit or of a unified diff. */
@@ -121,18 +121,18 @@ function describeArgument(key: string, value: unknown): readonly string[] {
   const shown = headOfText(text);
   const left = bytes - Buffer.byteLength(shown);
   return [
-    `  ${name} (${bytes.toLocaleString("en-US")} bytes):`,
+    `  ${name} (${withCommas(bytes)} bytes):`,
     ...showUnseen(shown)
       .replace(/\n$/, "")
       .split("\n")
       .map((line) => `    | ${line}`),
-    ...(left > 0 ? [`    … ${left.toLocaleString("en-US")} more bytes`] : []),
+    ...(left > 0 ? [`    … ${withCommas(left)} more bytes`] : []),
   ];
 }
 
 /** For long lists: the JSON's beginning and its whole length. */
 const describeCut = (json: string): string =>
-  `${json.slice(0, MAX_TEXT_CHARS).toWellFormed()} … (${json.length.toLocaleString("en-US")} characters)`;
+  `${json.slice(0, MAX_TEXT_CHARS).toWellFormed()} … (${withCommas(json.length)} characters)`;
 
 /** The beginning that is shown: whole lines where they are short enough. */
 function headOfText(text: string): string {

@@ -8,6 +8,7 @@
  *
  * An answer that a question cannot use is asked for again. Nothing is approved, removed or kept by a guess.
  */
+import { withCommas } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import type { LineInput } from "./line-input.ts";
 
@@ -119,7 +120,7 @@ function readCount(text: string): ApprovalReply | undefined {
   if (count === undefined) return undefined;
   const number = /^\d{1,4}$/.test(count) ? Number(count) : 0;
   if (number >= 1 && number <= MAX_COUNT) return { kind: "approved", count: number };
-  const most = MAX_COUNT.toLocaleString("en-US");
+  const most = withCommas(MAX_COUNT);
   const got = JSON.stringify(text.slice(0, 80));
   return { kind: "unclear", why: `Expected y -N with N from 1 to ${most}, got ${got}. Nothing was run.` };
 }

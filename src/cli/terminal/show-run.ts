@@ -11,7 +11,7 @@ import { isNestedCall } from "#core/frames.ts";
 import { CHECK_COMMANDS, describeResult, type GoalCheck } from "#core/goal-check.ts";
 import { APPROVES_ALL } from "#core/policy.ts";
 import type { AgentState } from "#core/state.ts";
-import { countNoun, headOf, oneLine, type Text } from "#core/text.ts";
+import { countNoun, headOf, oneLine, type Text, withCommas } from "#core/text.ts";
 import type { Thoughts } from "#reply/read.ts";
 import type { LiveThoughts, ThoughtName } from "#reply/thoughts.ts";
 import { clean, cutToWholeWords } from "#util/outside-text.ts";
@@ -205,7 +205,7 @@ const shown = (text: Text): string =>
 const shorten = (text: string, limit: number): string =>
   text.length <= limit + FEW_CHARS
     ? text
-    : `${text.slice(0, limit).toWellFormed()} [… ${(text.length - limit).toLocaleString("en-US")} more characters]`;
+    : `${text.slice(0, limit).toWellFormed()} [… ${withCommas(text.length - limit)} more characters]`;
 const indent = (text: string): string => text.replaceAll("\n", "\n  ");
 
 /**

@@ -1,8 +1,10 @@
 /** models.ts -- `goald models`: the models of the server, what each is set for, its window and its price. */
+
 import { type ListedModel, listModels } from "#app/services.ts";
 import { renderTable } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import type { Price } from "#core/limits.ts";
+import { withCommas } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { requireServer } from "../connect.ts";
 import { formatCall, type GlobalOptions, openContext } from "../context.ts";
@@ -37,7 +39,7 @@ async function models(options: GlobalOptions): Promise<number> {
     const rows = listed.models.map((model) => [
       clean(model.name),
       model.setFor.join(", "),
-      model.isForChat ? model.contextTokens.toLocaleString("en-US") : "",
+      model.isForChat ? withCommas(model.contextTokens) : "",
       describePrice(model.price),
       notes(model),
     ]);

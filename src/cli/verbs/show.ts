@@ -8,11 +8,11 @@ import { localTime, paint, renderTable, shortSpan } from "#cli/terminal/print.ts
 import type { Home } from "#config/home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { describeReceived } from "#core/provenance.ts";
-import { countNoun } from "#core/text.ts";
+import { countNoun, withCommas } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { type AgentDetails, describeCheckView } from "#views/agent-details.ts";
-import { describeLimit, dollars, withCommas } from "#views/agent-view.ts";
+import { describeLimit, dollars } from "#views/agent-view.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
 import { describeStep, describeUsage } from "#views/step-text.ts";
 import type { WaitingView } from "#views/waiting.ts";

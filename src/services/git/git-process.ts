@@ -36,7 +36,7 @@ export interface GitEnd {
 }
 
 const MAX_OUTPUT_BYTES = 64 * 1024;
-/** Of each process of git. Larger files are streamed: see `core.bigFileThreshold` below. */
+/** These hold for each process of git. Larger files are streamed: see `core.bigFileThreshold` below. */
 const LIMITS = { memoryMegabytes: 1024, cpuSeconds: 300, openFiles: 256 } as const;
 /** Where systems keep the certificates of authorities, without the keys that are often beside them. */
 const CERTIFICATES = [
