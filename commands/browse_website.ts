@@ -72,16 +72,16 @@ export default defineCommand({
   returns: {
     type: "object",
     properties: {
+      answer: text,
       url: text,
       title: text,
-      answer: text,
       file: { type: ["string", "null"], description: "the kept page" },
       links: {
         type: "array",
         items: { type: "object", properties: { text, href: text }, required: ["text", "href"] },
       },
     },
-    required: ["url", "title", "answer", "file", "links"],
+    required: ["answer", "url", "title", "file", "links"],
   },
   effect: "idempotent",
   timeoutMs: 600_000,
@@ -103,7 +103,8 @@ export default defineCommand({
       formatPassages(await use("pages").select(page, question, SHOWN_TOKENS));
     const links = rankLinks(page.links, question);
     const text = [answer, describePage(page, links), kept.words].join("\n\n");
-    const value = { url: page.url, title: page.title, answer, file: kept.path ?? null, links };
+    // The answer comes first, because a recall may show no more than the beginning.
+    const value = { answer, url: page.url, title: page.title, file: kept.path ?? null, links };
     return succeed(text, { source: "web", artifacts, value });
   },
 });

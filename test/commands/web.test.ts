@@ -122,6 +122,8 @@ describe("browse_website", () => {
     expect({ status, source }).toEqual({ status: "ok", source: "web" });
     // Code sees the value only.
     expect(value).toMatchObject({ links: expect.arrayContaining([{ text: "News", href: `${site.origin}/news` }]) });
+    // Recalls show the beginning.
+    expect(Object.keys(value as object)[0]).toBe("answer");
     expect(text).toBe(
       [
         "Forty centimetres higher.",
