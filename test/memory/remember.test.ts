@@ -7,6 +7,7 @@ import { initialState } from "#core/state.ts";
 import { type BlobRef, headOf } from "#core/text.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
 import { contentOf, type ReadText } from "#memory/remember/step-lines.ts";
+import { wordsOf } from "#util/words.ts";
 import { asked, created, finished, log, observed, rejected, replied, requested, wholeStep } from "../helpers/events.ts";
 
 /** Returns the rows of the last event, after all the others. */
@@ -361,6 +362,14 @@ describe("the content of a row", () => {
     expect(content).toBe("Thought: I note it.\nCommand: append_to_file {}\nFiles: notes.md");
     expect(contentOf({ kind: "piece", text: "notes.md, lines 1 to 9 of 30:\nWords." })).toBe("notes.md\nWords.");
     expect(contentOf({ kind: "piece", text: "thoughts, piece 1 of 2:\nWords." })).toBe("Words.");
+  });
+
+  it("has the words of each line apart: none begins with the n of an escaped line end", () => {
+    const code = String.raw`Command: run_code {"code":"total = 1\nprint(total)\\nfolder"}`;
+    const row = `${code}\nResult (ok): {'answer': 'Pine\\n\\noak'}`;
+    const words = wordsOf(contentOf({ kind: "step", text: row }));
+    expect(words).toEqual(expect.arrayContaining(["print", "pine", "oak", "nfolder"]));
+    expect(words).not.toContain("nprint");
   });
 
   it("of a person's words is the whole text", () => {

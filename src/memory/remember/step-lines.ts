@@ -351,13 +351,14 @@ const LABELS = {
 } as const;
 
 const OF_STEP = /^(?:Thought|Command): /;
+const CONFIRMATION = new RegExp(`\n${LABELS.done}[^\n]*`, "g");
 
-/** Returns the text of a row without confirmations, and that of a piece without its place. */
+/** Of JSON or Python, behind escaped backslashes. The first word of the next line would begin with an n: `nprint`. */
+const ESCAPED_LINE_END = /(?<!\\)((?:\\\\)*)\\n/g;
+
+/** Returns the text of a row without confirmations and escaped line ends, and that of a piece without its place. */
 export function contentOf({ kind, text }: Pick<MemoryRow, "kind" | "text">): string {
   if (kind === "piece") return dropPiecePlace(text);
   if (kind !== "step" || !OF_STEP.test(text)) return text;
-  return text
-    .split("\n")
-    .filter((line) => !line.startsWith(LABELS.done))
-    .join("\n");
+  return text.replace(CONFIRMATION, "").replace(ESCAPED_LINE_END, "$1 ");
 }
