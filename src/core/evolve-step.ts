@@ -53,10 +53,10 @@ export function modelAsked(state: AgentState, event: EventOf<"model-asked"> & At
 }
 
 export function modelFailed(state: AgentState, event: EventOf<"model-failed"> & At): AgentState {
-  const { callId, code, retryAt, at, changed, fallback = state.fallback } = event;
+  const { callId, code, message, retryAt, at, changed, fallback = state.fallback } = event;
   const model = openQuestion(state, callId)?.model ?? "";
   const isOther = fallback !== state.fallback;
-  const phase = { kind: "retrying", callId, since: at, at: retryAt ?? at } as const;
+  const phase = { kind: "retrying", callId, since: at, at: retryAt ?? at, why: message } as const;
   const settled = event.spent
     ? countSpending(settleAttempt(state, callId, { isLost: false, isCounted: false }), event.spent)
     : settleAttempt(state, callId, { isLost: mayHaveBeenCharged(code), isCounted: wasSent(code) });

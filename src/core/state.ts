@@ -47,7 +47,13 @@ export type Phase =
   | { readonly kind: "thinking" }
   | { readonly kind: "asking"; readonly callId: string }
   /** `since`: the time of the failure. An earlier time now means that the clock was set back, and ends the wait. */
-  | { readonly kind: "retrying"; readonly callId: string; readonly since: string; readonly at: string }
+  | {
+      readonly kind: "retrying";
+      readonly callId: string;
+      readonly since: string;
+      readonly at: string;
+      readonly why: string;
+    }
   | {
       readonly kind: "reading";
       readonly callId: string;
@@ -168,7 +174,7 @@ export function createFrame(given: Pick<Frame, "id" | "kind" | "path" | "origin"
 }
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 16;
+export const STATE_VERSION = 17;
 
 /** Observation code of a call that a crash interrupted and whose outcome is unknown. */
 export const INTERRUPTED = "interrupted";

@@ -108,7 +108,7 @@ function explainStatus(
   const serverWords = collectErrorWords(body);
   const rule = STATUS_RULES.find(({ when }) => when(status, serverWords));
   if (!rule) throw new Error("The last rule matches every status.");
-  const words = rule.code === "unauthorized" ? "" : asked.quote(findErrorSentence(body));
+  const words = rule.code === "unauthorized" ? "" : asked.quote(findErrorSentence(body)).replace(/\.$/, "");
   const message = [
     `The model server at ${asked.server} answered ${status}${forModel(asked)}.`,
     rule.advice,

@@ -209,10 +209,8 @@ const MAX_REASON_CHARS = 500;
 function reasonOf(state: AgentState): string | null {
   if (state.paused) return state.paused.reason;
   const { phase } = activeFrame(state);
-  const next = phase.kind === "retrying" ? `, next at ${phase.at}` : "";
-  if (state.outage) return `The model has not answered since ${state.outage.since}. goald retries each minute${next}.`;
-  if (phase.kind === "retrying")
-    return `${isRateLimited(state) ? "The model server answered 429, a rate limit" : "The model did not answer"}. The next attempt is at ${phase.at}.`;
+  if (phase.kind === "retrying") return `${oneLine(phase.why, MAX_REASON_CHARS)} The next attempt is at ${phase.at}.`;
+  if (state.outage) return `The model has not answered since ${state.outage.since}.`;
   const question = questionOf(state);
   const approval = approvalOf(state);
   if (approval)

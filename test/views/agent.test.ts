@@ -159,21 +159,20 @@ describe("the view of an agent", () => {
     const retryAt = later(14_000).toISOString();
     const view = (code: string) => viewAgent(row, stateAfter(asked(), modelFailed(1, retryAt, code)), facts);
     expect(view("rate-limited")).toMatchObject({ state: "waiting: rate limit", until: retryAt });
-    expect(view("rate-limited").reason).toContain(
-      "The model server answered 429, a rate limit. The next attempt is at",
-    );
+    expect(view("rate-limited").reason).toBe(`The server answered 500. The next attempt is at ${retryAt}.`);
     expect(view("unavailable")).toMatchObject({ state: "running", until: retryAt });
   });
 
-  it("says of a model that is down since when, and when it is asked next, also while it is asked", () => {
-    const down = { ...modelFailed(1, later(60_000).toISOString(), "unavailable"), outage: true } as const;
+  it("says why a model is down, and when it is asked next; while it is asked, since when it is down", () => {
+    const message = "The model server answered 503.";
+    const down = { ...modelFailed(1, later(60_000).toISOString(), "unavailable"), message, outage: true } as const;
     const view = (...events: NewEvent[]) => viewAgent(row, stateAfter(asked(), down, ...events), facts);
-    const reason = "The model has not answered since 2026-11-20T10:00:02.000Z. goald retries each minute";
     expect(view()).toMatchObject({
       state: "waiting: model",
-      reason: `${reason}, next at ${later(60_000).toISOString()}.`,
+      reason: `The model server answered 503. The next attempt is at ${later(60_000).toISOString()}.`,
     });
-    expect(view(asked(1, 2))).toMatchObject({ state: "waiting: model", reason: `${reason}.` });
+    const reason = "The model has not answered since 2026-11-20T10:00:02.000Z.";
+    expect(view(asked(1, 2))).toMatchObject({ state: "waiting: model", reason });
   });
 
   it("contains a retry and its reason, wherever the log ends", () => {
