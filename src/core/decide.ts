@@ -41,6 +41,16 @@ import {
 } from "./state.ts";
 import { clip, type Text } from "./text.ts";
 
+/** What an agent does next. */
+export type Move =
+  | { readonly kind: "record"; readonly events: readonly NewEvent[] }
+  | { readonly kind: "ask"; readonly callId: string; readonly step: number; readonly attempt: number }
+  | { readonly kind: "read"; readonly step: number; readonly reply: Text; readonly finishReason: string }
+  | { readonly kind: "execute"; readonly callId: string; readonly attempt: number; readonly effect: Effect }
+  | { readonly kind: "probe"; readonly callId: string; readonly effect: Effect }
+  | { readonly kind: "wait"; readonly waitFor: WaitFor; readonly until: string | null }
+  | { readonly kind: "rest" };
+
 /** The command's current declaration in the catalogue. */
 export interface CommandFacts extends JudgedCommand {
   readonly effect: Effect;
@@ -353,17 +363,6 @@ function waitWithinDeadline(state: AgentState, waitFor: WaitFor, until: string |
 
 /** Compares times, not strings: `until` may come from a command. */
 const isBefore = (now: Date, time: string): boolean => now.getTime() < Date.parse(time);
-
-// What an agent can do next.
-
-export type Move =
-  | { readonly kind: "record"; readonly events: readonly NewEvent[] }
-  | { readonly kind: "ask"; readonly callId: string; readonly step: number; readonly attempt: number }
-  | { readonly kind: "read"; readonly step: number; readonly reply: Text; readonly finishReason: string }
-  | { readonly kind: "execute"; readonly callId: string; readonly attempt: number; readonly effect: Effect }
-  | { readonly kind: "probe"; readonly callId: string; readonly effect: Effect }
-  | { readonly kind: "wait"; readonly waitFor: WaitFor; readonly until: string | null }
-  | { readonly kind: "rest" };
 
 /** The last call has ended, and the next one has not begun. */
 export const isBetweenCalls = (move: Move): boolean =>
