@@ -278,6 +278,12 @@ describe("the focus of a step", () => {
     expect(text.slice(from)).toMatch(/^Result \(ok\): The kiln/);
   });
 
+  it("is the answer of a page rather than its title and address, which have the same words", () => {
+    const text = row("The kiln needs nineteen.\n  Page: The kiln of Marta (https://a.example/kiln)", "I read it.");
+    const [from = 0] = focusIn(text, asked("What is known about the kiln of Marta?"), "step") ?? [];
+    expect(text.slice(from)).toMatch(/^Result \(ok\): The kiln needs/);
+  });
+
   it("is not a sentence of the query itself, which the prompt shows", () => {
     const text = row("The kiln of Marta needs nineteen hours.", "I ask about the kiln of Marta.");
     const [from = 0] =
