@@ -58,22 +58,19 @@ export function arrangeArguments(
   return thought === undefined ? { kind: "args", args } : { kind: "args", args, thought };
 }
 
-/** Accepts a record, a record below a second key for arguments, or the value of the only argument. */
+/** Accepts a record, a record below a second key for arguments, or the text of the only argument or the only required one. */
 function readArgsRecord(
   value: unknown,
   schema: ArgsSchema,
   names: readonly string[],
 ): Readonly<Record<string, unknown>> | null {
-  if (value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0)) return {};
+  if (value === undefined || value === null || value === "" || value === "null") return {};
+  if (Array.isArray(value) && value.length === 0) return {};
   // Text that starts like an object is a damaged object, not the argument itself.
   if (typeof value === "string" && /^\s*(?:"|```\w{0,20}\s{0,20})?\{/.test(value)) return null;
-  const [only] = names;
-  if (
-    typeof value === "string" &&
-    only !== undefined &&
-    names.length === 1 &&
-    schema.properties[only]?.type === "string"
-  )
+  const { required = [] } = schema;
+  const [only = "", ...more] = required.length === 1 ? required : names;
+  if (typeof value === "string" && more.length === 0 && schema.properties[only]?.type === "string")
     return { [only]: value };
   if (!isRecord(value)) return null;
   const [key = "", ...others] = Object.keys(value);
@@ -212,7 +209,7 @@ function normalizeName(written: string): string | null {
     .replace(/^["'`]+|["'`]+$/g, "")
     .replace(/\(\)$/, "")
     .replaceAll("\\_", "_")
-    .replace(/^functions\.|:\d{1,3}$/g, "")
+    .replace(/^(?:functions|default_api|tools?)\.|:\d{1,3}$/g, "")
     .trim();
   if (!/^[A-Za-z_][A-Za-z0-9_\- ()]*$/.test(bare)) return null;
   return bare

@@ -10,10 +10,10 @@ import {
   findCommentEnd,
   findConflictingKey,
   findStringEnd,
+  hasDoubtfulEscape,
   isTooDeep,
   parseShallowJson,
   pythonToJson,
-  WINDOWS_PATH,
 } from "./json.ts";
 
 const MAX_STRING_LAYERS = 3;
@@ -136,7 +136,7 @@ function findQuotedEnd(text: string, start: number): number {
 }
 
 const NAME =
-  "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|(?:inner_|internal_)?monologue)";
+  "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|tool_(?:response|result|output)|(?:inner_|internal_)?monologue)";
 /**
  * Forms: tags with a vendor's prefix (`<seed:think>`, `<antThinking>`), bars, square brackets, channels. An argument of a call
  * in XML counts as reasoning: an object in it is its content.
@@ -186,6 +186,29 @@ export function dropReasoning(text: string, pieces: readonly ReplyPiece[]): Answ
   }
   return { objects, unclosed: open > 0 };
 }
+
+const TAG = /<([^\s<>=/"']{1,40})[^<>]{0,200}(?<!\/)>/g;
+const MAX_TAGS = 200;
+
+/**
+ * True inside an element whose tag names a command, such as `<read_file>` or `<invoke name="read_file">`. The end of the element
+ * may be missing from a reply that was cut off; in another one such a tag is a word of the prose.
+ */
+export const isContent = (
+  text: string,
+  { start, end }: ReplyPiece,
+  isCut: boolean,
+  isName: (name: string) => boolean,
+): boolean =>
+  text
+    .slice(0, start)
+    .matchAll(TAG)
+    .take(MAX_TAGS)
+    .some(({ 0: tag, 1: element, index }) => {
+      if (!tag.match(/[\w-]+/g)?.some(isName)) return false;
+      const close = text.indexOf(`</${element}`, index);
+      return close < 0 ? isCut : close >= end;
+    });
 
 /** Returns the end of a reasoning block that precedes every bracket, else 0: braces in that block need not balance. */
 export function findLeadingReasoningEnd(text: string): number {
@@ -301,7 +324,7 @@ interface SpelledObject {
   readonly isOpen: boolean;
   /** The source ends inside a string, a word or a number. */
   readonly isCut: boolean;
-  /** A backslash may be a part of a path or begin an escape. */
+  /** A backslash may begin an escape or be meant as it is. */
   readonly isDoubtful: boolean;
   /** `...` replaces a value. */
   readonly hasEllipsis: boolean;
@@ -340,7 +363,7 @@ function mendSpelling(source: string): SpelledObject {
     if (char > " ") last = (last + char).slice(-4);
     if (string !== "") {
       isInString = closing === undefined;
-      isDoubtful ||= hasDoubtfulPath(string);
+      isDoubtful ||= hasDoubtfulEscape(string);
       out.push(mendString(string));
     } else if (char !== "," || matchAt(TRAILING_COMMA, source, at) === null) {
       if (CLOSING[char]) open.push(CLOSING[char]);
@@ -364,10 +387,6 @@ const mendString = (string: string): string =>
   string.replace(/\\u[\da-fA-F]{4}|\\["\\/bfnrt]|[\\\p{Cc}]/gu, (found) =>
     found === "\\" ? "\\\\" : found < " " ? JSON.stringify(found).slice(1, -1) : found,
   );
-
-/** After `C:\Us…`, whose backslash is not an escape, `\n` may be meant as it is. */
-const hasDoubtfulPath = (string: string): boolean =>
-  WINDOWS_PATH.test(string) && /(?:^|[^\\])(?:\\\\)*\\[bfnrtu]/.test(string);
 
 /** Refuses escapes that JSON does not define: jsonrepair drops their backslashes. */
 function guessJson(text: string, budget: RepairBudget): string | null {

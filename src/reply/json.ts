@@ -140,12 +140,21 @@ export function pythonToJson(text: string): string | undefined {
 /** Escapes that JSON reads as Python does, and those of Python alone, which no parser of JSON takes. */
 const KEPT = /\\["\\bfnrtuavxNU0-7\n]/;
 /** A single backslash after a drive letter is often meant as it is. */
-export const WINDOWS_PATH = /(?<![A-Za-z])[A-Za-z]:\\[^\\]/;
+const WINDOWS_PATH = /(?<![A-Za-z])[A-Za-z]:\\[^\\]/;
+const withEscape = (signs: string): RegExp => new RegExp(String.raw`(?:^|[^\\])(?:\\\\)*\\(?:${signs})`);
+const ESCAPE = withEscape("[bfnrtu]");
+const STRAY = withEscape(String.raw`[^"'\\/bfnrtu]|u(?![\da-fA-F]{4})`);
+/** A sign of control that is rare in texts, or the beginning of a word such as `\frac`. */
+const RARE = withEscape(String.raw`[bf]|r(?!\\n)|t[a-z]{2}`);
+
+/** True when a backslash may begin an escape or be meant as it is, since another one in the string begins none. */
+export const hasDoubtfulEscape = (string: string): boolean =>
+  WINDOWS_PATH.test(string) ? ESCAPE.test(string) : RARE.test(string) && STRAY.test(string);
 
 function readString(token: string): string {
   const quoteChars = /^(?:'{3}|"{3})/.test(token) && token.length > 5 ? 3 : 1;
   const text = token.slice(quoteChars, -quoteChars);
-  if (WINDOWS_PATH.test(text)) return "'";
+  if (WINDOWS_PATH.test(text) || hasDoubtfulEscape(text)) return "'";
   const toJson = (found: string) =>
     KEPT.test(found) ? found : JSON.stringify(found === "\\'" ? "'" : found).slice(1, -1);
   return `"${text.replace(/\\[\s\S]|["\p{Cc}]/gu, toJson)}"`;

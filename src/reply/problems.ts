@@ -115,7 +115,7 @@ export const describeUnknownAction = (written: string, names: readonly string[])
 export const describeClosedCommand = (name: string, names: ReadonlySet<string>): string =>
   `You may not use ${name} here. Your commands are: ${[...names].slice(0, MAX_LISTED).join(", ")}.`;
 export const describeArgsNotAnObject = (name: string, schema: ArgsSchema): string =>
-  `The args of ${name} must be a JSON object by argument name. ${describeArgs(name, schema)}`;
+  `The args of ${name} must be a JSON object by argument name, whose strings have quotes, newlines and backslashes escaped. ${describeArgs(name, schema)}`;
 export const describeRepeatedArgument = (name: string, argument: string): string =>
   `The argument ${quoteText(argument)} of ${name} is given twice, under two names, with different values. Give it once.`;
 export const describePlaceholder = (name: string, argument: string, value: string): string =>

@@ -24,6 +24,7 @@ import {
   createRepairBudget,
   dropReasoning,
   findLeadingReasoningEnd,
+  isContent,
   MAX_DAMAGED_CHARS,
   type ParsedObject,
   parseClearly,
@@ -123,6 +124,7 @@ function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
     if (unclosed && objects.length === 0) return refuseReply(null, PROBLEMS.onlyReasoning);
     start = search.reply.length;
     for (const object of objects) {
+      if (isContent(search.reply, object, !search.isSettled, search.validator.isName)) continue;
       const end = readObject(search, object);
       if (!object.closed) start = end;
     }

@@ -247,6 +247,18 @@ describe("names and arguments", () => {
     expect(problemsOf(reader('{"command":{"name":"google","args":{}}}', "stop"))).toMatch(/no command "google"/);
   });
 
+  it("takes a text for the arguments when one argument is required", () => {
+    const properties = {
+      line: { type: "integer", description: "l" },
+      file: { type: "string", description: "f" },
+    } as const;
+    const schemas = { read_file: { type: "object", properties, required: ["file"] } } as const;
+    const reader = createReplyReader({ ...seedCatalogue, schemas });
+    expect(reader('{"command":{"name":"read_file","args":"a.md"}}', "stop")).toMatchObject({
+      call: { name: "read_file", args: { file: "a.md" } },
+    });
+  });
+
   it("accepts optional arguments of every type, and converts no boolean or fraction", () => {
     const properties = {
       deep: { type: "boolean", description: "d", hint: "<deep>" },
@@ -256,6 +268,7 @@ describe("names and arguments", () => {
     const look = (args: object): ParsedReply => reader(JSON.stringify({ command: { name: "look", args } }), "stop");
     expect(look({ deep: true, share: 0.5 })).toMatchObject({ call: { args: { deep: true, share: 0.5 } } });
     expect(look({})).toMatchObject({ call: { args: {} } });
+    expect(problemsOf(reader('{"command":{"name":"look","args":"far"}}', "stop"))).toMatch(/must be a JSON object/);
     expect(problemsOf(look({ deep: "true", share: "0.5" }))).toMatch(
       /"deep" of look must be boolean.*"share" of look must be number/,
     );
