@@ -95,15 +95,21 @@ function problemOf(
  */
 const CALL = new RegExp(
   [
-    "<[|｜][^<>\\n]{1,40}[|｜]>\\s{0,20}\\S|<(?:function|invoke|execute|code)\\b|<(?:[a-z]{1,20}:)?[a-z]{1,20}_[a-z_]{1,40}>",
+    "<[|｜][^<>\\n]{1,40}[|｜]>\\s{0,20}\\S|<(?:function|invoke|execute|code|python)\\b|```(?:py|python)\\b|<(?:[a-z]{1,20}:)?[a-z]{1,20}_[a-z_]{1,40}>",
     "\\[TOOL_CALLS\\]|\\bto=functions\\.|\\naction[ _]input[ \\t]{0,5}:",
     '"(?:arguments|parameters|args)"\\s{0,20}:\\s{0,20}[{"]|^\\[?[a-z_]{1,60}\\([^\\n]*\\)\\]?$',
   ].join("|"),
   "i",
 );
 
+/** The last sentence of a short reply says what comes next. */
+const ANNOUNCEMENT =
+  /(?:^|[.!?\n]\s{0,5})(?:(?:first|next|now|ok|okay|so|then)\W{1,3})?(?:let me (?!know)|let['’]s |i(?:['’]ll| will|['’]m going to| am going to) )(?:[^.!?\n]|\.(?=\S))*[.!…]{0,3}$/i;
+const MAX_ANNOUNCEMENT_CHARS = 300;
+
 /** True for a call outside a block of code, and for words that announce one: as an answer they would end the work. */
-const isCall = (shown: string): boolean => CALL.test(shown) || /[:：]$/.test(shown);
+const isCall = (shown: string): boolean =>
+  CALL.test(shown) || /[:：]$/.test(shown) || (shown.length <= MAX_ANNOUNCEMENT_CHARS && ANNOUNCEMENT.test(shown));
 
 // Reads a reply of the form `plan` as one command, or as problems in words.
 //

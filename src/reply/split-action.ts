@@ -111,8 +111,8 @@ function splitReact(reply: string): Split {
   return { ...withoutCode(reply), thought, code: code === "" || NOT_PYTHON.test(code) ? null : code, others };
 }
 
-/** An action without a fence in another notation: a tag or an object, or LangChain's two lines. */
-const NOT_PYTHON = /^[<{]|^[^\n]*\n[ \t]*action[ _]input[ \t]*:/i;
+/** An action in another notation: a tag, an object or a fence of another language, or LangChain's two lines. */
+const NOT_PYTHON = /^[<{`&]|^[^\n]*\n[ \t]*action[ _]input[ \t]*:/i;
 
 function splitAtHeadings(reply: string): readonly Part[] {
   const blocks = findBlocks(reply);
@@ -157,6 +157,12 @@ function findBlocks(reply: string): readonly Block[] {
     const opening = fences[place] as RegExpExecArray;
     const [line, indent = "", marks = "", named = ""] = opening;
     const name = PYTHON.test(named.toLowerCase()) ? "python" : named.toLowerCase();
+    const [, , inner, innerName = ""] = fences[place + 1] ?? [];
+    if (name === "" && inner === marks && PYTHON.test(innerName.toLowerCase())) {
+      // It ends a block that began within a line, or is around the block of Python.
+      place += 1;
+      continue;
+    }
     const codeStart = opening.index + line.length + 1;
     const ends = fences
       .slice(place + 1)

@@ -55,6 +55,8 @@ describe("a block of code", () => {
     ["\\`\\`\\`python\n1 + 1\n\\`\\`\\`", "1 + 1"],
     ['```python\ntext = """\n```<b>\n"""\n```', 'text = """\n```<b>\n"""'],
     ["```python\n1\n\\`\\`\\`\n```", "1\n\\`\\`\\`"],
+    ["```\nSo:\n```python\n1 + 1\n```\n```", "1 + 1"],
+    ["First ```bash\npip install x\n```\nthen:\n```python\n1 + 1\n```", "1 + 1"],
   ])("begins and ends as models write it: %j", (text, code) => {
     for (const form of ["react", "code"] as const) expect(read(text, form)).toMatchObject({ call: { args: { code } } });
   });
@@ -73,7 +75,11 @@ describe("a call in the notation of another form", () => {
     `I write it.\nAction: write_to_file\nAction Input: ${args}`,
     '[write_to_file(file="a.md", text="b")]',
     "<code>\n1 + 1\n</code>",
+    "<python>\n1 + 1\n</python>",
+    "I write it: ```python 1 + 1 ```",
     "Let me write the file:",
+    "The folder is empty. I'll write the file now.",
+    "First, I will read the file…",
   ];
 
   it.each(calls)("is not taken for the answer in the form code, except at the second try: %j", (text) => {
@@ -82,9 +88,9 @@ describe("a call in the notation of another form", () => {
     expect(second).toMatchObject({ call: { name: "task_complete" } });
   });
 
-  it.each(calls)("is not run as Python in the form react: %j", (text) => {
+  it.each([...calls, "```sql\nSELECT 1\n```"])("is not run as Python in the form react: %j", (text) => {
     expect(read(text, "react")).toMatchObject({ kind: "problem" });
-    if (text.startsWith("<")) expect(read(`ACTION 1:\n${text}`, "react")).toMatchObject({ kind: "problem" });
+    if (/^[<`]/.test(text)) expect(read(`ACTION 1:\n${text}`, "react")).toMatchObject({ kind: "problem" });
   });
 
   it.each([
@@ -92,6 +98,8 @@ describe("a call in the notation of another form", () => {
     "I used write_to_file(...) for <b>three</b> files.",
     "The cheapest costs a < b | c > d.",
     "Everything is done.<|eot_id|>",
+    "All prices are in notes.md. Let me know if you need more.",
+    "I'll never find it: the page is gone. Its copy is in old.md.",
     '{"name": "Rome", "population": 2800000}',
   ])("is not seen in an answer (control): %j", (text) => {
     expect(read(text, "code")).toMatchObject({ call: { name: "task_complete", args: { reason: text } } });
