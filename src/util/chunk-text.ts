@@ -97,9 +97,9 @@ function findEnd(text: string, blocks: readonly TextBlock[], index: number, rang
  */
 function cutBefore(text: string, from: number, limit: number, maxLineChars: number): number {
   const lowest = from + Math.floor((limit - from) / 2);
-  const line = text.lastIndexOf("\n", limit - 1) + 1;
-  const end = text.indexOf("\n", limit - 1) + 1 || text.length;
-  if (line > from && line <= lowest && end - line <= maxLineChars) return line;
+  const line = from + text.slice(from, limit).lastIndexOf("\n") + 1;
+  const isWhole = text.slice(line, line + maxLineChars).includes("\n") || line + maxLineChars >= text.length;
+  if (line <= lowest && isWhole) return line;
   for (const after of [afterParagraph, afterLine, afterSentence, afterSpace]) {
     for (let at = limit; at > lowest; at--) if (after(text, at)) return at;
   }

@@ -72,6 +72,11 @@ describe("chunkText", () => {
     expectSound("abcdefghij".repeat(20), plain(5, overlap));
   });
 
+  it("cuts a line of a megabyte into many chunks in linear time", () => {
+    for (const wholeLines of [true, false])
+      expect(chunkText("x".repeat(1_000_000), { ...plain(10), wholeLines })).toHaveLength(100_000);
+  });
+
   it("reads a fence with 50,000 trailing spaces, and lines of marks, in one pass", () => {
     for (const marks of ["|", "- ", "#\n", "`", " \n"]) expectSound(marks.repeat(50_000), markdown(4_000, 800));
     for (const text of [`\`\`\`${" ".repeat(50_000)}x`, `# ${"#".repeat(50_000)} x`])
@@ -80,6 +85,15 @@ describe("chunkText", () => {
 });
 
 describe("a cut", () => {
+  it.each([
+    ["aa\n\nbbbbbbbbb\ncccc\n", ["aa\n\n", "bbbbbbbbb\n", "cccc\n"]],
+    ["a\nbbbbbbbbb\nc", ["a\n", "bbbbbbbbb\n", "c"]],
+    ["a\nbbbbbbb\nc\n", ["a\nbbbbbbb\n", "c\n"]],
+    ["aa\n\nbbbbbbbbbbb", ["aa\n\nbbbbbb", "bbbbb"]],
+  ])("is never inside a line that fits, on request: %j", (text, expected) => {
+    expect(textsOf(chunkText(text, { ...plain(10), wholeLines: true }))).toEqual(expected);
+  });
+
   const section = (title: string): string =>
     `## ${title}\n\n${"A sentence of ten words stands here for the test. ".repeat(3)}\n\n`;
 
