@@ -223,7 +223,7 @@ export function findLeadingReasoningEnd(text: string): number {
 
 /**
  * Returns the end of the reasoning that a reply in prose begins with, else 0; -1 when it does not end. A closing mark without
- * an opening ends reasoning too, unless it is in a block of code.
+ * an opening ends reasoning too, unless it is in a block of code, or in a line behind a quote.
  */
 export function findReasoningEnd(text: string): number {
   let open = 0;
@@ -231,12 +231,16 @@ export function findReasoningEnd(text: string): number {
     const before = text.slice(0, mark.index);
     const isOpening = mark.groups?.open !== undefined;
     if (open === 0 && isOpening && before.trim() !== "") return 0;
-    if (open === 0 && !isOpening && (before.match(/^[ \t]*```/gm)?.length ?? 0) % 2 === 1) return 0;
+    if (open === 0 && !isOpening && (endsInBlock(before) || isQuoted(text, mark))) return 0;
     open += isOpening ? 1 : -1;
     if (open <= 0) return mark.index + mark[0].length;
   }
   return open > 0 ? -1 : 0;
 }
+
+const endsInBlock = (text: string): boolean => (text.match(/^[ \t]*(?:```|~~~)/gm)?.length ?? 0) % 2 === 1;
+const isQuoted = (text: string, { index, 0: { length } }: RegExpExecArray): boolean =>
+  /["']/.test(text.charAt(index - 1)) && /[^\n]/.test(text.charAt(index + length));
 
 /** True for a reply without any text after its reasoning. */
 export function isOnlyReasoning(text: string): boolean {

@@ -55,6 +55,8 @@ describe("a block of code", () => {
     ["\\`\\`\\`python\n1 + 1\n\\`\\`\\`", "1 + 1"],
     ['```python\ntext = """\n```<b>\n"""\n```', 'text = """\n```<b>\n"""'],
     ["```python\n1\n\\`\\`\\`\n```", "1\n\\`\\`\\`"],
+    ['~~~python\np = "a </think>"\n~~~', 'p = "a </think>"'],
+    ['```python\nt = """\n```\n"""\np = "</think>"\n```', 't = """\n```\n"""\np = "</think>"'],
     ["```\nSo:\n```python\n1 + 1\n```\n```", "1 + 1"],
     ["First ```bash\npip install x\n```\nthen:\n```python\n1 + 1\n```", "1 + 1"],
   ])("begins and ends as models write it: %j", (text, code) => {
@@ -371,6 +373,7 @@ describe("a reply in the dialog format", () => {
       "after reasoning",
       "<think>ACTION 1:\n```python\nbad()\n```</think>\nBased on it, go.\nACTION 2:\n```python\nx = 1\n```",
     ],
+    ["after reasoning that ends with a quote", 'I say "x"</think>\nBased on it, go.\nACTION 2:\n```python\nx = 1\n```'],
     [
       "after reasoning whose beginning is missing",
       "Well.\n</think>\nBased on it, go.\nACTION 2:\n```python\nx = 1\n```",
