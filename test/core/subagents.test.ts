@@ -366,6 +366,7 @@ describe("an agent that was started by another agent", () => {
     ["stays paused when its parent pauses", [paused("budget")], { type: "halt", reason: "r" }, []],
     ["takes a stricter approval mode from its parent", [], { type: "policy", approve: "always" }, ["settings-changed"]],
     ["takes the profile of its parent", [], { type: "policy", commands: "files" }, ["settings-changed"]],
+    ["keeps the approval mode that its parent has too", [], { type: "policy", approve: "risky" }, []],
     ["does not take a laxer approval mode from its parent", [], { type: "policy", approve: "never" }, []],
     ["resumes when its parent resumes", [paused("parent")], { type: "go-on" }, ["agent-resumed"]],
     ["does not resume with its parent when a person stopped it", [paused("stopped")], { type: "go-on" }, []],

@@ -312,6 +312,7 @@ describe("text", () => {
     expect(clipped.length).toBeLessThanOrEqual(200);
     expect(clipped).toMatch(/^start[\s\S]*characters left out[\s\S]*end$/);
     expect(clip("short", 200)).toBe("short");
+    expect(clip("x".repeat(200), 200)).toBe("x".repeat(200));
   });
   it("clip and oneLine never leave half a surrogate pair", () => {
     for (let limit = 40; limit < 80; limit++) expect(clip("😀".repeat(60), limit).isWellFormed()).toBe(true);

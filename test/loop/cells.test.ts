@@ -326,6 +326,10 @@ describe("files that a cell changes", () => {
     await asking.loop.run();
     const [asked] = await asking.loop.of("approval-asked");
     expect(asked).toMatchObject({ callId: "c1.1", reason: expect.stringContaining("direnv") });
+
+    const harmless = await makeCells({ save: save("package.json", '{"name":"a"}') }, ["save"]);
+    await harmless.loop.run();
+    expect((await harmless.loop.of("command-requested"))[1]).toMatchObject({ call: { name: "save_files" } });
   });
 
   it("are refused where the workspace refuses them, and the others are saved", async () => {

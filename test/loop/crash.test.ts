@@ -289,9 +289,11 @@ async function openIn(commit?: (store: MemoryStore) => Store["commit"]) {
 }
 
 describe("a journal", () => {
-  it("commits what is recorded while a commit is under way with the next one", async () => {
+  it("commits what is recorded while a commit is under way with the next one, and nothing when nothing is recorded", async () => {
     let meanwhile = () => {};
+    let commits = 0;
     const { journal, shown, textsInLog } = await openIn((store) => async (...unit) => {
+      commits++;
       meanwhile();
       meanwhile = () => {};
       await store.commit(...unit);
@@ -304,6 +306,8 @@ describe("a journal", () => {
     await journal.commit("now");
     expect(await textsInLog()).toEqual(["one", "two"]);
     expect(shown.map(({ seq }) => seq)).toEqual([2, 3]);
+    await journal.commit("now");
+    expect(commits).toBe(2);
   });
 
   it("receives a row of the inbox once, also while the commit that consumes it is under way", async () => {

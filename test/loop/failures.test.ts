@@ -179,7 +179,8 @@ describe("pauses for lasting failures and continues after a resume", () => {
   it("pauses after eight attempts, whatever the failures are", async () => {
     const answers = [error(500, "a"), error(408, "b"), error(409, "c"), error(429, "d"), html(200), ended("cut")];
     await using given = await startScenario({ fails: (_request, index) => answers[index % answers.length] });
-    expect((await given.loop.run()).paused?.code).toBe("model-unreachable");
+    const reason = expect.stringMatching(/^The model did not answer 8 times in a row\. .*408.*b/);
+    expect((await given.loop.run()).paused).toMatchObject({ code: "model-unreachable", reason });
     expect(given.server.chats).toHaveLength(8);
   });
 });

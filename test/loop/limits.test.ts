@@ -455,11 +455,16 @@ describe("a command that asks a model for advice", () => {
     expect(spent?.usage.outputTokens).toBe(1_000 + 10);
   });
 
-  it("retries after a short failure, and fails when the retry time is too far away", async () => {
+  it("retries after a short failure, after growing times when the server names none, and fails when the retry time is too far away", async () => {
     const passing: ModelAnswer = { kind: "failed", code: "server-error", message: "503", retry: { afterMs: 100 } };
     const loop = await evaluating([passing, JSON.stringify(REVIEW)]);
     await loop.run();
     expect((await finished(loop)).observation.status).toBe("ok");
+
+    const timeless = { ...passing, retry: { afterMs: null } };
+    const doubling = await evaluating([timeless, timeless, JSON.stringify(REVIEW)]);
+    await doubling.run();
+    expect(doubling.clock.slept).toEqual([1_000, 2_000]);
 
     const late: ModelAnswer = { ...passing, code: "rate-limited", message: "Later.", retry: { afterMs: 3_600_000 } };
     const patient = await evaluating([late, JSON.stringify(REVIEW)]);
