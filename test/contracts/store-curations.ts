@@ -216,7 +216,7 @@ export function sameRowContract(name: string, make: () => Promise<Store>): void 
 
     it("replaces every copy of a corrected row, and lists the copies", async () => {
       await leave(WRONG, "the code of  the gate is 7731", "Another thing", WRONG, "The code of the gate is 7732.");
-      expect(await curate(correction("foo/2"))).toEqual([{ id: "foo/+1", isNew: true, copies: ["foo/3", "foo/5"] }]);
+      expect(await curate(correction("foo/3"))).toEqual([{ id: "foo/+1", isNew: true, copies: ["foo/2", "foo/5"] }]);
       expect(await live()).toEqual(["4", "6", "+1"]);
       expect(await store.memory("foo", "foo/5")).toMatchObject({ supersededBy: "foo/+1", text: WRONG });
     });

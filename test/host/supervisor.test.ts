@@ -504,6 +504,17 @@ describe("the turns of suspects after a death", () => {
     expect(began).toEqual(["ada", "not ben", "cleo"]);
   });
 
+  it("are not awaited by an agent that is cut off in its back-off", async () => {
+    const { clock, began, enter } = makeQueue();
+    const cutOff = new AbortController();
+    void enter("ada");
+    void enter("ben", 1_000, cutOff.signal);
+    await settle();
+    cutOff.abort();
+    await clock.advance(1_000);
+    expect(began).toEqual(["ada", "not ben"]);
+  });
+
   it("are explained for the agents that wait, and only for them", async () => {
     const { queue, enter } = makeQueue();
     void enter("ada");
