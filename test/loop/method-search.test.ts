@@ -71,10 +71,8 @@ describe("an unlisted command", () => {
 
   it("is in the schema and among the tools only after it was found", async () => {
     const { all } = await loadRegistry(["commands"], { methods: { ready: true } });
-    const commandsFor = createCommandSets([...all, { effect: "pure", timeoutMs: 1, needs: [], ...WHISPER }] as never, {
-      commands: {},
-      args: {},
-    });
+    const whisper = { effect: "pure", timeoutMs: 1, needs: [], ...WHISPER };
+    const commandsFor = createCommandSets([...all, whisper] as never, { commands: {}, args: {} });
     const before = commandsFor(initialState);
     const found = stateWith([], { foundMethods: ["whisper_softly", "gone_by_now"] });
     const after = commandsFor(found);
@@ -87,6 +85,9 @@ describe("an unlisted command", () => {
     expect(commandsFor({ ...found, step: 7 })).toBe(after);
     expect(commandsFor(initialState)).toBe(before);
     expect(after.callable).toBe(before.callable);
+    const alone = createCommandSets([whisper] as never, { commands: {}, args: {} })(initialState);
+    const problems = [expect.stringMatching(/The actions are: \.$/)];
+    expect(alone.readAction(reply("fly"), "stop")).toMatchObject({ problems });
   });
 
   it("stays out of reach of an agent whose profile lacks it", async () => {
