@@ -18,7 +18,7 @@ export interface SplitAction {
   readonly result: string | null;
   /** The reply up to the end of the code, without the reasoning. */
   readonly shown: string;
-  /** False when the end of the code is missing. */
+  /** False when the end of the code may be missing. */
   readonly isClosed: boolean;
   /** Number of further actions, or blocks of code. */
   readonly others: number;
@@ -107,8 +107,9 @@ function splitReact(reply: string): Split {
   const others = inside.others + actions.length - 1;
   if (inside.code !== null || inside.foreign !== "")
     return { ...inside, thought: [thought, inside.thought].filter((part) => part !== "").join("\n"), others };
-  const code = action.text.trim();
-  return { ...withoutCode(reply), thought, code: code === "" || NOT_PYTHON.test(code) ? null : code, others };
+  const text = action.text.trim();
+  const code = text === "" || NOT_PYTHON.test(text) ? null : text;
+  return { ...withoutCode(reply), thought, code, isClosed: action !== parts.at(-1), others };
 }
 
 /** An action in another notation: a tag, an object or a fence of another language, or LangChain's two lines. */

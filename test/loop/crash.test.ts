@@ -4,7 +4,7 @@ import type { Command } from "#core/command.ts";
 import { type Probe, succeed } from "#core/command.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { InboxMessage, Store } from "#core/ports/store.ts";
 import { activeFrame } from "#core/state.ts";
 import { type BlobRef, HEAD_CHARS, isBlobRef } from "#core/text.ts";
 import type { PrepareMove } from "#loop/ask-model.ts";
@@ -283,8 +283,8 @@ async function openIn(commit?: (store: MemoryStore) => Store["commit"]) {
   });
   const textsInLog = async () =>
     (await store.read(id, 0, 100)).flatMap((event) => ("text" in event ? [event.text] : []));
-  const deliver = (text: string) =>
-    store.deliver(id, text, { type: "say", from: "Ann", text }, clock.now().toISOString());
+  const deliver = (text: string, message: InboxMessage = { type: "say", from: "Ann", text }) =>
+    store.deliver(id, text, message, clock.now().toISOString());
   return { journal, shown, textsInLog, deliver };
 }
 
@@ -329,6 +329,18 @@ describe("a journal", () => {
     await journal.receiveInbox();
     await journal.commit("now");
     expect(await textsInLog()).toEqual(["one", "two"]);
+  });
+
+  it("records a pause from the inbox, and nothing else, with the reason that the host has for one", async () => {
+    const { journal, shown, deliver } = await openIn();
+    await deliver("one");
+    await deliver("two", { type: "pause", reason: "Ann stops it." });
+    await journal.receiveInbox({ code: "damaged", reason: "A text is gone." });
+    await journal.commit("now");
+    expect(shown.map((event) => [event.type, "reason" in event ? event.reason : ""])).toEqual([
+      ["message-received", ""],
+      ["agent-paused", "A text is gone."],
+    ]);
   });
 
   it("makes one commit at a time, in order", async () => {

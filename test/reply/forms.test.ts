@@ -28,6 +28,9 @@ describe("a reply with code", () => {
       kind: "problem",
       problems: [expect.stringMatching(/cut off/)],
     });
+    const unfenced = "Thought: I set it.\nAction: limit = 12";
+    expect(read(`${unfenced}\nObservation: no`, "react", "length")).toMatchObject({ kind: "command" });
+    expect(read(unfenced, "react", "length")).toMatchObject({ problems: [expect.stringMatching(/cut off/)] });
     expect(read("I think that", "react", "length")).toMatchObject({ problems: [expect.stringMatching(/cut off/)] });
   });
 
@@ -473,7 +476,7 @@ describe("the values that an action writes out", () => {
     ["in lists and dictionaries", 'foo([1234], {"key": "value1"})', ["1234", "value1"]],
     ["as values of names", "lat, lon = 48.8566, 2.3522\nget_weather(lat, lon)", ["48.8566", "2.3522"]],
     ["once each", 'foo("abc1", "abc1")', ["abc1"]],
-    ["as an address", 'foo("https://a.example/x")', ["https://a.example/x"]],
+    ["as an address", 'foo(f"https://a.example/x")', ["https://a.example/x"]],
   ])("count %s", (_how, code, values) => {
     expect(specific(code)).toEqual(values);
   });
@@ -487,7 +490,7 @@ describe("the values that an action writes out", () => {
     ["what the model words itself", 'foo(caption="Hello", text="Moin")'],
     ["words with a blank", 'foo("Hello from Space!")'],
     ["names of files", 'foo("weather.md")'],
-    ["texts that are put together", 'foo(f"{x}!", "a" + name, b"raw", "%s" % x)'],
+    ["texts that are put together", 'foo(f"{x}/a1", "a1" + name, b"raw1", "%s1" % x)'],
     ["comparisons", "foo(1 if x == 1234 else 2)\ny = x >= 1234.5678"],
     ["defaults of own functions", "def bar(a, b):\n  return a"],
     ["texts without a call", 'city = "Lisbon"'],
