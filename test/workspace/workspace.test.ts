@@ -366,9 +366,10 @@ describe("the quota of a folder", () => {
 });
 
 describe("the quota of the history", () => {
+  const ALL = { bytes: 1e9, files: 1e6, pageBytes: 1e9 };
+
   it("counts what is stored and what one call adds, and leaves known files deletable", async () => {
-    const all = { bytes: 1e9, files: 1e6, pageBytes: 1e9 };
-    const quota = createFolderQuota(folder, "", all, { bytes: 100 * KB, storedBytes: async () => 50 * KB });
+    const quota = createFolderQuota(folder, "", ALL, { bytes: 100 * KB, storedBytes: async () => 50 * KB });
     const workspace = openLocalWorkspace(folder, (change) => changes.push(change), {
       quota,
       lastVersion: async () => undefined,
@@ -381,6 +382,12 @@ describe("the quota of the history", () => {
     await expect(workspace.preserve("a")).resolves.toMatchObject({ bytes: 30 * KB });
     await expect(workspace.remove("a")).resolves.toBe(true);
     await expect(workspace.removeWhole("person")).resolves.toMatchObject({ files: 1 });
+  });
+
+  it("refuses nothing that adds no bytes, also when the history is over its limit", async () => {
+    const quota = createFolderQuota(folder, "", ALL, { bytes: 10 * KB, storedBytes: async () => 50 * KB });
+    await expect(quota.requireHistory("a", 0)).resolves.toBeUndefined();
+    await expect(quota.requireHistory("a", 1)).rejects.toMatchObject(EXCEEDED);
   });
 });
 
