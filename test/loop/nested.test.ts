@@ -52,16 +52,19 @@ describe("a command that calls another command", () => {
     expect(loop.prompt(1)).toContain("Not that file.");
   });
 
-  it("reads unknown names, wrong arguments and task_complete as failures, and logs no call", async () => {
-    const loop = await loopWith(async (context) => [
+  it("reads unknown and closed names, wrong arguments and task_complete as failures, and logs no call", async () => {
+    const act = async (context: CommandContext) => [
       (await context.call("no_such", {})).text,
+      (await context.call("google", {})).text,
       (await context.call("write_to_file", { file: "a.txt" })).text,
       (await context.call("write_to_file", { file: 5, text: "x" })).code,
       (await context.call("task_complete", { reason: "x" })).code,
-    ]);
+    ];
+    const loop = await loopWith(act, { services: { search: { ready: true } }, settings: { commands: "files,outer" } });
     await loop.run();
-    const [unknown, missing, typed, closing] = JSON.parse((await resultOf(loop)).observation.text);
-    expect(unknown).toContain("no_such");
+    const [unknown, closed, missing, typed, closing] = JSON.parse((await resultOf(loop)).observation.text);
+    expect(unknown).toMatch(/There is no .*no_such/);
+    expect(closed).toMatch(/^You may not use google/);
     expect(missing).toContain("text");
     expect([typed, closing]).toEqual(["bad-arguments", "not-nested"]);
     expect(typesOf(await loop.events()).filter((line) => line.includes("c1."))).toEqual([]);
@@ -180,10 +183,11 @@ describe("an interrupted command with nested work", () => {
     expect(state).toMatchObject({ frames: [{ id: 0 }], open: [] });
   });
 
-  it("has an unknown outcome when its second run asks for something else", async () => {
+  it.each(["something else", "less"])("has an unknown outcome when its second run asks for %s", async (what) => {
     let runs = 0;
     const loop = await loopWith(async (context) => {
       runs++;
+      if (runs === 2 && what === "less") return "nothing";
       await context.call("append_to_file", { file: "a.txt", text: `run ${runs}\n` });
       return context.call("append_to_file", { file: "a.txt", text: "second\n" });
     });

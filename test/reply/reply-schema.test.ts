@@ -148,7 +148,8 @@ describe("the schema of a reply", () => {
     ["a tuple", { type: "array", prefixItems: [{ type: "string" }], items: false }],
     ["a schema that contains itself", { $ref: "#/$defs/tree" }],
   ])("is not strict for %s, and still valid", (_title, property) => {
-    const tree = { type: "object", properties: { inner: { $ref: "#/$defs/tree" } } } as const;
+    const inner = { anyOf: [{ type: "string" }, { $ref: "#/$defs/tree" }] };
+    const tree = { type: "object", properties: { inner } } as const;
     const args = { type: "object", properties: { value: property }, $defs: { tree } } as const;
     const { schema, isStrict } = buildReplySchema([{ name: "own", summary: "does.", args }]);
     expect(isStrict).toBe(false);
