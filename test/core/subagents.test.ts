@@ -71,6 +71,12 @@ describe("a request for a sub-agent", () => {
     expect(second.child).toMatchObject({ stepLimit: 18, tokenLimit: 1_875, budgetUsd: 1.5 });
   });
 
+  it("is granted while its share is one step and one token", () => {
+    expect(granted(stateOf(created({ stepLimit: 4, tokenLimit: 4 })))).toMatchObject({
+      child: { stepLimit: 1, tokenLimit: 1 },
+    });
+  });
+
   it("sets no limits when the parent has none, and keeps a budget of zero", () => {
     expect(granted(stateOf(created({ budgetUsd: 0 })))).toMatchObject({
       child: { stepLimit: null, tokenLimit: null, budgetUsd: 0, deadline: null },
@@ -87,7 +93,7 @@ describe("a request for a sub-agent", () => {
       /2 at a time, and have foo-a, foo-b \(finished\).*delete_agent/,
     ],
     ["too few steps are left", [created({ stepLimit: 3 })], "too-little-left", /your 3 steps, 0 are spent/],
-    ["too few tokens are left", [created({ tokenLimit: 16 }), asked(), replied()], "too-little-left", /16 tokens, 15/],
+    ["too few tokens are left", [created({ tokenLimit: 18 }), asked(), replied()], "too-little-left", /18 tokens, 15/],
     [
       "the budget is spent",
       [created({ budgetUsd: 1 }), asked(), { ...replied(), costUsd: 1 }],

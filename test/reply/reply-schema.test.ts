@@ -111,6 +111,9 @@ describe("the schema of a reply", () => {
     expect(read(reply("café"), "stop").kind).toBe("command");
   });
 
+  const nest = (levels: number): Record<string, unknown> =>
+    levels === 0 ? { type: "string" } : { type: "object", properties: { a: nest(levels - 1) } };
+
   it("writes nested arguments in the subset, with what was optional as nullable", () => {
     const point = {
       type: "object",
@@ -119,7 +122,11 @@ describe("the schema of a reply", () => {
     };
     const args = {
       type: "object",
-      properties: { points: { type: "array", items: { $ref: "#/$defs/point" } }, mode: { const: "fast" } },
+      properties: {
+        points: { type: "array", items: { $ref: "#/$defs/point" } },
+        mode: { const: "fast" },
+        deep: nest(6),
+      },
       required: ["points"],
       $defs: { point },
     } as const;
@@ -133,8 +140,8 @@ describe("the schema of a reply", () => {
     expect(isTaken({ response_format: format })).toBe(true);
     const isValid = new Ajv().compile(schema);
     const reply = (given: object) => ({ thoughts: THOUGHTS, command: { name: "draw", args: given } });
-    expect(isValid(reply({ points: [{ x: 1, y: null }], mode: null }))).toBe(true);
-    expect(isValid(reply({ points: [{ y: 1 }], mode: "fast" }))).toBe(false);
+    expect(isValid(reply({ points: [{ x: 1, y: null }], mode: null, deep: null }))).toBe(true);
+    expect(isValid(reply({ points: [{ y: 1 }], mode: "fast", deep: null }))).toBe(false);
   });
 
   it.each<[string, Record<string, unknown>]>([
@@ -145,6 +152,7 @@ describe("the schema of a reply", () => {
       { type: "object", properties: {}, patternProperties: { "^x": {} }, additionalProperties: false },
     ],
     ["a value of any type", { description: "anything" }],
+    ["more levels than servers accept", nest(7)],
     ["a tuple", { type: "array", prefixItems: [{ type: "string" }], items: false }],
     ["a schema that contains itself", { $ref: "#/$defs/tree" }],
   ])("is not strict for %s, and still valid", (_title, property) => {
