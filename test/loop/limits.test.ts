@@ -496,6 +496,17 @@ describe("the cost of advice", () => {
     expect(await finished(loop)).not.toHaveProperty("spent");
   });
 
+  it("is limited by the context window that the server is known to have, when that is smaller", async () => {
+    const loop = await evaluating([JSON.stringify(REVIEW)]);
+    const contextTokens = () => (loop.model.requests.length === 0 ? 32_000 : 1_100);
+    Object.assign(loop.model, { terms: async () => ({ mode: "plain", contextTokens: contextTokens() }) });
+    await loop.run();
+    expect(loop.model.requests.filter(isAdvice)).toHaveLength(0);
+    expect((await finished(loop)).observation.text).toMatch(
+      /^The material has about \d+ tokens, and test-model takes 100 at once/,
+    );
+  });
+
   it("counts what a dead process may have spent once, and the request is repeated", async () => {
     const loop = await evaluating([JSON.stringify(REVIEW), JSON.stringify(REVIEW)]);
     await expect(loop.run({ prepare: cutPowerAfter("execute") })).rejects.toThrow(PowerCut);
