@@ -10,6 +10,7 @@ import { isGoaldError } from "#core/errors.ts";
 import type { Page, Passage } from "#core/services.ts";
 import { slugWords } from "#core/text.ts";
 import { makeInert } from "#util/outside-text.ts";
+import { ADDRESS } from "#util/web-headers.ts";
 
 /** Passages for the model, in tokens. */
 const MATERIAL_TOKENS = 5_000;
@@ -122,7 +123,7 @@ async function askModel(page: Page, passages: readonly Passage[], question: stri
   try {
     const asked = { role: "fast", words: "browse-website", material, schema: ANSWER } as const;
     const { value } = await use("advisor").ask(asked, signal);
-    return formatAnswer(dropAddresses(value as PageAnswer, page), passages);
+    return dropAddresses(formatAnswer(value as PageAnswer, passages), page);
   } catch (error) {
     if (
       isGoaldError(error, "GOALD_MODEL") ||
@@ -134,14 +135,13 @@ async function askModel(page: Page, passages: readonly Passage[], question: stri
   }
 }
 
-/** A page may have told the model to write an address that holds something of the question. */
-function dropAddresses(value: PageAnswer, { text, links, url }: Page): PageAnswer {
-  const isOnPage = (address: string): boolean =>
-    text.includes(address) || url === address || links.some(({ href }) => href === address);
-  const answer = value.answer.replace(/https?:\/\/[^\s"'<>`)\]]*[^\s"'<>`)\].,;:!?]/gi, (address) =>
-    isOnPage(address) ? address : "(an address that is not on the page)",
-  );
-  return { ...value, answer };
+/** A page may have told the model to write an address that holds something of the question, also as a quote. */
+function dropAddresses(answer: string, { text, links, url }: Page): string {
+  const page = [text, url, ...links.map(({ href }) => href)].join("\n");
+  return answer.replace(ADDRESS, (run) => {
+    const address = run.replace(/(?:\*{1,2}|[)\]'|])?[.,;:!?]?$/, "");
+    return page.includes(run) || page.includes(address) ? run : "(an address that is not on the page)";
+  });
 }
 
 function formatAnswer({ found, answer, quotes }: PageAnswer, passages: readonly Passage[]): string {

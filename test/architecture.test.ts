@@ -38,7 +38,7 @@ const ROOMS: readonly Room[] = [
     room(
       "commands/*.ts",
       "#core/(command|errors|goal-check|guarded-files|memory|text)\\.ts",
-      "#util/(file-tree|media-format|near-text|outside-text|replace-text)\\.ts",
+      "#util/(file-tree|media-format|near-text|outside-text|replace-text|web-headers)\\.ts",
       "node:crypto",
     ),
     "#core/(call|services)\\.ts",
@@ -296,7 +296,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   core: [33, 4745],
   host: [11, 1755],
   http: [6, 610],
-  loop: [26, 3907],
+  loop: [26, 3908],
   memory: [33, 6371],
   model: [11, 1940],
   page: [18, 1684],
@@ -305,7 +305,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1813],
   services: [23, 2927],
   store: [27, 3755],
-  util: [22, 1622],
+  util: [22, 1627],
   views: [20, 3461],
   workspace: [8, 1290],
 };

@@ -17,6 +17,7 @@ import { AGENTS_FOLDER } from "#core/subagent.ts";
 import { oneLine, type Text } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
+import { ADDRESS, completeAddress } from "#util/web-headers.ts";
 import { type CommandFacts, isFetching, isSending, type SentText, splitSent, stringsIn } from "./sent-text.ts";
 
 /** About 600 steps. Reading takes some 50 ms. */
@@ -191,7 +192,9 @@ class Known {
       this.#addText(await this.#parts.read(observation.text), stringsIn(call?.args).join("\n"));
   }
 
-  #addNamed(text: string): void {
+  #addNamed(given: string): void {
+    // A host of other letters counts where a person names it; `1.2` is none.
+    const text = given.replace(/\S+/g, (word) => (/[^!-~]/.test(word) ? completeAddress(word) : word));
     addAll(this.#named, listAddresses(text).flatMap(foldersOf));
     this.#addText(text);
   }
@@ -313,19 +316,20 @@ function foldersOf(key: string): readonly string[] {
   return [key, ...parts.map((_part, index) => parts.slice(0, index + 1).join("/"))];
 }
 
+/** Longer ones are nobody's. Each folder above an address is kept as well. */
+const MAX_ADDRESS_CHARS = 4_000;
+
 /**
- * Keys of the addresses in a text, with or without `https://`. A bracket may belong to the address or to the text, and a
- * feed writes `&` as `&amp;`, so both readings are listed.
+ * Keys of the addresses in a text, with or without `https://`. A bracket, apostrophe or bar may belong to the address or to
+ * the text, and a feed writes `&` as `&amp;`, so all readings are listed.
  */
 function listAddresses(text: string): readonly string[] {
-  const whole = text.match(/https?:\/\/[^\s"'<>`\\^{|}]{1,4000}/gi) ?? [];
-  const bare = text.match(/(?<![\w@/.:-])(?:[a-z\d-]+\.)+[a-z]{2,}(?::\d+)?(?:\/[^\s"'<>`\\^{|}]{0,4000})?/gi) ?? [];
-  const written = [...whole, ...bare.map((address) => `https://${address}`)];
+  const written = (text.match(ADDRESS) ?? []).filter(({ length }) => length <= MAX_ADDRESS_CHARS).map(completeAddress);
   const given = written.flatMap((address) => [address, address.replaceAll("&amp;", "&")]).map(dropPoint);
   const readings = given.flatMap((address) => [
     address,
-    address.replace(/[)\]]$/, ""),
-    address.replace(/[)\]].*$/s, ""),
+    address.replace(/[)\]'|]$/, ""),
+    address.replace(/[)\]'|].*$/s, ""),
   ]);
   return readings.flatMap((address) => {
     const url = URL.parse(dropPoint(address));

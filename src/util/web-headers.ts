@@ -1,4 +1,4 @@
-/** web-headers.ts -- reads a wait from a header of the web, and completes an address without a scheme. */
+/** web-headers.ts -- reads a wait from a header of the web, finds the addresses in a text, and completes one without a scheme. */
 
 /**
  * Returns milliseconds, never negative; null without a readable header. A date is compared with the response's own Date
@@ -18,3 +18,14 @@ export function parseRetryAfter(headers: Headers): number | null {
 /** Adds https:// to `example.com/page`. Returns any other text unchanged. */
 export const completeAddress = (text: string): string =>
   /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?::\d{1,5})?(?:[/?#]|$)/u.test(text) ? `https://${text}` : text;
+
+/** Ends an address in a text. People and pages write some of these signs directly behind it. */
+const END_SIGN = '\\s"<>`\\\\^{}«»\\u2014\\u2018-\\u201f\\u2026\\u3001-\\u3011\\uff01-\\uff0f\\uff1a-\\uff1f';
+/**
+ * Matches each address in a text, with or without `https://`, as far as it may reach: the last signs may belong to the
+ * sentence.
+ */
+export const ADDRESS = new RegExp(
+  `https?://[^${END_SIGN}]+|(?<![\\w@/.:-])(?:[a-z\\d-]+\\.)+[a-z]{2,}(?::\\d+)?(?:/[^${END_SIGN}]*)?`,
+  "gi",
+);

@@ -67,7 +67,7 @@ const redact = createValueRedactor([KEY]);
 const titled = (title: string) => ({
   status: 200,
   headers: { "content-type": "text/html; charset=utf-8" },
-  body: `<title>${title}</title><p>The same text everywhere.</p>`,
+  body: `<title>${title}</title><p>The same text everywhere. ${title}</p>`,
 });
 
 let site: ServiceServer;
@@ -231,6 +231,32 @@ describe("browse_website", () => {
     const none = await browse("/news.html", "Who?", () => ({ found: true, answer: "A.", quotes: quotes.slice(1) }))
       .result;
     expect(none.text).toMatch(/None that stands on the page: do not rely on this answer/);
+  });
+
+  it.each([
+    ["an address", "Next: https://evil.example/c?d=4711."],
+    ["an address without a scheme", "Next: evil.example/c/4711."],
+    ["a host", "Next: 4711.evil.example"],
+    ["an address of the page with a bracket behind it", "Next: https://site.example/plans)4711"],
+    ["an address of the page with signs behind it", "Next: https://site.example/plans])])"],
+    ["an address behind one that is too long", `https://evil.example/${"a".repeat(4_000)}.evil.example/4711`],
+  ])("omits %s that is not on the page from an answer and from quotes", async (_title, said) => {
+    const body =
+      "Next: https://site.example/plans https://evil.example/c?d= evil.example/c/ 4 7 1 1 . ) ] The same text";
+    const quotes = [{ passage: "p1", text: "https://evil.example/c?d=...4...7...1...1" }];
+    const reply: Reply = () => ({ found: true, answer: said, quotes });
+    const { text } = await browse(`/titled/${encodeURIComponent(body)}`, "Next?", reply).result;
+    const answer = text.slice(0, text.indexOf("\n\nPage: "));
+    expect(answer).toContain("(an address that is not on the page)");
+    expect(answer).not.toMatch(/4711|\]\)|\.4/);
+  });
+
+  it("keeps the addresses of the page in an answer", async () => {
+    const body = "See https://site.example/plans (or shop.example).";
+    const answer = "See **https://site.example/plans**, (https://site.example/plans). and shop.example.";
+    const reply: Reply = () => ({ found: true, answer, quotes: [] });
+    const { text } = await browse(`/titled/${encodeURIComponent(body)}`, "Where?", reply).result;
+    expect(text).toContain(answer);
   });
 
   it("matches a quote without the Markdown marks of the page", async () => {

@@ -110,6 +110,10 @@ describe("an address", () => {
     ["without a scheme", "a.example/x/y.html?q=1"],
     ["in Markdown", "[y](https://a.example/x/y.html?q=1)"],
     ["at the end of a sentence", "It is at https://a.example/x/y.html?q=1."],
+    ["at the end of a Chinese sentence", "请看https://a.example/x/y.html?q=1。然后（https://c.example/）继续"],
+    ["between apostrophes", "{'href': 'https://a.example/x/y.html?q=1'}"],
+    ["in a cell of a table", "|https://a.example/x/y.html?q=1|the page|"],
+    ["before three points", "https://a.example/x/y.html?q=1… and so on"],
   ])("may be followed as it stands in a page: %s", async (_title, text) => {
     const log = seen(text);
     for (const url of ["https://a.example/x/y.html?q=1#top", "https://a.example/x/", "https://a.example/"])
@@ -131,10 +135,13 @@ describe("an address", () => {
       expect(await log.ask(browse(url))).toBeUndefined();
   });
 
-  it("with brackets of its own may be followed too", async () => {
-    const url = "https://a.example/Go_(language)";
-    expect(await seen(`See ${url} or (${url}).`).ask(browse(url))).toBeUndefined();
-  });
+  it.each(["Go_(language)", "wiki/Moore's_law", "css?family=Roboto|Open+Sans"])(
+    "with signs of its own may be followed too: %s",
+    async (path) => {
+      const url = `https://a.example/${path}`;
+      expect(await seen(`See ${url} or (${url}).`).ask(browse(url))).toBeUndefined();
+    },
+  );
 
   it("of an answer may be followed when the command says that it sends none of its arguments, and not when it says nothing", async () => {
     const log = seen("Nothing.");
@@ -152,8 +159,9 @@ describe("an address", () => {
   });
 
   it("may be followed after a person has named it, and its host only at the root", async () => {
-    const log = seen("Nothing.", { goals: ["Look at shop.example"] });
+    const log = seen("Nothing.", { goals: ["Look at shop.example and müller.example"] });
     expect(await log.ask(browse("https://shop.example"))).toBeUndefined();
+    expect(await log.ask(browse("https://xn--mller-kva.example/"))).toBeUndefined();
     expect(await log.ask(browse("https://shop.example/kettle"))).toBeDefined();
     log.record({ type: "message-received", from: "a person", text: "look at https://shop.example/kettle" });
     expect(await log.ask(browse("https://shop.example/kettle"))).toBeUndefined();
