@@ -116,7 +116,9 @@ function noteUnknownVariables(...environments: readonly Environment[]): readonly
 
 // ---------------------------------------------------------------- secrets
 
-const SECRET_NAME = /(?:^|_)(?:\w*KEY|TOKEN|AUTH|PAT|PASS|PASSPHRASE|CREDENTIALS?|DSN)$|SECRET|PASSWORD|PASSWD/i;
+/** The end of a name may count or describe the key: `API_KEY_2`, `PRIVATE_KEY_PEM`. */
+const SECRET_NAME =
+  /(?:KEY|TOKEN|COOKIE|CREDENTIAL|WEBHOOK(?:_URL)?|(?:^|_)(?:AUTH|PAT|BEARER|DSN)|(?:^|_|DB|PG)PASS|PASSPHRASE|_PWD?)S?(?:_?\d+)?(?:_(?:PEM|JSON|B64|BASE64|OLD|BACKUP))?$|SECRET|PASSWORD|PASSWD|CONNECTION_STRING/i;
 /** Variables of settings that are not marked secret, whatever their names. */
 const PUBLIC_NAMES = new Set(SETTINGS.filter((row) => !row.secret).flatMap((row) => row.environment));
 
@@ -138,9 +140,13 @@ export function findSecrets(settings: Settings, ...environments: readonly Enviro
   return [...new Set(secrets)].filter((value) => value !== "" && !PLAIN_WORD.test(value));
 }
 
-/** The password of `postgres://user:password@host`, as written and decoded. */
+/** The password of `postgres://user:password@host`, as written and decoded, or of `Server=host;Password=password`. */
 function findPassword(value: string): readonly string[] {
-  const password = /^[a-z][a-z\d+.-]{0,20}:\/\/[^/?#\s:@]{0,200}:([^/?#\s@]{1,200})@/i.exec(value)?.[1];
+  const [, ofAddress, ofList] =
+    /^[a-z][a-z\d+.-]{0,20}:\/\/[^/?#\s:@]{0,200}:([^/?#\s@]{1,200})@|[;?&](?:password|pwd|accountkey)=([^;&]{1,200})/i.exec(
+      value,
+    ) ?? [];
+  const password = ofAddress ?? ofList;
   if (password === undefined) return [];
   return URL.canParse(value) ? [password, decodeOrKeep(password)] : [password];
 }

@@ -2,7 +2,7 @@
  * redact.ts -- removes secrets from text before it is logged, shown or stored.
  *
  * Known secrets are found by value, in the forms that occur in text: plain, JSON-escaped once and twice, URL-encoded,
- * backwards, inside base64 and in HTML, and with single characters escaped (`\u0061`, `%61`). Unknown keys are found by
+ * backwards, inside base64, in hex and in HTML, and with single characters escaped (`\u0061`, `%61`). Unknown keys are found by
  * pattern. Each takes one pass, linear in the text. Valid JSON stays valid, and redacting twice changes nothing more.
  */
 import { parseJson } from "./json.ts";
@@ -48,7 +48,9 @@ function formsOf(secret: string): readonly string[] {
   const form = new URLSearchParams([["", secret]]).toString().slice(1);
   const html = secret.replace(/[&<>"']/g, (character) => HTML_NAMES[character] ?? character);
   const backwards = [...secret].reverse().join("");
-  return [secret, backwards, escaped, jsonEscaped(escaped), url, lowerUrl, form, html, ...base64Forms(secret)];
+  const hex = Buffer.from(secret).toString("hex");
+  const plain = [secret, backwards, escaped, jsonEscaped(escaped), url, lowerUrl, form, html, hex, hex.toUpperCase()];
+  return [...plain, ...base64Forms(secret)];
 }
 
 const HTML_NAMES: Readonly<Record<string, string>> = {
@@ -128,13 +130,30 @@ function replaceEscaped(given: string, pattern: RegExp, escapes: RegExp): string
 // ---------------------------------------------------------------- by pattern
 // Repeats are bounded where the engine backtracks: without bounds, some megabytes of text overflow its stack.
 
-/** Keys with a known prefix: OpenAI and similar, GitHub, Slack, AWS, Google, Hugging Face, Tavily, Pinecone, Groq. */
-const TOKEN =
-  /(?<![A-Za-z0-9])(?:sk-[\w-]{16,4096}|gh[pousr]_\w{20,255}|github_pat_\w{20,255}|xox[abeprs]-[\w-]{10,255}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,255}|hf_\w{20,255}|tvly-[\w-]{16,255}|pcsk_\w{16,255}|gsk_\w{20,255})/g;
+/** Keys with a prefix of their own, by who gives them out. */
+const TOKEN_FORMS = [
+  // OpenAI and all who took its form, Google, Hugging Face, Groq, xAI, Perplexity, NVIDIA, Replicate, ElevenLabs.
+  "sk-[\\w-]{16,4096}|AIza[\\w-]{30,255}|ya29\\.[\\w-]{20,4096}|GOCSPX-[\\w-]{20,255}|hf_\\w{20,255}|gsk_\\w{20,255}",
+  "(?:xai|pplx|nvapi)-[\\w-]{20,255}|r8_\\w{30,255}|sk_[0-9a-f]{40,255}|tvly-[\\w-]{16,255}|pcsk_\\w{16,255}",
+  // GitHub, GitLab, npm, PyPI, Docker, AWS, DigitalOcean, Vault, Databricks.
+  "gh[pousr]_\\w{20,255}|github_pat_\\w{20,255}|glpat-[\\w-]{20,255}|npm_\\w{36,255}|pypi-[\\w-]{32,4096}",
+  "dckr_pat_[\\w-]{20,255}|(?:AKIA|ASIA)[0-9A-Z]{16}|do[opr]_v1_\\w{40,255}|hvs\\.[\\w-]{20,4096}|dapi[0-9a-f]{32}",
+  // Slack, Discord, Telegram, Stripe, SendGrid, Shopify, Linear, Notion; tokens of JSON.
+  "x(?:ox[abeprs]|app)-[\\w-]{10,255}|(?<=hooks\\.slack\\.com/services/)[\\w/]{20,255}|(?<=/api/webhooks/)\\d{1,20}/[\\w-]{20,255}",
+  "\\d{8,12}:AA[\\w-]{32,64}|[rs]k_(?:live|test)_\\w{16,255}|whsec_\\w{20,255}|SG\\.[\\w-]{16,64}\\.[\\w-]{16,255}",
+  "shp(?:at|ca|pa|ss)_\\w{32,255}|lin_api_\\w{30,255}|ntn_\\w{40,255}|(?<![\\w-])eyJ[\\w-]{8,16384}\\.eyJ[\\w-]{8,16384}\\.[\\w-]{16,4096}",
+  // Sentry, Figma, Postman, Contentful, age, Mailgun, Twilio, Fly.
+  "sntrys_[\\w+/=-]{32,4096}|figd_[\\w-]{32,255}|PMAK-[0-9a-f]{24}-[0-9a-f]{32,64}|CFPAT-[\\w-]{32,255}",
+  "AGE-SECRET-KEY-1[0-9A-Z]{50,255}|key-[0-9a-f]{32}|SK[0-9a-f]{32}|fm2_[\\w+/=-]{40,4096}",
+];
+const TOKEN = new RegExp(`(?<![A-Za-z0-9])(?:${TOKEN_FORMS.join("|")})`, "g");
+/** The password of `https://user:password@host`. */
+const USER_INFO = /(:\/\/[^\s/?#:@"'\\]{0,255}:)[^\s/?#@"'\\]{1,255}(?=@)/g;
+const PRIVATE_KEY = /(-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----)[^-"]{1,16384}/g;
 const BEARER = /\b(bearer\s{1,8})[\w.~+/-]{8,16384}={0,2}/gi;
 
 const SECRET_NAME =
-  "authorization|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|client[_-]?secret|(?:access|auth|refresh|id|api|bearer)[_-]?token|password|passwd";
+  "authorization|(?:api|access|secret|private|account|subscription)[_-]?key|client[_-]?secret|[_-]secret|(?:access|auth|refresh|id|api|bearer)token|[_-]token|password|passwd|(?<=[\"'?&])(?:token|passphrase|pwd)|(?<=[?&])secret";
 const NAMES_SECRET = new RegExp(`(?:${SECRET_NAME})$`, "i");
 /** Matches the value of `"api_key": "…"` up to its closing quote. */
 const JSON_MEMBER = new RegExp(`((?:${SECRET_NAME})"\\s{0,8}:\\s{0,8}")[^"\\\\]*(?:\\\\.[^"\\\\]*){0,4096}`, "gi");
@@ -153,6 +172,8 @@ const ASSIGNMENT = new RegExp(
 function redactPatterns(text: string): string {
   return text
     .replace(TOKEN, REPLACEMENT)
+    .replace(USER_INFO, `$1${REPLACEMENT}`)
+    .replace(PRIVATE_KEY, `$1${REPLACEMENT}`)
     .replace(JSON_MEMBER, `$1${REPLACEMENT}`)
     .replace(JSON_NUMBER, `$1"${REPLACEMENT}"`)
     .replace(QUOTED_MEMBER, `$1${REPLACEMENT}`)

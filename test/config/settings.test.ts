@@ -364,6 +364,50 @@ describe("findSecrets", () => {
       expect(findSecrets(settings, { DB_PASSWORD: value })).toEqual([]);
     },
   );
+  it.each([
+    ...[
+      "OPENAI_API_KEY_2",
+      "API_KEYS",
+      "OPENAI_API_KEY_BACKUP",
+      "githubToken",
+      "HFTOKEN",
+      "PGPASS",
+      "MYSQL_PWD",
+      "ADMIN_PW",
+    ],
+    ...[
+      "PRIVATE_KEY_PEM",
+      "SSH_KEY_BASE64",
+      "GOOGLE_CREDENTIALS_JSON",
+      "SESSION_COOKIE",
+      "SLACK_WEBHOOK_URL",
+      "BASIC_AUTH",
+    ],
+    ...["GITHUB_PAT", "SENTRY_DSN", "PGPASSWORD", "JWT_SECRET", "AZURE_STORAGE_CONNECTION_STRING", "KEY_PASSPHRASE"],
+  ])("finds the value of %s", (name) => {
+    expect(findSecrets(settings, { [name]: "Zx9-planted" })).toEqual(["Zx9-planted"]);
+  });
+  it.each([
+    "PWD",
+    "OLDPWD",
+    "PATH",
+    "SSH_AUTH_SOCK",
+    "BYPASS",
+    "COMPASS",
+    "AUTHOR",
+    "KEYMAP",
+    "MAX_TOKEN_COUNT",
+    "TOKEN_URL",
+  ])("does not take %s for a name of a secret", (name) => {
+    expect(findSecrets(settings, { [name]: "/home/me/x9" })).toEqual([]);
+  });
+  it.each([
+    ["postgres://app:p4ss-word@db.test/x", "p4ss-word"],
+    ["Server=db.test;Password=p4ss-word;Encrypt=yes", "p4ss-word"],
+    ["jdbc:postgresql://db.test/x?user=app&password=p4ss-word", "p4ss-word"],
+  ])("finds the password in %s", (value, password) => {
+    expect(findSecrets(settings, { DATABASE: value })).toEqual([password]);
+  });
   it.each(["sk-planted-0123", "correct horse battery", "hunter2", "12345678"])("treats %s as a secret", (value) => {
     expect(findSecrets(settings, { DB_PASSWORD: value })).toEqual([value]);
   });

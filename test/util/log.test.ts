@@ -190,6 +190,8 @@ describe("redaction by value", () => {
     ["in base64url", Buffer.from(ODD).toString("base64url")],
     ["in base64 after one byte", Buffer.from(`:${ODD}`).toString("base64")],
     ["in base64 after two bytes", Buffer.from(`a:${ODD}`).toString("base64")],
+    ["in hex", Buffer.from(ODD).toString("hex")],
+    ["in hex of large letters", Buffer.from(ODD).toString("hex").toUpperCase()],
     ["in base64 between others", Buffer.from(`user:${ODD} and more`).toString("base64")],
   ])("finds a secret %s", (_form, text) => {
     const redacted = redact(`before ${text} after`);
@@ -234,9 +236,60 @@ describe("redaction by pattern", () => {
     ["{'access_token': 'abc def'}", "{'access_token': '[redacted]'}"],
     [JSON.stringify({ text: '{"apiKey": "abc def"}' }), JSON.stringify({ text: '{"apiKey": "[redacted]"}' })],
     ["ghp_abcdefghijklmnopqrst and AKIAABCDEFGHIJKLMNOP", "[redacted] and [redacted]"],
+    ["postgres://app:hunter2@db.test/x", "postgres://app:[redacted]@db.test/x"],
+    ["-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END", "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END"],
+    ['{"token":"abc","pwd":"a b"}', '{"token":"[redacted]","pwd":"[redacted]"}'],
+    ["https://x.test/?token=abc&q=1", "https://x.test/?token=[redacted]&q=1"],
+    [
+      "JWT_SECRET=abc GITHUB_TOKEN=abc AccountKey=abc==;",
+      "JWT_SECRET=[redacted] GITHUB_TOKEN=[redacted] AccountKey=[redacted];",
+    ],
   ])("%s", (text, expected) => {
     expect(redact(text)).toBe(expected);
     expect(redact(expected)).toBe(expected);
+  });
+
+  const LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zC";
+  const HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f0";
+  it.each([
+    ...[
+      "glpat-",
+      "xai-",
+      "pplx-",
+      "nvapi-",
+      "ya29.",
+      "GOCSPX-",
+      "hvs.",
+      "xapp-1-",
+      "dckr_pat_",
+      "sntrys_",
+      "figd_",
+      "CFPAT-",
+    ].map((at) => at + LETTERS),
+    ...["sk_live_", "rk_test_", "whsec_", "npm_wxyz", "pypi-", "lin_api_", "r8_", "ntn_abcdefgh"].map(
+      (at) => at + LETTERS,
+    ),
+    ...["dapi", "shpat_", "sk_abcdef01", "dop_v1_abcdef01", "key-", "SK", `PMAK-${"0".repeat(24)}-`].map(
+      (at) => at + HEX,
+    ),
+    `SG.${LETTERS}.${LETTERS}`,
+    `1234567890:AA${LETTERS}x`,
+    `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.${LETTERS}`,
+    `https://hooks.slack.com/services/T0/B0/${LETTERS}`,
+    `https://discord.com/api/webhooks/12345/${LETTERS}`,
+  ])("hides the key in %s", (key) => {
+    expect(redact(`a ${key} b`)).toMatch(/^a (?:https:\S+\/)?\[redacted\] b$/);
+  });
+
+  it.each([
+    "https://x.test/a:b@c ssh://git@github.com:22/x mailto:a:b@c",
+    "npm_config_cache pypi-server sk_live r8_is_a_name glpat- eyJ.eyJ.",
+    "The secret: a token. max_tokens=4096, a pwd=",
+    `commit ${HEX}01234567, at 12345678:AB`,
+    // The page's session, in a reply of the API.
+    `{"secret":"${HEX}${HEX}"}`,
+  ])("keeps %s", (text) => {
+    expect(redact(text)).toBe(text);
   });
 
   it.each([
@@ -251,7 +304,19 @@ describe("redaction by pattern", () => {
   });
 
   it("reads megabytes of hostile text in linear time", () => {
-    const pieces = ["sk-", "bearer ", 'password":"', "api_key=", "authorization: basic ", "\\", "authorization\\\\"];
+    const pieces = [
+      "sk-",
+      "-eyJx",
+      ".eyJxxxxxxxx",
+      "a://b:",
+      "-----BEGIN PRIVATE KEY-----",
+      "bearer ",
+      'password":"',
+      "api_key=",
+      "authorization: basic ",
+      "\\",
+      "authorization\\\\",
+    ];
     for (const piece of pieces) expect(redact(piece.repeat(400_000)).length).toBeGreaterThan(0);
     for (const start of ['{"api_key":"', "api_key=", "sk-", "bearer ", "password: '"])
       for (const piece of ["x", "\\n", "\\\\", "="])
