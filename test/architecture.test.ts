@@ -303,11 +303,11 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   prompt: [11, 2030],
   reply: [13, 2291],
   sandbox: [13, 1813],
-  services: [23, 2927],
+  services: [23, 2928],
   store: [27, 3755],
   util: [22, 1643],
   views: [20, 3461],
-  workspace: [8, 1290],
+  workspace: [8, 1296],
 };
 
 describe("the laws of the house", () => {

@@ -198,13 +198,13 @@ function readPublicUrl(given: string | URL, rules: PublicRules): URL {
     throw refuseUrl(`An address of ${text.length} characters is too long; the longest is ${MAX_URL_CHARS}.`);
   // Some parsers drop blanks and control characters, some read backslashes as slashes.
   if (/[\s\\\p{Cc}]/u.test(text) || !/^[a-z][a-z\d+.-]*:/i.test(text) || !URL.canParse(text))
-    throw refuseUrl("Expected a whole web address, such as https://example.com/page; this one cannot be read.");
+    throw refuseUrl("Expected a whole web address without blanks and backslashes, such as https://example.com/page.");
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw refuseUrl(`Expected an address that begins with http:// or https://, got one with ${url.protocol}`);
   if (!/^https?:\/\//i.test(text)) throw refuseUrl("Expected two slashes behind http: or https:.");
   if (url.username !== "" || url.password !== "")
-    throw refuseUrl("An address with a user name or password in it is not asked for.");
+    throw refuseUrl("An address with a user name or password in it is not asked for.", "Leave them out.");
   requirePublic(url, rules);
   url.hash = "";
   return url;
@@ -218,16 +218,18 @@ function requirePublic(url: URL, { allow, ports }: PublicRules): void {
   if (literal === undefined && !DNS_NAME.test(host)) throw refuseUrl("The address names no server that there can be.");
   if (literal === undefined ? isPrivateName(host) : !isPublicAddress(literal)) throw notPublicError(origin);
   if (!ports.has(readPort(url)))
-    throw refuseUrl(`${origin} is not asked for: of the public web only the ports ${[...ports].join(", ")} are.`);
+    throw refuseUrl(
+      `${origin} is not asked for: of the public web only the ports ${[...ports].join(", ")} are.`,
+      ALLOW,
+    );
 }
 
 /** Returns the port, or the default port of the scheme. */
 const readPort = ({ port, protocol }: URL): number => (port === "" ? (protocol === "https:" ? 443 : 80) : Number(port));
 
-const notPublicError = (
-  origin: string,
-  hint = "A person who wants agents to reach it can name that origin in the setting web.allow.",
-): GoaldError =>
+const ALLOW = "A person who wants agents to reach it can name that origin in the setting web.allow.";
+
+const notPublicError = (origin: string, hint = ALLOW): GoaldError =>
   new GoaldError("GOALD_HTTP_REFUSED", `${origin} is not on the public Internet; goald does not ask there.`, { hint });
 
-const refuseUrl = (message: string): GoaldError => new GoaldError("GOALD_HTTP_REFUSED", message);
+const refuseUrl = (message: string, hint = ""): GoaldError => new GoaldError("GOALD_HTTP_REFUSED", message, { hint });

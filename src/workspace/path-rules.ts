@@ -29,8 +29,9 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u206
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *(?:\..*)?$/i;
 /** The temporary file of a write. */
 const TEMPORARY = /^\.goald-[0-9a-f]+\.tmp$/i;
-/** URL encodings in lower case, with the overlong forms that some decoders accept. */
+/** URL encodings in lower case, with the overlong and other forms that some decoders accept. A NUL ends a name for some. */
 const DECODED: Readonly<Record<string, string>> = {
+  "%00": "",
   "%25": "%",
   "%2e": ".",
   "%2f": "/",
@@ -38,6 +39,11 @@ const DECODED: Readonly<Record<string, string>> = {
   "%c0%ae": ".",
   "%c0%af": "/",
   "%c1%9c": "\\",
+  "%e0%80%ae": ".",
+  "%e0%80%af": "/",
+  "%u002e": ".",
+  "%u002f": "/",
+  "%u005c": "\\",
 };
 const ENCODED = new RegExp(Object.keys(DECODED).join("|"), "g");
 /** Slashes and characters that look like one. */

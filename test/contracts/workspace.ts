@@ -27,6 +27,10 @@ const DISGUISED = [
     "%252e%252e%252fx",
     "..%5cx",
     "..%c0%afx",
+    "..%00/x",
+    "%u002e%u002e/x",
+    "..%u002fx",
+    "%e0%80%ae./x",
     "%2fetc%2fpasswd",
     "a/%2e",
   ],
@@ -36,7 +40,21 @@ const DISGUISED = [
 ];
 /** Names that resemble those above and are valid. */
 const PLAIN = [
-  ...["-rf", "..a", "a..b", "100%.txt", "a%20b", "https%3A%2F%2Fe.com%2Fx", "½.txt", "…b", "%2e%2ea", "$HOME/x", "a/~"],
+  ...[
+    "-rf",
+    "..a",
+    "a..b",
+    "100%.txt",
+    "a%20b",
+    "a%00b",
+    "%u00e9",
+    "https%3A%2F%2Fe.com%2Fx",
+    "½.txt",
+    "…b",
+    "%2e%2ea",
+    "$HOME/x",
+    "a/~",
+  ],
   ...["👩‍💻/文.md", "é", "e\u0301", "console.log", "com10", "nul-x", "x".repeat(255)],
 ];
 

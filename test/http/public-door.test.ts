@@ -7,7 +7,7 @@ import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { isNeverAllowed, isPrivateName, isPublicAddress } from "#http/public-address.ts";
 import type { PublicOptions } from "#http/public-door.ts";
-import { failureOf } from "../helpers/folder.ts";
+import { failureOf, refusalOf } from "../helpers/folder.ts";
 import { type DualStack, listenOnBoth, resolver } from "../helpers/loopback.ts";
 
 const CASES = JSON.parse(readFileSync(new URL("../data/url_cases.json", import.meta.url), "utf8")) as {
@@ -154,6 +154,19 @@ describe("an invalid address", () => {
     const { lookup, asked } = resolver(NAMES);
     expect(await expectRefused(door({ lookup })(text))).not.toContain(hidden);
     expect(asked).toEqual([]);
+  });
+
+  it.each([
+    [
+      "a port",
+      "http://example.com:3000/",
+      "A person who wants agents to reach it can name that origin in the setting web.allow.",
+    ],
+    ["a user name", "http://ada@example.com/", "Leave them out."],
+    ["a blank", "http://example.com/a b", "without blanks and backslashes"],
+  ])("with %s is refused with what to do instead", async (_title, text, remedy) => {
+    const { message, hint } = await refusalOf(door()(text));
+    expect(`${message} ${hint}`).toContain(remedy);
   });
 
   it.each(CASES.ok)("%s is requested", async (text) => {

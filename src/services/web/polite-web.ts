@@ -154,7 +154,8 @@ function readUrl(address: string): URL {
   const whole = completeAddress(address);
   // The HTTP client rejects text that the URL parser would silently correct.
   if (URL.canParse(whole) && /^https?:\/\/[^\s\\]*$/i.test(whole)) return new URL(whole);
-  throw new GoaldError("GOALD_HTTP_REFUSED", "Expected a whole web address, such as https://example.com/page.");
+  const expected = "Expected a whole web address without blanks and backslashes, such as https://example.com/page.";
+  throw new GoaldError("GOALD_HTTP_REFUSED", expected);
 }
 
 async function readAnswer(url: URL, response: Response, { maxBytes, cuts, headers }: WebRequest): Promise<WebAnswer> {
