@@ -37,6 +37,12 @@ describe("a cell", () => {
     expect(await python.run("y")).toMatchObject({ value: { text: "4.317124741065786e-05" }, output: "" });
   });
 
+  it("prints the bytes that it writes, as text in UTF-8", async () => {
+    const code =
+      "import sys\nfor byte in 'caf\u00e9 '.encode(): sys.stdout.buffer.write(bytes([byte]))\nsys.stdout.buffer.write(b'\\xff\\n')";
+    expect(await python.run(code)).toMatchObject({ kind: "done", output: "caf\u00e9 \ufffd\n" });
+  });
+
   describe("that prints", () => {
     const shownBy = async (code: string): Promise<readonly string[]> => {
       const lines: string[] = [];

@@ -1,5 +1,6 @@
 """output.py -- collects what a cell prints, and cuts long texts in the middle."""
 
+import codecs
 import io
 
 from . import host
@@ -20,6 +21,7 @@ class Output(io.TextIOBase):
         self.dropped_chars = 0
         # The beginning of the line that is not finished.
         self.line = ""
+        self.buffer = _Bytes(self)
 
     @property
     def encoding(self):
@@ -72,6 +74,22 @@ class Output(io.TextIOBase):
             self._shorten_end()
         gap = f"\n... {self.dropped_chars} characters left out ...\n" if self.dropped_chars else ""
         return "".join(self.start) + gap + "".join(self.end)
+
+
+class _Bytes(io.RawIOBase):
+    """`sys.stdout.buffer`: bytes are text in UTF-8."""
+
+    def __init__(self, output):
+        self.output = output
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        data = bytes(data)
+        self.output.write(self.decoder.decode(data))
+        return len(data)
 
 
 def _beginning(line):
