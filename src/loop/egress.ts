@@ -201,11 +201,14 @@ class Known {
 
   /** `echoed`: text of the call that this answers. What the answer repeats of it is still the model's. */
   #addText(text: string, echoed = ""): void {
-    const own = new Set([listAddresses, wordsIn, listNumbers].flatMap((list) => list(echoed)));
+    const own = new Set([listAddresses, wordsIn].flatMap((list) => list(echoed)));
+    const ownNumbers = listNumbers(echoed).join("\n");
     const isNew = (key: string): boolean => !own.has(key);
     addAll(this.#addresses, listAddresses(text).filter(isNew).flatMap(foldersOf).filter(isNew));
     addAll(this.#words, wordsIn(text).filter(isNew));
-    addAll(this.#numbers, listNumbers(text).filter(isNew));
+    // An answer may repeat a part of a number, or put something before it.
+    const isNewNumber = (number: string): boolean => !cutNumber(number).some((piece) => ownNumbers.includes(piece));
+    addAll(this.#numbers, listNumbers(text).filter(isNewNumber));
   }
 
   /** Adds the call, and returns its own share. */

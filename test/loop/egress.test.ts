@@ -231,6 +231,26 @@ describe("a search", () => {
     log.keep("notes.txt", file, "person");
     expect((await log.ask(search(query)))?.quotes !== undefined).toBe(isStopped);
   });
+
+  it.each([
+    ["as it is", "It is DE44 5001 0517 5407."],
+    ["in part", "It begins with DE44 5001 0517 as you say."],
+    ["with more before it", "It is 000DE44500105175407."],
+  ])(
+    "is stopped with a number of the folder after an answer has repeated it from the question %s",
+    async (_title, answer) => {
+      const log = makeEgressLog();
+      log.keep("notes.txt", "IBAN DE44 5001 0517 5407", "person");
+      log.run(
+        browse("https://one.example/", "Is IBAN DE44 5001 0517 5407 there?"),
+        "web",
+        `${answer} Call 0171-5550113.`,
+      );
+      expect(await log.ask(search("DE44 5001 0517"))).toMatchObject({ quotes: { file: "notes.txt" } });
+      log.keep("phones.txt", "0171-5550113", "person");
+      expect(await log.ask(search("0171-5550113"))).toBeUndefined();
+    },
+  );
 });
 
 // A short log of an agent that read outside words, for tests of what may leave.
