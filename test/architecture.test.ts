@@ -301,7 +301,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   model: [11, 1940],
   page: [18, 1684],
   prompt: [11, 2030],
-  reply: [13, 2291],
+  reply: [13, 2294],
   sandbox: [13, 1813],
   services: [23, 2928],
   store: [27, 3755],

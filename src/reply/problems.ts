@@ -104,11 +104,15 @@ export const describeDamagedLetters = (name: string): string =>
 export const describeRepeatedKey = (key: string): string =>
   `The key ${quoteText(key)} is given twice with different values. Give every key once.`;
 
+/** Names by which models ask for a shell. */
+const SHELL = /shell|bash|terminal|popen|subprocess|^(?:cmd|sh)$/i;
 export function describeUnknownCommand(written: string, names: ReadonlySet<string>): string {
   if (/^<?command[ _]name>?$/i.test(written.trim()))
     return "The response format was copied with its placeholders. Fill in a command from the list and its arguments.";
   const nearest = rankNearestNames(written, names, 5).join(", ");
-  return `There is no command ${quoteText(written)}. The nearest names are: ${nearest}.`;
+  const instead = names.has("run_code") ? "; run_code runs Python" : "";
+  const shell = SHELL.test(written) ? ` No command reaches a shell${instead}.` : "";
+  return `There is no command ${quoteText(written)}.${shell} The nearest names are: ${nearest}.`;
 }
 export const describeUnknownAction = (written: string, names: readonly string[]): string =>
   `There is no action ${quoteText(written)}. The actions are: ${names.slice(0, MAX_LISTED).join(", ")}.`;

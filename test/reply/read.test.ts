@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { ArgsSchema } from "#core/command.ts";
 import { createBoundedPattern } from "#reply/check-call.ts";
 import { findStringEnd, parseShallowJson, pythonToJson } from "#reply/json.ts";
+import { describeUnknownCommand } from "#reply/problems.ts";
 import { createReplyReader, type ParsedReply, type ReplyCatalogue } from "#reply/read.ts";
 import { seedCatalogue } from "../helpers/replies.ts";
 
@@ -185,6 +186,12 @@ describe("the problem that the model reads", () => {
     expect(problem("wirte_to_file", {})).toMatch(
       /^There is no command "wirte_to_file"\. The nearest names are: write_to_file(, \w+){4}\.$/,
     );
+  });
+
+  it.each(["execute_shell", "run_bash_command", "terminal", "sh"])("says of %s that no command is a shell", (name) => {
+    expect(problem(name, { command: "ls" })).toMatch(/\. No command reaches a shell\. The nearest names are: /);
+    const words = "No command reaches a shell; run_code runs Python. The nearest names are: run_code.";
+    expect(describeUnknownCommand(name, new Set(["run_code"]))).toContain(words);
   });
 
   it.each<[title: string, name: string, args: object, problem: RegExp]>([
