@@ -138,9 +138,13 @@ async function askModel(page: Page, passages: readonly Passage[], question: stri
 /** A page may have told the model to write an address that holds something of the question, also as a quote. */
 function dropAddresses(answer: string, { text, links, url }: Page): string {
   const page = [text, url, ...links.map(({ href }) => href)].join("\n");
+  const names = page.toLowerCase();
+  // Case says nothing in a name such as `Node.js`, which is no address but looks like a host.
+  const isOnPage = (written: string): boolean =>
+    page.includes(written) || (!written.includes("/") && names.includes(written.toLowerCase()));
   return answer.replace(ADDRESS, (run) => {
     const address = run.replace(/(?:\*{1,2}|[)\]'|])?[.,;:!?]?$/, "");
-    return page.includes(run) || page.includes(address) ? run : "(an address that is not on the page)";
+    return isOnPage(run) || isOnPage(address) ? run : "(an address that is not on the page)";
   });
 }
 

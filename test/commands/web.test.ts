@@ -251,9 +251,10 @@ describe("browse_website", () => {
     expect(answer).not.toMatch(/4711|\]\)|\.4/);
   });
 
-  it("keeps the addresses of the page in an answer", async () => {
-    const body = "See https://site.example/plans (or shop.example).";
-    const answer = "See **https://site.example/plans**, (https://site.example/plans). and shop.example.";
+  it("keeps the addresses of the page in an answer, and names with a point in any case", async () => {
+    const body = "See https://site.example/plans (or shop.example), made with NODE.js.";
+    const answer =
+      "See **https://site.example/plans**, (https://site.example/plans). and shop.example. It uses Node.js.";
     const reply: Reply = () => ({ found: true, answer, quotes: [] });
     const { text } = await browse(`/titled/${encodeURIComponent(body)}`, "Where?", reply).result;
     expect(text).toContain(answer);
