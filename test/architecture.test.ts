@@ -31,7 +31,13 @@ const ROOMS: readonly Room[] = [
   // test/helpers, which passes the same suite of test/contracts as the real thing.
   room("src/core/ports/*.ts", "\\.\\./(agent-settings|call|event|goal-check|memory|plan|provenance|subagent)\\.ts"),
   // An action is taken apart in the same way when it is read and when it is shown again.
-  room("src/prompt/*.ts", CORE, "#util/(caches|json|outside-text)\\.ts", "#reply/(split-action|find-call)\\.ts", FILES),
+  room(
+    "src/prompt/*.ts",
+    CORE,
+    "#util/(caches|json|outside-text|words)\\.ts",
+    "#reply/(split-action|find-call)\\.ts",
+    FILES,
+  ),
   room("src/reply/*.ts", CORE, "#util/(caches|json|nearest-name|schema)\\.ts", "ajv", "jsonrepair", "node:vm"),
   room("src/commands/*.ts", CORE, FILES, "node:module", "#util/(json|schema)\\.ts"),
   withTypes(

@@ -12,6 +12,7 @@ import type { OutsideSource } from "#core/provenance.ts";
 import type { Message } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
+import { hashOf } from "#util/words.ts";
 
 /** `data` is never an instruction; `words` are words of a person. */
 export function delimitText(kind: "data" | "words", text: string): string {
@@ -21,19 +22,11 @@ export function delimitText(kind: "data" | "words", text: string): string {
 
 /** Terminates: a text of finite length contains finitely many marks. */
 function chooseMark(text: string): string {
-  const hash = hashText(text).toString(36);
+  const hash = hashOf(text).toString(36);
   for (let attempt = 0; ; attempt++) {
     const mark = attempt === 0 ? hash : `${hash}-${attempt}`;
     if (!text.includes(mark)) return mark;
   }
-}
-
-/** 32-bit FNV-1a with a final mix: fast and uniform, not secret. */
-function hashText(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  return (hash ^ (hash >>> 13)) >>> 0;
 }
 
 // Writes the line above a message that names the source of its words.
