@@ -28,6 +28,6 @@ export function closeNetwork(): void {
   for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name);
 }
 
-function refuse(): never {
+export function refuse(): never {
   throw Object.assign(new Error("Not permitted in a cage."), { code: "EPERM" });
 }

@@ -2,7 +2,7 @@
 import { registerHooks } from "node:module";
 import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
-import { closeNetwork } from "#cage/close-network.ts";
+import { closeNetwork, refuse } from "#cage/close-network.ts";
 import type { Python } from "./pyodide.ts";
 import { findPyodide, pythonSources } from "./python-files.ts";
 
@@ -75,10 +75,6 @@ async function closeNode(): Promise<void> {
   process.argv.splice(0);
   for (const name of ["log", "error", "warn", "info", "debug", "trace", "dir", "table"] as const)
     console[name] = () => undefined;
-}
-
-function refuse(): never {
-  throw Object.assign(new Error("Not permitted in a cage."), { code: "EPERM" });
 }
 
 // Freezes the objects of JavaScript itself, so that code that reaches one of them changes none.
