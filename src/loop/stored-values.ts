@@ -30,11 +30,10 @@ export function storeValue(value: unknown, mark: Mark | undefined, storing: Stor
 }
 
 /** A value of many short parts can be long too: then it becomes one blob. */
-function storeWhole(value: unknown, { scrub, spill }: Storing): unknown {
-  const storing = { scrub, ...(spill ? { spill } : {}) };
-  if (typeof value !== "object" || value === null || !spill) return storeValue(value, "json", storing);
-  const json = JSON.stringify(storeValue(value, "json", { scrub }));
-  return isLong(json) ? { ...spill(json), json: true } : storeValue(value, "json", storing);
+function storeWhole(value: unknown, storing: Storing): unknown {
+  if (typeof value !== "object" || value === null || !storing.spill) return storeValue(value, "json", storing);
+  const json = JSON.stringify(storeValue(value, "json", { scrub: storing.scrub }));
+  return isLong(json) ? { ...storing.spill(json), json: true } : storeValue(value, "json", storing);
 }
 
 function storeText(text: string, mark: Mark | undefined, { scrub, spill }: Storing): unknown {
