@@ -24,7 +24,7 @@ import {
   type RowValue,
   type RowValues,
 } from "./memory-rows.ts";
-import { isoTime, sourcesText } from "./rows.ts";
+import { type AgentRecord, isoTime, sourcesText } from "./rows.ts";
 import { type NoteHead, prepare } from "./sql.ts";
 
 const NEWEST_SNAPSHOTS = 2;
@@ -33,13 +33,7 @@ const STRETCH_EVENTS = 2_048;
 /** Larger contents are not hashed again: the writer of the file has hashed them, and `verify` does. */
 const MAX_CHECKED_BYTES = 64 * 1024;
 
-interface AgentHead {
-  readonly no: number;
-  readonly epoch: number;
-  readonly head: number;
-  readonly headSha: string;
-  readonly updatedAt: string;
-}
+type AgentHead = Pick<AgentRecord, "no" | "epoch" | "head" | "headSha" | "updatedAt">;
 
 export type WriteCommit = (lease: Lease, expectedHead: number, commit: Commit) => void;
 

@@ -196,22 +196,14 @@ const MAX_ALIKE = 20;
 const PIECE = "piece";
 const TURN = "turn";
 
-export interface SameRow {
-  readonly no: number;
-  readonly name: string;
-  readonly supersededBy: string | null;
-}
+export type SameRow = Pick<CuratedRow, "no" | "name" | "supersededBy">;
 interface SameRows {
   readonly copies: readonly SameRow[];
   /** Names of rows that are only alike, at most 20. */
   readonly alike: readonly string[];
 }
-interface ScannedRow extends SameRow {
+interface ScannedRow extends SameRow, Pick<NewRow, "seq" | "ordinal" | "kind" | "text"> {
   readonly change: number;
-  readonly seq: number;
-  readonly ordinal: number | null;
-  readonly kind: string;
-  readonly text: string;
 }
 
 const wholeHash = ({ whole }: Statement): string => sha256(`whole\n${whole}`);

@@ -18,7 +18,7 @@ import { throwNoAgent } from "./failure.ts";
 import { type EventLog, openChain } from "./log.ts";
 import { openFactMarks } from "./memory-rows.ts";
 import { NEXT_AGENT } from "./remove.ts";
-import { isoTime, type LinkedRecord, parseJson } from "./rows.ts";
+import { type AgentRecord, isoTime, type LinkedRecord, parseJson } from "./rows.ts";
 import { freeSlug } from "./slug.ts";
 import { type NoteHead, prepare } from "./sql.ts";
 
@@ -129,11 +129,8 @@ function forkQueries(database: DatabaseSync) {
   };
 }
 
-interface ForkTarget {
-  readonly no: number;
-  readonly id: string;
+interface ForkTarget extends Pick<AgentRecord, "no" | "id" | "head"> {
   readonly sourceNo: number;
-  readonly head: number;
 }
 
 /**

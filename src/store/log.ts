@@ -122,7 +122,7 @@ export type LoadAgent = (
 ) => Promise<Loaded>;
 
 /** A commit that consumed messages and appended nothing. */
-interface EventlessRecord {
+export interface EventlessRecord {
   readonly seq: number;
   readonly keys: string;
   readonly sha: string;

@@ -9,7 +9,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { InboxMessage } from "#core/ports/store.ts";
 import { canonicalJson } from "#util/json.ts";
 import { blobsIn, type References } from "./log.ts";
-import { isoTime } from "./rows.ts";
+import { type InboxRecord, isoTime } from "./rows.ts";
 import { prepare } from "./sql.ts";
 
 export interface Mailbox {
@@ -23,11 +23,8 @@ export interface Mailbox {
   fireTimers(now: string): void;
 }
 
-interface TimerRecord {
+interface TimerRecord extends InboxRecord {
   readonly agentNo: number;
-  readonly key: string;
-  readonly at: string;
-  readonly message: string;
 }
 
 export function openMailbox(database: DatabaseSync, references: References): Mailbox {

@@ -32,11 +32,8 @@ export interface Pieces {
   supersede(agentNo: number, memories: readonly NewMemory[]): void;
 }
 
-interface LivePiece {
+interface LivePiece extends Pick<NewRow, "seq" | "key" | "text"> {
   readonly no: number;
-  readonly seq: number;
-  readonly key: string | null;
-  readonly text: string;
 }
 
 export function openPieces(database: DatabaseSync): Pieces {

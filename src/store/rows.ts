@@ -33,9 +33,7 @@ export interface LinkedRecord extends EventRecord {
   readonly sha: string;
 }
 export type FileRecord = Omit<LastFileVersion, "outside"> & { readonly outside: string | null };
-export interface InboxRecord {
-  readonly key: string;
-  readonly at: string;
+export interface InboxRecord extends Omit<InboxRow, "message"> {
   readonly message: string;
 }
 export interface SnapshotRecord {
@@ -116,14 +114,8 @@ export function toMemoryRow(record: MemoryRecord): MemoryRow {
   };
 }
 
-interface MemoryNumbers {
-  readonly seq: number;
-  readonly ordinal: number | null;
-  readonly made: number | null;
-}
-
 /** Returns a row's id without the namespace: the column `name`. */
-export const nameOfRow = ({ seq, ordinal, made }: MemoryNumbers): string =>
+export const nameOfRow = ({ seq, ordinal, made }: Pick<MemoryRecord, "seq" | "ordinal" | "made">): string =>
   ordinal === null ? `+${made}` : ordinal === 0 ? String(seq) : `${seq}.${ordinal}`;
 
 /** Returns undefined for a text that cannot be the id of a row of this namespace. */

@@ -20,6 +20,7 @@ import { countNoun, isBlobRef } from "#core/text.ts";
 import { canonicalJson } from "#util/json.ts";
 import { chainLink, chainStart, isFolderOf, sealOf, sha256, snapshotSha } from "./chain.ts";
 import { type CommitRows, digestOf, readFileVersions, readMemories, type TakeRows } from "./commit.ts";
+import type { EventlessRecord } from "./log.ts";
 import { textShaOf } from "./memory-rows.ts";
 import { AGENT_COLUMNS, type AgentRecord, type EventRecord, type LinkedRecord, type SnapshotRecord } from "./rows.ts";
 import { prepare } from "./sql.ts";
@@ -323,17 +324,12 @@ interface ConsumedMessage {
   readonly seq: number;
   readonly key: string;
 }
-interface EventlessCommit {
-  readonly seq: number;
-  readonly keys: string;
-  readonly sha: string;
-}
 interface AgentFacts {
   readonly agent: AgentRecord;
   readonly parentFolder: string | null;
   /** Messages consumed by commits with events, with the last event of each commit. */
   readonly consumed: readonly ConsumedMessage[];
-  readonly eventless: readonly EventlessCommit[];
+  readonly eventless: readonly EventlessRecord[];
   readonly snapshots: readonly SnapshotRecord[];
   /** Blobs that the table `reference` lists for the agent. */
   readonly noted: ReadonlySet<string>;
@@ -349,7 +345,7 @@ function readFacts(database: DatabaseSync, agentNo: number, problems: string[]):
     const [parent] = all<{ folder: string }>(
       "SELECT folder FROM agent WHERE no = (SELECT parent_no FROM agent WHERE no = ?)",
     );
-    const eventless = all<EventlessCommit>("SELECT seq, keys, sha FROM eventless WHERE agent_no = ? ORDER BY no");
+    const eventless = all<EventlessRecord>("SELECT seq, keys, sha FROM eventless WHERE agent_no = ? ORDER BY no");
     const rows = all<ConsumedMessage>(
       `SELECT consumed_by AS seq, key FROM inbox WHERE agent_no = ? AND consumed_by IS NOT NULL ORDER BY consumed_by`,
     );
@@ -367,7 +363,7 @@ function readFacts(database: DatabaseSync, agentNo: number, problems: string[]):
 
 function dropEventless(
   rows: readonly ConsumedMessage[],
-  eventless: readonly EventlessCommit[],
+  eventless: readonly EventlessRecord[],
   agent: string,
   problems: string[],
 ): readonly ConsumedMessage[] {
