@@ -10,7 +10,7 @@ import { type ArgsSchema, followReference, type JsonSchema, typesOf } from "#cor
 import { isRisky } from "#core/policy.ts";
 import type { ServiceName } from "#core/services.ts";
 import { oneLine } from "#core/text.ts";
-import type { PythonModule } from "./python-modules.ts";
+import type { PythonFunction, PythonModule } from "./python-modules.ts";
 import type { RegisteredCommand, Registry } from "./registry.ts";
 
 // Lists the commands of a home for people and programs: state, arguments, effect, risk, origin.
@@ -85,10 +85,7 @@ function buildCommandLine(
 }
 
 /** JSON element of `methods` in `goald commands --json`. */
-export interface MethodLine {
-  readonly name: string;
-  readonly signature: string;
-  readonly doc: string;
+export interface MethodLine extends Omit<PythonFunction, "line"> {
   readonly file: string;
 }
 

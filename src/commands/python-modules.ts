@@ -77,7 +77,7 @@ const invalid = (message: string): GoaldError =>
 // Nothing is run. Strings, comments and brackets are recognised, so that a `def` in a docstring is not a function.
 // Private functions (`_name`), coroutines and what is nested in classes, conditions and other functions are left out.
 
-interface PythonFunction {
+export interface PythonFunction {
   readonly name: string;
   /** Such as `double(x: int) -> int`, on one line. */
   readonly signature: string;

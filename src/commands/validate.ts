@@ -7,23 +7,18 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
 import { pathToFileURL } from "node:url";
-import { COMMAND_GROUPS, type CommandGroup } from "#core/agent-settings.ts";
+import { COMMAND_GROUPS } from "#core/agent-settings.ts";
 import { type Annotations, type Effect, MILDEST_FIRST } from "#core/call.ts";
 import type { ArgsSchema, Command } from "#core/command.ts";
 import { SAVES_FILES, TASK_COMPLETE } from "#core/command-names.ts";
 import { codeOf, GoaldError, toError } from "#core/errors.ts";
 import { CHECK_COMMANDS } from "#core/goal-check.ts";
-import { SERVICES, type ServiceName } from "#core/services.ts";
+import { SERVICES } from "#core/services.ts";
 import { isRecord } from "#util/json.ts";
 import { checkArgs, checkShownSchema, describeExpected, formatValue } from "./args-schema.ts";
 
 /** A checked command with all defaults filled in. */
-export interface RegisteredCommand extends Command {
-  readonly group: CommandGroup;
-  readonly effect: Effect;
-  readonly timeoutMs: number;
-  readonly needs: readonly ServiceName[];
-}
+export type RegisteredCommand = Command & Required<Pick<Command, "group" | "effect" | "timeoutMs" | "needs">>;
 
 export const COMMAND_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 const INTERNAL: readonly string[] = [SAVES_FILES, ...CHECK_COMMANDS];
