@@ -29,11 +29,7 @@ export function explainMissingText(html: string, chars: number): string[] {
   return remarks;
 }
 
-export interface PlainPage {
-  readonly title: string;
-  readonly text: string;
-  readonly links: readonly Link[];
-}
+export type PlainPage = Omit<Readable, "remarks">;
 
 /** The page's text does not include the content of these elements. */
 const SKIPPED = new Set([

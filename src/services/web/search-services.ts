@@ -4,10 +4,9 @@
  * Each declares an address, a request and where its answer has the rows. An answer without a list of them, or with no
  * row that has a title and an address, is unreadable. A provider's error text is never repeated: it may contain the key.
  */
-import type { Clock } from "#core/ports/clock.ts";
 import type { Http } from "#http/http.ts";
 import { isRecord, type JsonRecord, parseJson } from "#util/json.ts";
-import { createHostPace } from "./polite-web.ts";
+import { createHostPace, type PoliteWebParts } from "./polite-web.ts";
 import {
   explainProviderStatus,
   PROVIDER_LIMITS,
@@ -124,11 +123,8 @@ const postJson = (body: object, headers: Readonly<Record<string, string>>): Requ
   body: JSON.stringify(body),
 });
 
-interface DuckDuckGoParts {
+interface DuckDuckGoParts extends Omit<PoliteWebParts, "obeysRobots"> {
   readonly baseUrl: string;
-  readonly http: Pick<Http, "public">;
-  readonly clock: Clock;
-  readonly userAgent: string;
 }
 
 /** Further requests would extend the block. */

@@ -4,7 +4,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { AddressStatus } from "#core/goal-check.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Downloads, WebSearch } from "#core/services.ts";
+import type { Services } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
 import { MAX_REDIRECTS, nextHop, type RedirectHop } from "#http/redirect.ts";
 import { createDownloads, createPoliteWeb, explainWebError, type PoliteWeb } from "./polite-web.ts";
@@ -27,11 +27,8 @@ export interface WebSettings {
 /** A line of 1.5 Mbit/s brings this much in the five minutes that a download may take. */
 const MAX_DOWNLOAD_BYTES = 50_000_000;
 
-export interface Web {
+export interface Web extends Pick<Services, "search" | "downloads" | "statuses"> {
   readonly polite: PoliteWeb;
-  readonly search: WebSearch;
-  readonly downloads: Downloads;
-  readonly statuses: AddressStatus;
 }
 
 export function openWeb({ web, search }: WebSettings, parts: WebParts): Web {
