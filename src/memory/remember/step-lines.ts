@@ -158,7 +158,7 @@ async function readValue(value: unknown, read: ReadText): Promise<unknown> {
 // those that only confirm the call. The text of any other command belongs to its call.
 
 export interface TextOfSource {
-  /** The file or page. */
+  /** The file, page or command that the text is of. */
   readonly source: string;
   readonly text: string;
   /** The lines of the file that the text has; absent: unknown. */
@@ -229,13 +229,8 @@ function fileIn(result: string): Pick<CommandTexts, "result"> {
 // A piece has up to 500 characters, those of a text over 15,000 up to 700; lines that fit are never cut. A step has at
 // most 40 pieces: of the longest texts the first seven tenths and the last three are kept.
 
-export interface LongText extends Pick<NewMemory, "trust" | "outside"> {
-  /** The file, page or command that the text is of. */
-  readonly source: string;
-  readonly text: string;
+export interface LongText extends Origin, Omit<TextOfSource, "isCurrent"> {
   readonly format: "markdown" | "plain";
-  /** The lines that the text has in its source. */
-  readonly lines?: LineRange;
 }
 
 export const MAX_PIECES = 40;

@@ -10,7 +10,7 @@
  * before it is sent and until it is deleted, so no crash leaves an unknown record. Sending twice has no effect.
  */
 import { hash } from "node:crypto";
-import type { IndexedRows, RemoteRow, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
+import type { IndexedRows, IndexScope, RemoteRow, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
 import { rankSlots, SPARE_CANDIDATES } from "../vectors/exact-index.ts";
 import { dot, toUnit } from "../vectors/unit-vector.ts";
 import type { PineconeConnection } from "./pinecone.ts";
@@ -22,10 +22,7 @@ import {
   type SequenceNumber,
 } from "./pinecone-client.ts";
 
-export interface PineconeIndexParts {
-  readonly namespace: string;
-  readonly dimensions: number;
-  readonly embedder: string;
+export interface PineconeIndexParts extends Omit<IndexScope, "isRounded"> {
   readonly local: VectorIndex;
   readonly connection: PineconeConnection;
   readonly rows: IndexedRows;

@@ -161,6 +161,7 @@ export interface WordMeanings {
   readonly dimensions: number;
   /** Returns the place of the word with this hash, -1 for other words. */
   placeOf(hash: number): number;
+  /** Returns a view, which nobody may change. */
   vectorAt(place: number): Int8Array;
   cosine(place: number, other: number): number;
 }

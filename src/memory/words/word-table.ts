@@ -9,6 +9,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
+import type { WordMeanings } from "./query-terms.ts";
 
 const TABLE_FILE = join(import.meta.dirname, "word-table.bin");
 const MARK = 0x31_54_57_47;
@@ -23,15 +24,9 @@ export interface WordVector {
 }
 
 /** Words are numbered by their hashes: the first has the place 0. */
-export interface WordTable {
+export interface WordTable extends WordMeanings {
   readonly size: number;
-  readonly dimensions: number;
-  /** Returns the place of the word with this hash, -1 for other words. */
-  placeOf(hash: number): number;
   rankAt(place: number): number;
-  /** Returns a view of the table. */
-  vectorAt(place: number): Int8Array;
-  cosine(place: number, other: number): number;
 }
 
 /** Expects at most 65,536 words, each hash once. */
