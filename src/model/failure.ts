@@ -143,12 +143,9 @@ const TOKEN_LIMIT_PHRASES: readonly RegExp[] = [
 
 // Explains a missing or incomplete answer as a code and a sentence.
 
-interface ThrownRule {
-  readonly code: string;
+interface ThrownRule extends Omit<StatusRule, "when"> {
   /** Matched against the name, code and message of the error and its causes. */
   readonly when: RegExp;
-  readonly again: boolean;
-  readonly advice: string;
 }
 
 const THROWN_RULES: readonly ThrownRule[] = [
