@@ -20,7 +20,7 @@ import { GoaldError } from "#core/errors.ts";
 import { shownWindow } from "#core/frames.ts";
 import type { Recall, RecalledRow, ShownRecall } from "#core/ports/memory.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
-import { type AgentState, activeFrame, type Message } from "#core/state.ts";
+import { activeFrame, type Message } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import {
   type MessageStyle,
@@ -37,21 +37,17 @@ import { planBudget, renderPlan } from "./plan.ts";
 import { fitRecalls, recordShown, renderRecalls, shownRows } from "./recalls.ts";
 import { isEnding, renderSituation, type Situation } from "./situation.ts";
 import { fillSubtask, originOf, renderAskedNote, renderOuter, turnRequestMessages } from "./subtask.ts";
-import { type CommandOffer, renderJob, renderSections, renderSystemMessage } from "./system.ts";
+import { renderJob, renderSections, renderSystemMessage, type SystemInput } from "./system.ts";
 import { estimateTokens, type SizedMessage, TOKENS_PER_REQUEST, userMessage } from "./tokens.ts";
 import { renderTurns } from "./turns.ts";
-import { describeTemplate, type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
+import { describeTemplate, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
-export interface PromptInput extends CommandOffer, Situation {
-  readonly state: AgentState;
-  /** Default: JSON. */
-  readonly form?: FormTemplates;
+export interface PromptInput extends SystemInput, Situation {
   /** Best first; the first ten count. */
   readonly recalls: readonly Recall[];
   /** What an earlier prompt showed of its recalls; replaces `recalls`. */
   readonly shown?: readonly Recall[];
   readonly now: Date;
-  readonly words: Words;
   /** Size of the model's context window. */
   readonly contextTokens: number;
   /** Reserved for the reply. */

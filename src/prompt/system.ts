@@ -30,7 +30,7 @@ export interface CommandOffer {
   readonly foundHelpers?: string;
 }
 
-interface SystemInput extends CommandOffer {
+export interface SystemInput extends CommandOffer {
   readonly state: AgentState;
   /** Default: JSON. */
   readonly form?: FormTemplates;
