@@ -17,11 +17,7 @@ import { type AgentState, activeFrame } from "#core/state.ts";
 
 type Failure = Extract<ModelAnswer, { kind: "failed" }> & { readonly spent?: ModelSpending };
 
-interface FailedQuestion {
-  readonly step: number;
-  readonly callId: string;
-  readonly model: string;
-}
+type FailedQuestion = Pick<EventOf<"model-asked">, "step" | "callId" | "model">;
 
 interface Circumstances {
   readonly now: Date;

@@ -10,7 +10,6 @@ import { hasChecks } from "#core/evolve-turn.ts";
 import { frameOwning, isNestedCall } from "#core/frames.ts";
 import type { GoalTests } from "#core/goal-check.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { OpenWorkspace } from "#core/ports/workspace.ts";
 import { addSources, type OutsideSource, outsideOf, plainSources, withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
 import { type AgentState, formOfFrame, openCommand } from "#core/state.ts";
@@ -29,23 +28,18 @@ import {
   refuseMemories,
   type SubagentParts,
 } from "./loop-services.ts";
-import { type MethodParts, openMethodSearch } from "./method-search.ts";
+import { openMethodSearch } from "./method-search.ts";
 import { Diverged, RecordedNestedWork, Suspended } from "./nested-work.ts";
 import { type DownloadMeter, meterDownloads, openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { effectless, type PreparedMove } from "./run-parts.ts";
 import { refuseSecrets, restoreValue } from "./stored-values.ts";
 
 /** Parts of each call; paid services are created per call. */
-export interface CommandParts extends PurchaseParts, MethodParts {
+export interface CommandParts
+  extends PurchaseParts,
+    Pick<CallContext, "folder" | "openWorkspace" | "openOwnWorkspace"> {
   readonly agentId: string;
-  /** Absolute path of the agent's folder. */
-  readonly folder: string;
-  readonly openWorkspace: OpenWorkspace;
-  /** Opens a workspace that may also write below `_goald/`. */
-  readonly openOwnWorkspace: OpenWorkspace;
   readonly history: FileHistory & OwnMemories;
-  /** Services that commands use beyond their folder. */
-  readonly services: Partial<Services>;
   /** Maximum bytes that the agent downloads in its life; absent for no limit. */
   readonly downloadLimitBytes?: number;
   knowsAgent(id: string): Promise<boolean>;

@@ -5,9 +5,10 @@
  * that ends the turn. The newest 5,000 events count: a longer turn is remembered by its end.
  */
 import { hash } from "node:crypto";
+import type { CommandCall } from "#core/call.ts";
 import { MEMORY_COMMANDS, PASSIVE_COMMANDS } from "#core/command-names.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { EventOf, RecordedEvent, RememberedCall, TurnMemory } from "#core/event.ts";
+import type { EventOf, OfCall, RecordedEvent, RememberedCall, TurnMemory } from "#core/event.ts";
 import { isOpenedByWords } from "#core/evolve-turn.ts";
 import type { CommittedFile, FileChange } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
@@ -119,11 +120,7 @@ const MAX_OUTPUT_CHARS = 4_000;
 const MAX_ARTIFACTS = 50;
 const MAX_PATH_CHARS = 200;
 
-interface SucceededCall {
-  readonly step: number;
-  readonly callId: string;
-  readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>;
+interface SucceededCall extends OfCall, CommandCall {
   readonly artifacts: readonly string[];
 }
 
