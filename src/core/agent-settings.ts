@@ -1,4 +1,5 @@
 /** agent-settings.ts -- what one agent is allowed to do and to spend. */
+import type { Command } from "./command.ts";
 import { PLAN_COMMANDS } from "./command-names.ts";
 import { GoaldError } from "./errors.ts";
 
@@ -61,12 +62,8 @@ export const COMMAND_GROUPS = [
 ] as const;
 export type CommandGroup = (typeof COMMAND_GROUPS)[number];
 
-interface GroupedCommand {
-  readonly name: string;
+interface GroupedCommand extends Pick<Command, "name" | "closesTurn" | "isInternal" | "listed"> {
   readonly group: CommandGroup;
-  readonly closesTurn?: boolean;
-  readonly isInternal?: boolean;
-  readonly listed?: boolean;
 }
 
 const ALL = "all";

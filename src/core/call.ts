@@ -1,5 +1,5 @@
 /** call.ts -- one call of a command: what was asked for, what it may do outside, and what came of it. */
-import type { NewEvent, OutputMode } from "./event.ts";
+import type { EventOf, NewEvent, OfCall, OutputMode } from "./event.ts";
 import type { OutgoingText } from "./policy.ts";
 import { expectedSources, type OutsideSource, withSources } from "./provenance.ts";
 import { type Deed, type EndedRun, type Frame, INTERRUPTED, type NestedResult } from "./state.ts";
@@ -114,20 +114,11 @@ export type OpenCall =
       /** The newest deed of its nested calls. */
       readonly did?: Deed;
       /** Absent until command-started, which has the number `seq`. */
-      readonly intent?: {
+      readonly intent?: Omit<EventOf<"command-started">, "type" | keyof OfCall> & {
         readonly seq: number;
-        readonly attempt: number;
-        readonly epoch: number;
         readonly at: string;
-        readonly effect: Effect;
-        readonly annotations: Annotations;
-        readonly prepared: unknown;
-        /** Sources of the outside words that `prepare` read; absent: none. */
-        readonly outside?: readonly OutsideSource[];
         /** Newest epoch that found the call interrupted, so that one death counts once. */
         readonly seenInterruptedAt?: number;
-        /** The most that the call may spend on models. */
-        readonly reserved?: { readonly tokens: number; readonly usd: number | null };
       };
     };
 

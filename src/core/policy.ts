@@ -5,8 +5,9 @@
  * ahead, whether the agent has read text from outside (taint), and what the call would then send out.
  */
 import type { Annotations, CommandCall } from "./call.ts";
+import type { Command } from "./command.ts";
 import { runsUnapproved } from "./goal-check.ts";
-import { type AskedFile, listAsked, type WrittenArgs } from "./guarded-files.ts";
+import { type AskedFile, listAsked } from "./guarded-files.ts";
 import { describeReceived, isTainted } from "./provenance.ts";
 import type { AgentState } from "./state.ts";
 import { oneLine } from "./text.ts";
@@ -21,12 +22,7 @@ export const isRisky = (facts: Annotations): boolean =>
   !facts.readOnly && (facts.openWorld || (facts.destructive && facts.restorable !== true));
 
 /** The properties of a command that the policy reads. */
-export interface JudgedCommand {
-  readonly annotations: Annotations;
-  readonly writes?: WrittenArgs;
-  readonly destroys?: string;
-  /** A step of a command that was judged. */
-  readonly isInternal?: boolean;
+export interface JudgedCommand extends Pick<Command, "annotations" | "writes" | "destroys" | "isInternal"> {
   /** Why a call is risky, as a sentence. Default: what its annotations say. */
   readonly risk?: string;
 }

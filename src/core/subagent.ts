@@ -1,6 +1,7 @@
 /** subagent.ts -- sub-agents: their events, and the folders of their files. */
 import type { AgentSettings, ApprovalMode, GivenSettings } from "./agent-settings.ts";
 import type { Observation } from "./call.ts";
+import type { OfCall } from "./event.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
 
@@ -76,26 +77,22 @@ export interface Report {
 
 export type SubagentEvent =
   // -- in the parent's log; `agent` is the sub-agent's id
-  | {
+  | ({
       readonly type: "agent-started";
-      readonly step: number;
-      readonly callId: string;
       readonly agent: string;
       readonly task: string;
       readonly child: Child;
       /** Sources of the outside words that the call received; absent: none. */
       readonly outside?: readonly OutsideSource[];
-    }
-  | {
+    } & OfCall)
+  | ({
       readonly type: "agent-told";
-      readonly step: number;
-      readonly callId: string;
       readonly agent: string;
       readonly text: Text;
       /** Total allowance from now on. */
       readonly limits: ChildLimits;
       readonly outside?: readonly OutsideSource[];
-    }
+    } & OfCall)
   | { readonly type: "agent-ended"; readonly agent: string; readonly reason: string }
   /** `observation` is absent when the following `command-finished` carries it, or when there is none. */
   | ({ readonly type: "agent-reported"; readonly observation?: Observation } & Report)

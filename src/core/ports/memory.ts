@@ -129,20 +129,10 @@ export interface RemoteRow {
 export type TextRange = readonly [from: number, to: number];
 
 /** A row of memory that a prompt may show. */
-export interface RecalledRow {
-  readonly id: string;
-  /** Null for a row that no step made. */
-  readonly step: number | null;
-  readonly at: string;
-  readonly kind: MemoryKind;
-  readonly trust: Trust;
+export interface RecalledRow
+  extends Pick<MemoryRow, "id" | "step" | "at" | "kind" | "trust" | "outside" | "closed" | "text"> {
   /** `MemoryRow.seq`. */
   readonly seq?: number;
-  /** Sources of the outside words that the text may hold; absent: none. */
-  readonly outside?: readonly OutsideSource[];
-  /** The fact was true until a newer one about the same thing was noted; absent: it holds. */
-  readonly closed?: ClosedFact;
-  readonly text: string;
   /** The sentence of a long text that fits the query best. Absent: the text is short, or no sentence fits. */
   readonly focus?: TextRange;
   /** A prompt shows these stretches of the text, ascending. Absent: all of it. */

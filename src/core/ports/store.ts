@@ -1,11 +1,11 @@
 /** store.ts -- durable storage of agents, events, inboxes, memory and files. */
-import type { AgentSettings, GivenSettings } from "../agent-settings.ts";
+import type { AgentSettings } from "../agent-settings.ts";
 import type { Observation } from "../call.ts";
-import type { RecordedEvent } from "../event.ts";
+import type { EventOf, OfCall, RecordedEvent } from "../event.ts";
 import type { GoalCheck } from "../goal-check.ts";
 import type { PlanEdit } from "../plan.ts";
 import type { OutsideSource, TrustedWords } from "../provenance.ts";
-import type { Origin, SubagentMessage } from "../subagent.ts";
+import type { SubagentMessage } from "../subagent.ts";
 import type {
   MemoryChange,
   MemoryChanged,
@@ -124,15 +124,9 @@ export interface Store extends StoreReader {
 
 // Agents in the store, and the lease to write an agent's log.
 
-export interface AgentSpec extends GivenSettings {
-  readonly name: string;
-  readonly role: string;
-  readonly goals: readonly string[];
-  readonly checks?: readonly GoalCheck[];
+export interface AgentSpec extends Omit<EventOf<"agent-created">, "type"> {
   /** Id of the parent, for a sub-agent. */
   readonly parent?: string;
-  /** Origin of a sub-agent. */
-  readonly startedBy?: Origin;
   /** Fixed id for replays and sub-agents; GOALD_CONFLICT when it is taken. Defaults to the slug of the name. */
   readonly id?: string;
 }
@@ -188,9 +182,7 @@ export type StagedWrite =
   | { readonly kind: "timer"; readonly key: string; readonly at: string | null; readonly message: InboxMessage };
 
 /** A change with the call that made it, and the sources of the outside words in it; absent: none. */
-export interface CommittedFile extends FileChange {
-  readonly step: number;
-  readonly callId: string;
+export interface CommittedFile extends FileChange, OfCall {
   readonly outside?: readonly OutsideSource[];
 }
 
@@ -270,12 +262,8 @@ export interface FileChange {
   readonly content: Uint8Array | null;
 }
 
-export interface FileVersion extends Omit<FileChange, "content"> {
-  readonly step: number;
-  readonly callId: string;
+export interface FileVersion extends Omit<CommittedFile, "content"> {
   readonly at: string;
-  /** Sources of the outside words that the file holds; absent: none. */
-  readonly outside?: readonly OutsideSource[];
 }
 
 /** A version with the number of the event that it was committed with. */
