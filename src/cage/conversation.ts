@@ -6,7 +6,7 @@
  */
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { Cage, CagedEnd, CagedProcess } from "./cage.ts";
-import { type Frame, sendFrame } from "./frames.ts";
+import { CHANNEL, type Frame, LENGTHS_BYTES, sendFrame } from "./frames.ts";
 import { type NodeProgram, nodeCommand } from "./node-program.ts";
 
 export interface FrameLimits {
@@ -16,7 +16,6 @@ export interface FrameLimits {
   readonly maxJsonBytes: (start: string) => number;
 }
 
-const LENGTHS_BYTES = 8;
 /** So many bytes of a frame tell the limit of its JSON. */
 const START_BYTES = 64;
 /** Bytes of a next frame that may come together with the end of this one. */
@@ -140,9 +139,6 @@ export class Conversation {
 }
 
 // Runs one of goald's own programs in a cage, and talks with it.
-
-/** The channel is this descriptor of the program. */
-const CHANNEL = 3;
 
 /** Keeps the host alive only while it is held, as at its start. */
 export class CagedProgram {

@@ -12,8 +12,8 @@ export interface Frame {
 }
 
 /** Descriptor of the channel in the caged process. */
-const CHANNEL = 3;
-const LENGTHS_BYTES = 8;
+export const CHANNEL = 3;
+export const LENGTHS_BYTES = 8;
 /** Holds most frames, so that one read is enough. */
 const FIRST_READ_BYTES = 64 * 1024;
 
