@@ -1,7 +1,7 @@
 /** subagent.ts -- sub-agents: their events, and the folders of their files. */
-import type { AgentSettings, ApprovalMode, GivenSettings } from "./agent-settings.ts";
+import type { AgentSettings, ApprovalMode } from "./agent-settings.ts";
 import type { Observation } from "./call.ts";
-import type { OfCall } from "./event.ts";
+import type { EventOf, OfCall } from "./event.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
 
@@ -51,11 +51,7 @@ export interface ChildAccount {
 }
 
 /** Definition of a new sub-agent. */
-export interface Child extends GivenSettings {
-  readonly name: string;
-  readonly role: string;
-  readonly goals: readonly string[];
-}
+export type Child = Omit<EventOf<"agent-created">, "type" | "checks" | "startedBy">;
 
 /**
  *   finished   the turn is over, and the report has the answer
