@@ -20,12 +20,8 @@ export async function reading<T>(
   options: GlobalOptions,
   look: (reading: Reading, context: CliContext) => Promise<T>,
 ): Promise<T> {
-  const context = await openContext(options);
-  try {
-    return await withReading(context, (opened) => look(opened, context));
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options);
+  return await withReading(context, (opened) => look(opened, context));
 }
 
 /** Prints problems to standard error, unless `options` has another way to report them. */

@@ -108,6 +108,9 @@ export interface CliContext {
   readonly output: Output;
 }
 
+/** Closes its output when it is disposed of. */
+type FoundContext = Pick<CliContext, "home" | "output"> & Disposable;
+
 export function openOutput(options: GlobalOptions): Output {
   const json = options.json === true;
   const { stdin, stdout } = process;
@@ -149,14 +152,15 @@ export function openOutput(options: GlobalOptions): Output {
 }
 
 /** Restarts a daemon that died with unfinished agents, unless the options prevent it. */
-export async function openContext(options: GlobalOptions, flags: SettingFlags = {}): Promise<CliContext> {
-  const { home, output } = await findContext(options);
+export async function openContext(options: GlobalOptions, flags: SettingFlags = {}): Promise<CliContext & Disposable> {
+  const found = await findContext(options);
+  const { home, output } = found;
   try {
     await requireFolder(home);
     const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
     for (const note of notes) printNote(note);
     if (options.revives !== false && existsSync(join(home.privateFolder, "wanted"))) await reviveDaemon(home);
-    return { home, settings, ...redactorsFor(secrets), output };
+    return { ...found, settings, ...redactorsFor(secrets) };
   } catch (error) {
     // An open terminal input keeps the process alive.
     output.close();
@@ -168,7 +172,7 @@ export async function openContext(options: GlobalOptions, flags: SettingFlags = 
  * Finds the home without reading its settings, for verbs that must work with invalid settings. Throws
  * GOALD_HOME_UNTRUSTED for a home that others may change.
  */
-export async function findContext(options: GlobalOptions): Promise<Pick<CliContext, "home" | "output">> {
+export async function findContext(options: GlobalOptions): Promise<FoundContext> {
   const output = openOutput(options);
   try {
     const home = await findHome({
@@ -183,7 +187,7 @@ export async function findContext(options: GlobalOptions): Promise<Pick<CliConte
       uid: process.getuid?.(),
     });
     if (options.judges !== false) requireOwned(home);
-    return { home, output };
+    return { home, output, [Symbol.dispose]: output.close };
   } catch (error) {
     output.close();
     throw error;
@@ -191,7 +195,7 @@ export async function findContext(options: GlobalOptions): Promise<Pick<CliConte
 }
 
 /** Works as `findContext`, for verbs that call the daemon. Throws GOALD_HOME_UNWRITABLE for another user's home. */
-export async function findOwnContext(options: GlobalOptions): Promise<Pick<CliContext, "home" | "output">> {
+export async function findOwnContext(options: GlobalOptions): Promise<FoundContext> {
   const context = await findContext(options);
   try {
     await requireFolder(context.home);

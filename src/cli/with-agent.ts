@@ -34,14 +34,10 @@ export async function withAgent(
   steer: (agent: Steered) => Promise<number>,
   { unique = false, fits = isGoing }: { readonly unique?: boolean; readonly fits?: (view: AgentView) => boolean } = {},
 ): Promise<number> {
-  const context = await openContext(options);
-  try {
-    const found = await findState(name ?? (await findOnly(fits, context)), context);
-    if (name !== undefined) tellApart(name, found, unique);
-    return await steer({ ...found, context, reach: () => reachHost(context) });
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options);
+  const found = await findState(name ?? (await findOnly(fits, context)), context);
+  if (name !== undefined) tellApart(name, found, unique);
+  return await steer({ ...found, context, reach: () => reachHost(context) });
 }
 
 /** Throws GOALD_USAGE when none fits or more than one. */

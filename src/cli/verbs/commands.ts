@@ -33,26 +33,23 @@ export const verb = defineVerb({
 });
 
 export async function commands(name: string | undefined, options: GlobalOptions): Promise<number> {
-  const { home, settings, output } = await openContext({ ...options, revives: false });
-  try {
-    const services = await findServiceStates(settings);
-    const finding = services.cells?.ready ? await findSandboxLevel() : null;
-    const registry = judgeByLevel(await loadRegistryOf(home, services), { finding });
-    const lines = listCommands(registry, join(ROOT_FOLDER, "commands"));
-    const methods = listMethods(await loadModulesOf(home, registry));
-    if (name !== undefined) {
-      const found = lines.find((line) => line.name === name);
-      if (!found) throw unknown(name, lines);
-      if (output.json) output.data(JSON.stringify(found));
-      else output.page(clean(describeCommand(found)));
-      return EXIT.ok;
-    }
-    if (output.json) output.data(JSON.stringify({ commands: lines, methods }));
-    else output.page(clean([tableOf(lines, output.columns), ...describeMethods(methods), "", SEE_ALSO].join("\n")));
+  using context = await openContext({ ...options, revives: false });
+  const { home, settings, output } = context;
+  const services = await findServiceStates(settings);
+  const finding = services.cells?.ready ? await findSandboxLevel() : null;
+  const registry = judgeByLevel(await loadRegistryOf(home, services), { finding });
+  const lines = listCommands(registry, join(ROOT_FOLDER, "commands"));
+  const methods = listMethods(await loadModulesOf(home, registry));
+  if (name !== undefined) {
+    const found = lines.find((line) => line.name === name);
+    if (!found) throw unknown(name, lines);
+    if (output.json) output.data(JSON.stringify(found));
+    else output.page(clean(describeCommand(found)));
     return EXIT.ok;
-  } finally {
-    output.close();
   }
+  if (output.json) output.data(JSON.stringify({ commands: lines, methods }));
+  else output.page(clean([tableOf(lines, output.columns), ...describeMethods(methods), "", SEE_ALSO].join("\n")));
+  return EXIT.ok;
 }
 
 /** A terminal's last column stays free, because a row that reaches it is broken. */
@@ -95,33 +92,30 @@ async function newCommand(name: string, options: GlobalOptions): Promise<number>
       `Expected a name of lower-case letters, digits and underscores that begins with a letter, got ${JSON.stringify(name)}.`,
       { hint: "Such as: goald commands count_words --new" },
     );
-  const { home, output } = await openContext({ ...options, revives: false });
-  try {
-    const isShipped = (await loadRegistryOf(home, {})).fileOf(name) !== undefined;
-    await openFolder(home.commandsFolder, home);
-    const file = join(home.commandsFolder, `${name}.ts`);
-    const test = join(home.commandsFolder, `${name}.test.ts`);
-    if (!(await createFile(file, await skeleton("command.ts.txt", name), 0o644))) throw taken(file);
-    if (!(await createFile(test, await skeleton("command.test.ts.txt", name), 0o644))) {
-      await rm(file);
-      throw taken(test);
-    }
-    if (output.json) output.data(JSON.stringify({ name, file, test, replacesShipped: isShipped }));
-    else
-      for (const line of [
-        `Your command: ${file}`,
-        `Its test:     ${test}`,
-        ...(isShipped ? [`It replaces goald's own ${name} in this home.`] : []),
-        "It counts words and works as it is. Next:",
-        `  node --test ${quoteForShell(test)}`,
-        `  ${formatCall(home, "commands", name)}`,
-        `  ${formatCall(home, "reload")}    (when the daemon is running)`,
-      ])
-        output.say(clean(line));
-    return EXIT.ok;
-  } finally {
-    output.close();
+  using context = await openContext({ ...options, revives: false });
+  const { home, output } = context;
+  const isShipped = (await loadRegistryOf(home, {})).fileOf(name) !== undefined;
+  await openFolder(home.commandsFolder, home);
+  const file = join(home.commandsFolder, `${name}.ts`);
+  const test = join(home.commandsFolder, `${name}.test.ts`);
+  if (!(await createFile(file, await skeleton("command.ts.txt", name), 0o644))) throw taken(file);
+  if (!(await createFile(test, await skeleton("command.test.ts.txt", name), 0o644))) {
+    await rm(file);
+    throw taken(test);
   }
+  if (output.json) output.data(JSON.stringify({ name, file, test, replacesShipped: isShipped }));
+  else
+    for (const line of [
+      `Your command: ${file}`,
+      `Its test:     ${test}`,
+      ...(isShipped ? [`It replaces goald's own ${name} in this home.`] : []),
+      "It counts words and works as it is. Next:",
+      `  node --test ${quoteForShell(test)}`,
+      `  ${formatCall(home, "commands", name)}`,
+      `  ${formatCall(home, "reload")}    (when the daemon is running)`,
+    ])
+      output.say(clean(line));
+  return EXIT.ok;
 }
 
 const skeleton = async (shipped: string, name: string): Promise<string> =>

@@ -98,16 +98,12 @@ const verbsBelow = (parent: string): readonly Candidate[] =>
 /** Ids with their names, or names when no id matches. */
 async function findAgents(begin: string, home: string | undefined): Promise<readonly Candidate[]> {
   const [{ listAgentNames }, { findContext }] = await Promise.all([import("#app/reading.ts"), import("../context.ts")]);
-  const context = await findContext({ ...(home === undefined ? {} : { home }), input: false });
-  try {
-    const rows = (await listAgentNames(context.home)).map(({ id, name }) => [id, oneLineOf(name)] as const);
-    const byId = rows.filter(([id]) => id.startsWith(begin));
-    if (byId.length > 0) return byId;
-    const names = rows.map(([, name]) => name).filter((name) => name.toLowerCase().startsWith(begin.toLowerCase()));
-    return [...new Set(names)].map((name) => [name, ""] as const);
-  } finally {
-    context.output.close();
-  }
+  using context = await findContext({ ...(home === undefined ? {} : { home }), input: false });
+  const rows = (await listAgentNames(context.home)).map(({ id, name }) => [id, oneLineOf(name)] as const);
+  const byId = rows.filter(([id]) => id.startsWith(begin));
+  if (byId.length > 0) return byId;
+  const names = rows.map(([, name]) => name).filter((name) => name.toLowerCase().startsWith(begin.toLowerCase()));
+  return [...new Set(names)].map((name) => [name, ""] as const);
 }
 
 const oneLineOf = (name: string): string => clean(name).replace(/\s+/g, " ");

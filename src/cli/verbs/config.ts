@@ -42,14 +42,10 @@ export const verb = defineVerb({
   exitCodes: { usage: "wrong call, unknown setting or wrong value" },
   run: async ([name, value], options) => {
     checkCall(name, value, options);
-    const context = await findContext(options);
-    try {
-      if (name === undefined) return await listSettings(context, options);
-      if (value === undefined && !options.unset) return await printSetting(context, name, options);
-      return value === undefined ? await unsetSetting(context, name) : await setSetting(context, name, value);
-    } finally {
-      context.output.close();
-    }
+    using context = await findContext(options);
+    if (name === undefined) return await listSettings(context, options);
+    if (value === undefined && !options.unset) return await printSetting(context, name, options);
+    return value === undefined ? await unsetSetting(context, name) : await setSetting(context, name, value);
   },
 });
 

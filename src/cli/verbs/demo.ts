@@ -30,44 +30,40 @@ export interface DemoOptions extends GlobalOptions {
 
 export async function demoVerb(options: DemoOptions): Promise<number> {
   const script = readDemoScript(join(ROOT_FOLDER, "config", "demo", "script.json"));
-  const visited = await openContext({ ...options, input: false, revives: false }, AS_SCRIPTED);
+  using visited = await openContext({ ...options, input: false, revives: false }, AS_SCRIPTED);
   const { output } = visited;
-  try {
-    const isOwn = options.home !== undefined;
-    const home = isOwn ? visited.home : (await makeTemporaryHome(visited.home, options, KEPT)).home;
-    const context = { ...visited, home };
-    await using opened = await openPrivateHost(context, {
-      services: SET_UP,
-      edges: openEdges(script, canPace(options)),
-    });
-    const { host, client } = opened;
-    output.say(
-      "A demo: what the model, the search and the web answer, and what code computes, is a script. The loop, the reading of pages, the files and the memory are real.",
-    );
-    const recorded = options.record === undefined ? undefined : host.recordings.create(resolve(options.record));
-    const at = new Date().toISOString();
-    const { name, role, goals } = script;
-    const row = await host.store.create({ name, role, goals, approve: "never", stepLimit: 30 }, `demo/${at}`, at);
-    const workspace = join(home.workspaceFolder, row.folder);
-    for (const [path, content] of Object.entries(script.files)) {
-      const target = join(workspace, path);
-      await mkdir(dirname(target), { recursive: true });
-      await writeFile(target, content);
-    }
-    recorded?.assign(row);
-    output.say(`${name} (${row.id}) works in ${workspace}`);
-    const screen = await openScreen(context, []);
-    const { events } = await client.page(row.id, 0, 1);
-    for (const event of events) screen.show(event);
-    using interrupts = new Interrupts();
-    const parts = { context, client, interrupts };
-    const known = { after: events.length, state: replay(events) };
-    const exitCode = await runOnScreen({ id: row.id, workspace }, parts, known, screen, options);
-    if (exitCode === EXIT.ok) output.say(next(visited.home));
-    return exitCode;
-  } finally {
-    output.close();
+  const isOwn = options.home !== undefined;
+  const home = isOwn ? visited.home : (await makeTemporaryHome(visited.home, options, KEPT)).home;
+  const context = { ...visited, home };
+  await using opened = await openPrivateHost(context, {
+    services: SET_UP,
+    edges: openEdges(script, canPace(options)),
+  });
+  const { host, client } = opened;
+  output.say(
+    "A demo: what the model, the search and the web answer, and what code computes, is a script. The loop, the reading of pages, the files and the memory are real.",
+  );
+  const recorded = options.record === undefined ? undefined : host.recordings.create(resolve(options.record));
+  const at = new Date().toISOString();
+  const { name, role, goals } = script;
+  const row = await host.store.create({ name, role, goals, approve: "never", stepLimit: 30 }, `demo/${at}`, at);
+  const workspace = join(home.workspaceFolder, row.folder);
+  for (const [path, content] of Object.entries(script.files)) {
+    const target = join(workspace, path);
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, content);
   }
+  recorded?.assign(row);
+  output.say(`${name} (${row.id}) works in ${workspace}`);
+  const screen = await openScreen(context, []);
+  const { events } = await client.page(row.id, 0, 1);
+  for (const event of events) screen.show(event);
+  using interrupts = new Interrupts();
+  const parts = { context, client, interrupts };
+  const known = { after: events.length, state: replay(events) };
+  const exitCode = await runOnScreen({ id: row.id, workspace }, parts, known, screen, options);
+  if (exitCode === EXIT.ok) output.say(next(visited.home));
+  return exitCode;
 }
 
 /** Somebody reads along. */

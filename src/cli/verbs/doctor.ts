@@ -47,20 +47,17 @@ const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
 export async function doctor(
   options: GlobalOptions & { readonly fix?: boolean; readonly online?: boolean },
 ): Promise<number> {
-  const { home, output } = await findContext({ ...options, judges: false });
-  try {
-    const look = async () => [...(await examine(home)), ...(options.online ? await checkOnline(home) : [])];
-    let findings = await look();
-    const repaired: Finding[] = [];
-    if (options.fix) {
-      for (const finding of findings) if (await repair(finding, output)) repaired.push(finding);
-      if (repaired.length > 0) findings = await look();
-    }
-    show(home, findings, repaired, output);
-    return findings.some(({ level }) => level === "error") ? EXIT.error : EXIT.ok;
-  } finally {
-    output.close();
+  using context = await findContext({ ...options, judges: false });
+  const { home, output } = context;
+  const look = async () => [...(await examine(home)), ...(options.online ? await checkOnline(home) : [])];
+  let findings = await look();
+  const repaired: Finding[] = [];
+  if (options.fix) {
+    for (const finding of findings) if (await repair(finding, output)) repaired.push(finding);
+    if (repaired.length > 0) findings = await look();
   }
+  show(home, findings, repaired, output);
+  return findings.some(({ level }) => level === "error") ? EXIT.error : EXIT.ok;
 }
 
 async function examine(home: Home): Promise<readonly Finding[]> {

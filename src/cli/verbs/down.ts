@@ -22,18 +22,15 @@ export const RESTART = defineVerb({
 
 /** Checks the settings first, so that invalid ones leave the daemon running. */
 async function restart(options: StopOptions): Promise<number> {
-  const { home, output } = await findOwnContext(options);
-  try {
-    await loadSettings({ home, env: process.env });
-    const stopped = await stopDaemon({ home, output }, options);
-    if (stopped && !stopped.isGone) return EXIT.error;
-    const reached = await ensureDaemon(home, { version: readVersion() });
-    const agents = stopped && stopped.unfinished.length > 0 ? "; its agents continue" : "";
-    sayUp(reached, `is up${stopped ? " again" : ""}${agents}`, { home, output });
-    return EXIT.ok;
-  } finally {
-    output.close();
-  }
+  using context = await findOwnContext(options);
+  const { home, output } = context;
+  await loadSettings({ home, env: process.env });
+  const stopped = await stopDaemon({ home, output }, options);
+  if (stopped && !stopped.isGone) return EXIT.error;
+  const reached = await ensureDaemon(home, { version: readVersion() });
+  const agents = stopped && stopped.unfinished.length > 0 ? "; its agents continue" : "";
+  sayUp(reached, `is up${stopped ? " again" : ""}${agents}`, { home, output });
+  return EXIT.ok;
 }
 
 // `goald down`: stops the daemon after the current steps.
@@ -78,23 +75,20 @@ const LONG_PAUSE_MS = 200;
 const QUIET_MS = 1_500;
 
 export async function down(options: StopOptions): Promise<number> {
-  const { home, output } = await findOwnContext(options);
-  try {
-    stopExpectingDaemon(home);
-    const stopped = await stopDaemon({ home, output }, options);
-    if (!stopped)
-      throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
-        hint: `Start it: ${formatCall(home, "up")}`,
-      });
-    const { pid, isGone, wasKilled, unfinished } = stopped;
-    if (output.json) output.data(JSON.stringify({ stopped: isGone, pid, killed: wasKilled, unfinished }));
-    else if (isGone) output.say(`The daemon ${wasKilled ? "was killed" : "is down"} (pid ${pid}).`);
-    if (isGone && unfinished.length > 0)
-      output.say(`Not finished: ${unfinished.join(", ")}. Continue them: ${formatCall(home, "up")}`);
-    return isGone ? EXIT.ok : EXIT.error;
-  } finally {
-    output.close();
-  }
+  using context = await findOwnContext(options);
+  const { home, output } = context;
+  stopExpectingDaemon(home);
+  const stopped = await stopDaemon({ home, output }, options);
+  if (!stopped)
+    throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
+      hint: `Start it: ${formatCall(home, "up")}`,
+    });
+  const { pid, isGone, wasKilled, unfinished } = stopped;
+  if (output.json) output.data(JSON.stringify({ stopped: isGone, pid, killed: wasKilled, unfinished }));
+  else if (isGone) output.say(`The daemon ${wasKilled ? "was killed" : "is down"} (pid ${pid}).`);
+  if (isGone && unfinished.length > 0)
+    output.say(`Not finished: ${unfinished.join(", ")}. Continue them: ${formatCall(home, "up")}`);
+  return isGone ? EXIT.ok : EXIT.error;
 }
 
 /**

@@ -175,12 +175,8 @@ async function withSpace(
   options: MemoryOptions,
   act: (space: Space, context: CliContext) => Promise<number>,
 ): Promise<number> {
-  const context = await openContext(options);
-  try {
-    return await act(await withReading(context, (reading) => findSpace(reading, name, options)), context);
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options);
+  return await act(await withReading(context, (reading) => findSpace(reading, name, options)), context);
 }
 
 interface Verbs {

@@ -57,17 +57,13 @@ interface Held extends KnownSource {
 }
 
 export async function ingest(name: string, sources: readonly string[], options: MemoryOptions): Promise<number> {
-  const context = await openContext(options);
-  try {
-    const space = await withReading(context, (reading) => findSpace(reading, name, options));
-    const change = await openChanger(context);
-    const sums = { sources: 0, added: 0, changed: 0, removed: 0, unchanged: 0 };
-    const work: Ingestion = { context, space, change, known: await knownIn(space, context), skipped: [], sums };
-    for (const source of sources) await ingestOne(source, work);
-    return tell(work);
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options);
+  const space = await withReading(context, (reading) => findSpace(reading, name, options));
+  const change = await openChanger(context);
+  const sums = { sources: 0, added: 0, changed: 0, removed: 0, unchanged: 0 };
+  const work: Ingestion = { context, space, change, known: await knownIn(space, context), skipped: [], sums };
+  for (const source of sources) await ingestOne(source, work);
+  return tell(work);
 }
 
 const knownIn = ({ place }: Space, context: CliContext): Promise<Map<string, Held>> =>

@@ -22,34 +22,31 @@ export const verb = defineVerb({
 export async function init(folder: string | undefined, options: GlobalOptions): Promise<number> {
   if (folder !== undefined && options.home !== undefined)
     throw new GoaldError("GOALD_USAGE", "Expected one folder, got one as an argument and one with --home.");
-  const { home, output } = await findContext({
+  using context = await findContext({
     ...options,
     ...(folder === undefined ? {} : { home: folder }),
     judges: false,
   });
-  try {
-    const isHidden = await isBelowWorkspace(home.root);
-    const wasStrange = home.chosenBy !== "default" && (await holdsHomeFiles(home));
-    const example = await readFile(join(ROOT_FOLDER, "config", "example-agent.yaml"), "utf8");
-    const { made, kept } = await makeHome(home, example, process.getuid?.());
-    const notes = await trust(home, wasStrange);
-    if (isHidden)
-      notes.push(`goald does not find homes below a folder called workspace by itself. Name this one with --home.`);
-    const open = await findUnignored(home);
-    if (open.length > 0)
-      notes.push(`Keep keys out of repositories: add ${open.join(" and ")} to ${join(home.root, ".gitignore")}.`);
-    if (output.json) output.data(JSON.stringify({ home: home.root, chosenBy: home.chosenBy, made, kept }));
-    else {
-      output.say(clean(`${made.length > 0 ? "Made a home" : "This folder is a home already"}: ${home.root}`));
-      if (made.length > 0) output.say(`  made:  ${made.join("  ")}`);
-      if (kept.length > 0) output.say(`  kept:  ${kept.join("  ")}`);
-      output.say(clean(nextSteps(home)));
-    }
-    for (const note of notes) printNote(note);
-    return EXIT.ok;
-  } finally {
-    output.close();
+  const { home, output } = context;
+  const isHidden = await isBelowWorkspace(home.root);
+  const wasStrange = home.chosenBy !== "default" && (await holdsHomeFiles(home));
+  const example = await readFile(join(ROOT_FOLDER, "config", "example-agent.yaml"), "utf8");
+  const { made, kept } = await makeHome(home, example, process.getuid?.());
+  const notes = await trust(home, wasStrange);
+  if (isHidden)
+    notes.push(`goald does not find homes below a folder called workspace by itself. Name this one with --home.`);
+  const open = await findUnignored(home);
+  if (open.length > 0)
+    notes.push(`Keep keys out of repositories: add ${open.join(" and ")} to ${join(home.root, ".gitignore")}.`);
+  if (output.json) output.data(JSON.stringify({ home: home.root, chosenBy: home.chosenBy, made, kept }));
+  else {
+    output.say(clean(`${made.length > 0 ? "Made a home" : "This folder is a home already"}: ${home.root}`));
+    if (made.length > 0) output.say(`  made:  ${made.join("  ")}`);
+    if (kept.length > 0) output.say(`  kept:  ${kept.join("  ")}`);
+    output.say(clean(nextSteps(home)));
   }
+  for (const note of notes) printNote(note);
+  return EXIT.ok;
 }
 
 function nextSteps(home: Home): string {

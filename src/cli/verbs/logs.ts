@@ -59,14 +59,10 @@ export async function logs(agent: string | undefined, options: LogsOptions): Pro
       hint: `Of one agent: goald logs ${agent}. Of no agent: goald logs --daemon`,
     });
   const since = options.since === undefined ? undefined : timeOf(options.since, systemClock.now());
-  const context = await openContext(options);
-  try {
-    const filter = await filterOf(agent, options, since, context);
-    await printLines(filter, options, context);
-    return EXIT.ok;
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options);
+  const filter = await filterOf(agent, options, since, context);
+  await printLines(filter, options, context);
+  return EXIT.ok;
 }
 
 async function filterOf(

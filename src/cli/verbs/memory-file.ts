@@ -117,18 +117,14 @@ export interface ImportOptions extends MemoryOptions {
 
 /** `file`: a path, or `-` for standard input. Imports nothing if a line is invalid. */
 async function importMemories(name: string, file: string, options: ImportOptions): Promise<number> {
-  const context = await openContext(options);
-  try {
-    const lines = readLines(await readWhole(file), file, options.trust === true, context);
-    const space = await withReading(context, (reading) => findSpace(reading, name, options));
-    const added = await addLines(lines, space, context);
-    const known = lines.length - added;
-    if (context.output.json) context.output.data(JSON.stringify({ namespace: space.namespace, added, known }));
-    else context.output.say(`Added ${countNoun(added, "row")} to ${space.title}; ${known} known already.`);
-    return EXIT.ok;
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options);
+  const lines = readLines(await readWhole(file), file, options.trust === true, context);
+  const space = await withReading(context, (reading) => findSpace(reading, name, options));
+  const added = await addLines(lines, space, context);
+  const known = lines.length - added;
+  if (context.output.json) context.output.data(JSON.stringify({ namespace: space.namespace, added, known }));
+  else context.output.say(`Added ${countNoun(added, "row")} to ${space.title}; ${known} known already.`);
+  return EXIT.ok;
 }
 
 /** Returns the number of new memories. */

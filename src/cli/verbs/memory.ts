@@ -87,7 +87,7 @@ async function searchMemory(
   options: MemoryOptions & { readonly limit?: number },
 ): Promise<number> {
   const { shared = false, limit = null } = options;
-  const context = await openContext(options);
+  using context = await openContext(options);
   const interrupt = new AbortController();
   const stop = () => interrupt.abort();
   process.once("SIGINT", stop);
@@ -104,6 +104,5 @@ async function searchMemory(
     return EXIT.ok;
   } finally {
     process.off("SIGINT", stop);
-    context.output.close();
   }
 }

@@ -20,35 +20,31 @@ export const verb = defineVerb({
 const TIMEOUT_MS = 10_000;
 
 async function models(options: GlobalOptions): Promise<number> {
-  const context = await openContext(options);
+  using context = await openContext(options);
   const { home, output, settings } = context;
-  try {
-    requireServer(context);
-    const listed = await listModels(home, settings, TIMEOUT_MS);
-    const { baseUrl } = settings.openai;
-    if ("problem" in listed)
-      throw new GoaldError("GOALD_MODEL", listed.problem, {
-        hint: `Check the settings: ${formatCall(home, "doctor")}`,
-      });
-    if (output.json) {
-      output.data(JSON.stringify({ server: baseUrl, ...listed }));
-      return EXIT.ok;
-    }
-    output.say(clean(`Models of ${baseUrl}${listed.hasList ? "" : ", which has no list"}:`));
-    const notes = (model: ListedModel): string => notesOn(model, listed.hasList).join(", ");
-    const rows = listed.models.map((model) => [
-      clean(model.name),
-      model.setFor.join(", "),
-      model.isForChat ? withCommas(model.contextTokens) : "",
-      describePrice(model.price),
-      notes(model),
-    ]);
-    output.page(renderTable(["MODEL", "SET FOR", "CONTEXT", "PRICE", "NOTES"], rows));
-    output.say(`Set one: ${formatCall(home, "config", "models.smart", "NAME")}`);
+  requireServer(context);
+  const listed = await listModels(home, settings, TIMEOUT_MS);
+  const { baseUrl } = settings.openai;
+  if ("problem" in listed)
+    throw new GoaldError("GOALD_MODEL", listed.problem, {
+      hint: `Check the settings: ${formatCall(home, "doctor")}`,
+    });
+  if (output.json) {
+    output.data(JSON.stringify({ server: baseUrl, ...listed }));
     return EXIT.ok;
-  } finally {
-    output.close();
   }
+  output.say(clean(`Models of ${baseUrl}${listed.hasList ? "" : ", which has no list"}:`));
+  const notes = (model: ListedModel): string => notesOn(model, listed.hasList).join(", ");
+  const rows = listed.models.map((model) => [
+    clean(model.name),
+    model.setFor.join(", "),
+    model.isForChat ? withCommas(model.contextTokens) : "",
+    describePrice(model.price),
+    notes(model),
+  ]);
+  output.page(renderTable(["MODEL", "SET FOR", "CONTEXT", "PRICE", "NOTES"], rows));
+  output.say(`Set one: ${formatCall(home, "config", "models.smart", "NAME")}`);
+  return EXIT.ok;
 }
 
 function notesOn({ isForChat, isOffered, isReasoning }: ListedModel, hasList: boolean): readonly string[] {

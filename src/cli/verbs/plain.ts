@@ -17,16 +17,12 @@ export const verb = defineVerb({
 async function plain(options: RunOptions): Promise<number> {
   const { input, json } = options;
   const onTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && input !== false && json !== true;
-  const context = await openContext(options);
-  try {
-    const views = await withReading(context, (reading) => reading.agents());
-    if (onTerminal && !views.some(isGoing)) return (await import("./run.ts")).runVerb(undefined, options);
-    if (views.length === 0) return (await import("./demo.ts")).demoVerb(options);
-    const exitCode = await ps(options);
-    const [watch, another] = [formatCall(context.home, "attach", "ID"), formatCall(context.home, "run")];
-    if (onTerminal) context.output.say(`\nWatch one: ${watch}   Set up another: ${another}   All verbs: goald --help`);
-    return exitCode;
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options);
+  const views = await withReading(context, (reading) => reading.agents());
+  if (onTerminal && !views.some(isGoing)) return (await import("./run.ts")).runVerb(undefined, options);
+  if (views.length === 0) return (await import("./demo.ts")).demoVerb(options);
+  const exitCode = await ps(options);
+  const [watch, another] = [formatCall(context.home, "attach", "ID"), formatCall(context.home, "run")];
+  if (onTerminal) context.output.say(`\nWatch one: ${watch}   Set up another: ${another}   All verbs: goald --help`);
+  return exitCode;
 }

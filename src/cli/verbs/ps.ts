@@ -39,15 +39,11 @@ const RECENT_MS = 24 * 3_600_000;
 const WATCH_EVERY_MS = 1_000;
 
 export async function ps(options: PsOptions): Promise<number> {
-  const context = await openContext(options);
-  try {
-    if (options.watch) return await watch(context, options);
-    const listed = await list(context, options);
-    show(listed, context, options);
-    return listed.shown.some(isDamaged) ? EXIT.error : EXIT.ok;
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options);
+  if (options.watch) return await watch(context, options);
+  const listed = await list(context, options);
+  show(listed, context, options);
+  return listed.shown.some(isDamaged) ? EXIT.error : EXIT.ok;
 }
 
 interface Listed {

@@ -24,7 +24,7 @@ export const verb = defineVerb({
 });
 
 export async function replayVerb(file: string, options: GlobalOptions): Promise<number> {
-  const visited = await openContext({ ...options, input: false, revives: false });
+  using visited = await openContext({ ...options, input: false, revives: false });
   const cassette = readCassette(resolve(file));
   requireState(cassette);
   await using temporary =
@@ -45,7 +45,6 @@ export async function replayVerb(file: string, options: GlobalOptions): Promise<
     return isSame ? EXIT.ok : EXIT.error;
   } finally {
     if (temporary && !isSame) output.say("To keep the result, play it again with --home FOLDER.");
-    output.close();
   }
 }
 

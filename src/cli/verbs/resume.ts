@@ -28,17 +28,13 @@ export const verb = defineVerb({
 /** `name`: id or name; if absent, the last unfinished agent. */
 export async function resumeVerb(name: string | undefined, options: RunAgentOptions): Promise<number> {
   checkOptions(options);
-  const context = await openContext(options, flagsOf(options));
-  try {
-    const found = await findNamedOrLast(name, context);
-    if (name === undefined && !(await isMeant(found, context))) return EXIT.ok;
-    if (isFinished(found.state) && !found.hasTurnWaiting) return alreadyFinished(found, context);
-    const { approve, background } = found.state.settings;
-    if (!background && !options.detach) requireSomebody(context, givenMode(options) ?? approve);
-    return await resumeAgent(found, context, { ...options, playDemo: () => demoVerb(options) });
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options, flagsOf(options));
+  const found = await findNamedOrLast(name, context);
+  if (name === undefined && !(await isMeant(found, context))) return EXIT.ok;
+  if (isFinished(found.state) && !found.hasTurnWaiting) return alreadyFinished(found, context);
+  const { approve, background } = found.state.settings;
+  if (!background && !options.detach) requireSomebody(context, givenMode(options) ?? approve);
+  return await resumeAgent(found, context, { ...options, playDemo: () => demoVerb(options) });
 }
 
 /** Asks on a terminal when a person stopped the last agent, or when others are not finished either. */

@@ -78,18 +78,13 @@ export interface RunOptions extends RunAgentOptions {
 /** `goal`: the argument without a flag, which adds a goal. */
 export async function runVerb(goal: string | undefined, options: RunOptions): Promise<number> {
   checkOptions(options);
-  const context = await openContext(options, flagsOf(options));
-  try {
-    const given = await agentFromFlags(goal, options);
-    if (!given && !context.output.interactive) throw nobodyDescribed();
-    if (!options.detach && !options.wait)
-      requireSomebody(context, givenMode(options) ?? context.settings.agents.approve);
-    if (!given) return await setUp(context, options);
-    const { createAgent } = await import("../run-agent.ts");
-    return await createAgent(given, context, { ...options, playDemo: playDemo(options) });
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options, flagsOf(options));
+  const given = await agentFromFlags(goal, options);
+  if (!given && !context.output.interactive) throw nobodyDescribed();
+  if (!options.detach && !options.wait) requireSomebody(context, givenMode(options) ?? context.settings.agents.approve);
+  if (!given) return await setUp(context, options);
+  const { createAgent } = await import("../run-agent.ts");
+  return await createAgent(given, context, { ...options, playDemo: playDemo(options) });
 }
 
 /** Asks on the terminal for a model, an agent and its limits, unless the last agent is continued. */
@@ -145,20 +140,16 @@ export async function continueAgent(name: string, goal: string | undefined, opti
     throw usage("--continue begins a turn with new goals, and none was given.", {
       hint: `Give it goals: goald run --continue ${name} -g "…"\nSay something instead: goald say ${name} "…"\nGo on with its present turn: goald resume ${name}`,
     });
-  const context = await openContext(options, flagsOf(options));
-  try {
-    const found = await findState(name, context);
-    requireFinished(found.row.id, found.state);
-    const { role, settings } = found.state;
-    const checks = (await givenChecks(options, goals.length)) ?? [];
-    const checked = validateAgent({ name: found.state.name, role, goals, checks });
-    if (!options.detach && !options.wait && !settings.background)
-      requireSomebody(context, givenMode(options) ?? settings.approve);
-    const { resumeAgent } = await import("../run-agent.ts");
-    return await resumeAgent(found, context, { ...options, playDemo: playDemo(options) }, checked);
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options, flagsOf(options));
+  const found = await findState(name, context);
+  requireFinished(found.row.id, found.state);
+  const { role, settings } = found.state;
+  const checks = (await givenChecks(options, goals.length)) ?? [];
+  const checked = validateAgent({ name: found.state.name, role, goals, checks });
+  if (!options.detach && !options.wait && !settings.background)
+    requireSomebody(context, givenMode(options) ?? settings.approve);
+  const { resumeAgent } = await import("../run-agent.ts");
+  return await resumeAgent(found, context, { ...options, playDemo: playDemo(options) }, checked);
 }
 
 const playDemo = (options: RunOptions) => async (): Promise<number> => (await import("./demo.ts")).demoVerb(options);

@@ -27,23 +27,19 @@ type StatusContext = Pick<CliContext, "home" | "output">;
 const PATIENCE_MS = 5_000;
 
 export async function status(options: GlobalOptions): Promise<number> {
-  const context = await findOwnContext(options);
-  const { home, output } = context;
-  try {
-    const met = await askDaemon(home, PATIENCE_MS);
-    if (met.kind === "host") {
-      const { client, status: told } = met;
-      // A host that has started no reader has not found its level yet. This process is on the same machine.
-      const { level, reason, advice } = told.cage ?? (await findCage());
-      const sandbox = told.sandbox?.ready ? { ...told.sandbox, ...(await findSandboxLevel()) } : told.sandbox;
-      show(client.socket, { ...told, cage: { level, reason, advice }, sandbox }, context);
-      return EXIT.ok;
-    }
-    sayAbsent(met, context);
-    return EXIT.daemonUnreachable;
-  } finally {
-    output.close();
+  using context = await findOwnContext(options);
+  const { home } = context;
+  const met = await askDaemon(home, PATIENCE_MS);
+  if (met.kind === "host") {
+    const { client, status: told } = met;
+    // A host that has started no reader has not found its level yet. This process is on the same machine.
+    const { level, reason, advice } = told.cage ?? (await findCage());
+    const sandbox = told.sandbox?.ready ? { ...told.sandbox, ...(await findSandboxLevel()) } : told.sandbox;
+    show(client.socket, { ...told, cage: { level, reason, advice }, sandbox }, context);
+    return EXIT.ok;
   }
+  sayAbsent(met, context);
+  return EXIT.daemonUnreachable;
 }
 
 function sayAbsent(met: Exclude<DaemonAnswer, { kind: "host" }>, { home, output }: StatusContext): void {

@@ -72,21 +72,17 @@ const haltNamed = (halt: Halt, name: string | undefined, options: HaltOptions): 
 
 /** Halts every agent that runs or waits. Throws the first failure after trying all of them. */
 async function haltAll(halt: Halt, options: HaltOptions): Promise<number> {
-  const context = await openContext(options);
-  try {
-    const going = await goingOn(context);
-    const client = going.length > 0 ? await reachHost(context) : undefined;
-    const ended = client ? await Promise.allSettled(going.map(({ id }) => haltAgent(halt, id, client, options))) : [];
-    const done = ended.flatMap((end) => (end.status === "fulfilled" ? [withNote(halt, end.value)] : []));
-    if (context.output.json) context.output.data(JSON.stringify({ agents: done }));
-    else if (going.length === 0) context.output.say("No agent is running.");
-    else for (const one of ended) if (one.status === "fulfilled") tellHalt(halt, one.value, context);
-    const failed = ended.find((end) => end.status === "rejected");
-    if (failed) throw failed.reason;
-    return EXIT.ok;
-  } finally {
-    context.output.close();
-  }
+  using context = await openContext(options);
+  const going = await goingOn(context);
+  const client = going.length > 0 ? await reachHost(context) : undefined;
+  const ended = client ? await Promise.allSettled(going.map(({ id }) => haltAgent(halt, id, client, options))) : [];
+  const done = ended.flatMap((end) => (end.status === "fulfilled" ? [withNote(halt, end.value)] : []));
+  if (context.output.json) context.output.data(JSON.stringify({ agents: done }));
+  else if (going.length === 0) context.output.say("No agent is running.");
+  else for (const one of ended) if (one.status === "fulfilled") tellHalt(halt, one.value, context);
+  const failed = ended.find((end) => end.status === "rejected");
+  if (failed) throw failed.reason;
+  return EXIT.ok;
 }
 
 async function goingOn(context: CliContext): Promise<readonly AgentView[]> {

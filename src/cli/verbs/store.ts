@@ -63,25 +63,20 @@ export const BACKUP = defineVerb({
 });
 
 async function backUp(name: string, options: GlobalOptions & { readonly force?: boolean }): Promise<number> {
-  const { home, output } = await openContext(options);
-  try {
-    const { file, agents, events, bytes } = await backUpHome(home, name, options.force === true);
-    if (output.json) output.data(JSON.stringify({ file, agents, events, bytes }));
-    else {
-      const size = `${countNoun(agents, "agent")}, ${countNoun(events, "event")}, ${countNoun(bytes, "byte")}`;
-      output.say(clean(`Wrote ${file}: ${size}, verified.`));
-      output.say(
-        "It has the events, memories and messages, and every version of a file that a command of goald wrote.",
-      );
-      output.say(
-        clean(`It does not have ${home.root}/workspace, settings, keys, own commands, prompts, recordings or logs.`),
-      );
-      const [store, copy] = [quoteForShell(home.database), quoteForShell(file)];
-      const [down, verify] = [formatCall(home, "down"), formatCall(home, "verify")];
-      output.say(clean(`Restore it: ${down} && rm -f ${store}-* && cp ${copy} ${store} && ${verify}`));
-    }
-    return EXIT.ok;
-  } finally {
-    output.close();
+  using context = await openContext(options);
+  const { home, output } = context;
+  const { file, agents, events, bytes } = await backUpHome(home, name, options.force === true);
+  if (output.json) output.data(JSON.stringify({ file, agents, events, bytes }));
+  else {
+    const size = `${countNoun(agents, "agent")}, ${countNoun(events, "event")}, ${countNoun(bytes, "byte")}`;
+    output.say(clean(`Wrote ${file}: ${size}, verified.`));
+    output.say("It has the events, memories and messages, and every version of a file that a command of goald wrote.");
+    output.say(
+      clean(`It does not have ${home.root}/workspace, settings, keys, own commands, prompts, recordings or logs.`),
+    );
+    const [store, copy] = [quoteForShell(home.database), quoteForShell(file)];
+    const [down, verify] = [formatCall(home, "down"), formatCall(home, "verify")];
+    output.say(clean(`Restore it: ${down} && rm -f ${store}-* && cp ${copy} ${store} && ${verify}`));
   }
+  return EXIT.ok;
 }

@@ -67,24 +67,20 @@ export interface TestVerbOptions extends TestOptions {
 /** Resolves to the exit code of the first test that did not pass. */
 export async function testVerb(files: readonly string[], options: TestVerbOptions): Promise<number> {
   using interrupts = new Interrupts();
-  const context = await openContext({ ...options, input: false, revives: false }, flagsOf(options));
-  try {
-    const tests = await readTests(files, options);
-    if (!options.replay) requireServer(context);
-    const results: TestResult[] = [];
-    for (const test of tests) {
-      if (!context.output.json) context.output.say(clean(`${test.file}: ${test.agent.name}`));
-      const result = await testAgent(test, context, options, interrupts);
-      results.push(result);
-      print(result, context);
-      if (test.record !== undefined) context.output.say(clean(`Recorded: ${test.record}`));
-      if (interrupts.isInterrupted) return EXIT.interrupted;
-    }
-    if (tests.length > 1) context.output.say(`\n${countPassed(results)}.`);
-    return results.find(({ isPassed }) => !isPassed)?.exitCode ?? EXIT.ok;
-  } finally {
-    context.output.close();
+  using context = await openContext({ ...options, input: false, revives: false }, flagsOf(options));
+  const tests = await readTests(files, options);
+  if (!options.replay) requireServer(context);
+  const results: TestResult[] = [];
+  for (const test of tests) {
+    if (!context.output.json) context.output.say(clean(`${test.file}: ${test.agent.name}`));
+    const result = await testAgent(test, context, options, interrupts);
+    results.push(result);
+    print(result, context);
+    if (test.record !== undefined) context.output.say(clean(`Recorded: ${test.record}`));
+    if (interrupts.isInterrupted) return EXIT.interrupted;
   }
+  if (tests.length > 1) context.output.say(`\n${countPassed(results)}.`);
+  return results.find(({ isPassed }) => !isPassed)?.exitCode ?? EXIT.ok;
 }
 
 async function readTests(files: readonly string[], { replay, record }: TestVerbOptions): Promise<readonly AgentTest[]> {

@@ -32,13 +32,9 @@ type OwnContext = Awaited<ReturnType<typeof findOwnContext>>;
 
 /** Closes the output in the end, and resolves to the exit code. */
 async function withHome(options: GlobalOptions, act: (context: OwnContext) => Promise<void>): Promise<number> {
-  const context = await findOwnContext(options);
-  try {
-    await act(context);
-    return EXIT.ok;
-  } finally {
-    context.output.close();
-  }
+  using context = await findOwnContext(options);
+  await act(context);
+  return EXIT.ok;
 }
 
 export function sayUp(
