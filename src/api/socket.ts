@@ -180,7 +180,11 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Resolves to the parsed reply; undefined for an empty one. */
 export async function callHost(socket: string, call: HostCall): Promise<unknown> {
-  const sent = await sendRequest(socket, call, "application/json");
+  return takeAnswer(await sendRequest(socket, call, "application/json"), socket);
+}
+
+/** Reads the reply and closes the connection. Throws for a reply that is not a success. */
+async function takeAnswer(sent: SentRequest, socket: string): Promise<unknown> {
   try {
     const text = await readAnswer(sent.response);
     if (isSuccess(sent.response)) return parseAnswer(text, socket);
@@ -205,15 +209,7 @@ async function openStream(
 ): Promise<OpenStream> {
   const sent = await sendRequest(socket, call, "text/event-stream", { "last-event-id": `${call.lastEventId}` });
   const { response } = sent;
-  if (!isSuccess(response)) {
-    try {
-      throw refusal(await readAnswer(response), response, socket);
-    } catch (thrown) {
-      throw sent.explain(thrown);
-    } finally {
-      sent.close();
-    }
-  }
+  if (!isSuccess(response)) return takeAnswer(sent, socket) as Promise<never>;
   sent.answered();
   response.setTimeout(call.idleMs, () => response.destroy(new Error(`nothing came for ${call.idleMs} ms`)));
   return { chunks: response, close: sent.close };
