@@ -16,6 +16,7 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
 import { requireTaken, restoreVersion } from "#views/file-versions.ts";
+import { lastReport } from "./halt-and-resume.ts";
 import type { DescribedAgent } from "./host-views.ts";
 
 export interface ForkParts {
@@ -97,8 +98,7 @@ function newEvents(
 /** The original keeps its sub-agents, so the fork reserves nothing for them. */
 function staysBehind(agent: string, { tasksSent, spent }: ChildAccount, source: string): InboxMessage {
   const text = `It works for ${source}, which you were forked from, and not for you.`;
-  const observation = { status: "failed", code: "agent-removed", text, source: "goald", artifacts: [] } as const;
-  return { type: "report", agent, status: "ended", tasksReceived: tasksSent, spent, observation };
+  return lastReport(agent, text, tasksSent, spent);
 }
 
 /** Writes all files of the fork's history, including goald's own. Returns their number. */

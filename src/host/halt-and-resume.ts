@@ -8,6 +8,7 @@ import { limitsFrom, spentOf } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import { type AgentState, isFinished, isOver } from "#core/state.ts";
+import type { ChildAccount } from "#core/subagent.ts";
 import { requireFinished } from "#views/next-step.ts";
 import { descendantsOf, stateOf } from "#views/read-agent.ts";
 import type { HostControlParts } from "./host-control.ts";
@@ -199,21 +200,20 @@ export async function tellRemoval(
 ): Promise<void> {
   if (row.parent === null) return;
   const text = "It was removed by a person. Its files stay where they are, unless those were removed, too.";
-  const observation = { status: "failed", code: "agent-removed", text, source: "goald", artifacts: [] } as const;
-  const told = {
-    agent: row.id,
-    status: "ended",
-    tasksReceived: state.tasksReceived,
-    spent: spentOf(state),
-    observation,
-  } as const;
-  await store.deliver(
-    row.parent,
-    `removed/${row.id}/${row.createdAt}`,
-    { type: "report", ...told },
-    clock.now().toISOString(),
-  );
+  const report = lastReport(row.id, text, state.tasksReceived, spentOf(state));
+  await store.deliver(row.parent, `removed/${row.id}/${row.createdAt}`, report, clock.now().toISOString());
   supervisor.notify(row.parent);
+}
+
+/** The report on an agent that no longer works for the agent that started it. `text` says why. */
+export function lastReport(
+  agent: string,
+  text: string,
+  tasksReceived: number,
+  spent: ChildAccount["spent"],
+): InboxMessage {
+  const observation = { status: "failed", code: "agent-removed", text, source: "goald", artifacts: [] } as const;
+  return { type: "report", agent, status: "ended", tasksReceived, spent, observation };
 }
 
 /** Appends to `note` a sentence that names the sub-agents that stop or continue too, if any. */
