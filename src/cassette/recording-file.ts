@@ -12,7 +12,7 @@ import {
   ftruncateSync,
   openSync,
   readFileSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import type { ValidateFunction } from "ajv";
 import { GoaldError } from "#core/errors.ts";
@@ -90,17 +90,13 @@ function opened(path: string, flags: number, bytes?: number): RecordingFile {
   return {
     path,
     write: (line) => {
-      guarded(path, () => writeAll(file, Buffer.from(`${JSON.stringify(line)}\n`)));
+      guarded(path, () => writeFileSync(file, Buffer.from(`${JSON.stringify(line)}\n`)));
     },
     close: () => {
       if (isOpen) closeSync(file);
       isOpen = false;
     },
   };
-}
-
-function writeAll(file: number, bytes: Uint8Array): void {
-  for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
 }
 
 function guarded<T>(path: string, work: () => T): T {
