@@ -13,10 +13,12 @@ import type { LinesBelow } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { type AgentState, isAwaitingPerson, isFinished, isOver } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
+import { eventsBackward } from "#views/read-agent.ts";
 import { lookAgain, withReading } from "./agents.ts";
 import { type AskPerson, type AskWords, Questions } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
@@ -285,11 +287,6 @@ const byeOf = ({ reason }: Extract<Followed, { readonly reason: string }>): stri
 
 const PAGE = 500;
 
-/** Shows the last step that started up to `head`. */
-export async function showLastStep(agent: string, head: number, context: CliContext, show: Show): Promise<void> {
-  await showFrom(agent, Number.POSITIVE_INFINITY, head, context, show);
-}
-
 /** Shows all events from that step on, up to `head`. A later step than the last means the last one. */
 export const showFrom = (agent: string, step: number, head: number, context: CliContext, show: Show): Promise<void> =>
   withReading(context, async (reading) => {
@@ -304,19 +301,15 @@ export const showFrom = (agent: string, step: number, head: number, context: Cli
 
 /** Returns the number of the event before the step started. Searches backward. */
 async function seqBefore(reading: Pick<Reading, "page">, agent: string, step: number, head: number): Promise<number> {
+  const read: StoreReader["read"] = async (...range) => (await reading.page(...range)).events;
   let wanted: number | undefined;
   let begin = head + 1;
-  for (let end = head; end > 0; ) {
-    const start = Math.max(0, end - PAGE);
-    const { events } = await reading.page(agent, start, end - start);
-    for (const event of events.toReversed()) {
-      if (event.type !== "model-asked") continue;
-      wanted ??= Math.min(step, event.step);
-      if (event.step < wanted) return begin - 1;
-      // Continues to the first of several attempts.
-      begin = event.seq;
-    }
-    end = start;
+  for await (const event of eventsBackward({ read }, agent, head)) {
+    if (event.type !== "model-asked") continue;
+    wanted ??= Math.min(step, event.step);
+    if (event.step < wanted) return begin - 1;
+    // Continues to the first of several attempts.
+    begin = event.seq;
   }
   return 0;
 }

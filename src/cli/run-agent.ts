@@ -11,7 +11,7 @@ import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { connectRun } from "./connect.ts";
 import { type CliContext, formatCall } from "./context.ts";
-import { followAgent, Interrupts, keepsAwaiting, showLastStep } from "./follow-agent.ts";
+import { followAgent, Interrupts, keepsAwaiting, showFrom } from "./follow-agent.ts";
 import {
   countSessions,
   exitCodeOf,
@@ -105,7 +105,7 @@ export async function resumeAgent(
   const screen = await openScreen(context, state.open);
   // Shows the unfinished step from its beginning, because the person may have been away for days.
   const isUnderWay = !isOver(state) || activeFrame(state).phase.kind === "awaiting-approval";
-  if (isUnderWay && !context.output.json) await showLastStep(row.id, head, context, screen.show);
+  if (isUnderWay && !context.output.json) await showFrom(row.id, Number.POSITIVE_INFINITY, head, context, screen.show);
   if (screen.ask === undefined && (await keepsAwaiting(row.id, { after: head, state }, client)))
     return sayResult(agent, state, context);
   return await runOnScreen(agent, parts, { after: head, state }, screen, { ...options, sessions });

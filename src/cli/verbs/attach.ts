@@ -7,7 +7,7 @@ import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { folderOf } from "../agents.ts";
 import { formatCall } from "../context.ts";
-import { followAgent, Interrupts, keepsAwaiting, showFrom, showLastStep } from "../follow-agent.ts";
+import { followAgent, Interrupts, keepsAwaiting, showFrom } from "../follow-agent.ts";
 import { openScreen, sayGoesOn, sayResult } from "../result.ts";
 import { defineVerb, ONLY_AGENT, positiveInteger, RUN_CODES, value } from "../verb.ts";
 import { withAgent } from "../with-agent.ts";
@@ -30,8 +30,7 @@ export const verb = defineVerb({
       output.say(`${clean(state.name)} (${row.id}) works in ${agent.workspace}`);
       if (output.interactive && !isOver(state)) output.say("Ctrl-C leaves it to itself: it goes on.");
       const screen = await openScreen(context, []);
-      if (since === undefined) await showLastStep(row.id, head, context, screen.show);
-      else await showFrom(row.id, since, head, context, screen.show);
+      await showFrom(row.id, since ?? Number.POSITIVE_INFINITY, head, context, screen.show);
       if (isOver(state)) return sayResult(agent, state, context);
       const client = await reach();
       const view = await client.agent(row.id);
