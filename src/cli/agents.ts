@@ -111,7 +111,7 @@ export async function readInput(maxChars: number): Promise<string> {
   process.stdin.setEncoding("utf8");
   for await (const chunk of process.stdin) {
     text += chunk as string;
-    if (text.length > 2 * maxChars) break;
+    if (text.length > maxChars) break;
   }
   return text;
 }

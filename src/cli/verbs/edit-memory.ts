@@ -218,7 +218,8 @@ async function textOf(words: readonly string[], example: string, context: CliCon
 
 async function readPiped(example: string): Promise<string> {
   if (process.stdin.isTTY) throw usage("Expected a text.", example);
-  return readInput(MAX_CHARS);
+  // Blanks around the text do not count.
+  return readInput(2 * MAX_CHARS);
 }
 
 const usage = (message: string, example: string): GoaldError =>

@@ -7,7 +7,7 @@ import { outsideOf, parseSources } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
 import { clean, inertJson } from "#util/outside-text.ts";
 import { identityOf, type MemoryView } from "#views/memory-view.ts";
-import { reading, withReading } from "../agents.ts";
+import { readInput, reading, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
 import {
   allMemories,
@@ -224,12 +224,8 @@ async function readWhole(file: string): Promise<string> {
     return readFile(file, "utf8").catch((thrown) => {
       throw cannot("read", file, thrown);
     });
-  let text = "";
-  process.stdin.setEncoding("utf8");
-  for await (const chunk of process.stdin) {
-    text += chunk as string;
-    if (text.length > MAX_BYTES) throw new GoaldError("GOALD_USAGE", "Standard input is longer than 256 MB.");
-  }
+  const text = await readInput(MAX_BYTES);
+  if (text.length > MAX_BYTES) throw new GoaldError("GOALD_USAGE", "Standard input is longer than 256 MB.");
   return text;
 }
 

@@ -39,7 +39,8 @@ const MAX_CHARS = 100_000;
 /** Throws GOALD_USAGE on a terminal, where goald would wait for input without a prompt. */
 async function readPiped(agent: string): Promise<string> {
   if (process.stdin.isTTY) throw usage(`Expected a message for ${agent}.`, agent);
-  return readInput(MAX_CHARS);
+  // Blanks around the text do not count.
+  return readInput(2 * MAX_CHARS);
 }
 
 const usage = (message: string, agent: string, hint?: string): GoaldError =>
