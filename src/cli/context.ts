@@ -153,10 +153,9 @@ export function openOutput(options: GlobalOptions): Output {
 
 /** Restarts a daemon that died with unfinished agents, unless the options prevent it. */
 export async function openContext(options: GlobalOptions, flags: SettingFlags = {}): Promise<CliContext & Disposable> {
-  const found = await findContext(options);
+  const found = await findOwnContext(options);
   const { home, output } = found;
   try {
-    await requireFolder(home);
     const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
     for (const note of notes) printNote(note);
     if (options.revives !== false && existsSync(join(home.privateFolder, "wanted"))) await reviveDaemon(home);
