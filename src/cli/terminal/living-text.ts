@@ -12,7 +12,8 @@ const MAX_INDENT = 24;
 /** The further rows of an indented line begin this much later than its first one. */
 const INDENT = 2;
 const TAB = 8;
-const STYLE = /(\u001b\[[0-9;]{1,20}m)/;
+/** Colours and weights of goald itself. Texts of others must be cleaned before they are styled. */
+export const STYLE = /(\u001b\[[0-9;]{1,20}m)/;
 /** A line's end, blanks, or a word with the styles inside it. */
 const TOKEN = /\n|[^\S\n]+|(?:\u001b\[[0-9;]{1,20}m|[^\s\u001b])+/g;
 

@@ -6,7 +6,7 @@
  */
 import { styleText } from "node:util";
 import { clean, showUnseen } from "#util/outside-text.ts";
-import { columnWidths, fitLine, LivingText, widthOf, wrapText } from "./living-text.ts";
+import { columnWidths, fitLine, LivingText, STYLE, widthOf, wrapText } from "./living-text.ts";
 
 export const printable = (text: string): string => showUnseen(clean(text));
 
@@ -23,9 +23,6 @@ export type Style = "bold" | "dim" | "cyan" | "green" | "yellow" | "red" | "unde
 /** `text`: cleaned. */
 export const paint = (isColoured: boolean, style: Style, text: string): string =>
   isColoured ? styleText(style, text, { validateStream: false }) : text;
-
-/** Colours and weights of goald itself. Texts of others must be cleaned before they are styled. */
-const STYLE = /(\u001b\[[0-9;]{1,20}m)/;
 
 const printableInStyle = (text: string): string =>
   text
