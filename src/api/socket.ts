@@ -137,14 +137,9 @@ function toFollowed({ event, data }: ServerSentEvent, after: number): Followed |
 }
 
 function parse(data: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    throw unreadable(data);
-  }
-  if (typeof value !== "object" || value === null) throw unreadable(data);
-  return value as Readonly<Record<string, unknown>>;
+  const value = parseJson(data);
+  if (!isRecord(value)) throw unreadable(data);
+  return value;
 }
 
 const unreadable = (data: string): GoaldError =>

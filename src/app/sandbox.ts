@@ -18,6 +18,7 @@ import type { CellParts } from "#loop/cells.ts";
 import type { CheckOutgoing } from "#loop/journal.ts";
 import type { Namespaces } from "#sandbox/namespaces.ts";
 import { hasPyodide } from "#sandbox/python-files.ts";
+import { isRecord, parseJson } from "#util/json.ts";
 
 /** The level is found before the first call of code is judged, since finding it takes 0.1 s. */
 export interface SandboxLevel {
@@ -136,13 +137,8 @@ export function cellPartsOf(
 /** A JSON object as it is; any other text is the name of the place. */
 function readLocation(location: string | null): Readonly<Record<string, unknown>> | null {
   if (location === null) return null;
-  try {
-    const value: unknown = JSON.parse(location);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // It is the name of a place.
-  }
-  return { place: location };
+  const value = parseJson(location);
+  return isRecord(value) ? value : { place: location };
 }
 
 // The sandbox of this machine: cells run in processes of goald's cage, one for each agent.

@@ -17,6 +17,7 @@ import {
 import type { ValidateFunction } from "ajv";
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/store.ts";
+import { parseJson } from "#util/json.ts";
 import { createAjv } from "#util/schema.ts";
 import {
   type Cassette,
@@ -172,11 +173,9 @@ function readRegularFile(path: string): string {
 }
 
 function parse(line: string, number: number, path: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    throw noCassette(path, `Line ${number} is not JSON.`);
-  }
+  const value = parseJson(line);
+  if (value === undefined) throw noCassette(path, `Line ${number} is not JSON.`);
+  return value;
 }
 
 const noCassette = (path: string, why: string): GoaldError =>

@@ -9,6 +9,7 @@
 import { lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { GoaldError, toError } from "#core/errors.ts";
+import { asRecord } from "#util/json.ts";
 import { readTextFile, replacePrivateFile, withFileLock } from "./private-file.ts";
 
 /** All paths are absolute and need not exist yet. */
@@ -176,10 +177,8 @@ async function readTrusted(record: string, uid: number | undefined): Promise<rea
   try {
     const file = await readTextFile(record, MAX_TRUST_BYTES);
     if (!file || (uid !== undefined && (file.owner !== uid || (file.mode & 0o022) !== 0))) return [];
-    const value: unknown = JSON.parse(file.text);
-    if (typeof value !== "object" || value === null || !("trusted" in value) || !Array.isArray(value.trusted))
-      return [];
-    return value.trusted.filter((folder) => typeof folder === "string");
+    const { trusted } = asRecord(JSON.parse(file.text));
+    return Array.isArray(trusted) ? trusted.filter((folder) => typeof folder === "string") : [];
   } catch {
     return [];
   }

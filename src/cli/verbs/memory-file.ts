@@ -5,6 +5,7 @@ import { isLive, isPast, MEMORY_KINDS, TRUSTS } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { outsideOf, parseSources } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
+import { isRecord, parseJson } from "#util/json.ts";
 import { clean, inertJson } from "#util/outside-text.ts";
 import { identityOf, type MemoryView } from "#views/memory-view.ts";
 import { readInput, reading, withReading } from "../agents.ts";
@@ -209,14 +210,10 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
 }
 
 function parse(line: string, place: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    throw wrong(place, "JSON");
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(place, "a JSON object");
-  return value as Readonly<Record<string, unknown>>;
+  const value = parseJson(line);
+  if (value === undefined) throw wrong(place, "JSON");
+  if (!isRecord(value)) throw wrong(place, "a JSON object");
+  return value;
 }
 
 async function readWhole(file: string): Promise<string> {
