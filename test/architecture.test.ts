@@ -292,15 +292,15 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [20, 2992],
-  app: [10, 1631],
+  api: [20, 2981],
+  app: [10, 1628],
   cage: [7, 637],
-  cassette: [10, 1414],
-  cli: [60, 8566],
+  cassette: [10, 1410],
+  cli: [60, 8451],
   commands: [10, 1718],
-  config: [15, 1982],
+  config: [15, 1981],
   core: [33, 4708],
-  host: [11, 1755],
+  host: [11, 1753],
   http: [6, 610],
   loop: [26, 3899],
   memory: [33, 6361],
@@ -312,7 +312,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2917],
   store: [27, 3721],
   util: [22, 1643],
-  views: [20, 3461],
+  views: [20, 3458],
   workspace: [8, 1296],
 };
 
