@@ -69,7 +69,7 @@ async function measure(command: string): Promise<void> {
   await using host = await openBenchHost(folder, server);
   const [commitsBefore, cpuBefore, startedAt] = [commits, process.cpuUsage(), performance.now()];
   const spec = { name: "Bench", role: "a clerk", goals: [`Use ${command} often.`] };
-  const limits = { approve: "never", stepLimit: 5, background: false } as const;
+  const limits = { approve: "never", stepLimit: 5, background: true } as const;
   const { id } = await host.control.create({ ...spec, settings: limits });
   await host.supervisor.runners.get(id)?.settled();
   const { user, system } = process.cpuUsage(cpuBefore);

@@ -81,7 +81,7 @@ async function measure(tasks: number): Promise<Run> {
   const folder = mkdtempSync(join(root, "run-"));
   await using host = await openBenchHost(folder, server);
   const spec = { name: "Bench", role: "a clerk", goals: ["Write the book."] };
-  const limits = { approve: "never", stepLimit: STEPS, background: false } as const;
+  const limits = { approve: "never", stepLimit: STEPS, background: true } as const;
   const { id } = await host.control.create({ ...spec, settings: limits });
   await host.supervisor.runners.get(id)?.settled();
   const { user, system } = process.cpuUsage(cpuBefore);

@@ -52,7 +52,7 @@ const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]
     },
   });
   const spec = { name: "Bench", role: "a clerk who keeps a log", goals: ["Add one line at each step."] };
-  const limits = { approve: "never", stepLimit: steps, background: false } as const;
+  const limits = { approve: "never", stepLimit: steps, background: true } as const;
   const { id } = await host.control.create({ ...spec, settings: limits });
   await host.supervisor.runners.get(id)?.settled();
   await host.supervisor.drain(0);
