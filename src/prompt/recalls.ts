@@ -145,11 +145,11 @@ function addSeries(
   const rows = given?.rows.filter(({ id }) => !taken.has(id)) ?? [];
   if (!given || tokens > MAX_LISTING_TOKENS || !isSeries([row.text, ...rows.map(({ text }) => text)])) return undefined;
   for (let count = rows.length; count > 0; count--) {
-    const series = { rows: rows.slice(0, count), others: given.others + rows.length - count };
-    const longer = fitRow({ ...row, series }, tokens + most, renderRecallLine);
-    if (longer.row.ranges) continue;
-    for (const { id } of series.rows) taken.add(id);
-    return longer;
+    const listed = { ...row, series: { rows: rows.slice(0, count), others: given.others + rows.length - count } };
+    const listedTokens = estimateLine(renderRecallLine(listed));
+    if (listedTokens > tokens + most) continue;
+    for (const { id } of listed.series.rows) taken.add(id);
+    return { row: listed, tokens: listedTokens };
   }
   return undefined;
 }
