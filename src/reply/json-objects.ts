@@ -187,28 +187,26 @@ export function dropReasoning(text: string, pieces: readonly ReplyPiece[]): Answ
   return { objects, unclosed: open > 0 };
 }
 
-const TAG = /<([^\s<>=/"']{1,40})[^<>]{0,200}(?<!\/)>/g;
+type Stretch = Pick<ReplyPiece, "start" | "end">;
+
+const TAG = /<(?=([^\s<>=/"']{1,40}))[^<>]{1,240}(?<!\/)>/g;
 const MAX_TAGS = 200;
 
 /**
- * True inside an element whose tag names a command, such as `<read_file>` or `<invoke name="read_file">`. The end of the element
- * may be missing from a reply that was cut off; in another one such a tag is a word of the prose.
+ * Returns the insides of elements whose tags name a command, such as `<read_file>` or `<invoke name="read_file">`. The end of
+ * an element may be missing from a reply that was cut off; in another one such a tag is a word of the prose.
  */
-export const isContent = (
-  text: string,
-  { start, end }: ReplyPiece,
-  isCut: boolean,
-  isName: (name: string) => boolean,
-): boolean =>
+export const findContent = (text: string, isCut: boolean, isName: (name: string) => boolean): readonly Stretch[] =>
   text
-    .slice(0, start)
     .matchAll(TAG)
     .take(MAX_TAGS)
-    .some(({ 0: tag, 1: element, index }) => {
-      if (!tag.match(/[\w-]+/g)?.some(isName)) return false;
-      const close = text.indexOf(`</${element}`, index);
-      return close < 0 ? isCut : close >= end;
-    });
+    .flatMap(({ 0: tag, 1: element, index }): readonly Stretch[] => {
+      if (!tag.match(/[\w-]+/g)?.some(isName)) return [];
+      const start = index + tag.length;
+      const end = text.indexOf(`</${element}`, start);
+      return end >= 0 || isCut ? [{ start, end: end < 0 ? text.length : end }] : [];
+    })
+    .toArray();
 
 /** Returns the end of a reasoning block that precedes every bracket, else 0: braces in that block need not balance. */
 export function findLeadingReasoningEnd(text: string): number {

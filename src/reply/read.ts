@@ -23,8 +23,8 @@ import { findConflictingKey, findStringEnd, isSameJson } from "./json.ts";
 import {
   createRepairBudget,
   dropReasoning,
+  findContent,
   findLeadingReasoningEnd,
-  isContent,
   MAX_DAMAGED_CHARS,
   type ParsedObject,
   parseClearly,
@@ -68,6 +68,8 @@ interface ReplySearch {
   readonly shape: (value: unknown) => unknown;
   readonly reply: string;
   readonly isSettled: boolean;
+  /** What is inside elements of XML that name a command. Objects there are its arguments. */
+  readonly content: ReturnType<typeof findContent>;
   /** True when the server reports that the reply reached its length limit. */
   readonly isFull: boolean;
   readonly budget: RepairBudget;
@@ -93,12 +95,14 @@ export function createReplyReader(
     const reply = unwrapReply(text, MAX_REPLY_CHARS);
     if (reply === "") return refuseReply(null, PROBLEMS.empty);
     if (reply.length > MAX_REPLY_CHARS) return refuseReply(null, describeTooLarge(reply.length, MAX_REPLY_CHARS));
+    const isSettled = SETTLED.has(finishReason);
     const search: ReplySearch = {
       catalogue,
       validator,
       shape,
       reply,
-      isSettled: SETTLED.has(finishReason),
+      isSettled,
+      content: findContent(reply, !isSettled, validator.isName),
       isFull: finishReason === "length",
       budget: createRepairBudget(),
       found: [],
@@ -124,7 +128,7 @@ function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
     if (unclosed && objects.length === 0) return refuseReply(null, PROBLEMS.onlyReasoning);
     start = search.reply.length;
     for (const object of objects) {
-      if (isContent(search.reply, object, !search.isSettled, search.validator.isName)) continue;
+      if (search.content.some(({ start, end }) => start <= object.start && object.end <= end)) continue;
       const end = readObject(search, object);
       if (!object.closed) start = end;
     }

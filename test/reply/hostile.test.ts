@@ -41,6 +41,12 @@ describe("a hostile reply", () => {
     ["5,900 double quotes in 195 kB", `{"a${`x${" ".repeat(31)}"`.repeat(5_900)}}}`, /too large to repair/],
     ["entities", `{&quot;${"&quot;".repeat(30_000)}`, /too large to repair/],
     ["50 broken objects of 40 kB", `{"a":${"x y ".repeat(9_900)}}\n`.repeat(49), /could not be repaired|no command/],
+    ["200,000 tags of a command before 49 objects", "<google>".repeat(200_000) + '{"a":1}\n'.repeat(49), /no command/],
+    [
+      "8,000 tags without an end before 49 objects",
+      `<${"a".repeat(240)}`.repeat(8_000) + '{"a":1}\n'.repeat(49),
+      /no command/,
+    ],
     ["60,000 objects", '{"a":1}\n'.repeat(60_000) + good, /too many JSON objects/],
     ["50,000 unknown arguments", args(50_000, (index) => `k${index}`), /50000 arguments/],
     [
