@@ -41,7 +41,7 @@ import {
 } from "./state.ts";
 import { clip, type Text } from "./text.ts";
 
-/** What an agent does next. */
+/** A move is the next thing that an agent does. */
 export type Move =
   | { readonly kind: "record"; readonly events: readonly NewEvent[] }
   | { readonly kind: "ask"; readonly callId: string; readonly step: number; readonly attempt: number }

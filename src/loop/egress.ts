@@ -319,7 +319,7 @@ function foldersOf(key: string): readonly string[] {
   return [key, ...parts.map((_part, index) => parts.slice(0, index + 1).join("/"))];
 }
 
-/** Longer ones are nobody's. Each folder above an address is kept as well. */
+/** No person or page gives a longer address. The limit bounds the folders above an address, each of which is kept. */
 const MAX_ADDRESS_CHARS = 4_000;
 
 /**

@@ -111,7 +111,7 @@ const MAX_FOCUS_CHARS = 8_000;
 const THOUGHT_SHARE = 0.4;
 /** Sentences, and values of JSON. A point in a name or a number ends none. */
 const SENTENCE = /(?:[^.!?,\n。！？]|[.!?](?=[\p{L}\p{N}])|(?<!["'\]}]),)+[.!?,\n。！？]*\s*/gu;
-/** What a step's row says beside its texts: whole lines, such as title and address of a page, and the beginnings of others. */
+/** These begin lines of a step's row that are not of its texts, such as the title and address of a page. */
 const CONFIRMATION = /^(?:Done|Files|Page): /;
 const LABEL = /^(?:Result \([^)]*\)|Thought): /;
 

@@ -348,7 +348,7 @@ const LABELS = {
 const OF_STEP = /^(?:Thought|Command): /;
 const CONFIRMATION = new RegExp(`\n${LABELS.done}[^\n]*`, "g");
 
-/** Of JSON or Python, behind escaped backslashes. The first word of the next line would begin with an n: `nprint`. */
+/** A line end as JSON and Python escape it. Where it stays, the next line is read as if its first word began with n: `nprint`. */
 const ESCAPED_LINE_END = /(?<!\\)((?:\\\\)*)\\n/g;
 
 /** Returns the text of a row without confirmations and escaped line ends, and that of a piece without its place. */
