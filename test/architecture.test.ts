@@ -306,7 +306,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   memory: [33, 6361],
   model: [11, 1937],
   page: [18, 1684],
-  prompt: [11, 2021],
+  prompt: [11, 2023],
   reply: [13, 2294],
   sandbox: [13, 1810],
   services: [23, 2917],

@@ -7,6 +7,7 @@
 import { changingNumbers, isSeries, orderOf } from "#core/memory.ts";
 import type { Recall, RecalledRow, ShownRecall, TextRange, Trust } from "#core/ports/memory.ts";
 import { describeReadBefore } from "#core/provenance.ts";
+import { rememberBy } from "#util/caches.ts";
 import { clean } from "#util/outside-text.ts";
 import { delimitText, formatName } from "./delimit.ts";
 import { estimateTokens, shrinkText } from "./tokens.ts";
@@ -135,6 +136,9 @@ function fitRow<Row extends RecalledRow>(row: Row, most: number, render: (row: R
   return longest.tokens <= most ? longest : shrinkText(length, longest.tokens, most, cutTo);
 }
 
+/** Most rows are beside a recall at the next step too. */
+const fitNearRow = rememberBy((row: RecalledRow) => fitRow(row, MAX_NEAR_TOKENS, renderNearLine));
+
 /** Lists the numbers of as many rows of the series as fit, the newest first. `taken` receives their ids. */
 function addSeries(
   { row, tokens }: Sized<Recall>,
@@ -167,7 +171,7 @@ function chooseAround(
       const known = shown.get(row.id);
       if (known) return [known];
       if (taken.has(row.id) || left < LEAST_NEAR_TOKENS) return [];
-      const near = fitRow(row, MAX_NEAR_TOKENS, renderNearLine);
+      const near = fitNearRow(row);
       // An empty line may part its passage from the one before.
       if (near.tokens + 1 > left) return [];
       left -= near.tokens + 1;

@@ -225,9 +225,7 @@ export class AgentVectors {
   }
 }
 
-// A text of a query with its vector and its last search.
-
-/** A text of the query with its vector and its last search result. */
+/** A text of a query with its vector and its last search. */
 interface EmbeddedText {
   readonly vector: Float32Array;
   /** The vector that is searched for. */

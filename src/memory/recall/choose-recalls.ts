@@ -79,13 +79,16 @@ export function chooseRecalls(
   const duplicates: ScoredCandidate[] = [];
   const ranked: ScoredCandidate[] = [];
   const idle: ScoredCandidate[] = [];
-  const choose = (tier: ScoredCandidate[], isLeftForLater?: (row: RecallableRow) => boolean): void => {
+  const choose = (tier: ScoredCandidate[], isLeftForLater: (row: RecallableRow) => boolean = () => false): void => {
     const from = chosen.length;
     const left = tier.sort(compareScores);
-    chooseDistinct(left, { count, weigh, ...(isLeftForLater ? { isLeftForLater, idle } : {}) }, chosen, duplicates);
+    chooseDistinct(left, { count, weigh, isLeftForLater, idle }, chosen, duplicates);
     ranked.push(...chosen.slice(from).sort(compareScores));
   };
-  const score = (tier: readonly RecallCandidate[]) => tier.map((candidate) => scoreCandidate(candidate, lastStep));
+  const score = (tier: readonly RecallCandidate[]): ScoredCandidate[] =>
+    tier.map(({ slot, row, similarity, lastStep: newest = lastStep }) => {
+      return { slot, row, score: addBonuses(row, similarity, newest), overlap: 0, compared: 0 };
+    });
   const others = (tier: readonly RecallCandidate[]) => score(tier.filter(({ slot }) => !pinnedSlots.has(slot)));
   choose(score(pinned));
   choose(others(candidates), isIdle);
@@ -102,25 +105,14 @@ export function chooseRecalls(
   return { recalls, distinct };
 }
 
-const scoreCandidate = (
-  { slot, row, similarity, lastStep }: RecallCandidate,
-  ownLastStep: number,
-): ScoredCandidate => ({
-  slot,
-  row,
-  score: addBonuses(row, similarity, lastStep ?? ownLastStep),
-  overlap: 0,
-  compared: 0,
-});
-
 const compareScores = (a: ScoredCandidate, b: ScoredCandidate): number => b.score - a.score || b.row.seq - a.row.seq;
 
 interface DistinctOptions {
   readonly count: number;
   readonly weigh: WeighWord;
-  readonly isLeftForLater?: (row: RecallableRow) => boolean;
+  readonly isLeftForLater: (row: RecallableRow) => boolean;
   /** Receives the rows that are left for later. */
-  readonly idle?: ScoredCandidate[];
+  readonly idle: ScoredCandidate[];
 }
 
 /**
@@ -143,7 +135,7 @@ function chooseDistinct(
       const isBetter = next.row.seq > original.row.seq && next.score >= ABOUT_EQUAL * original.score;
       if (isBetter && !original.row.isPinned) swapRows(next, original);
       duplicates.push(next);
-    } else if (isLeftForLater?.(next.row)) idle?.push({ ...next, compared: 0, overlap: 0 });
+    } else if (isLeftForLater(next.row)) idle.push({ ...next, compared: 0, overlap: 0 });
     else chosen.push(next);
     left.splice(at, 1);
   }

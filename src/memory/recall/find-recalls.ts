@@ -369,14 +369,8 @@ function coverageOf(
 // for the fact that holds, and never takes its place. It is a recall of its own only when the fact that holds is not
 // one: the prompt shows that step already, or the row was forgotten.
 
-/** A memory with the first of the numbers that its slots have in merged rankings. */
-interface SlotsOfMemory {
-  readonly rows: AgentRows;
-  readonly firstSlot: number;
-  readonly excluded: ReadonlySet<number>;
-}
 /** Returns the memory of a slot of merged rankings. */
-type MemoryOf = (slot: number) => SlotsOfMemory;
+type MemoryOf = (slot: number) => SearchedMemory;
 
 /** Past facts among one choice of recalls. More would take the place of other memories. */
 const MAX_PAST = 3;
