@@ -90,7 +90,7 @@ interface Sized<Row extends RecalledRow> {
 export function fitRecalls(recalls: readonly Recall[], contextTokens: number): readonly Recall[] {
   const most = Math.min(MAX_ROWS_TOKENS, Math.floor(MAX_SHARE_OF_CONTEXT * contextTokens));
   const kept = recalls.slice(0, Math.min(MAX_RECALLS, Math.ceil(most / LEAST_ROW_TOKENS)));
-  const whole = kept.map(({ around: _around, series: _series, ...row }) => fitRow(row, mostOf(row), renderRecallLine));
+  const whole = kept.map(({ around: _around, series: _series, ...row }) => measureRow(row));
   const taken = new Set(kept.map(({ id }) => id));
   let seriesTokens = MAX_SERIES_TOKENS;
   const listed = whole.map((sized, at) => {
@@ -123,17 +123,27 @@ function shareOut<Row extends Sized<RecalledRow>>(rows: readonly Row[], most: nu
   return room;
 }
 
-const mostOf = ({ kind }: RecalledRow): number => (kind === "turn" ? TURN_TOKENS : MAX_ROW_TOKENS);
+/** Returns the row with the tokens that it would take, at most those that it may take. */
+function measureRow(row: Recall): Sized<Recall> {
+  const { tokens } = cutRow(row, charsOf(row), renderRecallLine);
+  return { row, tokens: Math.min(tokens, row.kind === "turn" ? TURN_TOKENS : MAX_ROW_TOKENS) };
+}
 
-/** Cuts the text until its line has at most `most` tokens. A very long text is cut first, which saves its estimate. */
+/** Cuts the text until its line has at most `most` tokens. */
 function fitRow<Row extends RecalledRow>(row: Row, most: number, render: (row: Row) => string): Sized<Row> {
-  const length = Math.min(row.text.length, row.kind === "turn" ? MAX_TURN_CHARS : MAX_TEXT_CHARS);
-  const cutTo = (limit: number): Sized<Row> => {
-    const cut = limit < row.text.length ? { ...row, ranges: excerptOf(row, limit) } : row;
-    return { row: cut, tokens: estimateLine(render(cut)) };
-  };
-  const longest = cutTo(length);
-  return longest.tokens <= most ? longest : shrinkText(length, longest.tokens, most, cutTo);
+  const length = charsOf(row);
+  const longest = cutRow(row, length, render);
+  if (longest.tokens <= most) return longest;
+  return shrinkText(length, longest.tokens, most, (limit) => cutRow(row, limit, render));
+}
+
+/** A very long text is cut before its line is estimated. */
+const charsOf = ({ kind, text }: RecalledRow): number =>
+  Math.min(text.length, kind === "turn" ? MAX_TURN_CHARS : MAX_TEXT_CHARS);
+
+function cutRow<Row extends RecalledRow>(row: Row, limit: number, render: (row: Row) => string): Sized<Row> {
+  const cut = limit < row.text.length ? { ...row, ranges: excerptOf(row, limit) } : row;
+  return { row: cut, tokens: estimateLine(render(cut)) };
 }
 
 /** Most rows are beside a recall at the next step too. */

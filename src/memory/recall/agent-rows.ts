@@ -14,7 +14,6 @@ import { wordsOf } from "#util/words.ts";
 import type { Columns } from "../columns.ts";
 import { contentOf } from "../remember/step-lines.ts";
 import { grown, NO_ITEM, NumberChains } from "../words/flat-lists.ts";
-import type { WordSet } from "../words/vocabulary.ts";
 import { SavedVectors } from "./agent-vectors.ts";
 import { FactRows, hashText, type RecallableRow, RowColumns } from "./row-columns.ts";
 import { RowNeighbours } from "./row-neighbours.ts";
@@ -117,17 +116,7 @@ export class AgentRows {
 
   at(slot: number): RecallableRow {
     if (!(slot >= 0 && slot < this.size)) throw new RangeError(`Expected a slot below ${this.size}, got ${slot}.`);
-    const row = this.#slots.newest(slot);
-    const { groups } = this;
-    let words: WordSet | undefined;
-    return {
-      ...this.#rows.read(row),
-      // Most candidates are never compared with another one.
-      get words() {
-        words ??= groups.wordsOf(slot);
-        return words;
-      },
-    };
+    return this.#rows.read(this.#slots.newest(slot), () => this.groups.wordsOf(slot));
   }
 
   /** Reads a row with its text from the store. Returns undefined when it may not be recalled any more. */

@@ -81,8 +81,10 @@ export class RowColumns {
     return place;
   }
 
-  read(row: number) {
+  /** `readWords` is called once, when the words are read: most candidates are never compared with another one. */
+  read(row: number, readWords: () => WordSet): RecallableRow {
     const marks = this.#rows.marks[row] as number;
+    let words: WordSet | undefined;
     return {
       id: this.idOf(row),
       seq: this.#rows.seqs[row] as number,
@@ -94,6 +96,10 @@ export class RowColumns {
       isQuestion: (marks & QUESTION) !== 0,
       isCorrection: (marks & CORRECTION) !== 0,
       isPinned: (marks & PINNED) !== 0,
+      get words() {
+        words ??= readWords();
+        return words;
+      },
     };
   }
 

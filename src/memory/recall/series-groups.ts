@@ -278,7 +278,9 @@ class SeriesNumbers {
       const length = this.#lists.length(list);
       // What very many rows have tells rows apart only when they have nothing rarer.
       if (length > left && touched.length > 0) break;
-      for (const slot of this.#lists.read(list).subarray(-left)) {
+      const slots = this.#lists.read(list);
+      for (let at = Math.max(0, length - left); at < length; at++) {
+        const slot = slots[at] as number;
         if (shared[slot] === 0) touched.push(slot);
         shared[slot] = (shared[slot] as number) + 1;
       }

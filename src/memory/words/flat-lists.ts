@@ -228,14 +228,14 @@ export class NumberLists {
     let block = this.#lists.first[list] as number;
     if (length <= SHORTEST_BLOCK) return this.#cells.subarray(block, block + length);
     if (length > this.#scratch.length) this.#scratch = new Uint32Array(2 * length);
+    const [cells, scratch] = [this.#cells, this.#scratch];
     let size = SHORTEST_BLOCK;
     let at = 0;
     for (;;) {
-      const taken = Math.min(size, length - at);
-      this.#scratch.set(this.#cells.subarray(block, block + taken), at);
-      at += taken;
-      if (at === length) return this.#scratch.subarray(0, length);
-      block = this.#cells[block + size] as number;
+      // Views of short blocks would cost more than their numbers.
+      for (const end = Math.min(length, at + size); at < end; at++) scratch[at] = cells[block++] as number;
+      if (at === length) return scratch.subarray(0, length);
+      block = cells[block] as number;
       size = Math.min(LONGEST_BLOCK, 2 * size);
     }
   }

@@ -117,13 +117,12 @@ export class TermIndex {
     const related = this.#related;
     if (!related) return matched;
     const places = words.map((word) => (isStopWord(word) ? NO_PLACE : related.placeOf(word)));
-    const content = [...words.keys()].filter((at) => {
-      const word = words[at] as string;
-      return !isStopWord(word) && !/\d/.test(word);
-    });
-    if (2 * content.filter((at) => places[at] !== NO_PLACE).length < content.length) return matched;
+    const isContent = (word: string): boolean => !isStopWord(word) && !/\d/.test(word);
+    const known = words.filter((word, at) => places[at] !== NO_PLACE && isContent(word)).length;
+    if (2 * known < words.filter(isContent).length) return matched;
     let count = matched;
-    for (const [at, place] of places.entries()) {
+    for (let at = 0; at < places.length; at++) {
+      const place = places[at] as number;
       if (place === NO_PLACE) continue;
       for (const { term, similarity } of related.find(place, terms[at] as number))
         if ((this.#documentFrequencies[term] as number) > 0)
@@ -225,8 +224,8 @@ export class RelatedTerms {
       // Keeps one more, because the word's own term may be among them.
       cached.related = found.slice(0, MAX_RELATED + 1);
       cached.compared = this.#knownCount;
+      keepNewest(this.#cached, place, cached, MAX_CACHED_WORDS);
     }
-    keepNewest(this.#cached, place, cached, MAX_CACHED_WORDS);
     return cached.related.filter(({ term }) => term !== own).slice(0, MAX_RELATED);
   }
 
