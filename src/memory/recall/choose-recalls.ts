@@ -202,9 +202,12 @@ export function createIdleCheck(parts: readonly QueryPart[], weigh: WeighWord): 
   /** By hash of a word or number: the parts that have it, as bits. */
   const partsWith = new Map<number, number>();
   for (const [at, { stems, numbers }] of parts.entries())
-    for (const hash of [...stems, ...numbers]) partsWith.set(hash, (partsWith.get(hash) ?? 0) | (1 << at));
+    for (const hashes of [stems, numbers])
+      for (const hash of hashes) partsWith.set(hash, (partsWith.get(hash) ?? 0) | (1 << at));
+  /** Scratch: by part, the weight that it has of a row's words. */
+  const shares = new Float64Array(parts.length);
   const isRepeated = ({ hashes, numbers }: WordSet): boolean => {
-    const shares = new Float64Array(parts.length);
+    shares.fill(0);
     let all = 0;
     const count = (hash: number, weight: number): void => {
       all += weight;

@@ -5,6 +5,7 @@
 import { toError } from "#core/errors.ts";
 import { formOfSeries, isSeries, numbersIn } from "#core/memory.ts";
 import type { Recall, RecalledRow, TextRange } from "#core/ports/memory.ts";
+import { keepNewest } from "#util/caches.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import type { OutageReporter } from "../vectors/server-embedder.ts";
 import type { AgentRows } from "./agent-rows.ts";
@@ -128,18 +129,46 @@ export function findFocus(
   if (text.length <= MIN_FOCUS_CHARS || kind === "turn") return undefined;
   const thought = kind === "step" ? text.lastIndexOf("\nThought: ") : -1;
   let best = { at: 0, length: 0, score: 0 };
-  for (const { index, 0: sentence } of text.slice(0, MAX_FOCUS_CHARS).matchAll(SENTENCE)) {
-    if (kind === "step" && CONFIRMATION.test(sentence)) continue;
-    const words = kind === "step" ? sentence.replace(LABEL, "").trim() : sentence.trim();
+  for (const { at, length, words, stems } of readSentences(text, kind === "step")) {
     if (isShown(words, parts)) continue;
-    const stems = new Set(wordsOf(words).map(stemOf));
     let shared = 0;
     for (const stem of stems) shared += weights.get(stem) ?? 0;
-    const share = thought >= 0 && index > thought ? THOUGHT_SHARE : 1;
-    const score = (share * shared) / Math.sqrt(stems.size + 4);
-    if (score > best.score) best = { at: index, length: sentence.length, score };
+    const share = thought >= 0 && at > thought ? THOUGHT_SHARE : 1;
+    const score = (share * shared) / Math.sqrt(stems.length + 4);
+    if (score > best.score) best = { at, length, score };
   }
   return best.score === 0 ? undefined : [best.at, best.at + best.length];
+}
+
+/** A sentence of a text: its place there, its words without a label, and their distinct stems. */
+interface Sentence {
+  readonly at: number;
+  readonly length: number;
+  readonly words: string;
+  readonly stems: readonly string[];
+}
+
+/** Most rows are recalled again at the next step. Steps and other rows are apart, because only steps have labels. */
+const sentencesOfSteps = new Map<string, readonly Sentence[]>();
+const sentencesOfOthers = new Map<string, readonly Sentence[]>();
+const MAX_CACHED_TEXTS = 64;
+
+function readSentences(text: string, isOfStep: boolean): readonly Sentence[] {
+  const cached = isOfStep ? sentencesOfSteps : sentencesOfOthers;
+  const sentences = cached.get(text) ?? splitSentences(text, isOfStep);
+  keepNewest(cached, text, sentences, MAX_CACHED_TEXTS);
+  return sentences;
+}
+
+function splitSentences(text: string, isOfStep: boolean): readonly Sentence[] {
+  const found: Sentence[] = [];
+  for (const { index, 0: sentence } of text.slice(0, MAX_FOCUS_CHARS).matchAll(SENTENCE)) {
+    if (isOfStep && CONFIRMATION.test(sentence)) continue;
+    const words = isOfStep ? sentence.replace(LABEL, "").trim() : sentence.trim();
+    const stems = [...new Set(wordsOf(words).map(stemOf))];
+    found.push({ at: index, length: sentence.length, words, stems });
+  }
+  return found;
 }
 
 const isShown = (sentence: string, parts: readonly QueryPart[]): boolean =>

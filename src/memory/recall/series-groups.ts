@@ -227,6 +227,8 @@ const NO_NUMBERS: ReadonlySet<number> = new Set();
 
 /** Rows read in one search, those with the rarest numbers first. */
 const MAX_ROWS_READ = 2_048;
+/** Scratch: the rows that a search has read. */
+const touched = new Uint32Array(MAX_ROWS_READ);
 /** Main memory of a list with its key, and of a row in a list. */
 const LIST_BYTES = 48;
 const ENTRY_BYTES = 4;
@@ -272,28 +274,29 @@ class SeriesNumbers {
    */
   find(series: number, numbers: ReadonlySet<number>, isFound: (slot: number) => boolean): number {
     const shared = this.#shared;
-    const touched: number[] = [];
+    let count = 0;
     let left = MAX_ROWS_READ;
     for (const list of this.#listsOf(series, numbers)) {
       const length = this.#lists.length(list);
       // What very many rows have tells rows apart only when they have nothing rarer.
-      if (length > left && touched.length > 0) break;
+      if (length > left && count > 0) break;
       const slots = this.#lists.read(list);
       for (let at = Math.max(0, length - left); at < length; at++) {
         const slot = slots[at] as number;
-        if (shared[slot] === 0) touched.push(slot);
+        if (shared[slot] === 0) touched[count++] = slot;
         shared[slot] = (shared[slot] as number) + 1;
       }
       left -= length;
     }
     let best = NO_ITEM;
     let most = 0;
-    for (const slot of touched) {
-      const count = shared[slot] as number;
+    for (let at = 0; at < count; at++) {
+      const slot = touched[at] as number;
+      const numbersShared = shared[slot] as number;
       shared[slot] = 0;
-      if (count < most || (count === most && slot < best) || !isFound(slot)) continue;
+      if (numbersShared < most || (numbersShared === most && slot < best) || !isFound(slot)) continue;
       best = slot;
-      most = count;
+      most = numbersShared;
     }
     return best;
   }
