@@ -24,7 +24,7 @@ import { describeFolder } from "#prompt/situation.ts";
 import { enclosingMessages, turnRequestMessages } from "#prompt/subtask.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import { shownTurns } from "#prompt/turns.ts";
-import type { Words } from "#prompt/words.ts";
+import { templatesOf, type Words } from "#prompt/words.ts";
 import { readWrittenAction, thoughtIn } from "#reply/find-call.ts";
 import { parseShallowJson } from "#reply/json.ts";
 import { lastThought } from "#reply/reply-thoughts.ts";
@@ -284,8 +284,7 @@ async function composePrompt(
   try {
     const now = parts.clock.now();
     const folder = sight.folder ? describeFolder(sight.folder, now) : "";
-    const { words: form } = replyFormOf(mode);
-    const known = { ...offer, state, form, recalls, words, step: sight.step, folder };
+    const known = { ...offer, state, form: templatesOf(mode), recalls, words, step: sight.step, folder };
     const prompt = buildPrompt({ ...known, contextTokens, replyTokens, now });
     const sources = prompt.recalledRows.flatMap((row) => sourcesOfRecall(row, parts.agentId, state.trustedSeq));
     return { ...prompt, outside: addSources([], sources), folder };

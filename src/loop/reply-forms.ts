@@ -1,5 +1,5 @@
 /**
- * reply-forms.ts -- the forms in which a model can answer: what its prompt says, and what the request carries.
+ * reply-forms.ts -- the forms in which a model can answer: what the request carries, and how a reply is read.
  *
  * The output mode tells which form a request had, so the log needs no other field. Replies of the forms `json` and `tools` are
  * kept as JSON with thoughts and a command, which one reader reads and any server can be shown. Replies of `plan`, `react` and
@@ -11,14 +11,12 @@ import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
 import type { ModelCapabilities, ModelRequest } from "#core/ports/model.ts";
 import { type ActionForm, type AgentState, activeFrame } from "#core/state.ts";
-import { type FormTemplates, templatesOf } from "#prompt/words.ts";
 import { rephraseForTools } from "#reply/problems.ts";
 import { type ParsedReply, refuseReply } from "#reply/read.ts";
 import { readAction } from "#reply/read-forms.ts";
 import type { CommandSet } from "./command-set.ts";
 
 interface FormStrategy {
-  readonly words: FormTemplates;
   /** What the request carries beside the messages; it costs tokens too. */
   attach(set: CommandSet, mode: OutputMode): Pick<ModelRequest, "replySchema" | "tools" | "stop">;
   read(set: CommandSet, text: string, finishReason: string, state: AgentState): ParsedReply;
@@ -28,7 +26,6 @@ interface FormStrategy {
 const OBSERVATION = "\nOBSERVATION";
 
 const json: FormStrategy = {
-  words: templatesOf("plain"),
   attach: ({ replySchema }, mode) => (mode === "json_schema" ? { replySchema } : {}),
   read: (set, text, finishReason) => set.readReply(text, finishReason),
 };
@@ -38,7 +35,6 @@ const FORMS: Readonly<Record<OutputMode, FormStrategy>> = {
   json_object: json,
   plain: json,
   tools: {
-    words: templatesOf("tools"),
     attach: (set) => ({ tools: set.tools }),
     read: (set, text, finishReason) => {
       const parsed = set.readToolCalls(text, finishReason);
@@ -46,17 +42,14 @@ const FORMS: Readonly<Record<OutputMode, FormStrategy>> = {
     },
   },
   plan: {
-    words: templatesOf("plan"),
     attach: () => ({}),
     read: (set, text, finishReason) => set.readAction(text, finishReason),
   },
   react: {
-    words: templatesOf("react"),
     attach: () => ({ stop: [OBSERVATION] }),
     read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "react"),
   },
   code: {
-    words: templatesOf("code"),
     attach: () => ({}),
     read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "code"),
   },

@@ -4,9 +4,8 @@
  *   system name and role, goals, constraints, commands, resources, evaluation, response format
  *   user only for a helper whose parent had read text from outside: its role and goals, as data
  *   user only in the forms `react` and `code`: the methods that searches found
- *   user and only in a sub-task: the messages of the larger task up to the code that gave it, and the last sub-tasks
- * with
- *   assistant their results
+ *   user and only in a sub-task: the messages of the larger task up to the code that gave it, and the last
+ *   assistant sub-tasks with their results
  *   user only in a later turn: the memories of earlier turns, and the words that opened this one
  *   user and the messages of short-term memory, nine or more, oldest first; in the form `plan` ten actions or more
  *   assistant
@@ -64,11 +63,6 @@ export interface Prompt {
   readonly shown: readonly ShownRecall[];
   /** All rows of memory that are shown. */
   readonly recalledRows: readonly RecalledRow[];
-  /** Event numbers of the shown messages, oldest first. */
-  readonly shownSeqs: readonly number[];
-  /** Shown messages that were clipped in the middle. */
-  readonly clipped: number;
-  readonly dropped: { readonly recalls: number; readonly messages: number };
 }
 
 /** Throws GOALD_PROMPT_TOO_LONG when the fixed parts leave too little room for the newest message. */
@@ -121,7 +115,7 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   const { outerCount, turnCount } = built.fitted;
   const shownOuter = outer.slice(outer.length - outerCount);
   const shownTurns = turns.slice(turns.length - turnCount);
-  return assemblePrompt(input, built, [...first, ...shownOuter, ...shownTurns, ...note]);
+  return assemblePrompt(built, [...first, ...shownOuter, ...shownTurns, ...note]);
 }
 
 interface FittedRequest {
@@ -132,7 +126,6 @@ interface FittedRequest {
 }
 
 function assemblePrompt(
-  { state, ...input }: PromptInput,
   { fitted: { messages, recallCount }, recalls, request }: FittedRequest,
   first: readonly SizedMessage[],
 ): Prompt {
@@ -144,12 +137,6 @@ function assemblePrompt(
     recallIds: shown.map(({ id }) => id),
     shown: recordShown(shown),
     recalledRows: shownRows(shown),
-    shownSeqs: messages.map(({ message }) => message.seq),
-    clipped: messages.filter(({ isClipped }) => isClipped).length,
-    dropped: {
-      recalls: input.recalls.length - recallCount,
-      messages: activeFrame(state).window.length + turnRequestMessages(state).length - messages.length,
-    },
   };
 }
 
@@ -161,7 +148,7 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, plan: Retur
     time: `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`,
     situation: renderSituation(state, { ...input, foundLines: listFound(input) }, words, form),
     answer: "answer" in form ? fillTemplate(words[form.answer]) : "",
-    start: isFirst && form.first ? fillTemplate(words[form.first]) : "",
+    start: isFirst && "first" in form ? fillTemplate(words[form.first]) : "",
     number: String(numberMessages(activeFrame(state)).next),
     opening: isFirst && !origin ? "" : fillTemplate(words["react/opening"]),
     ...plan,
@@ -181,8 +168,8 @@ function listFound({ form = JSON_WORDS, ...input }: PromptInput): string {
 }
 
 /**
- * A message with the methods that searches found, only in the forms that call them in code. It leaves out those in a message that is
- * shown, so it changes at a search and when messages are dropped.
+ * A message with the methods that searches found, only in the forms that call them in code. It leaves out those in a
+ * message that is shown, so it changes at a search and when messages are dropped.
  */
 function renderMethods({ state, words, form = JSON_WORDS, found }: PromptInput): readonly SizedMessage[] {
   if (!isActionForm(form.form)) return [];
@@ -232,8 +219,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
 //      share of the room, so the newest messages stay whole longest.
 //   3. Recalls are dropped, worst first.
 //   4. Messages are dropped, oldest first, except the newest and those that opened the turn.
-//   5. What is left of the messages is clipped to equal shares of the remaining room, the longest most; it is never
-// dropped.
+//   5. What is left of the messages is clipped to equal shares of the remaining room, the longest most. It is never
+//      dropped.
 //   6. The memory of the newest turn is dropped.
 // The system message and the request for the next command never change: the room is what they leave.
 

@@ -68,7 +68,7 @@ export function renderSections(input: SystemInput): Readonly<Record<string, stri
   return {
     ...shared,
     constraints: fillTemplate(words["system/constraints"], { assistance, material }),
-    commands: form.commands ? fillTemplate(words[form.commands]) : commandList,
+    commands: "commands" in form ? fillTemplate(words[form.commands]) : commandList,
     resources: fillTemplate(words["system/resources"], { recalled }),
     "response-format": fillTemplate(words[form.format]),
   };

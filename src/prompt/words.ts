@@ -8,10 +8,8 @@
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ReplyForm } from "#core/agent-settings.ts";
 import { codeOf, GoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
-import type { ActionForm } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 
 interface PromptTemplate {
@@ -270,89 +268,51 @@ export function describeTemplate(given: string): string {
 
 // Which sections a form of reply uses.
 
-interface SharedTemplates {
-  /** The last message. */
-  readonly next: TemplateName;
-  /** A line of the first one. */
-  readonly first?: TemplateName;
-  readonly subtask: TemplateName;
-  readonly subtaskNext: TemplateName;
-  readonly plan: "plan/plan" | "plan-form/plan";
-  readonly planTools: TemplateName;
-  /** How the model ends its work. */
-  readonly end: TemplateName;
-}
-
 /** Replies are JSON with a command. */
-interface CommandTemplates extends SharedTemplates {
-  readonly form: Exclude<ReplyForm, ActionForm | "plan">;
-  readonly system: "system/system";
-  readonly format: "formats/response-format" | "formats/tool-format";
-  readonly answer: "formats/json-answer" | "formats/tool-answer";
-  /** In place of the list of commands, when the request has them elsewhere. */
-  readonly commands?: "formats/tool-commands";
-  /** The found methods, as the last message shows them. */
-  readonly found: readonly ("foundCommands" | "foundHelpers")[];
-}
-
-/** Replies are actions as JSON, and so is what was observed. */
-interface PlanTemplates extends SharedTemplates {
-  readonly form: "plan";
-  readonly system: "plan-form/system";
-  readonly answer: "plan-form/answer";
-  readonly found: CommandTemplates["found"];
-  readonly observation: "plan-form/observation";
-  readonly error: "plan-form/error";
-}
-
-/** Replies are prose with a piece of code. */
-interface ActionTemplates<F extends ActionForm> extends SharedTemplates {
-  readonly form: F;
-  readonly system: `${F}/system`;
-  readonly result: "react/observation" | "code/result";
-}
-
-export type FormTemplates = CommandTemplates | PlanTemplates | ActionTemplates<"react"> | ActionTemplates<"code">;
-
-const COMMAND_TEMPLATES = {
+export const JSON_WORDS = {
+  form: "json",
   system: "system/system",
+  /** The last message. */
   next: "last-message/next-command",
+  /** A line of the first one. */
   first: "last-message/first-command",
   subtask: "subtask/subtask",
   subtaskNext: "subtask/subtask-command",
   plan: "plan/plan",
   planTools: "formats/plan-tools",
+  /** How the model ends its work. */
   end: "formats/end",
-} as const;
-
-export const JSON_WORDS: FormTemplates = {
-  ...COMMAND_TEMPLATES,
-  form: "json",
   format: "formats/response-format",
   answer: "formats/json-answer",
+  /** The found methods, as the last message shows them. */
   found: ["foundCommands", "foundHelpers"],
-};
-const TOOL_WORDS: FormTemplates = {
-  ...COMMAND_TEMPLATES,
+} as const;
+
+const TOOL_WORDS = {
+  ...JSON_WORDS,
   form: "tools",
   format: "formats/tool-format",
   answer: "formats/tool-answer",
+  /** In place of the list of commands, which the request has elsewhere. */
   commands: "formats/tool-commands",
   // Found commands are tools.
   found: ["foundHelpers"],
-};
-const PLAN_WORDS: FormTemplates = {
-  ...COMMAND_TEMPLATES,
+} as const;
+
+/** Replies are actions as JSON, and so is what was observed. */
+const PLAN_WORDS = {
+  ...JSON_WORDS,
   form: "plan",
   system: "plan-form/system",
   next: "plan-form/next-action",
   plan: "plan-form/plan",
   answer: "plan-form/answer",
-  found: ["foundCommands", "foundHelpers"],
   observation: "plan-form/observation",
   error: "plan-form/error",
-};
-const REACT_WORDS: FormTemplates = {
+} as const;
+
+/** Replies are prose with a piece of code. */
+const REACT_WORDS = {
   form: "react",
   system: "react/system",
   next: "react/next-action",
@@ -363,8 +323,9 @@ const REACT_WORDS: FormTemplates = {
   planTools: "react/plan-tools",
   end: "react/end",
   result: "react/observation",
-};
-const CODE_WORDS: FormTemplates = {
+} as const;
+
+const CODE_WORDS = {
   form: "code",
   system: "code/system",
   next: "code/next-code",
@@ -374,14 +335,18 @@ const CODE_WORDS: FormTemplates = {
   planTools: "code/plan-tools",
   end: "code/end",
   result: "code/result",
-};
+} as const;
 
-const ACTION_OR_TOOL_WORDS: Partial<Record<OutputMode, FormTemplates>> = {
+const OF_MODE = {
+  json_schema: JSON_WORDS,
+  json_object: JSON_WORDS,
+  plain: JSON_WORDS,
   tools: TOOL_WORDS,
   plan: PLAN_WORDS,
   react: REACT_WORDS,
   code: CODE_WORDS,
 };
+export type FormTemplates = (typeof OF_MODE)[OutputMode];
 
 /** The words of a request with this output mode. */
-export const templatesOf = (mode: OutputMode): FormTemplates => ACTION_OR_TOOL_WORDS[mode] ?? JSON_WORDS;
+export const templatesOf = (mode: OutputMode): FormTemplates => OF_MODE[mode];

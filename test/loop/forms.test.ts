@@ -14,6 +14,7 @@ import { replyFormOf } from "#loop/reply-forms.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { readChatReply } from "#model/read-answer.ts";
 import { buildPrompt } from "#prompt/build.ts";
+import { templatesOf } from "#prompt/words.ts";
 import { createAjv } from "#util/schema.ts";
 import { type CellBehaviour, cellValue, failedCell } from "../helpers/fake-sandbox.ts";
 import { closeProseLoops, done, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
@@ -37,9 +38,9 @@ beforeAll(async () => {
 
 /** The request that a server gets in this mode, without the network. */
 function requestIn(mode: OutputMode): ChatRequest {
-  const { words: form, attach } = replyFormOf(mode);
+  const form = templatesOf(mode);
   const { messages } = buildPrompt(inputWith({ commandList: set.commandList, asksPerson: set.asksPerson, form }));
-  const { replySchema, tools } = attach(set, mode);
+  const { replySchema, tools } = replyFormOf(mode).attach(set, mode);
   const format = replySchema && { type: "json_schema", json_schema: replySchema };
   return {
     model: "m",

@@ -14,6 +14,10 @@ import { inputWith, messages, recalls, replyMessage, resultMessage, shippedWords
 
 const systemOf = (prompt: Prompt): string => prompt.messages[0]?.content ?? "";
 const lastOf = (prompt: Prompt): string => prompt.messages.at(-1)?.content ?? "";
+/** The messages of short-term memory. */
+const shownOf = (prompt: Prompt): readonly string[] => prompt.messages.slice(1, -1).map(({ content }) => content);
+const CLIPPED = "left out";
+const clippedIn = (prompt: Prompt): number => shownOf(prompt).filter((content) => content.includes(CLIPPED)).length;
 
 describe("the parts of a prompt", () => {
   it("has the sections of the system message in their order", () => {
@@ -55,9 +59,8 @@ describe("the parts of a prompt", () => {
   it("puts the nine newest messages, oldest first and each by itself, before the request", () => {
     const prompt = buildPrompt(inputWith({ state: stateWith(messages(12)) }));
     expect(prompt.messages).toHaveLength(11);
-    expect(prompt.shownSeqs).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12]);
     expect(prompt.messages.slice(1, -1).map(({ content }) => /text (\d+)/.exec(content)?.[1])).toEqual(
-      prompt.shownSeqs.map(String),
+      Array.from({ length: 9 }, (_, index) => String(index + 4)),
     );
     expect(prompt.messages.map(({ role }) => role).join(" ")).toBe(
       "system user assistant user assistant user assistant user assistant user user",
@@ -68,7 +71,6 @@ describe("the parts of a prompt", () => {
   it("puts ten recalls, best first, between the time and the request", () => {
     const prompt = buildPrompt(inputWith({ state: stateWith(messages(9)), recalls: recalls(12) }));
     expect(prompt.recallIds).toEqual(recalls(10).map(({ id }) => id));
-    expect(prompt.dropped).toEqual({ recalls: 2, messages: 0 });
     const last = lastOf(prompt);
     expect(last.match(/^\[foo\/\d+, step/gm)).toHaveLength(10);
     const order = ["It is now", "Recalled:", "[foo/100,", "[foo/109,", "Decide which command"].map((text) =>
@@ -81,14 +83,14 @@ describe("the parts of a prompt", () => {
   it("counts the tokens of its messages", () => {
     const prompt = buildPrompt(inputWith({ state: stateWith(messages(9)), recalls: recalls(10) }));
     expect(prompt.tokens).toBe(prompt.messages.reduce((sum, { content }) => sum + estimateMessage(content), 3));
-    expect(prompt.clipped).toBe(0);
+    expect(clippedIn(prompt)).toBe(0);
   });
 
   it("shows the window of the innermost frame", () => {
     const state = stateWith([replyMessage(1, "outer")]);
     const inner = { ...state.frames[0], id: 1, window: [replyMessage(5, "inner")] };
     const prompt = buildPrompt(inputWith({ state: { ...state, frames: [...state.frames, inner] } }));
-    expect(prompt.shownSeqs).toEqual([5]);
+    expect(shownOf(prompt)).toEqual([expect.stringContaining("inner")]);
   });
 });
 
@@ -167,17 +169,14 @@ describe("fitting", () => {
     buildPrompt(inputWith({ contextTokens: bare + roomTokens + 1_000, replyTokens: 1_000, ...changes }));
   const state = stateWith(messages(9, long));
   const whole = build(100_000, { state, recalls: recalls(10, long) });
-  const shape = ({ clipped, dropped, messages: sent }: Prompt) => ({
-    clipped,
-    recalls: dropped.recalls,
-    messages: dropped.messages,
-    // Messages that are whole in the prompt.
-    whole: sent.slice(1, -1).map(({ content }) => !content.includes("left out")),
+  const shape = (prompt: Prompt) => ({
+    recalls: prompt.recallIds.length,
+    // Of each message in the prompt, whether it is whole.
+    whole: shownOf(prompt).map((content) => !content.includes(CLIPPED)),
   });
 
   it("keeps everything while it fits", () => {
-    expect(whole.clipped).toBe(0);
-    expect(whole.dropped).toEqual({ recalls: 0, messages: 0 });
+    expect(shape(whole)).toEqual({ recalls: 10, whole: Array(9).fill(true) });
     expect(build(whole.tokens - bare, { state, recalls: recalls(10, long) })).toEqual(whole);
   });
 
@@ -195,13 +194,10 @@ describe("fitting", () => {
     const prompt = build(room, { state, recalls: recalls(10, long) });
     expect(prompt.tokens).toBeLessThanOrEqual(bare + room);
     expect(shape(prompt)).toEqual({
-      clipped,
-      recalls: lostRecalls,
-      messages: lostMessages,
+      recalls: 10 - lostRecalls,
       whole: Array.from({ length: 9 - lostMessages }, (_, index) => index >= clipped),
     });
     expect(prompt.recallIds).toEqual(recalls(10 - lostRecalls).map(({ id }) => id));
-    expect(prompt.shownSeqs.at(-1)).toBe(9);
     expect(prompt.messages.at(-2)?.content).toContain("message 9 ");
     expect(prompt.messages.at(-2)?.content).toContain("end 9");
   });
@@ -214,7 +210,7 @@ describe("fitting", () => {
       resultMessage(4, long(4)),
     ];
     const prompt = build(3_000, { state: stateWith(window) });
-    expect(shape(prompt)).toMatchObject({ clipped: 1, whole: [true, false, true, true] });
+    expect(shape(prompt)).toMatchObject({ whole: [true, false, true, true] });
     expect(prompt.tokens).toBeGreaterThan(bare + 3_000 - 150);
   });
 
@@ -228,7 +224,8 @@ describe("fitting", () => {
     expect(whole.recalledRows).toHaveLength(5);
     const tight = { replyTokens: 128_000 - whole.tokens + 10 };
     const prompt = buildPrompt(inputWith({ state, recalls: given, ...tight }));
-    expect([prompt.recalledRows.length, prompt.clipped, prompt.dropped]).toEqual([1, 0, { recalls: 0, messages: 0 }]);
+    expect(prompt.recalledRows).toHaveLength(1);
+    expect(shape(prompt)).toEqual({ recalls: 1, whole: Array(9).fill(true) });
   });
 
   it("drops recalls that do not fit when there are no messages", () => {
@@ -340,9 +337,12 @@ describe("any prompt", () => {
           }
           expect(prompt.tokens).toBeLessThanOrEqual(contextTokens - replyTokens);
           expect(prompt.tokens).toBe(prompt.messages.reduce((sum, { content }) => sum + estimateMessage(content), 3));
-          const seqs = window.map((_, index) => index + 1);
-          expect(prompt.shownSeqs).toEqual(seqs.slice(prompt.dropped.messages));
-          if (window.length > 0) expect(prompt.shownSeqs.at(-1)).toBe(window.length);
+          const shown = shownOf(prompt);
+          const newest = shownOf(buildPrompt({ ...input, contextTokens: 1_000_000 })).slice(
+            window.length - shown.length,
+          );
+          expect(shown.map((content, at) => (content.includes(CLIPPED) ? newest[at] : content))).toEqual(newest);
+          if (window.length > 0) expect(shown).not.toEqual([]);
           expect(prompt.recallIds).toEqual(input.recalls.slice(0, prompt.recallIds.length).map(({ id }) => id));
           expect(prompt.messages.every(({ content }) => content !== "" && content.isWellFormed())).toBe(true);
           expect(buildPrompt(input)).toEqual(prompt);

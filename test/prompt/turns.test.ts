@@ -150,7 +150,10 @@ OUTPUT 1
     const prompts = [6_000, 3_350, 2_700, 1_650].map((contextTokens) =>
       buildPrompt(inputWith({ state, recalls: recalls(4), contextTokens, replyTokens: 500 })),
     );
-    const left = prompts.map((prompt) => [prompt.messages.filter(isMemory).length, prompt.shownSeqs.length - 1]);
+    const left = prompts.map((prompt) => [
+      prompt.messages.filter(isMemory).length,
+      prompt.messages.filter(({ content }) => content.includes("word word")).length,
+    ]);
     expect(left[0]).toEqual([2, 3]);
     expect(left[1]).toEqual([1, 3]);
     expect(left.at(-1)).toEqual([0, 1]);
