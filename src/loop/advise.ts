@@ -24,6 +24,7 @@ import {
   type Left,
   lackOf,
   leftOf,
+  reserve,
   spentOnCut,
   tooDear,
   within,
@@ -54,14 +55,13 @@ const MAX_WAIT_MS = 10_000;
 export function allowanceFor(state: AgentState, parts: AdviceParts, others: Allowance): Allowance {
   const model = modelOf("smart", state, parts);
   const { contextTokens, replyTokens } = parts.roomOf?.(model) ?? parts;
-  const price = parts.priceOf?.(model);
-  const tokens = ASKS * contextTokens;
-  const most = { inputTokens: ASKS * (contextTokens - replyTokens), cachedTokens: 0, outputTokens: ASKS * replyTokens };
-  return within({ tokens, usd: price ? costOf(most, price) : null }, leftOf(state, others));
+  const most = reserve(ASKS * (contextTokens - replyTokens), ASKS * replyTokens, parts.priceOf?.(model));
+  return within(most, leftOf(state, others));
 }
 
 export function openAdvice(state: AgentState, allowance: Allowance, parts: AdviceParts): Advice {
-  const tally = new Tally();
+  const hasBudget = state.settings.budgetUsd !== null;
+  const tally = new Tally({ tokens: allowance.tokens, usd: hasBudget ? (allowance.usd ?? 0) : Infinity });
   let { cutReplies } = state;
 
   async function ask(question: Question, signal: AbortSignal): Promise<{ value: unknown; usage: Usage }> {
@@ -113,14 +113,14 @@ export function openAdvice(state: AgentState, allowance: Allowance, parts: Advic
         "Give it less of it.",
       );
     const price = parts.priceOf?.(model);
-    const hasBudget = state.settings.budgetUsd !== null;
-    const output = Math.min(LEAST_REPLY_TOKENS, room.replyTokens);
-    tally.check({ tokens: tokens + output, input: tokens, output }, allowance, { model, price, hasBudget });
+    const left = tally.left();
+    const lack = lackOf(reserve(tokens, Math.min(LEAST_REPLY_TOKENS, room.replyTokens), price), left);
+    if (lack) throw notAsked(lack);
+    if (hasBudget && !price) throw notAsked(`The price of ${model} is not known, and the agent has a budget.`);
     const { replyTokens, windowTokens = contextTokens } = room;
     const mostTokens = terms?.replyTokens ?? null;
     const need = { inputTokens: tokens, replyTokens, cutReplies, windowTokens, mostTokens, price };
-    const left = tally.left(allowance);
-    return { inputTokens: tokens, maxTokens: capReply(need, hasBudget ? left : { ...left, usd: Infinity }) };
+    return { inputTokens: tokens, maxTokens: capReply(need, left) };
   }
 
   return { advisor: { ask }, spent: () => tally.spent() };
@@ -151,9 +151,14 @@ function messagesOf(
 
 /** What the questions of one call have cost so far. */
 class Tally {
+  readonly #most: Left;
   usage: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false };
   #modelCalls = 0;
   #costUsd: number | null = 0;
+
+  constructor(most: Left) {
+    this.#most = most;
+  }
 
   /** Undefined when no request was sent. */
   spent(): ModelSpending | undefined {
@@ -178,23 +183,12 @@ class Tally {
     this.#costUsd = price && this.#costUsd !== null ? this.#costUsd + costOf(counted, price) : null;
   }
 
-  left(allowance: Allowance): Left {
+  left(): Left {
+    const { tokens, usd } = this.#most;
     return {
-      tokens: allowance.tokens - this.usage.inputTokens - this.usage.outputTokens,
-      usd: (allowance.usd ?? 0) - (this.#costUsd ?? 0),
+      tokens: tokens - this.usage.inputTokens - this.usage.outputTokens,
+      usd: usd - (this.#costUsd ?? 0),
     };
-  }
-
-  check(
-    next: { readonly tokens: number; readonly input: number; readonly output: number },
-    allowance: Allowance,
-    of: { readonly model: string; readonly price: Price | undefined; readonly hasBudget: boolean },
-  ): void {
-    const most = { inputTokens: next.input, cachedTokens: 0, outputTokens: next.output };
-    const usd = of.hasBudget && of.price ? costOf(most, of.price) : null;
-    const lack = lackOf({ tokens: next.tokens, usd }, this.left(allowance));
-    if (lack) throw notAsked(lack);
-    if (of.hasBudget && !of.price) throw notAsked(`The price of ${of.model} is not known, and the agent has a budget.`);
   }
 }
 

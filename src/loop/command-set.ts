@@ -20,10 +20,10 @@ import type { Aliases } from "#reply/arrange-args.ts";
 import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts";
 import { argumentsForResult, checkResult } from "#reply/check-value.ts";
 import { thoughtIn } from "#reply/find-call.ts";
-import { createReplyReader, type ParsedReply, type Thoughts } from "#reply/read.ts";
+import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { createPlanReader, readActionThoughts, readSeveralCalls } from "#reply/read-forms.ts";
 import { buildReplySchema, buildTools } from "#reply/reply-schema.ts";
-import { NO_THOUGHTS } from "#reply/thoughts.ts";
+import { NO_THOUGHTS, type Thoughts } from "#reply/thoughts.ts";
 import { rememberBy } from "#util/caches.ts";
 
 export interface CommandSet extends Omit<CommandOffer, "listFunctions">, Pick<CallableMethods, "listFunctions"> {

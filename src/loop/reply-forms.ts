@@ -11,7 +11,7 @@ import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
 import type { ModelCapabilities, ModelRequest } from "#core/ports/model.ts";
 import { type ActionForm, type AgentState, activeFrame } from "#core/state.ts";
-import { rephraseForTools } from "#reply/problems.ts";
+import { rephraseProblem } from "#reply/problems.ts";
 import { type ParsedReply, refuseReply } from "#reply/read.ts";
 import { readAction } from "#reply/read-forms.ts";
 import type { CommandSet } from "./command-set.ts";
@@ -38,7 +38,8 @@ const FORMS: Readonly<Record<OutputMode, FormStrategy>> = {
     attach: (set) => ({ tools: set.tools }),
     read: (set, text, finishReason) => {
       const parsed = set.readToolCalls(text, finishReason);
-      return parsed.kind === "problem" ? { ...parsed, problems: parsed.problems.map(rephraseForTools) } : parsed;
+      if (parsed.kind !== "problem") return parsed;
+      return { ...parsed, problems: parsed.problems.map((problem) => rephraseProblem(problem, "tools")) };
     },
   },
   plan: {

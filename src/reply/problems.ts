@@ -62,26 +62,24 @@ export const describeForeignCode = (name: string): string =>
   `A block in ${quoteText(name)} cannot run: only Python runs here, and there is no shell. Write Python, or use the functions that you have. If the block is a part of your answer, send a line RESULT: and the answer below it.`;
 
 const CALL_ALONE = "Call one tool; the next one can follow after its result.";
-const FOR_TOOLS: readonly (readonly [string, string])[] = [
-  [ONE_OBJECT, "Call one tool."],
-  [PROBLEMS.severalCommands, `The reply's calls could not be told apart. ${CALL_ALONE}`],
-  [PROBLEMS.noCommand, "The reply holds no tool call. Call one tool."],
-];
+/** In place of the words of a problem. */
+const REPHRASED: Readonly<Record<"tools" | "plan", readonly (readonly [string, string])[]>> = {
+  tools: [
+    [ONE_OBJECT, "Call one tool."],
+    [PROBLEMS.severalCommands, `The reply's calls could not be told apart. ${CALL_ALONE}`],
+    [PROBLEMS.noCommand, "The reply holds no tool call. Call one tool."],
+  ],
+  plan: [
+    [ONE_OBJECT, "Send exactly one JSON object with the keys action and args, and nothing around it."],
+    [PROBLEMS.severalCommands, "The reply holds several actions, and they differ. Send one; the next one can follow."],
+    [PROBLEMS.noCommand, 'The reply holds JSON but no action. Send {"action": …, "args": {…}}.'],
+    [PROBLEMS.noName, "The action has no name. Put the name of one action from the list under the key action."],
+  ],
+};
 
-/** Asks for a tool call where a problem asks for JSON. */
-export const rephraseForTools = (problem: string): string =>
-  FOR_TOOLS.reduce((text, [before, after]) => text.replace(before, after), problem);
-
-const FOR_PLAN: readonly (readonly [string, string])[] = [
-  [ONE_OBJECT, "Send exactly one JSON object with the keys action and args, and nothing around it."],
-  [PROBLEMS.severalCommands, "The reply holds several actions, and they differ. Send one; the next one can follow."],
-  [PROBLEMS.noCommand, 'The reply holds JSON but no action. Send {"action": …, "args": {…}}.'],
-  [PROBLEMS.noName, "The action has no name. Put the name of one action from the list under the key action."],
-];
-
-/** Asks for an action where a problem asks for a command. */
-export const rephraseForPlan = (problem: string): string =>
-  FOR_PLAN.reduce((text, [before, after]) => text.replace(before, after), problem);
+/** Asks for a tool call, or for an action, where a problem asks for a command in JSON. */
+export const rephraseProblem = (problem: string, form: "tools" | "plan"): string =>
+  REPHRASED[form].reduce((text, [before, after]) => text.replace(before, after), problem);
 
 export const describeTooManyCalls = (count: number, most: number): string =>
   `The reply calls ${count} tools, and at most ${most} calls that only read may be in one reply. Send fewer; the others can follow.`;

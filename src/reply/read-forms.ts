@@ -18,7 +18,7 @@ import {
   describeTooManyCalls,
   describeUnknownAction,
   PROBLEMS,
-  rephraseForPlan,
+  rephraseProblem,
 } from "./problems.ts";
 import {
   createReplyReader,
@@ -133,7 +133,8 @@ export function createPlanReader(
   const read = createReplyReader(catalogue, validator, findAction);
   return (text, finishReason) => {
     const parsed = read(text, finishReason);
-    if (parsed.kind === "problem") return { ...parsed, problems: parsed.problems.map(rephraseForPlan) };
+    if (parsed.kind === "problem")
+      return { ...parsed, problems: parsed.problems.map((problem) => rephraseProblem(problem, "plan")) };
     const thought = thoughtIn(parsed.call);
     return thought === "" ? parsed : { ...parsed, thoughts: { ...NO_THOUGHTS, text: thought } };
   };

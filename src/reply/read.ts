@@ -8,10 +8,9 @@
  * - Two different commands are rejected, never chosen by position: either may be quoted text.
  * - A truncated reply runs only if its command was closed before the cut.
  * - Of a damaged object, the command runs whose own object is readable with mended spelling (control characters,
- * backslashes,
- *   commas) and unchanged content.
- * - After a guessed repair, a command runs only if it reads and reaches nothing outside, and its arguments hold no JSON
- * debris.
+ *   backslashes, commas) and unchanged content.
+ * - After a guessed repair, a command runs only if it reads and reaches nothing outside, and its arguments hold no
+ *   JSON debris.
  * - Beside a broken command no command with side effects runs: it may be a part of the broken one.
  * Pure, synchronous, and linear except for the capped repair.
  */
@@ -43,8 +42,6 @@ import {
   PROBLEMS,
 } from "./problems.ts";
 import { findThoughts, NO_THOUGHTS, type Thoughts, withThought } from "./thoughts.ts";
-
-export type { ReplyCatalogue, Thoughts };
 
 /** Maximum new starts after objects whose brackets do not balance. */
 const MAX_RESTARTS = 10;

@@ -4,18 +4,18 @@
  * Nothing acts on thoughts, so any shape is accepted: a missing field becomes "", a list becomes lines.
  */
 import { wellFormed } from "#core/text.ts";
-import { isRecord } from "#util/json.ts";
+import { isRecord, parseJson } from "#util/json.ts";
 import { opensReasoning } from "./json-objects.ts";
 
+const NAMES = ["text", "reasoning", "plan", "criticism", "speak"] as const;
+export type ThoughtName = (typeof NAMES)[number];
+
 /** A field is "" when the model omitted it. */
-export interface Thoughts {
-  readonly text: string;
-  readonly reasoning: string;
-  readonly plan: string;
-  readonly criticism: string;
-  readonly speak: string;
-}
-export const NO_THOUGHTS: Thoughts = { text: "", reasoning: "", plan: "", criticism: "", speak: "" };
+export type Thoughts = Readonly<Record<ThoughtName, string>>;
+
+const makeThoughts = (textOf: (name: ThoughtName) => string): Thoughts =>
+  Object.fromEntries(NAMES.map((name) => [name, textOf(name)])) as Thoughts;
+export const NO_THOUGHTS = makeThoughts(() => "");
 
 /** Adds the thought that came as an argument of a tool call. */
 export const withThought = (thoughts: Thoughts | null, thought: string | undefined): Thoughts | null =>
@@ -33,14 +33,7 @@ export function findThoughts(value: unknown, layer = 0): Thoughts | null {
 
 function readThoughts(thoughts: unknown): Thoughts {
   if (!isRecord(thoughts)) return { ...NO_THOUGHTS, text: renderThought(thoughts) };
-  const part = (name: string): string => renderThought(readField(thoughts, name));
-  return {
-    text: part("text"),
-    reasoning: part("reasoning"),
-    plan: part("plan"),
-    criticism: part("criticism"),
-    speak: part("speak"),
-  };
+  return makeThoughts((name) => renderThought(readField(thoughts, name)));
 }
 
 function readField(record: Readonly<Record<string, unknown>>, name: string): unknown {
@@ -59,26 +52,9 @@ function renderThought(value: unknown): string {
   return String(value);
 }
 
-export type ThoughtName = keyof Thoughts;
-
-export interface LiveThoughts {
-  push(piece: string): void;
-}
-
-const NAMES: ReadonlySet<string> = new Set<ThoughtName>(["text", "reasoning", "plan", "criticism", "speak"]);
 const BEGIN = /\{\s*"thoughts"\s*:\s*\{/;
 /** Covers the opening of a reply including the blanks that models write there. */
 const TAIL_CHARS = 200;
-const ESCAPED: Readonly<Record<string, string>> = {
-  '"': '"',
-  "\\": "\\",
-  "/": "/",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-};
 
 type LivePosition = "before" | "key" | "colon" | "value" | "comma" | "over";
 
@@ -91,9 +67,9 @@ type OnThought = (name: ThoughtName, piece: string, isWhole: boolean) => void;
  * One forward pass over the pieces: the cost does not depend on their number. `onText` receives each new piece of a
  * thought; `isWhole` marks the last one.
  */
-export const createLiveThoughts = (onText: OnThought): LiveThoughts => new LiveThoughtsReader(onText);
+export const createLiveThoughts = (onText: OnThought): Pick<LiveThoughts, "push"> => new LiveThoughts(onText);
 
-class LiveThoughtsReader implements LiveThoughts {
+class LiveThoughts {
   #place: LivePosition = "before";
   #tail = "";
   /** Unreported text of the current string; undefined outside strings. */
@@ -150,16 +126,11 @@ class LiveThoughtsReader implements LiveThoughts {
 
   #takeEscapeCharacter(char: string): void {
     this.#escaped += char;
-    if (this.#escaped.length === 2 && char !== "u") {
-      const meant = ESCAPED[char];
-      if (meant === undefined) this.#place = "over";
-      this.#text += meant ?? "";
-      this.#escaped = "";
-    } else if (this.#escaped.length === 6) {
-      if (!/^\\u[0-9a-f]{4}$/i.test(this.#escaped)) this.#place = "over";
-      else this.#text += String.fromCharCode(Number.parseInt(this.#escaped.slice(2), 16));
-      this.#escaped = "";
-    }
+    if (this.#escaped.startsWith("\\u") && this.#escaped.length < 6) return;
+    const meant = parseJson(`"${this.#escaped}"`);
+    if (meant === undefined) this.#place = "over";
+    else this.#text += String(meant);
+    this.#escaped = "";
   }
 
   #endString(): void {
@@ -182,13 +153,13 @@ class LiveThoughtsReader implements LiveThoughts {
     if (this.#depth === 0) this.#place = "comma";
   }
 
-  /** Reports the this.#text so far; keeps half a surrogate pair until its other half arrives. */
+  /** Reports the text so far; keeps half a surrogate pair until its other half arrives. */
   #emitText(isWhole: boolean): void {
     const known = this.#text ?? "";
     const isHalf = !isWhole && /[\ud800-\udbff]$/.test(known);
     const piece = isHalf ? known.slice(0, -1) : known;
     this.#text = isHalf ? known.slice(-1) : "";
-    if (NAMES.has(this.#name) && (piece !== "" || isWhole))
-      this.#onText(this.#name as ThoughtName, wellFormed(piece), isWhole);
+    const name = NAMES.find((each) => each === this.#name);
+    if (name && (piece !== "" || isWhole)) this.#onText(name, wellFormed(piece), isWhole);
   }
 }

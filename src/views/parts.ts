@@ -4,7 +4,7 @@ import type { Usage } from "#core/event.ts";
 import type { FileVersion, VerifyReport } from "#core/ports/store.ts";
 import { MAX_SOURCES, type OutsideSource, type Received } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
-import type { Thoughts } from "#reply/read.ts";
+import type { Thoughts } from "#reply/thoughts.ts";
 import {
   amount,
   closed,

@@ -10,7 +10,7 @@ import { buildPrompt } from "#prompt/build.ts";
 import { readShown } from "#prompt/recalls.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import { templatesOf, type Words } from "#prompt/words.ts";
-import type { Thoughts } from "#reply/read.ts";
+import type { Thoughts } from "#reply/thoughts.ts";
 import { count, described, flag, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { findMemory } from "./memory-view.ts";
 import { ThoughtsView } from "./parts.ts";

@@ -8,9 +8,8 @@ import { readFileSync } from "node:fs";
 import { jsonrepair } from "jsonrepair";
 import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
-import { createCallValidator } from "#reply/check-call.ts";
+import { createCallValidator, type ReplyCatalogue } from "#reply/check-call.ts";
 import { findCall } from "#reply/find-call.ts";
-import type { ReplyCatalogue } from "#reply/read.ts";
 
 const words = (meaning: string): JsonSchema => ({
   type: "string",

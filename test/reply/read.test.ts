@@ -1,9 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ArgsSchema } from "#core/command.ts";
+import type { ReplyCatalogue } from "#reply/check-call.ts";
 import { createBoundedPattern } from "#reply/check-call.ts";
 import { findStringEnd, parseShallowJson, pythonToJson } from "#reply/json.ts";
 import { describeUnknownCommand } from "#reply/problems.ts";
-import { createReplyReader, type ParsedReply, type ReplyCatalogue } from "#reply/read.ts";
+import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { seedCatalogue } from "../helpers/replies.ts";
 
 const read = createReplyReader(seedCatalogue);

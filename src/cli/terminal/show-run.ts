@@ -12,8 +12,7 @@ import { CHECK_COMMANDS, describeResult, type GoalCheck } from "#core/goal-check
 import { APPROVES_ALL } from "#core/policy.ts";
 import type { AgentState } from "#core/state.ts";
 import { countNoun, headOf, oneLine, type Text, withCommas } from "#core/text.ts";
-import type { Thoughts } from "#reply/read.ts";
-import type { LiveThoughts, ThoughtName } from "#reply/thoughts.ts";
+import type { createLiveThoughts, ThoughtName, Thoughts } from "#reply/thoughts.ts";
 import { clean, cutToWholeWords } from "#util/outside-text.ts";
 import { describeCall, FEW_CHARS, styleOfDiff } from "./describe-call.ts";
 import { paint, type Style, shortSpan } from "./print.ts";
@@ -307,7 +306,7 @@ interface ShowLiveParts {
   redact(text: string): string;
   /** Printed before a thought, painted, without the blank behind it. */
   label(name: ThoughtName): string;
-  createScanner(onText: (name: ThoughtName, piece: string, isWhole: boolean) => void): LiveThoughts;
+  readonly createScanner: typeof createLiveThoughts;
 }
 
 export interface ShowLive {
