@@ -6,12 +6,11 @@
  */
 
 import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
-import { judgeTree } from "#core/guarded-files.ts";
+import { type AskedFile, findAskedRow } from "#core/guarded-files.ts";
 import { joinNames } from "#core/text.ts";
 
 /** Files named per kind. */
 const MAX_NAMED = 5;
-const JUDGED_AT_ONCE = 500;
 
 export default defineCommand({
   name: "clone_repository",
@@ -74,21 +73,17 @@ export default defineCommand({
 /** Lists the files that other programs run or obey, and when. */
 async function describeOthersRun(workspace: Workspace, path: string): Promise<readonly string[]> {
   const folder = workspace.plainPath(path);
-  const asked = new Map<string, readonly string[]>();
-  // Judging 50,000 paths at once would block the host for a second.
-  const judge = (paths: readonly string[]): void => {
-    for (const { says, paths: found } of judgeTree(paths).asked)
-      asked.set(says, [...(asked.get(says) ?? []), ...found]);
-  };
-  let paths: string[] = [];
+  const asked: AskedFile[] = [];
   for await (const file of workspace.list(folder, (inner) => inner !== `${folder}/.git`)) {
-    paths.push(file.path.slice(folder.length + 1));
-    if (paths.length < JUDGED_AT_ONCE) continue;
-    judge(paths);
-    paths = [];
+    const inner = file.path.slice(folder.length + 1);
+    const row = findAskedRow(inner);
+    if (row) asked.push({ path: inner, says: row.says });
   }
-  judge(paths);
-  return [...asked].map(([says, found]) => `Of ${joinNames(found, MAX_NAMED)}: ${says}.`);
+  const kinds = Map.groupBy(asked, ({ says }) => says);
+  return Array.from(kinds, ([says, files]) => {
+    const paths = files.map(({ path }) => path);
+    return `Of ${joinNames(paths, MAX_NAMED)}: ${says}.`;
+  });
 }
 
 /** True also for an empty folder. */

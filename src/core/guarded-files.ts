@@ -190,7 +190,7 @@ export function findAskedRow(path: string): OthersRow | undefined {
   return ASKED.find(({ pattern }) => pattern.test(folded));
 }
 
-// ---------------------------------------------------------------- folders that git takes for a repository
+// The folders that git takes for a repository.
 
 /** Entries by which git recognizes a repository (setup.c, is_git_directory), in lower case. */
 const REPOSITORY_ENTRIES: ReadonlySet<string> = new Set(["head", "objects", "refs", "commondir"]);
@@ -202,38 +202,6 @@ export function isRepository(names: Iterable<string>): boolean {
   const found = new Set<string>();
   for (const name of names) found.add(foldName(name));
   return found.has("head") && (found.has("commondir") || (found.has("objects") && found.has("refs")));
-}
-
-// ---------------------------------------------------------------- a tree from elsewhere
-
-interface TreeFindings {
-  /** Paths of folders and files that must not be placed in a workspace. */
-  readonly refused: readonly string[];
-  /** Files that others run or obey, by row. */
-  readonly asked: readonly { readonly says: string; readonly paths: readonly string[] }[];
-}
-
-/** `paths`: all files of a tree, relative to its root, without goald's own `.git`; also folders that have no files. */
-export function judgeTree(paths: Iterable<string>): TreeFindings {
-  const refused = new Set<string>();
-  const asked = new Map<OthersRow, string[]>();
-  const entries = new Map<string, Set<string>>();
-  for (const path of paths) {
-    if (isOfVersionControl(path)) refused.add(path);
-    const row = findAskedRow(path);
-    if (row) addTo(asked, row, () => []).push(path);
-    const names = path.split("/");
-    for (const [depth, name] of names.entries())
-      if (isRepositoryEntry(name)) addTo(entries, names.slice(0, depth).join("/"), () => new Set<string>()).add(name);
-  }
-  for (const [folder, names] of entries) if (isRepository(names)) refused.add(folder === "" ? "." : folder);
-  return { refused: [...refused], asked: [...asked].map(([{ says }, found]) => ({ says, paths: found })) };
-}
-
-function addTo<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const value = map.get(key) ?? make();
-  map.set(key, value);
-  return value;
 }
 
 // Finds what programs run of a package file by themselves, for another command.

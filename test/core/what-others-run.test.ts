@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { findAskedRow, findInstallScripts, isOfVersionControl, judgeTree, listAsked } from "#core/guarded-files.ts";
+import { findAskedRow, findInstallScripts, isOfVersionControl, listAsked } from "#core/guarded-files.ts";
 
 /** By the program that runs or obeys them. */
 const ROWS = {
@@ -42,15 +42,6 @@ describe("the table of files that others run or obey", () => {
     ...[".git", ".git/config", "a/.GIT/x", "git~1/x", ".git::$INDEX_ALLOCATION/x", ".git. /x", ".g\u200cit/x"],
     ...[".hg/hgrc", ".jj/x"],
   ])("closes what version control keeps: %j", (path) => expect(isOfVersionControl(path)).toBe(true));
-
-  it("judges a tree from elsewhere as a whole", () => {
-    const tree = "README.md t/HEAD t/refs/heads/a t/objects/x u/HEAD u/commondir v/HEAD a/.git/config .envrc b/.envrc";
-    expect(judgeTree(tree.split(" "))).toEqual({
-      refused: ["a/.git/config", "t", "u"],
-      asked: [{ says: expect.stringContaining("enters the folder"), paths: [".envrc", "b/.envrc"] }],
-    });
-    expect(judgeTree(["HEAD", "objects/x", "refs/x"]).refused).toEqual(["."]);
-  });
 });
 
 describe("a package file", () => {
