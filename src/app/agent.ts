@@ -8,7 +8,7 @@ import type { Tape } from "#cassette/tape.ts";
 import type { Registry, ServiceStates } from "#commands/registry.ts";
 import { type Home, makeFolders } from "#config/home.ts";
 import { SETTINGS, type Settings, valueAt } from "#config/settings.ts";
-import { MAX_BAD_REPLIES, MAX_TRIES, type Rules } from "#core/decide.ts";
+import type { Rules } from "#core/decide.ts";
 import { GoaldError, ifNotFound, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, Lease, Store, StoreReader } from "#core/ports/store.ts";
@@ -238,7 +238,7 @@ function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rule
   const { approvalMinutes } = settings.limits;
   const facts = (name: string) => registry.get(name);
   const expiry = approvalMinutes === null ? {} : { approvalExpiresMs: approvalMinutes * 60_000 };
-  return { epoch, maxBadReplies: MAX_BAD_REPLIES, maxModelFailures: MAX_TRIES, ...expiry, facts };
+  return { epoch, ...expiry, facts };
 }
 
 /** Most sub-agents answer a question within a minute; an agent that waits longer could do other work. */

@@ -19,12 +19,12 @@ export const MEMORY_COMMANDS: readonly string[] = ["remember", "correct_memory",
 /** Commands that change nothing but the agent's own thoughts and plan. */
 export const PASSIVE_COMMANDS: ReadonlySet<string> = new Set([THINK, DO_NOTHING, ...PLAN_COMMANDS]);
 
-/** The command that the code of a reply calls. */
 /**
- * The first parameter of every native tool: models that must call one rarely write text beside the call. The reader takes it out
- * of the arguments.
+ * The first parameter of every native tool: models that must call one rarely write text beside the call. The reader
+ * takes it out of the arguments.
  */
 export const THOUGHT = "thought";
+/** The command that the code of a reply calls. */
 export const RUN_CODE = "run_code";
 /** Commands that run code in a namespace. */
 const CELL_COMMANDS: readonly string[] = [RUN_CODE, "execute_python_file"];
@@ -44,12 +44,15 @@ export function describeSaved({ name, args }: CommandCall): string | undefined {
 }
 const MAX_NAMED = 5;
 
-/** Observation codes: a cell that failed in another way than at an import, and a result of a run that does not match its schema. */
+// Codes of observations.
+
+/** A cell that failed in another way than the following ones. */
 export const CELL_FAILED = "cell-failed";
 /** A cell that failed at an import: the machine lacks the package, so the failure does not count. */
 export const IMPORT_FAILED = "import-failed";
 /** A cell that a refused command ended. It does not count either. */
 export const CELL_DENIED = "cell-denied";
+/** A result of a run that does not match its schema. */
 export const BAD_RESULT = "bad-result";
 /** Nested work that would be too deep, and a cell that failed because of it. */
 export const TOO_DEEP = "too-deep";

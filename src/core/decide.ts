@@ -63,14 +63,12 @@ export interface Rules {
   /** Epoch of this process's lease. An intent of an older epoch was interrupted. */
   readonly epoch: number;
   facts(name: string): CommandFacts | undefined;
-  readonly maxBadReplies: number;
-  readonly maxModelFailures: number;
   /** An approval that nobody answers for this long counts as a no; absent: it stays open. */
   readonly approvalExpiresMs?: number;
 }
 
 /** A model that did not mend its reply after reading twice what is wrong with it does not mend it the third time. */
-export const MAX_BAD_REPLIES = 3;
+const MAX_BAD_REPLIES = 3;
 /** Failed requests per step after which the agent is paused, unless the server is known to be down. */
 export const MAX_TRIES = 8;
 
@@ -88,15 +86,15 @@ function moveOf(frame: Frame, state: AgentState, rules: Rules, now: Date): Move 
   const { phase } = frame;
   switch (phase.kind) {
     case "thinking":
-      return think(state, frame, rules, now);
+      return think(state, frame, now);
     case "asking":
       return afterLostReply(state, frame, phase.callId, rules, now);
     case "retrying":
       return isBefore(now, phase.at) &&
         !isBefore(now, phase.since) &&
-        (state.outage || frame.modelFailures < rules.maxModelFailures)
+        (state.outage || frame.failedTries.length < MAX_TRIES)
         ? waitWithinDeadline(state, "time", phase.at, now)
-        : askAgain(state, frame, phase.callId, rules, now);
+        : askAgain(state, frame, phase.callId, now);
     case "reading":
       return { kind: "read", step: state.step, reply: phase.reply, finishReason: phase.finishReason };
     case "judging":
@@ -130,8 +128,8 @@ function frameToMove(state: AgentState, rules: Rules): Frame {
   return interrupted ?? activeFrame(state);
 }
 
-function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
-  if (frame.badReplies >= rules.maxBadReplies) return giveUpReading(frame, isActionForm(formOfFrame(state)));
+function think(state: AgentState, frame: Frame, now: Date): Move {
+  if (frame.badReplies >= MAX_BAD_REPLIES) return giveUpReading(frame, isActionForm(formOfFrame(state)));
   if (frame.kind === "run" && frame.asked >= MAX_RUN_STEPS)
     return giveUp(
       frame,
@@ -155,12 +153,12 @@ function think(state: AgentState, frame: Frame, rules: Rules, now: Date): Move {
 function afterLostReply(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
   const open = openQuestion(state, callId);
   if (!open) return lostCall(callId);
-  return isInterrupted(open, rules) ? askAgain(state, frame, callId, rules, now) : stillUnderWay(callId);
+  return isInterrupted(open, rules) ? askAgain(state, frame, callId, now) : stillUnderWay(callId);
 }
 
 /** Repeats a model call that has no reply. This costs money but has no effect outside. */
-function askAgain(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
-  const isSpent = frame.modelFailures >= rules.maxModelFailures || frame.failedTries.length >= MAX_TRIES;
+function askAgain(state: AgentState, frame: Frame, callId: string, now: Date): Move {
+  const isSpent = frame.failedTries.length >= MAX_TRIES;
   if (isSpent && !state.outage)
     return pause("model-unreachable", `The model did not answer ${frame.failedTries.length} times in a row.`);
   const limit = limitReached(state, state.step, now);

@@ -19,6 +19,7 @@ const CATALOGUE: Partial<Rules> = {
 };
 const records = (event: object) => ({ kind: "record", events: [event] });
 const pauses = (code: string) => records({ type: "agent-paused", code });
+const SEVEN_FAILED: readonly NewEvent[] = Array(7).fill(modelFailed());
 const ALWAYS = created({ approve: "always" });
 const RISKY = created({ approve: "risky" });
 const OPEN = [created(), requested(), approved(), started()];
@@ -116,13 +117,13 @@ describe("decide", () => {
       { kind: "ask", step: 1, attempt: 2 },
     ],
     [
-      "pauses after three failed model calls in a row instead of retrying",
-      [created(), asked(), modelFailed(), modelFailed(), modelFailed(1, PASSED)],
+      "pauses after eight failed model calls in a row instead of retrying",
+      [created(), asked(), ...SEVEN_FAILED, modelFailed(1, PASSED)],
       pauses("model-unreachable"),
     ],
     [
-      "pauses after the third failure without waiting for its retry time",
-      [created(), asked(), modelFailed(), modelFailed(), modelFailed(1, LATER)],
+      "pauses after the eighth failure without waiting for its retry time",
+      [created(), asked(), ...SEVEN_FAILED, modelFailed(1, LATER)],
       pauses("model-unreachable"),
     ],
     [
@@ -230,7 +231,7 @@ const fifthCall = requested("search_files", 5, { query: "tennis" });
 const times = (count: number, from = 1): NewEvent[] =>
   Array.from({ length: count }, (_, at) => again(from + at)).flat();
 const windowAfter = (...events: NewEvent[]) => activeFrame(stateOf(created(), ...events)).window;
-const decidedIn = (...events: NewEvent[]) => decided([created(), ...events], { epoch: 1, maxBadReplies: 99 });
+const decidedIn = (...events: NewEvent[]) => decided([created(), ...events]);
 const noticed: NewEvent = { type: "repetition-noticed", step: 3, callId: "c3", count: 3 };
 const countOf = (...events: NewEvent[]): number => activeFrame(stateOf(created(), ...events)).repetition?.count ?? 0;
 

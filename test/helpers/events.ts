@@ -168,8 +168,6 @@ export const stateOf = (...events: readonly NewEvent[]): AgentState => replay(lo
 export const rulesOf = (change: Partial<Rules> = {}): Rules => ({
   epoch: 2,
   facts: () => ({ annotations: FACTS, effect: "pure" }),
-  maxBadReplies: 3,
-  maxModelFailures: 3,
   ...change,
 });
 /** What an agent does next after these events. */

@@ -137,8 +137,6 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
             rules: {
               epoch: lease.epoch,
               facts: (name) => registry.get(name),
-              maxBadReplies: 3,
-              maxModelFailures: 3,
               ...expiry,
             },
             remember: (before, event, read) => rememberStep(before, event, id, read),

@@ -63,7 +63,6 @@ export interface LoopOptions {
   /** Replaces the scripted model, which then gets no requests. */
   readonly model?: LanguageModel;
   readonly fallbackModel?: string;
-  readonly maxModelFailures?: number;
   /** Services that the shipped commands find set up; none by default. */
   readonly services?: ServiceStates;
   /** The implementations of those services; none by default. */
@@ -236,8 +235,6 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       rules: {
         epoch: lease.epoch,
         facts: (name) => registry.get(name),
-        maxBadReplies: 3,
-        maxModelFailures: options.maxModelFailures ?? 3,
       },
       remember: (before, event, read) => rememberStep(before, event, agent, read),
       scrub: change.scrub ?? ((text) => text),

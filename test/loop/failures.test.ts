@@ -48,7 +48,7 @@ async function startScenario({ fails, baseUrl = (url) => url, temperature, short
     ...patient,
     complete: (...given) => (server.chats.length < shortTimeouts ? hasty : patient).complete(...given),
   };
-  const loop = await makeLoop({ script: [], model, maxModelFailures: 8, ...options });
+  const loop = await makeLoop({ script: [], model, ...options });
   const mend = () => {
     isMended = true;
   };
@@ -333,7 +333,7 @@ describe("a prompt that is too long", () => {
       },
     });
     const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: "", http: createHttp(), timeoutMs: 5_000 });
-    const loop = await makeLoop({ script: [], model, maxModelFailures: 8, settings: { stepLimit: 12 } });
+    const loop = await makeLoop({ script: [], model, settings: { stepLimit: 12 } });
     const state = await loop.run();
     await server.close();
     expect(state.paused?.code ?? "done").not.toBe("prompt-too-long");

@@ -163,8 +163,8 @@ describe("a model failure", () => {
     expect((await loop.of("model-asked")).map((event) => event.attempt)).toEqual([1, 2, 3]);
   });
 
-  it("pauses the agent after three in a row, and is retried after a resume", async () => {
-    const loop = await makeLoop({ script: [...Array(3).fill(failed("no-connection", { afterMs: null })), done()] });
+  it("pauses the agent after eight in a row, and is retried after a resume", async () => {
+    const loop = await makeLoop({ script: [...Array(8).fill(failed("no-connection", { afterMs: null })), done()] });
     expect((await loop.run()).paused).toMatchObject({ code: "model-unreachable" });
     await loop.tell({ type: "resume" });
     expect(phaseOf(await loop.run()).kind).toBe("resting");

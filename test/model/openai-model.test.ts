@@ -356,7 +356,7 @@ afterEach(() => mock.stop());
 const client = () => ({ baseUrl: `${mock.url}/v1`, apiKey: "mock", http: createHttp(), timeoutMs: 20_000 });
 
 async function runWith(model: LanguageModel) {
-  const loop = await makeLoop({ script: [], model, maxModelFailures: 8 });
+  const loop = await makeLoop({ script: [], model });
   return { loop, state: await loop.run() };
 }
 const codesOf = (events: readonly RecordedEvent[]): readonly string[] =>
