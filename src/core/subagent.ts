@@ -1,6 +1,7 @@
 /** subagent.ts -- sub-agents: their events, and the folders of their files. */
 import type { AgentSettings, ApprovalMode } from "./agent-settings.ts";
 import type { Observation } from "./call.ts";
+import { GoaldError } from "./errors.ts";
 import type { EventOf, OfCall } from "./event.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
@@ -150,3 +151,11 @@ export function subagentFolderOf(file: string): string {
   const deeper = subagentFolderOf(split.inner);
   return deeper === "" ? `${AGENTS_FOLDER}/${split.child}` : pathInParent(split.child, deeper);
 }
+
+/** `children`: from the top. The hint removes the deepest first, so that each has none left when it is removed. */
+export const hasChildrenError = (id: string, children: readonly string[]): GoaldError =>
+  new GoaldError(
+    "GOALD_CONFLICT",
+    `${id} has started ${children.length === 1 ? "an agent that still exists" : "agents that still exist"}: ${children.join(", ")}.`,
+    { hint: `Remove what it has started first: goald rm ${children.toReversed().join(" && goald rm ")}` },
+  );

@@ -5,116 +5,103 @@ import type { ControlResult } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import { limitsFrom, spentOf } from "#core/limits.ts";
-import type { Clock } from "#core/ports/clock.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import { type AgentState, isFinished, isOver } from "#core/state.ts";
-import type { ChildAccount } from "#core/subagent.ts";
+import { type ChildAccount, hasChildrenError } from "#core/subagent.ts";
 import { requireFinished } from "#views/next-step.ts";
-import { descendantsOf, stateOf } from "#views/read-agent.ts";
+import { descendantsOf, findAgent, stateOf } from "#views/read-agent.ts";
 import type { HostControlParts } from "./host-control.ts";
-import { type Found, goalsMessage, type HostViewParts } from "./host-views.ts";
-import type { Supervisor } from "./supervisor.ts";
+import { createHostViews, type Found, goalsMessage, type HostViews } from "./host-views.ts";
 
-export interface HaltParts extends Pick<HostViewParts, "store" | "supervisor" | "clock"> {
-  find(name: string): Promise<Found>;
-  deliver(id: string, message: InboxMessage): Promise<void>;
-  done(row: AgentRow, note: string): Promise<ControlResult>;
-}
+type Settings = Parameters<Control["resume"]>[1];
+type How = NonNullable<Parameters<Control["resume"]>[2]>;
 
 const ALREADY = "It is already stopped.";
 const STOPPED = "Stopped by a person.";
 
-export class HaltControl implements Pick<Control, "pause" | "stop" | "kill"> {
-  readonly #parts: HaltParts;
+/** What `HostControl` inherits. */
+export abstract class RunControl implements Pick<Control, "pause" | "stop" | "kill" | "resume" | "beginTurn"> {
+  protected readonly parts: HostControlParts;
+  protected readonly views: HostViews;
 
-  constructor(parts: HaltParts) {
-    this.#parts = parts;
+  constructor(parts: HostControlParts) {
+    this.parts = parts;
+    this.views = createHostViews(parts);
   }
 
   /** Returns false while a run is ending or another run is about to follow. */
-  isStill({ id }: AgentRow, state: AgentState): boolean {
-    return isOver(state) && !this.#parts.supervisor.runners.get(id)?.running;
+  protected isStill({ id }: AgentRow, state: AgentState): boolean {
+    return isOver(state) && !this.parts.supervisor.runners.get(id)?.running;
+  }
+
+  protected async deliver(id: string, message: InboxMessage, key: string = randomUUID()): Promise<void> {
+    const { store, clock } = this.parts;
+    await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
+  }
+
+  protected async done({ id }: AgentRow, note: string): Promise<ControlResult> {
+    return { agent: await this.views.view(await findAgent(this.parts.store, id)), note };
   }
 
   async pause(name: string, reason: string): Promise<ControlResult> {
-    const { supervisor, store, find, deliver, done } = this.#parts;
-    const { row, state } = await find(name);
-    if (this.isStill(row, state)) return done(row, ALREADY);
+    const { supervisor, store } = this.parts;
+    const { row, state } = await this.views.find(name);
+    if (this.isStill(row, state)) return this.done(row, ALREADY);
     const runner = supervisor.runners.get(row.id);
     const isRunning = runner?.running === true;
-    if (isRunning) await deliver(row.id, { type: "pause", reason });
+    if (isRunning) await this.deliver(row.id, { type: "pause", reason });
     if (isRunning) runner.wake();
     else await supervisor.pause(row.id, "person", reason);
-    return done(row, await nameSubAgents(row, "stop", store, isRunning ? "It finishes its step first." : ""));
+    return this.done(row, await nameSubAgents(row, "stop", store, isRunning ? "It finishes its step first." : ""));
   }
 
   async stop(name: string, graceMs: number): Promise<ControlResult> {
-    const { supervisor, store, find, done } = this.#parts;
-    const { row, state } = await find(name);
-    if (this.isStill(row, state)) return done(row, ALREADY);
+    const { supervisor, store } = this.parts;
+    const { row, state } = await this.views.find(name);
+    if (this.isStill(row, state)) return this.done(row, ALREADY);
     if (!supervisor.runners.get(row.id)?.running) await supervisor.pause(row.id, "stopped", STOPPED);
     else if (!(await this.#stopsWithin(row.id, graceMs))) {
       await supervisor.cutOff(row.id, "stopped", STOPPED);
-      return done(row, `Its step did not end within ${graceMs / 1000} s and was cut off.`);
+      return this.done(row, `Its step did not end within ${graceMs / 1000} s and was cut off.`);
     }
-    return done(row, await nameSubAgents(row, "stop", store));
+    return this.done(row, await nameSubAgents(row, "stop", store));
   }
 
   async kill(name: string): Promise<ControlResult> {
-    const { supervisor, store, find, done } = this.#parts;
-    const { row, state } = await find(name);
-    if (this.isStill(row, state)) return done(row, ALREADY);
+    const { supervisor, store } = this.parts;
+    const { row, state } = await this.views.find(name);
+    if (this.isStill(row, state)) return this.done(row, ALREADY);
     await supervisor.cutOff(row.id, "killed", "Killed by a person.");
-    return done(row, await nameSubAgents(row, "stop", store));
+    return this.done(row, await nameSubAgents(row, "stop", store));
   }
 
   async #stopsWithin(id: string, graceMs: number): Promise<boolean> {
-    const { supervisor, clock, find, deliver } = this.#parts;
-    await deliver(id, { type: "pause", code: "stopped", reason: STOPPED });
+    const { supervisor, clock } = this.parts;
+    await this.deliver(id, { type: "pause", code: "stopped", reason: STOPPED });
     const runner = supervisor.runners.get(id);
     runner?.wake();
     const grace = new AbortController();
     await Promise.race([runner?.settled(), clock.sleep(graceMs, grace.signal)]);
     grace.abort();
-    return isOver((await find(id)).state);
-  }
-}
-
-// Makes an agent go on for a person: from the end of its log, or with new goals as its next turn.
-
-type Settings = Parameters<Control["resume"]>[1];
-type How = NonNullable<Parameters<Control["resume"]>[2]>;
-
-export interface GoOnParts
-  extends Pick<HostControlParts, "store" | "supervisor" | "recordings" | "clock" | "checkAgent" | "checkSettings"> {
-  find(name: string): Promise<Found>;
-  deliver(id: string, message: InboxMessage, key?: string): Promise<void>;
-  done(row: AgentRow, note: string): Promise<ControlResult>;
-}
-
-export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
-  readonly #parts: GoOnParts;
-
-  constructor(parts: GoOnParts) {
-    this.#parts = parts;
+    return isOver((await this.views.find(id)).state);
   }
 
   async resume(name: string, changes: Settings, { record, more = {} }: How = {}): Promise<ControlResult> {
-    const { supervisor, clock, find, deliver, done } = this.#parts;
-    const { row, state } = await find(name);
+    const { supervisor, clock } = this.parts;
+    const { row, state } = await this.views.find(name);
     const note = await this.#noteOfResume(row, state);
     const key = randomUUID();
     const limits = limitsFrom(state, more, clock.now());
     const background = await this.#change({ row, state }, { ...changes, ...limits }, { record, key });
-    await deliver(row.id, { type: "resume" }, key);
+    await this.deliver(row.id, { type: "resume" }, key);
     supervisor.wake(row.id, !background);
     await supervisor.startSubAgents(row.id);
-    return done(row, note);
+    return this.done(row, note);
   }
 
   /** Throws GOALD_CONFLICT for a finished agent, unless words or goals wait for it. */
   async #noteOfResume(row: AgentRow, state: AgentState): Promise<string> {
-    const { store } = this.#parts;
+    const { store } = this.parts;
     if (!isFinished(state))
       return state.paused || state.outage ? nameSubAgents(row, "go on", store) : "It was not paused.";
     if ((await store.inbox(row.id)).some(({ message }) => opensTurn(message)))
@@ -126,16 +113,16 @@ export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
 
   /** The goals are delivered last: without them, nothing has begun. */
   async beginTurn(name: string, turn: Parameters<Control["beginTurn"]>[1]): Promise<ControlResult> {
-    const { supervisor, checkAgent, find, deliver, done } = this.#parts;
+    const { supervisor, checkAgent } = this.parts;
     const { settings = {}, record, key = randomUUID() } = turn;
-    const found = await find(name);
+    const found = await this.views.find(name);
     const { row, state } = found;
     requireFinished(row.id, state);
     const goals = goalsMessage(state, turn, checkAgent);
     const background = await this.#change(found, settings, { record, key });
-    await deliver(row.id, goals, key);
+    await this.deliver(row.id, goals, key);
     supervisor.wake(row.id, !background);
-    return done(row, `It begins turn ${state.turn + 1}.`);
+    return this.done(row, `It begins turn ${state.turn + 1}.`);
   }
 
   /** Changes the settings and continues the recording. Returns whether the agent is in the background now. */
@@ -146,23 +133,19 @@ export class GoOnControl implements Pick<Control, "resume" | "beginTurn"> {
   ): Promise<boolean> {
     const { background, ...settings } = {
       background: true,
-      ...this.#parts.checkSettings(changes ?? {}, state.settings),
+      ...this.parts.checkSettings(changes ?? {}, state.settings),
     };
-    if (record !== undefined) resumeRecording(record, row, this.#parts);
+    if (record !== undefined) resumeRecording(record, row, this.parts);
     const moved = background || state.settings.background ? { background } : {};
     const message = { ...settings, ...moved };
     if (Object.keys(message).length > 0)
-      await this.#parts.deliver(row.id, { type: "settings", ...message }, `${key}/settings`);
+      await this.deliver(row.id, { type: "settings", ...message }, `${key}/settings`);
     return background;
   }
 }
 
 /** Throws GOALD_CONFLICT for an agent that runs and is not recorded into this file. */
-function resumeRecording(
-  path: string,
-  row: AgentRow,
-  { recordings, supervisor }: Pick<HostControlParts, "recordings" | "supervisor">,
-): void {
+function resumeRecording(path: string, row: AgentRow, { recordings, supervisor }: HostControlParts): void {
   if (recordings.pathOf(row) === path) return;
   if (supervisor.runners.get(row.id)?.running)
     throw new GoaldError("GOALD_CONFLICT", `${row.id} is running, and is not recorded into ${path}.`, {
@@ -173,30 +156,17 @@ function resumeRecording(
 
 // Applies a person's action on an agent to its sub-agents and its parent.
 
-interface HostParts {
-  readonly store: Pick<Store, "agents" | "load" | "deliver">;
-  readonly clock: Clock;
-  readonly supervisor: Pick<Supervisor, "notify">;
-}
-
 /** Throws GOALD_CONFLICT while the agent's sub-agents exist. */
-export async function requireNoChildren({ id }: AgentRow, { store }: Pick<HostParts, "store">): Promise<void> {
+export async function requireNoChildren({ id }: AgentRow, { store }: HostControlParts): Promise<void> {
   const others = (await descendantsOf(id, store)).map((row) => row.id);
-  if (others.length === 0) return;
-  // Lists the deepest sub-agents first, so that each has none left when it is removed.
-  const calls = others.toReversed().join(" && goald rm ");
-  throw new GoaldError(
-    "GOALD_CONFLICT",
-    `${id} has started ${others.length === 1 ? "an agent that still exists" : "agents that still exist"}: ${others.join(", ")}.`,
-    { hint: `Remove what it has started first: goald rm ${calls}` },
-  );
+  if (others.length > 0) throw hasChildrenError(id, others);
 }
 
 /** Called before the removal: the parent gets back the unused part of the reserved limits. */
 export async function tellRemoval(
   row: AgentRow,
   state: AgentState,
-  { store, clock, supervisor }: HostParts,
+  { store, clock, supervisor }: HostControlParts,
 ): Promise<void> {
   if (row.parent === null) return;
   const text = "It was removed by a person. Its files stay where they are, unless those were removed, too.";
@@ -217,12 +187,7 @@ export function lastReport(
 }
 
 /** Appends to `note` a sentence that names the sub-agents that stop or continue too, if any. */
-async function nameSubAgents(
-  { id }: AgentRow,
-  verb: "stop" | "go on",
-  store: HostParts["store"],
-  note = "",
-): Promise<string> {
+async function nameSubAgents({ id }: AgentRow, verb: "stop" | "go on", store: Store, note = ""): Promise<string> {
   const meant: string[] = [];
   for (const row of await descendantsOf(id, store)) {
     const state = await stateOf(store, row);

@@ -19,15 +19,8 @@ import { describesPath } from "#views/file-versions.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
 import { findAgent, openTexts } from "#views/read-agent.ts";
 import type { ForkParts } from "./fork-agent.ts";
-import { GoOnControl, type GoOnParts, HaltControl, requireNoChildren, tellRemoval } from "./halt-and-resume.ts";
-import {
-  createHostViews,
-  type Found,
-  goalsMessage,
-  type HostViewParts,
-  type HostViews,
-  redactIf,
-} from "./host-views.ts";
+import { RunControl, requireNoChildren, tellRemoval } from "./halt-and-resume.ts";
+import { type Found, goalsMessage, type HostViewParts, redactIf } from "./host-views.ts";
 import type { RestoreParts } from "./restore-files.ts";
 
 /** The files into which runs of agents are recorded. */
@@ -62,60 +55,56 @@ export interface HostControlParts extends HostViewParts, Pick<Control, "openDash
   readonly remember: RestoreParts["remember"];
 }
 
-export class HostControl implements Control {
+export class HostControl extends RunControl implements Control {
   readonly changeMemory: Control["changeMemory"];
   readonly trust: Control["trust"];
   readonly editPlan: Control["editPlan"];
   readonly openDashboard: Control["openDashboard"];
   readonly reload: Control["reload"];
   readonly live: LiveText;
-  readonly #parts: HostControlParts;
-  readonly #views: HostViews;
-  readonly #halt: HaltControl;
-  readonly #goOn: GoOnControl;
 
   constructor(parts: HostControlParts) {
-    this.#parts = parts;
+    super(parts);
     this.openDashboard = parts.openDashboard;
     this.reload = parts.reload;
     this.live = parts.live;
-    this.#views = createHostViews(parts);
     this.changeMemory = changesOf(parts.store, parts.clock, parts.removeMemory);
-    const find = (name: string) => this.#views.find(name);
-    const done = (row: AgentRow, note: string) => this.#done(row, note);
-    const deliver: GoOnParts["deliver"] = (id, message, key) => this.#deliver(id, message, key);
-    this.#halt = new HaltControl({ ...parts, find, deliver, done });
-    this.#goOn = new GoOnControl({ ...parts, find, deliver, done });
+    const { find } = this.views;
     this.editPlan = editPlanOf({ ...parts, find, send: (...sent) => this.#tell(...sent) });
-    this.trust = trustOf({ ...parts, find, send: (found, message) => this.#send(found, message), done });
+    this.trust = trustOf({
+      ...parts,
+      find,
+      send: (found, message) => this.#send(found, message),
+      done: (row, note) => this.done(row, note),
+    });
   }
 
   addFollower(...given: Parameters<Control["addFollower"]>): () => void {
-    return this.#parts.supervisor.front.addFollower(...given);
+    return this.parts.supervisor.front.addFollower(...given);
   }
 
   /** Pauses an agent in front that nobody follows. One that waits for a person stays as it is, because nothing runs. */
   async pauseAlone(id: string): Promise<void> {
-    const { state } = await this.#views.find(id);
-    if (!state.settings.background && !isAwaitingPerson(state)) await this.#halt.pause(id, "Its terminal has gone.");
+    const { state } = await this.views.find(id);
+    if (!state.settings.background && !isAwaitingPerson(state)) await this.pause(id, "Its terminal has gone.");
   }
 
   async status(): Promise<DaemonStatus> {
-    return this.#parts.status(countStandings(await this.agents()));
+    return this.parts.status(countStandings(await this.agents()));
   }
 
   agents(): Promise<readonly AgentView[]> {
-    return this.#views.agents();
+    return this.views.agents();
   }
 
   async agent(name: string): Promise<AgentView> {
-    return this.#views.view(await findAgent(this.#parts.store, name));
+    return this.views.view(await findAgent(this.parts.store, name));
   }
 
   async create({ settings: given, record, key, ...agent }: NewAgent): Promise<AgentView> {
-    const { store, supervisor, clock, recordings, redact } = this.#parts;
-    const { background = true, ...settings } = this.#parts.checkSettings(given);
-    const { name, ...texts } = redactIf(record !== undefined, this.#parts.checkAgent(agent), redact);
+    const { store, supervisor, clock, recordings, redact } = this.parts;
+    const { background = true, ...settings } = this.parts.checkSettings(given);
+    const { name, ...texts } = redactIf(record !== undefined, this.parts.checkAgent(agent), redact);
     const recording = record === undefined ? undefined : recordings.create(record);
     const spec = { name, ...texts, ...settings, ...(background ? { background } : {}) };
     const created = store.create(spec, `create/${key ?? randomUUID()}`, clock.now().toISOString());
@@ -125,139 +114,110 @@ export class HostControl implements Control {
     });
     recording?.assign(row);
     supervisor.wake(row.id, !background);
-    return this.#views.view(row);
+    return this.views.view(row);
   }
 
   async say(name: string, words: Parameters<Control["say"]>[1]): Promise<ControlResult> {
-    return this.#tell(await this.#views.find(name), { type: "say", from: words.from, text: words.text }, words.key);
+    return this.#tell(await this.views.find(name), { type: "say", from: words.from, text: words.text }, words.key);
   }
 
   async setGoals(...[name, goals, checks]: Parameters<Control["setGoals"]>): Promise<ControlResult> {
-    const found = await this.#views.find(name);
-    return this.#tell(found, goalsMessage(found.state, { goals, checks }, this.#parts.checkAgent));
+    const found = await this.views.find(name);
+    return this.#tell(found, goalsMessage(found.state, { goals, checks }, this.parts.checkAgent));
   }
 
   async changeSettings(name: string, settings: Parameters<Control["changeSettings"]>[1]): Promise<ControlResult> {
-    const found = await this.#views.find(name);
-    await this.#send(found, { type: "settings", ...this.#parts.checkSettings(settings, found.state.settings) });
-    return this.#done(found.row, "");
-  }
-
-  pause(name: string, reason: string): Promise<ControlResult> {
-    return this.#halt.pause(name, reason);
-  }
-
-  stop(name: string, graceMs: number): Promise<ControlResult> {
-    return this.#halt.stop(name, graceMs);
-  }
-
-  kill(name: string): Promise<ControlResult> {
-    return this.#halt.kill(name);
-  }
-
-  resume(...given: Parameters<Control["resume"]>): Promise<ControlResult> {
-    return this.#goOn.resume(...given);
-  }
-
-  beginTurn(...given: Parameters<Control["beginTurn"]>): Promise<ControlResult> {
-    return this.#goOn.beginTurn(...given);
+    const found = await this.views.find(name);
+    await this.#send(found, { type: "settings", ...this.parts.checkSettings(settings, found.state.settings) });
+    return this.done(found.row, "");
   }
 
   async answer(name: string, { seen, ...given }: ApprovalAnswer): Promise<ControlResult> {
-    const found = await this.#views.find(name);
+    const found = await this.views.find(name);
     const { row, state } = found;
-    const { callId, call } = requireApproval(row.id, state, given.callId, this.#parts.clock.now());
+    const { callId, call } = requireApproval(row.id, state, given.callId, this.parts.clock.now());
     if (seen !== undefined && seen !== (await this.#changedFile(row, call)))
       throw conflict("The file has changed since this diff was shown.", "Look at the new diff, then answer.");
     await this.#send(found, { type: "approval", ...given, callId });
     const told = given.verdict === "approved" ? "Approved" : "Denied";
-    return this.#done(row, `${told}: ${call.name}`);
+    return this.done(row, `${told}: ${call.name}`);
   }
 
   async remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
-    const { supervisor, store, recordings } = this.#parts;
-    const { row, state } = await this.#views.find(name);
-    await requireNoChildren(row, this.#parts);
+    const { supervisor, store, recordings } = this.parts;
+    const { row, state } = await this.views.find(name);
+    await requireNoChildren(row, this.parts);
     if (!isOver(state) && !how.force)
       throw conflict(`${row.id} has not finished.`, `Stop it first: goald stop ${row.id}, or remove it with --force.`);
-    if (!this.#halt.isStill(row, state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
-    const { workspace } = await this.#views.view(row);
-    await tellRemoval(row, (await this.#views.find(row.id)).state, this.#parts);
+    if (!this.isStill(row, state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
+    const { workspace } = await this.views.view(row);
+    await tellRemoval(row, (await this.views.find(row.id)).state, this.parts);
     await store.remove(row.id);
     const runner = supervisor.runners.get(row.id);
     supervisor.forget(row.id);
     await runner?.settled();
-    this.#views.forget(row.id);
+    this.views.forget(row.id);
     recordings.forget(row.id);
-    await this.#parts.removeMemory(row.id);
-    if (how.files) await this.#parts.removeFolder(row);
+    await this.parts.removeMemory(row.id);
+    if (how.files) await this.parts.removeFolder(row);
     return { id: row.id, workspace };
   }
 
   async fork(name: string, how: Parameters<Control["fork"]>[1]) {
     const { forkAgent } = await import("./fork-agent.ts");
-    const { row, files } = await forkAgent(await findAgent(this.#parts.store, name), how, this.#parts);
-    return { ...(await this.#views.view(row)), events: row.head, files };
+    const { row, files } = await forkAgent(await findAgent(this.parts.store, name), how, this.parts);
+    return { ...(await this.views.view(row)), events: row.head, files };
   }
 
   async restore(name: string, request: Parameters<Control["restore"]>[1]): ReturnType<Control["restore"]> {
     const { restoreAtRest } = await import("./restore-files.ts");
-    const { row } = await this.#views.find(name);
-    return restoreAtRest(row, await this.#views.view(row), request, this.#parts);
+    const { row } = await this.views.find(name);
+    return restoreAtRest(row, await this.views.view(row), request, this.parts);
   }
 
   async page(name: string, after: number, limit: number) {
-    const { store } = this.#parts;
+    const { store } = this.parts;
     const { id, head } = await findAgent(store, name);
     return { events: await store.read(id, after, limit), head };
   }
 
   async whenLonger(name: string, after: number, signal: AbortSignal): Promise<void> {
-    const { store, supervisor } = this.#parts;
+    const { store, supervisor } = this.parts;
     await supervisor.whenLonger((await findAgent(store, name)).id, after, signal);
   }
 
   whenChanged(signal: AbortSignal): Promise<void> {
-    return this.#parts.supervisor.whenChanged(signal);
+    return this.parts.supervisor.whenChanged(signal);
   }
 
   async shutdown(graceMs: number): Promise<void> {
-    this.#parts.shutdown(graceMs);
-  }
-
-  async #deliver(id: string, message: InboxMessage, key: string = randomUUID()): Promise<void> {
-    const { store, clock } = this.#parts;
-    await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
+    this.parts.shutdown(graceMs);
   }
 
   /** SHA-256 of the file that the waiting call would change; null for a new one, undefined for a call without a diff. */
   async #changedFile(row: AgentRow, call: CommandCall): Promise<string | null | undefined> {
     const { changeOf } = await import("#views/file-diff.ts");
-    const folder = this.#parts.openFolder((await this.#views.view(row)).workspace);
-    const command = (await openTexts(call, this.#parts.store)) as CommandCall;
+    const folder = this.parts.openFolder((await this.views.view(row)).workspace);
+    const command = (await openTexts(call, this.parts.store)) as CommandCall;
     const change = await changeOf(command, folder).catch(() => null);
     return change?.against;
-  }
-
-  async #done({ id }: AgentRow, note: string): Promise<ControlResult> {
-    return { agent: await this.#views.view(await findAgent(this.#parts.store, id)), note };
   }
 
   async #tell(found: Found, message: InboxMessage, key?: string): Promise<ControlResult> {
     const { row, state } = found;
     await this.#send(found, message, key);
-    const now = this.#parts.clock.now();
-    return this.#done(row, deliveryNote(row, state, { message, runs: this.#runsHere(found), now }));
+    const now = this.parts.clock.now();
+    return this.done(row, deliveryNote(row, state, { message, runs: this.#runsHere(found), now }));
   }
 
   /** A waiting agent reads the message at once, a running agent after its step. */
   async #send(found: Found, message: InboxMessage, key?: string): Promise<void> {
     const { row, state } = found;
-    const { supervisor } = this.#parts;
+    const { supervisor } = this.parts;
     // An agent that finished in front becomes a background agent when it gets more work.
     const isHandedOver = opensTurn(message) && isFinished(state) && !state.settings.background;
-    if (isHandedOver) await this.#deliver(row.id, { type: "settings", background: true });
-    await this.#deliver(row.id, message, key);
+    if (isHandedOver) await this.deliver(row.id, { type: "settings", background: true });
+    await this.deliver(row.id, message, key);
     // An agent that is over reads a person's trust, and stays as it is.
     const isRead = message.type === "trust" && isOver(state);
     if (isHandedOver || isRead || this.#runsHere(found))
@@ -266,7 +226,7 @@ export class HostControl implements Control {
 
   /** An agent in front that nobody follows is not started by a message. */
   #runsHere({ row, state }: Found): boolean {
-    const { runners, front } = this.#parts.supervisor;
+    const { runners, front } = this.parts.supervisor;
     return runners.has(row.id) || state.settings.background || front.isHeld(row.id);
   }
 }

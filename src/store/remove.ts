@@ -5,7 +5,7 @@
  * New agents start above its epoch, so a lease of the removed agent is never valid for a new one.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { GoaldError } from "#core/errors.ts";
+import { hasChildrenError } from "#core/subagent.ts";
 import { throwNoAgent } from "./failure.ts";
 import { type NoteHead, prepare } from "./sql.ts";
 
@@ -64,10 +64,3 @@ const REMOVED_EPOCH = "removed_epoch";
 export const NEXT_AGENT = `SELECT
     1 + max(coalesce((SELECT max(no) FROM agent), 0), coalesce((SELECT value FROM meta WHERE key = '${REMOVED_NO}'), 0) + 0) AS no,
     coalesce((SELECT value FROM meta WHERE key = '${REMOVED_EPOCH}'), 0) + 0 AS epoch`;
-
-export const hasChildrenError = (id: string, children: readonly string[]): GoaldError =>
-  new GoaldError(
-    "GOALD_CONFLICT",
-    `${id} has started ${children.length === 1 ? "an agent that still exists" : "agents that still exist"}: ${children.join(", ")}.`,
-    { hint: `Remove what it has started first: goald rm ${children.toReversed().join(" && goald rm ")}` },
-  );

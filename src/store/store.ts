@@ -6,16 +6,15 @@
  * a synchronous transaction of its own; writer.ts is the same store for many agents at once.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { MemoryChange, MemoryChanged, MemoryRow, RemoteRow, Trust } from "#core/ports/memory.ts";
-import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Store } from "#core/ports/store.ts";
+import type { MemoryRow, RemoteRow, Trust } from "#core/ports/memory.ts";
+import type { Store } from "#core/ports/store.ts";
 import { wrapStoreErrors } from "./failure.ts";
 import { openNamespaces, openNewestFact } from "./memory-rows.ts";
 import { SqliteReader } from "./reader.ts";
-import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { isoTime, toMemoryRow } from "./rows.ts";
 import { prepare } from "./sql.ts";
 import { emptyWal } from "./sqlite/connection.ts";
-import type { StoreWriter, Vectors } from "./writes.ts";
+import type { StoreWriter } from "./writes.ts";
 
 function storeQueries(database: DatabaseSync) {
   return {
@@ -28,6 +27,21 @@ function storeQueries(database: DatabaseSync) {
        ) AS reason ON reason.agent_no = agent.no
        GROUP BY agent.no ORDER BY min(reason.at), agent.no`,
     ),
+    remoteNamespaces: prepare<{ readonly namespace: string }>(
+      database,
+      "SELECT DISTINCT namespace FROM remote WHERE place = ? ORDER BY namespace",
+    ),
+    remoteRows: prepare<{ readonly id: string; readonly version: string; readonly isSent: number }>(
+      database,
+      `SELECT id, version, is_sent AS isSent FROM remote
+       WHERE place = ? AND namespace = ? AND id > ? ORDER BY id LIMIT 0 + ?`,
+    ),
+    remoteForgotten: prepare<{ readonly id: string }>(
+      database,
+      `SELECT remote.id FROM memory CROSS JOIN remote ON remote.place = ?
+         AND remote.namespace = memory.namespace AND remote.id = memory.namespace || '/' || memory.name
+       WHERE memory.forgotten IS NOT NULL`,
+    ),
   };
 }
 
@@ -35,29 +49,24 @@ function storeQueries(database: DatabaseSync) {
 export class SqliteStore extends SqliteReader implements Store {
   readonly #queries: ReturnType<typeof storeQueries>;
   readonly #writer: StoreWriter;
-  readonly #remote: RemoteJournal;
   readonly #namespaceNo: (namespace: string) => number;
   readonly #newestFact: ReturnType<typeof openNewestFact>;
+  readonly create: Store["create"] = (...given) => this.#writer.write("create", ...given);
+  readonly fork: Store["fork"] = (...given) => this.#writer.write("fork", ...given);
+  readonly claim: Store["claim"] = (...given) => this.#writer.write("claim", ...given);
+  readonly commit: Store["commit"] = (...given) => this.#writer.write("commit", ...given);
+  readonly deliver: Store["deliver"] = (...given) => this.#writer.write("deliver", ...given);
+  readonly saveVectors: Store["saveVectors"] = (...given) => this.#writer.write("saveVectors", ...given);
+  readonly curate: Store["curate"] = (...given) => this.#writer.write("curate", ...given);
+  readonly saveRemoteRows: Store["saveRemoteRows"] = (...given) => this.#writer.write("saveRemoteRows", ...given);
+  readonly remove: Store["remove"] = (...given) => this.#writer.write("remove", ...given);
 
   constructor(database: DatabaseSync, path: string, writer: StoreWriter) {
     super(database, path);
     this.#queries = storeQueries(database);
     this.#writer = writer;
-    this.#remote = openRemoteJournal(database);
     this.#namespaceNo = openNamespaces(database);
     this.#newestFact = openNewestFact(database);
-  }
-
-  create(spec: AgentSpec, key: string, at: string): Promise<AgentRow> {
-    return this.#writer.write("create", spec, key, at);
-  }
-
-  fork(agent: string, fork: Fork, key: string): Promise<AgentRow> {
-    return this.#writer.write("fork", agent, fork, key);
-  }
-
-  claim(agent: string): Promise<Lease> {
-    return this.#writer.write("claim", agent);
   }
 
   async due(now: string): Promise<readonly string[]> {
@@ -71,14 +80,6 @@ export class SqliteStore extends SqliteReader implements Store {
     return first !== null && first <= now;
   }
 
-  commit(lease: Lease, expectedHead: number, commit: Commit): Promise<void> {
-    return this.#writer.write("commit", lease, expectedHead, commit);
-  }
-
-  deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean> {
-    return this.#writer.write("deliver", agent, key, message, at);
-  }
-
   async newestFact(namespace: string, factKey: string, trust: Trust): Promise<MemoryRow | undefined> {
     return wrapStoreErrors(this.path, () => {
       const record = this.#newestFact(this.#namespaceNo(namespace), factKey, trust);
@@ -86,37 +87,21 @@ export class SqliteStore extends SqliteReader implements Store {
     });
   }
 
-  saveVectors(namespace: string, embedder: string, vectors: Vectors): Promise<void> {
-    return this.#writer.write("saveVectors", namespace, embedder, vectors);
-  }
-
-  curate(
-    namespace: string,
-    changes: readonly MemoryChange[],
-    key: string,
-    at: string,
-  ): Promise<readonly MemoryChanged[]> {
-    return this.#writer.write("curate", namespace, changes, key, at);
-  }
-
   async remoteNamespaces(index: string): Promise<readonly string[]> {
-    return wrapStoreErrors(this.path, () => this.#remote.namespaces(index));
+    return wrapStoreErrors(this.path, () =>
+      this.#queries.remoteNamespaces.all(index).map(({ namespace }) => namespace),
+    );
   }
 
   async remoteRows(index: string, namespace: string, after: string, limit: number): Promise<readonly RemoteRow[]> {
-    return wrapStoreErrors(this.path, () => this.#remote.rows(index, namespace, after, limit));
+    return wrapStoreErrors(this.path, () => {
+      const rows = this.#queries.remoteRows.all(index, namespace, after, limit);
+      return rows.map(({ id, version, isSent }) => ({ id, version, isSent: isSent === 1 }));
+    });
   }
 
   async remoteForgotten(index: string): Promise<readonly string[]> {
-    return wrapStoreErrors(this.path, () => this.#remote.forgotten(index));
-  }
-
-  saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void> {
-    return this.#writer.write("saveRemoteRows", index, namespace, rows, gone);
-  }
-
-  remove(agent: string): Promise<void> {
-    return this.#writer.write("remove", agent);
+    return wrapStoreErrors(this.path, () => this.#queries.remoteForgotten.all(index).map(({ id }) => id));
   }
 
   override async close(): Promise<void> {

@@ -108,7 +108,10 @@ CREATE INDEX file_version_outside ON file_version (agent_no, path, outside) WHER
 CREATE INDEX file_version_sha ON file_version (sha) WHERE sha IS NOT NULL;
 `;
 
-/** `memory.agent_no` and `curation.agent_no` have no foreign key: the shared memory belongs to no agent. */
+/**
+ * `memory.agent_no` and `curation.agent_no` have no foreign key: the shared memory belongs to no agent. The rows of
+ * `remote`, which may be in remote indexes, outlive the removal of an agent: what was sent must still be deleted.
+ */
 const MEMORY_TABLES = `
 CREATE TABLE memory (
   no            INTEGER PRIMARY KEY,
@@ -160,7 +163,7 @@ CREATE TABLE curation (                     -- changes of a namespace by people
   UNIQUE (agent_no, key)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE remote (                       -- see remote.ts
+CREATE TABLE remote (
   place     TEXT NOT NULL,                  -- which index
   namespace TEXT NOT NULL,
   id        TEXT NOT NULL,

@@ -6,8 +6,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { isForgetting } from "#core/memory.ts";
-import type { MemoryChange, MemoryChanged } from "#core/ports/memory.ts";
-import type { AgentRow, AgentSpec, Commit, Fork, InboxMessage, Lease, Store } from "#core/ports/store.ts";
+import type { Store } from "#core/ports/store.ts";
 import { requireSealed, sealOf } from "./chain.ts";
 import { openCommits } from "./commit.ts";
 import { openCurations } from "./curate.ts";
@@ -16,29 +15,30 @@ import { openForks } from "./fork.ts";
 import { openBlobs, openLog, openReferences } from "./log.ts";
 import { openMailbox } from "./mailbox.ts";
 import { openMemoryByName, openNamespaces, throwNoMemory } from "./memory-rows.ts";
-import { openRemoteJournal, type RemoteJournal } from "./remote.ts";
 import { openRemove } from "./remove.ts";
 import { AGENT_COLUMNS, type AgentRecord, nameOf, toAgentRow, vectorToBytes } from "./rows.ts";
 import { type NoteHead, openTransactions, prepare } from "./sql.ts";
 import type { Anchor } from "./sqlite/anchor.ts";
 import { emptyWal, shrinkFile } from "./sqlite/connection.ts";
 
-export type Vectors = Parameters<Store["saveVectors"]>[2];
-
+type InTransaction<Write> = Write extends (...args: infer Args) => Promise<infer Result>
+  ? (...args: Args) => Result
+  : never;
+type StoreWrite =
+  | "create"
+  | "fork"
+  | "claim"
+  | "commit"
+  | "deliver"
+  | "saveVectors"
+  | "curate"
+  | "saveRemoteRows"
+  | "remove";
 /** The writes of `Store`, inside a transaction that is not committed yet. */
-export interface Writes {
-  create(spec: AgentSpec, key: string, at: string): AgentRow;
-  fork(agent: string, fork: Fork, key: string): AgentRow;
-  claim(agent: string): Lease;
+export type Writes = { readonly [Name in StoreWrite]: InTransaction<Store[Name]> } & {
   /** Delivers the message of every timer that is due. `now` has the form of `isoTime`. */
   fireTimers(now: string): void;
-  commit(lease: Lease, expectedHead: number, commit: Commit): void;
-  deliver(agent: string, key: string, message: InboxMessage, at: string): boolean;
-  saveVectors(namespace: string, embedder: string, vectors: Vectors): void;
-  curate(namespace: string, changes: readonly MemoryChange[], key: string, at: string): readonly MemoryChanged[];
-  saveRemoteRows: RemoteJournal["save"];
-  remove(agent: string): void;
-}
+};
 export type WriteName = keyof Writes;
 export type WriteArgs<Name extends WriteName> = Parameters<Writes[Name]>;
 export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>;
@@ -112,6 +112,12 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
     database,
     "UPDATE memory SET embedder = ?2, vector = ?3 WHERE no = ?1 AND forgotten IS NULL",
   );
+  const putRemote = prepare(
+    database,
+    `INSERT INTO remote (place, namespace, id, version, is_sent) VALUES (?1, ?2, ?3, ?4, ?5)
+     ON CONFLICT DO UPDATE SET version = ?4, is_sent = ?5`,
+  );
+  const dropRemote = prepare(database, "DELETE FROM remote WHERE place = ? AND namespace = ? AND id = ?");
   const byName = openMemoryByName<{ readonly no: number }>(database, "no");
   const namespaceNo = openNamespaces(database);
   const requireAgent = (id: string): AgentRecord => find.get(id) ?? throwNoAgent(id);
@@ -142,7 +148,11 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
     },
 
     curate: openCurations(database),
-    saveRemoteRows: openRemoteJournal(database).save,
+    saveRemoteRows(place, namespace, rows, gone) {
+      for (const { id, version, isSent } of rows) putRemote.run(place, namespace, id, version, isSent ? 1 : 0);
+      for (const id of gone) dropRemote.run(place, namespace, id);
+    },
+
     remove: openRemove(database, note),
   };
 }

@@ -13,7 +13,7 @@ import type {
   Lease,
   StagedWrite,
 } from "#core/ports/store.ts";
-import { folderOf } from "#core/subagent.ts";
+import { folderOf, hasChildrenError } from "#core/subagent.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "#store/chain.ts";
 import { placeOf, requireValidCommit } from "#store/commit.ts";
@@ -23,7 +23,7 @@ import { adoptEvent } from "#store/fork.ts";
 import { blobsIn, makeCreatedEvent } from "#store/log.ts";
 import { senderKey, timerKey } from "#store/mailbox.ts";
 import { stagedMemory, throwNoMemory, throwStrayMemory } from "#store/memory-rows.ts";
-import { hasChildrenError } from "#store/remove.ts";
+
 import { isoTime, nameOf, nameOfRow } from "#store/rows.ts";
 import { freeSlug, requireFree } from "#store/slug.ts";
 
