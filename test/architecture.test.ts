@@ -101,19 +101,22 @@ const ROOMS: readonly Room[] = [
   // Posts for people to read: by the seam that it is handed.
   room("src/services/x/*.ts", CORE, UTIL, "node:crypto"),
   // From the bytes of a page to its text and passages. No network: what is read is handed in.
-  room(
-    "src/services/page/*.ts",
-    CORE,
-    UTIL,
-    "#cage/.+",
-    "node:(buffer|crypto|events|path)",
-    "@joplin/turndown-plugin-gfm",
-    "@mozilla/readability",
-    "html-encoding-sniffer",
-    "htmlparser2",
-    "linkedom",
-    "turndown/.+",
-    "unpdf",
+  withTypes(
+    room(
+      "src/services/page/*.ts",
+      CORE,
+      UTIL,
+      "#cage/.+",
+      "node:(buffer|crypto|events|path)",
+      "@joplin/turndown-plugin-gfm",
+      "@mozilla/readability",
+      "html-encoding-sniffer",
+      "htmlparser2",
+      "linkedom",
+      "turndown/.+",
+      "unpdf",
+    ),
+    "../web/polite-web\\.ts",
   ),
   // Recording and playing: a listener at the loop's doors. It opens no connection of its own.
   withTypes(
@@ -309,7 +312,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   prompt: [11, 1986],
   reply: [13, 2262],
   sandbox: [13, 1810],
-  services: [23, 2917],
+  services: [23, 2898],
   store: [26, 3670],
   util: [22, 1643],
   views: [20, 3458],

@@ -35,10 +35,11 @@ export interface PageReader {
   close(): Promise<void>;
 }
 
-export interface PageReaderOptions {
+interface PageReaderOptions {
   readonly timeLimitMs?: number;
   /** Limit for the second, plain reading of a page that exceeded the limits. */
   readonly plainTimeLimitMs?: number;
+  /** Time without a page after which the warm reader ends. */
   readonly idleMs?: number;
   /** Default: the strictest cage of this machine. */
   readonly findCage?: () => Promise<Cage>;
@@ -48,7 +49,7 @@ export interface PageReaderOptions {
 
 export function createPageReader(options: PageReaderOptions = {}): PageReader {
   const { timeLimitMs = 10_000, plainTimeLimitMs = 5_000, idleMs = 60_000, program } = options;
-  const readers = createPageReaders({ findCage: options.findCage ?? findCage, idleMs, program });
+  const readers = createPageReaders(options.findCage ?? findCage, idleMs, program);
 
   async function read(bytes: Uint8Array, contentType: string | null, url: string, signal: AbortSignal) {
     const type = readContentType(contentType);
@@ -66,7 +67,7 @@ export function createPageReader(options: PageReaderOptions = {}): PageReader {
     get pids() {
       return readers.pids;
     },
-    close: () => readers.close(),
+    close: readers.close,
   };
 }
 
@@ -75,22 +76,6 @@ const unreadablePage = (problem: string): GoaldError =>
     hint: "download_file saves it as it is.",
   });
 
-interface PageReadersOptions {
-  readonly findCage: () => Promise<Cage>;
-  /** Time without a page after which the warm reader ends. */
-  readonly idleMs: number;
-  /** Replaces the program of readers. For tests. */
-  readonly program?: URL | undefined;
-}
-
-interface PageReaders {
-  /** Waits for a free reader. Rejects only with the signal's reason. */
-  read(job: PageJob, signal: AbortSignal): Promise<PageOutcome>;
-  /** Process ids of the readers that run. */
-  readonly pids: readonly number[];
-  close(): Promise<void>;
-}
-
 const MAX_READERS = 2;
 
 /**
@@ -98,7 +83,7 @@ const MAX_READERS = 2;
  *
  * A home that reads no page starts none. A reader that dies is replaced for the next page.
  */
-function createPageReaders({ findCage, idleMs, program }: PageReadersOptions): PageReaders {
+function createPageReaders(findCage: () => Promise<Cage>, idleMs: number, program: URL | undefined) {
   const slots = createSlots(MAX_READERS);
   const running = new Set<ReaderProcess>();
   let warm: ReaderProcess[] = [];
@@ -129,7 +114,8 @@ function createPageReaders({ findCage, idleMs, program }: PageReadersOptions): P
   };
 
   return {
-    read: (job, signal) =>
+    /** Waits for a free reader. Rejects only with the signal's reason. */
+    read: (job: PageJob, signal: AbortSignal): Promise<PageOutcome> =>
       slots.hold(async () => {
         if (isClosed) return { kind: "died", problem: "It is being shut down." };
         const reader = await takeReader();
@@ -139,10 +125,10 @@ function createPageReaders({ findCage, idleMs, program }: PageReadersOptions): P
           keepReader(reader);
         }
       }, signal),
-    get pids() {
+    get pids(): readonly number[] {
       return [...running].map(({ pid }) => pid).filter((pid) => pid !== undefined);
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       isClosed = true;
       clearTimeout(idle);
       await Promise.all([...running].map((reader) => reader.close()));

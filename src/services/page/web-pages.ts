@@ -11,29 +11,13 @@ import { addSources, webSource } from "#core/provenance.ts";
 import type { Page, Passage, WebPages } from "#core/services.ts";
 import { chunkText } from "#util/chunk-text.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
+import type { WebAnswer, WebRequest } from "../web/polite-web.ts";
 import { pageKindOf, readContentType, typeNameOf } from "./content-type.ts";
 import type { PageReader } from "./read-page.ts";
 
-/** Result of one GET: status 200 to 299, or 304 for a conditional request. Anything else is thrown. */
-export interface FetchedPage {
-  /** Address after redirects. */
-  readonly url: string;
-  readonly status: number;
-  readonly headers: Headers;
-  readonly bytes: Uint8Array;
-  /** True if the body was longer than `maxBytes`. */
-  readonly isCut: boolean;
-}
-export type FetchPage = (
-  url: string,
-  request: {
-    readonly accept: string;
-    readonly headers?: Readonly<Record<string, string>>;
-    readonly maxBytes: number;
-    readonly cuts: true;
-    readonly signal: AbortSignal;
-  },
-) => Promise<FetchedPage>;
+/** A page is read from its `content-type` itself. */
+export type FetchedPage = Omit<WebAnswer, "contentType">;
+export type FetchPage = (url: string, request: WebRequest) => Promise<FetchedPage>;
 
 export interface WebPagesParts {
   readonly fetchPage: FetchPage;
@@ -68,9 +52,14 @@ export function createWebPages({ fetchPage, reader, clock, redact }: WebPagesPar
     const now = clock.now();
     if (cached && now.getTime() - cached.at < FRESH_MS) return cached.page;
     const condition = cached?.condition ?? {};
-    const isConditional = Object.keys(condition).length > 0;
-    const request = { accept: ACCEPT, maxBytes: MAX_PAGE_BYTES, cuts: true, signal } as const;
-    const fetched = await fetchPage(url, isConditional ? { ...request, headers: condition } : request);
+    const conditional = Object.keys(condition).length > 0 ? { headers: condition } : {};
+    const fetched = await fetchPage(url, {
+      accept: ACCEPT,
+      maxBytes: MAX_PAGE_BYTES,
+      cuts: true,
+      signal,
+      ...conditional,
+    });
     const isUnchanged = cached !== undefined && fetched.status === 304;
     const page = isUnchanged
       ? { ...cached.page, fetchedAt: now.toISOString() }
