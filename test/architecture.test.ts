@@ -307,7 +307,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   http: [6, 610],
   loop: [26, 3886],
   memory: [33, 6379],
-  model: [11, 1937],
+  model: [11, 1924],
   page: [18, 1684],
   prompt: [11, 1986],
   reply: [13, 2262],

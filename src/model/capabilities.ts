@@ -191,17 +191,20 @@ const isSizeOrNull = (value: unknown): boolean =>
 // Searches for a part only if the request contained it, and only in the server's message and `param`, never in an
 // echoed request. A message that names no part can still mean one of them: that is `unnamed`.
 
-/** `tool_choice`: the demand for a call; `strict`: of the parameters of tools. */
-type ToolPart = "tools" | "tool_choice" | "strict";
-type OptionalPart =
+/**
+ * `json_object`: the demand of JSON for an action of the form `plan`; `tool_choice`: the demand for a call; `strict`: of
+ * the parameters of tools; `stop`: texts before which the reply ends.
+ */
+export type OptionalPart =
   | "stream"
   | "stream_options"
   | "temperature"
   | "reasoning_effort"
   | "json_object"
   | "stop"
-  | CapName
-  | ToolPart;
+  | "tools"
+  | "tool_choice"
+  | "strict";
 
 type JsonMode = Exclude<OutputMode, "tools" | "plan" | "react" | "code">;
 
@@ -210,7 +213,7 @@ export interface ServerCapabilities {
   /** The mode of a reply in JSON. */
   readonly mode: JsonMode;
   /** Parts of a request that the server rejects. */
-  readonly without: readonly OptionalPart[];
+  readonly without: readonly (OptionalPart | CapName)[];
   /** True if the server takes messages of user and assistant only, which alternate. */
   readonly turns: boolean;
   /** Maximum of prompt and reply together, in goald's token estimate. Null if unknown. */
@@ -219,21 +222,11 @@ export interface ServerCapabilities {
   readonly replyTokens: number | null;
 }
 
-/** The parts of a request that some servers reject. */
+/** What a request has of that which some servers reject. */
 export interface SentParts {
   readonly mode: OutputMode;
-  /** JSON was demanded for an action of the form `plan`. */
-  readonly asObject: boolean;
-  readonly stream: boolean;
-  readonly streamOptions: boolean;
-  readonly temperature: boolean;
-  readonly toolChoice: boolean;
-  /** At least one tool was sent with strict parameters. */
-  readonly strictTools: boolean;
+  readonly parts: ReadonlySet<OptionalPart>;
   readonly turns: boolean;
-  readonly reasoningEffort: boolean;
-  /** Texts before which the reply ends. */
-  readonly stop: boolean;
   /** The name and the tokens of the reply's cap; null if none was sent. */
   readonly cap: { readonly name: CapName; readonly tokens: number } | null;
   /** True if the request had none of these parts, and at most `max_tokens`. */
@@ -270,30 +263,32 @@ export function stepDown(terms: ServerCapabilities, sent: SentParts, { status, b
   const words = collectErrorWords(body);
   const isAboutTurns = TURNS_WORDS.test(words) || (sent.mode === "tools" && TOOL_HISTORY_WORDS.test(words));
   if (!sent.turns && isAboutTurns) return changeTerms({ ...terms, turns: true });
-  if (sent.streamOptions && /stream_options|include_usage/i.test(words))
-    return changeTerms(withoutPart(terms, "stream_options"));
-  if (sent.cap && CAP_WORDS.test(words)) return changeTerms(withOtherCap(terms, sent.cap, words));
-  if (sent.reasoningEffort && /reasoning[_ ]effort/i.test(words))
-    return changeTerms(withoutPart(terms, "reasoning_effort"));
-  if (sent.stop && /\bstop(?:[_ ]sequences?)?\b/i.test(words)) return changeTerms(withoutPart(terms, "stop"));
-  const rejectedPart = sent.mode === "tools" ? findToolPart(sent, words) : undefined;
-  if (rejectedPart) return changeTerms(withoutPart(terms, rejectedPart));
+  const findNamed = (...parts: readonly OptionalPart[]): OptionalPart | undefined =>
+    parts.find((part) => sent.parts.has(part) && PART_WORDS[part].test(words));
+  const options = findNamed("stream_options");
+  if (!options && sent.cap && CAP_WORDS.test(words)) return changeTerms(withOtherCap(terms, sent.cap, words));
+  // Without the demand for a call, and without strict parameters, tools may be accepted.
+  const named = options ?? findNamed("reasoning_effort", "stop", "tool_choice", "strict", "tools");
+  if (named) return changeTerms(withoutPart(terms, named));
   if ((sent.mode === "json_schema" || sent.mode === "json_object") && FORMAT_WORDS.test(words))
     return changeTerms({ ...terms, mode: lowerMode(terms.mode, chooseLowerMode(sent, words)) });
-  if (sent.asObject && FORMAT_WORDS.test(words)) return changeTerms(withoutPart(terms, "json_object"));
-  if (status === 500) return { kind: "none" };
-  if (sent.stream && /\bstream(s|ed|ing)?\b/i.test(words)) return changeTerms(withoutPart(terms, "stream"));
-  if (sent.temperature && /\btemperature\b/i.test(words)) return changeTerms(withoutPart(terms, "temperature"));
+  const others = status === 500 ? findNamed("json_object") : findNamed("json_object", "stream", "temperature");
+  if (others) return changeTerms(withoutPart(terms, others));
   return UNNAMED_STATUSES.has(status) ? { kind: "unnamed" } : { kind: "none" };
 }
 
-/** The least part that the message names: without it the rest of the tools may be accepted. */
-function findToolPart({ toolChoice, strictTools }: SentParts, words: string): OptionalPart | undefined {
-  if (toolChoice && /tool[_ ]choice/i.test(words)) return "tool_choice";
-  if (strictTools && /\bstrict\b/i.test(words)) return "strict";
-  return /\btools?\b|\bfunctions?\b|function[_ -]?call|parameters/i.test(words) ? "tools" : undefined;
-}
-
+/** The words of a message that name the part. */
+const PART_WORDS: Readonly<Record<OptionalPart, RegExp>> = {
+  stream_options: /stream_options|include_usage/i,
+  reasoning_effort: /reasoning[_ ]effort/i,
+  stop: /\bstop(?:[_ ]sequences?)?\b/i,
+  tool_choice: /tool[_ ]choice/i,
+  strict: /\bstrict\b/i,
+  tools: /\btools?\b|\bfunctions?\b|function[_ -]?call|parameters/i,
+  json_object: FORMAT_WORDS,
+  stream: /\bstream(s|ed|ing)?\b/i,
+  temperature: /\btemperature\b/i,
+};
 const CAP_WORDS = /\bmax_(completion_)?tokens\b/i;
 const MOST_TOKENS = /(?:at most|less than or equal to|up to|maximum|<=|>|\[1,)[^\d\n]{0,40}?(\d{3,8})/gi;
 
@@ -312,7 +307,7 @@ function withOtherCap(
 
 const changeTerms = (terms: ServerCapabilities): StepDown => ({ kind: "change", terms });
 
-const withoutPart = (terms: ServerCapabilities, part: OptionalPart): ServerCapabilities =>
+const withoutPart = (terms: ServerCapabilities, part: OptionalPart | CapName): ServerCapabilities =>
   terms.without.includes(part) ? terms : { ...terms, without: [...terms.without, part] };
 
 const chooseLowerMode = ({ mode }: SentParts, words: string): JsonMode =>

@@ -12,7 +12,13 @@ import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage, ReplySche
 import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
 import { listCauses, quoteWithout } from "#util/outside-errors.ts";
-import { createTermsKeeper, type RejectedRequest, type SentParts, type ServerCapabilities } from "./capabilities.ts";
+import {
+  createTermsKeeper,
+  type OptionalPart,
+  type RejectedRequest,
+  type SentParts,
+  type ServerCapabilities,
+} from "./capabilities.ts";
 import { type CapName, describeExcess, leastTokens, noteExcess, type OverCapError, withMargin } from "./chat-stream.ts";
 import {
   type AskedModel,
@@ -146,32 +152,23 @@ function chooseParts(
   settings: OpenAIModelSettings,
 ): SentParts {
   const mode = wanted === "json_schema" && !replySchema ? "json_object" : wanted;
-  const stream = !without.includes("stream");
-  const temperature = settings.temperature !== undefined && !without.includes("temperature");
-  const streamOptions = stream && !without.includes("stream_options");
-  const reasoningEffort = settings.reasoningEffort !== undefined && !without.includes("reasoning_effort");
+  const areTools = mode === "tools";
+  const wishes: readonly (readonly [OptionalPart, boolean])[] = [
+    ["stream", true],
+    ["stream_options", !without.includes("stream")],
+    ["temperature", settings.temperature !== undefined],
+    ["reasoning_effort", settings.reasoningEffort !== undefined],
+    ["json_object", mode === "plan" && known !== "plain"],
+    ["stop", stop.length > 0],
+    ["tool_choice", areTools],
+    ["strict", areTools && tools.some(({ isStrict }) => isStrict)],
+  ];
+  const chosen = wishes.flatMap(([part, isWanted]) => (isWanted && !without.includes(part) ? [part] : []));
+  const parts = new Set<OptionalPart>(areTools ? [...chosen, "tools"] : chosen);
   const name = CAP_NAMES.find((each) => !without.includes(each));
   const cap = maxTokens !== undefined && name ? { name, tokens: maxTokens } : null;
-  const hasStop = stop.length > 0 && !without.includes("stop");
-  const asObject = mode === "plan" && known !== "plain" && !without.includes("json_object");
-  const isPlain = mode === "plain" || mode === "react" || mode === "code" || (mode === "plan" && !asObject);
-  const isBare = isPlain && !hasStop && !stream && !temperature && !reasoningEffort && cap?.name !== CAP_NAMES[0];
-  const toolChoice = mode === "tools" && !without.includes("tool_choice");
-  const strictTools = mode === "tools" && !without.includes("strict") && tools.some(({ isStrict }) => isStrict);
-  return {
-    mode,
-    asObject,
-    stream,
-    streamOptions,
-    temperature,
-    toolChoice,
-    strictTools,
-    turns,
-    reasoningEffort,
-    stop: hasStop,
-    cap,
-    isBare,
-  };
+  const isJson = mode === "json_schema" || mode === "json_object";
+  return { mode, parts, turns, cap, isBare: parts.size === 0 && !isJson && cap?.name !== CAP_NAMES[0] };
 }
 
 const CAP_NAMES: readonly CapName[] = ["max_completion_tokens", "max_tokens"];
@@ -184,18 +181,19 @@ function buildRequestBody(
   sent: SentParts,
   { temperature, reasoningEffort }: OpenAIModelSettings,
 ): ChatRequest {
+  const { parts } = sent;
   const turns = sent.turns ? mergeIntoTurns(messages) : messages;
   const body: ChatRequest = { model, messages: turns.map(writeMessage) };
-  if (sent.temperature && temperature !== undefined) body.temperature = temperature;
-  if (sent.reasoningEffort && reasoningEffort) body.reasoning_effort = reasoningEffort;
-  if (sent.stop) body.stop = [...stop];
+  if (parts.has("temperature") && temperature !== undefined) body.temperature = temperature;
+  if (parts.has("reasoning_effort") && reasoningEffort) body.reasoning_effort = reasoningEffort;
+  if (parts.has("stop")) body.stop = [...stop];
   if (sent.cap) body[sent.cap.name] = sent.cap.tokens;
   const format = chooseResponseFormat(sent, replySchema);
   if (format) body.response_format = format;
-  if (sent.mode === "tools") body.tools = tools.map((tool) => describeTool(tool, sent.strictTools));
-  if (sent.toolChoice) body.tool_choice = "required";
-  if (sent.stream) body.stream = true;
-  if (sent.streamOptions) body.stream_options = { include_usage: true };
+  if (sent.mode === "tools") body.tools = tools.map((tool) => describeTool(tool, parts.has("strict")));
+  if (parts.has("tool_choice")) body.tool_choice = "required";
+  if (parts.has("stream")) body.stream = true;
+  if (parts.has("stream_options")) body.stream_options = { include_usage: true };
   return body;
 }
 
@@ -211,12 +209,12 @@ function writeMessage({ role, content, calls, callId = "" }: PromptMessage): Ope
 }
 
 function chooseResponseFormat(
-  { mode, asObject }: SentParts,
+  { mode, parts }: SentParts,
   given: ReplySchema | undefined,
 ): ChatRequest["response_format"] {
   if (mode === "json_schema" && given)
     return { type: "json_schema", json_schema: { name: "reply", strict: given.isStrict, schema: { ...given.schema } } };
-  return mode === "json_object" || asObject ? { type: "json_object" } : undefined;
+  return mode === "json_object" || parts.has("json_object") ? { type: "json_object" } : undefined;
 }
 
 function describeTool(

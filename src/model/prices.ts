@@ -10,6 +10,7 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import type { Price } from "#core/limits.ts";
+import { rememberBy } from "#util/caches.ts";
 
 export interface PriceTable {
   /** ISO date of these prices. Empty if unknown. */
@@ -113,23 +114,15 @@ export interface ContextWindows {
 
 /** Returns the tokens of prompt and reply together. `override` is the person's setting and wins. */
 export function contextWindowOf(model: string, table: ContextWindows, override?: number): number {
-  if (override !== undefined) return override;
-  if (lastLookup.model !== model || lastLookup.table !== table)
-    lastLookup = { model, table, tokens: findLongestPrefix(removeModelPath(model), table) };
-  return lastLookup.tokens;
+  return override ?? findLongestPrefix(table, model);
 }
-
-/** The last result: each step asks, usually for the same model. */
-let lastLookup: { readonly model: string; readonly table: ContextWindows | undefined; readonly tokens: number } = {
-  model: "",
-  table: undefined,
-  tokens: 0,
-};
 
 export const isReasoningModel = (model: string, { reasoning }: ContextWindows): boolean =>
   reasoning.some((prefix) => removeModelPath(model).startsWith(prefix));
 
-function findLongestPrefix(name: string, table: ContextWindows): number {
+/** Each step asks, usually for the same model. */
+const findLongestPrefix = rememberBy((table: ContextWindows, model: string): number => {
+  const name = removeModelPath(model);
   let longest = "";
   let tokens = table.unknownModelTokens;
   for (const [prefix, window] of Object.entries(table.contextTokens)) {
@@ -139,7 +132,7 @@ function findLongestPrefix(name: string, table: ContextWindows): number {
     }
   }
   return tokens;
-}
+});
 
 /** Removes a router's path (`openai/gpt-4o`) and the prefix of a fine-tuned model (`ft:gpt-4o:…`). */
 function removeModelPath(model: string): string {

@@ -23,8 +23,9 @@ afterEach(closeServers);
 
 const CAP = 1_000;
 const SENT: SentParts = {
-  ...{ mode: "json_schema", asObject: false, stream: true, streamOptions: true, temperature: true, toolChoice: false },
-  ...{ strictTools: false, turns: false, reasoningEffort: false, stop: false, cap: null, isBare: false },
+  mode: "json_schema",
+  parts: new Set(["stream", "stream_options", "temperature"]),
+  ...{ turns: false, cap: null, isBare: false },
 };
 const SSE = { "content-type": "text/event-stream" };
 const WORD = "seven eight ";
@@ -74,7 +75,7 @@ describe("the cap of a reply", () => {
   });
 
   const cap = { name: "max_completion_tokens", tokens: 100_000 } as const;
-  const sent: SentParts = { ...SENT, mode: "plain", temperature: false, cap };
+  const sent: SentParts = { ...SENT, mode: "plain", parts: new Set(["stream", "stream_options"]), cap };
   it.each<[server: string, message: string, most: number]>([
     ["OpenAI", "max_tokens is too large: 100000. This model supports at most 16384 completion tokens.", 16_384],
     ["Groq", "`max_completion_tokens` must be less than or equal to `8192`", 8_192],
@@ -371,13 +372,12 @@ describe("the message of a rejection", () => {
   });
 
   it("about a part that was not sent changes nothing", () => {
-    const nothing = { stream: false, streamOptions: false, temperature: false };
-    const bare: SentParts = { ...SENT, ...nothing, mode: "plain", isBare: true };
+    const bare: SentParts = { ...SENT, parts: new Set(), mode: "plain", isBare: true };
     expect(stepDown(FULL_TERMS, bare, rejects("stream, temperature, response_format")).kind).toBe("unnamed");
   });
 
   it("about the JSON of an action leaves the mode of other replies as it is", () => {
-    const sent: SentParts = { ...SENT, mode: "plan", asObject: true };
+    const sent: SentParts = { ...SENT, mode: "plan", parts: SENT.parts.union(new Set(["json_object"])) };
     const terms = { ...FULL_TERMS, without: ["json_object"] };
     const rejected = rejects("response_format is not supported");
     expect(stepDown(FULL_TERMS, sent, rejected)).toEqual({ kind: "change", terms });
