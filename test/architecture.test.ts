@@ -311,7 +311,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   page: [18, 1684],
   prompt: [11, 1986],
   reply: [13, 2262],
-  sandbox: [13, 1810],
+  sandbox: [13, 1782],
   services: [23, 2898],
   store: [26, 3670],
   util: [22, 1643],

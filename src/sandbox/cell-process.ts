@@ -304,7 +304,7 @@ class CellClock {
 
 // Answers what code asks for, by the host of its cell.
 
-export interface Answer {
+interface Answer {
   readonly reply: Reply;
   readonly bytes: Uint8Array;
 }
@@ -358,37 +358,27 @@ const problem = (kind: CellProblem["kind"], type: string, message: string): Cell
   source: null,
 });
 
+const late = (message: string): CellProblem => problem("timeout", "TimeoutError", message);
+const died = (message: string): CellProblem => problem("died", "SandboxError", message);
+
 const timeoutProblem = (limitMs: number): CellProblem =>
-  problem("timeout", "TimeoutError", `The code ran longer than ${limitMs / 1000} s and was stopped.`);
+  late(`The code ran longer than ${limitMs / 1000} s and was stopped.`);
 const loadingProblem = (): CellProblem =>
-  problem("timeout", "TimeoutError", "The code did not run, because the variables could not be loaded in time.");
-const savingProblem = (): CellProblem =>
-  problem("timeout", "TimeoutError", "The code ended, but its variables could not be saved in time.");
+  late("The code did not run, because the variables could not be loaded in time.");
+const savingProblem = (): CellProblem => late("The code ended, but its variables could not be saved in time.");
 const brokenProblem = (reason: string): CellProblem =>
-  problem(
-    "died",
-    "SandboxError",
-    `The process that runs the code sent what is not a message, so it was ended. ${reason}`,
-  );
-export const closedProblem = (): CellProblem => problem("died", "SandboxError", "The sandbox is being shut down.");
+  died(`The process that runs the code sent what is not a message, so it was ended. ${reason}`);
+export const closedProblem = (): CellProblem => died("The sandbox is being shut down.");
 const startProblem = (reason: string): CellProblem =>
-  problem("died", "SandboxError", `The process that runs the code could not start: ${reason}.`);
+  died(`The process that runs the code could not start: ${reason}.`);
 
 function endProblem({ code, signal, error }: CagedEnd, memoryMegabytes: number): CellProblem {
   if (error) return startProblem(error.message);
-  if (MEMORY_SIGNALS.has(signal))
-    return problem(
-      "memory",
-      "MemoryError",
-      `The code needed more than ${memoryMegabytes} MB of memory, and its process died.`,
-    );
+  const tooMuch = `The code needed more than ${memoryMegabytes} MB of memory, and its process died.`;
+  if (MEMORY_SIGNALS.has(signal)) return problem("memory", "MemoryError", tooMuch);
   if (signal === "SIGXCPU" || signal === "SIGKILL")
-    return problem(
-      "died",
-      "SandboxError",
-      "The system ended the process that runs the code: too much memory or processor time.",
-    );
-  return problem("died", "SandboxError", `The process that runs the code ended with ${signal ?? `exit code ${code}`}.`);
+    return died("The system ended the process that runs the code: too much memory or processor time.");
+  return died(`The process that runs the code ended with ${signal ?? `exit code ${code}`}.`);
 }
 
 /** The outcome of a cell whose process is gone. */

@@ -12,6 +12,8 @@ import type { Fs, FsNode, MemoryFs, NodeOperations, StreamOperations } from "./p
 
 export const ROOT = "/workspace";
 const MEGABYTE = 1_000_000;
+/** Content that code has read and not changed. What was only read is dropped when it becomes too much. */
+const MAX_CACHED_BYTES = 64 * MEBIBYTE;
 
 interface Change {
   readonly path: string;
@@ -23,7 +25,6 @@ export class FileView {
   readonly #errors: Readonly<Record<string, number>>;
   readonly #host: EngineHost;
   readonly #tree: ViewTree;
-  readonly #loader: FileLoader;
   /** The host may have changed the folder since the last list. */
   #isStale = false;
   #isComplete = true;
@@ -31,6 +32,8 @@ export class FileView {
   readonly #unlisted = new Set<string>();
   /** Code has changed something since the last save. */
   #isTouched = false;
+  /** Why the last file could not be read. */
+  #refusal = "";
 
   constructor(fs: Fs, errors: Readonly<Record<string, number>>, host: EngineHost) {
     this.#fs = fs;
@@ -43,7 +46,6 @@ export class FileView {
       stream: this.#streamOperations(),
     };
     this.#tree = new ViewTree(fs, operations);
-    this.#loader = new FileLoader(fs, errors, host, this.#tree);
     fs.mkdirTree(ROOT);
     fs.mount({ mount: (mount: unknown) => this.#tree.setRoot(MEMFS.mount(mount)) }, {}, ROOT);
     this.#listBeforeLooking();
@@ -56,7 +58,9 @@ export class FileView {
 
   /** Returns why the last file could not be read, once. Empty: nothing was refused. */
   takeRefusal(): string {
-    return this.#loader.takeRefusal();
+    const refusal = this.#refusal;
+    this.#refusal = "";
+    return refusal;
   }
 
   /** Sends what code changed. Returns why it was refused, in words; the view then is that of the host again. */
@@ -73,7 +77,7 @@ export class FileView {
     const changes: Change[] = [];
     try {
       for (const path of this.#tree.removedPaths()) changes.push({ path, content: null });
-      for (const [path, node] of this.#tree.changedFiles()) changes.push({ path, content: this.#loader.read(node) });
+      for (const [path, node] of this.#tree.changedFiles()) changes.push({ path, content: this.#read(node) });
     } catch {
       return `The changes were not saved: ${this.takeRefusal()}`;
     }
@@ -154,7 +158,7 @@ export class FileView {
     return {
       setattr: (file, attributes) => {
         if (attributes.size !== undefined) {
-          if (attributes.size > 0) this.#loader.load(file);
+          if (attributes.size > 0) this.#load(file);
           this.#noteChange(file);
         }
         node.setattr(file, attributes);
@@ -166,15 +170,15 @@ export class FileView {
     const { stream: memory } = this.#fs.filesystems.MEMFS.ops_table.file;
     return {
       read: (stream, ...rest) => {
-        this.#loader.load(stream.node);
+        this.#load(stream.node);
         return memory.read(stream, ...rest);
       },
       mmap: (stream, ...rest) => {
-        this.#loader.load(stream.node);
+        this.#load(stream.node);
         return memory.mmap(stream, ...rest);
       },
       write: (stream, ...rest) => {
-        this.#loader.load(stream.node);
+        this.#load(stream.node);
         const written = memory.write(stream, ...rest);
         this.#noteChange(stream.node);
         return written;
@@ -190,6 +194,52 @@ export class FileView {
   #noteChange(node: FsNode): void {
     this.#isTouched = true;
     this.#tree.noteChange(node);
+  }
+
+  /** Loads the content of a file. Throws an error of Emscripten, and notes why in words. */
+  #load(node: FsNode): void {
+    const listed = this.#tree.listedFile(node);
+    if (!listed || listed.isLoaded) return;
+    const { path, bytes } = listed;
+    if (bytes > MAX_FILE_BYTES)
+      this.#refuse(
+        "EFBIG",
+        `${path} has ${Math.ceil(bytes / MEGABYTE)} MB. Code can read files of up to ${Math.floor(MAX_FILE_BYTES / MEGABYTE)} MB.`,
+      );
+    this.#dropFor(bytes);
+    const { reply, bytes: content } = this.#host.ask({ type: "ask", what: "read", path });
+    if ("error" in reply) this.#refuse("EACCES", reply.error.text);
+    node.contents = new Uint8Array(content.buffer, content.byteOffset, content.byteLength);
+    node.usedBytes = content.byteLength;
+    listed.isLoaded = true;
+  }
+
+  #read(node: FsNode): Uint8Array {
+    this.#load(node);
+    const { buffer, byteOffset } = node.contents as Uint8Array;
+    return new Uint8Array(buffer, byteOffset, node.usedBytes);
+  }
+
+  #refuse(code: string, words: string): never {
+    this.#refusal = words;
+    throw new this.#fs.ErrnoError(this.#errors[code] ?? 0);
+  }
+
+  /** Drops all content that can be loaded again when the next file does not fit beside it. */
+  #dropFor(bytes: number): void {
+    const cached: (readonly [FsNode, ListedFile])[] = [];
+    let sum = bytes;
+    for (const [, node] of this.#tree.files()) {
+      const listed = this.#tree.listedFile(node);
+      if (!listed?.isLoaded || listed.isChanged || listed.stamp === null) continue;
+      cached.push([node, listed]);
+      sum += node.usedBytes;
+    }
+    if (sum <= MAX_CACHED_BYTES) return;
+    for (const [node, listed] of cached) {
+      node.contents = new Uint8Array();
+      listed.isLoaded = false;
+    }
   }
 }
 
@@ -333,78 +383,6 @@ class ViewTree {
     for (const [name, node] of Object.entries(folder.contents as Record<string, FsNode>)) {
       if (this.#fs.isDir(node.mode)) yield* this.#filesIn(node, `${prefix}${name}/`);
       else yield [`${prefix}${name}`, node];
-    }
-  }
-}
-
-// Loads the content of files into the view, and drops what was only read when it becomes too much.
-
-/** Content that code has read and not changed. */
-const MAX_CACHED_BYTES = 64 * MEBIBYTE;
-
-class FileLoader {
-  readonly #fs: Fs;
-  readonly #errors: Readonly<Record<string, number>>;
-  readonly #host: EngineHost;
-  readonly #tree: ViewTree;
-  #refusal = "";
-
-  constructor(fs: Fs, errors: Readonly<Record<string, number>>, host: EngineHost, tree: ViewTree) {
-    this.#fs = fs;
-    this.#errors = errors;
-    this.#host = host;
-    this.#tree = tree;
-  }
-
-  takeRefusal(): string {
-    const refusal = this.#refusal;
-    this.#refusal = "";
-    return refusal;
-  }
-
-  /** Throws an error of Emscripten, and notes why in words. */
-  load(node: FsNode): void {
-    const listed = this.#tree.listedFile(node);
-    if (!listed || listed.isLoaded) return;
-    const { path, bytes } = listed;
-    if (bytes > MAX_FILE_BYTES)
-      this.#refuse(
-        "EFBIG",
-        `${path} has ${Math.ceil(bytes / MEGABYTE)} MB. Code can read files of up to ${Math.floor(MAX_FILE_BYTES / MEGABYTE)} MB.`,
-      );
-    this.#dropFor(bytes);
-    const { reply, bytes: content } = this.#host.ask({ type: "ask", what: "read", path });
-    if ("error" in reply) this.#refuse("EACCES", reply.error.text);
-    node.contents = new Uint8Array(content.buffer, content.byteOffset, content.byteLength);
-    node.usedBytes = content.byteLength;
-    listed.isLoaded = true;
-  }
-
-  read(node: FsNode): Uint8Array {
-    this.load(node);
-    const { buffer, byteOffset } = node.contents as Uint8Array;
-    return new Uint8Array(buffer, byteOffset, node.usedBytes);
-  }
-
-  #refuse(code: string, words: string): never {
-    this.#refusal = words;
-    throw new this.#fs.ErrnoError(this.#errors[code] ?? 0);
-  }
-
-  /** Drops all content that can be loaded again when the next file does not fit beside it. */
-  #dropFor(bytes: number): void {
-    const cached: (readonly [FsNode, ListedFile])[] = [];
-    let sum = bytes;
-    for (const [, node] of this.#tree.files()) {
-      const listed = this.#tree.listedFile(node);
-      if (!listed?.isLoaded || listed.isChanged || listed.stamp === null) continue;
-      cached.push([node, listed]);
-      sum += node.usedBytes;
-    }
-    if (sum <= MAX_CACHED_BYTES) return;
-    for (const [node, listed] of cached) {
-      node.contents = new Uint8Array();
-      listed.isLoaded = false;
     }
   }
 }
