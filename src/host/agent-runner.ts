@@ -11,7 +11,7 @@ import type { PauseCode, RecordedEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Lease } from "#core/ports/store.ts";
 import { type AgentState, openCommand } from "#core/state.ts";
-import { pauseAgent } from "#loop/journal.ts";
+import { type PauseReason, pauseAgent } from "#loop/journal.ts";
 import { run } from "#loop/run.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 import type { IsolationQueue } from "./isolation-queue.ts";
@@ -247,11 +247,6 @@ export class AgentRunner {
 const isDamage = (error: Error): boolean => isGoaldError(error, "GOALD_STORE_DAMAGED") && error.cause === undefined;
 
 // The parts of one agent for the main loop, claimed for one run.
-
-export interface PauseReason {
-  readonly code: PauseCode;
-  readonly reason: string;
-}
 
 export interface OpenedAgent extends AsyncDisposable {
   readonly lease: Lease;

@@ -15,6 +15,7 @@ import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
+import { bySeq, readPages } from "#util/read-pages.ts";
 import { requireTaken, restoreVersion } from "#views/file-versions.ts";
 import { lastReport } from "./halt-and-resume.ts";
 import type { DescribedAgent } from "./host-views.ts";
@@ -56,8 +57,8 @@ const PAGE_EVENTS = 500;
 async function pastOf({ id }: AgentRow, step: number, store: ForkParts["store"]): Promise<readonly RecordedEvent[]> {
   const events: RecordedEvent[] = [];
   let [end, taken] = [1, 0];
-  for (;;) {
-    const page = await store.read(id, events.length, PAGE_EVENTS);
+  const read = (after: number, limit: number) => store.read(id, after, limit);
+  for await (const page of readPages(read, bySeq, { limit: PAGE_EVENTS })) {
     for (const event of page) {
       if ("step" in event) {
         if (event.step > step) return events.slice(0, end);
@@ -66,7 +67,6 @@ async function pastOf({ id }: AgentRow, step: number, store: ForkParts["store"])
       } else if (event.type === "turn-finished") end = event.seq;
       events.push(event);
     }
-    if (page.length < PAGE_EVENTS) break;
   }
   requireTaken(step, taken, id);
   return events.slice(0, end);

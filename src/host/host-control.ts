@@ -62,12 +62,16 @@ export class HostControl extends RunControl implements Control {
   readonly openDashboard: Control["openDashboard"];
   readonly reload: Control["reload"];
   readonly live: LiveText;
+  readonly agents: Control["agents"];
+  readonly addFollower: Control["addFollower"] = (...given) => this.parts.supervisor.front.addFollower(...given);
+  readonly whenChanged: Control["whenChanged"] = (signal) => this.parts.supervisor.watch.whenChanged(signal);
 
   constructor(parts: HostControlParts) {
     super(parts);
     this.openDashboard = parts.openDashboard;
     this.reload = parts.reload;
     this.live = parts.live;
+    this.agents = this.views.agents;
     this.changeMemory = changesOf(parts.store, parts.clock, parts.removeMemory);
     const { find } = this.views;
     this.editPlan = editPlanOf({ ...parts, find, send: (...sent) => this.#tell(...sent) });
@@ -79,10 +83,6 @@ export class HostControl extends RunControl implements Control {
     });
   }
 
-  addFollower(...given: Parameters<Control["addFollower"]>): () => void {
-    return this.parts.supervisor.front.addFollower(...given);
-  }
-
   /** Pauses an agent in front that nobody follows. One that waits for a person stays as it is, because nothing runs. */
   async pauseAlone(id: string): Promise<void> {
     const { state } = await this.views.find(id);
@@ -91,10 +91,6 @@ export class HostControl extends RunControl implements Control {
 
   async status(): Promise<DaemonStatus> {
     return this.parts.status(countStandings(await this.agents()));
-  }
-
-  agents(): Promise<readonly AgentView[]> {
-    return this.views.agents();
   }
 
   async agent(name: string): Promise<AgentView> {
@@ -183,11 +179,7 @@ export class HostControl extends RunControl implements Control {
 
   async whenLonger(name: string, after: number, signal: AbortSignal): Promise<void> {
     const { store, supervisor } = this.parts;
-    await supervisor.whenLonger((await findAgent(store, name)).id, after, signal);
-  }
-
-  whenChanged(signal: AbortSignal): Promise<void> {
-    return this.parts.supervisor.whenChanged(signal);
+    await supervisor.watch.whenLonger((await findAgent(store, name)).id, after, signal);
   }
 
   async shutdown(graceMs: number): Promise<void> {

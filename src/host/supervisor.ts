@@ -31,7 +31,7 @@ export class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #runnerParts: RunnerParts;
   readonly #runners = new Map<string, AgentRunner>();
-  readonly #watch: LogWatch;
+  readonly watch: LogWatch;
   /** Agents in front, and agents with an unreadable log, by their last event. Checked again after a new event. */
   readonly #skipped = new Map<string, number>();
   /** Agents that another host has claimed. Only a person's verb claims them back. */
@@ -44,7 +44,7 @@ export class Supervisor {
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
-    this.#watch = createLogWatch(parts.store);
+    this.watch = createLogWatch(parts.store);
     this.isolation = new IsolationQueue(parts.clock);
     this.front = new FrontAgents({
       clock: parts.clock,
@@ -57,7 +57,7 @@ export class Supervisor {
       isolation: this.isolation,
       onCommitted: (id, events, state) => {
         parts.onCommitted(id, events, state);
-        this.#watch.tell(id);
+        this.watch.tell(id);
       },
       onFailed: (id, error) => {
         if (isGoaldError(error, "GOALD_FENCED")) this.#lost.add(id);
@@ -218,17 +218,7 @@ export class Supervisor {
     this.front.forget(id);
     this.#runners.get(id)?.abort("The agent was removed.");
     if (this.#runners.has(id)) this.#discard(id);
-    this.#watch.tell(id);
-  }
-
-  /** Resolves when the log is longer than `after`, the agent is forgotten, or the signal is aborted. */
-  whenLonger(id: string, after: number, signal: AbortSignal): Promise<void> {
-    return this.#watch.whenLonger(id, after, signal);
-  }
-
-  /** Resolves when the log of any agent has grown, an agent was forgotten, or the signal is aborted. */
-  whenChanged(signal: AbortSignal): Promise<void> {
-    return this.#watch.whenChanged(signal);
+    this.watch.tell(id);
   }
 
   /** Starts no more steps, and cuts off runs after `graceMs`. The next process continues them. */

@@ -33,7 +33,7 @@ export type CheckOutgoing = (
 
 // Pauses an agent from outside its main loop, while nothing of it is under way.
 
-type PauseReason = Pick<EventOf<"agent-paused">, "code" | "reason">;
+export type PauseReason = Pick<EventOf<"agent-paused">, "code" | "reason">;
 
 /** Consumes the inbox before the pause: an unread resume would undo it. Resolves to the state after the pause. */
 export async function pauseAgent(lease: Lease, parts: JournalParts, why: PauseReason): Promise<AgentState> {

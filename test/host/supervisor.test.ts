@@ -430,8 +430,8 @@ describe("a follower of an agent", () => {
     const host = world.begin();
     const told: string[] = [];
     const never = new AbortController().signal;
-    void host.supervisor.whenLonger("foo", 1, never).then(() => told.push("longer"));
-    await host.supervisor.whenLonger("foo", 0, never);
+    void host.supervisor.watch.whenLonger("foo", 1, never).then(() => told.push("longer"));
+    await host.supervisor.watch.whenLonger("foo", 0, never);
     await settle();
     expect(told).toEqual([]);
     host.supervisor.wake("foo");
@@ -445,10 +445,10 @@ describe("a follower of an agent", () => {
     await world.create("Foo", { background: false });
     const host = world.begin();
     const leaving = new AbortController();
-    const left = host.supervisor.whenLonger("foo", 1, leaving.signal);
+    const left = host.supervisor.watch.whenLonger("foo", 1, leaving.signal);
     leaving.abort();
     await left;
-    const removed = host.supervisor.whenLonger("foo", 1, new AbortController().signal);
+    const removed = host.supervisor.watch.whenLonger("foo", 1, new AbortController().signal);
     await host.control.remove("foo", { force: true, files: false });
     await removed;
     expect(await world.store.agents()).toEqual([]);
