@@ -313,7 +313,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   reply: [13, 2262],
   sandbox: [13, 1782],
   services: [23, 2898],
-  store: [26, 3670],
+  store: [26, 3658],
   util: [22, 1643],
   views: [20, 3458],
   workspace: [8, 1296],

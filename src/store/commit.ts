@@ -18,7 +18,6 @@ import {
   digestedValues,
   type EventPlace,
   memoriesOf,
-  type NewRow,
   openMemoryInsert,
   openPieces,
   type RowValue,
@@ -35,8 +34,6 @@ const MAX_CHECKED_BYTES = 64 * 1024;
 
 type AgentHead = Pick<AgentRecord, "no" | "epoch" | "head" | "headSha" | "updatedAt">;
 
-export type WriteCommit = (lease: Lease, expectedHead: number, commit: Commit) => void;
-
 interface CommitParts {
   readonly log: EventLog;
   readonly mailbox: Mailbox;
@@ -44,9 +41,13 @@ interface CommitParts {
   readonly note: NoteHead;
 }
 
-export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note }: CommitParts): WriteCommit {
+export function openCommits(
+  database: DatabaseSync,
+  { log, mailbox, blobs, note }: CommitParts,
+): (lease: Lease, expectedHead: number, commit: Commit) => void {
   const queries = writingQueries(database);
-  const addMemory = openMemoryAdd(database);
+  const insertMemory = openMemoryInsert(database);
+  const { replaceAgain } = openReplacements(database);
   const insertFiles = openFileInsert(database);
   const pieces = openPieces(database);
 
@@ -72,7 +73,11 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
       if (content !== null && sha !== null) added += blobs.keepContent(sha, content);
     if (added > 0) queries.addStored.run(added, no);
     insertFiles(no, rows.files);
-    for (const memory of memories) addMemory(no, memory);
+    for (const memory of memories) {
+      insertMemory(no, memory);
+      // What a person corrected is never recalled again, also when the agent reads it again.
+      replaceAgain(no, memory);
+    }
     pieces.supersede(no, commit.memories);
     for (const write of commit.staged) applyStaged(no, lease.agent, write, place.at);
     if (commit.snapshot) keepSnapshot(no, place.head, commit.snapshot);
@@ -107,16 +112,6 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
     queries.keepSnapshot.run(no, seq, version, data, snapshotSha(link, { version, data }));
     queries.dropSnapshot.run(no, NEWEST_SNAPSHOTS, STRETCH_EVENTS);
   }
-}
-
-/** What a person corrected is never recalled again, also when the agent reads it again. */
-function openMemoryAdd(database: DatabaseSync): (agentNo: number, memory: NewRow) => void {
-  const insert = openMemoryInsert(database);
-  const { replaceAgain } = openReplacements(database);
-  return (agentNo, memory) => {
-    insert(agentNo, memory);
-    replaceAgain(agentNo, memory);
-  };
 }
 
 function filesOf({ files, events }: Commit, place: CommitPlace): readonly RowValues[] {
@@ -232,10 +227,8 @@ export interface CommitRows {
 
 export const FILE_COLUMNS = "seq, path, operation, bytes, sha, step, call_id, at, outside";
 
-/** Inserts the versions of files of one commit. Those of one event are numbered from 0. */
-export type InsertFileVersions = (agentNo: number, files: readonly RowValues[]) => void;
-
-function openFileInsert(database: DatabaseSync): InsertFileVersions {
+/** The versions of files of one commit. Those of one event are numbered from 0. */
+function openFileInsert(database: DatabaseSync): (agentNo: number, files: readonly RowValues[]) => void {
   const insert = prepare(
     database,
     `INSERT INTO file_version (agent_no, ordinal, ${FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

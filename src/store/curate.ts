@@ -22,14 +22,14 @@ import {
 import { isoTime, nameOf, nameOfRow } from "./rows.ts";
 import { prepare } from "./sql.ts";
 
-export type CurateMemories = (
+type Curate = (
   namespace: string,
   changes: readonly MemoryChange[],
   key: string,
   at: string,
 ) => readonly MemoryChanged[];
 
-export function openCurations(database: DatabaseSync): CurateMemories {
+export function openCurations(database: DatabaseSync): Curate {
   const namespaceNo = openNamespaces(database);
   const change = openChanges(database);
   const find = prepare<{ readonly data: string }>(database, "SELECT data FROM curation WHERE agent_no = ? AND key = ?");

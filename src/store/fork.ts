@@ -10,32 +10,32 @@ import type { DatabaseSync } from "node:sqlite";
 import type { RecordedEvent } from "#core/event.ts";
 import type { ShownRecall } from "#core/ports/memory.ts";
 import type { Fork } from "#core/ports/store.ts";
-import { folderOf } from "#core/subagent.ts";
 import { wellFormed } from "#core/text.ts";
-import { chainStart, sealOf } from "./chain.ts";
+import { chainStart } from "./chain.ts";
 import { digestOf, FILE_COLUMNS, readFileVersions, readMemories } from "./commit.ts";
 import { throwNoAgent } from "./failure.ts";
 import { type EventLog, openChain } from "./log.ts";
 import { openFactMarks } from "./memory-rows.ts";
-import { NEXT_AGENT } from "./remove.ts";
 import { type AgentRecord, isoTime, type LinkedRecord, parseJson } from "./rows.ts";
 import { freeSlug } from "./slug.ts";
 import { type NoteHead, prepare } from "./sql.ts";
 
-/** Returns the id of the agent that was created with this key, now or earlier. */
-export type WriteFork = (source: string, fork: Fork, key: string) => string;
-
-export function openForks(database: DatabaseSync, log: EventLog, note: NoteHead): WriteFork {
+/** The function returns the id of the agent that was created with this key, now or earlier. */
+export function openForks(
+  database: DatabaseSync,
+  log: EventLog,
+  note: NoteHead,
+): (source: string, fork: Fork, key: string) => string {
   const queries = forkQueries(database);
   const copyMemories = openForkMemories(database);
   const startChain = openChain(database);
 
   return (source, fork, key) => {
-    const earlier = queries.byKey.get(key);
-    if (earlier) return earlier.id;
+    const earlier = log.find(key);
+    if (earlier !== undefined) return earlier;
     const found = queries.byId.get(source) ?? throwNoAgent(source);
     const { no: sourceNo } = found;
-    const id = freeSlug(fork.name, (taken) => queries.byId.get(taken) !== undefined);
+    const id = freeSlug(fork.name, log.isTaken);
     const chain = startChain(found, 0, chainStart(source));
     const past = queries.events.all(sourceNo, fork.head).map((record) => {
       chain.take(record);
@@ -44,21 +44,9 @@ export function openForks(database: DatabaseSync, log: EventLog, note: NoteHead)
     });
     const [created] = past;
     if (!created) return throwNoAgent(source);
-    const { no, epoch: lowest } = queries.next.get() ?? { no: 1, epoch: 0 };
-    const epoch = highestEpoch(past, lowest);
-    const row = { id, name: wellFormed(fork.name), folder: folderOf(id, null), parent: null, epoch };
-    const createdAt = created.at;
-    queries.insert.run(
-      no,
-      id,
-      key,
-      row.name,
-      row.folder,
-      createdAt,
-      chainStart(id),
-      epoch,
-      sealOf({ ...row, createdAt }),
-    );
+    const name = wellFormed(fork.name);
+    const of = { parent: null, createdAt: created.at, epoch: highestEpoch(past), wakeAt: null };
+    const no = log.insert({ id, key, name, ...of });
     copyMemories({ no, id, sourceNo, head: fork.head });
     queries.copyFiles.run(no, sourceNo, fork.head);
     appendAll(no, id, past, fork);
@@ -80,8 +68,8 @@ export function openForks(database: DatabaseSync, log: EventLog, note: NoteHead)
 }
 
 /** Uses `reduce` because a log can have more events than a call can have arguments. */
-export const highestEpoch = (events: readonly RecordedEvent[], lowest: number): number =>
-  events.reduce((epoch, event) => ("epoch" in event ? Math.max(epoch, event.epoch) : epoch), lowest);
+export const highestEpoch = (events: readonly RecordedEvent[]): number =>
+  events.reduce((epoch, event) => ("epoch" in event ? Math.max(epoch, event.epoch) : epoch), 0);
 
 /** Returns an event of the source's log as an event of the fork. */
 export function adoptEvent(event: RecordedEvent, source: string, id: string, name: string): RecordedEvent {
@@ -104,21 +92,13 @@ export function adoptEvent(event: RecordedEvent, source: string, id: string, nam
 function forkQueries(database: DatabaseSync) {
   const file = `ordinal, ${FILE_COLUMNS}`;
   return {
-    byKey: prepare<{ id: string }>(database, "SELECT id FROM agent WHERE create_key = ?"),
     byId: prepare<{ no: number; id: string; head: number; headSha: string }>(
       database,
       "SELECT no, id, head, head_sha AS headSha FROM agent WHERE id = ?",
     ),
-    next: prepare<{ no: number; epoch: number }>(database, NEXT_AGENT),
     events: prepare<LinkedRecord>(
       database,
       "SELECT seq, data, rows_sha AS rowsSha, sha FROM event WHERE agent_no = ? AND seq <= ? ORDER BY seq",
-    ),
-    insert: prepare(
-      database,
-      `INSERT INTO agent
-         (no, id, create_key, name, folder, parent_no, created_at, updated_at, head, head_sha, epoch, seal, wake_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, NULL, ?6, ?6, 1, ?7, ?8, ?9, NULL)`,
     ),
     setHead: prepare(database, "UPDATE agent SET head = ?, head_sha = ?, updated_at = ? WHERE no = ?"),
     copyFiles: prepare(

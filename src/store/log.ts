@@ -20,7 +20,17 @@ import { type AgentRecord, isoTime, type LinkedRecord, parseJson, type SnapshotR
 import { freeSlug, requireFree } from "./slug.ts";
 import { type NoteHead, prepare } from "./sql.ts";
 
+/** `epoch`: the agent gets at least this one. `wakeAt`: null for an agent that is not due. */
+interface NewAgent extends Pick<AgentRecord, "id" | "name" | "parent" | "createdAt" | "epoch" | "wakeAt"> {
+  readonly key: string;
+}
+
 export interface EventLog {
+  /** Returns the id of the agent that was created with this key. */
+  find(key: string): string | undefined;
+  isTaken(id: string): boolean;
+  /** Inserts an agent without events. Returns its number. */
+  insert(agent: NewAgent): number;
   /** Returns the id of the agent that was created with this key, now or earlier. Its wake time is `at`. */
   create(spec: AgentSpec, key: string, at: string): string;
   /** `rowsSha` is the digest of the commit's other rows. Returns the last link, which the caller stores in the agent's row. */
@@ -32,20 +42,28 @@ export interface EventLog {
 export function openLog(database: DatabaseSync, references: References, note: NoteHead): EventLog {
   const queries = logQueries(database);
 
-  function create(spec: AgentSpec, key: string, at: string): string {
-    const earlier = queries.byKey.get(key);
-    if (earlier) return earlier.id;
-    const parent = spec.parent === undefined ? null : (queries.byId.get(spec.parent) ?? throwNoAgent(spec.parent));
-    const created = makeCreatedEvent(spec, isoTime(at));
-    const isTaken = (id: string): boolean => queries.byId.get(id) !== undefined;
-    const id = spec.id === undefined ? freeSlug(created.name, isTaken) : requireFree(spec.id, isTaken);
-    const folder = folderOf(id, parent?.folder ?? null);
-    const { no, epoch } = queries.next.get() ?? { no: 1, epoch: 0 };
+  const find = (key: string): string | undefined => queries.byKey.get(key)?.id;
+  const isTaken = (id: string): boolean => queries.byId.get(id) !== undefined;
+
+  function insert({ id, key, name, parent, createdAt, epoch: least, wakeAt }: NewAgent): number {
+    const above = parent === null ? null : (queries.byId.get(parent) ?? throwNoAgent(parent));
+    const folder = folderOf(id, above?.folder ?? null);
+    const { no, epoch: lowest } = queries.next.get() ?? { no: 1, epoch: 0 };
+    const epoch = Math.max(lowest, least);
+    const seal = sealOf({ id, name, folder, parent, createdAt, epoch });
     const start = chainStart(id);
+    queries.insertAgent.run(no, id, key, name, folder, above?.no ?? null, createdAt, start, epoch, seal, wakeAt);
+    return no;
+  }
+
+  function create(spec: AgentSpec, key: string, at: string): string {
+    const earlier = find(key);
+    if (earlier !== undefined) return earlier;
+    const created = makeCreatedEvent(spec, isoTime(at));
     const { name, at: createdAt } = created;
-    const seal = sealOf({ id, name, folder, parent: spec.parent ?? null, createdAt, epoch });
-    queries.insertAgent.run(no, id, key, name, folder, parent?.no ?? null, createdAt, start, epoch, seal);
-    const headSha = append(no, start, [created], null);
+    const id = spec.id === undefined ? freeSlug(name, isTaken) : requireFree(spec.id, isTaken);
+    const no = insert({ id, key, name, parent: spec.parent ?? null, createdAt, epoch: 0, wakeAt: createdAt });
+    const headSha = append(no, chainStart(id), [created], null);
     queries.setHeadSha.run(headSha, no);
     note({ no, id, head: 1, headSha });
     return id;
@@ -76,7 +94,7 @@ export function openLog(database: DatabaseSync, references: References, note: No
     return sha;
   }
 
-  return { create, append, appendConsumed };
+  return { find, isTaken, insert, create, append, appendConsumed };
 }
 
 function logQueries(database: DatabaseSync) {
@@ -87,7 +105,7 @@ function logQueries(database: DatabaseSync) {
       database,
       `INSERT INTO agent
          (no, id, create_key, name, folder, parent_no, created_at, updated_at, head, head_sha, epoch, seal, wake_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1, ?8, ?9, ?10, ?7)`,
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 1, ?8, ?9, ?10, ?11)`,
     ),
     next: prepare<{ no: number; epoch: number }>(database, NEXT_AGENT),
     setHeadSha: prepare(database, "UPDATE agent SET head_sha = ? WHERE no = ?"),

@@ -77,9 +77,9 @@ interface KeyedRow extends Pick<MemoryRow, "forgotten" | "supersededBy"> {
   readonly name: string;
 }
 
-export type FindKnownKey = (agentNo: number, key: string) => Pick<KeyedRow, "name"> | undefined;
-
-export function openKnownKeys(database: DatabaseSync): FindKnownKey {
+export function openKnownKeys(
+  database: DatabaseSync,
+): (agentNo: number, key: string) => Pick<KeyedRow, "name"> | undefined {
   const keyed = prepare<KeyedRow>(
     database,
     `SELECT change, name, forgotten, superseded_by AS supersededBy FROM memory
@@ -209,10 +209,8 @@ export function contentOf(
 /** The number of the next change in the namespace of the agent `?1`, in SQL. */
 export const NEXT_CHANGE = "(SELECT coalesce(max(change), 0) + 1 FROM memory WHERE agent_no = ?1)";
 
-/** Inserts a row with the next change of its namespace, and marks the rows that it closes and supersedes. */
-export type InsertMemory = (agentNo: number, row: NewRow) => void;
-
-export function openMemoryInsert(database: DatabaseSync): InsertMemory {
+/** The function inserts a row with the next change of its namespace, and marks the rows that it closes and supersedes. */
+export function openMemoryInsert(database: DatabaseSync): (agentNo: number, row: NewRow) => void {
   const insert = prepare(
     database,
     `INSERT INTO memory (agent_no, change, made, text, salt, ${DIGESTED})

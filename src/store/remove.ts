@@ -28,9 +28,7 @@ const FORGET_BLOBS = `DELETE FROM blob WHERE sha IN
   AND NOT EXISTS (SELECT 1 FROM reference AS other WHERE other.sha = blob.sha AND other.agent_no <> ?1)
   AND NOT EXISTS (SELECT 1 FROM file_version AS other WHERE other.sha = blob.sha AND other.agent_no <> ?1)`;
 
-export type RemoveAgent = (id: string) => void;
-
-export function openRemove(database: DatabaseSync, note: NoteHead): RemoveAgent {
+export function openRemove(database: DatabaseSync, note: NoteHead): (id: string) => void {
   const find = prepare<{ no: number; epoch: number }>(database, "SELECT no, epoch FROM agent WHERE id = ?");
   const children = prepare<{ id: string }>(database, "SELECT id FROM agent WHERE parent_no = ? ORDER BY no");
   // Delete blobs first: the rows that name them are deleted below.
