@@ -46,10 +46,8 @@ const PLAIN: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
 export function checkArgs(args: unknown): string[] {
   if (!isSchema(args) || args.type !== "object" || (args.properties !== undefined && !isSchema(args.properties)))
     return [describeExpected('args: { type: "object", properties: {…}, required: […] }', args)];
-  const strange = findStrangeValue(args, "args");
-  if (strange) return [strange];
-  const bytes = Buffer.byteLength(JSON.stringify(args));
-  if (bytes > MAX_BYTES) return [`expected args: at most ${MAX_BYTES} bytes of JSON; got ${bytes}`];
+  const unfit = findUnfit(args, "args");
+  if (unfit !== undefined) return [unfit];
   const { $schema: _, ...schema } = args;
   const problems = [...checkNames(schema.properties ?? {}), ...checkSchema(schema, "args", schema, 1)];
   if (problems.length > 0) return problems.slice(0, MAX_PROBLEMS);
@@ -59,10 +57,8 @@ export function checkArgs(args: unknown): string[] {
 /** The same for a schema that is only shown: no value is checked against it, so it needs no ajv. */
 export function checkShownSchema(schema: unknown, at: string): string[] {
   if (!isSchema(schema)) return [describeExpected(`${at}: a schema`, schema)];
-  const strange = findStrangeValue(schema, at);
-  if (strange) return [strange];
-  const bytes = Buffer.byteLength(JSON.stringify(schema));
-  if (bytes > MAX_BYTES) return [`expected ${at}: at most ${MAX_BYTES} bytes of JSON; got ${bytes}`];
+  const unfit = findUnfit(schema, at);
+  if (unfit !== undefined) return [unfit];
   return [...checkSchema(schema, at, schema, 1), ...checkShape(schema, at)].slice(0, MAX_PROBLEMS);
 }
 
@@ -167,6 +163,14 @@ function checkCompiles(ajv: { compile(schema: object): unknown }, schema: Fields
   } catch (error) {
     return [`expected args: a schema that can be used; ${Error.isError(error) ? error.message : String(error)}`];
   }
+}
+
+/** Why the log or a prompt cannot hold this schema; undefined when they can. */
+function findUnfit(schema: Fields, at: string): string | undefined {
+  const strange = findStrangeValue(schema, at);
+  if (strange !== undefined) return strange;
+  const bytes = Buffer.byteLength(JSON.stringify(schema));
+  return bytes > MAX_BYTES ? `expected ${at}: at most ${MAX_BYTES} bytes of JSON; got ${bytes}` : undefined;
 }
 
 /** Finds a value that JSON cannot hold, or that holds itself. */

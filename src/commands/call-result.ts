@@ -8,7 +8,6 @@ import {
   fail,
   MAX_JSON_DEPTH,
   type NamespaceWrite,
-  type PlanWrite,
   succeed,
   type Waiting,
 } from "#core/command.ts";
@@ -108,12 +107,14 @@ export function checkWrite(name: string, write: CommandWrite): void {
         refuse(`method names that are not up to ${MAX_METHODS} texts`);
       return;
     case "task-added":
-    case "task-changed":
-    case "goals-checked": {
-      const problem = findPlanProblem(write);
-      if (problem !== undefined) refuse(problem);
+      if (!isId(write.parent) || !isTask(write.task)) refuse("a task without a parent and a goal");
       return;
-    }
+    case "task-changed":
+      if (!isId(write.id) || !TASK_STATES.includes(write.state)) refuse("a task's change without an id and a state");
+      return;
+    case "goals-checked":
+      if (!Array.isArray(write.results) || !write.results.every(isResult)) refuse("results of checks that are none");
+      return;
     case "memory":
       if (typeof write.text !== "string") refuse("a memory without text");
       if (!(write.importance >= 0 && write.importance <= 1))
@@ -227,22 +228,6 @@ const charsIn = (
 // Checks the shape of staged changes of the plan, since commands of a person may break our types.
 
 const MAX_TASK_ID_CHARS = 100;
-
-/** Returns the problem of the write, for the end of a sentence; undefined for a valid one. */
-function findPlanProblem(write: PlanWrite): string | undefined {
-  switch (write.kind) {
-    case "task-added":
-      return isId(write.parent) && isTask(write.task) ? undefined : "a task without a parent and a goal";
-    case "task-changed":
-      return isId(write.id) && TASK_STATES.includes(write.state)
-        ? undefined
-        : "a task's change without an id and a state";
-    case "goals-checked":
-      return Array.isArray(write.results) && write.results.every(isResult)
-        ? undefined
-        : "results of checks that are none";
-  }
-}
 
 const isId = (value: unknown): boolean => typeof value === "string" && value.length <= MAX_TASK_ID_CHARS;
 
