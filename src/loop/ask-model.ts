@@ -23,7 +23,7 @@ import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import { describeFolder } from "#prompt/situation.ts";
 import { enclosingMessages, turnRequestMessages } from "#prompt/subtask.ts";
 import type { CommandOffer } from "#prompt/system.ts";
-import { shownTurns } from "#prompt/turns.ts";
+import { fitTurns } from "#prompt/turns.ts";
 import { templatesOf, type Words } from "#prompt/words.ts";
 import { readWrittenAction, thoughtIn } from "#reply/find-call.ts";
 import { parseShallowJson } from "#reply/json.ts";
@@ -265,7 +265,7 @@ async function composePrompt(
   (Prompt & { readonly outside: readonly OutsideSource[]; readonly folder: string }) | { readonly tooLong: string }
 > {
   const messages = [...enclosingMessages(state), ...turnRequestMessages(state), ...activeFrame(state).window];
-  const turns = shownTurns(state, parts.words, contextTokens);
+  const turns = fitTurns(state, parts.words, contextTokens).map(({ turn }) => turn);
   const recalls = await parts.memory.recall(
     {
       agent: parts.agentId,

@@ -38,8 +38,8 @@ import { isEnding, renderSituation, type Situation } from "./situation.ts";
 import { fillSubtask, originOf, renderAskedNote, renderOuter, turnRequestMessages } from "./subtask.ts";
 import { renderJob, renderSections, renderSystemMessage, type SystemInput } from "./system.ts";
 import { estimateTokens, type SizedMessage, TOKENS_PER_REQUEST, userMessage } from "./tokens.ts";
-import { renderTurns } from "./turns.ts";
-import { describeTemplate, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
+import { fitTurns } from "./turns.ts";
+import { describeTemplate, fillTemplate, type Words } from "./words.ts";
 
 export interface PromptInput extends SystemInput, Situation {
   /** Best first; the first ten count. */
@@ -76,7 +76,7 @@ export function buildPrompt(input: PromptInput): Prompt {
 
 /** Returns the tokens of the fixed parts when they leave too little room. */
 function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonly fixedTokens: number } {
-  const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
+  const { state, words, contextTokens, replyTokens, form } = input;
   const window = withoutNull(shownWindow(state, activeFrame(state)), form);
   const system = renderSystemMessage(input);
   const plan = renderPlan(state, words, form, {
@@ -85,7 +85,7 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   });
   const job = renderJob(state, words);
   const first = [system, ...(job === undefined ? [] : [userMessage(job)]), ...renderMethods(input)];
-  const turns = renderTurns(state, words, contextTokens);
+  const turns = fitTurns(state, words, contextTokens).map(({ message }) => message);
   const note = renderAskedNote(state, words);
   const asked = turnRequestMessages(state);
   const outer = renderOuter(state, words, form);
@@ -142,7 +142,7 @@ function assemblePrompt(
 
 /** Returns a renderer of the last message with these recalls. */
 function createRequestRenderer(input: PromptInput, isFirst: boolean, plan: ReturnType<typeof renderPlan>) {
-  const { state, words, now, form = JSON_WORDS } = input;
+  const { state, words, now, form } = input;
   const origin = originOf(state);
   const shared = {
     time: `${now.toISOString()} (${WEEKDAYS[now.getUTCDay()]}, UTC)`,
@@ -162,7 +162,7 @@ function createRequestRenderer(input: PromptInput, isFirst: boolean, plan: Retur
 }
 
 /** The found methods that the list of commands lacks, for replies with a command. */
-function listFound({ form = JSON_WORDS, ...input }: PromptInput): string {
+function listFound({ form, ...input }: PromptInput): string {
   const parts = "found" in form ? form.found.map((part) => input[part] ?? "") : [];
   return parts.filter((lines) => lines !== "").join("\n");
 }
@@ -171,7 +171,7 @@ function listFound({ form = JSON_WORDS, ...input }: PromptInput): string {
  * A message with the methods that searches found, only in the forms that call them in code. It leaves out those in a
  * message that is shown, so it changes at a search and when messages are dropped.
  */
-function renderMethods({ state, words, form = JSON_WORDS, found }: PromptInput): readonly SizedMessage[] {
+function renderMethods({ state, words, form, found }: PromptInput): readonly SizedMessage[] {
   if (!isActionForm(form.form)) return [];
   const shown = activeFrame(state).window.map(({ text }) => headOf(text));
   const lines = (found ?? []).filter((line) => !shown.some((text) => text.includes(line)));
@@ -181,7 +181,7 @@ function renderMethods({ state, words, form = JSON_WORDS, found }: PromptInput):
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
 
 function createTooLongError(input: PromptInput, fixedTokens: number): GoaldError {
-  const { state, words, contextTokens, replyTokens, form = JSON_WORDS } = input;
+  const { state, words, contextTokens, replyTokens, form } = input;
   const style = { form, numberOf: () => 1 };
   const kept = [...turnRequestMessages(state), ...activeFrame(state).window.slice(-1)];
   const keptTokens = kept.reduce((sum, message) => sum + renderMinimal(message, words, style).tokens, 0);
@@ -230,11 +230,11 @@ interface Sized {
 
 interface FitInput {
   /** In a sub-task: messages of the larger task, oldest first. */
-  readonly outer?: readonly Sized[];
+  readonly outer: readonly Sized[];
   /** Memories of earlier turns, oldest first. */
-  readonly turns?: readonly Sized[];
+  readonly turns: readonly Sized[];
   /** Messages that opened the turn, oldest first. */
-  readonly asked?: readonly Message[];
+  readonly asked: readonly Message[];
   /** Oldest first. */
   readonly window: readonly Message[];
   readonly words: Words;
@@ -261,7 +261,7 @@ const MIN_CAP_TOKENS = 200;
 
 /** Returns undefined when even the messages that are never dropped, clipped to their frames, do not fit. */
 function fitPrompt(input: FitInput): FittedPrompt | undefined {
-  const { outer = [], turns = [], asked = [], window, words, style, recallTokens } = input;
+  const { outer, turns, asked, window, words, style, recallTokens } = input;
   const messages = [...asked, ...window].map((message) => renderMessage(message, words, style));
   const otherTokens = sumTokens(messages) + recallTokens(input.recallCount);
   const { outerCount, roomTokens } = fitOuter(outer, input.roomTokens, otherTokens + sumTokens(turns));
@@ -280,7 +280,7 @@ function fitMessages(
   roomTokens: number,
   input: FitInput,
 ): Pick<FittedPrompt, "messages" | "recallCount"> | undefined {
-  const { asked = [], recallTokens } = input;
+  const { asked, recallTokens } = input;
   let messages = whole;
   let { recallCount } = input;
   let room = roomTokens - recallTokens(recallCount);
@@ -298,7 +298,7 @@ function fitMessages(
 }
 
 /** Returns how many of the newest messages of the larger task stay, and the room that they leave. */
-function fitOuter(outer: NonNullable<FitInput["outer"]>, room: number, otherTokens: number) {
+function fitOuter(outer: readonly Sized[], room: number, otherTokens: number) {
   const most = Math.min(room / 2, room - otherTokens);
   let outerCount = 0;
   let tokens = 0;

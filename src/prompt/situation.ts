@@ -13,7 +13,7 @@ import type { ChildAccount } from "#core/subagent.ts";
 import { formatSize } from "#core/text.ts";
 import { delimitText, formatName } from "./delimit.ts";
 import { originOf } from "./subtask.ts";
-import { type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
+import { type FormTemplates, fillTemplate, type Words } from "./words.ts";
 
 export interface Situation {
   /** Number of the step that the prompt is for. Default: the next one. */
@@ -42,7 +42,7 @@ export function renderSituation(
   state: AgentState,
   { step = state.step + 1, folder = "", foundLines = "" }: Situation,
   words: Words,
-  form: FormTemplates = JSON_WORDS,
+  form: FormTemplates,
 ): string {
   const left = listLimits(state, step);
   const helpers = listHelpers(state);

@@ -12,7 +12,7 @@ import { clean, foldLine } from "#util/outside-text.ts";
 import { delimitText, describeMessageSource } from "./delimit.ts";
 import { goalsOf } from "./subtask.ts";
 import { estimateMessage, type SizedMessage } from "./tokens.ts";
-import { type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
+import { type FormTemplates, fillTemplate, type Words } from "./words.ts";
 
 /** The commands that an agent may use, as its prompt shows them. */
 export interface CommandOffer {
@@ -32,13 +32,12 @@ export interface CommandOffer {
 
 export interface SystemInput extends CommandOffer {
   readonly state: AgentState;
-  /** Default: JSON. */
-  readonly form?: FormTemplates;
+  readonly form: FormTemplates;
   readonly words: Words;
 }
 
 export function renderSystemMessage(input: SystemInput): SizedMessage {
-  const { state, words, form = JSON_WORDS } = input;
+  const { state, words, form } = input;
   return sizeOnce(goalsOf(state, words, form), fillTemplate(words[form.system], renderSections(input)));
 }
 
@@ -52,7 +51,7 @@ const sizeOnce = rememberBy(
 
 /** Keyed by the placeholders of the form's system message. */
 export function renderSections(input: SystemInput): Readonly<Record<string, string>> {
-  const { state, commandList, asksPerson, words, form = JSON_WORDS } = input;
+  const { state, commandList, asksPerson, words, form } = input;
   const assistance = fillTemplate(words[asksPerson ? "system/assistance" : "system/no-assistance"]);
   const material = fillTemplate(words["system/material"]);
   const recalled = fillTemplate(words["system/recalled"]);

@@ -20,20 +20,14 @@ const NEWEST_SHARE = 0.35;
 const OLDER_SHARE = 0.12;
 const MAX_OLDER_TOKENS = 4_000;
 
-/** None in a sub-task: its task says what it needs. */
-export const renderTurns = (state: AgentState, words: Words, contextTokens: number): readonly SizedMessage[] =>
-  fitTurns(state, words, contextTokens).map(({ message }) => message);
-
-/** The turns that `renderTurns` shows, oldest first, with the calls that it shows. */
-export const shownTurns = (state: AgentState, words: Words, contextTokens: number): readonly TurnMemory[] =>
-  fitTurns(state, words, contextTokens).map(({ turn }) => turn);
-
 interface FittedTurn {
+  /** With the calls that are shown. */
   readonly turn: TurnMemory;
   readonly message: SizedMessage;
 }
 
-function fitTurns(state: AgentState, words: Words, contextTokens: number): readonly FittedTurn[] {
+/** Oldest first. None in a sub-task: its task says what it needs. */
+export function fitTurns(state: AgentState, words: Words, contextTokens: number): readonly FittedTurn[] {
   const newest = originOf(state) ? undefined : state.turns.at(-1);
   if (!newest) return [];
   const shown: FittedTurn[] = [];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Recall } from "#core/ports/memory.ts";
 import { type AgentState, initialState, type Message } from "#core/state.ts";
 import type { PromptInput } from "#prompt/build.ts";
-import type { Words } from "#prompt/words.ts";
+import { templatesOf, type Words } from "#prompt/words.ts";
 
 const SHIPPED = join(import.meta.dirname, "../../prompts");
 
@@ -90,6 +90,7 @@ export const inputWith = (changes: Partial<PromptInput> = {}): PromptInput => ({
   recalls: [],
   now: new Date("2026-11-20T10:32:05.000Z"),
   words: shippedWords,
+  form: templatesOf("plain"),
   contextTokens: 128_000,
   replyTokens: 4_000,
   ...changes,

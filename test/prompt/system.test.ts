@@ -13,7 +13,8 @@ const withLimits = (limits: Partial<AgentState["settings"]>, changes: Partial<Ag
   const state = stateWith([], changes);
   return { ...state, settings: { ...state.settings, ...limits } };
 };
-const situation = (state: AgentState, folder?: string): string => renderSituation(state, { folder }, shippedWords);
+const situation = (state: AgentState, folder?: string): string =>
+  renderSituation(state, { folder }, shippedWords, templatesOf("plain"));
 const spending = (step: number, tokens: number, costUsd = 0): Partial<AgentState> => ({
   step,
   costUsd,
