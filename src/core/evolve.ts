@@ -204,7 +204,7 @@ const wordsTrusted = (state: AgentState, { what, seq }: EventOf<"words-trusted">
   what === "all" ? { ...state, received: [], trustedSeq: seq, namespace: trustNamespace(state.namespace) } : state;
 
 /** Resets the failure counters. A server that was down is retried at once. */
-function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At & { readonly at: string }): AgentState {
+function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At): AgentState {
   const cleared = { badReplies: 0, modelFailures: 0, failedTries: [], repetition: null, failedCells: 0 };
   const resumed = inEveryFrame(state, (frame) => ({ ...frame, ...cleared }));
   const { id, phase } = activeFrame(state);
@@ -244,7 +244,7 @@ export const MAX_CHANGES = 100;
 /** The plan, the turn and memories stay as they are; approvals that a person gave ahead end. */
 function filesRestored(state: AgentState, event: FilesRestored & At): AgentState {
   const text = describeRestored(event);
-  const message = { kind: "feedback", from: "goald", status: null, source: "goald", step: state.step, text } as const;
+  const message = { ...FROM_GOALD, kind: "feedback", step: state.step, text } as const;
   return withMessageForAll({ ...state, grantedApprovals: 0, refusals: 0 }, event, message);
 }
 

@@ -1,12 +1,12 @@
 /**
  * inbox.ts -- turns a message from outside into events.
  *
- * Only the lease holder appends to the log. Everybody else leaves a row in the inbox, and the
- * owner consumes it with its next commit. A row that no longer applies (an approval of a finished
- * call, a pause of a finished agent) is consumed without an event.
+ * Only the lease holder appends to the log. Everybody else leaves a row in the inbox, and the owner consumes it with
+ * its next commit. A row that no longer applies (an approval of a finished call, a pause of a finished agent) is
+ * consumed without an event.
  *
- * Words and goals are work: a finished agent starts its next turn with them. A paused agent
- * receives them and stays paused.
+ * Words and goals are work: a finished agent starts its next turn with them. A paused agent receives them and stays
+ * paused.
  */
 import { offersPlan } from "./agent-settings.ts";
 import type { NewEvent } from "./event.ts";

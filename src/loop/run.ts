@@ -3,12 +3,12 @@
  *
  *   state --decide--> move --prepare--> intent --commit--> perform --record--> state
  *
- * The law of this loop: an intent is durable before its effect begins. A process that is
- * killed between any two lines leaves a log that says what was about to happen. The next
- * process continues from there: `decide` sees the intent, and the command's effect says
- * whether to run it again, to probe first, or to report the outcome as unknown.
+ * The law of this loop: an intent is durable before its effect begins. A process that is killed between any two lines
+ * leaves a log that says what was about to happen. The next process continues from there: `decide` sees the intent, and
+ * the command's effect says whether to run it again, to probe first, or to report the outcome as unknown.
  *
- * A running command can nest other work (nested-work.ts): it pushes a frame, and `advance` runs this same loop until the frame is popped.
+ * A running command can nest other work (nested-work.ts): it pushes a frame, and `advance` runs this same loop until the
+ * frame is popped.
  */
 import { decide, isBetweenCalls, type Move } from "#core/decide.ts";
 import { frameOwning } from "#core/frames.ts";

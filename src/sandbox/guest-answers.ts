@@ -14,7 +14,7 @@ import {
   type Question,
 } from "./protocol.ts";
 
-// Reads the outcome of a cell from what its process sent, which hostile code may have taken over.
+// Reads the outcome of a cell.
 //
 // Text for the model and for people is cleaned of control characters and cut. The saved namespace is passed on as it
 // is: only a process in the same cage reads it.

@@ -161,11 +161,10 @@ function quoteWithoutAll(secrets: readonly string[]): Quote {
 const postError = (message: string, hint = "", words = ""): GoaldError =>
   new GoaldError("GOALD_POST", message, { hint, words, ...(words === "" ? { outside: [] } : {}) });
 
-/**
- * Counts the length of a post as X does: one for most letters, two for other characters and emoji, 23 for a URL.
- *
- * X decides in the end: it also counts names such as "example.com" as addresses, and lets some accounts write more.
- */
+// Counts the length of a post as X does: one for most letters, two for other characters and emoji, 23 for a URL.
+//
+// X decides in the end: it also counts names such as "example.com" as addresses, and lets some accounts write more.
+
 const MAX_POST_LENGTH = 280;
 /** X replaces every address by a short one of this length. */
 const ADDRESS_LENGTH = 23;
