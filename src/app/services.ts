@@ -18,7 +18,7 @@ import type { Store, StoreReader } from "#core/ports/store.ts";
 import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages, WebSearch } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
-import type { LocalServer, ServerCheck, Trial } from "#model/check-server.ts";
+import type { LocalServer, Trial } from "#model/check-server.ts";
 import type { OpenAIImagesSettings, OpenAISpeechSettings } from "#model/openai-media.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { contextWindowOf, isReasoningModel, priceOf } from "#model/prices.ts";
@@ -99,8 +99,8 @@ export function openRecall(
   return openMemoryLate({ home, settings, server, store, report });
 }
 
-/** Opens web pages for a person; undefined when this home is not set up for it. */
-export const openPages = (settings: Settings, scrub: Redact): WebPages | undefined =>
+/** Opens web pages for a person. */
+export const openPages = (settings: Settings, scrub: Redact): WebPages =>
   openServices({ settings, http: openHttp(settings), clock: systemClock, scrub }).pages;
 
 const openHttp = ({ web }: Settings): Http => createHttp({}, { allow: web.allow?.split(/[,\s]+/) ?? [] });
@@ -138,12 +138,6 @@ export async function tryModel(home: Home, settings: Settings): Promise<Trial> {
   return askForWord(openModelOf(home, settings, openHttp(settings)), settings.models.smart);
 }
 
-/** Checks that the model server of these settings answers, without calling a model. */
-export async function checkModelServer(settings: Settings, timeoutMs: number): Promise<ServerCheck> {
-  const { checkServer } = await import("#model/check-server.ts");
-  return checkServer({ ...serverOf(settings, openHttp(settings)), timeoutMs });
-}
-
 /** Finds model servers on the usual local ports, with their models for chat. */
 export async function findServers(): Promise<readonly LocalServer[]> {
   const { findLocalServers, isChatModel } = await import("#model/check-server.ts");
@@ -173,9 +167,9 @@ export async function listModels(
   settings: Settings,
   timeoutMs: number,
 ): Promise<{ readonly hasList: boolean; readonly models: readonly ListedModel[] } | { readonly problem: string }> {
-  const checked = await checkModelServer(settings, timeoutMs);
+  const { checkServer, isChatModel } = await import("#model/check-server.ts");
+  const checked = await checkServer({ ...serverOf(settings, openHttp(settings)), timeoutMs });
   if ("problem" in checked) return checked;
-  const { isChatModel } = await import("#model/check-server.ts");
   const [prices, windows] = await Promise.all([loadPrices(home), loadWindows()]);
   const { smart, fast, fallback, embedding, contextTokens } = settings.models;
   const uses = { smart, fast, fallback, embedding: settings.memory.embedder === "offline" ? null : embedding };
@@ -204,7 +198,7 @@ export interface ServiceParts {
 }
 
 /** Opens services that load and connect to nothing before their first call. */
-export function openServices({ settings, http, clock, scrub }: ServiceParts): Partial<Services> {
+export function openServices({ settings, http, clock, scrub }: ServiceParts) {
   const xKeys = xKeysOf(settings);
   const git = findGit(process.env.PATH);
   const { fetchPage, search, downloads, statuses } = lazyWeb(settings, { http, clock, scrub });

@@ -8,10 +8,12 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { systemClock } from "#util/clock.ts";
 import { nearestName } from "#util/nearest-name.ts";
+import { clean } from "#util/outside-text.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { type CliContext, callsHere, type GlobalOptions, openContext } from "./context.ts";
+import { usageError } from "./verb.ts";
 
 const PAGE = 500;
 
@@ -103,7 +105,44 @@ export async function untilInterrupt(everyMs: number, act: () => Promise<void>, 
   }
 }
 
-// Reads standard input, for verbs whose text may be piped.
+/** Aborts its signal at the first Ctrl-C, until it is disposed of. */
+export class Interrupt implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #stop = (): void => this.#controller.abort();
+  readonly signal = this.#controller.signal;
+
+  constructor() {
+    process.once("SIGINT", this.#stop);
+  }
+
+  [Symbol.dispose](): void {
+    process.off("SIGINT", this.#stop);
+  }
+}
+
+// Reads the text of a verb from its words, or from standard input.
+
+/** Throws GOALD_USAGE for an empty or a longer text, and on a terminal, where goald would wait without a prompt. */
+export async function readWords(
+  words: readonly string[],
+  { maxChars, what, examples, tooLong }: WordsWanted,
+): Promise<string> {
+  if (words.length === 0 && process.stdin.isTTY) throw usageError(`Expected a ${what}.`, examples);
+  // Blanks around the text do not count.
+  const text = clean(words.length > 0 ? words.join(" ") : await readInput(2 * maxChars)).trim();
+  if (text === "") throw usageError(`The ${what} is empty.`, examples);
+  if (text.length > maxChars) throw usageError(`Expected up to ${maxChars} characters, got ${text.length}.`, tooLong);
+  return text;
+}
+
+interface WordsWanted {
+  readonly maxChars: number;
+  /** `text` or `message`. */
+  readonly what: string;
+  /** Hints. */
+  readonly examples: string;
+  readonly tooLong: string;
+}
 
 /** Stops shortly after `maxChars`, so that the caller can reject a longer text. */
 export async function readInput(maxChars: number): Promise<string> {

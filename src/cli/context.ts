@@ -19,7 +19,7 @@ import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
 import { requireOwned } from "#config/owners.ts";
 import type { Settings } from "#config/settings.ts";
-import { GoaldError } from "#core/errors.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean, inertJson } from "#util/outside-text.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
@@ -149,6 +149,18 @@ export function openOutput(options: GlobalOptions): Output {
       input?.close();
     },
   };
+}
+
+/** Prints a redacted value: with --json its JSON, else its text. Returns the exit code. */
+export function printValue(
+  { output, redact }: Pick<CliContext, "output" | "redact">,
+  value: unknown,
+  text: () => string,
+  look?: Look,
+): number {
+  if (output.json) output.data(redact(JSON.stringify(value)));
+  else output.page(redact(clean(text())), look);
+  return EXIT.ok;
 }
 
 /** Restarts a daemon that died with unfinished agents, unless the options prevent it. */

@@ -92,14 +92,6 @@ export async function openChanger(context: CliContext): Promise<Changer> {
   return (namespace, changes) => client.changeMemory(namespace, changes, nextKey());
 }
 
-export async function changeMemory(
-  context: CliContext,
-  namespace: string,
-  changes: readonly MemoryChange[],
-): Promise<readonly MemoryChanged[]> {
-  return (await openChanger(context))(namespace, changes);
-}
-
 /** Splits items into units that fit into one request to a host. */
 export function* inUnits<Item>(items: readonly Item[], lengthOf: (item: Item) => number): Generator<readonly Item[]> {
   let unit: Item[] = [];

@@ -28,12 +28,7 @@ import {
 import { type GoOptions, modeOf, newSettings, resumedSettings, withoutSecrets } from "./run-options.ts";
 import { askThroughDeaths, type Found, viewWhenHeard } from "./with-agent.ts";
 
-export interface RunAgentOptions extends GoOptions {
-  readonly detach?: boolean;
-  readonly wait?: boolean;
-  /** File into which all runs of the agent are recorded. */
-  readonly record?: string;
-}
+export type RunAgentOptions = GoOptions & { readonly wait?: boolean; readonly record?: string };
 
 /** `playDemo`: called when a person without a key chooses the demo; resolves to the exit code. */
 type Started = RunAgentOptions & { playDemo(): Promise<number> };

@@ -13,13 +13,13 @@ import {
   REPLY_FORMS,
   type ReplyForm,
 } from "#core/agent-settings.ts";
-import { GoaldError } from "#core/errors.ts";
+import type { GoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import { limitReached, limitsFrom, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import type { Redact } from "#util/redact.ts";
-import { type CliContext, formatCall, type GlobalOptions } from "./context.ts";
-import { flag, positiveInteger, text, texts, type VerbOption, value } from "./verb.ts";
+import { type CliContext, formatCall } from "./context.ts";
+import { flag, type OptionValues, positiveInteger, text, texts, usageError, type VerbOption, value } from "./verb.ts";
 
 const formOption: VerbOption<ReplyForm> = {
   flags: "--form <form>",
@@ -93,40 +93,24 @@ function milliseconds(given: string): number {
 
 // Turns the flags of `goald run` and `goald resume` into an agent's approvals and limits.
 //
-// A limit counts from the agent's current usage. Unattended runs have default limits.
+// A limit counts from the agent's current usage; Infinity means no limit. Unattended runs have default limits.
 
-/** Limits count from the agent's current usage; Infinity means no limit. */
-export interface LimitOptions {
-  readonly maxSteps?: number;
-  readonly maxTokens?: number;
-  /** Limit in US dollars. */
-  readonly budget?: number;
-  /** Limit in milliseconds. */
-  readonly maxTime?: number;
-}
-
-export interface GoOptions extends GlobalOptions, LimitOptions {
-  readonly continuous?: boolean;
-  readonly continuousLimit?: number;
+export type GoOptions = OptionValues<Omit<typeof RUN_OPTIONS, "record">> & {
   readonly approve?: ApprovalMode;
-  readonly model?: string;
-  readonly form?: ReplyForm;
-  readonly plan?: PlanMode;
-  readonly commands?: string;
   readonly detach?: boolean;
-}
+};
 
 /** Throws GOALD_USAGE for flags that contradict each other. */
 export function checkOptions({ continuous, continuousLimit, approve, maxSteps }: GoOptions): void {
   if (continuous && approve !== undefined && approve !== "never")
-    throw usage(`--continuous asks about no command, and --approve ${approve} does.`, "Leave one of the two out.");
+    throw usageError(`--continuous asks about no command, and --approve ${approve} does.`, "Leave one of the two out.");
   if (continuousLimit !== undefined && !continuous)
-    throw usage(
+    throw usageError(
       "--continuous-limit goes with --continuous.",
       "Add --continuous, or leave the limit out: you are asked about each command.",
     );
   if (continuousLimit !== undefined && maxSteps !== undefined && maxSteps !== continuousLimit)
-    throw usage(
+    throw usageError(
       `--continuous-limit ${continuousLimit} and --max-steps ${maxSteps === Number.POSITIVE_INFINITY ? "none" : maxSteps} say different things.`,
       "They mean the same: leave one of the two out.",
     );
@@ -135,7 +119,7 @@ export function checkOptions({ continuous, continuousLimit, approve, maxSteps }:
 /** Throws GOALD_USAGE when commands need approval and no terminal can ask for it. */
 export function requireSomebody({ output }: CliContext, approve: ApprovalMode): void {
   if (approve === "never" || output.interactive) return;
-  throw usage(
+  throw usageError(
     "There is no terminal to ask on before each command.",
     "Add --continuous to run every command without asking (with --continuous-limit N for another step limit), or --detach to run it in the background.",
   );
@@ -211,7 +195,7 @@ export function resumedSettings(
   if (!limit) return changes;
   const flag = { "step-limit": "--max-steps N", "token-limit": "--max-tokens N", budget: "--budget USD" } as const;
   const missing = limit.code === "time-limit" ? "--max-time 8h" : flag[limit.code];
-  throw usage(
+  throw usageError(
     limit.reason.replaceAll("goald resume <agent>", ["goald", ...call].join(" ")),
     `Allow it more: ${formatCall(context.home, ...call, missing)}`,
   );
@@ -244,8 +228,6 @@ const answersOf = ({ form, plan }: GoOptions): Partial<AgentSettings> => ({
 });
 const modelOf = ({ model }: GoOptions): Partial<AgentSettings> => (model === undefined ? {} : { model });
 
-export const usage = (message: string, hint: string): GoaldError => new GoaldError("GOALD_USAGE", message, { hint });
-
 // The short forms of checks on the command line.
 
 const FORMS = [
@@ -258,23 +240,18 @@ const FORMS = [
   "judge plan.md: Does it name three sources?",
 ];
 
+const QUOTED = FORMS.map((form) => JSON.stringify(form));
+const HINT = `The forms are, with 2: before one for goal 2:\n${QUOTED.map((form) => `  --check ${form}`).join("\n")}`;
+
 export const checkOption = texts(
   "--check <check>",
-  `prove a goal by a check, such as ${FORMS.slice(1, 5)
-    .map((form) => JSON.stringify(form))
-    .join(", ")}; "2: …" is for goal 2 (docs/checks.md); repeat it`,
+  `prove a goal by a check, such as ${QUOTED.slice(1, 5).join(", ")}; "2: …" is for goal 2 (docs/checks.md); repeat it`,
 );
 
 /** Throws GOALD_USAGE with all forms for a text that fits none. Files of schemas and code are read from the current folder. */
 export async function readCheckOptions(given: readonly string[], goalCount: number): Promise<readonly GoalCheck[]> {
   const refuse = (problem: string, [index]: readonly (string | number)[]): GoaldError =>
-    new GoaldError(
-      "GOALD_USAGE",
-      `--check ${JSON.stringify(given[Number(index)])}: ${problem.replace(/^check \d+: /, "")}.`,
-      {
-        hint: HINT,
-      },
-    );
+    usageError(`--check ${JSON.stringify(given[Number(index)])}: ${problem.replace(/^check \d+: /, "")}.`, HINT);
   const entries = given.map((text, index) => {
     const entry = parseCheck(text);
     if (!entry) throw refuse("this is not a form of a check", [index]);
@@ -283,8 +260,6 @@ export async function readCheckOptions(given: readonly string[], goalCount: numb
   const { readChecks } = await import("#config/read-checks.ts");
   return readChecks({ entries, goalCount, readText, refuse });
 }
-
-const HINT = `The forms are, with 2: before one for goal 2:\n${FORMS.map((form) => `  --check ${JSON.stringify(form)}`).join("\n")}`;
 
 async function readText(path: string): Promise<string> {
   const file = await readTextFile(resolve(path), MAX_CHECK_BYTES);

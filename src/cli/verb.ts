@@ -4,7 +4,7 @@
  * A file of verbs/ exports its `verb`, or a constant for each of its verbs. The parser, the help, `complete` and docs/verbs.md use these declarations.
  */
 import { InvalidArgumentError } from "commander";
-import { EXIT } from "#core/errors.ts";
+import { EXIT, GoaldError } from "#core/errors.ts";
 import type { GlobalOptions } from "./context.ts";
 import type { VerbName, VerbSummary } from "./verb-list.ts";
 
@@ -107,6 +107,9 @@ export const codesInWords = (codes: ExitCodes): string =>
     .filter(({ meaning }) => meaning !== undefined)
     .map(({ code, meaning }) => `  ${`${code}`.padEnd(5)} ${meaning}\n`)
     .join("");
+
+/** The error of a call that cannot be meant. `hint`: what to write instead. */
+export const usageError = (message: string, hint = ""): GoaldError => new GoaldError("GOALD_USAGE", message, { hint });
 
 // The kinds of options and arguments that several verbs declare.
 

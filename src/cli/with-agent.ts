@@ -3,16 +3,15 @@ import type { Client } from "#api/client.ts";
 import { ensureDaemon, findRunning, type Reached } from "#api/find-daemon.ts";
 import type { ControlResult, DaemonStatus } from "#api/schemas.ts";
 import { printNote } from "#cli/terminal/print.ts";
-import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
+import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { isFinished } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
-import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { LoadedAgent } from "#views/read-agent.ts";
 import { readVersion } from "../shipped.ts";
 import { isGoing, lookAgain, withReading } from "./agents.ts";
-import { type CliContext, type GlobalOptions, openContext } from "./context.ts";
+import { type CliContext, type GlobalOptions, openContext, printValue } from "./context.ts";
 
 // Shared parts of verbs that control an agent: find it, connect to its host, print the result.
 //
@@ -63,11 +62,8 @@ function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean
 }
 
 /** Prints the note and the agent's state. `more`: extra members of the JSON. */
-export function tellDone({ agent, note }: ControlResult, { output, redact }: CliContext, more: object = {}): number {
-  if (output.json) output.data(redact(JSON.stringify({ agent, note, ...more })));
-  else output.page(redact(clean(withStanding(note, standingOf(agent)))));
-  return EXIT.ok;
-}
+export const tellDone = ({ agent, note }: ControlResult, context: CliContext, more: object = {}): number =>
+  printValue(context, { agent, note, ...more }, () => withStanding(note, standingOf(agent)));
 
 /** Keeps a call at the end of the note on its own line, so that it can be pasted. */
 const withStanding = (note: string, standing: string): string =>

@@ -17,7 +17,7 @@ import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { nameCall } from "#views/next-step.ts";
 import { loadQuestion } from "../agents.ts";
-import { type CliContext, formatCall, type GlobalOptions } from "../context.ts";
+import { type CliContext, formatCall } from "../context.ts";
 import {
   CALL_OPTIONS,
   defineVerb,
@@ -25,8 +25,10 @@ import {
   HOST_CODES,
   NO_AGENT,
   ONLY_AGENT,
+  type OptionValues,
   positiveInteger,
   text,
+  usageError,
   value,
 } from "../verb.ts";
 import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
@@ -49,7 +51,7 @@ export const APPROVE = defineVerb({
     yes: flag("-y, --yes", "do not show the command and ask first on a terminal"),
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
-  run: ([agent], options) => approveVerb(agent, options),
+  run: ([agent], { count = 1, ...options }) => answer(agent, options, { verdict: "approved", count }),
 });
 
 function answerCount(given: string): number {
@@ -63,46 +65,22 @@ export const DENY = defineVerb({
   arguments: [ONLY_AGENT, { name: "[words...]", about: "the reason, or what to do instead" }],
   options: { ...CALL_OPTIONS, reason: text("--reason <words>", "give the agent the reason, or what to do instead") },
   exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
-  run: ([agent, ...words], options) => denyVerb(agent, words, options),
+  run: async ([agent, ...words], { reason, ...options }) => {
+    if (words.length > 0 && reason !== undefined)
+      throw usageError("The reason was given twice: as words, and by --reason.", "Leave one of the two out.");
+    const text = clean(reason ?? words.join(" ")).trim();
+    if (text.length > MAX_CHARS)
+      throw usageError(`Expected a reason of up to ${MAX_CHARS} characters, got ${text.length}.`);
+    return answer(agent, options, { verdict: "denied", ...(text === "" ? {} : { text }) });
+  },
 });
 
-// Implements `goald approve` and `goald deny`.
-//
+const MAX_CHARS = 10_000;
+
 // The answer names the call that this process has read, so that it never approves another one: the host refuses it when
 // another call waits by then.
 
-interface WhichCall {
-  /** The waiting command must be the first of this step. */
-  readonly step?: number;
-  /** The waiting command must have this id. */
-  readonly call?: string;
-}
-
-export interface ApproveOptions extends GlobalOptions, WhichCall {
-  readonly count?: number;
-  /** Approve without showing the command and without a confirmation. */
-  readonly yes?: boolean;
-}
-
-const approveVerb = (name: Name, options: ApproveOptions): Promise<number> =>
-  answer(name, options, { verdict: "approved", count: options.count ?? 1 });
-
-async function denyVerb(
-  name: Name,
-  words: readonly string[],
-  options: GlobalOptions & WhichCall & { readonly reason?: string },
-): Promise<number> {
-  if (words.length > 0 && options.reason !== undefined)
-    throw new GoaldError("GOALD_USAGE", "The reason was given twice: as words, and by --reason.", {
-      hint: "Leave one of the two out.",
-    });
-  const text = clean(options.reason ?? words.join(" ")).trim();
-  if (text.length > MAX_CHARS)
-    throw new GoaldError("GOALD_USAGE", `Expected a reason of up to ${MAX_CHARS} characters, got ${text.length}.`);
-  return answer(name, options, { verdict: "denied", ...(text === "" ? {} : { text }) });
-}
-
-const MAX_CHARS = 10_000;
+type AnswerOptions = OptionValues<typeof CALL_OPTIONS> & { readonly yes?: boolean };
 
 /** Undefined: the only agent that waits. */
 type Name = string | undefined;
@@ -110,7 +88,7 @@ type Approval = NonNullable<ReturnType<typeof approvalOf>>;
 
 const WAITS = { fits: ({ state }: AgentView): boolean => state === "waiting: approval" };
 
-async function answer(name: Name, options: ApproveOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
+async function answer(name: Name, options: AnswerOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
   const give = async ({ row, state, context, reach }: Steered): Promise<number> => {
     const open = approvalOf(state);
     if (!open) throw await nothingPending({ row, state }, context);
@@ -143,11 +121,9 @@ async function answer(name: Name, options: ApproveOptions, given: Omit<ApprovalA
 }
 
 /** Throws GOALD_USAGE when both options are given. */
-function wantedCall({ step, call }: WhichCall): string | undefined {
+function wantedCall({ step, call }: AnswerOptions): string | undefined {
   if (step !== undefined && call !== undefined)
-    throw new GoaldError("GOALD_USAGE", "The command was named twice: by --step and by --call.", {
-      hint: "Leave one of the two out.",
-    });
+    throw usageError("The command was named twice: by --step and by --call.", "Leave one of the two out.");
   return step === undefined ? call : callIdOfStep(step);
 }
 

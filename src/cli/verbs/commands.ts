@@ -18,7 +18,7 @@ import { openFolder } from "#config/open-home.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
-import { formatCall, type GlobalOptions, openContext } from "../context.ts";
+import { formatCall, type GlobalOptions, openContext, printValue } from "../context.ts";
 import { defineVerb, flag } from "../verb.ts";
 import { quoteForShell } from "../verb-list.ts";
 
@@ -32,7 +32,7 @@ export const verb = defineVerb({
     isNew ? newCommand(name ?? "", options) : commands(name, options),
 });
 
-export async function commands(name: string | undefined, options: GlobalOptions): Promise<number> {
+async function commands(name: string | undefined, options: GlobalOptions): Promise<number> {
   using context = await openContext({ ...options, revives: false });
   const { home, settings, output } = context;
   const services = await findServiceStates(settings);
@@ -43,13 +43,11 @@ export async function commands(name: string | undefined, options: GlobalOptions)
   if (name !== undefined) {
     const found = lines.find((line) => line.name === name);
     if (!found) throw unknown(name, lines);
-    if (output.json) output.data(JSON.stringify(found));
-    else output.page(clean(describeCommand(found)));
-    return EXIT.ok;
+    return printValue(context, found, () => describeCommand(found));
   }
-  if (output.json) output.data(JSON.stringify({ commands: lines, methods }));
-  else output.page(clean([tableOf(lines, output.columns), ...describeMethods(methods), "", SEE_ALSO].join("\n")));
-  return EXIT.ok;
+  return printValue(context, { commands: lines, methods }, () =>
+    [tableOf(lines, output.columns), ...describeMethods(methods), "", SEE_ALSO].join("\n"),
+  );
 }
 
 /** A terminal's last column stays free, because a row that reaches it is broken. */

@@ -8,17 +8,18 @@ import { printNote, renderTable } from "#cli/terminal/print.ts";
 import { readSettings, wrongSettings } from "#config/load-settings.ts";
 import { findSetting } from "#config/settings.ts";
 import { settingsPath } from "#config/settings-file.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
-import { type CliContext, findContext, type GlobalOptions } from "../context.ts";
+import { type CliContext, findContext } from "../context.ts";
 import { originInWords, reportOn, reportsOf, type SettingReport, setSetting, unsetSetting } from "../own-settings.ts";
-import { defineVerb, flag } from "../verb.ts";
+import { defineVerb, flag, type OptionValues, usageError } from "../verb.ts";
 
-interface ConfigOptions extends GlobalOptions {
-  readonly all?: boolean;
-  readonly showOrigin?: boolean;
-  readonly unset?: boolean;
-}
+const OPTIONS = {
+  all: flag("--all", "list the settings with their defaults too"),
+  showOrigin: flag("--show-origin", "show where a value is from: option, environment, .env, goald.json or default"),
+  unset: flag("--unset", "remove the setting from goald.json"),
+};
+type ConfigOptions = OptionValues<typeof OPTIONS>;
 
 export const verb = defineVerb({
   description:
@@ -34,11 +35,7 @@ export const verb = defineVerb({
     { name: "[name]", about: "a setting, or one of its variables" },
     { name: "[value]", about: "the new value; none: no value, where that is possible" },
   ],
-  options: {
-    all: flag("--all", "list the settings with their defaults too"),
-    showOrigin: flag("--show-origin", "show where a value is from: option, environment, .env, goald.json or default"),
-    unset: flag("--unset", "remove the setting from goald.json"),
-  },
+  options: OPTIONS,
   exitCodes: { usage: "wrong call, unknown setting or wrong value" },
   run: async ([name, value], options) => {
     checkCall(name, value, options);
@@ -60,13 +57,12 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Throws GOALD_USAGE. */
 function checkCall(name: string | undefined, value: string | undefined, { all, unset }: ConfigOptions): void {
-  const refuse = (message: string, hint: string) => new GoaldError("GOALD_USAGE", message, { hint });
   if (name !== undefined && Object.hasOwn(WORDS, name))
-    throw refuse(`config has no word ${JSON.stringify(name)}.`, `Use: ${WORDS[name]}`);
+    throw usageError(`config has no word ${JSON.stringify(name)}.`, `Use: ${WORDS[name]}`);
   if (unset && (name === undefined || value !== undefined))
-    throw refuse("--unset goes with one setting, and without a value.", "Use: goald config NAME --unset");
+    throw usageError("--unset goes with one setting, and without a value.", "Use: goald config NAME --unset");
   if (all && name !== undefined)
-    throw refuse("--all lists the settings, so it goes without a name.", "Use: goald config --all");
+    throw usageError("--all lists the settings, so it goes without a name.", "Use: goald config --all");
 }
 
 type Place = Pick<CliContext, "home" | "output">;

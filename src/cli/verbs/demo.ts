@@ -13,22 +13,21 @@ import { Interrupts } from "../follow-agent.ts";
 import { openPrivateHost } from "../open-host.ts";
 import { openScreen } from "../result.ts";
 import { runOnScreen } from "../run-agent.ts";
-import { defineVerb, RUN_CODES, text } from "../verb.ts";
+import { defineVerb, type OptionValues, RUN_CODES, text } from "../verb.ts";
+
+const OPTIONS = {
+  record: text("--record <file>", "record all input from outside into this file, for goald replay"),
+};
 
 export const verb = defineVerb({
   description: "run a scripted agent through the real loop: no key and no network needed",
   examples: ["goald demo", "goald demo --json", "goald demo --record demo.ndjson"],
-  options: { record: text("--record <file>", "record all input from outside into this file, for goald replay") },
+  options: OPTIONS,
   exitCodes: RUN_CODES,
   run: (_args, options) => demoVerb(options),
 });
 
-export interface DemoOptions extends GlobalOptions {
-  /** File into which the run is recorded. */
-  readonly record?: string;
-}
-
-export async function demoVerb(options: DemoOptions): Promise<number> {
+export async function demoVerb(options: OptionValues<typeof OPTIONS>): Promise<number> {
   const script = readDemoScript(join(ROOT_FOLDER, "config", "demo", "script.json"));
   using visited = await openContext({ ...options, input: false, revives: false }, AS_SCRIPTED);
   const { output } = visited;

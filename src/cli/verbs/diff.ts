@@ -1,14 +1,14 @@
 /** diff.ts -- `goald diff` and `goald restore`: compares an agent's files between steps, and restores them. */
 import { styleOfDiff } from "#cli/terminal/describe-call.ts";
 import { printNote } from "#cli/terminal/print.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean, showUnseen } from "#util/outside-text.ts";
 import type { DiffView, FileDiff } from "#views/file-diff.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
 import { reading, withReading } from "../agents.ts";
 import { type CliContext, formatCall } from "../context.ts";
-import { AGENT, defineVerb, flag, HOST_CODES, step } from "../verb.ts";
+import { AGENT, defineVerb, flag, HOST_CODES, step, usageError } from "../verb.ts";
 import { withAgent } from "../with-agent.ts";
 import { findFile, findPaths } from "./files.ts";
 
@@ -88,8 +88,7 @@ export const RESTORE = defineVerb({
   },
   exitCodes: { ...HOST_CODES, notFound: "no such agent, step or file" },
   run: async ([agent = "", ...given], { step, dryRun = false, ...options }) => {
-    if (step === undefined)
-      throw new GoaldError("GOALD_USAGE", "Expected --step.", { hint: "Such as: goald restore chef --step 3" });
+    if (step === undefined) throw usageError("Expected --step.", "Such as: goald restore chef --step 3");
     return withAgent(agent, options, async ({ row, context, reach }) => {
       const paths = await findPaths(row.id, given, context);
       const plan = dryRun

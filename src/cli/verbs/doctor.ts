@@ -20,17 +20,19 @@ import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { createRedactor } from "#util/redact.ts";
 import { readVersion } from "../../shipped.ts";
-import { callsHere, findContext, formatCall, type GlobalOptions, isClosed, type Output } from "../context.ts";
+import { callsHere, findContext, formatCall, isClosed, type Output } from "../context.ts";
 import { checkDaemon, checkHome, type Finding, fine, problem, warning } from "../doctor-home.ts";
-import { defineVerb, flag } from "../verb.ts";
+import { defineVerb, flag, type OptionValues } from "../verb.ts";
+
+const OPTIONS = {
+  fix: flag("--fix", "repair permissions, and remove the socket of a killed daemon"),
+  online: flag("--online", "ask the model server for its models, too: checks address and key, costs nothing"),
+};
 
 export const verb = defineVerb({
   description: "check everything that goald needs, and explain what to fix",
   examples: ["goald doctor", "goald doctor --fix", "goald doctor --online", "goald doctor --json"],
-  options: {
-    fix: flag("--fix", "repair permissions, and remove the socket of a killed daemon"),
-    online: flag("--online", "ask the model server for its models, too: checks address and key, costs nothing"),
-  },
+  options: OPTIONS,
   exitCodes: { error: "something is wrong" },
   run: (_args, options) => doctor(options),
 });
@@ -44,9 +46,7 @@ const CLOCK_SLACK_MS = 60_000;
 /** goald wrote no logs before this date. */
 const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
 
-export async function doctor(
-  options: GlobalOptions & { readonly fix?: boolean; readonly online?: boolean },
-): Promise<number> {
+async function doctor(options: OptionValues<typeof OPTIONS>): Promise<number> {
   using context = await findContext({ ...options, judges: false });
   const { home, output } = context;
   const look = async () => [...(await examine(home)), ...(options.online ? await checkOnline(home) : [])];

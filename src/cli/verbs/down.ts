@@ -8,8 +8,8 @@ import { loadSettings } from "#config/load-settings.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../../shipped.ts";
-import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../context.ts";
-import { defineVerb, HOST_CODES, STOP_OPTIONS } from "../verb.ts";
+import { type CliContext, findOwnContext, formatCall } from "../context.ts";
+import { defineVerb, HOST_CODES, type OptionValues, STOP_OPTIONS } from "../verb.ts";
 import { sayUp } from "./up.ts";
 
 export const RESTART = defineVerb({
@@ -17,21 +17,19 @@ export const RESTART = defineVerb({
   examples: ["goald restart", "goald restart -t 5"],
   options: STOP_OPTIONS,
   exitCodes: { ...HOST_CODES, error: "the daemon has not stopped in time" },
-  run: (_args, options) => restart(options),
+  run: async (_args, options) => {
+    using context = await findOwnContext(options);
+    const { home, output } = context;
+    // Invalid settings leave the daemon running.
+    await loadSettings({ home, env: process.env });
+    const stopped = await stopDaemon({ home, output }, options);
+    if (stopped && !stopped.isGone) return EXIT.error;
+    const reached = await ensureDaemon(home, { version: readVersion() });
+    const agents = stopped && stopped.unfinished.length > 0 ? "; its agents continue" : "";
+    sayUp(reached, `is up${stopped ? " again" : ""}${agents}`, { home, output });
+    return EXIT.ok;
+  },
 });
-
-/** Checks the settings first, so that invalid ones leave the daemon running. */
-async function restart(options: StopOptions): Promise<number> {
-  using context = await findOwnContext(options);
-  const { home, output } = context;
-  await loadSettings({ home, env: process.env });
-  const stopped = await stopDaemon({ home, output }, options);
-  if (stopped && !stopped.isGone) return EXIT.error;
-  const reached = await ensureDaemon(home, { version: readVersion() });
-  const agents = stopped && stopped.unfinished.length > 0 ? "; its agents continue" : "";
-  sayUp(reached, `is up${stopped ? " again" : ""}${agents}`, { home, output });
-  return EXIT.ok;
-}
 
 // `goald down`: stops the daemon after the current steps.
 //
@@ -46,25 +44,24 @@ export const DOWN = defineVerb({
     daemonUnreachable: "the daemon is not running or does not answer",
     conflict: "another goald owns this home",
   },
-  run: (_args, options) => down(options),
+  run: async (_args, options) => {
+    using context = await findOwnContext(options);
+    const { home, output } = context;
+    stopExpectingDaemon(home);
+    const stopped = await stopDaemon({ home, output }, options);
+    if (!stopped)
+      throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
+        hint: `Start it: ${formatCall(home, "up")}`,
+      });
+    const { pid, isGone, wasKilled, unfinished } = stopped;
+    if (output.json) output.data(JSON.stringify({ stopped: isGone, pid, killed: wasKilled, unfinished }));
+    else if (isGone) output.say(`The daemon ${wasKilled ? "was killed" : "is down"} (pid ${pid}).`);
+    if (isGone && unfinished.length > 0)
+      output.say(`Not finished: ${unfinished.join(", ")}. Continue them: ${formatCall(home, "up")}`);
+    return isGone ? EXIT.ok : EXIT.error;
+  },
 });
 
-interface StopOptions extends GlobalOptions {
-  /** Grace time for current steps, in seconds. */
-  readonly timeout?: number;
-  /** Kill the daemon if it does not stop in time. */
-  readonly kill?: boolean;
-}
-
-export interface Stopped {
-  readonly pid: number;
-  readonly isGone: boolean;
-  readonly wasKilled: boolean;
-  /** Ids of agents that continue when the daemon starts again. */
-  readonly unfinished: readonly string[];
-}
-
-const GRACE_SECONDS = 30;
 /** Additional time after the grace time, to cut off steps and close the store. */
 const CLOSING_MS = 10_000;
 const KILLED_MS = 5_000;
@@ -74,31 +71,15 @@ const SHORT_PAUSE_MS = 20;
 const LONG_PAUSE_MS = 200;
 const QUIET_MS = 1_500;
 
-export async function down(options: StopOptions): Promise<number> {
-  using context = await findOwnContext(options);
-  const { home, output } = context;
-  stopExpectingDaemon(home);
-  const stopped = await stopDaemon({ home, output }, options);
-  if (!stopped)
-    throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
-      hint: `Start it: ${formatCall(home, "up")}`,
-    });
-  const { pid, isGone, wasKilled, unfinished } = stopped;
-  if (output.json) output.data(JSON.stringify({ stopped: isGone, pid, killed: wasKilled, unfinished }));
-  else if (isGone) output.say(`The daemon ${wasKilled ? "was killed" : "is down"} (pid ${pid}).`);
-  if (isGone && unfinished.length > 0)
-    output.say(`Not finished: ${unfinished.join(", ")}. Continue them: ${formatCall(home, "up")}`);
-  return isGone ? EXIT.ok : EXIT.error;
-}
-
 /**
  * Returns undefined when no daemon runs. Throws GOALD_ALREADY_RUNNING when another goald holds the home. Throws
- * GOALD_DAEMON when the daemon does not reply and may not be killed. Prints what it waits for.
+ * GOALD_DAEMON when the daemon does not reply and may not be killed. Prints what it waits for. `unfinished`: ids of agents
+ * that continue when the daemon starts again.
  */
 async function stopDaemon(
   { home, output }: Pick<CliContext, "home" | "output">,
-  { timeout = GRACE_SECONDS, kill = false }: StopOptions,
-): Promise<Stopped | undefined> {
+  { timeout = STOP_OPTIONS.timeout.default, kill = false }: OptionValues<typeof STOP_OPTIONS>,
+) {
   const met = await askDaemon(home, kill ? HASTY_MS : undefined);
   if (met.kind === "nobody") return undefined;
   const pid = met.kind === "host" ? met.status.pid : met.info?.pid;

@@ -1,23 +1,31 @@
 /** edit-memory.ts -- `goald memory <agent> add`, `correct` and `forget`: changes memories. */
 import type { Reading } from "#api/control.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { EXIT } from "#core/errors.ts";
 import { correctFact, namespaceOf } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged, MemoryKind } from "#core/ports/memory.ts";
 import { countNoun, joinNames } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import type { MemoryView } from "#views/memory-view.ts";
-import { readInput, withReading } from "../agents.ts";
+import { readWords, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
+import { findSpace, type MemoryOptions, openChanger, requireLive, requireOwn, type Space } from "../memory-space.ts";
 import {
-  changeMemory,
-  findSpace,
-  type MemoryOptions,
-  openChanger,
-  requireLive,
-  requireOwn,
-  type Space,
-} from "../memory-space.ts";
-import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, MEMORY_ID, MEMORY_IDS, ONLY, SHARED } from "../verb.ts";
+  defineVerb,
+  flag,
+  HOST_CODES,
+  MEMORY_AGENT,
+  MEMORY_ID,
+  MEMORY_IDS,
+  ONLY,
+  type OptionValues,
+  SHARED,
+} from "../verb.ts";
+
+/** Limit per memory. Longer texts are ingested as files, in pieces. */
+const MAX_CHARS = 10_000;
+const BY_PERSON = { importance: 1, trust: "person" } as const;
+const EDIT_OPTIONS = { only: ONLY, shared: SHARED };
+type EditOptions = OptionValues<typeof EDIT_OPTIONS>;
 
 export const MEMORY_ADD = defineVerb({
   examples: ['goald memory chef add "Ada leads the project" --pin'],
@@ -28,14 +36,23 @@ export const MEMORY_ADD = defineVerb({
     shared: SHARED,
   },
   exitCodes: { notFound: "no such agent", ...HOST_CODES },
-  run: ([agent = "", ...words], options) => addMemory(agent, words, options),
+  run: ([agent = "", ...words], options) =>
+    withSpace(agent, options, async (space, context) => {
+      const text = await textOf(words, `goald memory ${agent} add "Ada leads the project"`, context);
+      const kind: MemoryKind = options.fact ? "fact" : "note";
+      const change = await openChanger(context);
+      const [added] = await change(space.namespace, [{ op: "add", kind, text, ...BY_PERSON }]);
+      if (options.pin && added) await change(space.namespace, [{ op: "pin", id: added.id }]);
+      tellChanged(added ? [added] : [], { done: "Added", also: "added" }, context);
+      return EXIT.ok;
+    }),
 });
 
 export const MEMORY_CORRECT = defineVerb({
   description: "replace a wrong memory and every row that says the same; they are never recalled again",
   examples: ['goald memory chef correct 12 "It opens at nine"'],
   arguments: [MEMORY_AGENT, MEMORY_ID, { name: "[words...]", about: "the right text (default: standard input)" }],
-  options: { only: ONLY, shared: SHARED },
+  options: EDIT_OPTIONS,
   exitCodes: { notFound: "no such agent or memory", ...HOST_CODES },
   run: ([agent = "", id = "", ...words], options) => correctMemory(agent, id, words, options),
 });
@@ -44,41 +61,13 @@ export const MEMORY_FORGET = defineVerb({
   description: "erase memories and every row that says the same; they are never recalled again",
   examples: ["goald memory chef forget 12 13"],
   arguments: [MEMORY_AGENT, MEMORY_IDS],
-  options: { only: ONLY, shared: SHARED },
+  options: EDIT_OPTIONS,
   exitCodes: { notFound: "no such agent or memory", ...HOST_CODES },
   run: ([agent = "", ...ids], options) => forgetMemories(agent, ids, options),
 });
 
-// Implements a person's changes of memories: add, correct, forget.
-//
 // A person's text has the highest trust and importance. A correction replaces the wrong row and every row that says the
 // same, which are never recalled again, and keeps the pin.
-
-/** Limit per memory. Longer texts are ingested as files, in pieces. */
-const MAX_CHARS = 10_000;
-const BY_PERSON = { importance: 1, trust: "person" } as const;
-
-export interface AddOptions extends MemoryOptions {
-  readonly fact?: boolean;
-  readonly pin?: boolean;
-}
-
-async function addMemory(name: string, words: readonly string[], options: AddOptions): Promise<number> {
-  return withSpace(name, options, async (space, context) => {
-    const text = await textOf(words, `goald memory ${name} add "Ada leads the project"`, context);
-    const kind: MemoryKind = options.fact ? "fact" : "note";
-    const change = await openChanger(context);
-    const [added] = await change(space.namespace, [{ op: "add", kind, text, ...BY_PERSON }]);
-    if (options.pin && added) await change(space.namespace, [{ op: "pin", id: added.id }]);
-    tellChanged(added ? [added] : [], { done: "Added", also: "added" }, context);
-    return EXIT.ok;
-  });
-}
-
-export interface EditOptions extends MemoryOptions {
-  /** Changes the named row alone, not the rows that say the same. */
-  readonly only?: boolean;
-}
 
 async function correctMemory(
   name: string,
@@ -166,7 +155,8 @@ async function changeAll(
   // Ids may belong to the agent or to shared memory; each namespace is one unit.
   const changed: MemoryChanged[] = [];
   const groups = Map.groupBy(changes, (change) => namespaceOf("id" in change ? change.id : ""));
-  for (const [namespace, group] of groups) changed.push(...(await changeMemory(context, namespace, group)));
+  const change = await openChanger(context);
+  for (const [namespace, group] of groups) changed.push(...(await change(namespace, group)));
   return changed;
 }
 
@@ -205,22 +195,12 @@ function tellChanged(
 }
 
 /** Reads the text from the command line or standard input. Throws GOALD_USAGE. */
-async function textOf(words: readonly string[], example: string, context: CliContext): Promise<string> {
-  const given = words.length > 0 ? words.join(" ") : await readPiped(example);
-  const text = context.scrub(clean(given).trim());
-  if (text === "") throw usage("The text is empty.", example);
-  if (text.length > MAX_CHARS)
-    throw new GoaldError("GOALD_USAGE", `Expected up to ${MAX_CHARS} characters, got ${text.length}.`, {
-      hint: "Put it into a file and read that in pieces: goald ingest <agent> FILE",
-    });
-  return text;
-}
-
-async function readPiped(example: string): Promise<string> {
-  if (process.stdin.isTTY) throw usage("Expected a text.", example);
-  // Blanks around the text do not count.
-  return readInput(2 * MAX_CHARS);
-}
-
-const usage = (message: string, example: string): GoaldError =>
-  new GoaldError("GOALD_USAGE", message, { hint: `Such as: ${example}` });
+const textOf = async (words: readonly string[], example: string, { scrub }: CliContext): Promise<string> =>
+  scrub(
+    await readWords(words, {
+      maxChars: MAX_CHARS,
+      what: "text",
+      examples: `Such as: ${example}`,
+      tooLong: "Put it into a file and read that in pieces: goald ingest <agent> FILE",
+    }),
+  );

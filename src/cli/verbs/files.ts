@@ -7,14 +7,13 @@ import type { Trusted } from "#api/schemas.ts";
 import { describeCall, styleOfDiff } from "#cli/terminal/describe-call.ts";
 import type { Style } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { GoaldError } from "#core/errors.ts";
 import { tidyPath } from "#core/guarded-files.ts";
 import { describeReceived, listSources } from "#core/provenance.ts";
-import { clean } from "#util/outside-text.ts";
 import { describeFileStory } from "#views/file-story.ts";
 import { reading, withReading } from "../agents.ts";
-import type { CliContext } from "../context.ts";
-import { AGENT, defineVerb, HOST_CODES } from "../verb.ts";
+import { type CliContext, printValue } from "../context.ts";
+import { AGENT, defineVerb, HOST_CODES, usageError } from "../verb.ts";
 import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 export const WHY = defineVerb({
@@ -26,12 +25,10 @@ export const WHY = defineVerb({
   ],
   exitCodes: { notFound: "no such agent or file" },
   run: ([file = "", path], options) =>
-    reading(options, async (reading, { output, redact, home }) => {
-      const found = await findFile(file, path, reading, home);
+    reading(options, async (reading, context) => {
+      const found = await findFile(file, path, reading, context.home);
       const story = await reading.fileStory(found.agent, found.path);
-      if (output.json) output.data(redact(JSON.stringify(story)));
-      else output.page(redact(clean(describeFileStory(story, describeCall))), { styleOf: styleOfStory });
-      return EXIT.ok;
+      return printValue(context, story, () => describeFileStory(story, describeCall), { styleOf: styleOfStory });
     }),
 });
 
@@ -49,8 +46,7 @@ export const TRUST = defineVerb({
   exitCodes: { ...HOST_CODES, notFound: "no such agent or file" },
   run: async ([name = "", ...what], options) => {
     const isAll = what.includes("all");
-    if (isAll && what.length > 1)
-      throw new GoaldError("GOALD_USAGE", "Expected files or `all`, got both.", { hint: "A file of that name: ./all" });
+    if (isAll && what.length > 1) throw usageError("Expected files or `all`, got both.", "A file of that name: ./all");
     return withAgent(name, options, async ({ row, context, reach }) => {
       const paths = isAll ? [] : await findPaths(row.id, what, context);
       const client = await reach();
@@ -75,7 +71,7 @@ function describeTrusted({ trusted, received }: Trusted): string {
 
 // Finds an agent's file from `chef notes.md`, `chef/notes.md`, or a path on the disk.
 
-export interface FoundFile {
+interface FoundFile {
   /** Id of the agent. */
   readonly agent: string;
   /** Path relative to the agent's folder, as in the history. */

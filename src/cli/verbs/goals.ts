@@ -12,10 +12,21 @@ import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import type { GoalsView } from "#views/read-agent.ts";
 import { withReading } from "../agents.ts";
-import { type CliContext, callsHere, type GlobalOptions } from "../context.ts";
+import { type CliContext, callsHere } from "../context.ts";
 import { checkOption, readCheckOptions, withoutSecrets } from "../run-options.ts";
-import { AGENT, defineVerb, HOST_CODES, NO_AGENT, positiveInteger, texts } from "../verb.ts";
+import { AGENT, defineVerb, HOST_CODES, NO_AGENT, type OptionValues, positiveInteger, texts } from "../verb.ts";
 import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
+
+const OPTIONS = {
+  set: texts("--set <goal>", "replace all goals; repeat it for up to five"),
+  add: texts("--add <goal>", "add a goal; repeat it for several"),
+  rm: {
+    flags: "--rm <number>",
+    about: "remove this goal; repeat it for several",
+    parse: (given: string, before: readonly number[] = []) => [...before, positiveInteger(given)],
+  },
+  check: { ...checkOption, about: `${checkOption.about}; replaces all checks` },
+};
 
 export const verb = defineVerb({
   description:
@@ -26,30 +37,15 @@ export const verb = defineVerb({
     'goald goals chef --set "Plan a week" --set "Write it to plan.md" --check "2: plan.md min 400"',
   ],
   arguments: [AGENT],
-  options: {
-    set: texts("--set <goal>", "replace all goals; repeat it for up to five"),
-    add: texts("--add <goal>", "add a goal; repeat it for several"),
-    rm: {
-      flags: "--rm <number>",
-      about: "remove this goal; repeat it for several",
-      parse: (given: string, before: readonly number[] = []) => [...before, positiveInteger(given)],
-    },
-    check: { ...checkOption, about: `${checkOption.about}; replaces all checks` },
-  },
+  options: OPTIONS,
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
   run: ([agent = ""], options) => goalsVerb(agent, options),
 });
 
-export interface GoalsOptions extends GlobalOptions {
-  readonly set?: readonly string[];
-  readonly add?: readonly string[];
-  readonly rm?: readonly number[];
-  readonly check?: readonly string[];
-}
-
+type GoalsOptions = OptionValues<typeof OPTIONS>;
 type Given = Pick<GoalsView, "goals" | "checks">;
 
-export async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
+async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
   return withAgent(name, options, async ({ row, state, context, reach }) => {
     const told = await withReading(context, (reading) => reading.goals(row.id));
     const goals = changed(row.id, told.goals, options);

@@ -4,19 +4,20 @@
  * A second run replaces changed pieces and forgets pieces and files that are gone. Pieces that a person forgot or
  * corrected do not come back.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, extname, join, resolve, sep } from "node:path";
 import { openPages } from "#app/services.ts";
 import { printNote } from "#cli/terminal/print.ts";
-import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { codeOf, EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { MemoryChange, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { webSource } from "#core/provenance.ts";
 import { countNoun, oneLine } from "#core/text.ts";
 import { chunkText } from "#util/chunk-text.ts";
+import { decodeUtf8 } from "#util/media-format.ts";
 import { clean } from "#util/outside-text.ts";
 import type { MemoryView } from "#views/memory-view.ts";
-import { withReading } from "../agents.ts";
+import { Interrupt, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
 import {
   allMemories,
@@ -56,7 +57,7 @@ interface Held extends KnownSource {
   readonly settled: Set<string>;
 }
 
-export async function ingest(name: string, sources: readonly string[], options: MemoryOptions): Promise<number> {
+async function ingest(name: string, sources: readonly string[], options: MemoryOptions): Promise<number> {
   using context = await openContext(options);
   const space = await withReading(context, (reading) => findSpace(reading, name, options));
   const change = await openChanger(context);
@@ -104,27 +105,18 @@ async function ingestFolder(folder: string, work: Ingestion): Promise<void> {
 
 async function ingestFile(file: string, work: Ingestion): Promise<void> {
   const found = await readText(file, (skipped) => void work.skipped.push(skipped));
-  if (found) await take({ name: found.path, text: found.text, format: found.format, trust: "file" }, work);
+  if (found) await take({ ...found, trust: "file" }, work);
 }
 
 async function ingestPage(address: string, work: Ingestion): Promise<void> {
   const { settings, scrub } = work.context;
-  const pages = openPages(settings, scrub);
-  if (!pages)
-    throw new GoaldError("GOALD_NOT_CONFIGURED", "This version of goald cannot read pages from the web.", {
-      hint: "Save the page as a file and read that: goald ingest <agent> FILE",
-    });
-  const interrupt = new AbortController();
-  const stop = () => interrupt.abort();
-  process.once("SIGINT", stop);
+  using interrupt = new Interrupt();
   try {
-    const { text } = await pages.read(address, interrupt.signal);
+    const { text } = await openPages(settings, scrub).read(address, interrupt.signal);
     await take({ name: new URL(address).href, text, format: "markdown", trust: "web" }, work);
   } catch (thrown) {
     if (!isGoaldError(thrown)) throw thrown;
     work.skipped.push({ path: address, reason: thrown.message });
-  } finally {
-    process.off("SIGINT", stop);
   }
 }
 
@@ -171,12 +163,7 @@ interface Skipped {
   readonly path: string;
   readonly reason: string;
 }
-export interface FoundText {
-  /** Absolute path with links resolved. */
-  readonly path: string;
-  readonly text: string;
-  readonly format: "markdown" | "plain";
-}
+type FoundText = Pick<IngestSource, "name" | "text" | "format">;
 
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 const MAX_FILES = 20_000;
@@ -235,23 +222,13 @@ async function readText(path: string, skip: (skipped: Skipped) => void): Promise
     const { size } = await stat(path);
     if (size > MAX_FILE_BYTES) return void skip({ path, reason: `larger than ${MAX_FILE_BYTES / 1024 / 1024} MB` });
     const bytes = await readFile(path);
-    const text = bytes.includes(0) ? undefined : decode(bytes);
+    const text = bytes.includes(0) ? undefined : decodeUtf8(bytes);
     if (text === undefined) return void skip({ path, reason: "not text" });
-    return { path, text, format: MARKDOWN.has(extname(path).toLowerCase()) ? "markdown" : "plain" };
+    return { name: path, text, format: MARKDOWN.has(extname(path).toLowerCase()) ? "markdown" : "plain" };
   } catch (thrown) {
     return void skip({ path, reason: toError(thrown).message });
   }
 }
-
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-const codeOf = (thrown: unknown): unknown => (thrown as { readonly code?: unknown } | null)?.code;
 
 const tooMany = (folder: string): GoaldError =>
   new GoaldError("GOALD_USAGE", `There are more than ${MAX_FILES} files below ${folder}.`, {
@@ -281,12 +258,8 @@ interface KnownSource {
   readonly settled: ReadonlySet<string>;
 }
 
-interface IngestPlan {
+interface IngestPlan extends Omit<Ingestion["sums"], "sources"> {
   readonly changes: readonly MemoryChange[];
-  readonly added: number;
-  readonly changed: number;
-  readonly removed: number;
-  readonly unchanged: number;
 }
 
 /** Longest piece, headings included. */
@@ -327,13 +300,10 @@ export function planSource(source: IngestSource, { pieces, settled }: KnownSourc
 /** For pieces whose source no longer exists. */
 const retire = ({ id }: Pick<KnownPiece, "id">): MemoryChange => ({ op: "forget", id, by: "source" });
 
-const keyOf = (source: string, text: string): string =>
-  createHash("sha256")
-    .update(JSON.stringify([source, text]))
-    .digest("hex");
+const keyOf = (source: string, text: string): string => hash("sha256", JSON.stringify([source, text]));
 
 /** Each piece begins with its file's name and headings, so that it is found by them and readable alone. */
-export function piecesOf({ name, text, format }: Pick<IngestSource, "name" | "text" | "format">): readonly string[] {
+export function piecesOf({ name, text, format }: FoundText): readonly string[] {
   const whole = clean(text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n"));
   const title = /^https?:\/\//.test(name) ? name.replace(/^https?:\/\//, "") : basename(name);
   return chunkText(whole, { maxChars: TEXT_CHARS, overlapChars: OVERLAP_CHARS, format })
@@ -345,13 +315,11 @@ export function piecesOf({ name, text, format }: Pick<IngestSource, "name" | "te
     });
 }
 
-interface Fresh {
-  readonly key: string;
-  readonly text: string;
-}
-
 /** Maps the key of a new piece to the id of the old piece that it supersedes: most similar pairs first, each piece once. */
-function pairUp(fresh: readonly Fresh[], gone: readonly KnownPiece[]): ReadonlyMap<string, string> {
+function pairUp(
+  fresh: readonly { readonly key: string; readonly text: string }[],
+  gone: readonly KnownPiece[],
+): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
   if (fresh.length * gone.length > MAX_COMPARISONS) return pairs;
   const goneWords = gone.map(({ text }) => wordsOf(text));

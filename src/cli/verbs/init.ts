@@ -19,7 +19,7 @@ export const verb = defineVerb({
   run: ([folder], options) => init(folder, options),
 });
 
-export async function init(folder: string | undefined, options: GlobalOptions): Promise<number> {
+async function init(folder: string | undefined, options: GlobalOptions): Promise<number> {
   if (folder !== undefined && options.home !== undefined)
     throw new GoaldError("GOALD_USAGE", "Expected one folder, got one as an argument and one with --home.");
   using context = await findContext({

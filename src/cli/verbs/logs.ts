@@ -9,13 +9,26 @@ import { systemClock } from "#util/clock.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { clean, escapeUnseenInJson } from "#util/outside-text.ts";
 import { allEvents, reading, untilInterrupt, withReading } from "../agents.ts";
-import { type CliContext, type GlobalOptions, openContext } from "../context.ts";
-import { AGENT, defineVerb, flag, NO_AGENT, positiveInteger, step, text, value } from "../verb.ts";
+import { type CliContext, openContext } from "../context.ts";
+import { AGENT, defineVerb, flag, NO_AGENT, type OptionValues, positiveInteger, step, text, value } from "../verb.ts";
 
 // `goald logs`: prints and follows goald's own log, with filters.
 //
 // Secrets were redacted when the lines were written. Lines are also cleaned for the terminal, since others can write
 // into the file. With --json each line is printed exactly as in the file.
+
+const OPTIONS = {
+  follow: flag("-f, --follow", "print new lines as they come, until Ctrl-C"),
+  since: text("--since <time>", "print lines since then: 90s, 30m, 2h, 3d, or an ISO time"),
+  tail: value("-n, --tail <lines>", "print only this many last lines", positiveInteger),
+  step: step("--step <number>", "print only lines of this step"),
+  level: {
+    ...text("--level <level>", "print only lines of this level and above"),
+    choices: ["trace", "debug", "info", "warn", "error", "fatal"] as const,
+  },
+  daemon: flag("--daemon", "print only lines that belong to no agent, and the daemon's own output"),
+};
+type LogsOptions = OptionValues<typeof OPTIONS>;
 
 export const LOGS = defineVerb({
   description: "print goald's own log: one line per step, and every failure",
@@ -27,33 +40,14 @@ export const LOGS = defineVerb({
     "goald logs chef --json",
   ],
   arguments: [{ name: "[agent]", about: "id or name (default: all agents)" }],
-  options: {
-    follow: flag("-f, --follow", "print new lines as they come, until Ctrl-C"),
-    since: text("--since <time>", "print lines since then: 90s, 30m, 2h, 3d, or an ISO time"),
-    tail: value("-n, --tail <lines>", "print only this many last lines", positiveInteger),
-    step: step("--step <number>", "print only lines of this step"),
-    level: {
-      ...text("--level <level>", "print only lines of this level and above"),
-      choices: ["trace", "debug", "info", "warn", "error", "fatal"],
-    },
-    daemon: flag("--daemon", "print only lines that belong to no agent, and the daemon's own output"),
-  },
+  options: OPTIONS,
   exitCodes: NO_AGENT,
   run: ([agent], options) => logs(agent, options),
 });
 
-export interface LogsOptions extends GlobalOptions {
-  readonly follow?: boolean;
-  readonly since?: string;
-  readonly tail?: number;
-  readonly step?: number;
-  readonly level?: LevelName;
-  readonly daemon?: boolean;
-}
-
 const LOOK_EVERY_MS = 150;
 
-export async function logs(agent: string | undefined, options: LogsOptions): Promise<number> {
+async function logs(agent: string | undefined, options: LogsOptions): Promise<number> {
   if (agent !== undefined && options.daemon)
     throw new GoaldError("GOALD_USAGE", "Expected an agent or --daemon, got both.", {
       hint: `Of one agent: goald logs ${agent}. Of no agent: goald logs --daemon`,
@@ -178,7 +172,7 @@ function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...re
 const MAX_ROTATED = 9;
 const PIECE_BYTES = 64 * 1024;
 
-export interface LogReader {
+interface LogReader {
   /** Calls `onLine` with complete lines that were not read before. */
   read(onLine: (line: string) => void): void;
   /** Returns the text after the last newline. */

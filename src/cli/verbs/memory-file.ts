@@ -1,6 +1,6 @@
 /** memory-file.ts -- `goald memory <agent> export` and `import`: writes and reads memories as JSON lines. */
 import { readFile, writeFile } from "node:fs/promises";
-import { EXIT, GoaldError, toError } from "#core/errors.ts";
+import { codeOf, EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isLive, isPast, MEMORY_KINDS, TRUSTS } from "#core/memory.ts";
 import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { outsideOf, parseSources } from "#core/provenance.ts";
@@ -19,7 +19,7 @@ import {
   openChanger,
   type Space,
 } from "../memory-space.ts";
-import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, SHARED } from "../verb.ts";
+import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, type OptionValues, SHARED, usageError } from "../verb.ts";
 
 export const MEMORY_EXPORT = defineVerb({
   examples: ["goald memory chef export chef.jsonl"],
@@ -29,14 +29,16 @@ export const MEMORY_EXPORT = defineVerb({
   run: ([agent = "", file], options) => exportMemories(agent, file, options),
 });
 
+const OPTIONS = {
+  trust: flag("--trust", "trust each line as far as it says (default: as the words of a file)"),
+  shared: SHARED,
+};
+
 export const MEMORY_IMPORT = defineVerb({
   description: "add the memories of an exported file that are not there yet",
   examples: ["goald memory chef import chef.jsonl"],
   arguments: [MEMORY_AGENT, { name: "<file>", about: "JSON lines as export writes them; -: standard input" }],
-  options: {
-    trust: flag("--trust", "trust each line as far as it says (default: as the words of a file)"),
-    shared: SHARED,
-  },
+  options: OPTIONS,
   exitCodes: { notFound: "no such agent or file", ...HOST_CODES },
   run: ([agent = "", file = ""], options) => importMemories(agent, file, options),
 });
@@ -45,22 +47,6 @@ export const MEMORY_IMPORT = defineVerb({
 //
 // Without --trust, imported lines have the trust `file` and no pin. Lines that are known, corrected or forgotten here
 // are skipped, so that importing a file twice changes nothing.
-
-type Line = Pick<
-  MemoryRow,
-  | "id"
-  | "kind"
-  | "text"
-  | "importance"
-  | "trust"
-  | "at"
-  | "step"
-  | "source"
-  | "pinned"
-  | "outside"
-  | "factKey"
-  | "closed"
->;
 
 /** Writes the oldest memory first, so that facts close each other where they are imported. Leaves out forgotten and replaced ones. */
 async function exportMemories(name: string, file: string | undefined, options: MemoryOptions): Promise<number> {
@@ -101,7 +87,7 @@ function orderWithinEvent(id: string): number {
 /** More rows than one event can have. */
 const MOST_STAGED = 1_000_000;
 
-function lineOf(row: MemoryView): Line {
+function lineOf(row: MemoryView) {
   const { id, kind, text, importance, trust, at, step, source, pinned, outside = [], factKey, closed } = row;
   return {
     ...{ id, kind, text, importance, trust, at, step, source, pinned },
@@ -111,13 +97,8 @@ function lineOf(row: MemoryView): Line {
   };
 }
 
-export interface ImportOptions extends MemoryOptions {
-  /** Keeps the trust of each line in the file. */
-  readonly trust?: boolean;
-}
-
 /** `file`: a path, or `-` for standard input. Imports nothing if a line is invalid. */
-async function importMemories(name: string, file: string, options: ImportOptions): Promise<number> {
+async function importMemories(name: string, file: string, options: OptionValues<typeof OPTIONS>): Promise<number> {
   using context = await openContext(options);
   const lines = readLines(await readWhole(file), file, options.trust === true, context);
   const space = await withReading(context, (reading) => findSpace(reading, name, options));
@@ -222,7 +203,7 @@ async function readWhole(file: string): Promise<string> {
       throw cannot("read", file, thrown);
     });
   const text = await readInput(MAX_BYTES);
-  if (text.length > MAX_BYTES) throw new GoaldError("GOALD_USAGE", "Standard input is longer than 256 MB.");
+  if (text.length > MAX_BYTES) throw usageError("Standard input is longer than 256 MB.");
   return text;
 }
 
@@ -232,7 +213,7 @@ const wrong = (place: string, expected: string): GoaldError =>
   });
 
 function cannot(what: string, file: string, thrown: unknown): GoaldError {
-  const missing = what === "read" && (thrown as { readonly code?: unknown }).code === "ENOENT";
+  const missing = what === "read" && codeOf(thrown) === "ENOENT";
   return new GoaldError(
     missing ? "GOALD_FILE_MISSING" : "GOALD_FILE",
     `${file} cannot be ${what}: ${toError(thrown).message}`,

@@ -5,9 +5,9 @@ import { MEMORY_KINDS } from "#core/memory.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { MEMORY_HEAD, memoryCells, RECALL_HEAD, recallCells } from "#views/memory-view.ts";
-import { reading, withReading } from "../agents.ts";
+import { Interrupt, reading, withReading } from "../agents.ts";
 import { openContext } from "../context.ts";
-import { type MemoryOptions, titleOf } from "../memory-space.ts";
+import { titleOf } from "../memory-space.ts";
 import { defineVerb, flag, MEMORY_AGENT, positiveInteger, SHARED, text, value } from "../verb.ts";
 
 export const MEMORY = defineVerb({
@@ -23,6 +23,8 @@ export const MEMORY = defineVerb({
   ],
 });
 
+const DEFAULT_LINES = 50;
+
 export const MEMORY_LIST = defineVerb({
   examples: ["goald memory chef list", "goald memory chef list --kind fact -n 10"],
   arguments: [MEMORY_AGENT],
@@ -36,7 +38,22 @@ export const MEMORY_LIST = defineVerb({
     shared: SHARED,
   },
   exitCodes: { notFound: "no such agent" },
-  run: ([agent = ""], options) => listMemories(agent, options),
+  run: ([name = ""], { shared = false, all = false, limit = DEFAULT_LINES, kind: wanted, ...options }) =>
+    reading(options, async (reading, { output, redact }) => {
+      const kind = MEMORY_KINDS.find((each) => each === wanted);
+      const list = await reading.memories({ name, shared }, { all, limit, ...(kind ? { kind } : {}) });
+      const { namespace, count, pieces, memories } = list;
+      if (output.json) output.data(redact(JSON.stringify(list)));
+      else if (count === 0)
+        output.say(`There is ${kind === undefined ? "nothing" : `no ${kind}`} in ${titleOf(namespace)}.`);
+      else {
+        output.page(redact(clean(renderTable(MEMORY_HEAD, memories.map(memoryCells)))));
+        if (memories.length < count) output.say(`The newest ${memories.length} of ${count}. More: -n ${count}`);
+        if (kind === undefined && pieces > 0)
+          output.say(`And ${countNoun(pieces, "piece")} of long texts: --kind piece`);
+      }
+      return EXIT.ok;
+    }),
 });
 
 export const MEMORY_SEARCH = defineVerb({
@@ -48,61 +65,19 @@ export const MEMORY_SEARCH = defineVerb({
     shared: SHARED,
   },
   exitCodes: { notFound: "no such agent" },
-  run: ([agent = "", ...words], options) => searchMemory(agent, words, options),
-});
-
-// Implements `goald memory <agent>` list and search, which take no lock.
-
-export interface ListOptions extends MemoryOptions {
-  readonly all?: boolean;
-  readonly kind?: string;
-  readonly limit?: number;
-}
-
-const DEFAULT_LINES = 50;
-
-/** Lists the newest first. */
-async function listMemories(name: string, options: ListOptions): Promise<number> {
-  return reading(options, async (reading, { output, redact }) => {
-    const { shared = false, all = false, limit = DEFAULT_LINES } = options;
-    const kind = MEMORY_KINDS.find((each) => each === options.kind);
-    const list = await reading.memories({ name, shared }, { all, limit, ...(kind ? { kind } : {}) });
-    const { namespace, count, pieces, memories } = list;
-    if (output.json) output.data(redact(JSON.stringify(list)));
-    else if (count === 0)
-      output.say(`There is ${kind === undefined ? "nothing" : `no ${kind}`} in ${titleOf(namespace)}.`);
-    else {
-      output.page(redact(clean(renderTable(MEMORY_HEAD, memories.map(memoryCells)))));
-      if (memories.length < count) output.say(`The newest ${memories.length} of ${count}. More: -n ${count}`);
-      if (kind === undefined && pieces > 0) output.say(`And ${countNoun(pieces, "piece")} of long texts: --kind piece`);
-    }
-    return EXIT.ok;
-  });
-}
-
-/** Returns the memories that the agent would recall for these words. Ctrl-C returns the results found so far. */
-async function searchMemory(
-  name: string,
-  words: readonly string[],
-  options: MemoryOptions & { readonly limit?: number },
-): Promise<number> {
-  const { shared = false, limit = null } = options;
-  using context = await openContext(options);
-  const interrupt = new AbortController();
-  const stop = () => interrupt.abort();
-  process.once("SIGINT", stop);
-  try {
+  run: async ([name = "", ...words], { shared = false, limit = null, ...options }) => {
+    using context = await openContext(options);
+    using interrupt = new Interrupt();
     const { output, redact } = context;
     const found = await withReading(
       context,
       (reading) => reading.searchMemory({ name, shared }, words.join(" ").trim(), limit),
+      // Ctrl-C shows the results found so far.
       { signal: interrupt.signal },
     );
     if (output.json) output.data(redact(JSON.stringify(found)));
     else if (found.recalls.length === 0) output.say(`Found nothing in ${titleOf(found.namespace)}.`);
     else output.page(redact(clean(renderTable(RECALL_HEAD, found.recalls.map(recallCells)))));
     return EXIT.ok;
-  } finally {
-    process.off("SIGINT", stop);
-  }
-}
+  },
+});

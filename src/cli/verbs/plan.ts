@@ -12,11 +12,24 @@ import { countNoun, oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { type PlanView, planEdits, type TaskView } from "#views/plan-view.ts";
 import { withReading } from "../agents.ts";
-import { type CliContext, callsHere, formatCall, type GlobalOptions } from "../context.ts";
-import { AGENT, defineVerb, flag, HOST_CODES, NO_AGENT, text, texts } from "../verb.ts";
+import { type CliContext, callsHere, formatCall } from "../context.ts";
+import { AGENT, defineVerb, flag, HOST_CODES, NO_AGENT, type OptionValues, text, texts } from "../verb.ts";
 import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 type TaskSetting = Pick<Extract<PlanEdit, { kind: "set" }>, "id" | "state">;
+
+const OPTIONS = {
+  all: flag("-a, --all", "show every task of a large plan"),
+  add: texts("--add <goal>", "add a task with this goal; repeat it for several"),
+  under: text("--under <id>", "add below this task (default: 0, the whole work)"),
+  set: {
+    flags: "--set <id=state>",
+    about: `set the state of a task: ${TASK_STATES.join(", ")}; repeat it for several`,
+    parse: (given: string, before: readonly TaskSetting[] = []) => [...before, parseSetting(given)],
+  },
+  drop: texts("--drop <id>", "abandon a task: it need not be done; repeat it for several"),
+};
+type PlanOptions = OptionValues<typeof OPTIONS>;
 
 export const verb = defineVerb({
   description:
@@ -27,43 +40,22 @@ export const verb = defineVerb({
     "goald plan chef --set 0.1=in_progress --json",
   ],
   arguments: [AGENT],
-  options: {
-    all: flag("-a, --all", "show every task of a large plan"),
-    add: texts("--add <goal>", "add a task with this goal; repeat it for several"),
-    under: text("--under <id>", "add below this task (default: 0, the whole work)"),
-    set: {
-      flags: "--set <id=state>",
-      about: `set the state of a task: ${TASK_STATES.join(", ")}; repeat it for several`,
-      parse: (given: string, before: readonly TaskSetting[] = []) => [...before, parseSetting(given)],
-    },
-    drop: texts("--drop <id>", "abandon a task: it need not be done; repeat it for several"),
-  },
+  options: OPTIONS,
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
-  run: ([agent = ""], options) => planVerb(agent, options),
+  run: ([agent = ""], options) =>
+    withAgent(agent, options, async (steered) => {
+      const { row, state, context } = steered;
+      const edits = editsOf(options, context);
+      const view = await withReading(context, (reading) => reading.plan(row.id));
+      if (edits.length > 0) return sendEdits(edits, view, steered);
+      if (context.output.json) context.output.data(context.redact(JSON.stringify(view)));
+      else context.output.data(context.redact(describe(view, state, context, options.all === true)));
+      return EXIT.ok;
+    }),
 });
-
-export interface PlanOptions extends GlobalOptions {
-  readonly all?: boolean;
-  readonly add?: readonly string[];
-  readonly under?: string;
-  readonly set?: readonly TaskSetting[];
-  readonly drop?: readonly string[];
-}
 
 /** Tasks that are drawn without --all. */
 const MAX_DRAWN = 40;
-
-export async function planVerb(name: string, options: PlanOptions): Promise<number> {
-  return withAgent(name, options, async (steered) => {
-    const { row, state, context } = steered;
-    const edits = editsOf(options, context);
-    const view = await withReading(context, (reading) => reading.plan(row.id));
-    if (edits.length > 0) return sendEdits(edits, view, steered);
-    if (context.output.json) context.output.data(context.redact(JSON.stringify(view)));
-    else context.output.data(context.redact(describe(view, state, context, options.all === true)));
-    return EXIT.ok;
-  });
-}
 
 async function sendEdits(edits: readonly PlanEdit[], view: PlanView, steered: Steered): Promise<number> {
   const { row, state, context, reach } = steered;
@@ -141,12 +133,6 @@ function describeChange({ id, goal, from, to }: TaskChange): string {
 //
 // Every line has a mark of ASCII characters and the state in words, so that it needs neither colour nor a font.
 
-export interface DrawnPlan {
-  readonly lines: readonly string[];
-  /** Tasks that have no line of their own. */
-  readonly hidden: number;
-}
-
 const MARKS: Readonly<Record<TaskState, string>> = {
   open: "[ ]",
   in_progress: "[>]",
@@ -161,9 +147,9 @@ const taskLine = (text: string): string => oneLine(clean(text), 500);
 
 /**
  * Draws at most `most` tasks, in a larger plan those near the current task first, then open ones near the root. One
- * more line below a drawn task counts the others below it.
+ * more line below a drawn task counts the others below it. `hidden`: tasks that have no line of their own.
  */
-export function drawPlan(plan: TaskView, current: string | null, most: number): DrawnPlan {
+export function drawPlan(plan: TaskView, current: string | null, most: number) {
   const shown = chooseTasks(plan, current, most);
   const draw = (task: TaskView, indent: string): readonly string[] => {
     const here = task.id === current ? ", current" : "";

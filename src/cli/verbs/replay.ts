@@ -11,7 +11,7 @@ import { readCassette } from "#cassette/recording-file.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
-import { type CliContext, type GlobalOptions, makeTemporaryHome, openContext } from "../context.ts";
+import { type CliContext, makeTemporaryHome, openContext } from "../context.ts";
 import { type PlayedCassette, playCassette, requireState, withoutOwnSecrets } from "../play-recording.ts";
 import { defineVerb } from "../verb.ts";
 
@@ -20,33 +20,31 @@ export const verb = defineVerb({
   examples: ["goald replay chef.ndjson", "goald replay chef.ndjson --home ./played", "goald replay chef.ndjson --json"],
   arguments: [{ name: "<file>", about: "file that goald run --record has written" }],
   exitCodes: { ok: "the replay ended in the same state", error: "the replay differs", notFound: "no such file" },
-  run: ([file = ""], options) => replayVerb(file, options),
+  run: async ([file = ""], options) => {
+    using visited = await openContext({ ...options, input: false, revives: false });
+    const cassette = readCassette(resolve(file));
+    requireState(cassette);
+    await using temporary =
+      options.home === undefined
+        ? await makeTemporaryHome(visited.home, options, { prefix: "goald-replay-" })
+        : undefined;
+    const context = { ...withoutOwnSecrets(visited), home: temporary?.home ?? visited.home };
+    const { output, home } = context;
+    let isSame = false;
+    try {
+      const { name, agent } = cassette.sessions[0].start;
+      output.say(
+        clean(`${name} (${agent.id}) is played from ${cassette.path}, offline, in a home of its own: ${home.root}`),
+      );
+      const played = await playCassette(cassette, context, visited);
+      isSame = played.problems.length === 0;
+      say(played, context);
+      return isSame ? EXIT.ok : EXIT.error;
+    } finally {
+      if (temporary && !isSame) output.say("To keep the result, play it again with --home FOLDER.");
+    }
+  },
 });
-
-export async function replayVerb(file: string, options: GlobalOptions): Promise<number> {
-  using visited = await openContext({ ...options, input: false, revives: false });
-  const cassette = readCassette(resolve(file));
-  requireState(cassette);
-  await using temporary =
-    options.home === undefined
-      ? await makeTemporaryHome(visited.home, options, { prefix: "goald-replay-" })
-      : undefined;
-  const context = { ...withoutOwnSecrets(visited), home: temporary?.home ?? visited.home };
-  const { output, home } = context;
-  let isSame = false;
-  try {
-    const { name, agent } = cassette.sessions[0].start;
-    output.say(
-      clean(`${name} (${agent.id}) is played from ${cassette.path}, offline, in a home of its own: ${home.root}`),
-    );
-    const played = await playCassette(cassette, context, visited);
-    isSame = played.problems.length === 0;
-    say(played, context);
-    return isSame ? EXIT.ok : EXIT.error;
-  } finally {
-    if (temporary && !isSame) output.say("To keep the result, play it again with --home FOLDER.");
-  }
-}
 
 function say(played: PlayedCassette, { output, redact }: CliContext): void {
   const { state, expected, step, requests, sessions, events, files, problems } = played;

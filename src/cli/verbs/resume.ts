@@ -2,9 +2,8 @@
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT } from "#core/errors.ts";
 import { isFinished } from "#core/state.ts";
-import { clean } from "#util/outside-text.ts";
 import { withReading } from "../agents.ts";
-import { type CliContext, formatCall, openContext } from "../context.ts";
+import { type CliContext, formatCall, openContext, printValue } from "../context.ts";
 import { outcomeOf } from "../result.ts";
 import { type RunAgentOptions, resumeAgent } from "../run-agent.ts";
 import { approveOption, checkOptions, flagsOf, givenMode, RUN_OPTIONS, requireSomebody } from "../run-options.ts";
@@ -26,7 +25,7 @@ export const verb = defineVerb({
 });
 
 /** `name`: id or name; if absent, the last unfinished agent. */
-export async function resumeVerb(name: string | undefined, options: RunAgentOptions): Promise<number> {
+async function resumeVerb(name: string | undefined, options: RunAgentOptions): Promise<number> {
   checkOptions(options);
   using context = await openContext(options, flagsOf(options));
   const found = await findNamedOrLast(name, context);
@@ -53,14 +52,12 @@ async function isMeant({ row, state }: Found, context: CliContext): Promise<bool
   return (await askYesNo({ input: output.input(), say: output.say }, question)) === true;
 }
 
-function alreadyFinished({ row, state }: Found, { output, home }: CliContext): number {
+function alreadyFinished({ row, state }: Found, context: CliContext): number {
   const { outcome, reason } = outcomeOf(state);
-  if (output.json) output.data(JSON.stringify({ type: "result", agent: row.id, outcome, reason, exitCode: EXIT.ok }));
-  else
-    output.say(
-      clean(
-        `${state.name} (${row.id}) has finished already: ${reason}\nIts files: ${formatCall(home, "show", row.id, "--files")}`,
-      ),
-    );
-  return EXIT.ok;
+  const files = formatCall(context.home, "show", row.id, "--files");
+  return printValue(
+    context,
+    { type: "result", agent: row.id, outcome, reason, exitCode: EXIT.ok },
+    () => `${state.name} (${row.id}) has finished already: ${reason}\nIts files: ${files}`,
+  );
 }

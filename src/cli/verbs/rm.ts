@@ -7,17 +7,22 @@ import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { isOver as hasEnded } from "#views/agent-view.ts";
 import { folderOf, reading } from "../agents.ts";
-import { formatCall, type GlobalOptions } from "../context.ts";
-import { defineVerb, flag, HOST_CODES, NO_AGENT } from "../verb.ts";
+import { formatCall, printValue } from "../context.ts";
+import { defineVerb, flag, HOST_CODES, NO_AGENT, type OptionValues, usageError } from "../verb.ts";
 import { withAgent } from "../with-agent.ts";
+
+const OPTIONS = {
+  force: flag("-f, --force", "do not ask, and kill the agent first if it is not done"),
+  files: flag("--files", "remove its folder in the workspace, too"),
+};
+type RemoveOptions = OptionValues<typeof OPTIONS>;
 
 export const verb = defineVerb({
   description: "remove an agent: its log, memory and file history; its folder stays",
   examples: ["goald rm chef", "goald rm chef scout --files", "goald rm -f chef", "goald rm --ended -f"],
   arguments: [{ name: "[agents...]", about: "ids or names" }],
   options: {
-    force: flag("-f, --force", "do not ask, and kill the agent first if it is not done"),
-    files: flag("--files", "remove its folder in the workspace, too"),
+    ...OPTIONS,
     ended: flag("--ended", "remove every agent that has finished or was stopped"),
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
@@ -25,8 +30,7 @@ export const verb = defineVerb({
 });
 
 async function removeAll(names: readonly string[], isEnded: boolean, options: RemoveOptions): Promise<number> {
-  if (isEnded === names.length > 0)
-    throw new GoaldError("GOALD_USAGE", "Expected agents or --ended.", { hint: "Such as: goald rm chef" });
+  if (isEnded === names.length > 0) throw usageError("Expected agents or --ended.", "Such as: goald rm chef");
   // Sub-agents are younger than their parents and go first.
   const ended = async () =>
     reading(options, async (opened) => (await opened.agents()).filter(({ state }) => hasEnded(state)).toReversed());
@@ -38,12 +42,7 @@ async function removeAll(names: readonly string[], isEnded: boolean, options: Re
   return code;
 }
 
-export interface RemoveOptions extends GlobalOptions {
-  readonly force?: boolean;
-  readonly files?: boolean;
-}
-
-export async function removeVerb(name: string, options: RemoveOptions): Promise<number> {
+async function removeVerb(name: string, options: RemoveOptions): Promise<number> {
   const { force = false, files = false } = options;
   return withAgent(
     name,
@@ -75,14 +74,8 @@ export async function removeVerb(name: string, options: RemoveOptions): Promise<
       }
       const client = await reach();
       const { id, workspace } = await client.remove(row.id, { force, files });
-      if (output.json) output.data(JSON.stringify({ id, workspace, files }));
-      else
-        output.say(
-          clean(
-            `${id} was removed. ${files ? `Its folder was deleted: ${workspace}` : `Its folder stays: ${workspace}`}`,
-          ),
-        );
-      return EXIT.ok;
+      const what = files ? "Its folder was deleted" : "Its folder stays";
+      return printValue(context, { id, workspace, files }, () => `${id} was removed. ${what}: ${workspace}`);
     },
     { unique: true },
   );

@@ -8,7 +8,7 @@ import { printNote } from "#cli/terminal/print.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { readAgentFile } from "#config/agent-file.ts";
 import { type AgentDraft, DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { EXIT } from "#core/errors.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import { isFinished } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
@@ -16,7 +16,6 @@ import { clean } from "#util/outside-text.ts";
 import { requireFinished } from "#views/next-step.ts";
 import { findServer } from "../connect.ts";
 import { type CliContext, openContext } from "../context.ts";
-import type { RunAgentOptions } from "../run-agent.ts";
 import {
   approveOption,
   checkOption,
@@ -29,9 +28,26 @@ import {
   readCheckOptions,
   requireSomebody,
 } from "../run-options.ts";
-import { defineVerb, flag, NO_AGENT, RUN_CODES, text, texts } from "../verb.ts";
+import { defineVerb, flag, NO_AGENT, type OptionValues, RUN_CODES, text, texts, usageError } from "../verb.ts";
 import { type Found, findState, lastAgent } from "../with-agent.ts";
 import { describePrice } from "./models.ts";
+
+const OPTIONS = {
+  name: text("--name <name>", "name the agent"),
+  role: text("--role <role>", "describe its role, such as “an assistant that plans meals”"),
+  goal: texts("-g, --goal <goal>", "add a goal; repeat it for up to five"),
+  from: text(
+    "--from <file>",
+    "read ai_name, ai_role, ai_goals and ai_checks from a YAML file; other options override them",
+  ),
+  check: checkOption,
+  continue: text("--continue <agent>", "begin the next turn of this finished agent, with the given goals"),
+  detach: flag("-d, --detach", "run it in the background and return at once"),
+  wait: flag("--wait", "run it in the background and wait silently for its result"),
+  approve: approveOption("always here, risky in the background"),
+  ...RUN_OPTIONS,
+};
+export type RunOptions = OptionValues<typeof OPTIONS>;
 
 export const verb = defineVerb({
   description:
@@ -47,40 +63,22 @@ export const verb = defineVerb({
     "goald run --from agent.yaml --continuous --record chef.ndjson && goald replay chef.ndjson",
   ],
   arguments: [{ name: "[goal]", about: "a goal, as with --goal" }],
-  options: {
-    name: text("--name <name>", "name the agent"),
-    role: text("--role <role>", "describe its role, such as “an assistant that plans meals”"),
-    goal: texts("-g, --goal <goal>", "add a goal; repeat it for up to five"),
-    from: text(
-      "--from <file>",
-      "read ai_name, ai_role, ai_goals and ai_checks from a YAML file; other options override them",
-    ),
-    check: checkOption,
-    continue: text("--continue <agent>", "begin the next turn of this finished agent, with the given goals"),
-    detach: flag("-d, --detach", "run it in the background and return at once"),
-    wait: flag("--wait", "run it in the background and wait silently for its result"),
-    approve: approveOption("always here, risky in the background"),
-    ...RUN_OPTIONS,
-  },
+  options: OPTIONS,
   exitCodes: { ...NO_AGENT, ...RUN_CODES },
   run: ([goal], options) =>
     options.continue === undefined ? runVerb(goal, options) : continueAgent(options.continue, goal, options),
 });
-
-export interface RunOptions extends RunAgentOptions {
-  readonly name?: string;
-  readonly role?: string;
-  readonly goal?: readonly string[];
-  readonly check?: readonly string[];
-  readonly from?: string;
-}
 
 /** `goal`: the argument without a flag, which adds a goal. */
 export async function runVerb(goal: string | undefined, options: RunOptions): Promise<number> {
   checkOptions(options);
   using context = await openContext(options, flagsOf(options));
   const given = await agentFromFlags(goal, options);
-  if (!given && !context.output.interactive) throw nobodyDescribed();
+  if (!given && !context.output.interactive)
+    throw usageError(
+      "There is no agent to run: no goal was given, and there is no terminal to ask on.",
+      'Give at least a goal: goald run -d "…" in the background, or goald run --goal "…" --continuous; or a file: goald run --from agent.yaml --continuous.',
+    );
   if (!options.detach && !options.wait) requireSomebody(context, givenMode(options) ?? context.settings.agents.approve);
   if (!given) return await setUp(context, options);
   const { createAgent } = await import("../run-agent.ts");
@@ -129,17 +127,19 @@ const ASKS = { always: "each command", risky: "risky commands", never: "no comma
 const START = { question: "Start?", default: true, help: "  y  start the agent\n  n  start nothing" } as const;
 
 /** `name`: id or name of a finished agent. */
-export async function continueAgent(name: string, goal: string | undefined, options: RunOptions): Promise<number> {
+async function continueAgent(name: string, goal: string | undefined, options: RunOptions): Promise<number> {
   checkOptions(options);
   const goals = goalsOf(goal, options);
   if (options.name !== undefined || options.role !== undefined || options.from !== undefined)
-    throw usage("--continue keeps the agent's name and role, so --name, --role and --from do not go with it.", {
-      hint: "Leave them out, or leave --continue out for a new agent.",
-    });
+    throw usageError(
+      "--continue keeps the agent's name and role, so --name, --role and --from do not go with it.",
+      "Leave them out, or leave --continue out for a new agent.",
+    );
   if (goals.length === 0)
-    throw usage("--continue begins a turn with new goals, and none was given.", {
-      hint: `Give it goals: goald run --continue ${name} -g "…"\nSay something instead: goald say ${name} "…"\nGo on with its present turn: goald resume ${name}`,
-    });
+    throw usageError(
+      "--continue begins a turn with new goals, and none was given.",
+      `Give it goals: goald run --continue ${name} -g "…"\nSay something instead: goald say ${name} "…"\nGo on with its present turn: goald resume ${name}`,
+    );
   using context = await openContext(options, flagsOf(options));
   const found = await findState(name, context);
   requireFinished(found.row.id, found.state);
@@ -167,8 +167,7 @@ const goalsOf = (goal: string | undefined, options: RunOptions): readonly string
 
 async function agentFromFlags(goal: string | undefined, options: RunOptions): Promise<AgentDraft | undefined> {
   const goals = goalsOf(goal, options);
-  const { name, role } = options;
-  const { from } = options;
+  const { name, role, from } = options;
   if (from) {
     const file = await readAgentFile(from);
     for (const note of file.notes) printNote(`${from}: ${note}`);
@@ -200,15 +199,8 @@ const givenChecks = async ({ check }: RunOptions, goalCount: number): Promise<re
   check && (await readCheckOptions(check, goalCount));
 
 function refuseChecks(): never {
-  throw new GoaldError("GOALD_USAGE", "--check proves a goal, and no goal was given.", {
-    hint: 'Give the goal too, such as: goald run "Write a plan to plan.md" --check plan.md',
-  });
+  throw usageError(
+    "--check proves a goal, and no goal was given.",
+    'Give the goal too, such as: goald run "Write a plan to plan.md" --check plan.md',
+  );
 }
-
-const usage = (message: string, { hint }: { readonly hint: string }): GoaldError =>
-  new GoaldError("GOALD_USAGE", message, { hint });
-
-const nobodyDescribed = (): GoaldError =>
-  usage("There is no agent to run: no goal was given, and there is no terminal to ask on.", {
-    hint: 'Give at least a goal: goald run -d "…" in the background, or goald run --goal "…" --continuous; or a file: goald run --from agent.yaml --continuous.',
-  });

@@ -1,10 +1,8 @@
 /**
  * say.ts -- `goald say`: sends an agent a message from the command line or standard input.
  */
-import { GoaldError } from "#core/errors.ts";
 import { isFinished, questionOf } from "#core/state.ts";
-import { clean } from "#util/outside-text.ts";
-import { readInput } from "../agents.ts";
+import { readWords } from "../agents.ts";
 import { callsHere } from "../context.ts";
 import { AGENT, defineVerb, HOST_CODES, NO_AGENT } from "../verb.ts";
 import { askThroughDeaths, tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
@@ -16,15 +14,12 @@ export const verb = defineVerb({
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
   run: ([name = "", ...words], options) =>
     withAgent(name, options, async ({ row, state, context, reach }) => {
-      const isPiped = words.length === 0 || words.join(" ") === "-";
-      const text = clean(isPiped ? await readPiped(row.id) : words.join(" ")).trim();
-      if (text === "") throw usage("The message is empty.", row.id);
-      if (text.length > MAX_CHARS)
-        throw usage(
-          `Expected up to ${MAX_CHARS} characters, got ${text.length}.`,
-          row.id,
-          "Put it into a file in the agent's workspace and name that file.",
-        );
+      const text = await readWords(words.join(" ") === "-" ? [] : words, {
+        maxChars: 100_000,
+        what: "message",
+        examples: `Such as: goald say ${row.id} "Leave out the prices", or: goald say ${row.id} < notes.txt`,
+        tooLong: "Put it into a file in the agent's workspace and name that file.",
+      });
       const client = await reach();
       const key = `say/${process.pid}/${new Date().toISOString()}`;
       const message = { from: "a person", text: context.scrub(text), key };
@@ -33,17 +28,3 @@ export const verb = defineVerb({
       return tellDone({ agent: view, note: callsHere(context.home, note) }, context);
     }),
 });
-
-const MAX_CHARS = 100_000;
-
-/** Throws GOALD_USAGE on a terminal, where goald would wait for input without a prompt. */
-async function readPiped(agent: string): Promise<string> {
-  if (process.stdin.isTTY) throw usage(`Expected a message for ${agent}.`, agent);
-  // Blanks around the text do not count.
-  return readInput(2 * MAX_CHARS);
-}
-
-const usage = (message: string, agent: string, hint?: string): GoaldError =>
-  new GoaldError("GOALD_USAGE", message, {
-    hint: hint ?? `Such as: goald say ${agent} "Leave out the prices", or: goald say ${agent} < notes.txt`,
-  });

@@ -13,11 +13,13 @@ import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { type AgentDetails, describeCheckView } from "#views/agent-details.ts";
 import { describeLimit, dollars } from "#views/agent-view.ts";
+import type { FileList } from "#views/file-versions.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
+import type { ReportFacts } from "#views/report-facts.ts";
 import { describeStep, describeUsage } from "#views/step-text.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { reading } from "../agents.ts";
-import { callsHere, type GlobalOptions } from "../context.ts";
+import { type CliContext, callsHere, printValue } from "../context.ts";
 import { describeApproval, styleOfDiff } from "../terminal/describe-call.ts";
 import { AGENT, defineVerb, flag, step } from "../verb.ts";
 
@@ -44,45 +46,32 @@ export const verb = defineVerb({
       throw new GoaldError("GOALD_USAGE", "--step, --report and --files each show something else", {
         hint: "Use one of them in a call.",
       });
-    if (step !== undefined) return showStep(agent, step, options);
-    if (report) return showReport(agent, options);
-    return files ? showFiles(agent, options) : show(agent, options);
+    return reading(options, async (reading, context) => {
+      if (report) return showReport(await reading.report(agent), context);
+      if (files) return showFiles(await reading.files(agent), context);
+      if (step !== undefined) {
+        const whole = await reading.step(agent, step);
+        return printValue(context, whole, () => describeStep(whole));
+      }
+      const details = await reading.details(agent);
+      const { next: _next, ...shown } = details;
+      return printValue(context, shown, () => describe(details, context.home), { indentOf, styleOf: styleOfDiff });
+    });
   },
 });
-
-async function show(name: string, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reading, { output, redact, home }) => {
-    const { next, ...details } = await reading.details(name);
-    if (output.json) output.data(redact(JSON.stringify(details)));
-    else output.page(redact(clean(describe({ ...details, next }, home))), { indentOf, styleOf: styleOfDiff });
-    return EXIT.ok;
-  });
-}
 
 /** Goals and files are indented already; other lines have a label, but the first. */
 const indentOf = (line: string): number => (line.startsWith(" ") ? 5 : /^[A-Z][a-z ]{3,9}: /.test(line) ? 12 : 2);
 
-async function showStep(name: string, step: number, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reading, { output, redact }) => {
-    const whole = await reading.step(name, step);
-    if (output.json) output.data(redact(JSON.stringify(whole)));
-    else output.page(redact(clean(describeStep(whole))));
-    return EXIT.ok;
-  });
-}
-
-async function showReport(name: string, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reading, { output, redact, home }) => {
-    const facts = await reading.report(name);
-    const text = redact(output.json ? JSON.stringify(facts) : withCallsHere(renderReport(facts).trimEnd(), home));
-    if (output.write) output.page(readMarkdown(clean(text), output.colour));
-    else output.data(text);
-    return EXIT.ok;
-  });
+function showReport(facts: ReportFacts, { output, redact, home }: CliContext): number {
+  const text = redact(output.json ? JSON.stringify(facts) : withCallsHere(renderReport(facts).trimEnd(), home));
+  if (output.write) output.page(readMarkdown(clean(text), output.colour));
+  else output.data(text);
+  return EXIT.ok;
 }
 
 /** The Markdown of reports as a person reads it on a terminal. */
-export const readMarkdown = (text: string, colour: boolean): string =>
+const readMarkdown = (text: string, colour: boolean): string =>
   text
     .split("\n")
     .map((line) => {
@@ -102,25 +91,22 @@ function withCallsHere(text: string, home: Home): string {
   return text.slice(0, at) + callsHere(home, text.slice(at));
 }
 
-async function showFiles(name: string, options: GlobalOptions): Promise<number> {
-  return reading(options, async (reading, { output }) => {
-    const list = await reading.files(name);
-    if (output.json) output.data(JSON.stringify(list));
-    else {
-      const lines = list.files.map(({ path, operation, by, step, bytes, changes, at }) => [
-        clean(path),
-        by === "person" ? `${operation} by a person` : operation,
-        `${step}`,
-        `${bytes}`,
-        `${changes}`,
-        Number.isFinite(output.columns) ? localTime(at, systemClock.now()) : at,
-      ]);
-      output.page(`Workspace: ${list.workspace}`);
-      if (lines.length === 0) output.say("No file was written yet.");
-      else output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines, output.columns));
-    }
-    return EXIT.ok;
-  });
+function showFiles(list: FileList, { output }: CliContext): number {
+  if (output.json) output.data(JSON.stringify(list));
+  else {
+    const lines = list.files.map(({ path, operation, by, step, bytes, changes, at }) => [
+      clean(path),
+      by === "person" ? `${operation} by a person` : operation,
+      `${step}`,
+      `${bytes}`,
+      `${changes}`,
+      Number.isFinite(output.columns) ? localTime(at, systemClock.now()) : at,
+    ]);
+    output.page(`Workspace: ${list.workspace}`);
+    if (lines.length === 0) output.say("No file was written yet.");
+    else output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines, output.columns));
+  }
+  return EXIT.ok;
 }
 
 function describe(agent: AgentDetails, home: Home): string {

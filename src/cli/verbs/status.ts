@@ -26,7 +26,7 @@ type StatusContext = Pick<CliContext, "home" | "output">;
 /** Maximum wait for a daemon that is starting or busy. */
 const PATIENCE_MS = 5_000;
 
-export async function status(options: GlobalOptions): Promise<number> {
+async function status(options: GlobalOptions): Promise<number> {
   using context = await findOwnContext(options);
   const { home } = context;
   const met = await askDaemon(home, PATIENCE_MS);

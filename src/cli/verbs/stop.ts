@@ -19,8 +19,6 @@ export const PAUSE = defineVerb({
   run: (agents, options) => haltVerb("pause", agents, options),
 });
 
-// `goald stop`: stops agents after their step and report.
-
 export const STOP = defineVerb({
   description:
     "let an agent finish its step and write its report, and wait for that; with --now stop in the middle of the step",
@@ -40,15 +38,9 @@ function seconds(given: string): number {
   throw new InvalidArgumentError("Expected whole seconds from 0 to 86400.");
 }
 
-// Implements `goald pause` and `goald stop`, for one agent or all.
+type Halt = "pause" | "stop" | "kill";
 
-export type Halt = "pause" | "stop" | "kill";
-
-export interface HaltOptions extends GlobalOptions {
-  readonly all?: boolean;
-  /** Grace time in seconds, for `stop`. */
-  readonly timeout?: number;
-}
+type HaltOptions = GlobalOptions & { readonly all?: boolean; readonly timeout?: number };
 
 const CALL = { pause: "pause", stop: "stop", kill: "stop --now" } as const;
 

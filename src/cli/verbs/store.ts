@@ -1,11 +1,11 @@
 /** store.ts -- `goald verify` and `goald backup`: checks the store, and copies it. */
 import { acceptLossOf, backUpHome } from "#app/own-store.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { reading } from "../agents.ts";
-import { formatCall, type GlobalOptions, openContext } from "../context.ts";
-import { defineVerb, flag } from "../verb.ts";
+import { formatCall, openContext } from "../context.ts";
+import { defineVerb, flag, usageError } from "../verb.ts";
 import { quoteForShell } from "../verb-list.ts";
 
 export const VERIFY = defineVerb({
@@ -20,33 +20,27 @@ export const VERIFY = defineVerb({
     ),
   },
   exitCodes: { error: "the store is damaged", notFound: "no such agent", conflict: "with --accept-loss: a host runs" },
-  run: ([agent], options) => verify(agent, options),
+  run: async ([name], { acceptLoss = false, ...options }) => {
+    if (acceptLoss && name !== undefined)
+      throw usageError("Expected --accept-loss without an agent: it applies to the whole store.");
+    // A daemon that is started again would refuse the store.
+    return reading({ ...options, revives: !acceptLoss }, async (reading, { output, home }) => {
+      if (acceptLoss) {
+        const accepted = await acceptLossOf(home);
+        for (const loss of accepted) output.say(clean(`Accepted: ${loss}`));
+        if (accepted.length === 0) output.say("The store has lost nothing.");
+      }
+      const report = await reading.verify(name ?? null);
+      if (output.json) output.data(JSON.stringify(report));
+      else {
+        for (const problem of report.problems) output.data(clean(problem));
+        const verdict = report.problems.length === 0 ? "sound" : countNoun(report.problems.length, "problem");
+        output.say(`${countNoun(report.agents, "agent")}, ${countNoun(report.events, "event")}: ${verdict}.`);
+      }
+      return report.problems.length === 0 ? EXIT.ok : EXIT.error;
+    });
+  },
 });
-
-async function verify(
-  name: string | undefined,
-  options: GlobalOptions & { readonly acceptLoss?: boolean },
-): Promise<number> {
-  if (options.acceptLoss && name !== undefined)
-    throw new GoaldError("GOALD_USAGE", "Expected --accept-loss without an agent: it applies to the whole store.");
-  // A daemon that is started again would refuse the store.
-  const revival = options.acceptLoss ? { revives: false } : {};
-  return reading({ ...options, ...revival }, async (reading, { output, home }) => {
-    if (options.acceptLoss) {
-      const accepted = await acceptLossOf(home);
-      for (const loss of accepted) output.say(clean(`Accepted: ${loss}`));
-      if (accepted.length === 0) output.say("The store has lost nothing.");
-    }
-    const report = await reading.verify(name ?? null);
-    if (output.json) output.data(JSON.stringify(report));
-    else {
-      for (const problem of report.problems) output.data(clean(problem));
-      const verdict = report.problems.length === 0 ? "sound" : countNoun(report.problems.length, "problem");
-      output.say(`${countNoun(report.agents, "agent")}, ${countNoun(report.events, "event")}: ${verdict}.`);
-    }
-    return report.problems.length === 0 ? EXIT.ok : EXIT.error;
-  });
-}
 
 export const BACKUP = defineVerb({
   description:
@@ -59,24 +53,24 @@ export const BACKUP = defineVerb({
     notFound: "this home has no store yet",
     conflict: "the file exists",
   },
-  run: ([file = ""], options) => backUp(file, options),
+  run: async ([name = ""], { force = false, ...options }) => {
+    using context = await openContext(options);
+    const { home, output } = context;
+    const { file, agents, events, bytes } = await backUpHome(home, name, force);
+    if (output.json) output.data(JSON.stringify({ file, agents, events, bytes }));
+    else {
+      const size = `${countNoun(agents, "agent")}, ${countNoun(events, "event")}, ${countNoun(bytes, "byte")}`;
+      output.say(clean(`Wrote ${file}: ${size}, verified.`));
+      output.say(
+        "It has the events, memories and messages, and every version of a file that a command of goald wrote.",
+      );
+      output.say(
+        clean(`It does not have ${home.root}/workspace, settings, keys, own commands, prompts, recordings or logs.`),
+      );
+      const [store, copy] = [quoteForShell(home.database), quoteForShell(file)];
+      const [down, verify] = [formatCall(home, "down"), formatCall(home, "verify")];
+      output.say(clean(`Restore it: ${down} && rm -f ${store}-* && cp ${copy} ${store} && ${verify}`));
+    }
+    return EXIT.ok;
+  },
 });
-
-async function backUp(name: string, options: GlobalOptions & { readonly force?: boolean }): Promise<number> {
-  using context = await openContext(options);
-  const { home, output } = context;
-  const { file, agents, events, bytes } = await backUpHome(home, name, options.force === true);
-  if (output.json) output.data(JSON.stringify({ file, agents, events, bytes }));
-  else {
-    const size = `${countNoun(agents, "agent")}, ${countNoun(events, "event")}, ${countNoun(bytes, "byte")}`;
-    output.say(clean(`Wrote ${file}: ${size}, verified.`));
-    output.say("It has the events, memories and messages, and every version of a file that a command of goald wrote.");
-    output.say(
-      clean(`It does not have ${home.root}/workspace, settings, keys, own commands, prompts, recordings or logs.`),
-    );
-    const [store, copy] = [quoteForShell(home.database), quoteForShell(file)];
-    const [down, verify] = [formatCall(home, "down"), formatCall(home, "verify")];
-    output.say(clean(`Restore it: ${down} && rm -f ${store}-* && cp ${copy} ${store} && ${verify}`));
-  }
-  return EXIT.ok;
-}

@@ -20,11 +20,21 @@ import { followAgent, Interrupts } from "../follow-agent.ts";
 import { openPrivateHost } from "../open-host.ts";
 import { playCassette, requireState, withoutOwnSecrets } from "../play-recording.ts";
 import { describeSpent, exitCodeOf, openScreen, outcomeOf, spentOf } from "../result.ts";
-import { flagsOf, type GoOptions, newSettings, RUN_OPTIONS, usage, withoutSecrets } from "../run-options.ts";
-import { defineVerb, EXIT_MEANINGS, flag, texts } from "../verb.ts";
+import { flagsOf, newSettings, RUN_OPTIONS, withoutSecrets } from "../run-options.ts";
+import { defineVerb, EXIT_MEANINGS, flag, type OptionValues, texts, usageError } from "../verb.ts";
 import { quoteForShell } from "../verb-list.ts";
 
 const { maxSteps, maxTokens, budget, maxTime, model, form, plan, commands } = RUN_OPTIONS;
+const OPTIONS = {
+  replay: texts(
+    "--replay <recording>",
+    "play this recording offline instead of asking a model; one per file, in order",
+  ),
+  record: texts("--record <recording>", "record the run into this new file, for --replay; one per file, in order"),
+  keep: flag("--keep", "keep the temporary homes, and print where they are"),
+  ...{ maxSteps, maxTokens, budget, maxTime, model, form, plan, commands },
+};
+type TestOptions = OptionValues<typeof OPTIONS>;
 
 export const verb = defineVerb({
   description:
@@ -36,15 +46,7 @@ export const verb = defineVerb({
     "goald test agents/*.yaml --max-steps 30 --budget 1",
   ],
   arguments: [{ name: "<files...>", about: "agent files with ai_checks" }],
-  options: {
-    replay: texts(
-      "--replay <recording>",
-      "play this recording offline instead of asking a model; one per file, in order",
-    ),
-    record: texts("--record <recording>", "record the run into this new file, for --replay; one per file, in order"),
-    keep: flag("--keep", "keep the temporary homes, and print where they are"),
-    ...{ maxSteps, maxTokens, budget, maxTime, model, form, plan, commands },
-  },
+  options: OPTIONS,
   exitCodes: {
     ok: "all agents finished, and all checks passed",
     error: "a recording does not fit, or goald failed",
@@ -59,13 +61,8 @@ export const verb = defineVerb({
   run: (files, options) => testVerb(files, options),
 });
 
-export interface TestVerbOptions extends TestOptions {
-  readonly replay?: readonly string[];
-  readonly record?: readonly string[];
-}
-
 /** Resolves to the exit code of the first test that did not pass. */
-export async function testVerb(files: readonly string[], options: TestVerbOptions): Promise<number> {
+async function testVerb(files: readonly string[], options: TestOptions): Promise<number> {
   using interrupts = new Interrupts();
   using context = await openContext({ ...options, input: false, revives: false }, flagsOf(options));
   const tests = await readTests(files, options);
@@ -83,11 +80,11 @@ export async function testVerb(files: readonly string[], options: TestVerbOption
   return results.find(({ isPassed }) => !isPassed)?.exitCode ?? EXIT.ok;
 }
 
-async function readTests(files: readonly string[], { replay, record }: TestVerbOptions): Promise<readonly AgentTest[]> {
-  if (replay && record) throw usage("--record and --replay say different things.", "Leave one of the two out.");
+async function readTests(files: readonly string[], { replay, record }: TestOptions): Promise<readonly AgentTest[]> {
+  if (replay && record) throw usageError("--record and --replay say different things.", "Leave one of the two out.");
   for (const [name, given] of Object.entries({ replay, record }))
     if (given && given.length !== files.length)
-      throw usage(
+      throw usageError(
         `Expected one --${name} per file, got ${given.length} for ${countNoun(files.length, "file")}.`,
         "Name the recordings in the order of the files.",
       );
@@ -95,7 +92,7 @@ async function readTests(files: readonly string[], { replay, record }: TestVerbO
   for (const [index, file] of files.entries()) {
     const { notes, ...given } = await readAgentFile(file);
     const agent = { ...validateAgent(given), notes };
-    if (!agent.checks) throw usage(`${file} has no ai_checks, so there is nothing to test.`, EXAMPLE);
+    if (!agent.checks) throw usageError(`${file} has no ai_checks, so there is nothing to test.`, EXAMPLE);
     tests.push({ file, agent, replay: replay?.[index], record: record?.[index] });
   }
   return tests;
@@ -141,11 +138,6 @@ const countPassed = (results: readonly TestResult[]): string =>
 //
 // The home has the commands, methods, prompts and settings of the present one, and none of its agents, files and
 // memories.
-
-interface TestOptions extends GoOptions {
-  /** Keeps the temporary home. */
-  readonly keep?: boolean;
-}
 
 interface AgentTest {
   /** As it was named. */

@@ -16,17 +16,15 @@ export const UP = defineVerb({
     foreground: flag("--foreground", "run the daemon in this process, for a service manager or a container"),
   },
   exitCodes: HOST_CODES,
-  run: (_args, options) => up(options),
+  run: async (_args, options) => {
+    if (options.foreground) return (await import("./daemon.ts")).daemonVerb({ ...options, revives: false });
+    return withHome(options, async ({ home, output }) => {
+      const reached = await ensureDaemon(home, { version: readVersion() });
+      expectDaemon(home, true);
+      sayUp(reached, reached.started ? "is up" : "is already running", { home, output });
+    });
+  },
 });
-
-export async function up(options: GlobalOptions & { readonly foreground?: boolean }): Promise<number> {
-  if (options.foreground) return (await import("./daemon.ts")).daemonVerb({ ...options, revives: false });
-  return withHome(options, async ({ home, output }) => {
-    const reached = await ensureDaemon(home, { version: readVersion() });
-    expectDaemon(home, true);
-    sayUp(reached, reached.started ? "is up" : "is already running", { home, output });
-  });
-}
 
 type OwnContext = Awaited<ReturnType<typeof findOwnContext>>;
 
@@ -57,22 +55,19 @@ export const RELOAD = defineVerb({
   description: "have the daemon reload settings, commands and prompts, as SIGHUP does",
   examples: ["goald reload"],
   exitCodes: { daemonUnreachable: "the daemon is not running or does not answer" },
-  run: (_args, options) => reload(options),
+  run: (_args, options) =>
+    withHome(options, async ({ home, output }) => {
+      const client = await findHost(home, { version: readVersion() });
+      if (!client)
+        throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
+          hint: `It reads all settings when it starts: ${formatCall(home, "up")}`,
+        });
+      const changes = await client.reload();
+      if (output.json) output.data(JSON.stringify({ changes }));
+      else if (changes.length === 0) output.say("Reloaded commands and prompts; no setting has changed.");
+      else for (const change of changes) output.data(clean(change));
+    }),
 });
-
-async function reload(options: GlobalOptions): Promise<number> {
-  return withHome(options, async ({ home, output }) => {
-    const client = await findHost(home, { version: readVersion() });
-    if (!client)
-      throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
-        hint: `It reads all settings when it starts: ${formatCall(home, "up")}`,
-      });
-    const changes = await client.reload();
-    if (output.json) output.data(JSON.stringify({ changes }));
-    else if (changes.length === 0) output.say("Reloaded commands and prompts; no setting has changed.");
-    else for (const change of changes) output.data(clean(change));
-  });
-}
 
 export const DASHBOARD = defineVerb({
   description:
@@ -80,15 +75,12 @@ export const DASHBOARD = defineVerb({
   examples: ["goald dashboard --open", "goald dashboard", "goald dashboard --json"],
   options: { open: flag("--open", "open the address in the browser") },
   exitCodes: HOST_CODES,
-  run: (_args, options) => dashboard(options),
+  run: (_args, options) =>
+    withHome(options, async ({ home, output }) => {
+      const { client } = await ensureDaemon(home, { version: readVersion() });
+      const link = await client.openDashboard();
+      output.data(output.json ? JSON.stringify(link) : link.url);
+      if (options.open && !(await openInBrowser(link.url)))
+        output.say("No browser could be started. Open the address yourself, within a minute.");
+    }),
 });
-
-async function dashboard(options: GlobalOptions & { readonly open?: boolean }): Promise<number> {
-  return withHome(options, async ({ home, output }) => {
-    const { client } = await ensureDaemon(home, { version: readVersion() });
-    const link = await client.openDashboard();
-    output.data(output.json ? JSON.stringify(link) : link.url);
-    if (options.open && !(await openInBrowser(link.url)))
-      output.say("No browser could be started. Open the address yourself, within a minute.");
-  });
-}
