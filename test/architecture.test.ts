@@ -295,11 +295,11 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [20, 2981],
+  api: [19, 2964],
   app: [10, 1624],
   cage: [7, 637],
   cassette: [10, 1410],
-  cli: [60, 8256],
+  cli: [60, 8235],
   commands: [10, 1707],
   config: [15, 1981],
   core: [33, 4689],

@@ -8,8 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { Control } from "./control.ts";
-import type { ToJson } from "./json-writer.ts";
-import { type Response, ServerSentEvents, type StreamLimits } from "./server-sent-events.ts";
+import { type Response, ServerSentEvents, type StreamLimits, type ToJson } from "./server-sent-events.ts";
 
 interface ChangesParts {
   readonly control: Pick<Control, "agents" | "whenChanged">;

@@ -12,10 +12,9 @@ import type { Static } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
 import { ChangesStream } from "./changes-stream.ts";
 import type { Control, LiveReply } from "./control.ts";
-import type { ToJson } from "./json-writer.ts";
 import { DEFAULT_PAGE, type Given } from "./route.ts";
 import type { EventPage, EventsQuery } from "./schemas.ts";
-import { type Response, ServerSentEvents, type StreamLimits } from "./server-sent-events.ts";
+import { type Response, ServerSentEvents, type StreamLimits, type ToJson } from "./server-sent-events.ts";
 
 // Counts all clients that follow events, and sends them `bye` when the host shuts down.
 

@@ -1,9 +1,10 @@
 /** server-sent-events.ts -- one client's stream of server-sent events: its head, its comments and its end. */
 import type { FastifyReply } from "fastify";
-import type { ToJson } from "./json-writer.ts";
 import { bodyOf, refusalOf } from "./refusals.ts";
 
 export type Response = FastifyReply["raw"];
+/** Returns redacted JSON that is safe to print on a terminal. */
+export type ToJson = (value: unknown) => string;
 
 export interface StreamLimits {
   /** Maximum clients at once. Fewer than connections, so that followers cannot block control requests. */

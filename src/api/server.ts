@@ -11,6 +11,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { openJsonCache } from "#config/private-file.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { JsonFile } from "#util/json.ts";
+import { inertJson } from "#util/outside-text.ts";
 import { closed, type Static, text } from "#util/schema.ts";
 import type { PageDoor } from "./door.ts";
 import {
@@ -21,7 +22,6 @@ import {
   requireRoom,
 } from "./event-stream.ts";
 import { type AppLimits, createApp, turnAwayOver, withHeaders } from "./http-app.ts";
-import { createJsonWriter, type ToJson } from "./json-writer.ts";
 import {
   bodyOf,
   cannotListen,
@@ -37,7 +37,7 @@ import {
 import { type Given, type HostApi, paramsOf, type RouteDescription } from "./route.ts";
 import { buildOpenApi, CHANGES_ROUTE, DOCUMENT_ROUTE, EVENTS_ROUTE, methodsOf, ROUTES } from "./routes.ts";
 import { type DashboardLink, PARAMS, ProofRequest } from "./schemas.ts";
-import type { StreamLimits } from "./server-sent-events.ts";
+import type { StreamLimits, ToJson } from "./server-sent-events.ts";
 
 export interface ServerLimits extends AppLimits, StreamLimits {
   /** Maximum time for open requests when the server closes, in ms. */
@@ -105,7 +105,7 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
   const { control, reading, socket } = options;
   const limits = { ...LIMITS, ...options.limits };
   clearSocketPlace(socket);
-  const toJson = createJsonWriter(options.redact);
+  const toJson: ToJson = (value) => inertJson(options.redact(JSON.stringify(value)));
   const onProblem = (problem: string): void => options.onProblem(options.redact(problem));
   const streams = createEventStreams({ control, toJson, redact: options.redact, onProblem, limits });
   const parts: Parts = {
@@ -291,7 +291,7 @@ async function listen(app: FastifyInstance, place: string | number, onProblem: P
     await app.ready();
     if (isSocket) clearSocketPlace(place);
     await app.listen({ ...(isSocket ? { path: place } : { host: "127.0.0.1", port: place }), backlog: BACKLOG });
-    if (isSocket) makePrivate(place);
+    if (isSocket) chmodSync(place, 0o600);
   } catch (thrown) {
     await app.close();
     if (isGoaldError(thrown)) throw thrown;
@@ -340,11 +340,6 @@ function clearSocketPlace(path: string): void {
   unlinkSync(path);
 }
 
-/** Call this after listening. */
-function makePrivate(path: string): void {
-  chmodSync(path, 0o600);
-}
-
 function checkFolder(folder: string, found: Stats | undefined): void {
   const problem = !found
     ? "does not exist"
@@ -365,6 +360,4 @@ function checkFolder(folder: string, found: Stats | undefined): void {
 /** True on systems without user ids, which have no file modes either. */
 const isOurs = ({ uid }: Stats): boolean => process.getuid === undefined || uid === process.getuid();
 
-function statOrNone(path: string): Stats | undefined {
-  return lstatSync(path, { throwIfNoEntry: false });
-}
+const statOrNone = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });

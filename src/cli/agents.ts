@@ -4,18 +4,14 @@ import type { Reading } from "#api/control.ts";
 import type { HomeReading, HomeReadingOptions } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { RecordedEvent } from "#core/event.ts";
-import type { AgentRow } from "#core/ports/store.ts";
+import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { systemClock } from "#util/clock.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { clean } from "#util/outside-text.ts";
-import { bySeq, readPages } from "#util/read-pages.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import type { WaitingView } from "#views/waiting.ts";
 import { type CliContext, callsHere, type GlobalOptions, openContext } from "./context.ts";
 import { usageError } from "./verb.ts";
-
-const PAGE = 500;
 
 /** Runs a read-only verb. Needs no host and no lock. */
 export async function reading<T>(
@@ -67,11 +63,10 @@ export const isGoing = ({ state }: AgentView): boolean => state === "running" ||
 export const folderOf = ({ home }: Pick<CliContext, "home">, { folder }: Pick<AgentRow, "folder">): string =>
   join(home.workspaceFolder, folder);
 
-/** Yields the whole log, oldest first. */
-export async function* allEvents(reading: Pick<Reading, "page">, agent: string): AsyncGenerator<RecordedEvent> {
-  const read = async (after: number, limit: number) => (await reading.page(agent, after, limit)).events;
-  for await (const page of readPages(read, bySeq, { limit: PAGE })) yield* page;
-}
+/** Reads logs as the views do, page by page. */
+export const logReader = (reading: Pick<Reading, "page">): Pick<StoreReader, "read"> => ({
+  read: async (...range) => (await reading.page(...range)).events,
+});
 
 /** Looks until there is something to see; undefined when there was nothing after so many looks. */
 export async function lookAgain<T>(

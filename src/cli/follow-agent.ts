@@ -6,20 +6,18 @@
  * again and goes on with an agent that is held here, and every event is shown exactly once.
  */
 import type { Client } from "#api/client.ts";
-import type { Reading } from "#api/control.ts";
 import { hasDaemonDied, isHostHeld } from "#api/daemon-files.ts";
 import type { Followed } from "#api/socket.ts";
 import type { LinesBelow } from "#cli/terminal/print.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
-import type { StoreReader } from "#core/ports/store.ts";
 import { type AgentState, isAwaitingPerson, isFinished, isOver } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { eventsBackward } from "#views/read-agent.ts";
-import { lookAgain, withReading } from "./agents.ts";
+import { allEvents, findBefore, type LoadedAgent } from "#views/read-agent.ts";
+import { logReader, lookAgain, withReading } from "./agents.ts";
 import { type AskPerson, type AskWords, Questions } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import { LivingLine } from "./living-line.ts";
@@ -285,33 +283,30 @@ const byeOf = ({ reason }: Extract<Followed, { readonly reason: string }>): stri
 
 // Shows the part of an agent's log before the live events.
 
-const PAGE = 500;
-
-/** Shows all events from that step on, up to `head`. A later step than the last means the last one. */
-export const showFrom = (agent: string, step: number, head: number, context: CliContext, show: Show): Promise<void> =>
+/** Shows all events from a step of the agent on, up to its known head. `since`: default: its last step; 1 begins with the log. */
+export const showFrom = (
+  { row, head }: LoadedAgent,
+  since: number | undefined,
+  context: CliContext,
+  show: Show,
+): Promise<void> =>
   withReading(context, async (reading) => {
-    let after = await seqBefore(reading, agent, step, head);
-    while (after < head) {
-      const { events } = await reading.page(agent, after, Math.min(PAGE, head - after));
-      for (const event of events) show(event);
-      if (events.length === 0) return;
-      after += events.length;
+    const reader = logReader(reading);
+    const known = { id: row.id, head };
+    const step = since ?? (await lastStepOf(known, reader));
+    let isReached = step <= 1;
+    for await (const event of allEvents(reader, row.id, await findBefore(step, known, reader))) {
+      isReached ||= event.type === "model-asked" && event.step >= step;
+      if (event.seq > head) return;
+      if (isReached) show(event);
     }
   });
 
-/** Returns the number of the event before the step started. Searches backward. */
-async function seqBefore(reading: Pick<Reading, "page">, agent: string, step: number, head: number): Promise<number> {
-  const read: StoreReader["read"] = async (...range) => (await reading.page(...range)).events;
-  let wanted: number | undefined;
-  let begin = head + 1;
-  for await (const event of eventsBackward({ read }, agent, head)) {
-    if (event.type !== "model-asked") continue;
-    wanted ??= Math.min(step, event.step);
-    if (event.step < wanted) return begin - 1;
-    // Continues to the first of several attempts.
-    begin = event.seq;
-  }
-  return 0;
+/** Returns the step of the agent's last request; 1 before the first one. */
+async function lastStepOf(known: Parameters<typeof findBefore>[1], reader: ReturnType<typeof logReader>) {
+  const seq = await findBefore(Number.POSITIVE_INFINITY, known, reader);
+  const [asked] = await reader.read(known.id, Math.max(0, seq - 1), 1);
+  return asked?.type === "model-asked" ? asked.step : 1;
 }
 
 // Collects Ctrl-C, SIGTERM, a closed terminal and a closed pipe for a terminal's client.

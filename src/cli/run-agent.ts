@@ -73,11 +73,12 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
 
 /** Continues an agent from the end of its log. `next`: begins the next turn of a finished agent with these goals. */
 export async function resumeAgent(
-  { row, state, head }: Found,
+  found: Found,
   visited: CliContext,
   options: Started,
   next?: Pick<AgentDraft, "goals" | "checks">,
 ): Promise<number> {
+  const { row, state, head } = found;
   const now = systemClock.now();
   const call = next === undefined ? ["resume", row.id] : ["run", "--continue", row.id, "-g", '"…"'];
   const changes = resumedSettings(state, call, visited, options, now);
@@ -100,7 +101,7 @@ export async function resumeAgent(
   const screen = await openScreen(context, state.open);
   // Shows the unfinished step from its beginning, because the person may have been away for days.
   const isUnderWay = !isOver(state) || activeFrame(state).phase.kind === "awaiting-approval";
-  if (isUnderWay && !context.output.json) await showFrom(row.id, Number.POSITIVE_INFINITY, head, context, screen.show);
+  if (isUnderWay && !context.output.json) await showFrom(found, undefined, context, screen.show);
   if (screen.ask === undefined && (await keepsAwaiting(row.id, { after: head, state }, client)))
     return sayResult(agent, state, context);
   return await runOnScreen(agent, parts, { after: head, state }, screen, { ...options, sessions });

@@ -20,7 +20,8 @@ export const verb = defineVerb({
   options: { since: value("--since <step>", "show from this step on (default: the last one)", positiveInteger) },
   exitCodes: { ...RUN_CODES, ok: "the agent finished, or you left it running", notFound: "no such agent or step" },
   run: ([name], { since, ...options }) =>
-    withAgent(name, options, async ({ row, state, head, context, reach }) => {
+    withAgent(name, options, async (found) => {
+      const { row, state, head, context, reach } = found;
       const { output, home } = context;
       if (since !== undefined && since > Math.max(1, state.step))
         throw new GoaldError("GOALD_NOT_FOUND", `${row.id} has no step ${since} yet: it is at step ${state.step}.`, {
@@ -30,7 +31,7 @@ export const verb = defineVerb({
       output.say(`${clean(state.name)} (${row.id}) works in ${agent.workspace}`);
       if (output.interactive && !isOver(state)) output.say("Ctrl-C leaves it to itself: it goes on.");
       const screen = await openScreen(context, []);
-      await showFrom(row.id, since ?? Number.POSITIVE_INFINITY, head, context, screen.show);
+      await showFrom(found, since, context, screen.show);
       if (isOver(state)) return sayResult(agent, state, context);
       const client = await reach();
       const view = await client.agent(row.id);

@@ -8,7 +8,8 @@ import { oneLine } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { clean, escapeUnseenInJson } from "#util/outside-text.ts";
-import { allEvents, reading, untilInterrupt, withReading } from "../agents.ts";
+import { allEvents } from "#views/read-agent.ts";
+import { logReader, reading, untilInterrupt, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
 import { AGENT, defineVerb, flag, NO_AGENT, type OptionValues, positiveInteger, step, text, value } from "../verb.ts";
 
@@ -144,10 +145,10 @@ export const EVENTS = defineVerb({
   arguments: [AGENT],
   options: { after: value("--after <seq>", "print only events after this number", positiveInteger) },
   exitCodes: NO_AGENT,
-  run: ([agent = ""], { after = 0, ...options }) =>
+  run: ([name = ""], { after = 0, ...options }) =>
     reading(options, async (reading, { output, redact }) => {
       const toLine = createEventLines();
-      for await (const event of allEvents(reading, agent)) {
+      for await (const event of allEvents(logReader(reading), name)) {
         const line = toLine(event);
         if (event.seq <= after) continue;
         if (output.json) output.data(redact(JSON.stringify(line)));

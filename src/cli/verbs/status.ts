@@ -5,9 +5,8 @@ import { askDaemon, checkVersion, type DaemonAnswer, silentDaemon } from "#api/f
 import type { DaemonStatus } from "#api/schemas.ts";
 import { findSandboxLevel, sandboxInWords } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
-import { printNote } from "#cli/terminal/print.ts";
+import { printNote, shortSpan } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
-import { countNoun } from "#core/text.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
 import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";
@@ -79,7 +78,7 @@ function describe(told: ShownStatus, socket: string): string {
     `${agents.finished} finished`,
   ];
   const rows: (readonly [string, string])[] = [
-    ["since", `${told.startedAt} (${spanOf(Date.now() - Date.parse(told.startedAt))})`],
+    ["since", `${told.startedAt} (${shortSpan(Date.now() - Date.parse(told.startedAt))})`],
     ["home", told.home],
     ["socket", socket],
     ["agents", standing.join(", ")],
@@ -102,21 +101,3 @@ function describeServer({ origin, active, limit, queued, closedUntil }: DaemonSt
 }
 
 const ms = (value: number): string => `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)} ms`;
-
-/** Returns the two largest units: "2 days 3 hours", "5 minutes". */
-function spanOf(durationMs: number): string {
-  const seconds = Math.max(0, Math.floor(durationMs / 1000));
-  const units: readonly (readonly [number, string])[] = [
-    [Math.floor(seconds / 86_400), "day"],
-    [Math.floor(seconds / 3_600) % 24, "hour"],
-    [Math.floor(seconds / 60) % 60, "minute"],
-    [seconds % 60, "second"],
-  ];
-  const first = units.findIndex(([count]) => count > 0);
-  if (first < 0) return "0 seconds";
-  return units
-    .slice(first, first + 2)
-    .filter(([count]) => count > 0)
-    .map(([count, unit]) => countNoun(count, unit))
-    .join(" ");
-}
