@@ -10,7 +10,7 @@ import { isGoaldError } from "#core/errors.ts";
 import type { Page, Passage } from "#core/services.ts";
 import { slugWords } from "#core/text.ts";
 import { makeInert } from "#util/outside-text.ts";
-import { ADDRESS } from "#util/web-headers.ts";
+import { ADDRESS } from "#util/web-address.ts";
 
 /** Passages for the model, in tokens. */
 const MATERIAL_TOKENS = 5_000;

@@ -44,7 +44,7 @@ const ROOMS: readonly Room[] = [
     room(
       "commands/*.ts",
       "#core/(command|errors|goal-check|guarded-files|memory|text)\\.ts",
-      "#util/(file-tree|media-format|near-text|outside-text|replace-text|web-headers)\\.ts",
+      "#util/(file-tree|media-format|near-text|outside-text|replace-text|web-address)\\.ts",
       "node:crypto",
     ),
     "#core/(call|services)\\.ts",
@@ -296,10 +296,10 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [19, 2964],
-  app: [10, 1624],
+  app: [10, 1606],
   cage: [7, 637],
-  cassette: [10, 1410],
-  cli: [60, 8235],
+  cassette: [10, 1407],
+  cli: [60, 8236],
   commands: [10, 1707],
   config: [15, 1981],
   core: [33, 4689],
@@ -314,7 +314,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1782],
   services: [23, 2898],
   store: [26, 3658],
-  util: [22, 1643],
+  util: [23, 1646],
   views: [20, 3458],
   workspace: [8, 1296],
 };

@@ -15,6 +15,7 @@ import { changesBetween, type Settings } from "#config/settings.ts";
 import { type AgentSettings, checkProfile, offersPlan, type ReplyForm } from "#core/agent-settings.ts";
 import { isActionForm, RUN_CODE } from "#core/command-names.ts";
 import { GoaldError, toError } from "#core/errors.ts";
+import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
@@ -32,7 +33,7 @@ import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { readVersion } from "../shipped.ts";
 import { type AgentHost, type LoadedSettings, openAgent, openAgentFolder, removeAgentFolder } from "./agent.ts";
 import { type Catalogue, findServiceStates, loadCatalogue } from "./catalogue.ts";
-import { removeMemoryOf, removeStrayIndexesOf } from "./memory-folders.ts";
+import { indexRoot, removeMemoryOf, removeStrayIndexes } from "./memory-folders.ts";
 import { describeSandbox, openSandbox, type SandboxLevel } from "./sandbox.ts";
 import { openShared, type Shared } from "./services.ts";
 
@@ -123,8 +124,13 @@ export class Host implements AgentHost, AsyncDisposable {
 
   shared(): Shared {
     this.#shared ??= openShared(this);
-    this.#sweep ??= removeStrayIndexesOf(this).catch((thrown) => this.#parts.log.warn(toError(thrown).message));
+    this.#sweep ??= this.#sweepIndexes().catch((thrown) => this.#parts.log.warn(toError(thrown).message));
     return this.#shared;
+  }
+
+  async #sweepIndexes(): Promise<void> {
+    const ids = (await this.store.agents()).map(({ id }) => id);
+    await removeStrayIndexes(indexRoot(this.home), [SHARED_MEMORY, ...ids]);
   }
 
   sandbox(): Sandbox {

@@ -3,8 +3,6 @@ import { hash } from "node:crypto";
 import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
-import { SHARED_MEMORY } from "#core/memory.ts";
-import type { Store } from "#core/ports/store.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 
 export const indexRoot = ({ privateFolder }: Pick<Home, "privateFolder">): string => join(privateFolder, "memory");
@@ -19,13 +17,11 @@ export async function removeMemoryOf(
   memory?: RecallingMemory,
 ): Promise<void> {
   await memory?.release(agent);
-  await removeIndexes(indexRoot(home), agent);
-}
-
-/** Removes index files of agents that no longer exist; a crash may leave some. */
-export async function removeStrayIndexesOf(host: { readonly home: Home; readonly store: Store }): Promise<void> {
-  const ids = (await host.store.agents()).map(({ id }) => id);
-  await removeStrayIndexes(indexRoot(host.home), [SHARED_MEMORY, ...ids]);
+  const root = indexRoot(home);
+  await rm(memoryFolder(root, agent), { recursive: true, force: true });
+  // After a power cut the removed files do not come back.
+  await using folder = await open(root, "r").catch(() => undefined);
+  await folder?.sync();
 }
 
 // The folders of index files: `<root>/<namespace>` has the snapshot of the words.
@@ -35,22 +31,11 @@ export async function removeStrayIndexesOf(host: { readonly home: Home; readonly
 
 export const memoryFolder = (root: string, namespace: string): string => join(root, folderName(namespace));
 
-export async function removeIndexes(root: string, namespace: string): Promise<void> {
-  await rm(memoryFolder(root, namespace), { recursive: true, force: true });
-  await syncFolder(root);
-}
-
-/** Removes the files of all other namespaces, such as those of a removed agent after a crash. */
+/** Removes index files of all other namespaces, such as those of a removed agent after a crash. */
 export async function removeStrayIndexes(root: string, namespaces: Iterable<string>): Promise<void> {
   const kept = new Set(Array.from(namespaces, folderName));
   const found = await readdir(root).catch(() => []);
   for (const name of found) if (!kept.has(name)) await rm(join(root, name), { recursive: true, force: true });
-}
-
-/** After a power cut the removed files do not come back. */
-async function syncFolder(root: string): Promise<void> {
-  await using folder = await open(root, "r").catch(() => undefined);
-  await folder?.sync();
 }
 
 /** Returns a legible folder name, unique for each name. */

@@ -3,7 +3,7 @@
  */
 import { resolve } from "node:path";
 import type { Home } from "#config/home.ts";
-import { backupStore, type StoreBackup } from "#store/sqlite/backup.ts";
+import { backupStore } from "#store/sqlite/backup.ts";
 import { type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { acceptStoreLoss } from "#store/sqlite/open-store.ts";
 import { systemClock } from "#util/clock.ts";
@@ -11,12 +11,8 @@ import { readVersion } from "../shipped.ts";
 
 /** Returns what the home's store has lost; afterwards agents run again. Throws GOALD_ALREADY_RUNNING when a host runs. */
 export async function acceptLossOf(home: Pick<Home, "lock" | "database">): Promise<readonly string[]> {
-  const lock = lockHome(home);
-  try {
-    return await acceptStoreLoss(home.database);
-  } finally {
-    lock.release();
-  }
+  using _lock = lockHome(home);
+  return await acceptStoreLoss(home.database);
 }
 
 export const lockHome = ({ lock }: Pick<Home, "lock">): HostLock =>
@@ -28,13 +24,8 @@ export const lockHome = ({ lock }: Pick<Home, "lock">): HostLock =>
 
 // Writes a backup of a home's store. Needs no lock: agents may run meanwhile.
 
-export interface HomeBackup extends StoreBackup {
-  /** Absolute path. */
-  readonly file: string;
-}
-
 /** Throws GOALD_CONFLICT when the file exists, unless `replace` is set, and GOALD_STORE_DAMAGED for a damaged store. */
-export async function backUpHome(home: Pick<Home, "database">, name: string, replace: boolean): Promise<HomeBackup> {
+export async function backUpHome(home: Pick<Home, "database">, name: string, replace: boolean) {
   const file = resolve(name);
   return { file, ...(await backupStore(home.database, file, replace)) };
 }

@@ -212,15 +212,8 @@ export const unfinishedAgents = (home: Pick<Home, "database">, limit: number): P
 export const listAgentNames = (home: Pick<Home, "database">): Promise<readonly Pick<AgentRow, "id" | "name">[]> =>
   withReader(home, async (reader) => (await reader.agents()).map(({ id, name }) => ({ id, name })));
 
-export interface StoreSize {
-  readonly agents: number;
-  readonly events: number;
-  /** Empty for a store without events. */
-  readonly lastEventAt: string;
-}
-
-/** Throws when the store cannot be read. */
-export const measureStore = (home: Pick<Home, "database">): Promise<StoreSize> =>
+/** `lastEventAt`: empty for a store without events. Throws when the store cannot be read. */
+export const measureStore = (home: Pick<Home, "database">) =>
   withReader(home, async (reader) => {
     const agents = await reader.agents();
     const events = agents.reduce((sum, { head }) => sum + head, 0);

@@ -10,7 +10,7 @@ import type { Embedder } from "#core/ports/memory.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
-import type { Redact } from "#util/redact.ts";
+import { type Redact, redactJson } from "#util/redact.ts";
 import { decodeError, encodeError } from "./folder.ts";
 import type { AnswerLine, ErrorChain, Port } from "./format.ts";
 import { createOrdinals, type Place } from "./tape.ts";
@@ -97,8 +97,6 @@ function describeRequest(request: unknown, redact: Redact): AnswerLine["request"
   const text = canonicalJson(json);
   return { sha256: sha256(text), ...(text.length <= MAX_KEPT_CHARS ? { json } : {}) };
 }
-
-const redactJson = <T>(value: T, redact: Redact): T => JSON.parse(redact(JSON.stringify(value)));
 
 // ---------------------------------------------------------------- the ports
 

@@ -1,11 +1,12 @@
 /** folder.ts -- reads an agent's folder for a recording, finds changes by others, and restores recorded files. */
-import { type ErrorCode, GoaldError, toError } from "#core/errors.ts";
+import { type ErrorCode, GoaldError } from "#core/errors.ts";
 import { isOfVersionControl } from "#core/guarded-files.ts";
 import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import type { Outcome } from "#loop/journal.ts";
 import { sha256 } from "#store/chain.ts";
 import { parseJson } from "#util/json.ts";
 import { decodeUtf8 } from "#util/media-format.ts";
+import { listCauses } from "#util/outside-errors.ts";
 import type { Redact } from "#util/redact.ts";
 import type { Body, ErrorChain, FileLine, OutcomeLine } from "./format.ts";
 
@@ -80,7 +81,7 @@ export function encodeBody(bytes: Uint8Array, redact: Redact): Body {
   if (decoded === undefined)
     return { base64: Buffer.from(redact(Buffer.from(bytes).toString("latin1")), "latin1").toString("base64") };
   const text = redact(decoded);
-  const json = parsed(text);
+  const json = /^[[{"]/.test(text) ? parseJson(text) : undefined;
   return json !== undefined && JSON.stringify(json) === text ? { json } : { text };
 }
 
@@ -89,23 +90,12 @@ export function decodeBody(body: Body): Uint8Array {
   return "text" in body ? Buffer.from(body.text) : Buffer.from(body.base64, "base64");
 }
 
-function parsed(text: string): unknown {
-  return /^[[{"]/.test(text) ? parseJson(text) : undefined;
-}
-
-const MAX_CAUSES = 8;
-
-export function encodeError(thrown: unknown, redact: Redact): ErrorChain {
-  const chain: ErrorChain[number][] = [];
-  for (let next = thrown; next !== undefined && next !== null && chain.length < MAX_CAUSES; ) {
-    const error = toError(next) as Error & { code?: unknown; hint?: unknown; errors?: readonly unknown[] };
-    const code = typeof error.code === "string" ? { code: error.code } : {};
-    const hint = typeof error.hint === "string" && error.hint !== "" ? { hint: redact(error.hint) } : {};
-    chain.push({ name: error.name, message: redact(error.message), ...code, ...hint });
-    next = error.cause ?? error.errors?.[0];
-  }
-  return chain;
-}
+export const encodeError = (thrown: unknown, redact: Redact): ErrorChain =>
+  listCauses(thrown).map(({ name, message, code, hint }) => ({
+    ...{ name, message: redact(message) },
+    ...(typeof code === "string" ? { code } : {}),
+    ...(typeof hint === "string" && hint !== "" ? { hint: redact(hint) } : {}),
+  }));
 
 /** Restores an error's name, message, code and causes, so that error handling treats it like the original. */
 export function decodeError([first, ...causes]: ErrorChain): Error {

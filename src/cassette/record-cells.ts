@@ -4,7 +4,7 @@
  * The host gets what is recorded: secrets are removed from a question before it is answered, so that a replay asks the same.
  */
 import type { Cell, CellBridge, CellFileChange, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
-import type { Redact } from "#util/redact.ts";
+import { type Redact, redactJson } from "#util/redact.ts";
 import { decodeBody, encodeBody } from "./folder.ts";
 import { type CellAsk, type CellAskLine, type CellEndLine, ofType, type Session } from "./format.ts";
 
@@ -44,11 +44,10 @@ export function playSandbox(session: Pick<Session, "lines">, fail: (what: string
 }
 
 function recordCells(sandbox: Sandbox, { redact, write }: CellRecording): Sandbox["run"] {
-  const redacted = <T>(value: T): T => JSON.parse(redact(JSON.stringify(value)));
   return async (cell, host, signal) => {
     const { version } = cell;
     const note = (ask: CellAsk): void => write({ type: "cell-ask", version, ask });
-    const outcome = redacted(await sandbox.run(cell, listenTo(host, note, redact), signal)) as CellOutcome;
+    const outcome = redactJson<CellOutcome>(await sandbox.run(cell, listenTo(host, note, redact), signal), redact);
     write({ type: "cell-end", version, outcome });
     return outcome;
   };
@@ -56,7 +55,7 @@ function recordCells(sandbox: Sandbox, { redact, write }: CellRecording): Sandbo
 
 function listenTo(host: CellBridge, note: (ask: CellAsk) => void, redact: Redact): CellBridge {
   const noted = <A extends CellAsk>(ask: A): A => {
-    const kept = JSON.parse(redact(JSON.stringify(ask))) as A;
+    const kept = redactJson(ask, redact);
     note(kept);
     return kept;
   };

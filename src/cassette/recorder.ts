@@ -14,6 +14,7 @@ import type { Outcome } from "#loop/journal.ts";
 import type { PreparedMove, RunNested, RunParts } from "#loop/run-parts.ts";
 import { sha256 } from "#store/chain.ts";
 import { canonicalJson } from "#util/json.ts";
+import { redactJson } from "#util/redact.ts";
 import { recordAnswers, type TapedPorts, tapePorts } from "./answers.ts";
 import { changesSince, encodeBody, type Folder, hashAll, look, type Seen } from "./folder.ts";
 import { type FileLine, type Line, stateHash } from "./format.ts";
@@ -126,8 +127,6 @@ export class Recorder implements Tape {
     else this.#early.push(line);
   }
 
-  readonly #redacted = <T>(value: T): T => JSON.parse(this.#parts.redact(JSON.stringify(value)));
-
   #readClock(): Date {
     const now = this.#parts.clock.now();
     this.#readings.push(now.getTime());
@@ -152,7 +151,8 @@ export class Recorder implements Tape {
         const rows = await store.inbox(agent);
         const fresh = rows.filter(({ key }) => !this.#delivered.has(key));
         for (const { key } of fresh) this.#delivered.add(key);
-        if (fresh.length > 0) this.#write({ type: "inbox", call: this.#looks, rows: this.#redacted(fresh) });
+        if (fresh.length > 0)
+          this.#write({ type: "inbox", call: this.#looks, rows: redactJson(fresh, this.#parts.redact) });
         return rows;
       },
       commit: async (lease, after, commit) => {
@@ -195,12 +195,19 @@ export class Recorder implements Tape {
   }
 
   async #act(prepared: PreparedMove, callId: string, runNested: RunNested): Promise<Outcome | null> {
+    const { redact } = this.#parts;
     const place = this.#place;
     const reachesOut = isOutside(prepared.intent);
     let readBefore = this.#readings.length;
     const runRecorded: RunNested = async (push) => {
       const readings = this.#readings.length - readBefore;
-      const line = { type: "nested", callId, attempt: place.attempt, push: this.#redacted(push), readings } as const;
+      const line = {
+        type: "nested",
+        callId,
+        attempt: place.attempt,
+        push: redactJson(push, redact),
+        readings,
+      } as const;
       if (reachesOut) this.#write(line);
       const isDone = await this.#inside.run(false, () => runNested(push));
       this.#place = place;
@@ -214,8 +221,7 @@ export class Recorder implements Tape {
     const before = this.#seenFiles;
     this.#seenFiles = await look(folder);
     if (!reachesOut) return outcome;
-    const { redact } = this.#parts;
-    const { events, staged = [] } = this.#redacted({ ...outcome, files: [] });
+    const { events, staged = [] } = redactJson({ ...outcome, files: [] }, redact);
     const changes = (outcome.files ?? []).map(({ content, ...change }) => ({
       ...change,
       content: content && encodeBody(content, redact),

@@ -2,6 +2,7 @@
 import { type Client, connectHost } from "#api/client.ts";
 import type { LoadedSettings } from "#app/agent.ts";
 import { type Host, type HostParts, openHost } from "#app/host.ts";
+import { printNote } from "#cli/terminal/print.ts";
 import { chooseSocketPath } from "#config/open-home.ts";
 import { type Log, openLog } from "#util/log.ts";
 import { clean } from "#util/outside-text.ts";
@@ -54,5 +55,6 @@ export async function openServingHost(
   }
 }
 
+/** A line that cannot be written is reported once. */
 export const openHostLog = ({ home, redact, settings }: CliContext): Promise<Log> =>
-  openLog({ folder: home.logFolder, redact, level: settings.log.level });
+  openLog({ folder: home.logFolder, redact, level: settings.log.level, onProblem: printNote });

@@ -8,6 +8,7 @@ import { replay } from "#core/evolve.ts";
 import { activeFrame, isOver } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
+import { redactJson } from "#util/redact.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { connectRun } from "./connect.ts";
 import { type CliContext, formatCall } from "./context.ts";
@@ -25,7 +26,7 @@ import {
   sayRecorded,
   sayResult,
 } from "./result.ts";
-import { type GoOptions, modeOf, newSettings, resumedSettings, withoutSecrets } from "./run-options.ts";
+import { type GoOptions, modeOf, newSettings, resumedSettings } from "./run-options.ts";
 import { askThroughDeaths, type Found, viewWhenHeard } from "./with-agent.ts";
 
 export type RunAgentOptions = GoOptions & { readonly wait?: boolean; readonly record?: string };
@@ -109,7 +110,7 @@ export async function resumeAgent(
 
 const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) => ({
   goals: goals.map(scrub),
-  checks: withoutSecrets(checks, scrub),
+  checks: redactJson(checks, scrub),
 });
 
 /** A daemon may have another current folder, so the path is made absolute. */

@@ -17,7 +17,6 @@ import type { GoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import { limitReached, limitsFrom, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
-import type { Redact } from "#util/redact.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import { flag, type OptionValues, positiveInteger, text, texts, usageError, type VerbOption, value } from "./verb.ts";
 
@@ -304,7 +303,3 @@ export function parseCheck(text: string): Readonly<Record<string, unknown>> | un
   }
   return undefined;
 }
-
-/** The same checks without secrets in their texts. */
-export const withoutSecrets = (checks: readonly GoalCheck[], scrub: Redact): readonly GoalCheck[] =>
-  JSON.parse(scrub(JSON.stringify(checks)));

@@ -9,6 +9,7 @@ import type { LookupFunction, Socket } from "node:net";
 import { Agent, buildConnector, fetch } from "undici";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { createSlots } from "#util/turns.ts";
+import { EXPECTED_ADDRESS } from "#util/web-address.ts";
 import { type HttpLimits, limitResponse, startWatch } from "./exchange.ts";
 import {
   checkElsewhere,
@@ -198,7 +199,7 @@ function readPublicUrl(given: string | URL, rules: PublicRules): URL {
     throw refuseUrl(`An address of ${text.length} characters is too long; the longest is ${MAX_URL_CHARS}.`);
   // Some parsers drop blanks and control characters, some read backslashes as slashes.
   if (/[\s\\\p{Cc}]/u.test(text) || !/^[a-z][a-z\d+.-]*:/i.test(text) || !URL.canParse(text))
-    throw refuseUrl("Expected a whole web address without blanks and backslashes, such as https://example.com/page.");
+    throw refuseUrl(EXPECTED_ADDRESS);
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw refuseUrl(`Expected an address that begins with http:// or https://, got one with ${url.protocol}`);

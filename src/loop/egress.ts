@@ -17,7 +17,7 @@ import { AGENTS_FOLDER } from "#core/subagent.ts";
 import { oneLine, type Text } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
-import { ADDRESS, completeAddress } from "#util/web-headers.ts";
+import { ADDRESS, completeAddress } from "#util/web-address.ts";
 import { type CommandFacts, isFetching, isSending, type SentText, splitSent, stringsIn } from "./sent-text.ts";
 
 /** About 600 steps. Reading takes some 50 ms. */

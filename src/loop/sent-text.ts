@@ -1,6 +1,6 @@
 /** sent-text.ts -- splits what a call sends into addresses and words. */
 import type { CommandCall } from "#core/call.ts";
-import { completeAddress } from "#util/web-headers.ts";
+import { completeAddress } from "#util/web-address.ts";
 
 /** A command as far as this rule needs it. `sends`: the arguments whose text leaves; absent: all of them. */
 export interface CommandFacts {

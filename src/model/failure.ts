@@ -8,7 +8,7 @@
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { asRecord, parseJson } from "#util/json.ts";
 import { type ChainError, listCauses, type Quote } from "#util/outside-errors.ts";
-import { parseRetryAfter } from "#util/web-headers.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 import type { StatusError } from "./model-server.ts";
 
 export function explainFailure(thrown: unknown, asked: AskedServer): ModelFailure {

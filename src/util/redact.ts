@@ -33,6 +33,9 @@ export function createValueRedactor(secrets: readonly string[]): Redact {
   return (text) => replaceEscaped(text.replace(known, REPLACEMENT), unescaped, ESCAPED_IN_SECRET);
 }
 
+/** Returns a copy of a JSON value without secrets in its texts. */
+export const redactJson = <T>(value: T, redact: Redact): T => JSON.parse(redact(JSON.stringify(value)));
+
 // ---------------------------------------------------------------- by value
 
 /** Builds one alternation, the longest first. */

@@ -3,10 +3,11 @@ import { mkdir, readFile as readText, symlink, writeFile } from "node:fs/promise
 import { describe, expect, it } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { GoalCheckSchema } from "#api/schemas.ts";
-import { parseCheck, readCheckOptions, withoutSecrets } from "#cli/run-options.ts";
+import { parseCheck, readCheckOptions } from "#cli/run-options.ts";
 import { readAgentFile } from "#config/agent-file.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import type { GoalCheck, GoalTest } from "#core/goal-check.ts";
+import { redactJson } from "#util/redact.ts";
 import { refusalOf, useFolder } from "../helpers/folder.ts";
 
 const at = useFolder();
@@ -299,7 +300,7 @@ describe("--check", () => {
 
   it("keeps known secrets out of what is stored", () => {
     const checks: readonly GoalCheck[] = [{ goal: 0, test: { kind: "contains", path: "a.md", text: "hunter2!" } }];
-    const [hidden] = withoutSecrets(checks, (text) => text.replaceAll("hunter2!", "***"));
+    const [hidden] = redactJson(checks, (text) => text.replaceAll("hunter2!", "***"));
     expect(hidden?.test).toEqual({ kind: "contains", path: "a.md", text: "***" });
   });
 });

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
-import { memoryFolder, removeIndexes, removeStrayIndexes } from "#app/memory-folders.ts";
+import { memoryFolder, removeMemoryOf, removeStrayIndexes } from "#app/memory-folders.ts";
 import type { IndexedRows, IndexScope, ScoredSlot } from "#core/ports/memory.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { chooseIndex, HnswIndex } from "#memory/vectors/hnsw-index.ts";
@@ -230,12 +230,12 @@ describe("the folder of index files", () => {
 
   it("is deleted with its agent, and stray folders are deleted at the next start", async () => {
     const names = ["a", "shared", "gone", "a/b"];
-    const make = (namespace: string) => mkdirSync(memoryFolder(at(), namespace), { recursive: true });
-    const left = () => names.filter((namespace) => existsSync(memoryFolder(at(), namespace)));
+    const make = (namespace: string) => mkdirSync(memoryFolder(at("memory"), namespace), { recursive: true });
+    const left = () => names.filter((namespace) => existsSync(memoryFolder(at("memory"), namespace)));
     for (const name of names) make(name);
-    await removeIndexes(at(), "a/b");
+    await removeMemoryOf({ privateFolder: at() }, "a/b");
     expect(left()).toEqual(["a", "shared", "gone"]);
-    await removeStrayIndexes(at(), ["a", "b", "shared"]);
+    await removeStrayIndexes(at("memory"), ["a", "b", "shared"]);
     expect(left()).toEqual(["a", "shared"]);
     await removeStrayIndexes(at("nowhere"), []);
   });

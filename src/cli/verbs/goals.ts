@@ -10,10 +10,11 @@ import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
 import { isFinished } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
+import { redactJson } from "#util/redact.ts";
 import type { GoalsView } from "#views/read-agent.ts";
 import { withReading } from "../agents.ts";
 import { type CliContext, callsHere } from "../context.ts";
-import { checkOption, readCheckOptions, withoutSecrets } from "../run-options.ts";
+import { checkOption, readCheckOptions } from "../run-options.ts";
 import { AGENT, defineVerb, HOST_CODES, NO_AGENT, type OptionValues, positiveInteger, texts } from "../verb.ts";
 import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
@@ -57,7 +58,7 @@ async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
     const { role, name: called } = state;
     const checks = await checksFor(goals.length, told.checks, options);
     const valid = validateAgent({ name: called, role, goals, checks });
-    const given = { goals: valid.goals.map(context.scrub), checks: withoutSecrets(valid.checks ?? [], context.scrub) };
+    const given = { goals: valid.goals.map(context.scrub), checks: redactJson(valid.checks ?? [], context.scrub) };
     const client = await reach();
     const { agent, note } = await client.setGoals(row.id, given.goals, given.checks);
     const view = isFinished(state) ? await viewWhenHeard(client, agent) : agent;

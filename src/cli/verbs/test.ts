@@ -13,6 +13,7 @@ import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { canonicalJson } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
+import { redactJson } from "#util/redact.ts";
 import { type CheckView, countChecks, describeCheckView, describeCounts, viewChecks } from "#views/agent-details.ts";
 import { requireServer } from "../connect.ts";
 import { type CliContext, makeTemporaryHome, openContext } from "../context.ts";
@@ -20,7 +21,7 @@ import { followAgent, Interrupts } from "../follow-agent.ts";
 import { openPrivateHost } from "../open-host.ts";
 import { playCassette, requireState, withoutOwnSecrets } from "../play-recording.ts";
 import { describeSpent, exitCodeOf, openScreen, outcomeOf, spentOf } from "../result.ts";
-import { flagsOf, newSettings, RUN_OPTIONS, withoutSecrets } from "../run-options.ts";
+import { flagsOf, newSettings, RUN_OPTIONS } from "../run-options.ts";
 import { defineVerb, EXIT_MEANINGS, flag, type OptionValues, texts, usageError } from "../verb.ts";
 import { quoteForShell } from "../verb-list.ts";
 
@@ -226,7 +227,7 @@ async function runLive(
   const settings = await newSettings(context, options, systemClock.now(), { approve: "never", unattended: true });
   const { id } = await client.create({
     ...{ name: agent.name, role: scrub(agent.role), goals: agent.goals.map(scrub) },
-    checks: withoutSecrets(agent.checks ?? [], scrub),
+    checks: redactJson(agent.checks ?? [], scrub),
     settings: { ...settings, background: false },
     ...(record === undefined ? {} : { record: resolve(record) }),
   });
@@ -266,7 +267,7 @@ function requireSameAgent(
   { redact }: CliContext,
 ): void {
   const { name, role, goals, checks = [] } = test.agent;
-  const now: Required<Described> = JSON.parse(redact(JSON.stringify({ name, role, goals, checks })));
+  const now: Required<Described> = redactJson({ name, role, goals, checks }, redact);
   const before = { ...recorded, checks: given.checks ?? [] };
   const other = (["name", "role", "goals", "checks"] as const).find(
     (part) => canonicalJson(now[part]) !== canonicalJson(before[part]),

@@ -11,7 +11,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { listCauses, type Quote, quoteWithout } from "#util/outside-errors.ts";
-import { parseRetryAfter } from "#util/web-headers.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 
 type PineconeFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 /** The configured door of the HTTP room. */

@@ -13,7 +13,8 @@ import type { Http, HttpLimits } from "#http/http.ts";
 import { MAX_REDIRECTS, nextHop, type PublicInit, type RedirectHop } from "#http/redirect.ts";
 import { listCauses } from "#util/outside-errors.ts";
 import { clean } from "#util/outside-text.ts";
-import { completeAddress, parseRetryAfter } from "#util/web-headers.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
+import { completeAddress, EXPECTED_ADDRESS } from "#util/web-address.ts";
 import { createRobots } from "./robots.ts";
 
 export interface WebRequest {
@@ -154,8 +155,7 @@ function readUrl(address: string): URL {
   const whole = completeAddress(address);
   // The HTTP client rejects text that the URL parser would silently correct.
   if (URL.canParse(whole) && /^https?:\/\/[^\s\\]*$/i.test(whole)) return new URL(whole);
-  const expected = "Expected a whole web address without blanks and backslashes, such as https://example.com/page.";
-  throw new GoaldError("GOALD_HTTP_REFUSED", expected);
+  throw new GoaldError("GOALD_HTTP_REFUSED", EXPECTED_ADDRESS);
 }
 
 async function readAnswer(url: URL, response: Response, { maxBytes, cuts, headers }: WebRequest): Promise<WebAnswer> {

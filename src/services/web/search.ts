@@ -11,7 +11,7 @@ import type { SearchAnswer, SearchResult, WebSearch } from "#core/services.ts";
 import { oneLine } from "#core/text.ts";
 import { keepNewest } from "#util/caches.ts";
 import { clean } from "#util/outside-text.ts";
-import { parseRetryAfter } from "#util/web-headers.ts";
+import { parseRetryAfter } from "#util/retry-after.ts";
 import { explainReason } from "./polite-web.ts";
 
 export interface WebSearchParts {
