@@ -304,7 +304,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   config: [15, 1981],
   core: [33, 4689],
   host: [11, 1674],
-  http: [6, 610],
+  http: [6, 609],
   loop: [26, 3886],
   memory: [33, 6379],
   model: [11, 1924],
@@ -315,7 +315,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2898],
   store: [26, 3658],
   util: [23, 1646],
-  views: [20, 3458],
+  views: [20, 3461],
   workspace: [8, 1296],
 };
 

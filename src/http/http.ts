@@ -79,9 +79,7 @@ async function sendToOrigin(
     throw new GoaldError(
       "GOALD_HTTP_REFUSED",
       `A request to ${url.origin} was refused: only ${allowed} is configured.`,
-      {
-        hint: "Set that address as the base URL if goald should speak with it.",
-      },
+      { hint: "Set that address as the base URL if goald should speak with it." },
     );
   const watch = startWatch(allowed, limits, init.signal ?? request?.signal);
   try {

@@ -101,7 +101,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     tokens: inputTokens + outputTokens,
     costUsd: Math.round(state.costUsd * 1e6) / 1e6,
     background: state.settings.background,
-    stalledMs: standing === "running" ? stalledMs(row, state, facts) : null,
+    stalledMs: standing === "running" || standing === RETRYING ? stalledMs(row, state, facts) : null,
     lastCommand: facts.lastCommand ?? activeFrame(state).repetition?.calls.at(-1)?.name ?? null,
     received: state.received,
     createdAt: row.createdAt,
@@ -150,6 +150,8 @@ function budgetOf(state: AgentState): AgentView["budget"] {
 
 /** The host failed to continue the agent and retries: the disk is full, or the folder cannot be made. */
 export const FAILING = "waiting: retry";
+/** A request to the model failed, and is repeated. */
+const RETRYING = "waiting: model";
 /** The host tries the commands that a death interrupted one at a time, and it is not this agent's turn. */
 const RECOVERING = "waiting: recovery";
 
@@ -158,17 +160,16 @@ export function standingOf(state: AgentState, hosted: boolean): string {
   const { phase } = activeFrame(state);
   if (phase.kind === "resting") return phase.outcome;
   if (state.paused) return PAUSE_WORDS[state.paused.code] ?? `paused: ${state.paused.code}`;
-  if (state.outage) return "waiting: model";
+  if (state.outage) return RETRYING;
   if (phase.kind === "awaiting-approval") return "waiting: approval";
-  if (isRateLimited(state)) return "waiting: rate limit";
+  if (phase.kind === "retrying") return isRateLimited(state) ? "waiting: rate limit" : RETRYING;
   if (phase.kind === "waiting") return `waiting: ${phase.waitFor}`;
   if (phase.kind === "thinking" && waitsForHelpers(state)) return "waiting: agent";
   return hosted ? "running" : "interrupted";
 }
 
 /** The server wants fewer requests, and the next attempt waits for that. */
-const isRateLimited = (state: AgentState): boolean =>
-  activeFrame(state).phase.kind === "retrying" && activeFrame(state).failedTries.at(-1)?.code === "rate-limited";
+const isRateLimited = (state: AgentState): boolean => activeFrame(state).failedTries.at(-1)?.code === "rate-limited";
 
 function untilOf(state: AgentState): string | null {
   const { phase } = activeFrame(state);

@@ -42,6 +42,11 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
         { text: "Retry now", command: `goald resume ${agent}` },
       ],
     };
+  if (phase.kind === "retrying")
+    return {
+      why: "Its last request to the model failed, and goald repeats it.",
+      todo: [{ text: "Check the server", command: "goald doctor --online" }],
+    };
   const approval = approvalOf(state);
   if (approval)
     return {
@@ -161,8 +166,6 @@ export function requireFinished(agent: string, state: AgentState): void {
   throw new GoaldError(
     "GOALD_CONFLICT",
     `${agent} has not finished turn ${state.turn}, so its next turn cannot begin.`,
-    {
-      hint: state.paused ? `It is paused. Continue turn ${state.turn}: ${goOnCall(agent, state)}\n${goals}` : goals,
-    },
+    { hint: state.paused ? `It is paused. Continue turn ${state.turn}: ${goOnCall(agent, state)}\n${goals}` : goals },
   );
 }

@@ -155,12 +155,16 @@ describe("the view of an agent", () => {
     expect(view(later(10), ...retry).reason).toContain("The next attempt is at");
   });
 
-  it("waits for a rate limit with its end, and runs while another failure is retried", () => {
+  it("waits for a rate limit with its end, and for the model while another failure is retried", () => {
     const retryAt = later(14_000).toISOString();
     const view = (code: string) => viewAgent(row, stateAfter(asked(), modelFailed(1, retryAt, code)), facts);
     expect(view("rate-limited")).toMatchObject({ state: "waiting: rate limit", until: retryAt });
     expect(view("rate-limited").reason).toBe(`The server answered 500. The next attempt is at ${retryAt}.`);
-    expect(view("unavailable")).toMatchObject({ state: "running", until: retryAt });
+    expect(view("unavailable")).toMatchObject({ state: "waiting: model", until: retryAt });
+    const state = stateAfter(asked(), modelFailed(1, retryAt, "unavailable"));
+    expect(nextStepOf("foo", state, "waiting: model").why).toBe(
+      "Its last request to the model failed, and goald repeats it.",
+    );
   });
 
   it("says why a model is down, and when it is asked next; while it is asked, since when it is down", () => {
