@@ -295,13 +295,13 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [19, 2964],
-  app: [10, 1606],
+  api: [19, 2955],
+  app: [10, 1602],
   cage: [7, 637],
-  cassette: [10, 1407],
-  cli: [60, 8236],
+  cassette: [10, 1399],
+  cli: [60, 8186],
   commands: [10, 1707],
-  config: [15, 1981],
+  config: [15, 1958],
   core: [33, 4689],
   host: [11, 1674],
   http: [6, 609],
@@ -315,7 +315,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2898],
   store: [26, 3658],
   util: [23, 1646],
-  views: [20, 3461],
+  views: [20, 3432],
   workspace: [8, 1296],
 };
 

@@ -56,7 +56,6 @@ export interface Control {
   agent(name: string): Promise<AgentView>;
   create(agent: NewAgent): Promise<AgentView>;
   say(name: string, words: Words): Promise<ControlResult>;
-  /** Replaces the goals and their checks. */
   setGoals(name: string, goals: readonly string[], checks?: readonly GoalCheck[]): Promise<ControlResult>;
   /** Adds tasks to the plan and sets their states. Throws GOALD_USAGE for a change that does not fit the plan. */
   editPlan(name: string, edits: PlanEdits): Promise<PlanEdited>;
@@ -143,7 +142,6 @@ export interface LiveText {
 // Every method throws GoaldErrors: GOALD_NOT_FOUND for an unknown agent, step, file or memory, GOALD_STORE_DAMAGED for
 // a log that cannot be read. Texts may contain secrets, which the caller must redact before display.
 
-/** Requests items after `after`, at most `limit`. */
 export interface PageRequest {
   readonly after: number;
   readonly limit: number;

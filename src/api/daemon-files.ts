@@ -37,6 +37,4 @@ export function stopExpectingDaemon(home: Pick<Home, "privateFolder">): void {
 /** True when no host runs although a daemon is expected. Costs one file lookup in a home without daemons. */
 export const hasDaemonDied = (home: HomePaths): boolean => isDaemonExpected(home) && !isHostHeld(home.lock);
 
-// Exports the functions that read the lock of a home.
-
 export { isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";

@@ -74,15 +74,12 @@ export async function ensureDaemon(home: Home, options: FindOptions & SpawnOptio
     }
     if (met.kind === "mute") throw silentDaemon(met);
     if (met.kind === "host") await untilGone(home, met.status);
-    const handshake = await spawnDaemon(home, options);
-    if (handshake.kind === "ready") started = handshake.pid;
+    started = (await spawnDaemon(home, options)) ?? started;
   }
   throw new GoaldError(
     "GOALD_DAEMON",
     `The daemon of ${home.root} was started ${ATTEMPTS} times and ended each time.`,
-    {
-      hint: "See the reason in its log: goald doctor",
-    },
+    { hint: "See the reason in its log: goald doctor" },
   );
 }
 
@@ -204,7 +201,6 @@ function isHomeOf({ home: root }: DaemonStatus, { lock }: HomePaths): boolean {
   return theirs !== undefined && ours !== undefined && theirs.dev === ours.dev && theirs.ino === ours.ino;
 }
 
-/** Returns the host's socket, or the default path when the host names none. */
 function socketOf({ socket }: HomePaths, info: HostInfo | undefined): string {
   return typeof info?.socket === "string" ? info.socket : socket;
 }
@@ -238,8 +234,6 @@ function requireOwn(socket: string): void {
   throw new GoaldError(
     "GOALD_DAEMON",
     `The socket ${socket} belongs to the user with id ${found.uid}, not to you (${uid}).`,
-    {
-      hint: "Nothing was sent to it. See: goald doctor",
-    },
+    { hint: "Nothing was sent to it. See: goald doctor" },
   );
 }

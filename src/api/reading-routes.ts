@@ -18,8 +18,6 @@ import { WholeStep } from "#views/whole-step.ts";
 import { DEFAULT_PAGE, type Route, route } from "./route.ts";
 import { AgentList, eventNumber, PARAMS, pageSize } from "./schemas.ts";
 
-// The HTTP routes of `Reading` for memory.
-
 const DEFAULT_MEMORIES = 50;
 const SharedQuery = closed({ shared: flag }, "shared");
 const memoryQuery = { shared: flag, all: flag, kind: oneOf(...MEMORY_KINDS), limit: pageSize };

@@ -23,13 +23,11 @@ export interface RouteDescription {
   readonly socketOnly?: string;
 }
 
-/** The interfaces that a host serves. */
 export interface HostApi {
   readonly control: Control;
   readonly reading: Reading;
 }
 
-/** A validated request. */
 export interface Given<Params = Readonly<Record<string, unknown>>, Query = unknown, Body = unknown> {
   readonly params: Params;
   readonly query: Query;
@@ -72,6 +70,5 @@ export function route<const Path extends string, Reply, Query = unknown, Body = 
   return { status: 200, ...described, ...schemas, act: act as Route["act"] };
 }
 
-/** Returns the names of `PARAMS` in a path. */
 export const paramsOf = (path: string): readonly (keyof typeof PARAMS)[] =>
   [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as keyof typeof PARAMS);

@@ -11,14 +11,9 @@ import { fileURLToPath } from "node:url";
 import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
 import { codeOf, type ErrorCode, GoaldError, toError } from "#core/errors.ts";
+import { asRecord } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import { createRedactor } from "#util/redact.ts";
-
-/** The message that a daemon sends once, when it has started. */
-export type Handshake =
-  | { readonly kind: "ready"; readonly pid: number; readonly socket: string }
-  /** Another daemon was first. */
-  | { readonly kind: "already" };
 
 export interface SpawnOptions {
   /** Maximum time of a start in ms. */
@@ -51,8 +46,8 @@ export const GOALD_PROGRAM: string =
 
 export const outputFileOf = ({ logFolder }: Pick<Home, "logFolder">): string => join(logFolder, "daemon.out");
 
-/** Throws the error that the daemon ended with, or GOALD_DAEMON. */
-export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promise<Handshake> {
+/** Returns the pid of the new daemon; undefined when another one was first. Throws the error that it ended with, or GOALD_DAEMON. */
+export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promise<number | undefined> {
   const { readyMs = READY_MS, program = GOALD_PROGRAM } = options;
   await openHome(home, process.getuid?.());
   const output = openOutput(outputFileOf(home));
@@ -76,7 +71,7 @@ export async function spawnDaemon(home: Home, options: SpawnOptions = {}): Promi
   }
 }
 
-function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => string): Promise<Handshake> {
+function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () =>
@@ -107,24 +102,22 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
   });
 }
 
-/** Throws the error that prevented the start. */
-function readHandshake(message: unknown): Handshake {
-  const said = (typeof message === "object" && message !== null ? message : {}) as Readonly<Record<string, unknown>>;
+/** Reads the message that a daemon sends once. Throws the error that prevented the start. */
+function readHandshake(message: unknown): number | undefined {
+  const said = asRecord(message);
   const { ready, failed } = said as {
-    readonly ready?: { readonly pid: number; readonly socket: string };
+    readonly ready?: { readonly pid: number };
     readonly failed?: { readonly code: ErrorCode; readonly message: string; readonly hint: string };
   };
-  if (ready) return { kind: "ready", pid: ready.pid, socket: ready.socket };
-  if ("already" in said) return { kind: "already" };
+  if (ready) return ready.pid;
+  if ("already" in said) return undefined;
   if (failed?.code === "GOALD_INTERNAL")
     throw new GoaldError("GOALD_DAEMON", `The daemon could not start: ${failed.message}`, { hint: failed.hint });
   if (failed) throw new GoaldError(failed.code, failed.message, { hint: failed.hint });
   throw new GoaldError(
     "GOALD_DAEMON",
     `The daemon said something unexpected: ${clean(JSON.stringify(message) ?? "")}`,
-    {
-      hint: "Is another version of goald installed? See: goald doctor",
-    },
+    { hint: "Is another version of goald installed? See: goald doctor" },
   );
 }
 

@@ -123,7 +123,6 @@ export async function loadPrices({ configFolder }: Home): Promise<PriceTable> {
   return joinPrices(shipped, own === undefined ? undefined : readPrices(own, path));
 }
 
-/** Resolves to undefined when the price is unknown. */
 export const priceOfModel = async (home: Home, model: string, baseUrl: string): Promise<Price | undefined> =>
   priceOf(model, baseUrl, await loadPrices(home));
 

@@ -315,9 +315,7 @@ function checkPlan({ form, plan, commands = null }: Partial<AgentSettings>): voi
   throw new GoaldError(
     "GOALD_USAGE",
     `${asked} needs add_task and modify_task, and --commands ${commands} leaves them out.`,
-    {
-      hint: `Add the group plan: --commands ${commands},plan`,
-    },
+    { hint: `Add the group plan: --commands ${commands},plan` },
   );
 }
 

@@ -31,6 +31,7 @@ import { systemClock } from "#util/clock.ts";
 import { findGit } from "#util/find-program.ts";
 import type { Redact } from "#util/redact.ts";
 import { readVersion } from "../shipped.ts";
+import type { LoadedSettings } from "./agent.ts";
 import { loadPrices, loadWindows, mediaServerOf, xKeysOf } from "./catalogue.ts";
 import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 
@@ -43,19 +44,14 @@ export interface Shared {
   readonly services: Partial<Services>;
 }
 
-export interface SharedParts {
+export interface SharedParts extends LoadedSettings {
   readonly home: Home;
-  readonly settings: Settings;
   readonly store: Store;
   /** Replaces the parts that reach outside. */
   readonly edges: HostEdges | undefined;
   report(problem: string): void;
   /** Logs what is no problem. */
   note?(text: string): void;
-  /** For stored text: redacts the secrets of the settings. */
-  scrub(text: string): string;
-  /** Redacts the same secrets and everything that looks like one. */
-  redact(text: string): string;
   /** Set for the parts of a single agent that is recorded or replayed. */
   readonly tape?: Tape;
   /** The host's request limiter, which also limits a recorded agent. */
@@ -99,7 +95,6 @@ export function openRecall(
   return openMemoryLate({ home, settings, server, store, report });
 }
 
-/** Opens web pages for a person. */
 export const openPages = (settings: Settings, scrub: Redact): WebPages =>
   openServices({ settings, http: openHttp(settings), clock: systemClock, scrub }).pages;
 
@@ -132,7 +127,6 @@ function openModelOf(home: Home, settings: Settings, http: Http): LanguageModel 
   return createOpenAIModel({ ...serverOf(settings, http), ...optionsOf(settings), termsFile, clock: systemClock });
 }
 
-/** Asks the smart model of these settings for a word. */
 export async function tryModel(home: Home, settings: Settings): Promise<Trial> {
   const { askForWord } = await import("#model/check-server.ts");
   return askForWord(openModelOf(home, settings, openHttp(settings)), settings.models.smart);

@@ -47,20 +47,14 @@ export function recordAnswers({ redact, place, write }: AnswersRecording): AskPo
   };
 }
 
-export interface PlayedAnswers {
-  readonly ask: AskPort;
-  /** Number of answers given. */
-  readonly played: number;
-  /** A recorded request that the run has not made. */
-  left(): string | undefined;
-}
+export type PlayedAnswers = ReturnType<typeof playAnswers>;
 
 export function playAnswers(
   lines: readonly AnswerLine[],
   place: () => Place,
   redact: Redact,
   fail: (what: string) => never,
-): PlayedAnswers {
+) {
   const waiting = new Map(lines.map((line) => [keyOf(line), line]));
   const nextOrdinal = createOrdinals();
   let played = 0;
@@ -79,10 +73,12 @@ export function playAnswers(
       if ("error" in line.answer) throw decodeError(line.answer.error);
       return line.answer.value as T;
     },
+    /** Number of answers given. */
     get played() {
       return played;
     },
-    left: () => {
+    /** Returns a recorded request that the run has not made. */
+    left: (): string | undefined => {
       const [first] = waiting.values();
       return first && `step ${first.step}, to the ${first.port}`;
     },
@@ -100,23 +96,15 @@ function describeRequest(request: unknown, redact: Redact): AnswerLine["request"
 
 // ---------------------------------------------------------------- the ports
 
-/** Ports whose answers are recorded or played. */
-export interface TapedPorts {
-  /** Replaces the model that `open` creates. A replay never calls `open`. */
-  model(open: () => LanguageModel): LanguageModel;
-  /** Replaces an embedder that asks a server. A replay never asks it. */
-  embedder(embedder: Embedder): Embedder;
-  /** Replaces what asks for the statuses of addresses. A replay never asks it. */
-  statuses(statuses: AddressStatus): AddressStatus;
-}
-
-export const tapePorts = (ask: AskPort, keep: KeepValue): TapedPorts => ({
-  model: (open) => tapeModel(open, ask, keep),
-  embedder: (embedder) => tapeEmbedder(embedder, ask),
-  statuses: (statuses) => tapeStatuses(statuses, ask),
+/** Ports whose answers are recorded or played. A replay neither opens a model nor asks what it replaces. */
+export const tapePorts = (ask: AskPort, keep: KeepValue) => ({
+  model: (open: () => LanguageModel) => tapeModel(open, ask, keep),
+  embedder: (embedder: Embedder) => tapeEmbedder(embedder, ask),
+  statuses: (statuses: AddressStatus) => tapeStatuses(statuses, ask),
 });
+export type TapedPorts = ReturnType<typeof tapePorts>;
 
-/** Requests depend on what a server accepts, so its terms are recorded as values. A replay opens no model. */
+/** Requests depend on what a server accepts, so its terms are recorded as values. */
 function tapeModel(open: () => LanguageModel, ask: AskPort, keep: KeepValue): LanguageModel {
   let real: LanguageModel | undefined;
   const model = (): LanguageModel => {

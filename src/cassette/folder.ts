@@ -51,7 +51,6 @@ async function readFile({ path, bytes }: FileStat, folder: Folder, redact: Redac
   return { path, sha256: sha256(decodeBody(body)), ...body };
 }
 
-/** Writes and removes files in the folder as listed. */
 export async function apply(changes: readonly FileLine[], folder: Folder): Promise<void> {
   for (const file of changes)
     if ("gone" in file) await folder.remove(file.path);
@@ -108,7 +107,6 @@ export function decodeError([first, ...causes]: ErrorChain): Error {
   return error;
 }
 
-/** The outcome that a line holds. */
 export function outcomeOf({ changes, events, staged }: OutcomeLine): Outcome {
   const files = changes.map(({ content: body, ...change }) => {
     const content = body && decodeBody(body);

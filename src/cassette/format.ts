@@ -79,7 +79,6 @@ const files = listOf(
 const errors = listOf(open({ name: text, message: text, code: text, hint: text }, "code", "hint"));
 export type ErrorChain = Static<typeof errors>;
 
-/** A change for the file history. */
 type Change = Omit<FileChange, "content"> & {
   readonly content: Body | null;
   readonly step: number;
@@ -123,7 +122,6 @@ export const LINE_SCHEMAS = {
       goals: listOf(text),
       /** The settings and checks that the agent was created with. */
       given: typed<GivenSettings & Pick<AgentSpec, "checks">>(record),
-      /** Epoch of the agent's lease. */
       epoch: typed<number>({ ...number, minimum: 1, maximum: MAX_EPOCH }),
       /** Number of the last event when the run began. */
       head: number,
@@ -141,7 +139,6 @@ export const LINE_SCHEMAS = {
     "services",
     "pause",
   ),
-  /** An answer of a port, or its error. */
   answer: open({
     port,
     step: number,

@@ -84,12 +84,10 @@ export class Player implements Tape {
     this.ports = tapePorts(this.#answers.ask, async (name) => this.value(name));
   }
 
-  /** The first difference from the recording. */
   get miss(): GoaldError | undefined {
     return this.#miss;
   }
 
-  /** Number of answers given to the run. */
   get answers(): number {
     return this.#answers.played;
   }
@@ -262,7 +260,6 @@ class PlayClock implements Clock {
 
   async sleep(): Promise<void> {}
 
-  /** Skips `count` readings. */
   skip(count: number): void {
     for (let left = count; left > 0; left--) this.#read();
   }

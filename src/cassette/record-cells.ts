@@ -12,7 +12,6 @@ type Value = <T>(name: string, compute: () => T) => T;
 interface CellRecording {
   readonly redact: Redact;
   write(line: CellAskLine | CellEndLine): void;
-  /** Records an external value. */
   readonly value: Value;
 }
 
@@ -86,7 +85,6 @@ type Answer = {
   readonly save: ReturnType<CellBridge["saveFiles"]>;
 };
 
-/** Asks the host as the recorded code did. */
 function askHost<A extends CellAsk>(ask: A, host: CellBridge): Answer[A["what"]];
 function askHost(ask: CellAsk, host: CellBridge): Promise<unknown> {
   switch (ask.what) {

@@ -75,7 +75,6 @@ export class Recordings {
     return new Recorder({ write, clock, redact, onFailed });
   }
 
-  /** Stops recording the agent. */
   forget(agent: string): void {
     this.#files.get(agent)?.file.close();
     this.#files.delete(agent);

@@ -20,7 +20,6 @@ export interface Tape {
   /** True for a replay, which makes no external requests. */
   readonly plays: boolean;
   readonly ports: TapedPorts;
-  /** The loop's clock. */
   readonly clock: Clock;
   /** Clock for parts outside the loop, whose times are in no event. */
   readonly beside: Clock;
@@ -57,11 +56,9 @@ export interface PlayerParts {
   /** The last event of a process that was killed; undefined when the session ended normally. */
   readonly cutAfter: number | undefined;
   redact(text: string): string;
-  /** The folder of the agent that is replayed. */
   folder(): Folder;
   /** Puts a message into the inbox of the agent that is replayed. */
   deliver(key: string, message: InboxMessage, at: string): Promise<unknown>;
-  /** Returns the hint for the error about a difference. */
   hint(): string;
 }
 

@@ -85,33 +85,28 @@ export async function lookAgain<T>(
 
 /** The first call is immediate. Rejects when a call fails. `leave`: ends it, too. */
 export async function untilInterrupt(everyMs: number, act: () => Promise<void>, leave?: AbortSignal): Promise<void> {
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  leave?.addEventListener("abort", end);
-  const signals = ["SIGINT", "SIGTERM"] as const;
-  for (const signal of signals) process.on(signal, end);
-  try {
-    while (!ending.signal.aborted) {
-      await act();
-      await systemClock.sleep(everyMs, ending.signal);
-    }
-  } finally {
-    for (const signal of signals) process.off(signal, end);
+  using interrupt = new Interrupt("SIGINT", "SIGTERM");
+  const ended = AbortSignal.any([interrupt.signal, ...(leave ? [leave] : [])]);
+  while (!ended.aborted) {
+    await act();
+    await systemClock.sleep(everyMs, ended);
   }
 }
 
-/** Aborts its signal at the first Ctrl-C, until it is disposed of. */
+/** Aborts its signal when one of these comes (default: Ctrl-C), which ends nothing else until this is disposed of. */
 export class Interrupt implements Disposable {
   readonly #controller = new AbortController();
+  readonly #names: readonly NodeJS.Signals[];
   readonly #stop = (): void => this.#controller.abort();
   readonly signal = this.#controller.signal;
 
-  constructor() {
-    process.once("SIGINT", this.#stop);
+  constructor(...names: readonly NodeJS.Signals[]) {
+    this.#names = names.length > 0 ? names : ["SIGINT"];
+    for (const name of this.#names) process.once(name, this.#stop);
   }
 
   [Symbol.dispose](): void {
-    process.off("SIGINT", this.#stop);
+    for (const name of this.#names) process.off(name, this.#stop);
   }
 }
 
@@ -134,7 +129,6 @@ interface WordsWanted {
   readonly maxChars: number;
   /** `text` or `message`. */
   readonly what: string;
-  /** Hints. */
   readonly examples: string;
   readonly tooLong: string;
 }

@@ -14,15 +14,11 @@ export interface QuestionsParts {
   readonly agent: string;
   /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
-  /** Asks the agent's own questions. */
-  readonly askWords: AskWords | undefined;
-  /** Returns the current host. */
   client(): Client;
   /** Called when the person leaves the question by Ctrl-C or the end of input. */
   onLeft(): void;
   /** Called when the person answers that the agent must stop. */
   onStop(): void;
-  /** Called when the question failed. */
   onFailed(error: Error): void;
 }
 
@@ -53,7 +49,7 @@ export class Questions {
   lookAt(state: AgentState): void {
     this.#state = state;
     const callId = waitingCall(state);
-    const ask = this.#askerFor(state);
+    const { ask } = this.#parts;
     if (!ask || this.#open || callId === undefined || callId === this.#answered) return;
     const withdrawn = new AbortController();
     const ended = this.#ask(callId, ask, withdrawn.signal)
@@ -72,7 +68,7 @@ export class Questions {
   async sendTyped(): Promise<void> {
     if (this.#open) return;
     const text = joinWords(await this.#parts.context.output.takeTypedAhead());
-    if (text !== "") this.#keep(text, this.#isQuestion);
+    if (text !== "") this.#keep(text, this.#question !== undefined);
   }
 
   /** Resolves to false when the agent has read all words that were sent, and to true when it will. */
@@ -87,8 +83,8 @@ export class Questions {
     if (isAnswer || event.type === "message-received") this.#unread.shift();
   }
 
-  get #isQuestion(): boolean {
-    return this.#state !== undefined && questionOf(this.#state) !== undefined;
+  get #question(): string | undefined {
+    return this.#state && questionOf(this.#state);
   }
 
   /** `isLater`: words that are sent now would answer the agent's question. */
@@ -119,14 +115,14 @@ export class Questions {
 
   /** Words that were typed before the question never answer it. They are kept for the agent's next step. */
   async #ask(callId: string, ask: AskPerson, withdrawn: AbortSignal): Promise<void> {
-    const isQuestion = this.#isQuestion;
+    const question = this.#question;
     const isAsked = this.#asked === callId;
     const text = isAsked ? "" : joinWords(await this.#parts.context.output.takeTypedAhead());
-    if (text !== "") this.#keep(text, isQuestion);
+    if (text !== "") this.#keep(text, question !== undefined);
     // A question that was withdrawn before it was shown does not count as asked.
     if (!withdrawn.aborted) this.#asked = callId;
-    if (!isQuestion && !isAsked) await this.#sayFacts(callId);
-    const said = await ask(withdrawn, isAsked);
+    if (question === undefined && !isAsked) await this.#sayFacts(callId);
+    const said = await ask(question, withdrawn, isAsked);
     if (said.kind !== "withdrawn") this.#answered = callId;
     // Sent after the approval, the words could miss the next step.
     await this.hasUnread();
@@ -180,17 +176,6 @@ export class Questions {
     this.#parts.context.output.say(sentence === "" ? "" : `\n${sentence}`);
   }
 
-  #askerFor(state: AgentState): AskPerson | undefined {
-    const { ask, askWords } = this.#parts;
-    const question = questionOf(state);
-    if (question === undefined) return ask;
-    if (!askWords) return undefined;
-    return async (withdrawn) => {
-      const text = await askWords(question, withdrawn);
-      return text === undefined ? { kind: withdrawn.aborted ? "withdrawn" : "left" } : { kind: "words", text };
-    };
-  }
-
   async #send(callId: string, said: PersonSaid): Promise<void> {
     const { agent, context, client, onLeft, onStop } = this.#parts;
     const { scrub, output } = context;
@@ -235,8 +220,6 @@ function answeredElsewhere(callId: string, event: RecordedEvent): string {
   return event.type === "command-denied" ? "It was denied elsewhere." : "";
 }
 
-// Asks the person at the terminal to approve the shown command, or to answer a question.
-
 type PersonSaid =
   | { readonly kind: "approved"; readonly count: number }
   | { readonly kind: "feedback"; readonly text: string }
@@ -250,51 +233,58 @@ type PersonSaid =
   | { readonly kind: "withdrawn" };
 
 /**
- * Resolves to the person's answer. Aborting `withdraw` withdraws the question. `isAsked`: the same question was asked
- * before, so that a half-typed line may answer it.
+ * Asks the agent's question, or without one for the approval of the shown command. Aborting `withdraw` withdraws it.
+ * `isAsked`: the same was asked before, so that a half-typed line may answer it.
  */
-export type AskPerson = (withdraw: AbortSignal, isAsked: boolean) => Promise<PersonSaid>;
-
-/** Asks the agent's own question. Resolves to undefined when the person leaves or the question is withdrawn. */
-export type AskWords = (question: string, withdraw: AbortSignal) => Promise<string | undefined>;
+export type AskPerson = (question: string | undefined, withdraw: AbortSignal, isAsked: boolean) => Promise<PersonSaid>;
 
 /** Returns undefined without an interactive terminal. */
 export function createAskPerson(context: CliContext): AskPerson | undefined {
-  const { output } = context;
-  if (!output.interactive) return undefined;
-  return async (withdraw, isAsked) => {
-    for (let isSeen = isAsked; ; isSeen = true) {
-      const line = await askLine(context, APPROVAL_QUESTION, withdraw);
-      if (line === undefined) return { kind: withdraw.aborted ? "withdrawn" : "left" };
-      const answer = readApproval(line);
-      if (answer.kind === "approved" && !isSeen && output.input().wasBegunEarly) {
-        output.say("You began to type that before the command was shown. Answer again.");
-        continue;
-      }
-      switch (answer.kind) {
-        case "approved":
-        case "feedback":
-          return answer;
-        case "refused":
-          return { kind: "no" };
-        case "unclear":
-          output.say(answer.why);
-      }
-    }
+  if (!context.output.interactive) return undefined;
+  return async (question, withdraw, isAsked) => {
+    const said =
+      question === undefined
+        ? await askApproval(context, withdraw, isAsked)
+        : await askWords(context, question, withdraw);
+    return said ?? { kind: withdraw.aborted ? "withdrawn" : "left" };
   };
 }
 
-/** Returns undefined without an interactive terminal. Repeats the question after an empty line. */
-export function createAskWords(context: CliContext): AskWords | undefined {
-  const { output, redact } = context;
-  if (!output.interactive) return undefined;
-  return async (question, withdraw) => {
-    output.say(redact(clean(`\nIt asks: ${question}`)));
-    for (;;) {
-      const line = await askLine(context, "Your answer: ", withdraw);
-      if (line === undefined || line.trim() !== "") return line && clean(line).trim();
+async function askApproval(
+  context: CliContext,
+  withdraw: AbortSignal,
+  isAsked: boolean,
+): Promise<PersonSaid | undefined> {
+  const { output } = context;
+  for (let isSeen = isAsked; ; isSeen = true) {
+    const line = await askLine(context, APPROVAL_QUESTION, withdraw);
+    if (line === undefined) return undefined;
+    const answer = readApproval(line);
+    if (answer.kind === "approved" && !isSeen && output.input().wasBegunEarly) {
+      output.say("You began to type that before the command was shown. Answer again.");
+      continue;
     }
-  };
+    switch (answer.kind) {
+      case "approved":
+      case "feedback":
+        return answer;
+      case "refused":
+        return { kind: "no" };
+      case "unclear":
+        output.say(answer.why);
+    }
+  }
+}
+
+/** Repeats the question after an empty line. */
+async function askWords(context: CliContext, question: string, withdraw: AbortSignal): Promise<PersonSaid | undefined> {
+  const { output, redact } = context;
+  output.say(redact(clean(`\nIt asks: ${question}`)));
+  for (;;) {
+    const line = await askLine(context, "Your answer: ", withdraw);
+    if (line === undefined) return undefined;
+    if (line.trim() !== "") return { kind: "words", text: clean(line).trim() };
+  }
 }
 
 /** Resolves to undefined when the person leaves or the question is withdrawn. */

@@ -28,16 +28,12 @@ import { callsFor, ownName, quoteForShell } from "./verb-list.ts";
 
 // Makes a home below the system's folder for temporary files, and removes it with all that is in it.
 
-export interface TemporaryHome extends AsyncDisposable {
-  readonly home: Home;
-}
-
 /** `visited`: the present home, whose commands, methods, prompts and configuration are used. */
 export async function makeTemporaryHome(
   visited: Home,
   options: GlobalOptions,
   { prefix, isKept = false }: { readonly prefix: string; readonly isKept?: boolean },
-): Promise<TemporaryHome> {
+) {
   const root = await mkdtemp(join(tmpdir(), prefix));
   // An interrupt can end the process at once.
   const remove = (): void => rmSync(root, { recursive: true, force: true, maxRetries: 3 });
@@ -234,7 +230,6 @@ function currentFolder(): string {
   }
 }
 
-/** Returns a shell command that calls goald for this home. */
 export const formatCall = (home: Home, ...words: readonly string[]): string => {
   const root = namedRoot(home);
   return [ownName(), ...words, ...(root === undefined ? [] : ["--home", quoteForShell(root)])].join(" ");

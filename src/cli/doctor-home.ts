@@ -70,7 +70,6 @@ function checkEnvironment(pid: number, home: Home): readonly Finding[] {
   ];
 }
 
-/** Returns the start environment of a process; undefined when the system does not provide it. */
 function environmentOf(pid: number): ReadonlyMap<string, string> | undefined {
   try {
     const lines = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");

@@ -18,7 +18,7 @@ import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { allEvents, findBefore, type LoadedAgent } from "#views/read-agent.ts";
 import { logReader, lookAgain, withReading } from "./agents.ts";
-import { type AskPerson, type AskWords, Questions } from "./ask-person.ts";
+import { type AskPerson, Questions } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import { LivingLine } from "./living-line.ts";
 import type { KnownOf, Show } from "./result.ts";
@@ -27,7 +27,6 @@ import { reachHost } from "./with-agent.ts";
 export interface FollowParts {
   readonly context: CliContext;
   readonly client: Client;
-  /** Id of the agent. */
   readonly agent: string;
   /** Number of the last known event; `state` is the state after it. */
   readonly after: number;
@@ -37,7 +36,6 @@ export interface FollowParts {
   readonly show: Show;
   /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
-  readonly askWords: AskWords | undefined;
   /** Where the living line is shown; undefined: nowhere. */
   readonly below?: LinesBelow | undefined;
   readonly interrupts: Interrupts;
@@ -335,7 +333,6 @@ export class Interrupts implements Disposable {
     process.stdout.on("unread", this.#onUnread);
   }
 
-  /** True after a signal. */
   get isInterrupted(): boolean {
     return this.#count > 0;
   }

@@ -56,7 +56,6 @@ export function describeNow(state: AgentState, facts: LivingFacts, columns: numb
   return ways.find((way) => widthOf(way) <= columns) ?? fitLine(least, columns);
 }
 
-/** Says what the agent does, and for how long. */
 function activityOf(state: AgentState, { now, since, received, status }: LivingFacts): string {
   const { phase, failedTries } = activeFrame(state);
   const lasting = shortSpan(now.getTime() - since.getTime());
@@ -104,7 +103,6 @@ export interface LivingLineParts {
   readonly below: LinesBelow;
   readonly colour: boolean;
   redact(text: string): string;
-  /** The line that the person is typing. */
   typed(): string;
   /** True while a question is asked. */
   isAway(): boolean;
@@ -148,12 +146,10 @@ export class LivingLine {
     this.draw();
   }
 
-  /** More of the reply has arrived. */
   receive(characters: number): void {
     this.#received += characters;
   }
 
-  /** The running cell has printed this line. */
   print(line: string): void {
     this.#printed = printable(line);
   }

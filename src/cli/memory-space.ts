@@ -10,15 +10,12 @@ import type { CliContext, GlobalOptions } from "./context.ts";
 import { reachHost } from "./with-agent.ts";
 
 export interface MemoryOptions extends GlobalOptions {
-  /** Use the memory that all agents of the home share. */
   readonly shared?: boolean;
 }
 
 export interface Space {
   readonly place: MemoryPlace;
   readonly namespace: string;
-  /** Name of the memory in sentences. */
-  readonly title: string;
 }
 
 const PAGE = 500;
@@ -31,10 +28,10 @@ export async function findSpace(
 ): Promise<Space> {
   const place = { name, shared };
   const { namespace } = await reading.memoryPage(place, { after: 0, limit: 1 });
-  const title = titleOf(namespace);
-  return { place, namespace, title };
+  return { place, namespace };
 }
 
+/** The name of a memory in sentences. */
 export const titleOf = (namespace: string): string =>
   namespace === SHARED_MEMORY ? "the shared memory" : `the memory of ${namespace}`;
 

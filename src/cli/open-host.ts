@@ -1,5 +1,5 @@
 /** open-host.ts -- opens a host in this process: the daemon's, or one for a demo or a test in a home that nobody else uses. */
-import { type Client, connectHost } from "#api/client.ts";
+import { connectHost } from "#api/client.ts";
 import type { LoadedSettings } from "#app/agent.ts";
 import { type Host, type HostParts, openHost } from "#app/host.ts";
 import { printNote } from "#cli/terminal/print.ts";
@@ -8,19 +8,11 @@ import { type Log, openLog } from "#util/log.ts";
 import { clean } from "#util/outside-text.ts";
 import type { CliContext } from "./context.ts";
 
-export interface PrivateHost extends AsyncDisposable {
-  readonly host: Host;
-  readonly client: Client;
-}
-
 /** Limits how long a slow client can delay the end. */
 const LIMITS = { closeMs: 2_000, flushMs: 500 };
 
 /** Throws as `openHost` does. Disposing it cuts off what still runs. */
-export async function openPrivateHost(
-  context: CliContext,
-  parts: Pick<HostParts, "services" | "edges"> = {},
-): Promise<PrivateHost> {
+export async function openPrivateHost(context: CliContext, parts: Pick<HostParts, "services" | "edges"> = {}) {
   const { redact, output } = context;
   const log = await openHostLog(context);
   const onProblem = (problem: string): void => output.say(redact(clean(problem)));
@@ -33,17 +25,12 @@ export async function openPrivateHost(
   return { host, client: connectHost(socket), [Symbol.asyncDispose]: close };
 }
 
-export interface ServingHost {
-  readonly host: Host;
-  readonly socket: string;
-}
-
 /** Accepts requests when it resolves. Throws as `openHost` does, and GOALD_DAEMON when it cannot listen. */
 export async function openServingHost(
   { home, settings, redact, scrub }: CliContext,
   parts: Omit<HostParts, keyof LoadedSettings | "home" | "socket">,
   limits: Parameters<Host["serve"]>[0] = {},
-): Promise<ServingHost> {
+) {
   const socket = await chooseSocketPath(home, process.getuid?.());
   const host = await openHost({ ...parts, home, settings, redact, scrub, socket });
   try {

@@ -75,8 +75,6 @@ async function reportAfter(typed: string, home: Home) {
   return read && reportOn(findSetting(typed), read);
 }
 
-// ---------------------------------------------------------------- what may be written
-
 function keysAreNotKeptHere({ name, environment }: Setting, { envFile }: Home): GoaldError {
   return new GoaldError("GOALD_USAGE", `${name} is a key, and keys do not belong in goald.json.`, {
     hint: `Write this line into ${envFile} (and chmod 600 it), or set the variable in the environment:\n${environment[0]}=…`,
@@ -90,14 +88,11 @@ const noValue = ({ expected, name }: Setting, typed: string, text: string): Goal
     { hint: `Use the default: goald config ${name} --unset` },
   );
 
-/** Checks the new value without overrides, together with the other settings. */
 function requireRight({ found }: ReadSettings, given: FoundSetting): void {
   const { problems } = checkSettings(new Map([...found, [given.row.name, given]]));
   const own = problems.filter(({ name }) => name === given.row.name);
   if (own.length > 0) throw new GoaldError("GOALD_USAGE", own.map(({ sentence }) => sentence).join("\n"));
 }
-
-// ---------------------------------------------------------------- what it does not change
 
 function winnerOver(row: Setting, { layers }: ReadSettings): SettingOrigin | null {
   const { origin } = findInLayers(row, layers).next().value as FoundSetting;

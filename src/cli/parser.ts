@@ -5,7 +5,6 @@ import { readVersion } from "../shipped.ts";
 import { COMMON_CODES, codesInWords, type Verb, type VerbArgument, type VerbOption } from "./verb.ts";
 import { SUMMARIES, VERB_NAMES, type VerbName } from "./verb-list.ts";
 
-/** Runs `verb` with the parsed arguments and options. */
 export type Call = (verb: Verb, args: readonly string[], options: Readonly<Record<string, unknown>>) => Promise<void>;
 
 /**
@@ -236,5 +235,4 @@ function isNear(word: string, suggestion: string): boolean {
 
 const pathOf = (verb: Command): string => (verb.parent ? `${pathOf(verb.parent)} ${verb.name()}` : verb.name());
 
-/** Returns the verb and all verbs below it. */
 export const allVerbs = (verb: Command): readonly Command[] => [verb, ...verb.commands.flatMap(allVerbs)];

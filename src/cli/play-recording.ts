@@ -54,20 +54,14 @@ export interface PlayedCassette {
  * `context`: the home to play in; `visited`: the present one. `show`: replaces the usual output. Throws GOALD_REPLAY for
  * the first difference.
  */
-export async function playCassette(
-  cassette: Cassette,
-  context: CliContext,
-  visited: CliContext,
-  show?: Show,
-): Promise<PlayedCassette> {
-  return playAll(cassette, context, visited, show).catch(refuse);
-}
+export const playCassette = (...given: Parameters<typeof playAll>): Promise<PlayedCassette> =>
+  playAll(...given).catch(refuse);
 
 async function playAll(
   cassette: Cassette,
   context: CliContext,
   visited: CliContext,
-  show: Show | undefined,
+  show?: Show,
 ): Promise<PlayedCassette> {
   const { sessions } = cassette;
   let requests = 0;
@@ -126,7 +120,6 @@ interface Played {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Parts that are created after the player. */
 interface Stage {
   host?: Host;
   folder?: Workspace;
@@ -134,10 +127,7 @@ interface Stage {
   failure?: Error;
 }
 
-/**
- * `cutAfter`: the last event of a killed process. `show`: replaces the usual output. Throws GOALD_REPLAY for the first
- * difference.
- */
+/** `cutAfter`: the last event of a killed process. Throws GOALD_REPLAY for the first difference. */
 async function playSession(
   session: Session,
   cutAfter: number | undefined,

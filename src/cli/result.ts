@@ -14,7 +14,7 @@ import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts
 import { dollars } from "#views/agent-view.ts";
 import { goOnCall, nameCall } from "#views/next-step.ts";
 import { lookAgain } from "./agents.ts";
-import { type AskPerson, type AskWords, createAskPerson, createAskWords } from "./ask-person.ts";
+import { type AskPerson, createAskPerson } from "./ask-person.ts";
 import { type CliContext, callsHere, formatCall } from "./context.ts";
 
 export type Show = ShowRun;
@@ -26,25 +26,17 @@ export interface Shown {
   readonly workspace: string;
 }
 
-/** `begun`: calls that are open when the output starts. */
+/** `begun`: calls that are open when the output starts. `createScanner`: set when replies are shown while they arrive. */
 export function createPresenter(
-  context: CliContext,
+  { output, redact }: CliContext,
   thoughtsOf: ShowRunParts["thoughtsOf"],
   begun: AgentState["open"],
   createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
 ): Show {
-  const { output, redact } = context;
-  if (!output.json) return createShow(context, thoughtsOf, createScanner);
-  const toLine = createEventLines(begun);
-  return (event) => output.data(redact(JSON.stringify(toLine(event))));
-}
-
-/** `createScanner`: set when replies are shown while they arrive. */
-export function createShow(
-  { output, redact }: CliContext,
-  thoughtsOf: ShowRunParts["thoughtsOf"],
-  createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
-): Show {
+  if (output.json) {
+    const toLine = createEventLines(begun);
+    return (event) => output.data(redact(JSON.stringify(toLine(event))));
+  }
   const { write, colour } = output;
   const live = write && createScanner && colour ? { live: { write, redact, createScanner } } : {};
   return createShowRun({ print: (line) => output.styled(redact(line)), colour, thoughtsOf, ...live });
@@ -79,7 +71,6 @@ export function exitCodeOf(state: AgentState, interrupted: boolean): number {
   return state.paused ? EXIT_OF_PAUSE[state.paused.code] : EXIT.waitsForHuman;
 }
 
-/** Returns the outcome of the run as a word and a reason. */
 export function outcomeOf(state: AgentState): { readonly outcome: string; readonly reason: string } {
   const { phase } = activeFrame(state);
   if (phase.kind === "resting") return { outcome: phase.outcome, reason: phase.reason };
@@ -122,7 +113,6 @@ export function sayEnd(
   else if (!isFinished(state)) output.say(`Go on with: ${callsHere(home, goOnCall(id, state))}`);
 }
 
-/** The steps, tokens and US dollars of a result in JSON. */
 export function spentOf({ step, usage, costUsd }: AgentState) {
   const { inputTokens: input, outputTokens: output, cachedTokens: cached, estimated } = usage;
   return { step, tokens: { input, output, cached, estimated }, costUsd: Math.round(costUsd * 1e6) / 1e6 };
@@ -136,7 +126,6 @@ export interface Screen {
   readonly show: Show;
   /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
-  readonly askWords: AskWords | undefined;
   /** Undefined when the output is not a person's terminal. */
   readonly below: LinesBelow | undefined;
 }
@@ -148,11 +137,10 @@ export interface KnownOf {
   readonly state: AgentState;
 }
 
-/** `begun`: calls that are open when the output starts. */
 export async function openScreen(context: CliContext, begun: AgentState["open"]): Promise<Screen> {
   const { output, home } = context;
   const below = output.below();
-  const asking = { ask: createAskPerson(context), askWords: createAskWords(context), below };
+  const asking = { ask: createAskPerson(context), below };
   // Reads input from the start, so that a line typed before a question does not answer it.
   if (asking.ask) output.input();
   if (output.json) return { show: createPresenter(context, () => null, begun), ...asking };

@@ -34,7 +34,6 @@ export type RunAgentOptions = GoOptions & { readonly wait?: boolean; readonly re
 /** `playDemo`: called when a person without a key chooses the demo; resolves to the exit code. */
 type Started = RunAgentOptions & { playDemo(): Promise<number> };
 
-/** A terminal needs these parts to follow its agent. */
 export interface RunParts {
   readonly context: CliContext;
   readonly client: Client;
@@ -158,7 +157,6 @@ async function waitForEnd(agent: Shown, { context, client, interrupts }: RunPart
     ...{ context, client, agent: agent.id, ...known, interrupts },
     show: () => {},
     ask: undefined,
-    askWords: undefined,
     onInterrupt: "leave",
   });
   if (left) {
@@ -167,7 +165,5 @@ async function waitForEnd(agent: Shown, { context, client, interrupts }: RunPart
   }
   const { outcome, reason } = outcomeOf(state);
   if (!output.json) output.data(context.redact(clean(`${agent.id}: ${outcome}${reason ? `: ${reason}` : ""}`)));
-  const exitCode = exitCodeOf(state, false);
-  sayEnd(agent, state, exitCode, context);
-  return exitCode;
+  return sayResult(agent, state, context);
 }

@@ -35,7 +35,6 @@ type ValueOf<O> = O extends { readonly choices: readonly (infer C)[] } ? C : O e
 /** The declared options as `run` receives them. */
 export type OptionValues<O> = GlobalOptions & { readonly [Key in keyof O]?: ValueOf<O[Key]> };
 
-/** Loads the verbs of these names, as the list of verbs has them. */
 export type LoadVerbs = (names: readonly VerbName[]) => Promise<readonly Verb[]>;
 
 /** A verb's file declares this; its name and summary are in verb-list.ts. */
@@ -74,7 +73,6 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   interrupted: "interrupted with Ctrl-C",
 };
 
-/** Exit codes of every verb. */
 export const COMMON_CODES: ExitCodes = {
   ok: EXIT_MEANINGS.ok,
   error: EXIT_MEANINGS.error,
@@ -178,17 +176,16 @@ export function positiveInteger(given: string): number {
   throw new InvalidArgumentError("Expected a whole number from 1.");
 }
 
-function wholeSeconds(given: string): number {
-  if (/^\d{1,5}$/.test(given)) return Number(given);
-  throw new InvalidArgumentError("Expected whole seconds, from 0 to 99999.");
+/** As long as the API lets a step go on. */
+export function wholeSeconds(given: string): number {
+  if (/^\d{1,5}$/.test(given) && Number(given) <= 86_400) return Number(given);
+  throw new InvalidArgumentError("Expected whole seconds from 0 to 86400.");
 }
 
 export const SHARED: VerbOption<boolean> = flag("--shared", "use the memory that all agents of this home read");
 
-/** For verbs that act on every row that says the same. */
 export const ONLY: VerbOption<boolean> = flag("--only", "change this row alone, not the rows that say the same");
 
-/** Options of verbs that stop the daemon. */
 export const STOP_OPTIONS = {
   timeout: {
     ...value(

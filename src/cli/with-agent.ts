@@ -13,8 +13,6 @@ import { readVersion } from "../shipped.ts";
 import { isGoing, lookAgain, withReading } from "./agents.ts";
 import { type CliContext, type GlobalOptions, openContext, printValue } from "./context.ts";
 
-// Shared parts of verbs that control an agent: find it, connect to its host, print the result.
-//
 // An unknown agent is an error before any daemon is started.
 
 export interface Steered extends Found {
@@ -91,7 +89,6 @@ export async function viewWhenHeard(client: Pick<Client, "agent">, told: AgentVi
   return changed ?? told;
 }
 
-/** Returns the current view from the agent's log and host. */
 export const viewNow = (context: CliContext, { id }: Pick<AgentRow, "id">): Promise<AgentView> =>
   withReading(context, (reading) => reading.agent(id));
 
@@ -117,7 +114,6 @@ export const lastAgent = (context: CliContext): Promise<Found | undefined> =>
     return newest;
   });
 
-/** Returns the named agent, or the last one. */
 export async function findNamedOrLast(name: string | undefined, context: CliContext): Promise<Found> {
   const found = name === undefined ? await lastAgent(context) : await findState(name, context);
   if (found) return found;
@@ -133,7 +129,6 @@ function undefinedIfDamaged(error: unknown): undefined {
 export const reachHost = async (context: Pick<CliContext, "home" | "output">): Promise<Client> =>
   (await reachDaemon(context)).client;
 
-/** Starts a daemon when the home has none. */
 export async function reachDaemon({ home, output }: Pick<CliContext, "home" | "output">): Promise<Reached> {
   const reached = await ensureDaemon(home, { version: readVersion() });
   if (reached.started && !output.json) printNote(`Started the daemon (pid ${reached.status.pid}).`);

@@ -128,9 +128,7 @@ function readGoals(
       "GOALD_USAGE",
       refuse(`ai_goals holds ${goals.length} goals; an agent has up to ${MAX_GOALS}.`, at("ai_goals", MAX_GOALS))
         .message,
-      {
-        hint: "Join some of them, or give the rest to another agent.",
-      },
+      { hint: "Join some of them, or give the rest to another agent." },
     );
   for (const [index, goal] of goals.entries())
     if (typeof goal !== "string" || goal.trim() === "")

@@ -7,9 +7,6 @@
 import { hash } from "node:crypto";
 import { SETTINGS, type Setting, type Settings, valueAt } from "./settings.ts";
 
-/** A digest and the name of a setting or variable, each as `6fe1dd3e02 openai.baseUrl`; `-` for an unset one. */
-export type Connections = readonly string[];
-
 const OTHERS: ReadonlySet<string> = new Set(["models.smart", "models.fast", "models.embedding", "pinecone.controller"]);
 const isConnection = ({ name, secret }: Pick<Setting, "name" | "secret">): boolean =>
   secret === true || name.endsWith(".baseUrl") || OTHERS.has(name);
@@ -18,7 +15,8 @@ const isConnection = ({ name, secret }: Pick<Setting, "name" | "secret">): boole
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] as const;
 const DIGEST_CHARS = 10;
 
-export function connectionsOf(settings: Settings, env: NodeJS.ProcessEnv, salt: string): Connections {
+/** Returns a digest and the name of each setting or variable, as `6fe1dd3e02 openai.baseUrl`; `-` for an unset one. */
+export function connectionsOf(settings: Settings, env: NodeJS.ProcessEnv, salt: string): readonly string[] {
   const settled = SETTINGS.filter(isConnection).map(({ name }) => [name, valueAt(settings, name)] as const);
   const proxies = PROXIES.map((name) => [name, env[name.toLowerCase()] ?? env[name]] as const);
   return [...settled, ...proxies].map(([name, value]) => `${digestOf([salt, name, value ?? ""])} ${name}`);
@@ -28,5 +26,5 @@ const digestOf = (parts: readonly unknown[]): string =>
   parts.at(-1) === "" ? "-" : hash("sha256", JSON.stringify(parts)).slice(0, DIGEST_CHARS);
 
 /** Returns the names whose values differ. */
-export const differingConnections = (ours: Connections, theirs: Connections): readonly string[] =>
+export const differingConnections = (ours: readonly string[], theirs: readonly string[]): readonly string[] =>
   ours.filter((line) => !theirs.includes(line)).map((line) => line.split(" ")[1] ?? "");

@@ -13,25 +13,7 @@ import { asRecord } from "#util/json.ts";
 import { readTextFile, replacePrivateFile, withFileLock } from "./private-file.ts";
 
 /** All paths are absolute and need not exist yet. */
-export interface Home {
-  readonly root: string;
-  /** The reason for choosing this folder. */
-  readonly chosenBy: "--home" | "GOALD_HOME" | "checkout" | "found" | "default";
-  readonly workspaceFolder: string;
-  readonly configFolder: string;
-  readonly commandsFolder: string;
-  /** Python helpers for code of agents; a home need not have it. */
-  readonly methodsFolder: string;
-  readonly promptsFolder: string;
-  readonly envFile: string;
-  /** `.goald`, mode 0700. */
-  readonly privateFolder: string;
-  readonly database: string;
-  readonly lock: string;
-  /** Unix socket of the local API; daemon.json names another one when this path is too long for a socket. */
-  readonly socket: string;
-  readonly logFolder: string;
-}
+export type Home = ReturnType<typeof homeAt>;
 
 export interface HomeSearch {
   /** Value of `--home`. */
@@ -65,7 +47,8 @@ export async function findHome(search: HomeSearch): Promise<Home> {
   return homeAt(found, "found");
 }
 
-function homeAt(root: string, chosenBy: Home["chosenBy"]): Home {
+/** `chosenBy`: the reason for choosing this folder. */
+function homeAt(root: string, chosenBy: "--home" | "GOALD_HOME" | "checkout" | "found" | "default") {
   const privateFolder = join(root, PRIVATE_FOLDER);
   return Object.freeze({
     root,
@@ -73,12 +56,15 @@ function homeAt(root: string, chosenBy: Home["chosenBy"]): Home {
     workspaceFolder: join(root, WORKSPACE_FOLDER),
     configFolder: join(root, "config"),
     commandsFolder: join(root, "commands"),
+    /** Python helpers for code of agents; a home need not have it. */
     methodsFolder: join(root, "methods"),
     promptsFolder: join(root, "prompts"),
     envFile: join(root, ".env"),
+    /** Mode 0700. */
     privateFolder,
     database: join(privateFolder, "goald.db"),
     lock: join(privateFolder, "lock.db"),
+    /** Of the local API; daemon.json names another one when this path is too long for a socket. */
     socket: join(privateFolder, "daemon.sock"),
     logFolder: join(privateFolder, "log"),
   });

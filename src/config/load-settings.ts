@@ -18,8 +18,6 @@ import { readSettingsFile, type SettingsFile, settingsPath } from "./settings-fi
 interface SourceExtras {
   /** Sentences for the person that need no action. */
   readonly notes: readonly string[];
-  /** The environment merged over the home's `.env`, without placeholders: commands read their own keys here. */
-  readonly environment: Environment;
   /** Every secret of every source, for the redactor. */
   readonly secrets: readonly string[];
 }
@@ -68,7 +66,6 @@ export async function readSettings(sources: SettingSources): Promise<ReadSetting
       ...noteVariablesOfAutoGpt(envFile.variables),
       ...(exposesKeys ? [`Other users can read the keys in ${envFile.path}. Run: chmod 600 ${envFile.path}`] : []),
     ],
-    environment: withoutPlaceholders({ ...envFile.variables, ...withoutPlaceholders(env) }),
     secrets: findSecrets(settings, env, envFile.variables, { FILE_KEY: textAt(file?.value, "openai.apiKey") }),
   };
 }
@@ -91,13 +88,12 @@ const AUTOGPT_VARIABLES: ReadonlyMap<string, string> = new Map([
 ]);
 
 const noteVariablesOfAutoGpt = (variables: Environment): readonly string[] =>
-  Object.keys(withoutPlaceholders(variables)).flatMap((name) => {
+  Object.keys(variables).flatMap((name) => {
     const instead = AUTOGPT_VARIABLES.get(name);
-    return instead === undefined ? [] : [`${name} is not a setting of goald. ${instead}`];
+    return instead === undefined || isPlaceholder(variables[name])
+      ? []
+      : [`${name} is not a setting of goald. ${instead}`];
   });
-
-const withoutPlaceholders = (variables: Environment): Environment =>
-  Object.freeze(Object.fromEntries(Object.entries(variables).filter(([, value]) => !isPlaceholder(value))));
 
 /** GOALD_ variables that are not settings. */
 const OTHER_VARIABLES = ["GOALD_HOME", "GOALD_DEBUG"];
@@ -181,7 +177,6 @@ export interface SettingOrigin {
   readonly file: string;
 }
 
-/** The value of a setting in one source. */
 export interface FoundSetting {
   readonly row: Setting;
   readonly value: unknown;
@@ -190,7 +185,6 @@ export interface FoundSetting {
   readonly origin: SettingOrigin;
 }
 
-/** The contents of all sources. */
 interface SettingLayers {
   readonly flags: SettingFlags;
   readonly env: Environment;
@@ -334,7 +328,6 @@ function deepFreeze<T extends object>(value: T): Readonly<T> {
   return Object.freeze(value);
 }
 
-/** Whether the schema of a row allows the value. */
 export function isAllowed(value: unknown, schema: ValueSchema): boolean {
   const { type, nullable, enum: choices, minimum, maximum } = schema;
   if (choices && !choices.includes(value as string)) return false;

@@ -9,14 +9,11 @@ import type { SettingRow } from "./setting-row.ts";
 import { readDefaults, SETTINGS, type SettingName, valueAt } from "./settings.ts";
 import { settingsPath } from "./settings-file.ts";
 
-export interface MadeHome {
-  /** Paths relative to the home; folders end in a slash. */
-  readonly made: readonly string[];
-  readonly kept: readonly string[];
-}
-
-/** Idempotent. `exampleAgent` is the text of the example agent file. Throws GOALD_HOME_UNWRITABLE. */
-export async function makeHome(home: Home, exampleAgent: string, uid: number | undefined): Promise<MadeHome> {
+/**
+ * Idempotent. `exampleAgent` is the text of the example agent file. Returns paths relative to the home; folders end in a
+ * slash. Throws GOALD_HOME_UNWRITABLE.
+ */
+export async function makeHome(home: Home, exampleAgent: string, uid: number | undefined) {
   const { workspaceFolder, configFolder, commandsFolder, promptsFolder, privateFolder } = home;
   const folders = [workspaceFolder, configFolder, commandsFolder, promptsFolder, privateFolder];
   const parts = await Promise.all(folders.map(async (path) => ({ path: `${path}/`, isNew: !(await exists(path)) })));

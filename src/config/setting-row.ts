@@ -30,7 +30,6 @@ export interface SettingRow {
   readonly secret?: true;
 }
 
-/** The TypeScript type of the values that a schema accepts. */
 export type ValueOf<Schema extends ValueSchema> = Schema extends { nullable: true }
   ? ScalarOf<Schema> | null
   : ScalarOf<Schema>;
@@ -67,7 +66,6 @@ export const serverKey = {
   secret: true,
 } as const;
 
-/** Splits a value of `serverKey`. */
 export function splitServerKey(text: string): { readonly origin?: string; readonly key: string } {
   const [, origin, key = ""] = /^(?:(https?:\/\/[^\s/?#@=]+)=)?(.*)$/s.exec(text) ?? [];
   return origin === undefined ? { key } : { origin, key };

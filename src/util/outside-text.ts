@@ -15,7 +15,6 @@ export function clean(text: string): string {
   return HIDDEN.test(plain) ? plain.replace(TAGS, "$1").replace(SELECTORS, "$1") : plain;
 }
 
-/** Cleans a text and makes it one line. */
 export const foldLine = (text: string): string => clean(text).toWellFormed().replace(/\s+/g, " ").trim();
 
 /** Visible text stays: one selector chooses the form of a character, and tags between these two ends belong to a flag. */

@@ -79,7 +79,6 @@ function listVariants(content: Uint8Array, texts: { readonly old: string; readon
 
 const toLf = (text: string): string => text.replaceAll("\r\n", "\n");
 
-/** Which line ends a file has. */
 function findLineEnds(content: Uint8Array): { readonly crlf: boolean; readonly lf: boolean } {
   let crlf = false;
   let lf = false;

@@ -97,7 +97,6 @@ export const viewChecks = ({ checks, proofs }: Pick<AgentState, "checks" | "proo
     return { goal: check.goal, check: describeCheck(check.test), isPassed, proof };
   });
 
-/** Numbers of checks by their newest results. */
 export function countChecks(checks: readonly Pick<CheckView, "isPassed">[]) {
   const count = (wanted: boolean | null): number => checks.filter(({ isPassed }) => isPassed === wanted).length;
   return { passed: count(true), failed: count(false), notRun: count(null) };
@@ -105,12 +104,8 @@ export function countChecks(checks: readonly Pick<CheckView, "isPassed">[]) {
 
 /** Such as `2 passed, 1 failed, 1 not run`. */
 export function describeCounts({ passed, failed, notRun }: ReturnType<typeof countChecks>): string {
-  const parts = [
-    ...(passed > 0 ? [`${passed} passed`] : []),
-    ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(notRun > 0 ? [`${notRun} not run`] : []),
-  ];
-  return parts.join(", ");
+  const counts = Object.entries({ passed, failed, "not run": notRun }).filter(([, count]) => count > 0);
+  return counts.map(([word, count]) => `${count} ${word}`).join(", ");
 }
 
 /** Such as `passed: plan.md exists. It has 2.1 KB.` */

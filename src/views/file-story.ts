@@ -217,15 +217,8 @@ interface VersionStory extends Omit<Static<typeof ToldVersion>, "thoughts"> {
 const MAX_SOURCES = 30;
 const ARGUMENT_CHARS = 200;
 
-interface StepStory extends Pick<VersionStory, "cell"> {
-  goals: readonly string[];
-  command: CommandCall | null;
-  thought: string;
-  reply: Text | null;
-  finishReason: string;
-  mode: OutputMode;
-  recalledSteps: readonly number[];
-}
+type StoryMember = "goals" | "cell" | "command" | "thought" | "reply" | "finishReason" | "mode" | "recalledSteps";
+type StepStory = { -readonly [Member in StoryMember]: VersionStory[Member] };
 
 /** `versions`: those of one path, oldest first. `events`: the log from its beginning. */
 export async function traceVersions(

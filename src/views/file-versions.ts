@@ -193,9 +193,7 @@ export function requireTaken(step: number, taken: number, agent: string): void {
   throw new GoaldError(
     "GOALD_NOT_FOUND",
     `Expected a step of ${agent}, got ${step}: it has taken ${countNoun(taken, "step")}.`,
-    {
-      hint: `The last one: ${taken}. Before the first: 0.`,
-    },
+    { hint: `The last one: ${taken}. Before the first: 0.` },
   );
 }
 

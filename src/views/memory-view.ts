@@ -166,7 +166,6 @@ const describeEnd = ({ step }: ClosedFact): string => (step === null ? "no longe
 
 // Loads memories from a store: pages, lists, and one row.
 
-/** Which memory is read. */
 export interface MemoryPlace {
   /** Id or name of an agent, or `shared`. */
   readonly name: string;

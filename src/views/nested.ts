@@ -150,23 +150,14 @@ function countByCommand(groups: readonly Group[]): NestedView["leftOut"] {
 //
 // Ids are paths (core/call.ts), so each event names its place in the tree.
 
-export interface NestedNode {
-  readonly kind: "call" | "sub-task" | "step";
-  readonly callId: string;
-  readonly step: number;
-  /** Name of the command; empty for a sub-task and a step. */
-  readonly command: string;
-  /** The arguments, the task, or the thought of a step, in one line. */
-  readonly about: string;
-  /** Null while it has not ended. */
+type Piece = Pick<NestedRow, "kind" | "callId" | "step" | "command" | "about" | "startedAt">;
+
+/** `about`: of a step its thought. Tokens and cost are its own, without what is inside. */
+export interface NestedNode extends Piece {
   status: string | null;
-  /** Why it has no result; empty when it has one. */
   problem: string;
-  readonly startedAt: string;
   durationMs: number | null;
-  /** Its own, without what is inside. */
   tokens: number;
-  /** Null when a part has no known price. */
   costUsd: number | null;
   readonly inside: NestedNode[];
 }

@@ -91,7 +91,6 @@ export const FileVersionView: ObjectSchema<FileVersion> = open(
   "outside",
 );
 
-/** How the lines of a file change. */
 export const patchMembers = {
   added: described(nullable(count), "Lines; null for a file that is not compared by lines."),
   removed: nullable(count),

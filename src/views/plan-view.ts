@@ -109,9 +109,7 @@ export function planEdits(
     throw new GoaldError(
       "GOALD_CONFLICT",
       `${agent} has finished turn ${state.turn}. Its next turn has a plan of its own.`,
-      {
-        hint: `Begin its next turn: goald say ${agent} "…", or goald run --continue ${agent} -g "…"`,
-      },
+      { hint: `Begin its next turn: goald say ${agent} "…", or goald run --continue ${agent} -g "…"` },
     );
   const { commands } = state.settings;
   if (!offersPlan(commands))

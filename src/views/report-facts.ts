@@ -1,6 +1,7 @@
 /**
  * report-facts.ts -- gathers the facts of a report from the store, and writes the report into the folder of its agent.
  */
+import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
@@ -23,7 +24,7 @@ import { describeState, stateMembers } from "./agent-details.ts";
 import { type AgentView, factsOf, viewAgent } from "./agent-view.ts";
 import { foldLog } from "./read-agent.ts";
 import { renderReport } from "./report.ts";
-import { type OpenCall, openCallOf, type Source, sourceIn, sourceMembers, Trouble, troubleIn } from "./sources.ts";
+import { type Source, sourceIn, sourceMembers, Trouble, troubleIn } from "./sources.ts";
 
 // Renders `_goald/report.md` in an agent's folder from the store.
 //
@@ -38,7 +39,6 @@ export interface WriteReportParts {
   readonly workspaceFolder: string;
   /** The agent's folder, writable including `_goald/`. */
   readonly workspace: Workspace;
-  /** Redacts secrets in the report. */
   redact?(text: string): string;
 }
 
@@ -117,7 +117,7 @@ type Tail = Pick<ReportFacts, "lastThought" | "sources" | "troubles" | "lastTrou
 
 /** Calls of checks are no work of the agent. `step`: that of events of which none has one. */
 function readTail(events: readonly RecordedEvent[], lastStep: number): Tail {
-  const calls = new Map<string, OpenCall>();
+  const calls = new Map<string, CommandCall>();
   const sources = new Map<string, Source & { readonly times: number }>();
   const all: Trouble[] = [];
   const first = events.find((event) => "step" in event);
@@ -126,7 +126,7 @@ function readTail(events: readonly RecordedEvent[], lastStep: number): Tail {
   for (const event of events) {
     if ("step" in event) step = event.step;
     if (event.type === "command-requested") {
-      calls.set(event.callId, openCallOf(event.call));
+      calls.set(event.callId, event.call);
       lastThought = event.thought || lastThought;
     }
     const call = "callId" in event ? calls.get(event.callId) : undefined;

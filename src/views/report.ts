@@ -245,7 +245,6 @@ export function quote(text: string, maxChars: number): string {
 
 const codeList = (names: readonly string[]): string => names.map((name) => code(name, 300)).join(", ");
 
-/** The lines that fit, and the number of lines that do not. */
 function fitLines(lines: readonly string[], maxBytes: number, what: string, indent = ""): string {
   let bytes = 0;
   const fitting = lines.findIndex((line) => {

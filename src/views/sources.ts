@@ -28,23 +28,8 @@ export type Source = Static<typeof Source>;
 const MAX_WHAT_CHARS = 200;
 const MAX_KEPT = 20;
 
-/** A call that has not ended. */
-export interface OpenCall {
-  readonly name: string;
-  /** `subjectOf` the call. */
-  readonly subject: string;
-  /** The web address among its arguments; null for none. */
-  readonly address: string | null;
-}
-
-export const openCallOf = (call: CommandCall): OpenCall => ({
-  name: call.name,
-  subject: subjectOf(call),
-  address: addressOf(call),
-});
-
 /** `call`: the open call that the event belongs to; `step`: the agent's step at the event. */
-export function sourceIn(event: RecordedEvent, call: OpenCall | undefined, step: number): Source | undefined {
+export function sourceIn(event: RecordedEvent, call: CommandCall | undefined, step: number): Source | undefined {
   const { at } = event;
   // The model reads a message in the next step.
   const message = { ...MESSAGE, step: step + 1, at };
@@ -86,7 +71,7 @@ export function sourceIn(event: RecordedEvent, call: OpenCall | undefined, step:
 
 const MESSAGE = { command: null, outside: [], kept: [], answer: "" } as const;
 
-function readingIn(observation: Observation, call: OpenCall, when: Pick<Source, "step" | "at">): Source | undefined {
+function readingIn(observation: Observation, call: CommandCall, when: Pick<Source, "step" | "at">): Source | undefined {
   const { status, source, artifacts } = observation;
   const outside = sourcesOf(observation);
   const isWrite = source === "workspace" && artifacts.some((path) => !path.startsWith("_goald/"));
@@ -94,7 +79,7 @@ function readingIn(observation: Observation, call: OpenCall, when: Pick<Source, 
   if (!isReading && outside.length === 0) return undefined;
   return {
     kind: source,
-    what: source === "web" ? (call.address ?? call.subject) : call.subject,
+    what: (source === "web" ? addressOf(call) : null) ?? subjectOf(call),
     command: call.name,
     ...when,
     outside,
@@ -105,12 +90,12 @@ function readingIn(observation: Observation, call: OpenCall, when: Pick<Source, 
 
 /** Takes every event in order. Keeps only open calls in memory. */
 export function createSourceReader(): (event: RecordedEvent) => Source | undefined {
-  const calls = new Map<string, OpenCall>();
+  const calls = new Map<string, CommandCall>();
   let step = 0;
   return (event) => {
     if ("step" in event) step = event.step;
     if (event.type === "command-requested") {
-      calls.set(event.callId, openCallOf(event.call));
+      calls.set(event.callId, event.call);
       return undefined;
     }
     const call = "callId" in event ? calls.get(event.callId) : undefined;
@@ -134,6 +119,7 @@ function subjectOf({ args }: CommandCall): string {
   return oneLine(parts.join(", "), MAX_WHAT_CHARS);
 }
 
+/** The web address among the arguments. */
 function addressOf({ args }: CommandCall): string | null {
   const found = Object.values(args).find((value) => typeof value === "string" && /^https?:\/\/\S+$/i.test(value));
   return typeof found === "string" ? oneLine(found, MAX_WHAT_CHARS) : null;
@@ -151,11 +137,11 @@ export type Trouble = Static<typeof Trouble>;
 const REASON_CHARS = 300;
 
 /** `call`: the open call that the event belongs to. */
-export function troubleIn(event: RecordedEvent, call: OpenCall | undefined): Trouble | undefined {
+export function troubleIn(event: RecordedEvent, call: CommandCall | undefined): Trouble | undefined {
   const found = findTrouble(event);
   if (!found) return undefined;
   const [kind, step, reason] = found;
-  const what = call ? `${call.name} ${call.subject}` : "";
+  const what = call ? `${call.name} ${subjectOf(call)}` : "";
   return { kind, step, at: event.at, what, reason: oneLine(reason, REASON_CHARS) };
 }
 

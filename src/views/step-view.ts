@@ -28,7 +28,6 @@ import { allEvents, findBefore, foldLog, stateOf } from "./read-agent.ts";
 export type AskedEvent = EventOf<"model-asked"> & Pick<RecordedEvent, "at" | "seq">;
 
 interface Gathered {
-  /** The call that the model asked for. */
   callId: string | undefined;
   asked: AskedEvent | undefined;
   before: AgentState;

@@ -44,7 +44,6 @@ export const RebuiltPrompt = open({
 export type RebuiltPrompt = Static<typeof RebuiltPrompt>;
 
 interface RebuildParts {
-  /** Returns the commands that the agent may use in this state. */
   commandsFor(state: AgentState): CommandOffer;
   readonly words: Words;
   readonly contextTokens: number;

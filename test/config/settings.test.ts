@@ -253,10 +253,9 @@ describe("a home's .env", () => {
     const before = { ...process.env };
     const file =
       "NODE_OPTIONS=--require /tmp/evil.js\nPATH=/tmp/evil\nLD_PRELOAD=/tmp/evil.so\nOPENAI_API_KEY=sk-abcdef\n";
-    const { settings, environment } = await load({ file });
+    const { settings } = await load({ file });
     expect(process.env).toEqual(before);
     expect(settings.openai.apiKey).toBe("sk-abcdef");
-    expect(environment.OPENAI_API_KEY).toBe("sk-abcdef");
   });
 
   it.each<[title: string, file: string]>([
@@ -295,7 +294,7 @@ describe("a home's .env", () => {
   });
 });
 
-describe("notes, environment and secrets", () => {
+describe("notes and secrets", () => {
   it("notes an unknown GOALD_ variable and suggests the nearest", async () => {
     const { notes } = await load({ env: { GOALD_LIMITS_UNATENDED_STEPS: "5", GOALD_HOME: "/x", OTHER: "y" } });
     expect(notes).toEqual([expect.stringMatching(/GOALD_LIMITS_UNATENDED_STEPS .* GOALD_LIMITS_UNATTENDED_STEPS\?/)]);
@@ -306,12 +305,6 @@ describe("notes, environment and secrets", () => {
       "EXIT_KEY is not a setting of goald. The answers are y and n.",
     ]);
     expect((await load({ file: "", env: { EXIT_KEY: "n" } })).notes).toEqual([]);
-  });
-
-  it("merges the environment over .env, without placeholders", async () => {
-    const env = { GOOGLE_API_KEY: "your-google-api-key", A: "1" };
-    const { environment } = await load({ env, file: "GOOGLE_API_KEY=AIza-x\nA=2\nB=your-b" });
-    expect(environment).toEqual({ GOOGLE_API_KEY: "AIza-x", A: "1" });
   });
 
   it("lists every secret of every source, used or not", async () => {

@@ -147,7 +147,7 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/^( {2}memory +)\d+ MB/gm, "$1<number> MB"],
   [/delay p50 [\d.]+ ms, p99 [\d.]+ ms, max [\d.]+ ms/g, "delay p50 <number> ms, p99 <number> ms, max <number> ms"],
   [/"(p50|p99|max)":[\d.]+/g, '"$1":"<number>"'],
-  [/(<time>) \(\d+ (?:second|minute)s?(?: \d+ seconds?)?\)/g, "$1 (<span>)"],
+  [/(<time>) \(\d+ (?:s|min)\)/g, "$1 (<span>)"],
   [/[\d.]+ [GTM]B free/g, "<number> free"],
   [/^Waiting for the steps under way, at most \d+ s …\n/gm, ""],
   // Without a strict cage a line of advice follows.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { describeCode, type ShownCode } from "#cli/terminal/describe-call.ts";
+import { describeCode } from "#cli/terminal/describe-call.ts";
 import type { ApprovalMode } from "#core/agent-settings.ts";
 import type { CommandCall } from "#core/call.ts";
 import { succeed } from "#core/command.ts";
@@ -216,7 +216,10 @@ describe("a person who is asked about the code of a file", () => {
 });
 
 describe("the code of a question", () => {
-  const code = (text: string, more: Partial<ShownCode> = {}): ShownCode => ({
+  const code = (
+    text: string,
+    more: Partial<Parameters<typeof describeCode>[0]> = {},
+  ): Parameters<typeof describeCode>[0] => ({
     file: null,
     sha256: null,
     text,

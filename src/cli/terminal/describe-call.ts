@@ -143,17 +143,9 @@ function headOfText(text: string): string {
   return isCut ? head.replace(/[\ud800-\udbff]$/, "") : text;
 }
 
-export interface ShownCode {
-  readonly file: string | null;
-  readonly sha256: string | null;
-  readonly text: string;
-}
-
-/**
- * Lines of text. `maxLines`: further lines are counted, not shown.
- */
+/** `maxLines`: further lines are counted, not shown. */
 export function describeCode(
-  { file, sha256, text }: ShownCode,
+  { file, sha256, text }: NonNullable<WaitingView["code"]>,
   maxLines = Number.POSITIVE_INFINITY,
 ): readonly string[] {
   const name = file === null ? "" : ` of ${JSON.stringify(file)}`;

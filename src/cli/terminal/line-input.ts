@@ -66,7 +66,6 @@ function keepRawModeErrorsQuiet(input: Stream<NodeJS.ReadableStream> & Partial<P
   };
 }
 
-/** An open question. */
 interface Question {
   readonly isSecret: boolean;
   answer(line: string | undefined): void;
@@ -199,7 +198,6 @@ class QueuedLines implements LineInput {
     this.#end()?.answer(undefined);
   }
 
-  /** Closes the question and clears the prompt. */
   #end(): Question | undefined {
     const question = this.#waiting;
     this.#waiting = undefined;

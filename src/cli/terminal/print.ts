@@ -73,11 +73,9 @@ const CLEAR = "\u001b[H\u001b[2J";
 
 export const redrawScreen = (text: string): void => void process.stdout.write(`${CLEAR}${printableInStyle(text)}`);
 
-/** How a person's terminal shows a text. */
 export interface Look {
   /** Cells before the further rows of a line that is broken; default 2. */
   indentOf?(line: string): number;
-  /** The style of a whole line. */
   styleOf?(line: string): Style | undefined;
 }
 

@@ -20,7 +20,6 @@ export interface QuestionScreen {
 
 type Word = "yes" | "no" | "help" | "empty" | "other";
 
-/** The meaning of a whole line. */
 function readWord(line: string): Word {
   const word = clean(line).trim().toLowerCase();
   if (word === "") return "empty";
@@ -85,7 +84,6 @@ export async function askText(
   }
 }
 
-/** What a line means when a command waits for approval. */
 export type ApprovalReply =
   /** `count` commands in all, the waiting one included. */
   | { readonly kind: "approved"; readonly count: number }
@@ -125,7 +123,6 @@ function readCount(text: string): ApprovalReply | undefined {
   return { kind: "unclear", why: `Expected y -N with N from 1 to ${most}, got ${got}. Nothing was run.` };
 }
 
-/** The question that follows a shown command. */
 export const APPROVAL_QUESTION = "Run it? [y/n/?, or say what to do instead] ";
 
 const APPROVAL_HELP = `  y, yes       run this command

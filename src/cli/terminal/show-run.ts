@@ -310,7 +310,6 @@ interface ShowLiveParts {
 }
 
 export interface ShowLive {
-  /** A piece of the reply. */
   push(piece: string): void;
   /**
    * Completes the thought whose beginning is shown, ends its line and forgets the reply. `textOf` returns a thought of the

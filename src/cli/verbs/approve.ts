@@ -183,8 +183,6 @@ async function nothingPending(
   return new GoaldError(
     "GOALD_CONFLICT",
     `${row.id} has no pending command: it is ${view.state} (step ${view.step}).`,
-    {
-      hint: `See what it does: ${call("show", row.id)}`,
-    },
+    { hint: `See what it does: ${call("show", row.id)}` },
   );
 }

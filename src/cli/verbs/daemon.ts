@@ -5,7 +5,7 @@
  * steps; a second one cuts them off. SIGHUP reads the settings again. One that a verb started ends when nothing has needed
  * it for a while.
  */
-import { expectDaemon, readHostInfo, staysUp, stopExpectingDaemon } from "#api/daemon-files.ts";
+import { expectDaemon, staysUp, stopExpectingDaemon } from "#api/daemon-files.ts";
 import type { LoadedSettings } from "#app/agent.ts";
 import type { Host } from "#app/host.ts";
 import { loadSettings } from "#config/load-settings.ts";
@@ -15,7 +15,7 @@ import { systemClock } from "#util/clock.ts";
 import type { Log } from "#util/log.ts";
 import { clean } from "#util/outside-text.ts";
 import { type CliContext, type GlobalOptions, openContext, redactorsFor } from "../context.ts";
-import { openHostLog, openServingHost, type ServingHost } from "../open-host.ts";
+import { openHostLog, openServingHost } from "../open-host.ts";
 import { defineVerb, HOST_CODES } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -43,12 +43,12 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
   const shutdown = Promise.withResolvers<number>();
   const secrets = new Set<string>();
   const load = (): Promise<LoadedSettings> => loadAgain(context, secrets);
-  let daemon: ServingHost;
+  let daemon: Awaited<ReturnType<typeof openServingHost>>;
   try {
     daemon = await openServingHost(context, { log, load, onShutdown: shutdown.resolve });
   } catch (thrown) {
     if (!isGoaldError(thrown, "GOALD_ALREADY_RUNNING") || options.foreground) return failed(thrown);
-    handshake({ already: readHostInfo(context.home.lock) ?? null });
+    handshake({ already: true });
     return EXIT.ok;
   }
   await using host = daemon.host;
@@ -56,7 +56,7 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
   const over = new AbortController();
   const unused = options.foreground ? [] : [untilUnused(host, options.idleMs ?? IDLE_MS, over.signal)];
   const ending = Promise.race([shutdown.promise, untilSignalled(host, log), ...unused]);
-  handshake({ ready: { pid: process.pid, socket: daemon.socket } });
+  handshake({ ready: { pid: process.pid } });
   log.info({ socket: daemon.socket }, "The daemon is ready.");
   if (options.foreground)
     context.output.say(`The daemon is ready (pid ${process.pid}, ${daemon.socket}). Ctrl-C ends it.`);
@@ -131,7 +131,6 @@ function failed(thrown: unknown): never {
   throw error;
 }
 
-/** Sends the message to the parent process, if it has a channel. */
 function handshake(message: unknown): void {
   if (!process.send) return;
   process.send(message, () => {

@@ -12,8 +12,6 @@ import { AGENT, defineVerb, flag, HOST_CODES, step, usageError } from "../verb.t
 import { withAgent } from "../with-agent.ts";
 import { findFile, findPaths } from "./files.ts";
 
-// `goald diff`: shows changes in an agent's files between two steps; by default the last change, which may be a restoration.
-
 export const DIFF = defineVerb({
   description: "compare an agent's files between two steps (default: the last change)",
   examples: [

@@ -177,7 +177,6 @@ async function checkSandbox({ settings }: LoadedSettings): Promise<Finding> {
   return (cells?.ready || isOff ? fine : warning)("sandbox", words, "");
 }
 
-/** Checks the cage in which pages are read. */
 async function checkCage(): Promise<Finding> {
   const { level, reason, advice } = await findCage();
   return (level === "strict" ? fine : warning)("cage", `${level}: ${reason}`, advice);

@@ -72,13 +72,11 @@ function describeTrusted({ trusted, received }: Trusted): string {
 // Finds an agent's file from `chef notes.md`, `chef/notes.md`, or a path on the disk.
 
 interface FoundFile {
-  /** Id of the agent. */
   readonly agent: string;
   /** Path relative to the agent's folder, as in the history. */
   readonly path: string;
 }
 
-/** Returns the paths of an agent's files, relative to its folder. */
 export const findPaths = (agent: string, files: readonly string[], context: CliContext): Promise<readonly string[]> =>
   withReading(context, async (reading) => {
     const found = files.map((file) => findFile(agent, file, reading, context.home));

@@ -28,6 +28,7 @@ import {
   type MemoryOptions,
   openChanger,
   type Space,
+  titleOf,
 } from "../memory-space.ts";
 import { defineVerb, HOST_CODES, MEMORY_AGENT, SHARED } from "../verb.ts";
 
@@ -150,7 +151,7 @@ function tell({ context: { output }, space, skipped, sums }: Ingestion): number 
   if (skipped.length > MAX_SHOWN) printNote(`Skipped ${skipped.length - MAX_SHOWN} more.`);
   const pieces = `${countNoun(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
   const left = skipped.length > 0 ? `; ${skipped.length} skipped` : "";
-  output.say(clean(`${countNoun(sources, "text")} read into ${space.title}: ${pieces}${left}.`));
+  output.say(clean(`${countNoun(sources, "text")} read into ${titleOf(space.namespace)}: ${pieces}${left}.`));
   return code;
 }
 
@@ -250,7 +251,6 @@ export interface IngestSource {
 
 export type KnownPiece = Pick<MemoryRow, "id" | "key" | "text">;
 
-/** The pieces of a source in memory. */
 interface KnownSource {
   /** Live rows. */
   readonly pieces: readonly KnownPiece[];

@@ -159,7 +159,6 @@ export const EVENTS = defineVerb({
     }),
 });
 
-/** Returns the members that are specific to this type of event, as JSON. */
 function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string {
   return escapeUnseenInJson(JSON.stringify(rest));
 }
@@ -174,9 +173,7 @@ const MAX_ROTATED = 9;
 const PIECE_BYTES = 64 * 1024;
 
 interface LogReader {
-  /** Calls `onLine` with complete lines that were not read before. */
   read(onLine: (line: string) => void): void;
-  /** Returns the text after the last newline. */
   rest(): string;
   close(): void;
 }
@@ -289,7 +286,6 @@ interface LogLine {
 export interface LogFilter {
   /** Id; undefined for all. */
   readonly agent?: string;
-  /** Only lines without an agent. */
   readonly withoutAgent?: boolean;
   readonly step?: number;
   readonly level?: LevelName;

@@ -18,6 +18,7 @@ import {
   type MemoryOptions,
   openChanger,
   type Space,
+  titleOf,
 } from "../memory-space.ts";
 import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, type OptionValues, SHARED, usageError } from "../verb.ts";
 
@@ -105,7 +106,7 @@ async function importMemories(name: string, file: string, options: OptionValues<
   const added = await addLines(lines, space, context);
   const known = lines.length - added;
   if (context.output.json) context.output.data(JSON.stringify({ namespace: space.namespace, added, known }));
-  else context.output.say(`Added ${countNoun(added, "row")} to ${space.title}; ${known} known already.`);
+  else context.output.say(`Added ${countNoun(added, "row")} to ${titleOf(space.namespace)}; ${known} known already.`);
   return EXIT.ok;
 }
 

@@ -76,8 +76,6 @@ async function sendEdits(edits: readonly PlanEdit[], view: PlanView, steered: St
   return tellDone({ agent: heard, note: callsHere(context.home, note) }, context, { changes });
 }
 
-// ---------------------------------------------------------------- options
-
 function editsOf({ add = [], under, set = [], drop = [] }: PlanOptions, { scrub }: CliContext): readonly PlanEdit[] {
   if (under !== undefined && add.length === 0)
     throw new GoaldError("GOALD_USAGE", "--under says where --add adds its tasks, and there is no --add.", {
@@ -98,8 +96,6 @@ function parseSetting(given: string): TaskSetting {
     `Expected a task and a state, such as 0.1=verified. States: ${TASK_STATES.join(", ")}.`,
   );
 }
-
-// ---------------------------------------------------------------- text
 
 function describe(view: PlanView, state: AgentState, { home }: CliContext, isAll: boolean): string {
   const { plan, current, turn, isRead } = view;

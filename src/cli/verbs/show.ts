@@ -145,7 +145,6 @@ const ADVICE = / (?:Allow more|See what|Tell) \S.*\bgoald .*$/s;
 const reasonOf = ({ standing, reason }: AgentDetails): string | null =>
   standing.kind === "paused" && reason !== null ? reason.replace(ADVICE, "") : reason;
 
-/** Describes the command or question that waits for a person. */
 const describeWaiting = (waiting: WaitingView): string =>
   waiting.kind === "question"
     ? `Question:   ${waiting.question}`

@@ -1,5 +1,4 @@
 /** stop.ts -- `goald pause` and `goald stop`: pauses or stops agents after their step. */
-import { InvalidArgumentError } from "commander";
 import type { Client } from "#api/client.ts";
 import type { ControlResult } from "#api/schemas.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
@@ -7,7 +6,7 @@ import { isOver } from "#core/state.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { isGoing, withReading } from "../agents.ts";
 import { type CliContext, formatCall, type GlobalOptions, openContext } from "../context.ts";
-import { ANY_AGENTS, defineVerb, flag, HOST_CODES, NO_AGENT, value } from "../verb.ts";
+import { ANY_AGENTS, defineVerb, flag, HOST_CODES, NO_AGENT, value, wholeSeconds } from "../verb.ts";
 import { reachHost, stateWord, tellDone, viewNow, withAgent } from "../with-agent.ts";
 
 export const PAUSE = defineVerb({
@@ -27,16 +26,14 @@ export const STOP = defineVerb({
   options: {
     all: flag("--all", "stop every agent that is not done"),
     now: flag("--now", "stop at once, in the middle of the step; goald resume continues from there"),
-    timeout: { ...value("-t, --timeout <seconds>", "cut the step off after this many seconds", seconds), default: 30 },
+    timeout: {
+      ...value("-t, --timeout <seconds>", "cut the step off after this many seconds", wholeSeconds),
+      default: 30,
+    },
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
   run: (agents, { now, ...options }) => haltVerb(now ? "kill" : "stop", agents, options),
 });
-
-function seconds(given: string): number {
-  if (/^\d{1,5}$/.test(given) && Number(given) <= 86_400) return Number(given);
-  throw new InvalidArgumentError("Expected whole seconds from 0 to 86400.");
-}
 
 type Halt = "pause" | "stop" | "kill";
 

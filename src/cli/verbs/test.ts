@@ -233,7 +233,7 @@ async function runLive(
   });
   const { show } = output.json ? { show: () => undefined } : await openScreen(context, []);
   const following = { context, client, agent: id, after: 0, state: initialState, show, interrupts };
-  const asking = { ask: undefined, askWords: undefined, onInterrupt: "pause" } as const;
+  const asking = { ask: undefined, onInterrupt: "pause" } as const;
   const { state } = await followAgent({ ...following, ...asking });
   // The end of a recording is written after the last event.
   await host.supervisor.runners.get(id)?.settled();
@@ -277,9 +277,7 @@ function requireSameAgent(
   throw new GoaldError(
     "GOALD_REPLAY",
     `${path} is a recording of another agent: its ${other} differ from ${test.file}.`,
-    {
-      hint: recordAgain(test, path),
-    },
+    { hint: recordAgain(test, path) },
   );
 }
 
