@@ -1,15 +1,15 @@
 /** agent.ts -- one agent: what it does now, its timeline, and what a person can do with it. */
 import { at, follow, get, post } from "./api.ts";
 import { EMPTY_TAIL, foldMessage, type Note, readReply, type Tail } from "./fold.ts";
-import { isEnded, Now, Resume } from "./home.ts";
+import { Asks, isEnded, Now, Resume, Stuck, sendTo } from "./home.ts";
 import { useAction, useLoaded, useLost } from "./hooks.ts";
 import { html, useEffect, useMemo, useState } from "./html.ts";
-import { AgentMark, Ago, Mark, Outside, Pairs, Pending, Problem, Wish, Words } from "./parts.ts";
+import { AgentMark, Ago, Mark, Pairs, Pending, Problem, Words } from "./parts.ts";
 import { Side } from "./side.ts";
 import { Step, type StepRow } from "./step.ts";
 import { pulseOf, useHost } from "./store.ts";
-import type { Agent, Details, StepPage, Waiting } from "./types.ts";
-import { lookOf, stateLabel, stateWords } from "./words.ts";
+import type { Agent, Details, StepPage } from "./types.ts";
+import { clockOf, lookOf, stateLabel } from "./words.ts";
 
 export function AgentScreen({ agent, rest }: { agent: Agent; rest: string | undefined }) {
   const opened = Number(rest) || null;
@@ -23,13 +23,13 @@ export function AgentScreen({ agent, rest }: { agent: Agent; rest: string | unde
   const drawTimeline = () => html`<${Timeline} key=${opened} agent=${agent} notes=${tail.notes} opened=${opened} />`;
   const timeline = useMemo(drawTimeline, [agent, tail.notes, opened]);
   const side = details && html`<${Side} agent=${agent} details=${details} isNarrow=${isNarrow} />`;
-  const stuck = html`<p class="flex notice"><${Mark} look="stuck" />
-    <span>It ${stateWords(agent.standing)}. ${agent.reason}</span></p>`;
+  const asks = item && html`<${Asks} key=${item.callId} item=${item} />`;
+  const needs = asks ?? (look === "stuck" && html`<${Stuck} agent=${agent} />`);
   const report = html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`;
-  return html`<div class="page"><${Head} agent=${agent} details=${details} tab="work" /><div class="columns">
-    <div class="stack grow">${item && html`<${Asks} item=${item} />`}${look === "stuck" && stuck}
+  return html`<div class="page stack"><${Head} agent=${agent} details=${details} tab="work" /><div class="columns">
+    <div class="stack grow">${needs && html`<ul class="cards">${needs}</ul>`}
       ${look === "running" && html`<${NowPanel} agent=${agent} tail=${tail} />`}${look === "done" && report}
-      <${Say} agent=${agent} />${isNarrow && side}${timeline}</div>
+      ${item?.kind !== "question" && html`<${Say} agent=${agent} />`}${isNarrow && side}${timeline}</div>
     ${!isNarrow && (side ?? html`<aside></aside>`)}</div></div>`;
 }
 
@@ -63,13 +63,13 @@ export function Head({ agent, details, tab }: { agent: Agent; details: Details |
   const { lostSince } = useHost();
   const { id, name, standing } = agent;
   const here = (each: string): string | null => (each === tab ? "page" : null);
-  const state = `${lostSince === null ? "" : "was "}${stateLabel(standing)}`;
+  const state = `${lostSince === null ? "" : "last seen: "}${stateLabel(standing)}`;
   return html`<header class="agent-head"><div class="flex wrap"><h1>${name}</h1>
       <span class=${`flex sub ${lookOf(standing)}`}><${AgentMark} agent=${agent} />${state}</span>
-      <span class="grow"></span><${Acts} agent=${agent} /></div><p class="sub">${details?.role}</p>
-    <nav class="tabs" aria-label="Parts of this agent">
-      <a class="sub" href=${`#/a/${id}`} aria-current=${here("work")}>Work</a>
-      <a class="sub" href=${`#/a/${id}/files`} aria-current=${here("files")}>Files${" "}
+      <${Acts} agent=${agent} /></div><p class="sub">${details?.role}</p>
+    <nav class="flex" aria-label="Parts of this agent">
+      <a class="button quiet" href=${`#/a/${id}`} aria-current=${here("work")}>Work</a>
+      <a class="button quiet" href=${`#/a/${id}/files`} aria-current=${here("files")}>Files${" "}
         <span class="muted">${details?.files.length}</span></a></nav></header>`;
 }
 
@@ -85,21 +85,15 @@ function Acts({ agent }: { agent: Agent }) {
     <button class="bad" disabled=${isOff} onClick=${stop}>Stop</button>
     <button onClick=${() => setSure(false)}>No</button>`;
   const pause = act("pause", { reason: "Paused on the page." });
-  const first = /paused|interrupted/.test(standing.kind)
-    ? html`<${Resume} agent=${agent} />`
-    : html`<button disabled=${isOff} title="It finishes its step first" onClick=${pause}>Pause</button>`;
+  const look = lookOf(standing);
+  // The card of an agent that is stuck has its own way to resume it.
+  const first =
+    look === "paused"
+      ? html`<${Resume} agent=${agent} />`
+      : look !== "stuck" &&
+        html`<button disabled=${isOff} title="It finishes its step first" onClick=${pause}>Pause</button>`;
   const both = html`${first}<button disabled=${isOff} onClick=${() => setSure(true)}>Stop…</button>`;
-  return html`<span class="flex wrap sub">${isSure ? sure : both}<${Problem} problem=${problem} /></span>`;
-}
-
-function Asks({ item }: { item: Waiting }) {
-  const { agent, kind, since, question } = item;
-  const words =
-    kind === "question"
-      ? html`<div><p class="sub">Asks, <${Ago} at=${since} after=" ago" /></p><p class="kept">${question}</p></div>`
-      : html`<div><p><${Wish} item=${item} /></p><p class="sub"><${Outside} item=${item} /></p></div>
-        <a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
-  return html`<div class="flex notice"><${Mark} look="asks" />${words}</div>`;
+  return html`<span class="flex wrap sub end">${isSure ? sure : both}<${Problem} problem=${problem} /></span>`;
 }
 
 /** Shows the present moment: the thought as it arrives, or the command that runs with its thought. */
@@ -110,27 +104,23 @@ function NowPanel({ agent, tail: { live, since } }: { agent: Agent; tail: Tail }
   const words =
     (isThinking ? thought : agent.now.thought) || html`<span class="muted">Waiting for the first words…</span>`;
   return html`<section class="panel" aria-label="Now"><p class="flex sub"><${Mark} look="running" />${doing}
-      <span class="grow"></span><span class="muted small">step ${agent.step}${since && " · "}
+      <span class="muted small end">step ${agent.step}${since && " · "}
       ${since && html`<${Ago} at=${since} />`}</span></p>
     <p class="thought">${words}${live && html`<i class="caret"></i>`}</p>
     ${live && html`<${Pairs} of=${{ ...more, next: next && html`<code>${next}</code>` }} />`}</section>`;
 }
 
 const Say = ({ agent }: { agent: Agent }) => {
-  const { id, name, standing } = agent;
-  const isQuestion = standing.kind === "waiting" && standing.cause === "person";
-  const label = isQuestion ? `Answer ${name}` : isEnded(agent) ? `Give ${name} more to do` : `Say something to ${name}`;
+  const { id, name } = agent;
+  const label = isEnded(agent) ? `Give ${name} more to do` : `Say something to ${name}`;
   const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
-  const send = (text: string, key: string) => post(at(id, "/messages"), { from: "you", text, key });
-  return html`<${Words} label=${label} button=${isQuestion ? "Answer" : "Say"}
-    hint=${`${hint} Shift+Enter for a new line.`} isChat onSend=${send} />`;
+  return html`<${Words} label=${label} button="Say" hint=${hint} onSend=${sendTo(id)} />`;
 };
 
 /** Steps that are shown at a time. */
 const PAGE = 60;
 
 function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note[]; opened: number | null }) {
-  const [open, setOpen] = useState(opened);
   /** The step before those that are shown; null for the newest ones. */
   const [after, setAfter] = useState(opened !== null && opened <= agent.step - PAGE ? opened - 1 : null);
   const path = at(agent.id, `/steps?limit=${PAGE}${after === null ? "" : `&after=${after}`}`);
@@ -138,7 +128,7 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
   useEffect(() => {
     const row = document.getElementById(`step-${opened}`);
     row?.scrollIntoView();
-    row?.querySelector("button")?.focus({ preventScroll: true });
+    row?.querySelector("summary")?.focus({ preventScroll: true });
   }, [opened, list !== null]);
   if (!list) return html`<${Pending} problem=${problem} />`;
   const { steps, last } = list;
@@ -149,12 +139,11 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
   const noted = after === null ? notes.filter((note) => note.at >= (first?.startedAt ?? "")) : [];
   const rows = [...shown, ...noted].sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
   const look = lookOf(agent.standing) === "asks" ? "asks" : "running";
-  const toggle = (step: number) => () => setOpen(open === step ? null : step);
   const show = (row: StepRow | Note) =>
     "at" in row
       ? html`<${NoteRow} key=${`note ${row.seq}`} note=${row} />`
       : html`<${Step} key=${row.step} agent=${agent.id} row=${row} look=${isUnderWay(row) ? look : "over"}
-          isOpen=${open === row.step} onToggle=${toggle(row.step)} />`;
+          isNamed=${opened === row.step} />`;
   const button = (words: string, to: number | null) =>
     html`<button class="quiet" onClick=${() => setAfter(to)}>${words}</button>`;
   return html`<section><h2>Timeline</h2>${rows.length === 0 && html`<p class="muted">It has taken no step yet.</p>`}
@@ -164,5 +153,5 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
 const timeOf = (row: StepRow | Note): string => ("at" in row ? row.at : row.startedAt);
 
 const NoteRow = ({ note: { look, text, at } }: { note: Note }) => html`<li class="step-row"><p class="entry sub">
-  <span></span><${Mark} look=${look} /><span>${text}</span><span class="num muted small"><${Ago} at=${at} /></span></p>
-  </li>`;
+  <span></span><${Mark} look=${look} /><span>${text}</span><span class="wide"></span>
+  <span class="num muted small">${clockOf(at)}</span></p></li>`;

@@ -5,7 +5,7 @@ import { type Children, html, render, useEffect, useState } from "./html.ts";
 import { Empty, Pairs, Pending } from "./parts.ts";
 import { findAgent, followHost, host, stuckAgents, useHost } from "./store.ts";
 import type { Agent } from "./types.ts";
-import { decode, money, span } from "./words.ts";
+import { decode, money, sinceWords, span } from "./words.ts";
 
 interface Place {
   /** Gets the agent of the address, and the rest of the address. */
@@ -73,43 +73,48 @@ function TopBar({ id }: { id: string | undefined }) {
   const spent = agents.reduce((sum, { costUsd }) => sum + costUsd, 0);
   const up = status && `up ${span(clock - Date.parse(status.startedAt))}`;
   const lostMs = lostSince === null ? 0 : clock - lostSince;
-  const lost = html`The daemon ${lostMs < 2_000 ? "does not answer" : `has not answered for ${span(lostMs)}`}. Agents
+  const lost = html`The daemon ${lostMs < 2_000 ? "does not answer" : `has not answered for ${sinceWords(lostMs)}`}. Agents
     continue when it is back: <code>goald up</code>. What you see is from before.`;
   const banners = [lostSince !== null && lost, ...(status?.problems ?? [])];
   const place =
     agent && html`<span class="muted">/</span><a href=${`#/a/${agent.id}`} class="sub cut">${agent.name}</a>`;
-  const facts = html`<span class="flex facts muted small"><span class="wide">${running} running</span>
-    <span class="wide" title="Spent by all agents of this home over their lives">${money(spent)} spent</span>
-    <span title=${`goald ${status?.version}, process ${status?.pid}`}>
-      ${lostSince === null ? up : html`<b class="bad">no daemon</b>`}</span></span>`;
-  return html`<header class="top flex"><nav class="flex" aria-label="Place"><a href="#/" class="name">goald</a>${place}
-      </nav>
-    ${agent && needs > 0 && html`<a class="badge pill hot small" href="#/">${needs} need${needs === 1 && "s"} you</a>`}
-    <span class="grow"></span>${status && facts}
-    <button class="quiet" aria-label="Keys" title="Keys (?)" onClick=${showKeys}>?</button></header>
+  const facts = html`<small class="wide">${running} running</small>
+    <small class="wide" title="Spent by all agents of this home over their lives">${money(spent)} spent</small>
+    <small title=${`goald ${status?.version}, process ${status?.pid}`}>
+      ${lostSince === null ? up : html`<b class="bad">no daemon</b>`}</small>`;
+  return html`<header class="top flex">
+    <nav class="flex grow" aria-label="Place"><a href="#/" class="name">goald</a>${place}</nav>
+    ${agent && needs > 0 && html`<a class="badge hot small" href="#/">${needs} need${needs === 1 && "s"} you</a>`}
+    ${status && facts}<button class="quiet" aria-label="Keys" title="Keys (?)" onClick=${showKeys}>?</button></header>
     ${banners.map((words) => words && html`<p class="banner" role="status">${words}</p>`)}`;
 }
 
-const KEYS = {
-  "j k": "next and previous row",
-  Enter: "open the row",
-  g: "home: what needs you",
-  n: "next thing that needs you",
-  f: "files of this agent",
-  "/": "say something to this agent",
-  Esc: "leave a field, or go up",
-  "?": "this list",
+/** What a key says of itself in the list, and what it does; `id`: of the agent that is shown. No key approves. */
+const KEYS: Readonly<Record<string, readonly [words: string, act?: (id: string | undefined) => unknown]>> = {
+  j: ["next row", () => moveRow(1)],
+  k: ["previous row", () => moveRow(-1)],
+  Enter: ["open the row"],
+  g: ["home: what needs you", () => location.assign("#/")],
+  n: ["next thing that needs you", goToNext],
+  f: ["files of this agent", (id) => id && location.assign(`#/a/${id}/files`)],
+  "/": ["say something to this agent", () => document.querySelector<HTMLElement>(".words textarea")?.focus()],
+  Escape: ["leave a field, or go up", leave],
+  "?": ["this list", showKeys],
 };
 const Keys = () => html`<dialog class="panel" aria-label="Keys"><form class="stack" method="dialog"><h2>Keys</h2>
-  <${Pairs} of=${KEYS} />
+  <${Pairs} of=${Object.fromEntries(Object.entries(KEYS).map(([key, [words]]) => [key, words]))} />
   <p class="muted small">No key approves anything. An approval is a button beside the whole command.</p>
   <button>Close</button></form></dialog>`;
-const showKeys = (): void => document.querySelector("dialog")?.showModal();
+function showKeys(): void {
+  document.querySelector("dialog")?.showModal();
+}
 
-/** Moves the focus by rows: links and buttons of lists. */
+/** Moves the focus by rows: links of lists, and steps. */
 function moveRow(by: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>("[data-row]")].filter(({ offsetParent }) => offsetParent);
-  const now = rows.findIndex((row) => row.contains(document.activeElement));
+  const active = document.activeElement ?? document.body;
+  // The last row that is not behind what has the focus: a card has buttons after its row.
+  const now = rows.findLastIndex((row) => !(row.compareDocumentPosition(active) & Node.DOCUMENT_POSITION_PRECEDING));
   rows[Math.max(0, Math.min(rows.length - 1, now + by))]?.focus();
 }
 
@@ -120,32 +125,21 @@ function goToNext(id: string | undefined): void {
 }
 
 function leave(id: string | undefined): void {
-  const { activeElement: active } = document;
-  if (active instanceof HTMLElement && isField(active)) active.blur();
+  const field = document.querySelector<HTMLElement>(FOCUSED_FIELD);
+  if (field) field.blur();
   else if (id) location.hash = /^#\/a\/[^/]+\/./.test(location.hash) ? `#/a/${id}` : "#/";
 }
-const isField = (element: Element | null): boolean => /^(INPUT|TEXTAREA|SELECT)$/.test(element?.tagName ?? "");
+const FOCUSED_FIELD = ":is(input, textarea, select):focus";
 
-/** No key approves. */
 function useKeys(id: string | undefined): void {
-  const acts: Readonly<Record<string, () => unknown>> = {
-    j: () => moveRow(1),
-    k: () => moveRow(-1),
-    g: () => location.assign("#/"),
-    n: () => goToNext(id),
-    f: () => id && location.assign(`#/a/${id}/files`),
-    "/": () => document.querySelector<HTMLElement>("[data-say=true]")?.focus(),
-    "?": showKeys,
-    Escape: () => leave(id),
-  };
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      const isWriting = isField(document.activeElement) && event.key !== "Escape";
+      const act = Object.hasOwn(KEYS, event.key) ? KEYS[event.key]?.[1] : undefined;
       // The open list of keys closes itself, and gives the focus back.
-      const isOff = isWriting || document.querySelector("dialog[open]") !== null;
-      if (isOff || !Object.hasOwn(acts, event.key) || event.metaKey || event.ctrlKey || event.altKey) return;
+      const off = event.key === "Escape" ? "dialog[open]" : `dialog[open], ${FOCUSED_FIELD}`;
+      if (!act || document.querySelector(off) || event.metaKey || event.ctrlKey || event.altKey) return;
       event.preventDefault();
-      acts[event.key]?.();
+      act(id);
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);

@@ -2,7 +2,7 @@
 import { at, post } from "./api.ts";
 import { useAction, useSeen, useStill } from "./hooks.ts";
 import { html, useEffect, useState } from "./html.ts";
-import { Ago, Empty, fieldText, Outside, Pairs, Problem, placeOf, StepLink, Switch, Wish, Words } from "./parts.ts";
+import { Ago, Empty, fieldText, Outside, Pairs, Problem, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
 import { useHost } from "./store.ts";
 import { Args, Changed, Code, Diff } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
@@ -17,9 +17,9 @@ export function ApprovalScreen({ agent: { id, name } }: { agent: Agent }) {
     return html`<${Empty} title=${`${name} waits for no approval`}><p>It was answered, or it has expired.
       <a href=${`#/a/${id}`}>See what ${name} does</a> or <a href="#/">go home</a>.</p></${Empty}>`;
   const next = items.length > 1 ? items[(place + 1) % items.length] : undefined;
-  return html`<div class="page approval"><p class="flex muted small">
-      <span class="grow">Approval ${next && `${place + 1} of ${items.length}`}</span>
-      ${next && html`<a href=${`#/a/${next.agent}/approve`}>Next: ${next.name}</a>`}</p>
+  return html`<div class="page approval stack"><p class="flex wrap muted small">
+      Approval ${next && `${place + 1} of ${items.length}`}
+      ${next && html`<a class="end" href=${`#/a/${next.agent}/approve`}>Next: ${next.name}</a>`}</p>
     <${Card} key=${`${item.agent} ${item.callId}`} item=${item} next=${next} /></div>`;
 }
 
@@ -40,13 +40,13 @@ function Card({ item, next }: { item: Waiting; next: Waiting | undefined }) {
     Waiting: html`<${Ago} at=${since} />, in <${StepLink} of=${agent} step=${step} />${expires}`,
   };
   return html`<h1><${Wish} item=${item} /></h1><${Pairs} of=${facts} />
-    <section ref=${element} class="whole stack"><${Content} item=${item} /></section>
+    <section ref=${element} class="whole"><${Content} item=${item} /></section>
     <${Answer} item=${item} next=${next} isSeen=${isSeen} onMore=${more} />`;
 }
 
 /** The whole of what would happen: the changes to a file, the code that would run, and every other argument. */
 function Content({ item: { command, code, change } }: { item: Waiting }) {
-  const [part, setPart] = useState("changes");
+  const [part, parts] = useSwitch("What is shown", ["changes", "whole command"]);
   const title = html`<code class="name">${showHidden(change?.path ?? code?.file ?? command.name)}</code>`;
   if (code) {
     const lines = counted(code.text.trimEnd().split("\n").length, "line");
@@ -61,17 +61,12 @@ function Content({ item: { command, code, change } }: { item: Waiting }) {
       <${Args} args=${command.args} />`;
   const against = change.against === null ? "new file" : `made against sha256 ${change.against.slice(0, 12)}`;
   return html`<div class="flex wrap">${title}<${Changed} ...${change} />
-      <span class="muted small" title=${change.against}>${against}</span><span class="grow"></span>
-      <${Switch} label="What is shown" options=${["changes", "whole command"]} chosen=${part} onChoose=${setPart} />
-    </div>${part === "changes" ? html`<${Diff} patch=${change.patch} />` : html`<${Args} args=${command.args} />`}`;
+      <span class="muted small" title=${change.against}>${against}</span>
+      <span class="end">${parts}</span></div>
+    ${part === "changes" ? html`<${Diff} patch=${change.patch} />` : html`<${Args} args=${command.args} />`}`;
 }
 
-interface AnswerProps {
-  readonly item: Waiting;
-  readonly next: Waiting | undefined;
-  readonly isSeen: boolean;
-  readonly onMore: () => void;
-}
+type AnswerProps = Readonly<{ item: Waiting; next: Waiting | undefined; isSeen: boolean; onMore: () => void }>;
 function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }: AnswerProps) {
   const { run, problem, isOff: isBusy } = useAction();
   const isOff = !useStill() || isBusy;
@@ -98,8 +93,7 @@ function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }:
       onClick=${act("/approval", approved)}>${more > 0 ? `Approve this and ${more} more` : "Approve"}</button>
     <label class="flex muted small more">and its next
       <input type="number" min="0" max="999" value=${more} onInput=${setCount} /> commands, unseen</label>
-    <span class="grow"></span>
-    <button disabled=${isOff} onClick=${act("/pause", { reason: "Paused on the page." })}>Pause</button>
+    <button class="end" disabled=${isOff} onClick=${act("/pause", { reason: "Paused on the page." })}>Pause</button>
     <button disabled=${isOff} onClick=${() => setDenying(true)}>Deny…</button><${Problem} problem=${problem} />
     </footer>`;
 }

@@ -4,7 +4,7 @@ import { at, atFile, get, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
 import { type Children, html, useMemo, useState } from "./html.ts";
 import { Markdown } from "./markdown.ts";
-import { Ago, Call, Empty, fieldText, fileLink, Pairs, Pending, Problem, placeOf, StepLink, Switch } from "./parts.ts";
+import { Ago, Call, fieldText, fileLink, Pairs, Pending, Problem, placeOf, StepLink, useSwitch } from "./parts.ts";
 import { fileTree } from "./rows.ts";
 import { pulseOf } from "./store.ts";
 import { Changed, Code, Csv, Diff, endingOf, isPicture, Picture } from "./texts.ts";
@@ -24,17 +24,17 @@ export function FilesScreen({ agent, rest: path }: { agent: Agent; rest: string 
   const open = file
     ? html`<${File} key=${shown} agent=${agent} file=${file} />`
     : html`<p>There is no ${shown} now.</p>`;
-  const browser = html`<div class="browser">${(isWide || !shown) && tree}${shown && open}</div>`;
-  const none = html`<${Empty} title="No files yet"><p>Everything that ${agent.name} writes appears here, with each
-    version and the reason for it.</p></${Empty}>`;
-  return html`<div class="page"><${Head} agent=${agent} details=${details} tab="files" />
+  const browser = html`<div class="columns">${(isWide || !shown) && tree}${shown && open}</div>`;
+  const none = html`<p class="muted">No files yet. Everything that ${agent.name} writes appears here, with each version
+    and the reason for it.</p>`;
+  return html`<div class="page stack"><${Head} agent=${agent} details=${details} tab="files" />
     ${list ? (files.length > 0 ? browser : none) : html`<${Pending} problem=${problem} />`}</div>`;
 }
 
 function Tree({ agent, files, shown }: { agent: string; files: readonly LatestFile[]; shown: string | undefined }) {
   const line = ({ path, changes }: LatestFile) =>
-    html`<li><a class="flex" data-row href=${fileLink(agent, path)} aria-current=${path === shown ? "true" : null}>
-      <span class="grow cut">${path.split("/").at(-1)}</span>
+    html`<li><a class="button quiet flex" data-row href=${fileLink(agent, path)}
+      aria-current=${path === shown ? "true" : null}><span class="grow cut">${path.split("/").at(-1)}</span>
       ${changes > 1 && html`<small title=${counted(changes, "version")}>${changes}</small>`}</a></li>`;
   const folders = fileTree(files).map(
     ([folder, inside]) => html`${folder && html`<p class="muted small">${folder}</p>`}<ul>${inside.map(line)}</ul>`,
@@ -50,14 +50,14 @@ interface FileProps {
 function File({ agent, file }: FileProps) {
   const { path } = file;
   const [chosen, setChosen] = useState<number | null>(null);
-  const [tab, setTab] = useState("preview");
+  const options = ["preview", ...(hasSource(path) ? ["source"] : []), ...(isPicture(path) ? [] : ["changes"]), "why"];
+  const [tab, tabs] = useSwitch("Views of the file", options);
   const [story, problem] = useLoaded(() => get<FileStory>(atFile(agent.id, path, "/story")), [path, file.changes]);
   // A step is shown by its last version: content is asked for by the step.
   const versions = (story?.versions ?? []).filter(({ step }, at, all) => all[at + 1]?.step !== step);
   const newest = versions.at(-1);
   const now = versions.find(({ version }) => version === chosen) ?? newest ?? file;
   const isOld = newest !== undefined && now !== newest;
-  const tabs = ["preview", ...(hasSource(path) ? ["source"] : []), ...(isPicture(path) ? [] : ["changes"]), "why"];
   const step = isOld ? now.step : null;
   const views: Readonly<Record<string, Children>> = {
     why: "goals" in now && html`<${Why} agent=${agent.id} version=${now} />`,
@@ -66,17 +66,16 @@ function File({ agent, file }: FileProps) {
   const preview = isPicture(path)
     ? html`<${Picture} key=${file.at} agent=${agent.id} path=${path} step=${step} />`
     : html`<${Preview} agent=${agent} file=${file} step=${step} isSource=${tab === "source"} />`;
-  const options = versions.map(
+  const steps = versions.map(
     (each) => html`<option value=${each.version} selected=${each === now}>step ${each.step}</option>`,
   );
   const choose = (event: Event): void => setChosen(Number(fieldText(event)));
-  const select = html`<select aria-label="Versions" onChange=${choose}>${options.reverse()}</select>`;
+  const select = html`<select aria-label="Versions" onChange=${choose}>${steps.reverse()}</select>`;
   const by = now.by === "person" ? "changed by you" : "written";
-  return html`<article class="stack"><header><a class="narrow" href=${`#/a/${agent.id}/files`}>Files</a><h1>${path}</h1>
-      <p class="muted small">${size(now.bytes)} · ${by} <${Ago} at=${now.at} after=" ago" /> in <${StepLink}
-        of=${agent.id} step=${now.step} /></p></header>
-    <div class="flex wrap"><${Switch} label="Views of the file" options=${tabs} chosen=${tab} onChoose=${setTab} />
-      <span class="grow"></span>${versions.length > 1 && select}</div>
+  return html`<article class="stack grow"><header><h1>${path}</h1>
+      <p class="muted small">${size(now.bytes)} · ${by} <${Ago} at=${now.at} /> ago in${" "}
+        <${StepLink} of=${agent.id} step=${now.step} /></p></header>
+    <div class="flex wrap">${tabs}${versions.length > 1 && select}</div>
     ${isOld && html`<${Restore} key=${step} agent=${agent} path=${path} step=${step} />`}
     <${Problem} problem=${problem} />${views[tab] ?? preview}</article>`;
 }

@@ -2,7 +2,7 @@
 import { at, post } from "./api.ts";
 import { useAction, useLost, useSeen, useStill } from "./hooks.ts";
 import { type Children, html, useEffect, useState } from "./html.ts";
-import { AgentMark, Ago, Bar, Call, Empty, fieldText, Mark, Outside, Problem, Wish, Words } from "./parts.ts";
+import { AgentMark, Ago, Bar, Call, Empty, formText, Mark, Outside, Problem, Wish, Words } from "./parts.ts";
 import { agentTree } from "./rows.ts";
 import { host, stuckAgents, useHost } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
@@ -18,17 +18,15 @@ export function Home() {
   const ended = agents.filter(isEnded).sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
   const working = agentTree(workingOf(agents, waiting));
   const needs = waiting.length + stuck.length;
-  const asks = waiting.map((item) => {
-    const View = item.kind === "question" ? Question : Approval;
-    return html`<${View} key=${`${item.agent} ${item.callId}`} item=${item} />`;
-  });
+  const asks = waiting.map((item) => html`<${Asks} key=${`${item.agent} ${item.callId}`} item=${item} />`);
   const stops = stuck.map((agent) => html`<${Stuck} key=${agent.id} agent=${agent} />`);
   const work = working.map(({ agent, depth }) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} />`);
   const ends = ended.map((agent) => html`<${Row} key=${agent.id} agent=${agent} />`);
   const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2><div class="rows">${ends}</div>
     </section>`;
-  return html`<div class="page home"><h1 class="hidden">Home</h1>${since && html`<p class="sub">${since}</p>`}
-    <section><h2>${needs > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs || ""}</span></h2>
+  return html`<div class="page stack">${since && html`<p class="sub">${since}</p>`}
+    <section><h1 class="hidden">Home</h1>
+      <h2>${needs > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs || ""}</span></h2>
       ${needs > 0 && html`<ul class="cards">${asks}${stops}</ul>`}</section>
     <section><h2>At work <span class="muted">${working.length}</span></h2><div class="rows">
       <div class="row titles muted small" aria-hidden="true"><span>Agent</span><span>Now</span>
@@ -55,16 +53,20 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
   Object.values(args).every((value) => typeof value !== "object") &&
   JSON.stringify(args).length <= MAX_ARGS_CHARS;
 
-type CardProps = Readonly<Record<"look" | "at", string> & Record<"body" | "acts", Children>>;
-const Card = ({ look, at, body, acts }: CardProps) => html`<li class="flex wrap card">
-  <${Mark} look=${look} /><div>${body}</div>
-  <div class="flex wrap acts"><span class="muted small"><${Ago} at=${at} /></span>${acts}</div></li>`;
+const Card = ({ look, body, acts }: Readonly<Record<"look" | "body" | "acts", Children>>) =>
+  html`<li class="flex wrap card"><${Mark} look=${look} /><div>${body}</div>${acts}</li>`;
+
+/** Words of a person to an agent. */
+export const sendTo = (agent: string) => (text: string, key: string) =>
+  post(at(agent, "/messages"), { from: "you", text, key });
+
+export const Asks = ({ item }: { item: Waiting }) =>
+  html`<${item.kind === "question" ? Question : Approval} item=${item} />`;
 
 function Question({ item: { agent, name, question, since } }: { item: Waiting }) {
-  const send = (text: string, key: string) => post(at(agent, "/messages"), { from: "you", text, key });
-  const body = html`<p><a class="name" data-row href=${`#/a/${agent}`}>${name}</a> asks</p>
-    <p class="sub kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${send} />`;
-  return html`<${Card} look="asks" at=${since} body=${body} />`;
+  const body = html`<p><a class="name" data-row href=${`#/a/${agent}`}>${name}</a> asks <${Ago} at=${since} /></p>
+    <p class="sub kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${sendTo(agent)} />`;
+  return html`<${Card} look="asks" body=${body} />`;
 }
 
 function Approval({ item }: { item: Waiting }) {
@@ -76,17 +78,17 @@ function Approval({ item }: { item: Waiting }) {
   const answer = (verdict: string) => () => run(() => post(at(agent, "/approval"), { callId, verdict }));
   const args = Object.entries(command.args).map(([name, value]) => `${name}: ${showHidden(String(value))}`);
   const acts = isWhole
-    ? html`<button disabled=${isOff || !isStill} onClick=${answer("denied")}>Deny</button>
+    ? html`<button class="end" disabled=${isOff || !isStill} onClick=${answer("denied")}>Deny</button>
       <button class="primary" disabled=${isOff || !isSeen || !isStill} onClick=${answer("approved")}>Approve</button>`
-    : html`<a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
-  const body = html`<p><${Wish} item=${item} /></p><p class="sub two">${thought || reason}</p>
+    : html`<a class="button primary end" href=${`#/a/${agent}/approve`}>Review</a>`;
+  const body = html`<p><${Wish} item=${item} /> <${Ago} at=${since} /></p><p class="sub two">${thought || reason}</p>
     <p class="muted small">${thought && reason} <${Outside} item=${item} /></p>
     ${isWhole && html`<p class="sub small kept" ref=${element}><code>${args.join("\n")}</code></p>`}
     <${Problem} problem=${problem} />`;
-  return html`<${Card} look="asks" at=${since} acts=${acts} body=${body} />`;
+  return html`<${Card} look="asks" acts=${acts} body=${body} />`;
 }
 
-/** A person may allow more of a limit. Each row has its name in `more`, the words around the number, its unit and a first number. */
+/** What a person may allow more of: its name in `more`, the words around the number, its unit and a first number. */
 const ALLOWANCES = new Map([
   ["budget", ["usd", "Add $", "", 1, 1]],
   ["step-limit", ["steps", "Add", "steps", 1, 50]],
@@ -98,34 +100,30 @@ const ALLOWANCES = new Map([
 export function Resume({ agent: { id, standing, budget } }: { agent: Agent }) {
   const { run, problem, isOff } = useAction();
   const isStill = useStill();
-  const [given, setGiven] = useState<string | null>(null);
-  const limit = standing.cause === "budget" ? budget : null;
   const [member = "", before, after, unit = 1, first] = ALLOWANCES.get(standing.cause as "budget") ?? [];
-  const shown = given ?? limit?.allowedUsd ?? first;
-  const added = Number(shown) * unit;
-  const type = (event: Event): void => setGiven(fieldText(event));
   const resume = (event: Event): void => {
     event.preventDefault();
-    void run(() => post(at(id, "/resume"), member ? { more: { [member]: added } } : {}));
+    const more = { [member]: Number(formText(event, "more")) * unit };
+    void run(() => post(at(id, "/resume"), member ? { more } : {}));
   };
-  const field = html`<label class="flex sub">${before}
-    <input type="number" min="0" step="any" value=${shown} onInput=${type} />${after}</label>`;
-  return html`<form class="flex wrap" onSubmit=${resume}>${member && field}
-    <button disabled=${isOff || !isStill || (member && !(added > 0))}>Resume</button><${Problem} problem=${problem} />
-    </form>`;
+  const field = html`<label class="flex sub">${before}<input type="number" name="more" required min="0.01" step="any"
+    defaultValue=${member === "usd" ? budget?.allowedUsd : first} />${after}</label>`;
+  return html`<form class="flex wrap end" onSubmit=${resume}>${member && field}
+    <button disabled=${isOff || !isStill}>Resume</button><${Problem} problem=${problem} /></form>`;
 }
 
 /** A card shows what a person can do about a pause that a limit or a trouble caused. */
-function Stuck({ agent }: { agent: Agent }) {
+export function Stuck({ agent }: { agent: Agent }) {
   const { id, name, standing, changedAt, reason, step, budget, costUsd } = agent;
   const limit = standing.cause === "budget" ? budget : null;
   const spent = limit ? `${money(limit.spentUsd)} of ${money(limit.allowedUsd)}` : `${money(costUsd)} spent`;
   const more = limit ? " Its next request could cost more than what is left." : "";
   const words = ALLOWANCES.has(standing.cause as "budget") ? `${spent} after ${counted(step, "step")}.${more}` : reason;
   const acts = standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`;
-  const body = html`<p><a class="name" data-row href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)}`}</p>
+  const body = html`<p><a class="name" data-row href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)} `}
+      <${Ago} at=${changedAt} /></p>
     <p class="sub">${words}</p>`;
-  return html`<${Card} look="stuck" at=${changedAt} acts=${acts} body=${body} />`;
+  return html`<${Card} look="stuck" acts=${acts} body=${body} />`;
 }
 
 /** This is what an agent does now, or how it ended. */
@@ -143,12 +141,14 @@ function Row({ agent, depth = 0 }: { agent: Agent; depth?: number }) {
     budget && html`<${Bar} label=${`Budget of ${name}`} spent=${budget.spentUsd} allowed=${budget.allowedUsd} />`;
   return html`<a class="row" data-row href=${`#/a/${id}`}>
     <span class="flex" style=${{ paddingLeft: `${Math.max(0, depth - 1) * 24}px` }}>
-      ${depth > 0 && html`<i class="rail"></i>`}<${AgentMark} agent=${agent} /><b class="cut">${name}</b>
+      ${depth > 0 && html`<span class="muted" aria-hidden="true">└</span>`}<${AgentMark} agent=${agent} />
+      <b class="cut">${name}</b>
       ${depth > 0 && html`<span class="hidden"> helper of ${parent}</span>`}</span>
     <span class="now sub cut"><${Now} agent=${agent} /> ${stalled}</span>
-    <span class="step num"><span class="narrow">step </span>${step}</span>
+    <span class="step num">${step}</span>
     <span class="flex">${bar}
-      <span>${money(costUsd)}${budget && html`<small> of ${money(budget.allowedUsd)}</small>`}</span></span>
+      <span>${money(budget?.spentUsd ?? costUsd)}
+        ${budget && html`<small> of ${money(budget.allowedUsd)}</small>`}</span></span>
     <span class="num"><${Ago} at=${changedAt} /></span></a>`;
 }
 

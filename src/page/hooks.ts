@@ -4,13 +4,6 @@ import { useEffect, useRef, useState } from "./html.ts";
 import { addRange, firstGap, type Ranges } from "./rows.ts";
 import { host, isAway, listen } from "./store.ts";
 
-interface Action {
-  /** Resolves to whether it succeeded; its error stays in `problem` until the next run. */
-  run(act: () => Promise<unknown>): Promise<boolean>;
-  readonly problem: ApiError | null;
-  /** A request is under way, or the daemon is gone: nothing can be asked for. */
-  readonly isOff: boolean;
-}
 /** Reads again when the host or the clock has changed, and renders again only when the value has. */
 function useValue<T>(read: () => T): T {
   const [value, setValue] = useState(read());
@@ -21,7 +14,11 @@ export const useLost = (): boolean => useValue(isAway);
 /** Whether what needs a person has stood still long enough to be clicked. */
 export const useStill = (): boolean => useValue(() => host.isStill);
 
-export function useAction(): Action {
+/**
+ * `run` resolves to whether the act succeeded; its error stays in `problem` until the next run. `isOff`: a request is
+ * under way, or the daemon is gone: nothing can be asked for.
+ */
+export function useAction() {
   const isLost = useLost();
   const [problem, setProblem] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -62,8 +59,8 @@ const TOP_PX = 48;
 const EVENTS = ["scroll", "resize", "visibilitychange"] as const;
 
 /**
- * Whether every part of an element has been on the screen since its size or `content` changed last. `more` scrolls to the first part
- * that was not. What `.answer` and `.below` cover was not on the screen.
+ * Whether every part of an element has been on the screen since its size or `content` changed last. `more` scrolls to
+ * the first part that was not. What `.answer` and `.below` cover was not on the screen.
  */
 export function useSeen(content = "") {
   const element = useRef<HTMLElement | null>(null);

@@ -6,51 +6,38 @@ import { useHost } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
 
-export function Ago({ at, after = "" }: { at: string; after?: string }) {
+export function Ago({ at }: { at: string }) {
   const { clock } = useHost();
   const since = sinceWords(clock - Date.parse(at));
-  return html`<time datetime=${at} title=${new Date(at).toLocaleString()}>${since}${after}</time>`;
+  return html`<time datetime=${at} title=${new Date(at).toLocaleString()}>${since}</time>`;
 }
 
-const circle = (radius: number): string =>
-  `M${8 - radius} 8a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0-${2 * radius} 0`;
-/** Attributes of paths. An element in a constant would keep the first tree that it stood in, and all rows of it. */
-const SHAPES: Readonly<Record<Look | "says" | "failed", readonly Readonly<Record<string, string>>[]>> = {
-  asks: [{ d: "M8 2.2 14.2 13.2H1.8Z", fill: "currentColor" }],
-  stuck: [{ d: "M8 2.2 14.2 13.2H1.8ZM8 6.3v3.2M8 11.3v.2" }],
-  running: [
-    { d: circle(6.5), class: "halo", fill: "currentColor", stroke: "none" },
-    { d: circle(2.4), fill: "currentColor" },
-  ],
-  waits: [{ d: circle(5.5), "stroke-dasharray": "2 3.2" }],
-  paused: [{ d: "M5.8 3.5v9M10.2 3.5v9" }],
-  done: [{ d: "m3 8.5 3.4 3.4L13 4.8" }],
-  over: [{ d: "M4 4h8v8H4Z" }],
-  says: [{ d: "M2.5 3.5h11v7.5H7l-3 2.5V11H2.5Z" }],
-  failed: [{ d: "m4 4 8 8m0-8-8 8" }],
+/** Paths in a square of 16. */
+const SHAPES: Readonly<Record<Look | "says" | "failed", string>> = {
+  asks: "M8 2.2 14.2 13.2H1.8Z",
+  stuck: "M8 2.2 14.2 13.2H1.8ZM8 6v3.4M8 10.6v1.4",
+  running: "M4.8 8a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0-6.4 0",
+  waits: "M2.5 8a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0-11 0",
+  paused: "M5.8 3.5v9M10.2 3.5v9",
+  done: "m3 8.5 3.4 3.4L13 4.8",
+  over: "M4 4h8v8H4Z",
+  says: "M2.5 3.5h11v7.5H7l-3 2.5V11H2.5Z",
+  failed: "m4 4 8 8m0-8-8 8",
 };
 /** With `label` it is read aloud; without, the words beside it say the same. */
-export const Mark = ({ look, label }: { look: keyof typeof SHAPES; label?: string }) => {
-  const paths = SHAPES[look].map((attributes) => html`<path ...${attributes} />`);
-  return html`<svg class=${`mark ${look}`} viewBox="0 0 16 16" role=${label && "img"} aria-label=${label}
-    aria-hidden=${label ? null : "true"}>${paths}</svg>`;
-};
+export const Mark = ({ look, label }: { look: keyof typeof SHAPES; label?: string }) =>
+  html`<svg class=${`mark ${look}`} viewBox="0 0 16 16" role=${label && "img"} aria-label=${label}
+    aria-hidden=${label ? null : "true"}><path d=${SHAPES[look]} /></svg>`;
 export const AgentMark = ({ agent: { standing, stalledMs } }: { agent: Agent }) =>
   html`<${Mark} look=${stalledMs === null ? lookOf(standing) : "stuck"} label=${stateLabel(standing)} />`;
 
-interface BarProps {
-  readonly label: string;
-  readonly spent: number;
-  /** Set aside for helpers and for requests under way; not spent yet. */
-  readonly reserved?: number;
-  readonly allowed: number;
-}
-export const Bar = ({ label, spent, reserved = 0, allowed }: BarProps) => {
-  const share = (amount: number): number => (allowed > 0 ? Math.min(100, (amount / allowed) * 100) : 0);
-  const [solid, all] = [share(spent), share(spent + reserved)];
-  return html`<span class=${`bar ${solid >= 80 ? "high" : ""}`} role="meter" aria-label=${label} aria-valuemin="0"
-    aria-valuemax="100" aria-valuenow=${Math.round(all)}><i style=${{ width: `${solid}%` }}></i>
-    <i class="aside" style=${{ width: `${all - solid}%` }}></i></span>`;
+/** `used`: with what is set aside for helpers and for requests under way. */
+type BarProps = Readonly<Record<"spent" | "allowed", number> & { label: string; used?: number }>;
+export const Bar = ({ label, allowed, spent, used = spent }: BarProps) => {
+  const share = (amount: number): string => `${allowed > 0 ? Math.min(100, (amount / allowed) * 100) : 0}%`;
+  return html`<span class=${spent >= allowed * 0.8 ? "bar high" : "bar"} role="meter" aria-label=${label}
+    aria-valuemin="0" aria-valuemax=${allowed} aria-valuenow=${Math.min(allowed, used)}
+    style=${{ "--spent": share(spent), "--used": share(used) }}></span>`;
 };
 
 export const Call = ({ command, subject }: { command: string; subject: string }) => {
@@ -88,26 +75,24 @@ export const Pairs = ({ of }: { of: Readonly<Record<string, Children>> }) =>
 export const Problem = ({ problem }: { problem: ApiError | null }) =>
   problem && html`<p class="bad problem" role="alert">${problem.message} ${problem.hint}</p>`;
 export const Empty = ({ title, children }: { title: string; children?: Children }) =>
-  html`<div class="empty"><h1>${title}</h1>${children}</div>`;
+  html`<div class="page stack"><h1>${title}</h1>${children}</div>`;
 
 /** In the place of what is not loaded, or could not be. */
 export const Pending = ({ problem = null }: { problem?: ApiError | null }) =>
   problem ? html`<${Problem} problem=${problem} />` : html`<p class="muted" aria-busy="true">Loading…</p>`;
 
-interface SwitchProps {
-  readonly label: string;
-  readonly options: readonly string[];
-  readonly chosen: string;
-  readonly onChoose: (option: string) => void;
-}
-/** A person chooses one of a few, which stand in a line. */
-export const Switch = ({ label, options, chosen, onChoose }: SwitchProps) => {
+/** A person chooses one of a few. Returns the chosen one, at first the first, and the buttons, which are in a line. */
+export function useSwitch(label: string, options: readonly string[]): readonly [chosen: string, buttons: Children] {
+  const [chosen = "", choose] = useState(options[0]);
   const button = (option: string) => html`<button class="quiet small" aria-pressed=${option === chosen}
-    onClick=${() => onChoose(option)}>${capital(option)}</button>`;
-  return html`<span class="switch" role="group" aria-label=${label}>${options.map(button)}</span>`;
-};
+    onClick=${() => choose(option)}>${capital(option)}</button>`;
+  return [chosen, html`<span class="flex" role="group" aria-label=${label}>${options.map(button)}</span>`];
+}
 
 export const fieldText = ({ target }: Event): string => (target as HTMLInputElement).value;
+/** The text of a field of the form that the event is of. */
+export const formText = ({ currentTarget }: Event, name: string): string =>
+  String(new FormData(currentTarget as HTMLFormElement).get(name)).trim();
 
 interface WordsProps {
   readonly label: string;
@@ -115,13 +100,11 @@ interface WordsProps {
   /** `key`: the same for the same words until an answer has come, so that they arrive once. */
   readonly onSend: (text: string, key: string) => Promise<unknown>;
   readonly hint?: string;
-  /** Enter sends; without, only with Ctrl or Cmd. */
-  readonly isChat?: boolean;
   readonly mayBeEmpty?: boolean;
   readonly children?: Children;
 }
 /** A field for words to an agent. It is emptied when they have arrived; an error stays below it. */
-export function Words({ label, button, onSend, hint = "", isChat = false, mayBeEmpty = false, children }: WordsProps) {
+export function Words({ label, button, onSend, hint = "", mayBeEmpty = false, children }: WordsProps) {
   const [draft, setDraft] = useState({ text: "", key: "" });
   const { text, key } = draft;
   const { run, problem, isOff } = useAction();
@@ -132,13 +115,13 @@ export function Words({ label, button, onSend, hint = "", isChat = false, mayBeE
       setDraft((now) => (now === draft ? { text: "", key } : now));
   };
   const press = (event: KeyboardEvent): void => {
-    const isSend = isChat ? !event.shiftKey && !event.isComposing : event.ctrlKey || event.metaKey;
-    if (event.key === "Enter" && isSend) void send(event);
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) void send(event);
   };
   const type = (event: Event): void => setDraft({ text: fieldText(event), key: crypto.randomUUID() });
   return html`<form class="flex wrap words" onSubmit=${send}>
-    <textarea class="grow" rows="1" aria-label=${label} placeholder=${`${label}…`} value=${text} data-say=${isChat}
-      onInput=${type} onKeyDown=${press}></textarea>${children}
+    <textarea class="grow" rows="1" aria-label=${label} placeholder=${`${label}…`} value=${text} onInput=${type}
+      onKeyDown=${press}></textarea>${children}
     <button class=${text.trim() && "primary"} disabled=${!canSend}>${button}</button>
-    ${text && hint && html`<p class="problem muted small">${hint}</p>`}<${Problem} problem=${problem} /></form>`;
+    ${text && html`<p class="problem muted small">${hint} Shift+Enter for a new line.</p>`}
+    <${Problem} problem=${problem} /></form>`;
 }

@@ -2,7 +2,7 @@
 import { at, get } from "./api.ts";
 import { useLoaded } from "./hooks.ts";
 import { type Children, html, useState } from "./html.ts";
-import { AgentMark, Bar, fileLink, Problem, placeOf, StepLink } from "./parts.ts";
+import { AgentMark, Bar, fileLink, formText, Problem, placeOf, StepLink } from "./parts.ts";
 import { host, pulseOf } from "./store.ts";
 import type { Agent, Details, LatestFile, Limit, MemorySearch, PlanView, TaskView } from "./types.ts";
 import { compact, counted, money, size, span } from "./words.ts";
@@ -38,10 +38,10 @@ export function Side({ agent, details, isNarrow }: { agent: Agent; details: Deta
     ${received.length > 0 && html`<${Part} title="Read from outside">${received.map(source)}</${Part}>`}
     <${Memory} id=${id} />`;
   if (!isNarrow) return html`<aside aria-label="About this agent">${body}</aside>`;
-  const cost = budget ? `${money(costUsd)} of ${money(budget.allowedUsd)}` : money(costUsd);
+  const cost = budget ? `${money(budget.spentUsd)} of ${money(budget.allowedUsd)}` : money(costUsd);
   const parts = [cost, plan?.plan && "plan", counted(goals.length, "goal"), counted(own.length, "file")];
   const summary = parts.filter(Boolean).join(" · ");
-  return html`<details class="panel stack"><summary class="sub">${summary}</summary>${body}</details>`;
+  return html`<details class="stack"><summary class="panel sub">${summary}</summary>${body}</details>`;
 }
 
 /** Finds what the agent would recall for some words. */
@@ -51,7 +51,7 @@ function Memory({ id }: { id: string }) {
   const [found, problem] = useLoaded(async () => (query === "" ? null : get<MemorySearch>(path)), [path]);
   const search = (event: Event): void => {
     event.preventDefault();
-    setQuery(String(new FormData(event.currentTarget as HTMLFormElement).get("query")).trim());
+    setQuery(formText(event, "query"));
   };
   const recall = ({ kind, trust, step, text, excerpt = text }: MemorySearch["recalls"][number]) => html`<li>
     <p class="sub kept" title=${text}>${excerpt}</p>
@@ -83,14 +83,14 @@ const LimitLine = ({ limit: { limit, allowed, spent, used, left } }: { limit: Li
   const aside = used > spent ? `${show(used - spent)} more is set aside for helpers and the work under way` : null;
   const most = Number(allowed);
   return html`<li class="flex" title=${aside}><span class="limit">${name}</span>
-    <${Bar} label=${name} spent=${spent} reserved=${used - spent} allowed=${most} />
+    <${Bar} label=${name} spent=${spent} used=${used} allowed=${most} />
     <span>${show(spent)}<small> of ${show(most)}</small></span></li>`;
 };
 
 const TASKS = { open: "○", in_progress: "◐", completed: "✓", verified: "✓", abandoned: "–" } as const;
 function Task({ task: { id, goal, state, subtasks }, current }: { task: TaskView; current: string | null }) {
   const below = subtasks.map((each) => html`<${Task} key=${each.id} task=${each} current=${current} />`);
-  return html`<li class=${`task ${state}`}>
+  return html`<li>
     <span class="muted" role="img" aria-label=${state.replace("_", " ")}>${TASKS[state]}</span>${" "}
     <span class=${id === current && "name"}>${goal}</span>${below.length > 0 && html`<ul>${below}</ul>`}</li>`;
 }
@@ -101,5 +101,5 @@ const checksOf = ({ checks }: Details, goal: number): readonly Children[] =>
     .filter((check) => (check.goal ?? 0) === goal)
     .map(({ check, isPassed, proof }) => {
       const sign = isPassed === null ? "○" : isPassed ? "✓" : "✕";
-      return html`<small class=${isPassed === false && "bad"} title=${proof}>${sign} ${check}</small>`;
+      return html`<p class=${isPassed === false ? "small bad" : "small muted"} title=${proof}>${sign} ${check}</p>`;
     });

@@ -1,7 +1,7 @@
 /** step.ts -- a step of an agent: its row in the timeline, and the whole of it below when it is opened. */
 import { at, get, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
-import { html, useMemo } from "./html.ts";
+import { html, useMemo, useState } from "./html.ts";
 import { Call, fileLink, Mark, Pairs, Pending, Problem } from "./parts.ts";
 import { Args, Code } from "./texts.ts";
 import type { StepPage, WholeStep } from "./types.ts";
@@ -16,18 +16,20 @@ interface StepProps {
   readonly row: StepRow;
   /** The mark while there is no result. */
   readonly look: "running" | "asks" | "over";
-  readonly isOpen: boolean;
-  readonly onToggle: () => void;
+  /** The address of the page names it: it is open at first. */
+  readonly isNamed: boolean;
 }
-export function Step({ agent, row, look, isOpen, onToggle }: StepProps) {
+export function Step({ agent, row, look, isNamed }: StepProps) {
+  const [isOpen, setOpen] = useState(isNamed);
   const { step, command, subject, thought, status, files, startedAt, endedAt, costUsd } = row;
   const named = command && describeCall(command, subject)[1];
   const made = files
     .filter((file) => file !== named && !file.startsWith("pages/"))
     .map((file) => file.split("/").at(-1));
+  const toggle = (event: ToggleEvent): void => setOpen(event.newState === "open");
   const what = command ? html`<${Call} command=${command} subject=${subject} />` : "No command";
   return html`<li class="step-row" id=${`step-${step}`}>
-    <button class="entry" data-row aria-expanded=${isOpen} onClick=${onToggle}>
+    <details open=${isOpen} onToggle=${toggle}><summary class="entry" data-row>
       <span class="num muted small">${step}</span>
       <${Mark} look=${status ? RESULTS[status] : look} label=${status ?? "under way"} />
       <span><span class=${status === "failed" ? "bad cut" : "cut"}>${what}</span><small class="cut">${thought}</small>
@@ -35,8 +37,8 @@ export function Step({ agent, row, look, isOpen, onToggle }: StepProps) {
       <code class="wide sub cut">${made.slice(0, 2).join(" ")}${made.length > 2 && ` +${made.length - 2}`}</code>
       <span class="wide num muted small" title=${new Date(startedAt).toLocaleString()}>${clockOf(startedAt)}</span>
       <span class="num muted small">${status && span(Date.parse(endedAt) - Date.parse(startedAt))}</span>
-      <span class="wide num muted small">${costUsd ? cents(costUsd) : ""}</span></button>
-    ${isOpen && html`<${Opened} agent=${agent} row=${row} />`}</li>`;
+      <span class="wide num muted small">${costUsd ? cents(costUsd) : ""}</span></summary>
+    ${isOpen && html`<${Opened} agent=${agent} row=${row} />`}</details></li>`;
 }
 
 const CRASH = "The process that ran it died. The outcome was checked before anything was repeated.";
@@ -57,8 +59,8 @@ function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agen
   return html`<div class="opened stack"><${Figures} whole=${whole} /><${Pairs}
     of=${{ thought: thoughts?.text || thought, reasoning, plan, criticism }} />
     ${remarksOf(whole).map((remark) => html`<p class="sub small">${remark}</p>`)}
-    ${command && html`<h3>${command.name}</h3><${Args} args=${command.args} />`}
-    ${result && html`<h3>Result</h3><${Code} text=${textOf(result.text)} />`}
+    ${command && html`<h3 class="muted small">${command.name}</h3><${Args} args=${command.args} />`}
+    ${result && html`<h3 class="muted small">Result</h3><${Code} text=${textOf(result.text)} />`}
     <p class="flex wrap small">${paths.map((path) => html`<a href=${fileLink(agent, path)}>${path}</a>`)}</p>
     <${Asked} whole=${whole} />${result && html`<${Fork} agent=${agent} step=${step} />`}</div>`;
 }
@@ -95,11 +97,11 @@ function remarksOf({ attempts, problems, interruptions, result, starts, approval
 function Asked({ whole: { prompt, recalls } }: { whole: WholeStep }) {
   const messages = prompt.messages.map(
     ({ role, content, calls }) =>
-      html`<h3>${role}</h3><${Code} text=${content || JSON.stringify(calls ?? "", null, 1)} />`,
+      html`<h3 class="muted small">${role}</h3><${Code} text=${content || JSON.stringify(calls ?? "", null, 1)} />`,
   );
   const memories = recalls.map(({ kind, trust, step, text }) => {
     const from = step === null ? "" : `, step ${step}`;
-    return html`<h3>${kind}, ${trust}${from}</h3><p class="sub kept">${text}</p>`;
+    return html`<h3 class="muted small">${kind}, ${trust}${from}</h3><p class="sub kept">${text}</p>`;
   });
   return html`<details><summary class="sub">Prompt, ${prompt.exact ? "exactly as it was sent" : "rebuilt"}</summary>
       <p class="muted small">${prompt.note}</p>${messages}</details>

@@ -48,8 +48,8 @@ export const findAgent = (id: string | undefined): Agent | undefined =>
 export const stuckAgents = (): readonly Agent[] => host.agents.filter(({ standing }) => lookOf(standing) === "stuck");
 
 /** Changes when something about the agent may have changed that its own screens show, a few times per step. */
-export const pulseOf = ({ id, step, standing: { kind, cause }, now, received, head }: Agent): string =>
-  [id, step, kind, cause, now.kind, now.command, received.length, kind !== "running" && head].join();
+export const pulseOf = ({ id, step, standing: { kind, cause }, now, received, head, budget }: Agent): string =>
+  [id, step, kind, cause, now.kind, now.command, received.length, budget?.spentUsd, kind !== "running" && head].join();
 
 interface Changes {
   readonly agents: readonly Agent[];

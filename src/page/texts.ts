@@ -32,7 +32,7 @@ export const Csv = ({ text }: { text: string }) => {
     classes.map((name, at) => html`<${tag} class=${name}>${showHidden(row[at] ?? "")}</${tag}>`);
   const body = rows.slice(0, MAX_ROWS).map((row, n) => html`<tr><td class="at">${n + 1}</td>${cells("td", row)}</tr>`);
   const more = rows.length - MAX_ROWS;
-  return html`<div class="code sheet scroll" tabindex="0"><table>
+  return html`<div class="sheet scroll" tabindex="0"><table>
       <thead><tr><th class="at">#</th>${cells("th", head)}</tr></thead><tbody>${body}</tbody></table>
     ${more > 0 && html`<p class="muted">${more} more rows are not shown.</p>`}</div>`;
 };
@@ -40,14 +40,8 @@ export const Csv = ({ text }: { text: string }) => {
 export const endingOf = (path: string): string => /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
 export const isPicture = (path: string): boolean => /^(png|jpe?g|gif|webp)$/.test(endingOf(path));
 
-interface PictureProps {
-  readonly agent: string;
-  readonly path: string;
-  /** Null for the newest. */
-  readonly step?: number | null;
-  readonly text?: string;
-}
-/** A picture of the agent's folder, as a blob of a picture's type: never a document. */
+type PictureProps = Readonly<{ agent: string; path: string; step?: number | null; text?: string }>;
+/** A picture of the agent's folder, as a blob of a picture's type: never a document. `step`: null for the newest. */
 export function Picture({ agent, path, step = null, text = "" }: PictureProps) {
   const [source, setSource] = useState<string | null>(null);
   useEffect(() => {

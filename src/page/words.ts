@@ -3,18 +3,18 @@ import type { Agent } from "./types.ts";
 
 type Standing = Agent["standing"];
 
-export const money = (usd: number): string => `$${usd === 0 || usd >= 0.01 ? usd.toFixed(2) : usd.toPrecision(1)}`;
+const { format: dollars } = new Intl.NumberFormat("en", { style: "currency", currency: "USD" });
+/** An amount below a cent has one figure that is not zero. */
+export const money = (usd: number): string => (usd === 0 || usd >= 0.01 ? dollars(usd) : `$${usd.toPrecision(1)}`);
 /** Costs of one step are small: three decimals. */
 export const cents = (usd: number): string => `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`;
-const { format } = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-export const compact = (amount: number): string => format(amount);
+const COMPACT = { notation: "compact", maximumFractionDigits: 1 } as const;
+export const { format: compact } = new Intl.NumberFormat("en", COMPACT);
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-export function size(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`;
-  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
-}
+const bytes = { ...COMPACT, style: "unit", unit: "byte", unitDisplay: "narrow" } as const;
+export const { format: size } = new Intl.NumberFormat("en", bytes);
 
 export function span(ms: number): string {
   const seconds = Math.max(0, ms) / 1_000;

@@ -295,7 +295,7 @@ describe("the page in Chromium", () => {
     await page.goBack();
     await focused('a[href$="/report.md"]');
     await opened.go("#/a/hostile/s/2", ".opened");
-    await focused("#step-2 button");
+    await focused("#step-2 summary");
     await page.locator("header button[title^=Keys]").focus();
     await page.keyboard.press("Enter");
     await focused("dialog *");
