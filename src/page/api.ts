@@ -7,17 +7,11 @@
 import type { DoorProof } from "./types.ts";
 
 /** `status`: 0 when goald cannot be reached. `hint`: what to do about it; empty for nothing. */
-export class ApiError extends Error {
-  readonly status: number;
-  readonly hint: string;
-  constructor(status: number, message: string, hint = "") {
-    super(message);
-    this.status = status;
-    this.hint = hint;
-  }
-}
+export const apiError = (status: number, message: string, hint = "") =>
+  Object.assign(new Error(message), { status, hint });
+export type ApiError = ReturnType<typeof apiError>;
 export const toApiError = (thrown: unknown): ApiError =>
-  "status" in Object(thrown) ? (thrown as ApiError) : new ApiError(0, `The page has a fault. ${thrown}`);
+  "status" in Object(thrown) ? (thrown as ApiError) : apiError(0, `The page has a fault. ${thrown}`);
 
 /** Kept for this tab while the daemon answers: a page that is loaded anew while it is gone can be another program's. */
 const SECRET = "goald-session";
@@ -34,7 +28,7 @@ export async function signIn(): Promise<void> {
     history.replaceState(null, "", "#/");
     ({ secret } = (await (await send("/session", { ticket })).json()) as { secret: string });
   } else secret = sessionStorage.getItem(SECRET) ?? "";
-  if (!secret) throw new ApiError(401, "This page was opened without a ticket.");
+  if (!secret) throw apiError(401, "This page was opened without a ticket.");
   await greet();
 }
 
@@ -51,11 +45,11 @@ async function greet(): Promise<void> {
   const nonce = hex(crypto.getRandomValues(new Uint8Array(32)));
   const late = setTimeout(() => sessionStorage.removeItem(SECRET), PROOF_MS);
   const answer = await send("/session/proof", { nonce }).catch((thrown: ApiError) => {
-    throw thrown.status === 404 ? new ApiError(0, "Something else than goald answers at this address.") : thrown;
+    throw thrown.status === 404 ? apiError(0, "Something else than goald answers at this address.") : thrown;
   });
   const { salt, proofs } = (await answer.json()) as DoorProof;
   if (!proofs.includes(await sign(`proof ${location.port} ${salt} ${nonce}`)))
-    throw new ApiError(401, "The session has ended.");
+    throw apiError(401, "The session has ended.");
   key = await sign(`key ${salt}`);
   clearTimeout(late);
   sessionStorage.setItem(SECRET, secret);
@@ -76,11 +70,11 @@ async function request(path: string, init: RequestInit): Promise<Response> {
   const headers = { ...init.headers, ...(path.startsWith("/v1") && { authorization: `Bearer ${key}` }) };
   const response = await fetch(path, { ...init, headers }).catch((thrown: unknown) => {
     if (init.signal?.aborted) throw thrown;
-    throw new ApiError(0, "The page cannot reach goald.", "Start it: goald up");
+    throw apiError(0, "The page cannot reach goald.", "Start it: goald up");
   });
   if (response.ok) return response;
   const { error } = (await response.json().catch(() => ({}))) as { error?: { message: string; hint: string } };
-  throw new ApiError(response.status, error?.message ?? response.statusText, error?.hint);
+  throw apiError(response.status, error?.message ?? response.statusText, error?.hint);
 }
 
 export async function get<T>(path: string): Promise<T> {

@@ -1,5 +1,5 @@
 /** store.ts -- what the page knows of the host: its agents and what waits, kept current by one stream of changes. */
-import { ApiError, follow, get, toApiError } from "./api.ts";
+import { apiError, follow, get, toApiError } from "./api.ts";
 import { useEffect, useState } from "./html.ts";
 import type { Agent, Status, Waiting } from "./types.ts";
 import { lookOf } from "./words.ts";
@@ -95,7 +95,7 @@ export async function followHost(): Promise<void> {
     for await (const { event, data } of follow(() => "/changes", stop.signal, onBreak)) {
       if (event === "open") isFirst = true;
       // The daemon ends in order, and all sessions with it.
-      if (event === "bye") throw new ApiError(401, "The session has ended.");
+      if (event === "bye") throw apiError(401, "The session has ended.");
       if (event !== "message") continue;
       // The first message of a connection has all agents.
       host.agents = applyChanges(isFirst ? [] : host.agents, data as Changes);

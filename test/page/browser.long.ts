@@ -276,6 +276,11 @@ describe("the page in Chromium", () => {
     const { page } = opened;
     await page.locator(".row:not(.titles)").first().waitFor();
     const focused = (selector: string): Promise<void> => page.locator(`${selector}:focus`).waitFor();
+    const rows = await page.locator("[data-row]").allInnerTexts();
+    await page.locator("button:enabled", { hasText: "Resume" }).first().focus();
+    await page.keyboard.press("j");
+    const stuck = rows.findIndex((row) => row === "Limited" || row === "Long");
+    await page.locator("[data-row]:focus", { hasText: String(rows[stuck + 1]) }).waitFor();
     const hostile = 'a[href="#/a/hostile"]';
     await page.locator(hostile).focus();
     await page.keyboard.press("k");
@@ -296,6 +301,8 @@ describe("the page in Chromium", () => {
     await focused('a[href$="/report.md"]');
     await opened.go("#/a/hostile/s/2", ".opened");
     await focused("#step-2 summary");
+    await page.keyboard.press("Enter");
+    await page.locator(".opened").waitFor({ state: "detached" });
     await page.locator("header button[title^=Keys]").focus();
     await page.keyboard.press("Enter");
     await focused("dialog *");
@@ -338,6 +345,13 @@ describe("the page in Chromium", () => {
     // Each row has fifteen nodes. Rows of 130 steps would be 2,000 beside those of the page.
     expect(await opened.page.locator(".step-row").count()).toBeLessThan(70);
     expect(nodes).toBeLessThan(2_300);
+  });
+
+  it("shows on an agent's own screen the card that Home has for it, and one field for the answer", async () => {
+    await using opened = await openPage();
+    await opened.go("#/a/asker", ".step-row");
+    await opened.page.locator(".card").getByText("Which <b>week</b>?").waitFor();
+    expect(await opened.page.getByRole("textbox", { name: "Asker" }).count()).toBe(1);
   });
 
   it("answers a question on Home, and shows it as text", async () => {
