@@ -308,7 +308,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   loop: [26, 3886],
   memory: [33, 6379],
   model: [11, 1924],
-  page: [18, 1629],
+  page: [18, 1623],
   prompt: [11, 1982],
   reply: [13, 2262],
   sandbox: [13, 1782],

@@ -5,7 +5,7 @@ import { type Children, html, render, useEffect, useState } from "./html.ts";
 import { Empty, Pairs, Pending } from "./parts.ts";
 import { findAgent, followHost, host, stuckAgents, useHost } from "./store.ts";
 import type { Agent } from "./types.ts";
-import { decode, money, sinceWords, span } from "./words.ts";
+import { decode, money, sinceWords } from "./words.ts";
 
 interface Place {
   /** Gets the agent of the address, and the rest of the address. */
@@ -71,7 +71,7 @@ function TopBar({ id }: { id: string | undefined }) {
   }, [title]);
   const running = agents.filter(({ standing }) => standing.kind === "running").length;
   const spent = agents.reduce((sum, { costUsd }) => sum + costUsd, 0);
-  const up = status && `up ${span(clock - Date.parse(status.startedAt))}`;
+  const up = status && `up ${sinceWords(clock - Date.parse(status.startedAt))}`;
   const lostMs = lostSince === null ? 0 : clock - lostSince;
   const lost = html`The daemon ${lostMs < 2_000 ? "does not answer" : `has not answered for ${sinceWords(lostMs)}`}. Agents
     continue when it is back: <code>goald up</code>. What you see is from before.`;
