@@ -76,7 +76,7 @@ export function openSettledGraph(
     // The first search starts the process.
     if (index.size > 0 && keeper.pid === undefined) await keeper.search(new Float32Array(dimensions), 1);
     for (let waited = 0; index.size > 0 && !(keeper.isReady && [...keeper.unsent()].length === 0); waited++) {
-      if (waited > 4_000) throw new Error(`The graph has ${[...keeper.unsent()].length} rows to go; ${reports}`);
+      if (waited > 12_000) throw new Error(`The graph has ${[...keeper.unsent()].length} rows to go; ${reports}`);
       await sleep(5);
     }
   };
