@@ -5,16 +5,13 @@
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { Isolation } from "#loop/isolate-call.ts";
-
-interface Waiter {
-  readonly agent: string;
-  start(): void;
-}
+import { createSlots } from "#util/turns.ts";
 
 export class IsolationQueue {
   readonly #clock: Clock;
+  readonly #turns = createSlots(1);
   #holder: string | undefined;
-  #queue: readonly Waiter[] = [];
+  #endTurn = (): void => undefined;
   /** Agents that wait for their turn, or to ask for it. */
   readonly #waiting = new Set<string>();
 
@@ -44,11 +41,9 @@ export class IsolationQueue {
     this.#waiting.add(agent);
     try {
       await this.#clock.sleep(backOffMs, signal);
-      if (signal.aborted) return false;
-      await this.#turnOf(agent, signal);
-      if (!signal.aborted) return true;
-      this.leave(agent);
-      return false;
+      if (!signal.aborted) await this.#takeTurn(agent, signal);
+      if (signal.aborted) this.leave(agent);
+      return !signal.aborted;
     } finally {
       this.#waiting.delete(agent);
     }
@@ -57,24 +52,21 @@ export class IsolationQueue {
   /** Does nothing for an agent without the turn. */
   leave(agent: string): void {
     if (this.#holder !== agent) return;
-    const [next, ...rest] = this.#queue;
-    this.#queue = rest;
-    this.#holder = next?.agent;
-    next?.start();
+    this.#holder = undefined;
+    this.#endTurn();
   }
 
-  #turnOf(agent: string, signal: AbortSignal): Promise<void> {
-    if (this.#holder === undefined) {
+  /** Resolves when the turn has begun, or when `signal` is aborted before. */
+  #takeTurn(agent: string, signal: AbortSignal): Promise<void> {
+    const begun = Promise.withResolvers<void>();
+    const turn = this.#turns.hold(() => {
+      const { promise, resolve } = Promise.withResolvers<void>();
       this.#holder = agent;
-      return Promise.resolve();
-    }
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#queue = [...this.#queue, { agent, start: resolve }];
-    const giveUp = (): void => {
-      this.#queue = this.#queue.filter((waiter) => waiter.agent !== agent);
-      resolve();
-    };
-    signal.addEventListener("abort", giveUp, { once: true });
-    return promise.finally(() => signal.removeEventListener("abort", giveUp));
+      this.#endTurn = resolve;
+      begun.resolve();
+      return promise;
+    }, signal);
+    turn.catch(() => begun.resolve());
+    return begun.promise;
   }
 }

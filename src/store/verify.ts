@@ -170,7 +170,7 @@ class LogCheck {
   readonly #rowsOf: TakeCommitRows;
   readonly #problems: string[];
   readonly #references: Map<string, string>;
-  readonly #snapshots: Map<number, AgentFacts["snapshots"][number]>;
+  readonly #snapshots: Map<number, SnapshotRecord>;
   #sha: string;
   /** The last event whose rows have been checked. */
   #rowsUpTo = 0;
@@ -349,7 +349,7 @@ function readFacts(database: DatabaseSync, agentNo: number, problems: string[]):
     const rows = all<ConsumedMessage>(
       `SELECT consumed_by AS seq, key FROM inbox WHERE agent_no = ? AND consumed_by IS NOT NULL ORDER BY consumed_by`,
     );
-    const snapshots = all<AgentFacts["snapshots"][number]>(
+    const snapshots = all<SnapshotRecord>(
       "SELECT seq, version, data, sha FROM snapshot WHERE agent_no = ? ORDER BY seq",
     );
     const consumed = dropEventless(rows, eventless, agent.id, problems);
