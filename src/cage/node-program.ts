@@ -36,7 +36,6 @@ const NODE_OWN_MEGABYTES = 64;
 /** In kilobytes. The parsers of pages recurse. */
 const STACK_KILOBYTES = 3_900;
 
-/** The files of node itself. */
 export const nodeFiles = (): readonly string[] => [process.execPath, ...readMachine().libraries];
 
 export function nodeCommand(given: NodeProgram): CagedCommand {

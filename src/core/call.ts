@@ -39,7 +39,6 @@ export interface Observation {
   readonly artifacts: readonly string[];
 }
 
-/** What a waiting command or agent waits for. */
 export type WaitFor = "time" | "approval" | "person" | "agent";
 
 /**

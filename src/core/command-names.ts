@@ -60,5 +60,4 @@ export const TOO_DEEP = "too-deep";
 /** A model whose cells fail this often in a row does not mend them. */
 export const MAX_FAILED_CELLS = 3;
 
-/** The forms in which a reply is text with a piece of code. */
 export const isActionForm = (form: ReplyForm | OutputMode): form is ActionForm => form === "react" || form === "code";

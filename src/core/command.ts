@@ -275,7 +275,6 @@ export function findReferenced(reference: string, root: JsonSchema): JsonSchema 
   return isSchema(value) ? value : undefined;
 }
 
-/** Decodes one part of a JSON Pointer. */
 export function decodePointer(part: string): string {
   const plain = part.replaceAll("~1", "/").replaceAll("~0", "~");
   try {

@@ -228,7 +228,6 @@ function withScript(state: AgentState, { callId, script }: EventOf<"approval-ask
 
 // A restoration of files by a person: its record in the log, and how the agent reads of it. Pure.
 
-/** A person restored files of the agent. */
 export interface FilesRestored {
   readonly type: "files-restored";
   /** The files are as they were after this step. */

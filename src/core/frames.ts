@@ -139,7 +139,6 @@ export const closeCall = (state: AgentState, callId: string): AgentState => ({
 export const thinking = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
   inPhase(withMessage(state, at, message), at, { kind: "thinking" });
 
-/** Adds a message to the frame of the event. */
 export const withMessage = (state: AgentState, at: At, message: Omit<Message, "seq">): AgentState =>
   inFrame(state, at.frame, (frame) => addMessage(frame, { seq: at.seq, ...message }, state));
 

@@ -39,7 +39,6 @@ export interface CheckResult {
   readonly proof: string;
 }
 
-/** The service that runs tests. */
 export interface GoalTests {
   /** Never rejects for a test that cannot be made: that is a failed one. `context`: of the command that checks. */
   run(test: GoalTest, context: CommandContext): Promise<Omit<CheckResult, "check">>;
@@ -60,7 +59,6 @@ export const CHECK_COMMANDS: ReadonlySet<string> = new Set([CHECK_GOALS, "judge_
 export const runsChecks = (call: Pick<CommandCall, "name"> | undefined): boolean => call?.name === CHECK_GOALS;
 
 export const MAX_CHECKS = 20;
-/** Characters of a proof. */
 export const MAX_PROOF_CHARS = 500;
 /** Characters of the description of a check, and of a text, a schema or a question in it. */
 const MAX_DESCRIPTION_CHARS = 600;

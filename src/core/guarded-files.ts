@@ -66,7 +66,6 @@ export const tidyPath = (path: string): string =>
     .filter((name) => name !== "" && name !== ".")
     .join("/");
 
-/** `row` completes "It is obeyed by others: ". */
 interface OthersRow {
   readonly pattern: RegExp;
   readonly says: string;

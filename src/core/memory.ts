@@ -88,7 +88,6 @@ interface Fact {
 export const FACT_IMPORTANCE = 0.8;
 /** Maximum characters of a subject or an attribute. */
 const MAX_NAME_CHARS = 200;
-/** Maximum characters of a value. */
 const MAX_VALUE_CHARS = 2_000;
 /** Between the parts of the text. A subject and an attribute never contain it. */
 const BETWEEN = ": ";

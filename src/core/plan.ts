@@ -84,7 +84,6 @@ export interface PlanBook {
 /** A change of a task's state, before it is made. */
 export interface StateChange {
   readonly state: TaskState;
-  /** The task's state before. */
   readonly from: TaskState;
   /** Ids of all tasks whose state changes with it. */
   readonly changed: readonly string[];

@@ -59,7 +59,6 @@ export type Phase =
       readonly callId: string;
       readonly reply: Text;
       readonly finishReason: string;
-      /** The model and output mode that produced the reply. */
       readonly model: string;
       readonly mode: OutputMode;
     }
@@ -183,7 +182,6 @@ export interface AgentState {
   readonly name: string;
   readonly role: string;
   readonly goals: readonly string[];
-  /** Checks of the goals. */
   readonly checks: readonly GoalCheck[];
   /** The newest result of each check that has run in this turn. */
   readonly proofs: readonly CheckResult[];

@@ -38,7 +38,6 @@ export interface ChildAccount {
   readonly task: string;
   /** The call that last sent it a task. */
   readonly callId: string;
-  /** Number of tasks sent to it. */
   readonly tasksSent: number;
   /** It has not finished its last task: its allowance counts as spent. */
   readonly isWorking: boolean;

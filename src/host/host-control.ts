@@ -50,7 +50,6 @@ export interface HostControlParts extends HostViewParts, Pick<Control, "openDash
   removeFolder(row: AgentRow): Promise<void>;
   /** Drops a namespace's memory from main memory, and removes its index files. */
   removeMemory(agent: string): Promise<void>;
-  /** Opens a folder whose files are restored. */
   readonly openFolder: RestoreParts["openFolder"];
   readonly remember: RestoreParts["remember"];
 }

@@ -31,7 +31,6 @@ type Delay = DaemonStatus["eventLoopDelayMs"];
 
 export interface LoopMeter {
   read(): Delay;
-  /** Starts measuring. */
   start(): void;
   /** An idle host does not measure, because the timer alone would wake the processor. */
   setBusy(busy: boolean): void;

@@ -225,7 +225,6 @@ function requirePublic(url: URL, { allow, ports }: PublicRules): void {
     );
 }
 
-/** Returns the port, or the default port of the scheme. */
 const readPort = ({ port, protocol }: URL): number => (port === "" ? (protocol === "https:" ? 443 : 80) : Number(port));
 
 const ALLOW = "A person who wants agents to reach it can name that origin in the setting web.allow.";

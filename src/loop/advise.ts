@@ -160,7 +160,6 @@ class Tally {
     this.#most = most;
   }
 
-  /** Undefined when no request was sent. */
   spent(): ModelSpending | undefined {
     const modelCalls = this.#modelCalls;
     return modelCalls === 0 ? undefined : { usage: this.usage, costUsd: this.#costUsd, modelCalls };

@@ -204,7 +204,6 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
 const METHOD_SEARCH = "method_search";
 
 interface CallableMethods {
-  /** The commands as functions of Python. */
   readonly functions: CodeFunctions;
   /** The functions that the code of an action may call: commands and Python helpers. */
   readonly allFunctions: readonly FoundMethod[];

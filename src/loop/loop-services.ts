@@ -151,7 +151,6 @@ export interface SubagentParts {
   readonly answerMs: number;
   /** Reason why this agent may not have sub-agents; null when it may. */
   readonly refusal: string | null;
-  /** Returns a free id for a sub-agent of that name. */
   freeId(name: string): Promise<string>;
   /** State from the sub-agent's log; undefined after its removal. */
   stateOf(agent: string): Promise<AgentState | undefined>;

@@ -283,7 +283,6 @@ function leastTokensIn(value: unknown): number {
 const BLANKS = /\s{2,}/g;
 const IDEOGRAPHS = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/g;
 
-/** The fewest tokens that a text can have. */
 export function leastTokens(text: string): number {
   const ideographs = text.match(IDEOGRAPHS)?.length ?? 0;
   const blanks = text.match(BLANKS)?.join("").length ?? 0;

@@ -16,7 +16,6 @@ export function explainFailure(thrown: unknown, asked: AskedServer): ModelFailur
   return statusError ? explainStatus(statusError, asked) : explainThrown(listCauses(thrown), asked);
 }
 
-/** Returns the StatusError among the causes of an error. */
 export const findStatusError = (thrown: unknown): StatusError | undefined =>
   listCauses(thrown).find((error): error is StatusError => error.name === "StatusError");
 

@@ -375,7 +375,6 @@ function showObservation(
   return { role: "user", content: JSON.stringify(observation) };
 }
 
-/** How the messages of a frame are shown. */
 export const styleOf = (form: FormTemplates, frame: Frame): MessageStyle => ({
   form,
   numberOf: form.form === "tools" ? placeAnswers(frame.window) : numberMessages(frame).of,

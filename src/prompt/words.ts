@@ -86,7 +86,6 @@ function findFile(entry: string, folder: string): PromptFile {
   );
 }
 
-/** Returns the sections that the file has. */
 function readSections(path: string, file: PromptFile): ReadonlyMap<TemplateName, PromptTemplate> {
   const known: readonly string[] = SECTIONS[file];
   const [before = "", ...parts] = readText(path).split(/^## /m);
@@ -166,7 +165,6 @@ function createPlaceholderError(place: string, name: string, known: readonly str
 const refuse = (message: string, hint?: string, cause?: unknown): GoaldError =>
   new GoaldError("GOALD_TEMPLATE", message, { ...(hint ? { hint } : {}), ...(cause ? { cause } : {}) });
 
-/** The sections of each file. */
 const SECTIONS = {
   system: [
     "system",

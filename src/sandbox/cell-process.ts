@@ -381,7 +381,6 @@ function endProblem({ code, signal, error }: CagedEnd, memoryMegabytes: number):
   return died(`The process that runs the code ended with ${signal ?? `exit code ${code}`}.`);
 }
 
-/** The outcome of a cell whose process is gone. */
 export const goneOutcome = (gone: CellProblem, durationMs: number): CellOutcome => ({
   kind: "failed",
   problem: gone,

@@ -36,7 +36,6 @@ export interface FolderQuota {
   requireHistory(path: string, bytes: number): Promise<void>;
 }
 
-/** The history of the agents in a folder. */
 export interface HistoryLimit {
   readonly bytes: number;
   storedBytes(): Promise<number>;

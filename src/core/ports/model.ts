@@ -99,7 +99,6 @@ export interface LanguageModel {
   complete(request: ModelRequest, signal: AbortSignal, onText?: (piece: string) => void): Promise<ModelAnswer>;
   /** Known capabilities of the server for this model. Absent: plain mode, unknown context window. */
   terms?(model: string): Promise<ModelCapabilities>;
-  /** Records whether a reply in this mode was readable. */
   noteReply?(model: string, mode: OutputMode, isReadable: boolean): Promise<void>;
   /** Records the server's estimated limit in tokens, request and reply together; null when the estimate did not help. */
   noteContext?(model: string, tokens: number | null): Promise<void>;

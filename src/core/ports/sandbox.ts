@@ -138,7 +138,6 @@ export interface LostName {
 interface CellEnd {
   /** The output of both streams, cut in the middle at a limit, without control characters. */
   readonly output: string;
-  /** True if `output` was cut. */
   readonly isCut: boolean;
   /** The namespace after the cell; null when it could not be read. */
   readonly saved: SavedNamespace | null;

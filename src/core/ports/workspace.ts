@@ -69,7 +69,6 @@ export interface FolderSight {
   readonly isPartial: boolean;
 }
 
-/** The last version of a path in the file history. */
 export type LastVersion = (path: string) => Promise<Pick<FileVersion, "operation" | "bytes" | "sha256"> | undefined>;
 
 /** Without `lastVersion`, `preserve` always reports a change, and `append` preserves nothing. */

@@ -179,7 +179,6 @@ function describeMainPart(root: Element, asides: readonly Element[], chars: numb
   return { root, asides, chars, ownChars: chars - sumChars(links) };
 }
 
-/** Removes the asides from the document and returns the root. */
 function pruneMainPart({ root, asides }: MainPart): Element {
   for (const element of asides) element.remove();
   return root;

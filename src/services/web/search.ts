@@ -81,7 +81,6 @@ export interface SearchProvider {
   search(query: string, count: number, signal: AbortSignal): Promise<ProviderAnswer>;
 }
 
-/** Limits of one request to a provider. */
 export const PROVIDER_LIMITS = {
   maxBytes: 2 * 1024 * 1024,
   firstByteTimeoutMs: 10_000,

@@ -3,7 +3,6 @@
  * is loaded later.
  */
 
-/** The `search` settings. */
 export interface SearchSettings {
   readonly providers: string | null;
   readonly tavily: KeyedProvider;

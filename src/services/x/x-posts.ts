@@ -32,7 +32,6 @@ type Posted = Awaited<ReturnType<Posts["post"]>>;
 
 const MAX_X_ANSWER_BYTES = 256 * 1024;
 const POST_TIMEOUT_MS = 30_000;
-/** Ids of posts consist of digits. */
 const POST_ID = /^\d{1,19}$/;
 
 /** Sends nothing and checks no setting before the first post. */

@@ -21,7 +21,6 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions 
   return openStoreWith(path, options, (database, anchor) => openDirectWriter(database, path, anchor));
 }
 
-/** Opens the store with the writer that `openWriter` returns. */
 export function openStoreWith(
   path: string,
   options: SqliteStoreOptions,
