@@ -156,7 +156,7 @@ export class AgentRunner {
     const parts: RunParts = {
       ...opened.parts,
       draining,
-      isolation: isolation.turnsOf(this.#id, AbortSignal.any([draining, cutOff]), !opened.through),
+      isolation: isolation.turnsOf(this.#id, AbortSignal.any([draining, cutOff])),
       // A recording ends where its run was cut off.
       ...(opened.through ? { hasNoTimedCommits: true } : { cutOff }),
       onOpened: (state) => {

@@ -27,13 +27,8 @@ export class IsolationQueue {
     return `${died}Such commands are tried one at a time, to find the one that does it: ${this.#holder} has its turn.`;
   }
 
-  /** `endsEarly`: false for a recorded run, since a replay has no times at which a turn could end. */
-  turnsOf(agent: string, signal: AbortSignal, endsEarly: boolean): Isolation {
-    return {
-      enter: (backOffMs) => this.enter(agent, backOffMs, signal),
-      leave: () => this.leave(agent),
-      endsEarly,
-    };
+  turnsOf(agent: string, signal: AbortSignal): Isolation {
+    return { enter: (backOffMs) => this.enter(agent, backOffMs, signal), leave: () => this.leave(agent) };
   }
 
   /** Resolves to true when the agent has the turn, to false when `signal` is aborted before. */

@@ -16,8 +16,6 @@ export interface Isolation {
   /** Resolves to true when no other suspect's command runs, to false when the host shuts down or cuts the agent off before. */
   enter(backOffMs: number): Promise<boolean>;
   leave(): void;
-  /** False: a command stays alone until it ends. */
-  readonly endsEarly: boolean;
 }
 
 const FIRST_BACK_OFF_MS = 1_000;
@@ -45,7 +43,7 @@ export async function isolateCall(
     journal.record({ events: [{ type: "call-isolated", step, callId, epoch: rules.epoch }] });
     await journal.commit("now");
     const acting = act();
-    if (isolation?.endsEarly) await clearAfterTime({ step, callId }, acting, journal, parts);
+    if (isolation && !parts.hasNoTimedCommits) await clearAfterTime({ step, callId }, acting, journal, parts);
     const hasEnded = await acting;
     await journal.commit("now");
     return hasEnded;

@@ -30,7 +30,10 @@ export interface RunParts extends JournalParts {
   readonly draining?: AbortSignal;
   /** Aborted when the host cuts the agent off. A command under way is then recorded as cut off. */
   readonly cutOff?: AbortSignal;
-  /** Commits come only where the events decide, and never because of time: a replay has to make the same ones. */
+  /**
+   * Commits come only where the events decide, and never because of time: a replay has to make the same ones. So a
+   * suspect's command stays alone until it ends.
+   */
   readonly hasNoTimedCommits?: boolean;
   /** Absent: no other agents run beside this one. */
   readonly isolation?: Isolation;

@@ -167,7 +167,7 @@ describe("a second host", () => {
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A journal in memory, and a turn that `enter` gives or refuses. */
-function makeParts(events: readonly NewEvent[], { isGiven = true, endsEarly = true } = {}) {
+function makeParts(events: readonly NewEvent[], { isGiven = true, hasNoTimedCommits = false } = {}) {
   const all = [created(), requested(), approved(), ...events];
   const clock = fakeClock();
   const seen: string[] = [];
@@ -187,9 +187,8 @@ function makeParts(events: readonly NewEvent[], { isGiven = true, endsEarly = tr
       return isGiven;
     },
     leave: () => void seen.push("leave"),
-    endsEarly,
   };
-  const parts = { rules: { epoch: 9 }, clock, isolation } as unknown as RunParts;
+  const parts = { rules: { epoch: 9 }, clock, isolation, hasNoTimedCommits } as unknown as RunParts;
   return { journal, parts, clock, seen };
 }
 const FIRST_DEATH = [started("pure"), interrupted(2)];
@@ -256,7 +255,7 @@ describe("a suspect's command", () => {
   });
 
   it("stays alone to its end in a recorded run", async () => {
-    const { journal, parts, clock, seen } = makeParts(FIRST_DEATH, { endsEarly: false });
+    const { journal, parts, clock, seen } = makeParts(FIRST_DEATH, { hasNoTimedCommits: true });
     const end = Promise.withResolvers<boolean>();
     const running = isolateCall("c1", journal, parts, () => end.promise);
     await clock.advance(3_600_000);
