@@ -18,12 +18,12 @@ import { readValue } from "#reply/check-value.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AskParts } from "./ask-model.ts";
 import {
-  type Allowance,
   capReply,
   estimateUsage,
   type Left,
   lackOf,
   leftOf,
+  type Reservation,
   reserve,
   spentOnCut,
   tooDear,
@@ -52,16 +52,16 @@ const MAX_TRIES = 3;
 const MAX_WAIT_MS = 10_000;
 
 /** At most what the agent's limits leave beside other reservations. */
-export function allowanceFor(state: AgentState, parts: AdviceParts, others: Allowance): Allowance {
+export function reservationFor(state: AgentState, parts: AdviceParts, others: Reservation): Reservation {
   const model = modelOf("smart", state, parts);
   const { contextTokens, replyTokens } = parts.roomOf?.(model) ?? parts;
   const most = reserve(ASKS * (contextTokens - replyTokens), ASKS * replyTokens, parts.priceOf?.(model));
   return within(most, leftOf(state, others));
 }
 
-export function openAdvice(state: AgentState, allowance: Allowance, parts: AdviceParts): Advice {
+export function openAdvice(state: AgentState, reserved: Reservation, parts: AdviceParts): Advice {
   const hasBudget = state.settings.budgetUsd !== null;
-  const tally = new Tally({ tokens: allowance.tokens, usd: hasBudget ? (allowance.usd ?? 0) : Infinity });
+  const tally = new Tally({ tokens: reserved.tokens, usd: hasBudget ? (reserved.usd ?? 0) : Infinity });
   let { cutReplies } = state;
 
   async function ask(question: Question, signal: AbortSignal): Promise<{ value: unknown; usage: Usage }> {

@@ -6,11 +6,10 @@ import type { Services, UseListener } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { MEBIBYTE } from "#util/mebibyte.ts";
-import { type AdviceParts, allowanceFor, openAdvice } from "./advise.ts";
+import { type AdviceParts, openAdvice, reservationFor } from "./advise.ts";
 import { type MethodParts, openMethodSearch } from "./method-search.ts";
 import {
-  type Allowance,
-  bothAllowed,
+  bothReserved,
   bothSpent,
   countEmbeddings,
   type Left,
@@ -18,6 +17,7 @@ import {
   leftOf,
   NOTHING,
   type Pricing,
+  type Reservation,
   tooDear,
   within,
 } from "./reply-budget.ts";
@@ -26,7 +26,7 @@ export type PurchaseParts = AdviceParts & MediaParts & MethodParts & Pricing;
 
 export interface Purchases {
   /** Maximum cost, durable before the first request. */
-  readonly reserved: Allowance;
+  readonly reserved: Reservation;
   /** Services that count their cost, in place of the host's. */
   readonly services: Partial<Services>;
   /** Undefined when no request was sent. */
@@ -43,12 +43,12 @@ export function openPurchases(
   const media = PAID_SERVICES.filter((name) => needs.includes(name));
   const isAdvised = needs.includes("advisor");
   if (media.length === 0 && !isAdvised) return undefined;
-  const forMedia = within(mediaAllowance(media, parts), leftOf(state, NOTHING));
-  const forAdvice = isAdvised ? allowanceFor(state, parts, forMedia) : NOTHING;
+  const forMedia = within(mediaReservation(media, parts), leftOf(state, NOTHING));
+  const forAdvice = isAdvised ? reservationFor(state, parts, forMedia) : NOTHING;
   const bought = openMedia(media, leftOf(state, forAdvice), parts);
   const advice = isAdvised ? openAdvice(state, forAdvice, parts) : undefined;
   return {
-    reserved: bothAllowed(forMedia, forAdvice),
+    reserved: bothReserved(forMedia, forAdvice),
     services: { ...bought.services, ...(advice ? { advisor: advice.advisor } : {}) },
     spent: () => bothSpent(advice?.spent(), bought.spent()),
   };
@@ -93,9 +93,9 @@ const MOST: Readonly<Record<PaidService, Most>> = {
 };
 
 /** Maximum cost of one request to each of these services. */
-function mediaAllowance(names: readonly PaidService[], { servicePriceOf }: MediaParts): Allowance {
-  return names.reduce<Allowance>(
-    (sum, name) => bothAllowed(sum, worthOf(MOST[name], servicePriceOf?.(name) ?? null)),
+function mediaReservation(names: readonly PaidService[], { servicePriceOf }: MediaParts): Reservation {
+  return names.reduce<Reservation>(
+    (sum, name) => bothReserved(sum, worthOf(MOST[name], servicePriceOf?.(name) ?? null)),
     NOTHING,
   );
 }
@@ -146,8 +146,8 @@ function openMedia(names: readonly PaidService[], left: Left, parts: MediaParts)
     }
   }
 
-  function requireRoom(next: Allowance): void {
-    const taken = purchases.map(takenBy).reduce(bothAllowed, NOTHING);
+  function requireRoom(next: Reservation): void {
+    const taken = purchases.map(takenBy).reduce(bothReserved, NOTHING);
     const lack = lackOf(next, {
       tokens: Math.max(0, left.tokens - taken.tokens),
       usd: Math.max(0, left.usd - (taken.usd ?? 0)),
@@ -169,7 +169,7 @@ const listenerOf = (purchase: Purchase): UseListener => ({
 });
 
 /** Counts the maximum while a request is under way. */
-function takenBy(purchase: Purchase): Allowance {
+function takenBy(purchase: Purchase): Reservation {
   if (purchase.end === "not sent") return worthOf(purchase.most, purchase.price);
   const spent = spentOn(purchase);
   return spent ? { tokens: spent.usage.inputTokens + spent.usage.outputTokens, usd: spent.costUsd } : NOTHING;
@@ -183,7 +183,7 @@ function spentOn({ end, usage: reported, most, price }: Purchase): ModelSpending
 }
 
 /** A service that costs nothing is not limited. */
-const worthOf = (most: Most, price: Price | null): Allowance =>
+const worthOf = (most: Most, price: Price | null): Reservation =>
   isFree(price)
     ? { tokens: 0, usd: 0 }
     : { tokens: most.inputTokens + most.outputTokens, usd: price ? costOf(toUsage(most), price) : null };

@@ -9,8 +9,8 @@ import { estimateTokens } from "#prompt/tokens.ts";
 import { isOnlyReasoning } from "#reply/json-objects.ts";
 import { describeCutReasoning } from "#reply/problems.ts";
 
-/** Maximum cost; `usd` is null when no price is known. */
-export interface Allowance {
+/** The most that a call may cost; `usd` is null when no price is known. */
+export interface Reservation {
   readonly tokens: number;
   readonly usd: number | null;
 }
@@ -21,9 +21,9 @@ export interface Left {
   readonly usd: number;
 }
 
-export const NOTHING: Allowance = { tokens: 0, usd: null };
+export const NOTHING: Reservation = { tokens: 0, usd: null };
 
-export function leftOf(state: AgentState, beside: Allowance): Left {
+export function leftOf(state: AgentState, beside: Reservation): Left {
   const { tokenLimit, budgetUsd } = state.settings;
   const spent = spentOf(state);
   return {
@@ -32,12 +32,12 @@ export function leftOf(state: AgentState, beside: Allowance): Left {
   };
 }
 
-export const within = ({ tokens, usd }: Allowance, left: Left): Allowance => ({
+export const within = ({ tokens, usd }: Reservation, left: Left): Reservation => ({
   tokens: Math.min(tokens, left.tokens),
   usd: usd === null ? null : Math.min(usd, left.usd),
 });
 
-export const bothAllowed = (one: Allowance, other: Allowance): Allowance => ({
+export const bothReserved = (one: Reservation, other: Reservation): Reservation => ({
   tokens: one.tokens + other.tokens,
   usd: sumOfKnown(one.usd, other.usd),
 });
@@ -56,7 +56,7 @@ const sumOfKnown = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : one + other;
 
 /** The reason why `next` exceeds the limits; undefined when it fits. */
-export function lackOf(next: Allowance, left: Left): string | undefined {
+export function lackOf(next: Reservation, left: Left): string | undefined {
   if (next.tokens > left.tokens)
     return `It may take ${next.tokens} tokens, and ${Math.max(0, left.tokens)} are left for it.`;
   if (next.usd !== null && next.usd > left.usd)
