@@ -16,7 +16,6 @@ import { ANSWER_MS, callHost, type Followed, type FollowOptions, followAgent, ty
 export interface Client extends Omit<Control, "whenLonger" | "whenChanged" | "live" | "addFollower">, Reading {
   /** Yields the agent's committed events, and pieces of replies, until the signal is aborted. */
   follow(name: string, options: FollowOptions): AsyncIterable<Followed>;
-  /** Path of the host's socket. */
   readonly socket: string;
 }
 

@@ -71,7 +71,6 @@ export const noRoute = (method: string, known: readonly string[]): Refusal =>
         "See GET /v1/openapi.json. A daemon of another version may have other addresses: goald restart",
       );
 
-/** Creates the error for a socket that cannot be prepared or opened. */
 export const cannotListen = (message: string, hint: string, cause?: unknown): GoaldError =>
   new GoaldError("GOALD_DAEMON", message, cause === undefined ? { hint } : { hint, cause });
 

@@ -3,7 +3,6 @@ import type { ObjectSchema, Schema, Static } from "#util/schema.ts";
 import type { Control, Reading } from "./control.ts";
 import type { PARAMS } from "./schemas.ts";
 
-/** Default number of items in a page. */
 export const DEFAULT_PAGE = 200;
 
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;

@@ -81,7 +81,6 @@ const record: Schema<string> = {
   description: "Absolute path of a file into which all runs of the agent are recorded.",
 };
 const words: Schema<string> = { type: "string", maxLength: 2_000, pattern: MANY_LINES };
-/** Text of several lines that is not blank. */
 const filledLines: Schema<string> = { ...words, minLength: 1, pattern: `(?=[\\s\\S]*\\S)${MANY_LINES}` };
 const goals = listOf<string>(filledLines, { minItems: 1, maxItems: 5 });
 const graceMs = described(whole(0, 86_400_000), "Milliseconds that the step under way may take; then it is cut off.");

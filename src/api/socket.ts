@@ -310,7 +310,6 @@ function refusal(text: string, { statusCode }: IncomingMessage, socket: string):
   return errorIn(isRecord(body) ? body.error : undefined) ?? strange(socket, `with HTTP status ${statusCode}`);
 }
 
-/** Reads an error as a host sends it. */
 function errorIn(sent: unknown): GoaldError | undefined {
   if (!isRecord(sent) || typeof sent.message !== "string") return undefined;
   return new GoaldError(knownCode(sent.code), sent.message, { hint: typeof sent.hint === "string" ? sent.hint : "" });

@@ -50,10 +50,8 @@ export interface AgentHost extends LoadedSettings, CellsHost {
   readonly home: Home;
   readonly store: Store;
   readonly catalogue: Catalogue;
-  /** The services that commands find ready. */
   readonly services: ServiceStates;
   readonly recordings: Recordings;
-  /** Replays an agent instead of running it. */
   readonly player: Tape | undefined;
   /** Parts that all agents of the host share; created at the first call. */
   shared(): Shared;
@@ -184,7 +182,6 @@ function knownTo({ settings, catalogue }: AgentHost, tape: Tape | undefined): Pi
   };
 }
 
-/** The rules and views by which the agent can start and follow other agents. */
 function subagentPartsOf({ settings, store, catalogue }: AgentHost, row: AgentRow, isTaped: boolean): SubagentParts {
   const { maxDepth, maxChildren } = settings.agents;
   const { fast, smart } = settings.models;

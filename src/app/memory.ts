@@ -22,7 +22,6 @@ type Keeper = Pick<Store, "agents" | "remoteNamespaces" | "remoteRows" | "remote
 export interface MemoryParts {
   readonly home: Home;
   readonly settings: Settings;
-  /** The model server, which also makes embeddings. */
   readonly server: Omit<OpenAIEmbedderSettings, "model">;
   readonly store: Pick<Store, "memories" | "memory" | "memoryVersion" | "saveVectors">;
   readonly report: (problem: string) => void;

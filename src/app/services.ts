@@ -47,10 +47,8 @@ export interface Shared {
 export interface SharedParts extends LoadedSettings {
   readonly home: Home;
   readonly store: Store;
-  /** Replaces the parts that reach outside. */
   readonly edges: HostEdges | undefined;
   report(problem: string): void;
-  /** Logs what is no problem. */
   note?(text: string): void;
   /** Set for the parts of a single agent that is recorded or replayed. */
   readonly tape?: Tape;

@@ -18,12 +18,6 @@ import { type CliContext, formatCall, type GlobalOptions, redactorsFor } from ".
 import { flagsOf } from "./run-options.ts";
 import { findDaemon, reachDaemon, reachHost } from "./with-agent.ts";
 
-/** The agent is not run, because the person chose something else. */
-interface Done {
-  readonly kind: "done";
-  readonly exitCode: number;
-}
-
 export interface ConnectOptions extends GlobalOptions {
   readonly model?: string;
   /** True for an agent in the background. */
@@ -34,32 +28,30 @@ export interface ConnectOptions extends GlobalOptions {
   readonly hasAgent: boolean;
 }
 
-export interface Connected {
-  readonly kind: "connected";
-  readonly context: CliContext;
-  readonly client: Client;
-}
-
 /**
- * Starts the daemon when none runs. Throws GOALD_KEY_MISSING when no server is set and no person can choose one, and
+ * Starts the daemon when none runs. Resolves to an exit code when the person chose something else than running the
+ * agent. Throws GOALD_KEY_MISSING when no server is set and no person can choose one, and
  * GOALD_CONFLICT when the daemon has other servers, keys, proxies or models than this shell.
  */
-export async function connectRun(visited: CliContext, options: ConnectOptions): Promise<Connected | Done> {
+export async function connectRun(
+  visited: CliContext,
+  options: ConnectOptions,
+): Promise<{ readonly context: CliContext; readonly client: Client } | number> {
   const context = await findServer(visited, options);
-  if ("kind" in context) return context;
+  if (typeof context === "number") return context;
   const { client, started, status } = await reachDaemon(context);
   if (hasServer(context.settings) && !started) requireSame(status, context, options);
-  return { kind: "connected", context, client };
+  return { context, client };
 }
 
-/** Returns the context as it is when its settings or those of the running daemon have a server; else asks for one. */
-export async function findServer(visited: CliContext, options: ConnectOptions): Promise<CliContext | Done> {
+/** Returns the context as it is when its settings or those of the running daemon have a server; else asks for one, as `connectRun`. */
+export async function findServer(visited: CliContext, options: ConnectOptions): Promise<CliContext | number> {
   if (hasServer(visited.settings)) return visited;
   const running = await findDaemon(visited);
   if (running && differingFrom(running, visited, options).some(isOfServer)) return visited;
   const chosen = await chooseServer(visited, options, options.inBackground || running !== undefined);
   // The choice is in the home's .env.
-  if (!("kind" in chosen) && running) await (await reachHost(chosen)).reload();
+  if (typeof chosen !== "number" && running) await (await reachHost(chosen)).reload();
   return chosen;
 }
 
@@ -89,7 +81,7 @@ async function chooseServer(
   context: CliContext,
   options: ConnectOptions,
   mustKeep: boolean,
-): Promise<CliContext | Done> {
+): Promise<CliContext | number> {
   const { output, home } = context;
   if (!output.interactive) throw noKey(home.envFile);
   const { chooseConnection } = await import("#cli/terminal/set-up.ts");
@@ -100,10 +92,10 @@ async function chooseServer(
       probe,
       home.envFile,
     );
-    if (choice.kind === "left") return { kind: "done", exitCode: EXIT.interrupted };
+    if (choice.kind === "left") return EXIT.interrupted;
     if (choice.kind === "demo") {
       const exitCode = await options.playDemo();
-      if (!options.hasAgent || exitCode !== EXIT.ok) return { kind: "done", exitCode };
+      if (!options.hasAgent || exitCode !== EXIT.ok) return exitCode;
       output.say("\nYour agent has not begun.");
       continue;
     }

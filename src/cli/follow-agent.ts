@@ -9,6 +9,7 @@ import type { Client } from "#api/client.ts";
 import { hasDaemonDied, isHostHeld } from "#api/daemon-files.ts";
 import type { Followed } from "#api/socket.ts";
 import type { LinesBelow } from "#cli/terminal/print.ts";
+import type { ShowRun } from "#cli/terminal/show-run.ts";
 import { EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
@@ -21,7 +22,7 @@ import { logReader, lookAgain, withReading } from "./agents.ts";
 import { type AskPerson, Questions } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import { LivingLine } from "./living-line.ts";
-import type { KnownOf, Show } from "./result.ts";
+import type { KnownOf } from "./result.ts";
 import { reachHost } from "./with-agent.ts";
 
 export interface FollowParts {
@@ -33,7 +34,7 @@ export interface FollowParts {
   readonly state: AgentState;
   /** When that event was recorded; default: now. */
   readonly changedAt?: string;
-  readonly show: Show;
+  readonly show: ShowRun;
   /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
   /** Where the living line is shown; undefined: nowhere. */
@@ -286,7 +287,7 @@ export const showFrom = (
   { row, head }: LoadedAgent,
   since: number | undefined,
   context: CliContext,
-  show: Show,
+  show: ShowRun,
 ): Promise<void> =>
   withReading(context, async (reading) => {
     const reader = logReader(reading);

@@ -5,6 +5,7 @@ import { type Host, openHost } from "#app/host.ts";
 import { hashAll, replaceAll } from "#cassette/folder.ts";
 import { type Cassette, headOf, ofType, type Session, stateHash } from "#cassette/format.ts";
 import { CutOff, Player } from "#cassette/player.ts";
+import type { ShowRun } from "#cli/terminal/show-run.ts";
 import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
 import { SETTINGS, type Settings } from "#config/settings.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
@@ -15,7 +16,7 @@ import { clean } from "#util/outside-text.ts";
 import { stateOf } from "#views/read-agent.ts";
 import { type CliContext, redactorsFor } from "./context.ts";
 import { openHostLog } from "./open-host.ts";
-import { createPresenter, type Show } from "./result.ts";
+import { createPresenter } from "./result.ts";
 import { quoteForShell } from "./verb-list.ts";
 
 /** A replay needs none of a home's secrets. */
@@ -61,7 +62,7 @@ async function playAll(
   cassette: Cassette,
   context: CliContext,
   visited: CliContext,
-  show?: Show,
+  show?: ShowRun,
 ): Promise<PlayedCassette> {
   const { sessions } = cassette;
   let requests = 0;
@@ -123,7 +124,7 @@ interface Played {
 interface Stage {
   host?: Host;
   folder?: Workspace;
-  show?: Show;
+  show?: ShowRun;
   failure?: Error;
 }
 
@@ -132,7 +133,7 @@ async function playSession(
   session: Session,
   cutAfter: number | undefined,
   context: CliContext,
-  show?: Show,
+  show?: ShowRun,
 ): Promise<Played> {
   const { start } = session;
   const stage: Stage = {};

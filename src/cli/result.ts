@@ -17,8 +17,6 @@ import { lookAgain } from "./agents.ts";
 import { type AskPerson, createAskPerson } from "./ask-person.ts";
 import { type CliContext, callsHere, formatCall } from "./context.ts";
 
-export type Show = ShowRun;
-
 /** The parts of an agent that the end of the output mentions. */
 export interface Shown {
   readonly id: string;
@@ -32,7 +30,7 @@ export function createPresenter(
   thoughtsOf: ShowRunParts["thoughtsOf"],
   begun: AgentState["open"],
   createScanner?: NonNullable<ShowRunParts["live"]>["createScanner"],
-): Show {
+): ShowRun {
   if (output.json) {
     const toLine = createEventLines(begun);
     return (event) => output.data(redact(JSON.stringify(toLine(event))));
@@ -123,7 +121,7 @@ export const describeSpent = ({ step, usage, costUsd }: AgentState): string =>
   `${countNoun(step, "step")}, ${usage.estimated ? "about " : ""}${withCommas(usage.inputTokens)} tokens in and ${withCommas(usage.outputTokens)} out${costUsd >= 1e-6 ? `, ${dollars(costUsd)}` : ""}`;
 
 export interface Screen {
-  readonly show: Show;
+  readonly show: ShowRun;
   /** undefined without an interactive terminal. */
   readonly ask: AskPerson | undefined;
   /** Undefined when the output is not a person's terminal. */

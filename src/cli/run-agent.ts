@@ -44,7 +44,7 @@ export interface RunParts {
 export async function createAgent(agent: AgentDraft, visited: CliContext, options: Started): Promise<number> {
   const background = options.detach === true || options.wait === true;
   const connected = await connectRun(visited, { ...options, inBackground: background, hasAgent: true });
-  if (connected.kind === "done") return connected.exitCode;
+  if (typeof connected === "number") return connected;
   const { context, client } = connected;
   using interrupts = new Interrupts();
   const parts = { context, client, interrupts };
@@ -84,7 +84,7 @@ export async function resumeAgent(
   const changes = resumedSettings(state, call, visited, options, now);
   const background = options.detach === true || options.wait === true || state.settings.background;
   const connected = await connectRun(visited, { ...options, inBackground: background, hasAgent: true });
-  if (connected.kind === "done") return connected.exitCode;
+  if (typeof connected === "number") return connected;
   const { context, client } = connected;
   using interrupts = new Interrupts();
   const parts = { context, client, interrupts };

@@ -14,14 +14,7 @@ export interface ServerSentEvent {
   readonly id: string | undefined;
 }
 
-interface EventStreamParser {
-  /** Returns the events that this piece completes. Throws GOALD_HTTP_TOO_LARGE for an event over the limit. */
-  push(piece: Uint8Array | string): readonly ServerSentEvent[];
-  /** Returns the last event if the stream ended without the blank line after it. */
-  end(): readonly ServerSentEvent[];
-}
-
-export function createEventStreamParser(maxEventChars = Number.POSITIVE_INFINITY): EventStreamParser {
+export function createEventStreamParser(maxEventChars = Number.POSITIVE_INFINITY) {
   const decoder = new TextDecoder();
   let complete: ServerSentEvent[] = [];
   const tooLarge = (): GoaldError =>
@@ -37,13 +30,16 @@ export function createEventStreamParser(maxEventChars = Number.POSITIVE_INFINITY
       if (type === "max-buffer-size-exceeded") throw tooLarge();
     },
   });
+  /** Returns the events that this piece completes. Throws GOALD_HTTP_TOO_LARGE for an event over the limit. */
   function push(piece: Uint8Array | string): readonly ServerSentEvent[] {
     parser.feed(typeof piece === "string" ? piece : decoder.decode(piece, { stream: true }));
     const events = complete;
     complete = [];
     return events;
   }
-  return { push, end: () => push("\n\n") };
+  /** Returns the last event if the stream ended without the blank line after it. */
+  const end = (): readonly ServerSentEvent[] => push("\n\n");
+  return { push, end };
 }
 
 /** Returns whether a body begins like an event stream; undefined if `head` is too short to tell. */

@@ -21,7 +21,7 @@ import { clean } from "#util/outside-text.ts";
 import { createRedactor } from "#util/redact.ts";
 import { readVersion } from "../../shipped.ts";
 import { callsHere, findContext, formatCall, isClosed, type Output } from "../context.ts";
-import { checkDaemon, checkHome, type Finding, fine, problem, warning } from "../doctor-home.ts";
+import { checkDaemon, checkHome, type Finding, failure, fine, problem, warning } from "../doctor-home.ts";
 import { defineVerb, flag, type OptionValues } from "../verb.ts";
 
 const OPTIONS = {
@@ -107,9 +107,8 @@ async function checkSettings(home: Home): Promise<readonly Finding[]> {
       await checkSandbox(loaded),
     ];
   } catch (thrown) {
-    const { message } = toError(thrown);
-    const hint = isGoaldError(thrown) ? thrown.hint : "";
-    return message.split("\n").map((line) => problem("settings", line, hint));
+    const found = failure("settings", thrown);
+    return found.text.split("\n").map((text) => ({ ...found, text }));
   }
 }
 
@@ -122,7 +121,7 @@ async function checkCatalogue(home: Home): Promise<Finding> {
     const shown = registry.all.filter(({ isInternal }) => isInternal !== true);
     return fine("commands", `${countNoun(shown.length, "command")}${helpers}, prompts and prices can be read`);
   } catch (thrown) {
-    return problem("commands", toError(thrown).message, isGoaldError(thrown) ? thrown.hint : "");
+    return failure("commands", thrown);
   }
 }
 
@@ -154,8 +153,7 @@ async function checkStore(home: Home): Promise<readonly Finding[]> {
     const sound = `${countNoun(agents, "agent")}, ${countNoun(events, "event")}; check all of them: ${formatCall(home, "verify")}`;
     return [fine("store", sound), ...checkClock(lastEventAt)];
   } catch (thrown) {
-    const hint = isGoaldError(thrown) ? thrown.hint : "";
-    return [problem("store", toError(thrown).message, hint), ...checkClock("")];
+    return [failure("store", thrown), ...checkClock("")];
   }
 }
 
@@ -201,29 +199,18 @@ async function checkDisk({ root }: Home): Promise<readonly Finding[]> {
 function show(home: Home, findings: readonly Finding[], repaired: readonly Finding[], output: Output): void {
   const count = (level: Finding["level"]): number => findings.filter((finding) => finding.level === level).length;
   const [errors, warnings] = [count("error"), count("warning")];
+  // JSON leaves out `repair`, which is a function.
   if (output.json) {
-    const plain = ({ check, level, text, advice }: Finding) => ({ check, level, text, advice });
-    const document = {
-      home: home.root,
-      errors,
-      warnings,
-      findings: findings.map(plain),
-      repaired: repaired.map(plain),
-    };
-    output.data(JSON.stringify(document));
+    output.data(JSON.stringify({ home: home.root, errors, warnings, findings, repaired }));
     return;
   }
   for (const { text } of repaired) output.data(clean(`Repaired: ${text}`));
+  const margin = " ".repeat(WIDTH + 3);
+  const page = (text: string): void => output.page(text, { indentOf: () => margin.length });
   for (const { check, level, text, advice } of findings) {
-    const margin = " ".repeat(WIDTH + 3);
     const said = `${check.padEnd(WIDTH)} ${callsHere(home, text).replaceAll("\n", " ")}`;
-    output.page(`${paint(output.colour, STYLES[level], SIGNS[level])} ${clean(said)}`, {
-      indentOf: () => margin.length,
-    });
-    if (advice)
-      output.page(clean(`${margin}${callsHere(home, advice).replaceAll("\n", `\n${margin}`)}`), {
-        indentOf: () => margin.length,
-      });
+    page(`${paint(output.colour, STYLES[level], SIGNS[level])} ${clean(said)}`);
+    if (advice) page(clean(`${margin}${callsHere(home, advice).replaceAll("\n", `\n${margin}`)}`));
   }
   const verdict =
     errors + warnings === 0
@@ -236,13 +223,12 @@ const STYLES: Readonly<Record<Finding["level"], Style>> = { ok: "green", warning
 const SIGNS: Readonly<Record<Finding["level"], string>> = { ok: "✓", warning: "!", error: "✗" };
 const WIDTH = 12;
 
-// Checks for `goald doctor --online` that the model server responds, accepts the key and offers the configured models.
-//
-// This is the only check that uses the network, and it runs only on request. It lists models, which costs nothing.
-
 const TIMEOUT_MS = 10_000;
 
-/** Returns nothing when settings are unreadable or no server is set. Other checks report these. */
+/**
+ * Checks that the model server responds, accepts the key and offers the configured models. Returns nothing when
+ * settings are unreadable or no server is set: other checks report these.
+ */
 async function checkOnline(home: Home): Promise<readonly Finding[]> {
   const loaded = await loadSettings({ home, env: process.env }).catch(() => undefined);
   if (!loaded || !hasServer(loaded.settings)) return [];

@@ -2,10 +2,9 @@
 import type { Reading } from "#api/control.ts";
 import { EXIT } from "#core/errors.ts";
 import { correctFact, namespaceOf } from "#core/memory.ts";
-import type { MemoryChange, MemoryChanged, MemoryKind } from "#core/ports/memory.ts";
+import type { MemoryChanged, MemoryKind } from "#core/ports/memory.ts";
 import { countNoun, joinNames } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
-import type { MemoryView } from "#views/memory-view.ts";
 import { readWords, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
 import { findSpace, type MemoryOptions, openChanger, requireLive, requireOwn, type Space } from "../memory-space.ts";
@@ -97,8 +96,7 @@ async function correctMemory(
 /** Erases texts and vectors permanently. The agent's log still contains the steps, which the output names. */
 async function forgetMemories(name: string, ids: readonly string[], options: EditOptions): Promise<number> {
   return withSpace(name, options, async (space, context) => {
-    const copies = options.only !== true;
-    const changed = await changeAll(ids, space, context, ({ id }) => ({ op: "forget", id, by: "person", copies }));
+    const changed = await forgetAll(ids, options.only !== true, space, context);
     const steps = await withReading(context, (reading) => stepsOf(changed, space, reading));
     const given = new Set(changed.flatMap((each) => each.copies ?? []));
     tellChanged(
@@ -141,22 +139,22 @@ function describeLog(agent: string, steps: readonly number[]): string {
   );
 }
 
-async function changeAll(
-  ids: readonly string[],
+async function forgetAll(
+  given: readonly string[],
+  copies: boolean,
   space: Space,
   context: CliContext,
-  changeOf: (row: MemoryView) => MemoryChange,
 ): Promise<readonly MemoryChanged[]> {
-  const changes = await withReading(context, async (reading) => {
-    const rows: MemoryView[] = [];
-    for (const id of ids) rows.push(await requireOwn(reading, id, space));
-    return rows.map(changeOf);
-  });
+  const ids = await withReading(context, (reading) =>
+    Array.fromAsync(given, async (id) => (await requireOwn(reading, id, space)).id),
+  );
   // Ids may belong to the agent or to shared memory; each namespace is one unit.
   const changed: MemoryChanged[] = [];
-  const groups = Map.groupBy(changes, (change) => namespaceOf("id" in change ? change.id : ""));
   const change = await openChanger(context);
-  for (const [namespace, group] of groups) changed.push(...(await change(namespace, group)));
+  for (const [namespace, group] of Map.groupBy(ids, namespaceOf)) {
+    const changes = group.map((id) => ({ op: "forget", id, by: "person", copies }) as const);
+    changed.push(...(await change(namespace, changes)));
+  }
   return changed;
 }
 

@@ -98,14 +98,13 @@ async function ingestOne(given: string, work: Ingestion): Promise<void> {
 const isIn = (place: string, source: string): boolean => source === place || source.startsWith(place + sep);
 
 async function ingestFolder(folder: string, work: Ingestion): Promise<void> {
-  const skip = (skipped: Skipped): void => void work.skipped.push(skipped);
-  for await (const file of filesBelow(folder, skip)) await ingestFile(file, work);
+  for await (const file of filesBelow(folder, work.skipped)) await ingestFile(file, work);
   for (const source of [...work.known.keys()])
     if (isIn(folder, source) && (await isGone(source))) await forget(source, work);
 }
 
 async function ingestFile(file: string, work: Ingestion): Promise<void> {
-  const found = await readText(file, (skipped) => void work.skipped.push(skipped));
+  const found = await readText(file, work.skipped);
   if (found) await take({ ...found, trust: "file" }, work);
 }
 
@@ -194,22 +193,22 @@ async function isGone(path: string): Promise<boolean> {
 }
 
 /** Lists the files below a folder by name, and reports skipped ones. Throws GOALD_USAGE for too many. */
-async function* filesBelow(folder: string, skip: (skipped: Skipped) => void): AsyncGenerator<string> {
+async function* filesBelow(folder: string, skipped: Skipped[]): AsyncGenerator<string> {
   let count = 0;
   for (const folders = [folder]; folders.length > 0; ) {
     const current = folders.pop() as string;
     const entries = await readdir(current, { withFileTypes: true }).catch((thrown) => {
-      skip({ path: current, reason: toError(thrown).message });
+      skipped.push({ path: current, reason: toError(thrown).message });
       return [];
     });
     const inner: string[] = [];
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const path = join(current, entry.name);
-      if (entry.isSymbolicLink()) skip({ path, reason: "a link" });
-      else if (entry.name.startsWith(".")) skip({ path, reason: "hidden" });
-      else if (entry.name === "node_modules") skip({ path, reason: "packages" });
+      if (entry.isSymbolicLink()) skipped.push({ path, reason: "a link" });
+      else if (entry.name.startsWith(".")) skipped.push({ path, reason: "hidden" });
+      else if (entry.name === "node_modules") skipped.push({ path, reason: "packages" });
       else if (entry.isDirectory()) inner.push(path);
-      else if (!entry.isFile()) skip({ path, reason: "not a file" });
+      else if (!entry.isFile()) skipped.push({ path, reason: "not a file" });
       else if (++count > MAX_FILES) throw tooMany(folder);
       else yield path;
     }
@@ -218,16 +217,17 @@ async function* filesBelow(folder: string, skip: (skipped: Skipped) => void): As
 }
 
 /** Returns undefined for a skipped file. */
-async function readText(path: string, skip: (skipped: Skipped) => void): Promise<FoundText | undefined> {
+async function readText(path: string, skipped: Skipped[]): Promise<FoundText | undefined> {
+  const skip = (reason: string): number => skipped.push({ path, reason });
   try {
     const { size } = await stat(path);
-    if (size > MAX_FILE_BYTES) return void skip({ path, reason: `larger than ${MAX_FILE_BYTES / 1024 / 1024} MB` });
+    if (size > MAX_FILE_BYTES) return void skip(`larger than ${MAX_FILE_BYTES / 1024 / 1024} MB`);
     const bytes = await readFile(path);
     const text = bytes.includes(0) ? undefined : decodeUtf8(bytes);
-    if (text === undefined) return void skip({ path, reason: "not text" });
+    if (text === undefined) return void skip("not text");
     return { name: path, text, format: MARKDOWN.has(extname(path).toLowerCase()) ? "markdown" : "plain" };
   } catch (thrown) {
-    return void skip({ path, reason: toError(thrown).message });
+    return void skip(toError(thrown).message);
   }
 }
 
@@ -339,7 +339,6 @@ function pairUp(
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
 
 function sharedPart(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  let shared = 0;
-  for (const word of a) if (b.has(word)) shared++;
+  const shared = a.intersection(b).size;
   return shared / Math.max(1, a.size + b.size - shared);
 }

@@ -55,25 +55,10 @@ async function logs(agent: string | undefined, options: LogsOptions): Promise<nu
     });
   const since = options.since === undefined ? undefined : timeOf(options.since, systemClock.now());
   using context = await openContext(options);
-  const filter = await filterOf(agent, options, since, context);
-  await printLines(filter, options, context);
-  return EXIT.ok;
-}
-
-async function filterOf(
-  agent: string | undefined,
-  { step, level, daemon = false }: LogsOptions,
-  since: number | undefined,
-  context: CliContext,
-): Promise<LogFilter> {
   const id = agent === undefined ? undefined : (await withReading(context, (reading) => reading.agent(agent))).id;
-  return {
-    ...(id === undefined ? {} : { agent: id }),
-    ...(step === undefined ? {} : { step }),
-    ...(level === undefined ? {} : { level }),
-    ...(since === undefined ? {} : { since }),
-    withoutAgent: daemon,
-  };
+  const { step, level, daemon } = options;
+  await printLines({ agent: id, step, level, since, withoutAgent: daemon }, options, context);
+  return EXIT.ok;
 }
 
 async function printLines(filter: LogFilter, options: LogsOptions, context: CliContext): Promise<void> {
@@ -285,12 +270,12 @@ interface LogLine {
 
 export interface LogFilter {
   /** Id; undefined for all. */
-  readonly agent?: string;
-  readonly withoutAgent?: boolean;
-  readonly step?: number;
-  readonly level?: LevelName;
+  readonly agent?: string | undefined;
+  readonly withoutAgent?: boolean | undefined;
+  readonly step?: number | undefined;
+  readonly level?: LevelName | undefined;
   /** Milliseconds since 1970. */
-  readonly since?: number;
+  readonly since?: number | undefined;
 }
 
 export function readLogLine(text: string): LogLine {

@@ -102,7 +102,7 @@ async function setUp(visited: CliContext, options: RunOptions): Promise<number> 
   }
   const inBackground = options.detach === true || options.wait === true;
   const context = await findServer(visited, { ...starting, inBackground, hasAgent: false });
-  if ("kind" in context) return context.exitCode;
+  if (typeof context === "number") return context;
   const agent = await ask.askForAgent(screen);
   if (!agent) return EXIT.interrupted;
   const { home, settings } = context;
