@@ -143,8 +143,11 @@ describe("the daemon of a run in front", () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     const run = await runUntil(2, home);
+    // Else the run may ask the next daemon first, which asks the model again until the stop.
+    run.kill("SIGSTOP");
     await daemonOf(goald).kill();
     endedWith(0, await goald.ask("stop t"));
+    run.kill("SIGCONT");
     home.release();
     expect(linesOf(endedWith(11, await run.ended)).at(-1)).toMatchObject({ outcome: "stopped" });
     expect(await goald.json("show t")).toMatchObject({ state: "stopped" });
