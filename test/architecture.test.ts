@@ -299,7 +299,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   app: [10, 1602],
   cage: [7, 637],
   cassette: [10, 1399],
-  cli: [60, 8146],
+  cli: [60, 8154],
   commands: [10, 1707],
   config: [15, 1958],
   core: [33, 4689],

@@ -17,7 +17,7 @@ import { type AgentState, isAwaitingPerson, isFinished, isOver } from "#core/sta
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { allEvents, findBefore, type LoadedAgent } from "#views/read-agent.ts";
+import { allEvents, eventsBackward, type LoadedAgent } from "#views/read-agent.ts";
 import { logReader, lookAgain, withReading } from "./agents.ts";
 import { type AskPerson, Questions } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
@@ -282,7 +282,7 @@ const byeOf = ({ reason }: Extract<Followed, { readonly reason: string }>): stri
 
 // Shows the part of an agent's log before the live events.
 
-/** Shows all events from a step of the agent on, up to its known head. `since`: default: its last step; 1 begins with the log. */
+/** Shows all events from a step on, up to the agent's known head. A later step than the last, such as the default, means the last one. */
 export const showFrom = (
   { row, head }: LoadedAgent,
   since: number | undefined,
@@ -291,21 +291,30 @@ export const showFrom = (
 ): Promise<void> =>
   withReading(context, async (reading) => {
     const reader = logReader(reading);
-    const known = { id: row.id, head };
-    const step = since ?? (await lastStepOf(known, reader));
-    let isReached = step <= 1;
-    for await (const event of allEvents(reader, row.id, await findBefore(step, known, reader))) {
-      isReached ||= event.type === "model-asked" && event.step >= step;
+    const after = await seqBefore(reader, row.id, since ?? Number.POSITIVE_INFINITY, head);
+    for await (const event of allEvents(reader, row.id, after)) {
       if (event.seq > head) return;
-      if (isReached) show(event);
+      show(event);
     }
   });
 
-/** Returns the step of the agent's last request; 1 before the first one. */
-async function lastStepOf(known: Parameters<typeof findBefore>[1], reader: ReturnType<typeof logReader>) {
-  const seq = await findBefore(Number.POSITIVE_INFINITY, known, reader);
-  const [asked] = await reader.read(known.id, Math.max(0, seq - 1), 1);
-  return asked?.type === "model-asked" ? asked.step : 1;
+/** Returns the number of the event before the step started, which may be one of nested work. Searches backward. */
+async function seqBefore(
+  reader: ReturnType<typeof logReader>,
+  agent: string,
+  step: number,
+  head: number,
+): Promise<number> {
+  let wanted: number | undefined;
+  let begin = head + 1;
+  for await (const event of eventsBackward(reader, agent, head)) {
+    if (event.type !== "model-asked") continue;
+    wanted ??= Math.min(step, event.step);
+    if (event.step < wanted) return begin - 1;
+    // Continues to the first of several attempts.
+    begin = event.seq;
+  }
+  return 0;
 }
 
 // Collects Ctrl-C, SIGTERM, a closed terminal and a closed pipe for a terminal's client.
