@@ -5,7 +5,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, connectHost } from "#api/client.ts";
+import { readHostInfo } from "#api/daemon-files.ts";
 import { DAEMON_ENVIRONMENT, DAEMON_OPTIONS } from "#api/spawn-daemon.ts";
+import { PRIVATE_FOLDER } from "#config/home.ts";
 
 /** `latencyMs`: after which the model answers. `steps`: of an agent until it completes its goal. */
 export interface BenchLoad {
@@ -31,11 +33,12 @@ export async function startBenchDaemon({ latencyMs, steps, concurrency }: BenchL
     env,
     execArgv: [...DAEMON_OPTIONS],
   });
-  const [hello] = (await once(daemon, "message")) as [{ ready?: { pid: number; socket: string } }];
+  const [hello] = (await once(daemon, "message")) as [{ ready?: { pid: number } }];
   if (!hello.ready) throw new Error(`Expected the daemon to be ready, got ${JSON.stringify(hello)}.`);
+  const info = readHostInfo(join(home, PRIVATE_FOLDER, "lock.db"));
   return {
     pid: hello.ready.pid,
-    client: connectHost(hello.ready.socket),
+    client: connectHost(String(info?.socket)),
     model,
     [Symbol.asyncDispose]: async () => {
       daemon.kill("SIGTERM");
