@@ -41,7 +41,7 @@ async function run() {
   keepQuietAboutExperiments();
   // Keep the young generation at 2 MB instead of 32: a daemon then peaks at 200 to 240 MB instead of 320 at 1,500 steps.
   v8.setFlagsFromString("--semi-space-growth-factor=1");
-  // One thread collects it: waking others costs 0.15 to 0.2 ms of CPU a step. supervisor.ts changes these flags for many agents.
+  // A single thread collects it: waking others costs 0.15 to 0.2 ms of CPU a step. supervisor.ts changes all three flags for many agents.
   v8.setFlagsFromString("--no-parallel-scavenge");
   // Collect when the heap has doubled. By default a machine with much memory lets it grow fourfold, mostly with garbage.
   v8.setFlagsFromString("--heap-growing-percent=100");

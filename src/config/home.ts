@@ -64,7 +64,7 @@ function homeAt(root: string, chosenBy: "--home" | "GOALD_HOME" | "checkout" | "
     privateFolder,
     database: join(privateFolder, "goald.db"),
     lock: join(privateFolder, "lock.db"),
-    /** Of the local API; daemon.json names another one when this path is too long for a socket. */
+    /** The socket of the local API. When this path is too long for one, daemon.json names another. */
     socket: join(privateFolder, "daemon.sock"),
     logFolder: join(privateFolder, "log"),
   });

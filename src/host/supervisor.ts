@@ -317,7 +317,7 @@ export function createLogWatch(store: Pick<Store, "agent">): LogWatch {
 // times as long, with pauses of up to 0.1 s. Only a full collection shrinks the space again.
 //
 // Their heap may grow by 60 % between two collections instead of 100: V8 keeps the pages of the largest heap so far. RSS of 20 agents
-// grew by 1.5, 1.5 and 2.9 KB a step between 2,000 and 12,000 steps, with 100 % by 2.3 to 3.2; a step takes 2 % more CPU.
+// grew by 1.5 to 2.9 KB a step between 2,000 and 12,000 steps, with 100 % by 2.3 to 3.2; a step takes 2 % more CPU.
 //
 // V8 collects while something allocates, so an idle process would keep the garbage of its last agents for good.
 

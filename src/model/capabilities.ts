@@ -222,7 +222,7 @@ export interface ServerCapabilities {
   readonly replyTokens: number | null;
 }
 
-/** What a request has of that which some servers reject. */
+/** The parts of a request that some servers reject. */
 export interface SentParts {
   readonly mode: OutputMode;
   readonly parts: ReadonlySet<OptionalPart>;

@@ -89,7 +89,7 @@ function TopBar({ id }: { id: string | undefined }) {
     ${banners.map((words) => words && html`<p class="banner" role="status">${words}</p>`)}`;
 }
 
-/** What a key says of itself in the list, and what it does; `id`: of the agent that is shown. No key approves. */
+/** By key: its words in the list, and its action, which receives the id of the shown agent. No key approves. */
 const KEYS: Readonly<Record<string, readonly [words: string, act?: (id: string | undefined) => unknown]>> = {
   j: ["next row", () => moveRow(1)],
   k: ["previous row", () => moveRow(-1)],

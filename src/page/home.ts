@@ -88,7 +88,7 @@ function Approval({ item }: { item: Waiting }) {
   return html`<${Card} look="asks" acts=${acts} body=${body} />`;
 }
 
-/** What a person may allow more of: its name in `more`, the words around the number, its unit and a first number. */
+/** A limit that a person may raise: its name in `more`, the words around the number, its unit and a first number. */
 const ALLOWANCES = new Map([
   ["budget", ["usd", "Add $", "", 1, 1]],
   ["step-limit", ["steps", "Add", "steps", 1, 50]],

@@ -65,7 +65,7 @@ interface ReplySearch {
   readonly shape: (value: unknown) => unknown;
   readonly reply: string;
   readonly isSettled: boolean;
-  /** What is inside elements of XML that name a command. Objects there are its arguments. */
+  /** The content of XML elements that name a command. Objects there are its arguments. */
   readonly content: ReturnType<typeof findContent>;
   /** True when the server reports that the reply reached its length limit. */
   readonly isFull: boolean;

@@ -75,7 +75,7 @@ export function openCommits(
     insertFiles(no, rows.files);
     for (const memory of memories) {
       insertMemory(no, memory);
-      // What a person corrected is never recalled again, also when the agent reads it again.
+      // A text that a person corrected is never recalled again, also when the agent reads it again.
       replaceAgain(no, memory);
     }
     pieces.supersede(no, commit.memories);
