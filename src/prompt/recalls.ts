@@ -90,7 +90,7 @@ interface Sized<Row extends RecalledRow> {
 export function fitRecalls(recalls: readonly Recall[], contextTokens: number): readonly Recall[] {
   const most = Math.min(MAX_ROWS_TOKENS, Math.floor(MAX_SHARE_OF_CONTEXT * contextTokens));
   const kept = recalls.slice(0, Math.min(MAX_RECALLS, Math.ceil(most / LEAST_ROW_TOKENS)));
-  const whole = kept.map(({ around: _around, series: _series, ...row }) => measureRow(row));
+  const whole = kept.map(({ around: _around, series: _series, ...row }) => cutRow(row, charsOf(row), renderRecallLine));
   const taken = new Set(kept.map(({ id }) => id));
   let seriesTokens = MAX_SERIES_TOKENS;
   const listed = whole.map((sized, at) => {
@@ -100,7 +100,7 @@ export function fitRecalls(recalls: readonly Recall[], contextTokens: number): r
   });
   const others = whole.filter((_sized, at) => !listed[at]);
   const room = shareOut(others, most - listed.reduce((sum, longer) => sum + (longer?.tokens ?? 0), 0));
-  const fitted = whole.map((sized, at) => listed[at] ?? fitRow(sized.row, room.get(sized) ?? 0, renderRecallLine));
+  const fitted = whole.map((sized, at) => listed[at] ?? fitRow(sized, room.get(sized) ?? 0, renderRecallLine));
   const around = chooseAround(kept, taken, most - fitted.reduce((sum, { tokens }) => sum + tokens, 0));
   return fitted.map(({ row }, at) => ({ ...row, around: around[at] ?? [] }));
 }
@@ -109,13 +109,14 @@ export function fitRecalls(recalls: readonly Recall[], contextTokens: number): r
 function shareOut<Row extends Sized<RecalledRow>>(rows: readonly Row[], most: number): ReadonlyMap<Row, number> {
   const wishes = rows.map((sized, at) => ({
     sized,
+    tokens: Math.min(sized.tokens, sized.row.kind === "turn" ? TURN_TOKENS : MAX_ROW_TOKENS),
     shares: (at === 0 ? SHARES_OF_BEST : 1) * (sized.row.kind === "turn" ? TURN_SHARES : 1),
   }));
   let left = most;
   let leftShares = wishes.reduce((sum, { shares }) => sum + shares, 0);
   const room = new Map<Row, number>();
-  for (const { sized, shares } of wishes.sort((a, b) => a.sized.tokens / a.shares - b.sized.tokens / b.shares)) {
-    const given = Math.min(sized.tokens, Math.floor((left * shares) / leftShares));
+  for (const { sized, tokens, shares } of wishes.sort((a, b) => a.tokens / a.shares - b.tokens / b.shares)) {
+    const given = Math.min(tokens, Math.floor((left * shares) / leftShares));
     room.set(sized, given);
     left -= given;
     leftShares -= shares;
@@ -123,18 +124,11 @@ function shareOut<Row extends Sized<RecalledRow>>(rows: readonly Row[], most: nu
   return room;
 }
 
-/** Returns the row with the tokens that it would take, at most those that it may take. */
-function measureRow(row: Recall): Sized<Recall> {
-  const { tokens } = cutRow(row, charsOf(row), renderRecallLine);
-  return { row, tokens: Math.min(tokens, row.kind === "turn" ? TURN_TOKENS : MAX_ROW_TOKENS) };
-}
-
-/** Cuts the text until its line has at most `most` tokens. */
-function fitRow<Row extends RecalledRow>(row: Row, most: number, render: (row: Row) => string): Sized<Row> {
-  const length = charsOf(row);
-  const longest = cutRow(row, length, render);
-  if (longest.tokens <= most) return longest;
-  return shrinkText(length, longest.tokens, most, (limit) => cutRow(row, limit, render));
+/** Cuts the text until its line has at most `most` tokens. `longest` shows as much of it as a prompt ever does. */
+function fitRow<Row extends RecalledRow>(longest: Sized<Row>, most: number, render: (row: Row) => string): Sized<Row> {
+  const { row, tokens } = longest;
+  if (tokens <= most) return longest;
+  return shrinkText(charsOf(row), tokens, most, (limit) => cutRow(row, limit, render));
 }
 
 /** A very long text is cut before its line is estimated. */
@@ -147,7 +141,9 @@ function cutRow<Row extends RecalledRow>(row: Row, limit: number, render: (row: 
 }
 
 /** Most rows are beside a recall at the next step too. */
-const fitNearRow = rememberBy((row: RecalledRow) => fitRow(row, MAX_NEAR_TOKENS, renderNearLine));
+const fitNearRow = rememberBy((row: RecalledRow) =>
+  fitRow(cutRow(row, charsOf(row), renderNearLine), MAX_NEAR_TOKENS, renderNearLine),
+);
 
 /** Lists the numbers of as many rows of the series as fit, the newest first. `taken` receives their ids. */
 function addSeries(

@@ -163,6 +163,11 @@ export class AgentRows {
     return row !== NO_ITEM && this.#slotShowing(row) !== NO_ITEM;
   }
 
+  /** The id of the row that a slot shows. */
+  idAt(slot: number): string {
+    return this.#rows.idOf(this.#slots.newest(slot));
+  }
+
   /** Returns the slot of a row, which may show a newer one of the same text or be removed; NO_ITEM for an unknown row. */
   slotOf(id: string): number {
     const row = this.#rows.find(id);

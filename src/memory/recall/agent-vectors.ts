@@ -120,7 +120,7 @@ export class AgentVectors {
       const made = this.#removed.has(slot) ? null : vectors[position];
       const vector = made && this.#isInstant ? roundVector(made) : made;
       const isAdded = vector && (await this.#add(slot, vector));
-      if (isAdded && !this.#isInstant) this.#unsaved.push({ id: rows.at(slot).id, vector });
+      if (isAdded && !this.#isInstant) this.#unsaved.push({ id: rows.idAt(slot), vector });
     }
   }
 

@@ -12,7 +12,7 @@
  * ten rows are recalled while there are ten, and for the same reason no score is too low by default. Idle rows come
  * after all others that are no near-duplicates.
  */
-import { type WeighWord, type WordSet, weightedJaccard } from "../words/vocabulary.ts";
+import { type WeighedWords, type WeighWord, type WordSet, weightedJaccard, weighWords } from "../words/vocabulary.ts";
 import type { QueryPart } from "./query-parts.ts";
 import type { RecallableRow } from "./row-columns.ts";
 
@@ -62,6 +62,8 @@ interface ScoredCandidate {
   overlap: number;
   /** Number of chosen rows that the overlap takes into account. */
   compared: number;
+  /** The row's words, once they were compared. */
+  words?: WeighedWords;
 }
 
 /**
@@ -163,9 +165,10 @@ function updateOverlap(
   chosen: readonly ScoredCandidate[],
   weigh: WeighWord,
 ): ScoredCandidate | undefined {
+  const wordsOf = (candidate: ScoredCandidate) => (candidate.words ??= weighWords(candidate.row.words, weigh));
   for (; next.compared < chosen.length; next.compared++) {
     const other = chosen[next.compared] as ScoredCandidate;
-    const likeness = weightedJaccard(next.row.words, other.row.words, weigh);
+    const likeness = weightedJaccard(wordsOf(next), wordsOf(other), weigh);
     if (likeness >= NEAR_DUPLICATE) return other;
     next.overlap = Math.max(next.overlap, likeness);
   }
@@ -173,9 +176,9 @@ function updateOverlap(
 }
 
 function swapRows(one: ScoredCandidate, other: ScoredCandidate): void {
-  const { slot, row } = one;
-  Object.assign(one, { slot: other.slot, row: other.row });
-  Object.assign(other, { slot, row });
+  const { slot, row, words } = one;
+  Object.assign(one, { slot: other.slot, row: other.row, words: other.words });
+  Object.assign(other, { slot, row, words });
 }
 
 /** Leaves a negative similarity alone, because a factor would lower it. */

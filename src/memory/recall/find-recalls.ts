@@ -8,7 +8,7 @@
  */
 import type { RecallQuery, ScoredSlot } from "#core/ports/memory.ts";
 import { BestOf } from "#util/best-of.ts";
-import { createWordSet, isStopWord, type WeighWord, type WordSet } from "../words/vocabulary.ts";
+import { type WeighWord, type WordSet, weighShared, weighWords } from "../words/vocabulary.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
 import {
@@ -346,21 +346,15 @@ export function fuseScores(words: readonly ScoredSlot[], near: NearRows, coverag
 
 /** Returns the largest share of the part's words that one of the best hits holds, weighed by rarity; 0 without words. */
 function coverageOf(
-  { words }: QueryPart,
+  { topics }: QueryPart,
   hits: readonly ScoredSlot[],
   wordsAt: (slot: number) => WordSet,
   weigh: WeighWord,
 ): number {
-  const { hashes } = createWordSet(words.filter((word) => !isStopWord(word)));
-  const all = hashes.reduce((sum, hash) => sum + weigh(hash), 0);
-  if (all === 0) return 0;
-  let most = 0;
-  for (const { slot } of hits.slice(0, COVERING_ROWS)) {
-    const held = new Set(wordsAt(slot).hashes);
-    const shared = hashes.reduce((sum, hash) => (held.has(hash) ? sum + weigh(hash) : sum), 0);
-    most = Math.max(most, shared / all);
-  }
-  return most;
+  const all = weighWords({ hashes: topics }, weigh);
+  if (all.weight === 0) return 0;
+  const held = hits.slice(0, COVERING_ROWS).map(({ slot }) => weighShared(all, wordsAt(slot), weigh));
+  return Math.max(0, ...held) / all.weight;
 }
 
 // Recalls the fact that holds in place of a past one, and shows the past one right behind it.

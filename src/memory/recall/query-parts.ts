@@ -9,7 +9,7 @@ import type { RecallQuery } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
 import { keepNewest } from "#util/caches.ts";
 import { wordsOf } from "#util/words.ts";
-import { createWordSet } from "../words/vocabulary.ts";
+import { createWordSet, isStopWord } from "../words/vocabulary.ts";
 
 export interface QueryPart {
   readonly text: string;
@@ -19,6 +19,8 @@ export interface QueryPart {
   readonly words: readonly string[];
   /** Hashes of the stems of the words, without digits. */
   readonly stems: Uint32Array;
+  /** Those of them that are not of stop words alone. */
+  readonly topics: Uint32Array;
   /** Hashes of the words with digits. */
   readonly numbers: ReadonlySet<number>;
 }
@@ -39,7 +41,7 @@ export function queryParts({ texts, weights }: Pick<RecallQuery, "texts" | "weig
   return [...parts].map(([text, weight]) => ({ text, weight, ...readWords(text) })).reverse();
 }
 
-type PartWords = Pick<QueryPart, "words" | "stems" | "numbers">;
+type PartWords = Pick<QueryPart, "words" | "stems" | "topics" | "numbers">;
 
 /** Most texts come again at the next step. */
 const cachedWords = new Map<string, PartWords>();
@@ -50,7 +52,8 @@ function readWords(text: string): PartWords {
   if (cached) return cached;
   const words = [...new Set(wordsOf(text))];
   const { hashes, numbers } = createWordSet(words);
-  const made = { words, stems: hashes, numbers: new Set(numbers) };
+  const topics = createWordSet(words.filter((word) => !isStopWord(word))).hashes;
+  const made = { words, stems: hashes, topics, numbers: new Set(numbers) };
   keepNewest(cachedWords, text, made, MAX_CACHED_TEXTS);
   return made;
 }

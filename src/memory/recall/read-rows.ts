@@ -40,7 +40,7 @@ export async function readRecalls(
   return recalls;
 }
 
-const readSlot = (slot: number, rows: AgentRows): Promise<RecalledRow | undefined> => rows.texts.read(rows.at(slot).id);
+const readSlot = (slot: number, rows: AgentRows): Promise<RecalledRow | undefined> => rows.texts.read(rows.idAt(slot));
 
 async function readRecall(
   { slot, score, memory: { rows, excluded } }: FoundRow,
@@ -130,12 +130,11 @@ export function findFocus(
   const thought = kind === "step" ? text.lastIndexOf("\nThought: ") : -1;
   let best = { at: 0, length: 0, score: 0 };
   for (const { at, length, words, stems } of readSentences(text, kind === "step")) {
-    if (isShown(words, parts)) continue;
     let shared = 0;
     for (const stem of stems) shared += weights.get(stem) ?? 0;
     const share = thought >= 0 && at > thought ? THOUGHT_SHARE : 1;
     const score = (share * shared) / Math.sqrt(stems.length + 4);
-    if (score > best.score) best = { at, length, score };
+    if (score > best.score && !isShown(words, parts)) best = { at, length, score };
   }
   return best.score === 0 ? undefined : [best.at, best.at + best.length];
 }

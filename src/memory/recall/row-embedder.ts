@@ -145,7 +145,7 @@ async function takeLot(rows: AgentRows, vectors: AgentVectors): Promise<Embeddin
 async function readTexts(rows: AgentRows, slots: readonly number[]): Promise<string[]> {
   const texts: string[] = [];
   for (const slot of slots) {
-    const row = await rows.read(rows.at(slot).id).catch(() => undefined);
+    const row = await rows.read(rows.idAt(slot)).catch(() => undefined);
     texts.push(row ? embeddedTextOf(row) : "");
   }
   return texts;

@@ -31,14 +31,14 @@ export class RowNeighbours {
   }
 
   /** Returns the slots right before and right after this one. None at an excluded slot: the prompt goes on from there. */
-  around(slot: number, rows: Pick<AgentRows, "at" | "has">, excluded: ReadonlySet<number>): readonly number[] {
+  around(slot: number, rows: Pick<AgentRows, "at" | "isLive">, excluded: ReadonlySet<number>): readonly number[] {
     const row = rows.at(slot);
     const order = this.#orderOf(row);
     const find = (slots: Iterable<{ readonly key: number; readonly slot: number }>): readonly number[] => {
       for (const { key, slot: near } of slots) {
-        const other = rows.at(near);
         if (excluded.has(near)) return [];
-        if (!rows.has(other.id) || orderOf(other.id) !== key || other.importance === 0) continue;
+        const other = rows.at(near);
+        if (!rows.isLive(near) || orderOf(other.id) !== key || other.importance === 0) continue;
         return isPiece(row) && wholeOf(other) !== wholeOf(row) ? [] : [near];
       }
       return [];

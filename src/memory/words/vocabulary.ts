@@ -304,20 +304,33 @@ export function hashWords(hashes: Uint32Array, seed = 0): number {
 /** The weight of a word, by the hash of its stem. */
 export type WeighWord = (hash: number) => number;
 
-/** Jaccard similarity by weight: that of the shared words over that of all words; 1 for two empty sets. */
-export function weightedJaccard({ hashes: a }: WordSet, { hashes: b }: WordSet, weigh: WeighWord): number {
+/** Words with the sum of their weights. */
+export interface WeighedWords extends Pick<WordSet, "hashes"> {
+  readonly weight: number;
+}
+
+export function weighWords({ hashes }: Pick<WordSet, "hashes">, weigh: WeighWord): WeighedWords {
+  let weight = 0;
+  for (let at = 0; at < hashes.length; at++) weight += weigh(hashes[at] as number);
+  return { hashes, weight };
+}
+
+/** Returns the weight of the words that both have. */
+export function weighShared({ hashes: a }: WeighedWords, { hashes: b }: Pick<WordSet, "hashes">, weigh: WeighWord) {
   let shared = 0;
-  let all = 0;
-  let left = 0;
-  let right = 0;
-  while (left < a.length || right < b.length) {
-    const one = a[left] ?? Number.POSITIVE_INFINITY;
-    const other = b[right] ?? Number.POSITIVE_INFINITY;
-    const weight = weigh(Math.min(one, other));
-    all += weight;
-    if (one === other) shared += weight;
+  for (let left = 0, right = 0; left < a.length && right < b.length; ) {
+    const one = a[left] as number;
+    const other = b[right] as number;
+    if (one === other) shared += weigh(one);
     if (one <= other) left++;
     if (other <= one) right++;
   }
+  return shared;
+}
+
+/** Jaccard similarity by weight: that of the shared words over that of all words; 1 for two empty sets. */
+export function weightedJaccard(a: WeighedWords, b: WeighedWords, weigh: WeighWord): number {
+  const shared = weighShared(a, b, weigh);
+  const all = a.weight + b.weight - shared;
   return all === 0 ? 1 : shared / all;
 }
