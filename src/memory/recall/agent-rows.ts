@@ -199,6 +199,7 @@ export class AgentRows {
     const key = hashText(row.text);
     const place = this.#rows.put(row);
     const known = this.#slots.find(key);
+    this.texts.keep(row);
     const slot = known === NO_ITEM ? this.#slots.open(place, key) : known;
     if (known === NO_ITEM) this.groups.add(wordsOf(contentOf(row)), row.namespace);
     else this.#slots.link(place, slot, (other) => this.#rows.isPast(other));
@@ -404,6 +405,11 @@ export class RowTexts {
     // A recall of another agent may have dropped this row while it was read.
     if (row && drops === this.#drops) keepNewest(this.#rows, id, row, MAX_ROWS);
     return row;
+  }
+
+  /** Call it for a row just read: its vector is made next, and it is recalled once the prompt shows its step no more. */
+  keep(row: MemoryRow): void {
+    keepNewest(this.#rows, row.id, toRecalledRow(row), MAX_ROWS);
   }
 
   /** Call it for each row that changed. */

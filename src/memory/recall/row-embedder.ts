@@ -125,27 +125,30 @@ interface EmbeddingBatch {
 }
 
 /** Returns the part of a row's text that is embedded. */
-const embeddedTextOf = (row: MemoryRow): string => clip(contentOf(row), MAX_ROW_CHARS);
+const embeddedTextOf = (row: Pick<MemoryRow, "kind" | "text">): string => clip(contentOf(row), MAX_ROW_CHARS);
 
 /**
  * Reads the rows to be embedded with the texts of a query: the newest without a vector. An instant embedder embeds all, the
- * oldest first, so that an index has its rows in the same order after a restart and chooses the same of equally near ones.
+ * oldest first, so that an index has its rows in the same order after a restart and chooses the same of equally near ones. It sends
+ * no text out, so a cached one will do, whose row may have been forgotten a moment ago.
  */
 async function readBatch(rows: AgentRows, vectors: AgentVectors, isInstant: boolean): Promise<EmbeddingBatch> {
   const slots = isInstant ? vectors.pendingSlots(LOT_ROWS, "oldest") : vectors.pendingSlots(MAX_ROWS_PER_REQUEST);
-  return { slots, texts: await readTexts(rows, slots) };
+  return { slots, texts: await readTexts(slots, (slot) => (isInstant ? rows.texts : rows).read(rows.idAt(slot))) };
 }
 
 /** Takes a lot of rows, the newest first, out of those that wait for a vector. */
 async function takeLot(rows: AgentRows, vectors: AgentVectors): Promise<EmbeddingBatch> {
   const slots = vectors.takePending(LOT_ROWS);
-  return { slots, texts: await readTexts(rows, slots) };
+  return { slots, texts: await readTexts(slots, (slot) => rows.read(rows.idAt(slot))) };
 }
 
-async function readTexts(rows: AgentRows, slots: readonly number[]): Promise<string[]> {
+type ReadRow = (slot: number) => Promise<Pick<MemoryRow, "kind" | "text"> | undefined>;
+
+async function readTexts(slots: readonly number[], read: ReadRow): Promise<string[]> {
   const texts: string[] = [];
   for (const slot of slots) {
-    const row = await rows.read(rows.idAt(slot)).catch(() => undefined);
+    const row = await read(slot).catch(() => undefined);
     texts.push(row ? embeddedTextOf(row) : "");
   }
   return texts;
