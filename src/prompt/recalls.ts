@@ -84,6 +84,8 @@ const LEAST_NEAR_TOKENS = 12;
 interface Sized<Row extends RecalledRow> {
   readonly row: Row;
   readonly tokens: number;
+  /** Characters of the text that are shown. */
+  readonly chars: number;
 }
 
 /** Keeps the order of `recalls`; drops the last ones when rows would become too short. */
@@ -126,9 +128,9 @@ function shareOut<Row extends Sized<RecalledRow>>(rows: readonly Row[], most: nu
 
 /** Cuts the text until its line has at most `most` tokens. `longest` shows as much of it as a prompt ever does. */
 function fitRow<Row extends RecalledRow>(longest: Sized<Row>, most: number, render: (row: Row) => string): Sized<Row> {
-  const { row, tokens } = longest;
+  const { row, tokens, chars } = longest;
   if (tokens <= most) return longest;
-  return shrinkText(charsOf(row), tokens, most, (limit) => cutRow(row, limit, render));
+  return shrinkText(chars, tokens, most, (limit) => cutRow(row, limit, render));
 }
 
 /** A very long text is cut before its line is estimated. */
@@ -136,8 +138,12 @@ const charsOf = ({ kind, text }: RecalledRow): number =>
   Math.min(text.length, kind === "turn" ? MAX_TURN_CHARS : MAX_TEXT_CHARS);
 
 function cutRow<Row extends RecalledRow>(row: Row, limit: number, render: (row: Row) => string): Sized<Row> {
-  const cut = limit < row.text.length ? { ...row, ranges: excerptOf(row, limit) } : row;
-  return { row: cut, tokens: estimateLine(render(cut)) };
+  const { length } = row.text;
+  if (limit >= length) return { row, tokens: estimateLine(render(row)), chars: length };
+  const ranges = excerptOf(row, limit);
+  const cut = { ...row, ranges };
+  const chars = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+  return { row: cut, tokens: estimateLine(render(cut)), chars };
 }
 
 /** Most rows are beside a recall at the next step too. */
@@ -147,7 +153,7 @@ const fitNearRow = rememberBy((row: RecalledRow) =>
 
 /** Lists the numbers of as many rows of the series as fit, the newest first. `taken` receives their ids. */
 function addSeries(
-  { row, tokens }: Sized<Recall>,
+  { row, tokens, chars }: Sized<Recall>,
   given: Recall["series"],
   most: number,
   taken: Set<string>,
@@ -159,7 +165,7 @@ function addSeries(
     const listedTokens = estimateLine(renderRecallLine(listed));
     if (listedTokens > tokens + most) continue;
     for (const { id } of listed.series.rows) taken.add(id);
-    return { row: listed, tokens: listedTokens };
+    return { row: listed, tokens: listedTokens, chars };
   }
   return undefined;
 }

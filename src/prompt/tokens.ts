@@ -183,22 +183,24 @@ function chargeForeign(code: number): number {
 const isSymbol = (code: number): boolean => code >= 0x2000 && code < 0x2e80;
 
 /**
- * Finds a limit in characters at which `render(limit)` costs at most `maxTokens`. After `MAX_TRIES` proportional tries
- * it returns `render(0)`, even if that is too large.
+ * Finds a limit in characters at which `render(limit)` costs at most `maxTokens`. It tells how many characters it shows where these
+ * may be fewer. After `MAX_TRIES` proportional tries it returns `render(0)`, even if that is too large.
  */
-export function shrinkText<T extends { readonly tokens: number }>(
+export function shrinkText<T extends { readonly tokens: number; readonly chars?: number }>(
   length: number,
   tokens: number,
   maxTokens: number,
   render: (limit: number) => T,
 ): T {
   let limit = length;
+  let shown = length;
   let cost = tokens;
   for (let attempt = 0; attempt < MAX_TRIES && limit > 0; attempt++) {
-    limit = Math.max(0, Math.floor(Math.min(limit - 1, (limit * maxTokens * 0.96) / cost)));
+    limit = Math.max(0, Math.floor(Math.min(limit - 1, (shown * maxTokens * 0.96) / cost)));
     const rendered = render(limit);
     if (rendered.tokens <= maxTokens) return rendered;
     cost = rendered.tokens;
+    shown = Math.min(limit, rendered.chars ?? limit);
   }
   return render(0);
 }

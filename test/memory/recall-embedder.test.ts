@@ -228,13 +228,14 @@ describe("a failing store never makes recall fail", () => {
     expect((await ask()).map((recall) => recall.id)).toContain(id);
   });
 
-  it("when the texts of the chosen rows cannot be read: nothing is recalled, with one report", async () => {
-    const { ask, store, reports } = open(filled());
+  it("when the text of a chosen row cannot be read: it is left out, with one report", async () => {
+    // More rows than are kept with their texts, so that the first one is read again.
+    const { ask, store, reports } = open(filled(300));
     store.trouble.readingTexts = new Error("disk I/O error");
-    for (let step = 0; step < 3; step++) expect(await ask()).toEqual([]);
+    for (let step = 0; step < 3; step++) expect((await ask()).map(({ text }) => text)).not.toContain(PLANTED);
     expect(reports).toEqual([expect.stringContaining("disk I/O error")]);
     delete store.trouble.readingTexts;
-    expect(await ask()).toHaveLength(10);
+    expect((await ask()).map(({ text }) => text)).toContain(PLANTED);
   });
 
   it("when a row is forgotten after the rows were read: it is left out", async () => {

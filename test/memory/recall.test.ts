@@ -380,7 +380,7 @@ describe("the memory of an idle agent", () => {
   });
 
   it("is dropped first when it was used least recently, until the others fit", async () => {
-    const { store, memory, wakeAndIdle } = openKept(4_900_000);
+    const { store, memory, wakeAndIdle } = openKept(5_300_000);
     const agents = Array.from({ length: 8 }, (_, at) => `agent-${at}`);
     for (const agent of agents) fill(store, agent, 60);
     for (const agent of agents) await wakeAndIdle(agent);
@@ -388,7 +388,7 @@ describe("the memory of an idle agent", () => {
     // Newest first, so that reading a dropped one again drops no kept one before it was counted.
     for (const agent of agents.toReversed()) if ((await wakeAndIdle(agent)) === 0) kept.unshift(agent);
     expect(kept).toEqual(agents.slice(-kept.length));
-    // 60 rows of 30 words of their own take about 0.65 MB.
+    // 60 rows of 30 words of their own take about 0.7 MB, with their texts.
     expect(kept).toHaveLength(7);
     await memory.releaseUnused();
     expect(await wakeAndIdle(agents[0] as string)).toBe(60);

@@ -327,21 +327,20 @@ export interface NearRows {
 
 /** Returns all hits of words and all near rows, best first, of equals the newer one first. The best has the score 1. */
 export function fuseScores(words: readonly ScoredSlot[], near: NearRows, coverage: number): readonly ScoredSlot[] {
-  const scores = new Map<number, number>(near.slots.map((slot) => [slot, 0]));
   const [best, last] = [words[0]?.score ?? 0, words.at(-1)?.score ?? 0];
   const range = best - last + PLAIN_SCORE_WEIGHT * best;
-  for (const { slot, score } of words)
-    scores.set(slot, range > 0 ? (score - last + PLAIN_SCORE_WEIGHT * score) / range : 0);
   const wordWeight = (1 - VECTOR_WEIGHT) * Math.max(LEAST_COVERAGE, Math.min(1, coverage / FULL_COVERAGE));
-  let highest = 0;
-  for (const [slot, score] of scores) {
-    const fused = wordWeight * score + VECTOR_WEIGHT * near.closenessOf(slot);
-    highest = Math.max(highest, fused);
-    scores.set(slot, fused);
-  }
-  return Array.from(scores, ([slot, score]) => ({ slot, score: highest > 0 ? score / highest : 0 })).sort(
-    (a, b) => b.score - a.score || b.slot - a.slot,
-  );
+  const fused: { slot: number; score: number }[] = [];
+  const known = new Set<number>();
+  const fuse = (slot: number, score: number): void => {
+    known.add(slot);
+    fused.push({ slot, score: wordWeight * score + VECTOR_WEIGHT * near.closenessOf(slot) });
+  };
+  for (const { slot, score } of words) fuse(slot, range > 0 ? (score - last + PLAIN_SCORE_WEIGHT * score) / range : 0);
+  for (const slot of near.slots) if (!known.has(slot)) fuse(slot, 0);
+  const highest = fused.reduce((most, { score }) => Math.max(most, score), 0);
+  for (const hit of fused) hit.score = highest > 0 ? hit.score / highest : 0;
+  return fused.sort((a, b) => b.score - a.score || b.slot - a.slot);
 }
 
 /** Returns the largest share of the part's words that one of the best hits holds, weighed by rarity; 0 without words. */

@@ -43,22 +43,18 @@ export async function readRecalls(
 const readSlot = (slot: number, rows: AgentRows): Promise<RecalledRow | undefined> => rows.texts.read(rows.idAt(slot));
 
 async function readRecall(
-  { slot, score, memory: { rows, excluded } }: FoundRow,
+  { slot, row: found, score, memory: { rows, excluded } }: FoundRow,
   parts: readonly QueryPart[],
   weights: StemWeights,
 ): Promise<Recall | undefined> {
   const row = await readSlot(slot, rows);
   if (!row) return undefined;
   const focus = findFocus(row, parts, weights);
-  const readSlots = async (slots: readonly number[]): Promise<readonly RecalledRow[]> => {
-    const found: RecalledRow[] = [];
-    for (const near of slots) {
-      const other = await readSlot(near, rows);
-      if (other) found.push(other);
-    }
-    return found;
-  };
-  const around = await readSlots(rows.neighbours.around(slot, rows, excluded));
+  const around: RecalledRow[] = [];
+  for (const near of rows.neighbours.around(found, rows, excluded)) {
+    const other = await readSlot(near, rows);
+    if (other) around.push(other);
+  }
   const series = row.text.length > MAX_SERIES_CHARS ? undefined : await readSeries(slot, row, rows, excluded);
   return {
     ...row,

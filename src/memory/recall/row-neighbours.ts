@@ -30,9 +30,8 @@ export class RowNeighbours {
     this.#orderOf(row)?.add(orderOf(row.id), slot);
   }
 
-  /** Returns the slots right before and right after this one. None at an excluded slot: the prompt goes on from there. */
-  around(slot: number, rows: Pick<AgentRows, "at" | "isLive">, excluded: ReadonlySet<number>): readonly number[] {
-    const row = rows.at(slot);
+  /** Returns the slots right before and right after a row. None at an excluded slot: the prompt goes on from there. */
+  around(row: RecallableRow, rows: Pick<AgentRows, "at" | "isLive">, excluded: ReadonlySet<number>): readonly number[] {
     const order = this.#orderOf(row);
     const find = (slots: Iterable<{ readonly key: number; readonly slot: number }>): readonly number[] => {
       for (const { key, slot: near } of slots) {
