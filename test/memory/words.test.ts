@@ -177,7 +177,7 @@ describe("terms of related meaning", () => {
   });
   const add = (text: string) => vocabulary.countTerms(wordsOf(text));
   function relatedTo(word: string): readonly string[] {
-    const place = terms.placeOf(word);
+    const [place = -1] = terms.placesOf([word]);
     const found = place < 0 ? [] : terms.find(place, vocabulary.findTerm(word));
     return found.map(({ term }) => vocabulary.stemOf(term));
   }
@@ -195,7 +195,8 @@ describe("terms of related meaning", () => {
 
   it("are forgotten for words that no query has had for long", async () => {
     add("vessel boat ferry yacht steamer");
-    const found = () => terms.find(terms.placeOf("ship"), vocabulary.findTerm("ship"))[0] as object;
+    const [ship = -1] = terms.placesOf(["ship"]);
+    const found = () => terms.find(ship, vocabulary.findTerm("ship"))[0] as object;
     const kept = new WeakRef(found());
     for (let place = 0; place < 600; place++) terms.find(place, -1);
     await collectGarbage();

@@ -1,5 +1,5 @@
 /** query-terms.ts -- the postings and document frequencies of all terms, and the terms that a text is searched by. */
-import { keepNewest } from "#util/caches.ts";
+import { keepNewest, rememberBy } from "#util/caches.ts";
 import { hashOf } from "#util/words.ts";
 import type { Columns } from "../columns.ts";
 import { grown, NumberLists } from "./flat-lists.ts";
@@ -112,17 +112,11 @@ export class TermIndex {
     return count;
   }
 
-  /** Skips a text whose words mostly have no meaning: it is code or in another language. */
   #matchRelated(words: readonly string[], terms: Int32Array, matched: number): number {
     const related = this.#related;
     if (!related) return matched;
-    const places = words.map((word) => (isStopWord(word) ? NO_PLACE : related.placeOf(word)));
-    const isContent = (word: string): boolean => !isStopWord(word) && !/\d/.test(word);
-    const known = words.filter((word, at) => places[at] !== NO_PLACE && isContent(word)).length;
-    if (2 * known < words.filter(isContent).length) return matched;
     let count = matched;
-    for (let at = 0; at < places.length; at++) {
-      const place = places[at] as number;
+    for (const [at, place] of related.placesOf(words).entries()) {
       if (place === NO_PLACE) continue;
       for (const { term, similarity } of related.find(place, terms[at] as number))
         if ((this.#documentFrequencies[term] as number) > 0)
@@ -209,10 +203,16 @@ export class RelatedTerms {
     this.#signs = new Uint32Array(256 * this.#signWords);
   }
 
-  /** Returns the place of a word in the table, -1 for other words. */
-  placeOf(word: string): number {
-    return this.#meanings.placeOf(hashOf(word));
-  }
+  /**
+   * Returns the place of each word in the table, NO_PLACE for a word of no topic or none of the table. None for a text whose words
+   * mostly have no meaning: it is code or in another language. Cached by the identity of the list.
+   */
+  readonly placesOf = rememberBy((words: readonly string[]): readonly number[] => {
+    const places = words.map((word) => (isStopWord(word) ? NO_PLACE : this.#meanings.placeOf(hashOf(word))));
+    const isContent = (word: string): boolean => !isStopWord(word) && !/\d/.test(word);
+    const known = words.filter((word, at) => places[at] !== NO_PLACE && isContent(word)).length;
+    return 2 * known < words.filter(isContent).length ? [] : places;
+  });
 
   /** Returns the terms that mean something like the word at this place, without its `own` term, most related first. */
   find(place: number, own: number): readonly RelatedTerm[] {

@@ -109,8 +109,8 @@ export class Vocabulary {
   findTerms(forms: readonly string[]): Int32Array {
     const cached = this.#lookups.get(forms);
     if (cached && (cached.isComplete || cached.size === this.size)) return cached.terms;
-    const terms = new Int32Array(forms.length);
-    for (let at = 0; at < forms.length; at++) terms[at] = this.findTerm(forms[at] as string);
+    const terms = cached?.terms ?? new Int32Array(forms.length).fill(UNKNOWN);
+    for (let at = 0; at < forms.length; at++) if (terms[at] === UNKNOWN) terms[at] = this.findTerm(forms[at] as string);
     this.#lookups.set(forms, { terms, isComplete: !terms.includes(UNKNOWN), size: this.size });
     return terms;
   }
