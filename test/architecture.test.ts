@@ -309,7 +309,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   memory: [33, 6379],
   model: [11, 1924],
   page: [18, 1623],
-  prompt: [11, 1982],
+  prompt: [11, 1988],
   reply: [13, 2262],
   sandbox: [13, 1782],
   services: [23, 2898],

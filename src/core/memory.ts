@@ -245,9 +245,8 @@ export const formOfSeries = (text: string): string =>
 
 export const numbersIn = (text: string): readonly string[] => text.match(NUMBER) ?? [];
 
-/** Returns the numbers of each text that are not the same in all. The texts must have one form. */
-export function changingNumbers(texts: readonly string[]): readonly (readonly string[])[] {
-  const numbers = texts.map(numbersIn);
+/** Returns the numbers of each text, as `numbersIn` gives them, that are not the same in all. The texts must have one form. */
+export function changingNumbers(numbers: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const [first = []] = numbers;
   const changes = first.map((number, at) => numbers.some((others) => others[at] !== number));
   return numbers.map((own) => own.filter((_number, at) => changes[at]));
@@ -256,9 +255,9 @@ export function changingNumbers(texts: readonly string[]): readonly (readonly st
 /** Rows in which more numbers change are not a series of values. */
 const MAX_CHANGING_NUMBERS = 6;
 
-/** Whether the texts, which must have one form, differ in few enough numbers to be listed as a series. */
-export const isSeries = (texts: readonly string[]): boolean =>
-  (changingNumbers(texts)[0] ?? []).length <= MAX_CHANGING_NUMBERS;
+/** Whether texts of one form, given by their numbers, differ in few enough of them to be listed as a series. */
+export const isSeries = (numbers: readonly (readonly string[])[]): boolean =>
+  (changingNumbers(numbers)[0] ?? []).length <= MAX_CHANGING_NUMBERS;
 
 // The rule by which two rows of memory say the same.
 //

@@ -4,7 +4,7 @@
  * A recall that is shown with the rows around it is one passage: their lines in the order of the memory, apart from
  * other passages by an empty line. Passages are in the order of their best recall.
  */
-import { changingNumbers, isSeries, orderOf } from "#core/memory.ts";
+import { changingNumbers, isSeries, numbersIn, orderOf } from "#core/memory.ts";
 import type { Recall, RecalledRow, ShownRecall, TextRange, Trust } from "#core/ports/memory.ts";
 import { describeReadBefore } from "#core/provenance.ts";
 import { rememberBy } from "#util/caches.ts";
@@ -159,7 +159,8 @@ function addSeries(
   taken: Set<string>,
 ): Sized<Recall> | undefined {
   const rows = given?.rows.filter(({ id }) => !taken.has(id)) ?? [];
-  if (!given || tokens > MAX_LISTING_TOKENS || !isSeries([row.text, ...rows.map(({ text }) => text)])) return undefined;
+  if (!given || tokens > MAX_LISTING_TOKENS || !isSeries([row, ...rows].map(({ text }) => numbersIn(text))))
+    return undefined;
   for (let count = rows.length; count > 0; count--) {
     const listed = { ...row, series: { rows: rows.slice(0, count), others: given.others + rows.length - count } };
     const listedTokens = estimateLine(renderRecallLine(listed));
@@ -339,7 +340,7 @@ const renderLines = (text: string): string =>
 /** The changing numbers of the other rows, oldest first. */
 function renderSeries({ text, series }: Recall): string {
   if (!series) return "";
-  const [, ...numbers] = changingNumbers([text, ...series.rows.map((row) => row.text)]);
+  const [, ...numbers] = changingNumbers([text, ...series.rows.map((row) => row.text)].map(numbersIn));
   const values = series.rows.map(({ id, step }, at) => {
     const where = step === null ? formatName(id) : `step ${step}`;
     return `${numbers[at]?.join(", ")} (${where})`;

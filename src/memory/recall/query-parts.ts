@@ -9,7 +9,7 @@ import type { RecallQuery } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
 import { keepNewest } from "#util/caches.ts";
 import { wordsOf } from "#util/words.ts";
-import { createWordSet, isStopWord } from "../words/vocabulary.ts";
+import { createWordSet, isStopStem } from "../words/vocabulary.ts";
 
 export interface QueryPart {
   readonly text: string;
@@ -19,7 +19,7 @@ export interface QueryPart {
   readonly words: readonly string[];
   /** Hashes of the stems of the words, without digits. */
   readonly stems: Uint32Array;
-  /** Those of them that are not of stop words alone. */
+  /** Those of them that are of no stop word. */
   readonly topics: Uint32Array;
   /** Hashes of the words with digits. */
   readonly numbers: ReadonlySet<number>;
@@ -52,7 +52,7 @@ function readWords(text: string): PartWords {
   if (cached) return cached;
   const words = [...new Set(wordsOf(text))];
   const { hashes, numbers } = createWordSet(words);
-  const topics = createWordSet(words.filter((word) => !isStopWord(word))).hashes;
+  const topics = hashes.filter((hash) => !isStopStem(hash));
   const made = { words, stems: hashes, topics, numbers: new Set(numbers) };
   keepNewest(cachedWords, text, made, MAX_CACHED_TEXTS);
   return made;

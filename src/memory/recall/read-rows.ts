@@ -5,7 +5,7 @@
 import { toError } from "#core/errors.ts";
 import { formOfSeries, isSeries, numbersIn } from "#core/memory.ts";
 import type { Recall, RecalledRow, TextRange } from "#core/ports/memory.ts";
-import { keepNewest } from "#util/caches.ts";
+import { keepNewest, rememberBy } from "#util/caches.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import type { OutageReporter } from "../vectors/server-embedder.ts";
 import type { AgentRows } from "./agent-rows.ts";
@@ -75,30 +75,22 @@ async function readSeries(
   rows: AgentRows,
   excluded: SearchedMemory["excluded"],
 ): Promise<Recall["series"] | undefined> {
-  if (numbersIn(row.text).length === 0 || rows.facts.has(slot)) return undefined;
+  if (numbersOf(row).length === 0 || rows.facts.has(slot)) return undefined;
   const { slots, others } = rows.groups.rowsLike(slot, MAX_SERIES_ROWS, excluded);
-  const form = replyFormOf(row);
+  const form = formOf(row);
   const found: RecalledRow[] = [];
   for (const near of slots) {
     const other = rows.facts.has(near) ? undefined : await readSlot(near, rows);
-    if (!other || other.kind !== row.kind || other.trust !== row.trust || replyFormOf(other) !== form) continue;
+    if (!other || other.kind !== row.kind || other.trust !== row.trust || formOf(other) !== form) continue;
     found.push(other);
     // Further rows only add changing numbers, so that the first other row mostly tells that this is not a series.
-    if (!isSeries([row.text, other.text])) return undefined;
+    if (!isSeries([numbersOf(row), numbersOf(other)])) return undefined;
   }
   return found.length === 0 ? undefined : { rows: found, others };
 }
 
-/** Hashes of the forms of rows, which are read again as long as the rows are cached. */
-const forms = new WeakMap<RecalledRow, number>();
-
-function replyFormOf(row: RecalledRow): number {
-  const known = forms.get(row);
-  if (known !== undefined) return known;
-  const form = hashText(formOfSeries(row.text));
-  forms.set(row, form);
-  return form;
-}
+const formOf = rememberBy(({ text }: RecalledRow) => hashText(formOfSeries(text)));
+const numbersOf = rememberBy(({ text }: RecalledRow) => numbersIn(text));
 
 /** Shorter texts have no focus. */
 const MIN_FOCUS_CHARS = 200;

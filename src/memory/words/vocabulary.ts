@@ -257,12 +257,14 @@ export interface WordSet {
 
 /** `words` are those of `wordsOf`. */
 export function createWordSet(words: readonly string[]): WordSet {
-  const hashes = new Set(words.map((word) => hashLetters(stemOf(word))).filter((hash) => hash !== NO_WORD));
-  return { hashes: Uint32Array.from(hashes).sort(), numbers: hashNumbers(words) };
+  const stems = words.map(stemOf);
+  return { hashes: distinct(stems.map(hashLetters)).sort(), numbers: distinct(stems.map(hashNumber)) };
 }
 
-export const hashNumbers = (words: readonly string[]): Uint32Array =>
-  Uint32Array.from(new Set(words.map((word) => hashNumber(stemOf(word))).filter((hash) => hash !== NO_WORD)));
+const distinct = (hashes: readonly number[]) => Uint32Array.from(new Set(hashes)).filter((hash) => hash !== NO_WORD);
+
+/** Whether it is the hash of a stop word's stem, as in `WordSet.hashes`. */
+export const isStopStem = (hash: number): boolean => STOP_STEMS.has(hash);
 
 /** A hash that stands for no word. */
 export const NO_WORD = 0;
@@ -275,6 +277,8 @@ function hashLetters(stem: string): number {
 
 /** Returns the hash of a stem with digits, NO_WORD for others. */
 const hashNumber = (stem: string): number => (/\d/.test(stem) ? hashOf(stem) : NO_WORD);
+
+const STOP_STEMS: ReadonlySet<number> = new Set([...STOP_WORDS].map((word) => hashLetters(stemOf(word))));
 
 /** Writes the distinct numbers of `hashes` into its beginning, ascending, without NO_WORD. Returns how many they are. */
 export function sortDistinct(hashes: Uint32Array): number {
