@@ -1,10 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { orderOf } from "#core/memory.ts";
 import type { MemoryRow, Recall, RecallQuery } from "#core/ports/memory.ts";
-import { RowTexts } from "#memory/recall/agent-rows.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { type QueryPart, queryParts } from "#memory/recall/query-parts.ts";
-import { findFocus, weighStems } from "#memory/recall/read-rows.ts";
+import { findFocus, RowTexts, weighStems } from "#memory/recall/read-rows.ts";
 import { SeriesGroups } from "#memory/recall/series-groups.ts";
 import { excerptOf } from "#prompt/recalls.ts";
 import { wordsOf } from "#util/words.ts";
@@ -401,7 +400,7 @@ describe("the cache", () => {
     expect((await texts.read("a"))?.text).toBe("new");
   });
 
-  it("keeps the 256 rows shown last and counts their texts, and none when the changes cannot be read", async () => {
+  it("keeps the rows of two recalls, 128 at least, counts their texts, and keeps none when the changes cannot be read", async () => {
     const read: string[] = [];
     const texts = new RowTexts(async (id) => {
       read.push(id);
@@ -412,18 +411,21 @@ describe("the cache", () => {
       for (const id of ids) await texts.read(id);
       return [...read];
     };
-    for (let at = 0; at < 256; at++) await texts.read(`${at}`);
+    const unchanged = async () => [];
+    for (let at = 0; at < 200; at++) await texts.read(`${at}`);
     const full = texts.bytes;
-    expect(full).toBeGreaterThan(256 * 200);
-    expect(await readAgain("0", "255")).toEqual([]);
-    await texts.read("256");
+    expect(full).toBeGreaterThan(200 * 200);
+    await texts.dropChanged(unchanged);
+    expect(await readAgain("0", "199")).toEqual([]);
     expect(texts.bytes).toBe(full);
+    await texts.dropChanged(unchanged);
     expect(await readAgain("0", "1")).toEqual(["1"]);
+    expect(texts.bytes).toBe((full * 128) / 200);
     await texts.dropChanged(async () => [{ id: "0" }]);
-    expect(texts.bytes).toBe((full * 255) / 256);
-    expect(await readAgain("0", "255")).toEqual(["0"]);
+    expect(texts.bytes).toBe((full * 127) / 200);
+    expect(await readAgain("0", "199")).toEqual(["0"]);
     await texts.dropChanged(async () => Promise.reject(new Error("disk I/O error")));
     expect(texts.bytes).toBe(0);
-    expect(await readAgain("0", "255")).toEqual(["0", "255"]);
+    expect(await readAgain("0", "199")).toEqual(["0", "199"]);
   });
 });

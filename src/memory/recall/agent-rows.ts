@@ -5,16 +5,16 @@
  * text differs only in case or white space share one slot, which holds the newest of them; so no text is embedded
  * twice. Slots are numbered from 0 and never reused.
  */
-import { isLive, isPast } from "#core/memory.ts";
-import type { MemoryRow, RecalledRow, RecallQuery } from "#core/ports/memory.ts";
+import { isLive } from "#core/memory.ts";
+import type { MemoryRow, RecallQuery } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import { keepNewest } from "#util/caches.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { wordsOf } from "#util/words.ts";
 import type { Columns } from "../columns.ts";
 import { contentOf } from "../remember/step-lines.ts";
 import { grown, NO_ITEM, NumberChains } from "../words/flat-lists.ts";
 import { SavedVectors } from "./agent-vectors.ts";
+import { RowTexts } from "./read-rows.ts";
 import { FactRows, hashText, type RecallableRow, RowColumns } from "./row-columns.ts";
 import { RowNeighbours } from "./row-neighbours.ts";
 import { SeriesGroups } from "./series-groups.ts";
@@ -367,74 +367,4 @@ class SlotRows {
     }
     this.#slotOfRow[row] = slot;
   }
-}
-
-// Reads the rows that recalls show, and caches them with their texts: most are shown again at the next step.
-//
-// The cache has no row that was forgotten or replaced before the last `dropChanged`.
-
-/**
- * Of a step's 30 to 40 rows two to seven are not among these. 256 rows take .2 ms less a step, and 3 MB of heap more with 20 agents of 600
- * steps.
- */
-const MAX_ROWS = 128;
-/** Main memory of a row without its text, and of a character of it. */
-const ROW_BYTES = 500;
-const CHAR_BYTES = 2;
-/** Changed rows that are dropped one by one; after more of them all rows are dropped. */
-const MAX_CHANGED = 64;
-
-export class RowTexts {
-  readonly #readLive: (id: string) => Promise<MemoryRow | undefined>;
-  /** By id, the last shown one last. */
-  readonly #rows = new Map<string, RecalledRow>();
-  /** Number of calls of `drop`. */
-  #drops = 0;
-
-  /** `readLive` returns undefined for a row that may not be recalled any more. */
-  constructor(readLive: (id: string) => Promise<MemoryRow | undefined>) {
-    this.#readLive = readLive;
-  }
-
-  /** Estimated main memory. */
-  get bytes(): number {
-    return this.#rows.values().reduce((sum, { text }) => sum + ROW_BYTES + CHAR_BYTES * text.length, 0);
-  }
-
-  /** Returns undefined for a row that may not be recalled any more. */
-  async read(id: string): Promise<RecalledRow | undefined> {
-    const drops = this.#drops;
-    const known = this.#rows.get(id);
-    const row = known ?? (await this.#readLive(id).then((read) => read && toRecalledRow(read)));
-    // A recall of another agent may have dropped this row while it was read.
-    if (row && drops === this.#drops) keepNewest(this.#rows, id, row, MAX_ROWS);
-    return row;
-  }
-
-  /** Call it for a row just read: its vector is made next, and it is recalled once the prompt shows its step no more. */
-  keep(row: MemoryRow): void {
-    keepNewest(this.#rows, row.id, toRecalledRow(row), MAX_ROWS);
-  }
-
-  /** Call it for each row that changed. */
-  drop(id: string): void {
-    this.#drops++;
-    this.#rows.delete(id);
-  }
-
-  /** Drops the rows that changed. `readChanged` returns the oldest `limit` changes; when it fails, all rows are dropped. */
-  async dropChanged(readChanged: (limit: number) => Promise<readonly Pick<MemoryRow, "id">[]>): Promise<void> {
-    const changed = await readChanged(MAX_CHANGED).catch(() => undefined);
-    const isComplete = changed && changed.length < MAX_CHANGED;
-    for (const id of isComplete ? changed.map((row) => row.id) : [...this.#rows.keys()]) this.drop(id);
-  }
-}
-
-function toRecalledRow(row: MemoryRow): RecalledRow {
-  const { id, seq, step, at, kind, trust, text, outside, closed } = row;
-  return {
-    ...{ id, seq, step, at, kind, trust, text },
-    ...(outside ? { outside } : {}),
-    ...(closed && isPast(row) ? { closed } : {}),
-  };
 }
