@@ -314,7 +314,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1782],
   services: [23, 2898],
   store: [26, 3658],
-  util: [23, 1643],
+  util: [22, 1642],
   views: [20, 3432],
   workspace: [8, 1296],
 };

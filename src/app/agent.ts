@@ -1,4 +1,5 @@
 /** agent.ts -- assembles one agent's parts for the main loop: model, memory, commands, folder and recording. */
+
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { HostEdges } from "#cassette/demo-script.ts";
@@ -15,6 +16,7 @@ import type { AgentRow, Lease, Store, StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { findNewest, isTainted } from "#core/provenance.ts";
 import { pathInParent } from "#core/subagent.ts";
+import { MEBIBYTE } from "#core/text.ts";
 import type { OpenedAgent } from "#host/agent-runner.ts";
 import { createMovePreparer, type PerformParts, type PrepareMove } from "#loop/ask-model.ts";
 import { readScript } from "#loop/complete-events.ts";
@@ -27,7 +29,6 @@ import { rememberStep } from "#memory/remember/remember.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
 import { systemClock } from "#util/clock.ts";
-import { MEBIBYTE } from "#util/mebibyte.ts";
 import { foldLog, stateOf } from "#views/read-agent.ts";
 import { createFolderQuota, type FolderQuota } from "#workspace/folder-quota.ts";
 import { findNewestFiles } from "#workspace/list-files.ts";

@@ -85,6 +85,9 @@ export function oneLine(text: string, limit: number): string {
   return `${line.slice(0, limit - 1).toWellFormed()}…`;
 }
 
+/** Bytes of a megabyte in a setting. */
+export const MEBIBYTE = 1024 * 1024;
+
 /** "1 byte", "999 bytes", "1.5 KB", "12 MB"; a unit is 1,000 of the one before. */
 export function formatSize(bytes: number): string {
   if (bytes < 1000) return countNoun(bytes, "byte");

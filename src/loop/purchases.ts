@@ -1,11 +1,12 @@
 /** purchases.ts -- the paid services of one command call: advice, pictures, speech. */
+
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending, Usage } from "#core/event.ts";
 import { costOf, type Price } from "#core/limits.ts";
 import type { Services, UseListener } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
+import { MEBIBYTE } from "#core/text.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import { MEBIBYTE } from "#util/mebibyte.ts";
 import { type AdviceParts, openAdvice, reservationFor } from "./advise.ts";
 import { type MethodParts, openMethodSearch } from "./method-search.ts";
 import {

@@ -4,9 +4,10 @@
  * The list of files comes from the host when code looks at the folder, the content of a file when code reads it. What
  * code changes goes out with `save`.
  */
+
 import { posix } from "node:path";
 import type { CellFile } from "#core/ports/sandbox.ts";
-import { MEBIBYTE } from "#util/mebibyte.ts";
+import { MEBIBYTE } from "#core/text.ts";
 import { type EngineHost, type FileList, MAX_FILE_BYTES } from "./protocol.ts";
 import type { Fs, FsNode, MemoryFs, NodeOperations, StreamOperations } from "./pyodide.ts";
 

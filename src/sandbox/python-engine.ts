@@ -1,7 +1,8 @@
 /** python-engine.ts -- runs cells of Python by Pyodide: closes what it could reach, and connects it to its host. */
+
 import { readFileSync } from "node:fs";
 import type { CellOutcome } from "#core/ports/sandbox.ts";
-import { MEBIBYTE } from "#util/mebibyte.ts";
+import { MEBIBYTE } from "#core/text.ts";
 import { FileView, ROOT } from "./file-view.ts";
 import { freezeIntrinsics, loadPython } from "./load-python.ts";
 import {

@@ -9,8 +9,8 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import { subagentFolderOf } from "#core/subagent.ts";
+import { MEBIBYTE } from "#core/text.ts";
 import { keepNewest } from "#util/caches.ts";
-import { MEBIBYTE } from "#util/mebibyte.ts";
 import { quotePath } from "./path-rules.ts";
 
 export interface FolderUsage {

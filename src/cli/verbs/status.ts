@@ -7,7 +7,7 @@ import { findSandboxLevel, sandboxInWords } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
 import { printNote, shortSpan } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
-import { MEBIBYTE } from "#util/mebibyte.ts";
+import { MEBIBYTE } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";
 import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../context.ts";

@@ -2,12 +2,13 @@
  * git-process.ts -- runs git in a cage: it sees its own programs, certificates and one folder, and nothing of goald's
  * environment. Keeps only a part of its output.
  */
+
 import { addAbortListener } from "node:events";
 import { realpathSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import type { Cage, CagedCommand } from "#cage/cage.ts";
 import { GoaldError } from "#core/errors.ts";
-import { MEBIBYTE } from "#util/mebibyte.ts";
+import { MEBIBYTE } from "#core/text.ts";
 import type { Quote } from "#util/outside-errors.ts";
 import type { RepositoryUrl } from "./repository-url.ts";
 
