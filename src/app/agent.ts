@@ -38,7 +38,7 @@ import { type CellsHost, cellPartsOf } from "./sandbox.ts";
 import { openShared, type Shared } from "./services.ts";
 
 /** Settings and the functions that redact their secrets. */
-export interface LoadedSettings {
+export interface RedactedSettings {
   readonly settings: Settings;
   /** For stored text: redacts the secrets of the settings. */
   scrub(text: string): string;
@@ -47,7 +47,7 @@ export interface LoadedSettings {
 }
 
 /** The parts of the host that an agent uses. Settings and catalogue are read once per run. */
-export interface AgentHost extends LoadedSettings, CellsHost {
+export interface AgentHost extends RedactedSettings, CellsHost {
   readonly home: Home;
   readonly store: Store;
   readonly catalogue: Catalogue;

@@ -31,7 +31,7 @@ import type { Log } from "#util/log.ts";
 import { stallLimit } from "#views/agent-view.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { readVersion } from "../shipped.ts";
-import { type AgentHost, type LoadedSettings, openAgent, openAgentFolder, removeAgentFolder } from "./agent.ts";
+import { type AgentHost, openAgent, openAgentFolder, type RedactedSettings, removeAgentFolder } from "./agent.ts";
 import { type Catalogue, findServiceStates, loadCatalogue } from "./catalogue.ts";
 import { indexRoot, removeMemoryOf, removeStrayIndexes } from "./memory-folders.ts";
 import { describeSandbox, openSandbox, type SandboxLevel } from "./sandbox.ts";
@@ -79,7 +79,7 @@ export class Host implements AgentHost, AsyncDisposable {
   readonly #problems: Problems;
   readonly #live = createLiveText();
   readonly #meter = createLoopMeter(() => performance.now());
-  #redactors: Pick<LoadedSettings, "redact" | "scrub">;
+  #redactors: Pick<RedactedSettings, "redact" | "scrub">;
   #shared: Shared | undefined;
   readonly #sandbox: Sandbox;
   #sweep: Promise<void> | undefined;
@@ -267,7 +267,7 @@ const isPrivate = (what: string): GoaldError =>
 // The caller of a host provides these parts.
 
 export interface HostParts
-  extends LoadedSettings,
+  extends RedactedSettings,
     Pick<SupervisorParts, "onFailed">,
     Pick<ObserverParts, "onCommitted"> {
   readonly home: Home;
@@ -275,7 +275,7 @@ export interface HostParts
   /** Path of the API socket. Absent for a host that accepts no requests. */
   readonly socket?: string;
   /** Reads the settings again. The new redactors also remove earlier secrets. Absent: `reload` is refused. */
-  load?(): Promise<LoadedSettings>;
+  load?(): Promise<RedactedSettings>;
   /** Called after each run of an agent. */
   onStopped?(agent: string, state: AgentState): void;
   /** Called when a client requests a shutdown. Absent: the request is refused. */

@@ -31,7 +31,7 @@ import { systemClock } from "#util/clock.ts";
 import { findGit } from "#util/find-program.ts";
 import type { Redact } from "#util/redact.ts";
 import { readVersion } from "../shipped.ts";
-import type { LoadedSettings } from "./agent.ts";
+import type { RedactedSettings } from "./agent.ts";
 import { loadPrices, loadWindows, mediaServerOf, xKeysOf } from "./catalogue.ts";
 import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 
@@ -44,7 +44,7 @@ export interface Shared {
   readonly services: Partial<Services>;
 }
 
-export interface SharedParts extends LoadedSettings {
+export interface SharedParts extends RedactedSettings {
   readonly home: Home;
   readonly store: Store;
   readonly edges: HostEdges | undefined;

@@ -1,6 +1,6 @@
 /** open-host.ts -- opens a host in this process: the daemon's, or one for a demo or a test in a home that nobody else uses. */
 import { connectHost } from "#api/client.ts";
-import type { LoadedSettings } from "#app/agent.ts";
+import type { RedactedSettings } from "#app/agent.ts";
 import { type Host, type HostParts, openHost } from "#app/host.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { chooseSocketPath } from "#config/open-home.ts";
@@ -28,7 +28,7 @@ export async function openPrivateHost(context: CliContext, parts: Pick<HostParts
 /** Accepts requests when it resolves. Throws as `openHost` does, and GOALD_DAEMON when it cannot listen. */
 export async function openServingHost(
   { home, settings, redact, scrub }: CliContext,
-  parts: Omit<HostParts, keyof LoadedSettings | "home" | "socket">,
+  parts: Omit<HostParts, keyof RedactedSettings | "home" | "socket">,
   limits: Parameters<Host["serve"]>[0] = {},
 ) {
   const socket = await chooseSocketPath(home, process.getuid?.());

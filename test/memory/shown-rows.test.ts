@@ -199,7 +199,7 @@ describe("rows that one of several texts repeats", () => {
 function focusIn(text: string, parts: readonly QueryPart[], kind: "note" | "step" = "note") {
   const memory = new SeriesGroups();
   memory.add(wordsOf(text), "foo");
-  return findFocus({ kind, text }, parts, weighStems(parts, memory));
+  return findFocus({ kind, text }, parts, weighStems(parts, memory.lexical));
 }
 /** The stretches that are shown of a note, joined; undefined without a focus. */
 function excerptIn(text: string, parts: readonly QueryPart[], limit = 720): string | undefined {

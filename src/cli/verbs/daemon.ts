@@ -6,7 +6,7 @@
  * it for a while.
  */
 import { expectDaemon, staysUp, stopExpectingDaemon } from "#api/daemon-files.ts";
-import type { LoadedSettings } from "#app/agent.ts";
+import type { RedactedSettings } from "#app/agent.ts";
 import type { Host } from "#app/host.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { openHome } from "#config/open-home.ts";
@@ -42,7 +42,7 @@ export async function daemonVerb(options: DaemonOptions): Promise<number> {
   const log = await openHostLog(context);
   const shutdown = Promise.withResolvers<number>();
   const secrets = new Set<string>();
-  const load = (): Promise<LoadedSettings> => loadAgain(context, secrets);
+  const load = (): Promise<RedactedSettings> => loadAgain(context, secrets);
   let daemon: Awaited<ReturnType<typeof openServingHost>>;
   try {
     daemon = await openServingHost(context, { log, load, onShutdown: shutdown.resolve });
@@ -113,7 +113,7 @@ function untilSignalled({ supervisor, control }: Host, log: Log): Promise<number
 }
 
 /** `known`: secrets of earlier readings, which stay secret after they are replaced. */
-async function loadAgain(context: CliContext, known: Set<string>): Promise<LoadedSettings> {
+async function loadAgain(context: CliContext, known: Set<string>): Promise<RedactedSettings> {
   const { settings, secrets } = await loadSettings({ home: context.home, env: process.env, flags: {} });
   for (const secret of secrets) known.add(secret);
   const later = redactorsFor([...known]);

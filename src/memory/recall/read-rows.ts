@@ -8,11 +8,11 @@ import type { MemoryRow, Recall, RecalledRow, TextRange } from "#core/ports/memo
 import { keepNewest, rememberBy } from "#util/caches.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import type { OutageReporter } from "../vectors/server-embedder.ts";
+import type { LexicalIndex } from "../words/word-index.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import { type FoundRow, partsWithVectors, type SearchedMemory } from "./find-recalls.ts";
 import type { QueryPart } from "./query-parts.ts";
 import { hashText } from "./row-columns.ts";
-import type { SeriesGroups } from "./series-groups.ts";
 
 /** Rows of a series that are read; the prompt has room for fewer. Longer texts are not compared. */
 const MAX_SERIES_ROWS = 24;
@@ -26,7 +26,7 @@ export async function readRecalls(
 ): Promise<readonly Recall[]> {
   for (const rows of new Set(found.map(({ memory }) => memory.rows))) await rows.dropChangedTexts();
   const recalls: Recall[] = [];
-  const weights = found[0] ? weighStems(partsWithVectors(parts), found[0].memory.rows.groups) : new Map();
+  const weights = found[0] ? weighStems(partsWithVectors(parts), found[0].memory.rows.groups.lexical) : new Map();
   let problem: unknown;
   for (const row of found)
     try {
@@ -164,7 +164,7 @@ const isShown = (sentence: string, parts: readonly QueryPart[]): boolean =>
 type StemWeights = ReadonlyMap<string, number>;
 
 /** Maps each stem that the query is searched by to its weight: that of its part times its rarity in the memory. */
-export function weighStems(parts: readonly QueryPart[], memory: Pick<SeriesGroups, "weighStems">): StemWeights {
+export function weighStems(parts: readonly QueryPart[], memory: Pick<LexicalIndex, "weighStems">): StemWeights {
   const weights = new Map<string, number>();
   for (const { words, weight } of parts)
     for (const { stem, weight: rarity } of memory.weighStems(words))

@@ -36,6 +36,7 @@ export interface RecallableRow extends Pick<MemoryRow, "id" | "seq" | "step" | "
 
 export class RowColumns {
   readonly #namespace: string;
+  /** Rows ever added. */
   #count = 0;
   readonly #rows = {
     /** `MemoryRow.seq`, and the ordinal in the id, or FIRST_MADE and the number of a row that a person added. */
@@ -56,7 +57,6 @@ export class RowColumns {
     this.#namespace = namespace;
   }
 
-  /** Number of rows ever added. */
   exchange(columns: Columns): void {
     this.#count = columns.number("count", this.#count);
     columns.arrays(this.#rows);

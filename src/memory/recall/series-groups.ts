@@ -24,7 +24,7 @@ const MAX_WORD_SETS = 64;
 
 export class SeriesGroups {
   /** Its slots are groups. */
-  readonly #lexical = new LexicalIndex(LEXICAL_SETTINGS, findWordTable());
+  readonly lexical = new LexicalIndex(LEXICAL_SETTINGS, findWordTable());
   /** By slot. */
   readonly #terms = new TermLists();
   /** Groups by a part of their key. */
@@ -47,7 +47,7 @@ export class SeriesGroups {
   #hashes = new Uint32Array(64);
 
   exchange(columns: Columns): void {
-    this.#lexical.exchange(columns.part("lexical"));
+    this.lexical.exchange(columns.part("lexical"));
     this.#terms.exchange(columns.part("terms"));
     this.#groups.exchange(columns.part("groups"));
     this.#keys = columns.array("keys", this.#keys);
@@ -61,7 +61,7 @@ export class SeriesGroups {
 
   /** Estimated main memory. */
   get bytes(): number {
-    return BYTES_PER_WORD * this.#words + BYTES_PER_TERM * this.#lexical.vocabulary.size + this.#numbers.bytes;
+    return BYTES_PER_WORD * this.#words + BYTES_PER_TERM * this.lexical.vocabulary.size + this.#numbers.bytes;
   }
 
   /** Number of live rows with this word, by the hash of its stem. */
@@ -72,15 +72,15 @@ export class SeriesGroups {
   /** Adds the next slot; `words` are those of `wordsOf`. */
   add(words: readonly string[], namespace: string): void {
     const slot = this.#size++;
-    const counted = this.#lexical.vocabulary.countTerms(words);
+    const counted = this.lexical.vocabulary.countTerms(words);
     this.#terms.add(counted.terms);
     const hashes = this.#hash(counted.terms);
     const key = hashWords(hashes, hashOf(namespace));
     const known = hashes.length > 0 ? this.#findGroup(key) : NO_ITEM;
     const group = known === NO_ITEM ? this.#rows.open() : known;
-    if (known !== NO_ITEM) this.#lexical.addNumbers(group, counted);
+    if (known !== NO_ITEM) this.lexical.addNumbers(group, counted);
     else {
-      this.#lexical.add(group, counted, namespace);
+      this.lexical.add(group, counted, namespace);
       if (group >= this.#keys.length) this.#keys = grown(this.#keys, group + 1);
       if (hashes.length > 0) this.#keys[group] = key;
       this.#groups.add(key >>> 0, group);
@@ -98,7 +98,7 @@ export class SeriesGroups {
     this.#count(this.#hash(this.#terms.read(slot)), -1);
     const group = this.#groupOfSlot[slot] as number;
     if (!this.#rows.read(group).every((row) => this.#removed.has(row))) return;
-    this.#lexical.remove(group, this.#terms.read(slot));
+    this.lexical.remove(group, this.#terms.read(slot));
     this.#keys[group] = 0;
   }
 
@@ -121,7 +121,7 @@ export class SeriesGroups {
 
   #readWords(slot: number): WordSet {
     const terms = this.#terms.read(slot);
-    const { numberHashes } = this.#lexical.vocabulary.byTerm;
+    const { numberHashes } = this.lexical.vocabulary.byTerm;
     const numbers = new Set<number>();
     for (const term of terms) if (numberHashes[term] !== NO_WORD) numbers.add(numberHashes[term] as number);
     return { hashes: this.#hash(terms).slice(), numbers: Uint32Array.from(numbers) };
@@ -133,7 +133,7 @@ export class SeriesGroups {
 
   /** Returns the distinct hashes of the words without their digits, ascending. Valid until the next call. */
   #hash(terms: Uint32Array): Uint32Array {
-    const { letterHashes } = this.#lexical.vocabulary.byTerm;
+    const { letterHashes } = this.lexical.vocabulary.byTerm;
     if (terms.length > this.#hashes.length) this.#hashes = grown(this.#hashes, terms.length);
     for (let at = 0; at < terms.length; at++) this.#hashes[at] = letterHashes[terms[at] as number] as number;
     return this.#hashes.subarray(0, sortDistinct(this.#hashes.subarray(0, terms.length)));
@@ -143,11 +143,6 @@ export class SeriesGroups {
     let group = this.#groups.last(key >>> 0);
     while (group !== NO_ITEM && this.#keys[group] !== key) group = this.#groups.before(group);
     return group;
-  }
-
-  /** As `LexicalIndex.weighStems`. */
-  weighStems(words: readonly string[]): ReturnType<LexicalIndex["weighStems"]> {
-    return this.#lexical.weighStems(words);
   }
 
   /** Returns the newest other rows of the row's group, at most `limit`, and the number of the rest. */
@@ -183,11 +178,11 @@ export class SeriesGroups {
     others: readonly SeriesGroups[] = [],
   ): (part: number) => readonly ScoredSlot[] {
     const touchedGroups = new Set(Array.from(excluded, (slot) => this.#groupOfSlot[slot] as number));
-    const searchPart = this.#lexical.search(
+    const searchPart = this.lexical.search(
       parts.map(({ words }) => words),
       limit,
       [...touchedGroups].filter((group) => this.#rowOf(group, NO_NUMBERS, excluded) === NO_ROW),
-      others.map((groups) => groups.#lexical),
+      others.map((groups) => groups.lexical),
     );
     return (part) => {
       const { numbers } = parts[part] as QueryPart;
@@ -213,7 +208,7 @@ export class SeriesGroups {
   #addNumbers(group: number): void {
     const added = this.#numbers.countAdded(group);
     if (added === this.#rows.length(group)) return;
-    const { numberHashes } = this.#lexical.vocabulary.byTerm;
+    const { numberHashes } = this.lexical.vocabulary.byTerm;
     for (const slot of this.#rows.read(group).subarray(added))
       this.#numbers.add(group, slot, this.#terms.read(slot), numberHashes);
   }
