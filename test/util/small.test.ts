@@ -318,6 +318,21 @@ describe("the heap of a host", () => {
     expect(left.deref()).toBeUndefined();
   });
 
+  it("is collected each minute while many agents run, and not again while they only wait", async () => {
+    makeRoomFor(17);
+    const left = new WeakRef({ of: "a step" });
+    makeRoomFor(18);
+    await setImmediate();
+    jest.advanceTimersByTime(A_MINUTE_MS);
+    expect(left.deref()).toBeUndefined();
+    const kept = new WeakRef({ of: "a step" });
+    await setImmediate();
+    jest.advanceTimersByTime(A_MINUTE_MS);
+    expect(kept.deref()).toBeDefined();
+    makeRoomFor(16);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   it("is not collected while an agent is left", () => {
     makeRoomFor(1);
     makeRoomFor(0);
