@@ -1,5 +1,4 @@
 /** agent.ts -- assembles one agent's parts for the main loop: model, memory, commands, folder and recording. */
-
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { HostEdges } from "#cassette/demo-script.ts";

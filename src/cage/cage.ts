@@ -4,7 +4,6 @@
  * `strict`: bubblewrap gives it namespaces of its own, so it sees only the listed paths and no network. `degraded`:
  * only limits and an empty environment hold. `off`: only the empty environment. The child dies with this process.
  */
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { lstatSync, readlinkSync } from "node:fs";
 import { constants } from "node:os";

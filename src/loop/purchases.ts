@@ -1,5 +1,4 @@
 /** purchases.ts -- the paid services of one command call: advice, pictures, speech. */
-
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending, Usage } from "#core/event.ts";
 import { costOf, type Price } from "#core/limits.ts";

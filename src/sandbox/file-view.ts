@@ -4,7 +4,6 @@
  * The list of files comes from the host when code looks at the folder, the content of a file when code reads it. What
  * code changes goes out with `save`.
  */
-
 import { posix } from "node:path";
 import type { CellFile } from "#core/ports/sandbox.ts";
 import { MEBIBYTE } from "#core/text.ts";

@@ -1,5 +1,4 @@
 /** python-engine.ts -- runs cells of Python by Pyodide: closes what it could reach, and connects it to its host. */
-
 import { readFileSync } from "node:fs";
 import type { CellOutcome } from "#core/ports/sandbox.ts";
 import { MEBIBYTE } from "#core/text.ts";

@@ -19,7 +19,7 @@ export interface QueryPart {
   readonly words: readonly string[];
   /** Hashes of the stems of the words, without digits. */
   readonly stems: Uint32Array;
-  /** Those of them that are of no stop word. */
+  /** The hashes among `stems` that belong to no stop word. */
   readonly topics: Uint32Array;
   /** Hashes of the words with digits. */
   readonly numbers: ReadonlySet<number>;

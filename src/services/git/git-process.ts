@@ -2,7 +2,6 @@
  * git-process.ts -- runs git in a cage: it sees its own programs, certificates and one folder, and nothing of goald's
  * environment. Keeps only a part of its output.
  */
-
 import { addAbortListener } from "node:events";
 import { realpathSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
