@@ -46,7 +46,8 @@ export async function createApp(limits: AppLimits, write: Write, headers: Header
     bodyLimit: limits.bodyBytes,
     keepAliveTimeout: limits.idleMs,
     requestTimeout: limits.requestMs,
-    http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: 1_000 },
+    // Each check wakes an idle process, so a slow connection is closed within twice its limit.
+    http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: limits.headersMs },
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     schemaController: { compilersFactory: compilers(createCheck) },
     // Called for an invalid address, for which neither hooks nor routes run.
