@@ -1,19 +1,21 @@
 /**
- * client.ts -- implements `Control` and `Reading` by requests to a host's socket.
+ * client.ts -- implements `Control` by requests to a host's socket.
  *
  * Every method throws what the host threw, or GOALD_DAEMON when no reply came. Without a reply it is unknown whether
  * the host acted, so only requests with a key may be repeated.
  */
 import type { MemoryChanged } from "#core/ports/memory.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import type { MemoryPlace } from "#views/memory-view.ts";
 import type { RestorePlan } from "#views/restore-plan.ts";
-import type { Control, Reading } from "./control.ts";
+import type { Control } from "./control.ts";
 import type { ControlResult, DaemonStatus, DashboardLink, ForkedAgent } from "./schemas.ts";
 import { ANSWER_MS, callHost, type Followed, type FollowOptions, followAgent, type HostCall } from "./socket.ts";
 
-/** All methods of a host in another process. */
-export interface Client extends Omit<Control, "whenLonger" | "whenChanged" | "live" | "addFollower">, Reading {
+/**
+ * All methods of a host in another process. Its events come by `follow`. A terminal reads all else from the store, and the
+ * page has a client of its own.
+ */
+export interface Client extends Omit<Control, "whenLonger" | "whenChanged" | "live" | "addFollower"> {
   /** Yields the agent's committed events, and pieces of replies, until the signal is aborted. */
   follow(name: string, options: FollowOptions): AsyncIterable<Followed>;
   readonly socket: string;
@@ -21,26 +23,23 @@ export interface Client extends Omit<Control, "whenLonger" | "whenChanged" | "li
 
 /** The host replies after it has killed child processes and written the step. */
 const KILL_MS = 20_000;
+/** A whole history is read and written. */
+const RESTORE_MS = 120_000;
 
 /** Connects for each call. `patienceMs`: maximum wait for a reply, except for slow calls. */
 export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Client {
-  const call: CallHost = (method, path, body, answerMs = patienceMs) =>
+  const call = (method: HostCall["method"], path: string, body?: unknown, answerMs = patienceMs): Promise<unknown> =>
     callHost(socket, { method, path, answerMs, ...(body === undefined ? {} : { body }) });
-  return {
-    socket,
-    ...createReadingClient(call),
-    ...createControlClient(call),
-    follow: (name, options) => followAgent(socket, addressOf(name, "events"), options),
-  };
-}
-
-type ControlClient = Omit<Control, "whenLonger" | "whenChanged" | "live" | "addFollower" | "agents" | "agent" | "page">;
-
-function createControlClient(call: CallHost): ControlClient {
   const change = (method: HostCall["method"], path: string, body: unknown, answerMs?: number): Promise<ControlResult> =>
     call(method, path, body, answerMs) as Promise<ControlResult>;
   return {
+    socket,
+    follow: (name, options) => followAgent(socket, addressOf(name, "events"), options),
     status: () => call("GET", "/v1/status") as Promise<DaemonStatus>,
+    agents: async () => ((await call("GET", "/v1/agents")) as { readonly agents: readonly AgentView[] }).agents,
+    agent: (name) => call("GET", addressOf(name)) as Promise<AgentView>,
+    page: (name, after, limit) =>
+      call("GET", `${addressOf(name, "events")}?after=${after}&limit=${limit}`) as ReturnType<Client["page"]>,
     create: (agent) => call("POST", "/v1/agents", agent) as Promise<AgentView>,
     say: (name, words) => change("POST", addressOf(name, "messages"), words),
     setGoals: (name, goals, checks) =>
@@ -59,7 +58,7 @@ function createControlClient(call: CallHost): ControlClient {
         Client["remove"]
       >,
     fork: (name, how) => call("POST", addressOf(name, "fork"), how) as Promise<ForkedAgent>,
-    restore: (name, request) => call("POST", addressOf(name, "restore"), request, LONG_MS) as Promise<RestorePlan>,
+    restore: (name, request) => call("POST", addressOf(name, "restore"), request, RESTORE_MS) as Promise<RestorePlan>,
     changeMemory: async (name, changes, key) => {
       const reply = await call("POST", addressOf(name, "memory"), { changes, key });
       return (reply as { readonly changed: readonly MemoryChanged[] }).changed;
@@ -72,61 +71,6 @@ function createControlClient(call: CallHost): ControlClient {
   };
 }
 
-type CallHost = (method: HostCall["method"], path: string, body?: unknown, answerMs?: number) => Promise<unknown>;
-
-/** Timeout for methods that read a whole log or history, or search it. */
-const LONG_MS = 120_000;
-
-type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
-
-function createReadingClient(call: CallHost): Reading {
-  const get = async <T>(path: string, query: Query = {}, answerMs?: number): Promise<T> =>
-    (await call("GET", `${path}${textOf(query)}`, undefined, answerMs)) as T;
-  return {
-    agents: async () => (await get<{ agents: Awaited<ReturnType<Reading["agents"]>> }>("/v1/agents")).agents,
-    agent: (name) => get(addressOf(name)),
-    details: (name) => get(addressOf(name, "details")),
-    state: (name) => get(addressOf(name, "state")),
-    goals: (name) => get(addressOf(name, "goals")),
-    plan: (name) => get(addressOf(name, "plan")),
-    waiting: async () => (await get<{ waiting: Awaited<ReturnType<Reading["waiting"]>> }>("/v1/waiting")).waiting,
-    page: (name, after, limit) => get(addressOf(name, "events"), { after, limit }),
-    steps: (name, page) => get(addressOf(name, "steps"), { ...page }, LONG_MS),
-    step: (name, step) => get(addressOf(name, "steps", `${step}`), {}, LONG_MS),
-    files: (name, wanted = {}) => get(addressOf(name, "files"), { ...wanted }, LONG_MS),
-    file: (name, path, step) => get(addressOf(name, "files", path), { step }),
-    fileStory: (name, path) => get(addressOf(name, "files", path, "story"), {}, LONG_MS),
-    diff: (name, { paths, ...range }) => get(addressOf(name, "diff"), { ...range, path: paths }, LONG_MS),
-    restorePlan: (name, step, paths) => get(addressOf(name, "restore-plan"), { step, path: paths }, LONG_MS),
-    report: (name) => get(addressOf(name, "report"), {}, LONG_MS),
-    ...memoryClient(get),
-    verify: (name) => get(name === null ? "/v1/verify" : addressOf(name, "verify"), {}, LONG_MS),
-  };
-}
-
-type MemoryMethods = "memories" | "memoryPage" | "memory" | "searchMemory";
-
-function memoryClient(
-  get: <T>(path: string, query?: Query, answerMs?: number) => Promise<T>,
-): Pick<Reading, MemoryMethods> {
-  const pathOf = ({ name }: MemoryPlace, ...rest: readonly string[]): string => addressOf(name, "memory", ...rest);
-  return {
-    memories: (place, filter) => get(pathOf(place), { shared: place.shared, ...filter }, LONG_MS),
-    memoryPage: (place, page) => get(pathOf(place, "changes"), { shared: place.shared, ...page }),
-    memory: (place, id) => get(pathOf(place, id), { shared: place.shared }),
-    searchMemory: (place, query, limit) =>
-      get(pathOf(place, "search"), { shared: place.shared, query, limit }, LONG_MS),
-  };
-}
-
 /** Returns the path of an agent, or of a resource below it. */
 const addressOf = (name: string, ...rest: readonly string[]): string =>
   ["/v1/agents", ...[name, ...rest].map(encodeURIComponent)].join("/");
-
-/** Leaves out absent members, and repeats the name for each item of a list. */
-function textOf(query: Query): string {
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    if (value !== null && value !== undefined) for (const item of [value].flat()) params.append(name, String(item));
-  return params.size === 0 ? "" : `?${params}`;
-}

@@ -136,8 +136,8 @@ export interface LiveText {
 
 // Everything that a person or a program can read about agents; `Control` changes them.
 //
-// It needs no lock: the same implementation reads a home without a host, inside a host, and over the socket. Arguments
-// and results are plain JSON values. `name` is an id, or a name: then the newest agent of that name is meant.
+// It needs no lock: the same implementation reads a home without a host, and serves the routes of a host. Arguments and
+// results are plain JSON values. `name` is an id, or a name: then the newest agent of that name is meant.
 //
 // Every method throws GoaldErrors: GOALD_NOT_FOUND for an unknown agent, step, file or memory, GOALD_STORE_DAMAGED for
 // a log that cannot be read. Texts may contain secrets, which the caller must redact before display.

@@ -6,7 +6,7 @@ import { PROTOCOL_VERSION } from "#api/control.ts";
 import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
 import { askDaemon, ensureDaemon, findHost, revive } from "#api/find-daemon.ts";
 import { callHost } from "#api/socket.ts";
-import { describeReading } from "../contracts/reading.ts";
+import { describeReading, readingOver } from "../contracts/reading.ts";
 import { readingOf } from "../helpers/host.ts";
 import { serve } from "../helpers/local-server.ts";
 import { fakeHost, STARTED_AT, sendJson, startUnixServer } from "./unix-server.ts";
@@ -170,7 +170,7 @@ describeReading("a store", async (world, host) => ({
 
 describeReading("a host, over its socket", async (world, host) => {
   const api = await serve(host.control, { reading: await readingOf(world, host) });
-  return { reading: connectHost(api.server.socket), [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
+  return { reading: readingOver(api.server.socket), [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
 });
 
 describe("finding the host of a home", () => {

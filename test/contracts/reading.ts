@@ -1,6 +1,7 @@
-/** reading.ts -- the contract of `Reading`, for the implementation over a store and for the socket client. */
+/** reading.ts -- the contract of `Reading`, for the implementation over a store and for the routes of a host. */
 import { describe, expect, it } from "@jest/globals";
 import type { Reading } from "#api/control.ts";
+import { callHost } from "#api/socket.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { reply } from "../helpers/loop.ts";
 
@@ -268,4 +269,42 @@ export function describeReading(name: string, open: OpenReading): void {
           expect(call).toMatchObject({ status: "rejected", reason: { code: "GOALD_NOT_FOUND" } });
       }));
   });
+}
+
+/** What the routes of the host behind this socket answer. */
+export function readingOver(socket: string): Reading {
+  const get = async <T>(
+    parts: readonly (string | number)[],
+    query: Readonly<Record<string, unknown>> = {},
+  ): Promise<T> => {
+    const params = new URLSearchParams();
+    for (const [name, value] of Object.entries(query))
+      for (const item of [value ?? []].flat()) params.append(name, String(item));
+    const path = `/v1/${parts.map(encodeURIComponent).join("/")}?${params}`;
+    return (await callHost(socket, { method: "GET", path })) as T;
+  };
+  const of = (agent: string, ...rest: readonly (string | number)[]) => ["agents", agent, ...rest];
+  return {
+    agents: async () => (await get<{ agents: ReturnType<Reading["agents"]> }>(["agents"])).agents,
+    agent: (name) => get(of(name)),
+    details: (name) => get(of(name, "details")),
+    state: (name) => get(of(name, "state")),
+    goals: (name) => get(of(name, "goals")),
+    plan: (name) => get(of(name, "plan")),
+    waiting: async () => (await get<{ waiting: ReturnType<Reading["waiting"]> }>(["waiting"])).waiting,
+    page: (name, after, limit) => get(of(name, "events"), { after, limit }),
+    steps: (name, page) => get(of(name, "steps"), { ...page }),
+    step: (name, step) => get(of(name, "steps", step)),
+    files: (name, wanted) => get(of(name, "files"), wanted),
+    file: (name, path, step) => get(of(name, "files", path), { step }),
+    fileStory: (name, path) => get(of(name, "files", path, "story")),
+    diff: (name, { paths, ...range }) => get(of(name, "diff"), { ...range, path: paths }),
+    restorePlan: (name, step, paths) => get(of(name, "restore-plan"), { step, path: paths }),
+    report: (name) => get(of(name, "report")),
+    memories: ({ name, shared }, filter) => get(of(name, "memory"), { shared, ...filter }),
+    memoryPage: ({ name, shared }, page) => get(of(name, "memory", "changes"), { shared, ...page }),
+    memory: ({ name, shared }, id) => get(of(name, "memory", id), { shared }),
+    searchMemory: ({ name, shared }, query, limit) => get(of(name, "memory", "search"), { shared, query, limit }),
+    verify: (name) => get(name === null ? ["verify"] : of(name, "verify")),
+  };
 }
