@@ -128,25 +128,26 @@ const quote = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;
 
 // ---------------------------------------------------------------- groups
 
+let isShared: boolean | undefined;
+
 /** Some systems give each user a group of the same number, and umask 002 with it. */
-const isPrivateGroup = (gid: number): boolean =>
-  gid === process.getgid?.() && gid === process.getuid?.() && !hasOtherMembers(gid);
-
-let others: { readonly gid: number; readonly hasOthers: boolean } | undefined;
-
-function hasOtherMembers(gid: number): boolean {
-  if (others?.gid === gid) return others.hasOthers;
-  const users = readTable("/etc/passwd").filter(([, , , group]) => group === String(gid));
-  const names = readTable("/etc/group")
-    .filter(([, , id]) => id === String(gid))
-    .flatMap(([, , , members = ""]) => members.split(","));
-  const own = users.find(([, , id]) => id === String(gid))?.[0];
-  const hasOthers = users.some(([, , id]) => id !== String(gid)) || names.some((name) => name !== "" && name !== own);
-  others = { gid, hasOthers };
-  return hasOthers;
+function isPrivateGroup(gid: number): boolean {
+  if (gid !== process.getgid?.() || gid !== process.getuid?.()) return false;
+  isShared ??= hasOtherMembers(gid, readTable("/etc/passwd"), readTable("/etc/group"));
+  return !isShared;
 }
 
-function readTable(path: string): readonly (readonly string[])[] {
+type Table = readonly (readonly string[])[];
+
+/** Whether a user's own group is the first group of another user in `passwd`, or has one as a member in `group`. */
+export function hasOtherMembers(gid: number, passwd: Table, group: Table): boolean {
+  const users = passwd.filter(([, , , first]) => first === String(gid));
+  const members = group.filter(([, , id]) => id === String(gid)).flatMap(([, , , names = ""]) => names.split(","));
+  const own = users.find(([, , id]) => id === String(gid))?.[0];
+  return users.some(([, , id]) => id !== String(gid)) || members.some((name) => name !== "" && name !== own);
+}
+
+function readTable(path: string): Table {
   try {
     return readFileSync(path, "utf8")
       .split("\n")

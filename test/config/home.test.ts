@@ -4,6 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { readEnvFile, saveToEnvFile } from "#config/env-file.ts";
 import { findHome, type HomeSearch } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
+import { hasOtherMembers } from "#config/owners.ts";
 import { refusalOf, useFolder } from "../helpers/folder.ts";
 
 const uid = process.getuid?.();
@@ -351,4 +352,14 @@ describe("readEnvFile", () => {
   it("reads a missing file as an empty one", async () => {
     expect(await readEnvFile(file())).toEqual({ variables: {}, isOpen: false });
   });
+});
+
+it.each([
+  ["nobody else", "ann:x:7:7\nbob:x:8:8", "ann:x:7:\nteam:x:9:ann,bob", false],
+  ["its own user by name", "ann:x:7:7", "ann:x:7:ann", false],
+  ["a second member", "ann:x:7:7\nbob:x:8:8", "ann:x:7:ann,bob", true],
+  ["another user's first group", "ann:x:7:7\nbob:x:8:7", "ann:x:7:", true],
+])("a user's group with %s (%j, %j) is shared: %j", (_who, passwd, group, isShared) => {
+  const [users, groups] = [passwd, group].map((text) => text.split("\n").map((line) => line.split(":")));
+  expect(hasOtherMembers(7, users ?? [], groups ?? [])).toBe(isShared);
 });

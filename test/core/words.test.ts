@@ -40,6 +40,7 @@ const WRITE = { name: "write_to_file", group: "files" } as const;
 const GOOGLE = { name: "google", group: "web" } as const;
 const MINE = { name: "bake", group: "own" } as const;
 const DONE = { name: "task_complete", group: "loop", closesTurn: true } as const;
+const CHECK = { name: "check_goals", group: "loop", isInternal: true } as const;
 const ALL = [WRITE, GOOGLE, MINE, DONE];
 const offered = (profile: string | null) =>
   ALL.filter((command) => offersCommand(profile, command)).map(({ name }) => name);
@@ -52,8 +53,9 @@ describe("a profile of commands", () => {
     ["files,google", ["write_to_file", "google", "task_complete"]],
     ["own", ["bake", "task_complete"]],
     ["gone", ["task_complete"]],
-  ])("%j offers %j: groups, names, and always the end", (profile, names) => {
+  ])("%j offers %j: groups, names, and always the end and its checks", (profile, names) => {
     expect(offered(profile)).toEqual(names);
+    expect(offersCommand(profile, CHECK)).toBe(true);
   });
 
   it("has one form, whatever the order and blanks", () => {

@@ -205,6 +205,7 @@ describe("an answer as a type", () => {
     ["The city is {'name': 'Tokyo', 'isOpen': True}", { type: "object" }, { name: "Tokyo", isOpen: true }],
     ["14,284,000", { type: "string" }, "14,284,000"],
     ["- Tokyo\n- Delhi", { type: "string" }, "- Tokyo\n- Delhi"],
+    ["42", { type: ["integer", "string"] }, 42],
     ["14,284,000 or so", { anyOf: [{ type: "integer" }, { type: "string" }] }, "14,284,000 or so"],
     ["anything at all", {}, "anything at all"],
   ])("%j read as %j", (text, returns, value) => {

@@ -46,6 +46,16 @@ it("a row that the agent hid is listed as hidden, its mark only with all, and ne
   expect(await list(store)).toEqual([]);
 });
 
+it("a forgotten row is listed with all, and says who forgot it", async () => {
+  const store = await noted({ text: "a: b: 1" }, { text: "c: d: 2" });
+  await store.curate("foo", [{ op: "forget", id: "foo/2.1", by: "person" }], "k", AT);
+  await store.curate("foo", [{ op: "forget", id: "foo/3.1", by: "source" }], "l", AT);
+  expect(await list(store, true)).toEqual([
+    ["foo/3.1", "gone from its source"],
+    ["foo/2.1", "forgotten"],
+  ]);
+});
+
 it("a row that is shown again is listed as any other", async () => {
   const store = await noted({ text: "a: b: 1" }, { memoryKind: "forgetting", text: "hid", supersedes: "foo/2.1" });
   await store.curate("foo", [{ op: "forget", id: "foo/3.1", by: "person" }], "k", AT);
