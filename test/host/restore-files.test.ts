@@ -127,6 +127,7 @@ describe("a clone", () => {
     await agent.write("repositories/plain/README.md", "# Mine\n");
     expect(await agent.restore(2, ["repositories/plain/README.md"])).toMatchObject({ clones: [SITS], files: [] });
     expect((await agent.restore(2, ["notes.md"])).clones).toEqual([]);
+    expect((await agent.restore(2, ["notes.md", "repositories/plain/README.md"])).clones).toEqual([SITS]);
     expect(agent.look()).toEqual({ "notes.md": "one", ...inClone({ ...CLONE, "README.md": "# Mine\n" }) });
   });
 
