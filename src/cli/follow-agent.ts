@@ -121,7 +121,8 @@ class Follower {
 
   async follow(): Promise<FollowEnd> {
     const { interrupts, ask, show, onInterrupt } = this.#parts;
-    const isEnd = (now: AgentState): boolean => isOver(now) || (ask === undefined && isAwaitingPerson(now));
+    const endOf = (now: AgentState): "over" | "asking" | undefined =>
+      isOver(now) ? "over" : ask === undefined && isAwaitingPerson(now) ? "asking" : undefined;
     let { state } = this.#parts;
     interrupts.listen((count, kind) => this.#interrupt(count, kind));
     try {
@@ -133,9 +134,9 @@ class Follower {
         await this.#questions.withdraw(event);
         show(event);
         this.#questions.noteRead(event);
-        // Ignores an end state that the agent was already in when following started.
-        if (isEnd(state) && !isEnd(before) && !(await this.#hasGoneOn(state, event.seq, isEnd)))
-          return { state, left: false };
+        // Ignores an end state that the agent was already in, such as the pause before a resume.
+        const isNew = endOf(state) !== endOf(before);
+        if (endOf(state) && isNew && !(await this.#hasGoneOn(state, event.seq, endOf))) return { state, left: false };
         this.#questions.lookAt(state);
         this.#living?.see(event, state);
         if (onInterrupt === "pause" && Object.keys(state.children).length > 0) void this.#watchBelow();
@@ -153,10 +154,10 @@ class Follower {
    * True when words that were typed here and not read yet open the next turn of an agent that has finished, and when
    * its log leaves the end state again at once: a pause and a resume may have been read together.
    */
-  async #hasGoneOn(state: AgentState, seq: number, isEnd: (now: AgentState) => boolean): Promise<boolean> {
+  async #hasGoneOn(state: AgentState, seq: number, endOf: (now: AgentState) => unknown): Promise<boolean> {
     if (isFinished(state) || this.#halt !== "none") return this.#halt === "none" && (await this.#questions.hasUnread());
     const page = await this.#client.page(this.#parts.agent, seq, 100).catch(() => ({ events: [] }));
-    return !isEnd(page.events.reduce(evolve, state));
+    return endOf(page.events.reduce(evolve, state)) === undefined;
   }
 
   /** Ends when the person leaves. Throws GOALD_DAEMON when the daemon has ended and none can replace it. */

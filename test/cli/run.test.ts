@@ -296,6 +296,8 @@ describe("a question to the person", () => {
     expect(waiting.stdout).toMatch(/Answer with: .*say t "…"/);
     for (const verb of ["resume", "attach"])
       expect(endedWith(11, await goald.ask([verb, "t"])).stdout).toMatch(/Answer with: .*say t "…"/);
+    endedWith(0, await goald.ask("pause t"));
+    expect(endedWith(11, await goald.ask("resume t")).stdout).toMatch(/Answer with: .*say t "…"/);
     endedWith(0, await goald.ask("say t Blue."));
     endedWith(0, await goald.ask("resume t"));
     const { log } = await lookInto(goald);
