@@ -72,6 +72,8 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
     const { row, state } = await this.views.find(name);
     if (this.isStill(row, state)) return this.done(row, ALREADY);
     await supervisor.cutOff(row.id, "killed", "Killed by a person.");
+    for (const { id } of await descendantsOf(row.id, store))
+      if (supervisor.runners.get(id)?.running) await supervisor.cutOff(id, "parent", `${row.id} was killed.`);
     return this.done(row, await nameSubAgents(row, "stop", store));
   }
 

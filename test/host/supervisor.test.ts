@@ -11,6 +11,7 @@ import { IsolationQueue } from "#host/isolation-queue.ts";
 import { stateOf } from "#views/read-agent.ts";
 import { fakeClock, settle, until } from "../helpers/fake-clock.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
+import { eventually } from "../helpers/local-server.ts";
 import { done, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { HANG, nameIn, type ScriptedReply, startAgent, subagentModel } from "../helpers/models.ts";
@@ -547,7 +548,8 @@ async function makeSubagents(
   await world.create("Foo", { approve: "risky", stepLimit: 40 });
   const host = world.begin();
   await host.supervisor.start();
-  await host.quiet();
+  const isHanging = () => world.model.requests.some((request) => nameIn(request as unknown as ChatRequest) === hangs);
+  await (hangs === "" ? host.quiet() : eventually(isHanging));
   return [world, host];
 }
 const standing = async ({ control }: TestHost, name: string): Promise<string> => (await control.agent(name)).state;
@@ -586,6 +588,12 @@ describe("a host with sub-agents", () => {
     expect(again).toBe("Its agents go on with it: foo-ann.");
     await host.quiet();
     expect(await allStandings(host)).toEqual({ foo: "waiting: agent", "foo-ann": "waiting: person" });
+  });
+
+  it("cuts off the requests of sub-agents too when it kills an agent", async () => {
+    const [, host] = await makeSubagents({ Foo: [startAgent("Ann")] }, "Ann");
+    expect((await host.control.kill("foo")).note).toBe("Its agents stop with it: foo-ann.");
+    expect(await allStandings(host)).toEqual({ foo: "killed", "foo-ann": "paused: parent" });
   });
 
   it("removes no agent that has sub-agents, stops nothing, and names the order of removal", async () => {
