@@ -143,7 +143,8 @@ function prepareOf(
     methods,
     embeddingModel: settings.models.embedding,
     recallCount: settings.recall.count,
-    others: row.parent !== null ? [SHARED_MEMORY, row.parent] : [SHARED_MEMORY],
+    // A recording does not contain the memories of others.
+    others: tape ? [] : [SHARED_MEMORY, ...(row.parent === null ? [] : [row.parent])],
     commandsFor,
     words,
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, access),

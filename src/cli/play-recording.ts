@@ -227,4 +227,5 @@ function requirePlayed(player: Player, failure: Error | undefined): void {
 
 const OTHER_CATALOGUE =
   "The commands or words are not those of the recording. Play it in the home that it was made in, or with the goald that made it.";
-const OTHER_GOALD = "Another goald or other settings ask in another way. Record it again: goald run --record FILE";
+const OTHER_GOALD =
+  "Another goald, other settings and a memory that a person changed meanwhile ask in another way. Record it again: goald run --record FILE";

@@ -39,6 +39,19 @@ const playOffline = async (goald: Goald, file = "t.ndjson", options: StartOption
 const eventsIn = (ended: { readonly stdout: string }): readonly Record<string, unknown>[] =>
   linesOf(ended).slice(0, -1);
 
+it.concurrent("a recorded run recalls nothing of the shared memory, which its replay does not have", async () => {
+  await using home = await makeDaemonHome(ledger(2));
+  const { goald, server } = home;
+  const shown = (from = 0): boolean => JSON.stringify(server.requests.slice(from)).includes("metric");
+  endedWith(0, await goald.ask(["memory", "shared", "add", "Task 1 of a ledger is metric"]));
+  endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"]));
+  expect(shown()).toBe(false);
+  expect(resultOf(await playOffline(goald))).toMatchObject({ same: true });
+  const { length } = server.requests;
+  endedWith(0, await goald.run(RUN));
+  expect(shown(length)).toBe(true);
+});
+
 describe("a recorded run with secrets in many places", () => {
   let goald: Goald;
   let server: OpenAIServer;
