@@ -21,7 +21,6 @@ import type { PaidService } from "#loop/purchases.ts";
 import {
   type ContextWindows,
   contextWindowOf,
-  isThisMachine,
   joinPrices,
   type PriceTable,
   priceOf,
@@ -126,9 +125,9 @@ export async function loadPrices({ configFolder }: Home): Promise<PriceTable> {
 export const priceOfModel = async (home: Home, model: string, baseUrl: string): Promise<Price | undefined> =>
   priceOf(model, baseUrl, await loadPrices(home));
 
-/** Whether a call costs money: the model has a price, and its server is not local. */
+/** Whether a call costs money. The server of a model with a price may be on this machine: it passes calls on. */
 export const isCharged = async (home: Home, model: string, baseUrl: string): Promise<boolean> =>
-  !isThisMachine(baseUrl) && (await priceOfModel(home, model, baseUrl)) !== undefined;
+  ((await priceOfModel(home, model, baseUrl))?.output ?? 0) > 0;
 
 async function readOwnPrices(path: string): Promise<unknown> {
   try {
