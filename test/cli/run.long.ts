@@ -248,7 +248,7 @@ describe("a question of a sub-agent", () => {
 });
 
 const DONE = { name: "task_complete", args: { reason: "It is in plan.md." } };
-const CHECKED_RUN = ["run", "--name", "Foo", "--role", "r", "-g", "Write plan.md", "-g", "Be brief", "--continuous"];
+const CHECKED_RUN = ["run", "Write plan.md", "--name", "Foo", "--role", "r", "-g", "Be brief", "--continuous"];
 
 describe("an agent with --check that claims too early to be done", () => {
   let goald: Goald;

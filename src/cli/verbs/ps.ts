@@ -138,11 +138,11 @@ const MORE = ["TOKENS", "NAME", "STARTED BY", "OUTSIDE WORDS", "WORKSPACE"];
 /** `whole`: with the command that waits for an approval; `short`: without the word `waiting`. */
 type StateForm = "whole" | "plain" | "short";
 
-function stateOf({ state, stalledMs, lastCommand, until }: AgentView, form: StateForm): string {
+function stateOf({ state, stalledMs, now: { command }, until }: AgentView, form: StateForm): string {
   const shown = form === "short" ? state.replace("waiting: ", "") : state;
   const left = until === null ? 0 : Date.parse(until) - systemClock.now().getTime();
   if (state === "waiting: rate limit" && left > 0) return `${shown} (${shortSpan(left + 999)})`;
-  if (state === "waiting: approval" && lastCommand && form === "whole") return `${shown} of ${clean(lastCommand)}`;
+  if (state === "waiting: approval" && form === "whole") return `${shown} of ${clean(command)}`;
   return stalledMs === null ? shown : `${shown}, stalled for ${shortSpan(stalledMs)}`;
 }
 

@@ -12,7 +12,8 @@ import { type Found, findNamedOrLast } from "../with-agent.ts";
 import { demoVerb } from "./demo.ts";
 
 export const verb = defineVerb({
-  description: "continue an agent where its log ends, after a pause, a limit or a crash; limits count from there",
+  description:
+    "continue an agent where its log ends, after a pause, a limit or a crash; an agent that took all its steps gets 100 more",
   examples: ["goald resume", "goald resume chef --max-steps 50", "goald resume chef -d --approve risky --max-time 2h"],
   arguments: [{ name: "[agent]", about: "id or name (default: the last agent that is not finished)" }],
   options: {

@@ -161,8 +161,8 @@ const isLeftBehind = ({ state }: Found): boolean =>
 // ---------------------------------------------------------------- the requested agent
 
 const goalsOf = (goal: string | undefined, options: RunOptions): readonly string[] => [
-  ...(options.goal ?? []),
   ...(goal === undefined ? [] : [goal]),
+  ...(options.goal ?? []),
 ];
 
 async function agentFromFlags(goal: string | undefined, options: RunOptions): Promise<AgentDraft | undefined> {

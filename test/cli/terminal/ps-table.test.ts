@@ -14,11 +14,12 @@ const agent = (id: string, change: Partial<AgentView> = {}): AgentView => ({
   ...{ closing: "", budget: null, head: 90 },
   ...change,
 });
+const now = { kind: "waiting", command: "clone_repository", subject: "", thought: "" } as const;
 const LONG = "a-very-long-name-of-an-agent-that-plans-meals-fo";
 const agents = [
   agent("chef"),
   agent("lim", { state: "waiting: rate limit", until: fromNow(13_500) }),
-  agent(LONG, { state: "waiting: approval", lastCommand: "clone_repository" }),
+  agent(LONG, { state: "waiting: approval", now }),
   agent("日本語のエージェント", { state: "paused: budget" }),
   agent("old", { state: "completed", changedAt: fromNow(-3 * 3_600_000) }),
 ];
