@@ -441,6 +441,7 @@ describe("a backup of the store", () => {
     await refuses("GOALD_CONFLICT", path, at("copies"));
     for (const own of ["", "-wal", "-anchor"]) await refuses("GOALD_USAGE", path, path + own);
     await refuses("GOALD_HOME_UNWRITABLE", path, at("nowhere", "x"), false);
+    await expect(backupStore(path, at("nowhere", "x"), false)).rejects.toThrow(`at ${at("nowhere", "x")} cannot be`);
     await refuses("GOALD_NOT_FOUND", at("none.db"), target);
     expect(filesBeside()).toEqual(["copy.db"]);
   });

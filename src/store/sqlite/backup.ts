@@ -8,7 +8,7 @@ import { closeSync, openSync, realpathSync, renameSync, rmSync, statSync } from 
 import { basename, dirname, join } from "node:path";
 import { backup, type DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { wrapStoreErrorsAsync } from "../failure.ts";
+import { wrapStoreErrors, wrapStoreErrorsAsync } from "../failure.ts";
 import { AGENT_COLUMNS, type AgentRecord } from "../rows.ts";
 import { prepare } from "../sql.ts";
 import { verifyStore } from "../verify.ts";
@@ -33,10 +33,10 @@ export async function backupStore(path: string, target: string, replace: boolean
     const anchor = readAnchor(path);
     const source = openSource(path);
     try {
-      requireOtherFile(path, target);
       const temporary = `${target}.${process.pid}.tmp`;
+      wrapStoreErrors(target, () => requireOtherFile(path, target));
       try {
-        createFile(temporary, target, replace);
+        wrapStoreErrors(target, () => createFile(temporary, target, replace));
         await backup(source, temporary, { rate: ALL_PAGES });
         const copied = await checkCopy(temporary, (copy) => (anchor ? findLosses(copy, anchor) : []));
         syncPath(temporary);
