@@ -301,16 +301,11 @@ export function limitsLeft(state: AgentState, now: Date): readonly LimitLeft[] {
   ];
 }
 
-export function describeLimit({ limit, allowed, used, left }: LimitLeft): string {
-  switch (limit) {
-    case "steps":
-    case "tokens":
-      return `${withCommas(left)} ${limit} left (${withCommas(used)} of ${withCommas(Number(allowed))} used in all turns)`;
-    case "usd":
-      return `${dollars(left)} left (${dollars(used)} of ${dollars(Number(allowed))} used in all turns)`;
-    case "time":
-      return `until ${allowed}${left === 0 ? ", now over" : ""}`;
-  }
+export function describeLimit({ limit, allowed, used, spent, left }: LimitLeft): string {
+  if (limit === "time") return `until ${allowed}${left === 0 ? ", now over" : ""}`;
+  const [write, unit] = limit === "usd" ? [dollars, ""] : [withCommas, ` ${limit}`];
+  const aside = used > spent ? `, ${write(used - spent)} set aside` : "";
+  return `${write(left)}${unit} left (${write(spent)} of ${write(Number(allowed))} used in all turns${aside})`;
 }
 
 /** Two decimals from one cent up; below a cent two significant digits. */

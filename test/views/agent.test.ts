@@ -6,7 +6,15 @@ import { type GoalCheck, MAX_CHECKS } from "#core/goal-check.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
-import { isOver, limitsLeft, stallLimit, standingOf, viewAgent, viewDamaged } from "#views/agent-view.ts";
+import {
+  describeLimit,
+  isOver,
+  limitsLeft,
+  stallLimit,
+  standingOf,
+  viewAgent,
+  viewDamaged,
+} from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderReport } from "#views/report.ts";
 import {
@@ -139,8 +147,12 @@ describe("the view of an agent", () => {
     const open = limited.open.map((each) => ({ ...each, reservedUsd: 0.5, reservedTokens: 1_000 }));
     const { budget } = viewAgent(row, { ...limited, open } as AgentState, facts);
     expect(budget).toEqual({ allowedUsd: 1, spentUsd: 0.25, reservedUsd: 0.5 });
-    const [tokens] = limitsLeft({ ...limited, open } as AgentState, NOW);
-    expect(tokens).toMatchObject({ limit: "tokens", used: 1_015, spent: 15, left: 7_985 });
+    const limits = limitsLeft({ ...limited, open } as AgentState, NOW);
+    expect(limits.find(({ limit }) => limit === "tokens")).toMatchObject({ used: 1_015, spent: 15, left: 7_985 });
+    expect(limits.map(describeLimit).slice(-2)).toEqual([
+      "7,985 tokens left (15 of 9,000 used in all turns, 1,000 set aside)",
+      "$0.25 left ($0.25 of $1.00 used in all turns, $0.50 set aside)",
+    ]);
   });
 
   it("contains since when a running agent has stalled, but not for a wait that may be long", () => {
