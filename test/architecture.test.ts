@@ -308,7 +308,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   reply: [13, 2262],
   sandbox: [13, 1782],
   services: [23, 2898],
-  store: [26, 3658],
+  store: [26, 3622],
   util: [22, 1642],
   views: [20, 3432],
   workspace: [8, 1296],

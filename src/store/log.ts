@@ -25,26 +25,16 @@ interface NewAgent extends Pick<AgentRecord, "id" | "name" | "parent" | "created
   readonly key: string;
 }
 
-export interface EventLog {
-  /** Returns the id of the agent that was created with this key. */
-  find(key: string): string | undefined;
-  isTaken(id: string): boolean;
-  /** Inserts an agent without events. Returns its number. */
-  insert(agent: NewAgent): number;
-  /** Returns the id of the agent that was created with this key, now or earlier. Its wake time is `at`. */
-  create(spec: AgentSpec, key: string, at: string): string;
-  /** `rowsSha` is the digest of the commit's other rows. Returns the last link, which the caller stores in the agent's row. */
-  append(agentNo: number, previousSha: string, events: readonly RecordedEvent[], rowsSha: string | null): string;
-  /** Appends the link of a commit without events that consumed these messages after event `seq`. Returns that link. */
-  appendConsumed(agentNo: number, previousSha: string, seq: number, keys: readonly string[]): string;
-}
+export type EventLog = ReturnType<typeof openLog>;
 
-export function openLog(database: DatabaseSync, references: References, note: NoteHead): EventLog {
+export function openLog(database: DatabaseSync, noteReferences: NoteReferences, note: NoteHead) {
   const queries = logQueries(database);
 
+  /** Returns the id of the agent that was created with this key. */
   const find = (key: string): string | undefined => queries.byKey.get(key)?.id;
   const isTaken = (id: string): boolean => queries.byId.get(id) !== undefined;
 
+  /** Inserts an agent without events. Returns its number. */
   function insert({ id, key, name, parent, createdAt, epoch: least, wakeAt }: NewAgent): number {
     const above = parent === null ? null : (queries.byId.get(parent) ?? throwNoAgent(parent));
     const folder = folderOf(id, above?.folder ?? null);
@@ -56,6 +46,7 @@ export function openLog(database: DatabaseSync, references: References, note: No
     return no;
   }
 
+  /** Returns the id of the agent that was created with this key, now or earlier. Its wake time is `at`. */
   function create(spec: AgentSpec, key: string, at: string): string {
     const earlier = find(key);
     if (earlier !== undefined) return earlier;
@@ -69,6 +60,7 @@ export function openLog(database: DatabaseSync, references: References, note: No
     return id;
   }
 
+  /** `rowsSha` is the digest of the commit's other rows. Returns the last link, which the caller stores in the agent's row. */
   function append(
     agentNo: number,
     previousSha: string,
@@ -82,11 +74,12 @@ export function openLog(database: DatabaseSync, references: References, note: No
       const covered = event === last ? rowsSha : null;
       sha = chainLink(sha, text, covered);
       queries.insertEvent.run(agentNo, event.seq, text, covered, sha);
-      references.note(agentNo, blobsIn(text));
+      noteReferences(agentNo, blobsIn(text));
     }
     return sha;
   }
 
+  /** Appends the link of a commit without events that consumed these messages after event `seq`. Returns that link. */
   function appendConsumed(agentNo: number, previousSha: string, seq: number, keys: readonly string[]): string {
     const text = canonicalJson([...keys].sort());
     const sha = chainLink(previousSha, text);
@@ -272,21 +265,18 @@ const damagedError = (agent: string, expected: string, found: string): GoaldErro
 
 // Contents of files and long texts, each stored once under its hash, whichever agent wrote it.
 
-export interface Blobs {
-  /** Stores the content of a version of a file, whose row in `file_version` names the hash. Returns the bytes that are new. */
-  keepContent(sha: string, bytes: Uint8Array): number;
-  /** Stores a long text and records that the agent refers to it. Returns the bytes that are new. */
-  keepText(agentNo: number, bytes: Uint8Array): number;
-}
+export type Blobs = ReturnType<typeof openBlobs>;
 
-export function openBlobs(database: DatabaseSync, references: References): Blobs {
+export function openBlobs(database: DatabaseSync, noteReferences: NoteReferences) {
   const insert = prepare(database, "INSERT INTO blob (sha, bytes) VALUES (?, ?) ON CONFLICT (sha) DO NOTHING");
   return {
-    keepContent: (sha, bytes) => insert.run(sha, bytes) * bytes.length,
-    keepText(agentNo, bytes) {
+    /** Stores the content of a version of a file, whose row in `file_version` names the hash. Returns the bytes that are new. */
+    keepContent: (sha: string, bytes: Uint8Array): number => insert.run(sha, bytes) * bytes.length,
+    /** Stores a long text and records that the agent refers to it. Returns the bytes that are new. */
+    keepText(agentNo: number, bytes: Uint8Array): number {
       const sha = sha256(bytes);
       const added = insert.run(sha, bytes) * bytes.length;
-      references.note(agentNo, [sha]);
+      noteReferences(agentNo, [sha]);
       return added;
     },
   };
@@ -303,15 +293,11 @@ const REFERENCE = /"blob":"([0-9a-f]{64})"/g;
 export const blobsIn = (json: string): readonly string[] =>
   json.includes(MARK) ? [...json.matchAll(REFERENCE)].map(([, sha = ""]) => sha) : [];
 
-export interface References {
-  note(agentNo: number, shas: readonly string[]): void;
-}
+export type NoteReferences = (agentNo: number, shas: readonly string[]) => void;
 
-export function openReferences(database: DatabaseSync): References {
+export function openReferences(database: DatabaseSync): NoteReferences {
   const insert = prepare(database, "INSERT INTO reference (sha, agent_no) VALUES (?, ?) ON CONFLICT DO NOTHING");
-  return {
-    note(agentNo, shas) {
-      for (const sha of shas) insert.run(sha, agentNo);
-    },
+  return (agentNo, shas) => {
+    for (const sha of shas) insert.run(sha, agentNo);
   };
 }
