@@ -40,12 +40,6 @@ export type AdviceParts = Pick<
   scrub?(text: string): string;
 };
 
-export interface Advice {
-  readonly advisor: Advisor;
-  /** Undefined when no request was sent. */
-  spent(): ModelSpending | undefined;
-}
-
 /** The question, and one retry that names the problem. */
 const ASKS = 2;
 const MAX_TRIES = 3;
@@ -59,7 +53,7 @@ export function reservationFor(state: AgentState, parts: AdviceParts, others: Re
   return within(most, leftOf(state, others));
 }
 
-export function openAdvice(state: AgentState, reserved: Reservation, parts: AdviceParts): Advice {
+export function openAdvice(state: AgentState, reserved: Reservation, parts: AdviceParts) {
   const hasBudget = state.settings.budgetUsd !== null;
   const tally = new Tally({ tokens: reserved.tokens, usd: hasBudget ? (reserved.usd ?? 0) : Infinity });
   let { cutReplies } = state;
@@ -123,7 +117,8 @@ export function openAdvice(state: AgentState, reserved: Reservation, parts: Advi
     return { inputTokens: tokens, maxTokens: capReply(need, left) };
   }
 
-  return { advisor: { ask }, spent: () => tally.spent() };
+  const advisor: Advisor = { ask };
+  return { advisor, spent: () => tally.spent() };
 }
 
 function modelOf(role: Question["role"], { settings }: AgentState, { modelName, fastModel }: AdviceParts): string {
@@ -160,6 +155,7 @@ class Tally {
     this.#most = most;
   }
 
+  /** Undefined when no request was sent. */
   spent(): ModelSpending | undefined {
     const modelCalls = this.#modelCalls;
     return modelCalls === 0 ? undefined : { usage: this.usage, costUsd: this.#costUsd, modelCalls };
