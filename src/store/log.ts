@@ -168,7 +168,7 @@ export function openLoad(database: DatabaseSync): LoadAgent {
     const events: RecordedEvent[] = [];
     const takeTurn = createTurns();
     for (;;) {
-      const page = queries.events.all(no, chain.seq, head);
+      const page = queries.events.all(no, events.at(-1)?.seq ?? newest?.seq ?? 0, head);
       if (page.length === 0) requireExisting();
       if (page.length === 0) break;
       for (const record of page) {
@@ -194,66 +194,51 @@ function readSnapshot(agent: string, record: SnapshotRecord, link: string | unde
 type ChainEnd = Pick<AgentRecord, "no" | "id" | "head" | "headSha">;
 
 /** Returns a check that continues after event `seq`, whose link is `sha`. */
-export function openChain(database: DatabaseSync): (agent: ChainEnd, seq: number, sha: string) => ChainCheck {
+export function openChain(
+  database: DatabaseSync,
+): (agent: ChainEnd, seq: number, sha: string) => ReturnType<typeof checkChain> {
   const eventless = prepare<EventlessRecord>(
     database,
     "SELECT seq, keys, sha FROM eventless WHERE agent_no = ? AND seq BETWEEN ? AND ? ORDER BY no",
   );
-  return (agent, seq, sha) => new ChainCheck(agent, { seq, sha }, eventless.all(agent.no, seq, agent.head));
+  return (agent, seq, sha) => checkChain(agent, { seq, sha }, eventless.all(agent.no, seq, agent.head));
 }
 
 /** Follows the chain over events and commits without events, in order. Throws GOALD_STORE_DAMAGED where it breaks. */
-class ChainCheck {
-  readonly #agent: ChainEnd;
-  readonly #eventless: readonly EventlessRecord[];
-  #nextEventless = 0;
-  #sha: string;
-  /** The number of the last checked event. */
-  seq: number;
+function checkChain(
+  { id, head, headSha }: ChainEnd,
+  from: { readonly seq: number; readonly sha: string },
+  eventless: readonly EventlessRecord[],
+) {
+  let { seq: lastSeq, sha: lastSha } = from;
+  let nextEventless = 0;
+  const damaged = (expected: string, found: string): GoaldError => damagedError(id, expected, found);
+  const changed = (what: string): GoaldError =>
+    damaged(`${what} as written`, "found a change: the hash does not follow from the log");
 
-  constructor(
-    agent: ChainEnd,
-    { seq, sha }: { readonly seq: number; readonly sha: string },
-    eventless: readonly EventlessRecord[],
-  ) {
-    this.#agent = agent;
-    this.seq = seq;
-    this.#sha = sha;
-    this.#eventless = eventless;
-  }
-
-  take({ seq, data, rowsSha, sha }: LinkedRecord): void {
-    this.#passEventless();
-    if (seq !== this.seq + 1) throw this.#damaged(`event ${this.seq + 1}`, `found event ${seq}`);
-    if (chainLink(this.#sha, data, rowsSha) !== sha) throw this.#changed(`event ${seq}`);
-    this.seq = seq;
-    this.#sha = sha;
-  }
-
-  end(): void {
-    const { head, headSha } = this.#agent;
-    if (this.seq < head) throw this.#damaged(`${head} events`, `found none after event ${this.seq}`);
-    // Another process may have committed after the agent's row was read.
-    if (this.#sha !== headSha) this.#passEventless(headSha);
-    if (this.#sha !== headSha) throw this.#damaged(`the log to end with event ${head}`, "found another end");
-  }
-
-  #passEventless(end?: string): void {
-    for (let next = this.#eventless[this.#nextEventless]; next?.seq === this.seq && this.#sha !== end; ) {
-      if (chainLink(this.#sha, next.keys) !== next.sha)
-        throw this.#changed(`the messages consumed after event ${this.seq}`);
-      this.#sha = next.sha;
-      next = this.#eventless[++this.#nextEventless];
+  function passEventless(end?: string): void {
+    for (let next = eventless[nextEventless]; next?.seq === lastSeq && lastSha !== end; ) {
+      if (chainLink(lastSha, next.keys) !== next.sha) throw changed(`the messages consumed after event ${lastSeq}`);
+      lastSha = next.sha;
+      next = eventless[++nextEventless];
     }
   }
 
-  #changed(what: string): GoaldError {
-    return this.#damaged(`${what} as written`, "found a change: the hash does not follow from the log");
-  }
-
-  #damaged(expected: string, found: string): GoaldError {
-    return damagedError(this.#agent.id, expected, found);
-  }
+  return {
+    take({ seq, data, rowsSha, sha }: LinkedRecord): void {
+      passEventless();
+      if (seq !== lastSeq + 1) throw damaged(`event ${lastSeq + 1}`, `found event ${seq}`);
+      if (chainLink(lastSha, data, rowsSha) !== sha) throw changed(`event ${seq}`);
+      lastSeq = seq;
+      lastSha = sha;
+    },
+    end(): void {
+      if (lastSeq < head) throw damaged(`${head} events`, `found none after event ${lastSeq}`);
+      // Another process may have committed after the agent's row was read.
+      if (lastSha !== headSha) passEventless(headSha);
+      if (lastSha !== headSha) throw damaged(`the log to end with event ${head}`, "found another end");
+    },
+  };
 }
 
 const damagedError = (agent: string, expected: string, found: string): GoaldError =>
