@@ -17,13 +17,7 @@ interface StubCommand {
 }
 
 /** Commands as functions of Python. */
-export interface CodeFunctions {
-  readonly all: readonly CellFunction[];
-  /** The function of a command; undefined for an unknown command. */
-  ofCommand(name: string): CellFunction | undefined;
-  /** Returns the call for a use of the function, with the command's own names; undefined for an unknown function. */
-  callOf(name: string, args: Readonly<Record<string, unknown>>): CommandCall | undefined;
-}
+export type CodeFunctions = ReturnType<typeof createCodeFunctions>;
 
 const MAX_DESCRIPTION_CHARS = 200;
 const MAX_DOC_CHARS = 1_200;
@@ -54,7 +48,7 @@ interface Stub {
   readonly argumentOf: ReadonlyMap<string, string>;
 }
 
-export function createCodeFunctions(commands: readonly StubCommand[]): CodeFunctions {
+export function createCodeFunctions(commands: readonly StubCommand[]) {
   const stubs = new Map<string, Stub>();
   const byCommand = new Map<string, CellFunction>();
   for (const command of commands) {
@@ -64,8 +58,10 @@ export function createCodeFunctions(commands: readonly StubCommand[]): CodeFunct
   }
   return {
     all: [...stubs.values()].map(({ shown }) => shown),
-    ofCommand: (name) => byCommand.get(name),
-    callOf: (name, given) => {
+    /** The function of a command; undefined for an unknown command. */
+    ofCommand: (name: string) => byCommand.get(name),
+    /** Returns the call for a use of the function, with the command's own names; undefined for an unknown function. */
+    callOf: (name: string, given: Readonly<Record<string, unknown>>): CommandCall | undefined => {
       const stub = stubs.get(name);
       return stub && { name: stub.command.name, args: nameArguments(stub, given) };
     },

@@ -262,19 +262,10 @@ async function spillOutput(
 
 // Limits the time of a command: a signal aborts it, and `race` ends even a command that ignores the signal.
 
-interface TimeLimit extends Disposable {
-  /** Aborts with the host or at the time limit. */
-  readonly signal: AbortSignal;
-  /** True after the time limit or the end of the call: the command must change nothing more. */
-  readonly isOver: boolean;
-  /** The time of `work` does not count. */
-  standStill<T>(work: () => Promise<T>): Promise<T>;
-  /** Settles with `running`, or resolves to `late()` at the time limit; rejects with the reason of the host's abort. */
-  race<T, L>(running: Promise<T>, late: () => L): Promise<T | L>;
-}
+type TimeLimit = ReturnType<typeof startTimeLimit>;
 
 /** Unlike AbortSignal.timeout, the timer ends with the call. */
-function startTimeLimit(host: AbortSignal, timeoutMs: number): TimeLimit {
+function startTimeLimit(host: AbortSignal, timeoutMs: number) {
   const controller = new AbortController();
   const { signal } = controller;
   let isDisposed = false;
@@ -288,6 +279,7 @@ function startTimeLimit(host: AbortSignal, timeoutMs: number): TimeLimit {
   host.addEventListener("abort", onHostAbort, { once: true });
   if (host.aborted) onHostAbort();
 
+  /** The time of `work` does not count. */
   async function standStill<T>(work: () => Promise<T>): Promise<T> {
     if (still++ === 0) {
       clearTimeout(timer);
@@ -303,6 +295,7 @@ function startTimeLimit(host: AbortSignal, timeoutMs: number): TimeLimit {
     }
   }
 
+  /** Settles with `running`, or resolves to `late()` at the time limit; rejects with the reason of the host's abort. */
   async function race<T, L>(running: Promise<T>, late: () => L): Promise<T | L> {
     const end = Promise.withResolvers<L>();
     const onEnd = (): void => (host.aborted ? end.reject(host.reason) : end.resolve(late()));
@@ -323,9 +316,11 @@ function startTimeLimit(host: AbortSignal, timeoutMs: number): TimeLimit {
   }
 
   return {
+    /** Aborts with the host or at the time limit. */
     signal,
     standStill,
     race,
+    /** True after the time limit or the end of the call: the command must change nothing more. */
     get isOver() {
       return isDisposed || signal.aborted;
     },

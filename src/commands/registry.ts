@@ -13,9 +13,8 @@ import { checkCommand, listEntries, loadCommandFile, type RegisteredCommand } fr
 export type { RegisteredCommand };
 
 export interface Registry {
-  readonly names: readonly string[];
   get(name: string): RegisteredCommand | undefined;
-  /** In the order of the prompt's list, like `names`. */
+  /** In the order of the prompt's list. */
   readonly all: readonly RegisteredCommand[];
   /** Commands whose services are not set up: shown to people, hidden from models, not callable. */
   readonly unavailable: readonly UnavailableCommand[];
@@ -100,7 +99,6 @@ export async function loadRegistry(
   const all = judged.flatMap(({ command, toDo }) => (toDo.length === 0 ? [command] : []));
   const byName = new Map(all.map((command) => [command.name, command]));
   return Object.freeze({
-    names: Object.freeze([...byName.keys()]),
     get: (name: string) => byName.get(name),
     all: Object.freeze(all),
     fileOf: (name: string) => files.get(name),

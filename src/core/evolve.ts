@@ -4,7 +4,7 @@
  * Total and pure: every event gives a state for every state. It never throws, reads no clock and makes no id.
  */
 import type { AgentSettings } from "./agent-settings.ts";
-import type { EventOf, RecordedEvent } from "./event.ts";
+import type { EventBody, EventOf, RecordedEvent } from "./event.ts";
 import {
   answeredBy,
   callInterrupted,
@@ -43,143 +43,120 @@ import { type AgentState, activeFrame, initialState, openCommand } from "./state
 import { agentEnded, agentReported, agentStarted, agentTold, startedFrom, taskReceived } from "./subagent-messages.ts";
 
 export function evolve(state: AgentState, event: RecordedEvent): AgentState {
-  switch (event.type) {
-    case "agent-created": {
-      const { name, role, goals, checks = [], startedBy } = event;
-      const created = { ...state, name, role, goals, checks, settings: settingsWith(state.settings, event) };
-      return startedBy ? startedFrom(startedBy, created, event) : created;
-    }
-    case "settings-changed": {
-      const fallback = event.model === undefined ? state.fallback : null;
-      return { ...state, fallback, settings: settingsWith(state.settings, event) };
-    }
-    case "goals-changed":
-      return goalsChanged(state, event);
-    case "model-asked":
-      return modelAsked(state, event);
-    case "model-replied":
-      return modelReplied(state, event);
-    case "model-failed":
-      return modelFailed(state, event);
-    case "reply-rejected": {
-      const answered = answeredBy(closeQuestion(state, event.step), event, state.fallback);
-      const rejected = inFrame(answered, event.frame, (frame) =>
-        event.isBadResult
-          ? { ...frame, badResults: frame.badResults + 1 }
-          : { ...frame, badReplies: frame.badReplies + 1 },
-      );
-      const text = event.problems.join("\n");
-      const { step, reasoningTokens } = event;
-      const reasoning = reasoningTokens === undefined ? {} : { reasoningTokens };
-      return thinking(rejected, event, { ...FROM_GOALD, step, kind: "problem", text, ...reasoning });
-    }
-    case "command-requested": {
-      const { step, call, thought, callId, frame, leaving } = event;
-      const requested = inFrame(state, frame, (asking) => {
-        const isFurther = asking.phase.kind === "judging" && isFurtherCall(callId);
-        const repetition = countRequest(asking.repetition, event, isFurther);
-        if (isFurther) return { ...asking, queue: [...asking.queue, callId], repetition };
-        return { ...asking, phase: { kind: "judging", callId }, badReplies: 0, repetition };
-      });
-      const leaves = leaving ? { leaving } : {};
-      return putCall(requested, { kind: "command", callId, frame, step, call, thought, ...leaves });
-    }
-    case "approval-asked": {
-      const { callId, reason, until = null } = event;
-      return inPhase(withScript(state, event), event, { kind: "awaiting-approval", callId, reason, until });
-    }
-    case "approvals-granted":
-      return { ...state, grantedApprovals: event.count };
-    case "command-approved": {
-      const spent = event.by === "earlier-approval" ? 1 : 0;
-      const isOfChecks = event.by === "person" && runsChecks(openCommand(state, event.callId)?.call);
-      const checks = isOfChecks ? withApproval(state.checks, false) : state.checks;
-      const approved = { ...state, checks, grantedApprovals: Math.max(0, state.grantedApprovals - spent) };
-      return inPhase(approved, event, { kind: "approved", callId: event.callId });
-    }
-    case "command-denied":
-      return commandDenied(state, event);
-    case "command-started":
-      return commandStarted(state, event);
-    case "call-interrupted":
-      return callInterrupted(state, event);
-    case "call-cut-off":
-      return { ...state, cutOffAt: event.epoch, isolated: null };
-    case "call-isolated":
-      return { ...state, isolated: { callId: event.callId, epoch: event.epoch } };
-    case "call-cleared":
-      return { ...state, isolated: null };
-    case "repetition-noticed":
-      return repetitionNoticed(state, event);
-    case "command-waiting": {
-      const { callId, waitFor, until, spent } = event;
-      const left = addReceived(unwindTo({ ...state, isolated: null }, callId), event.outside ?? [], event);
-      const waiting = { kind: "waiting", callId, waitFor, until } as const;
-      return inPhase(spent ? countAndRelease(left, callId, spent) : left, event, waiting);
-    }
-    case "command-finished":
-      return commandFinished(state, event);
-    case "words-trusted":
-      return wordsTrusted(state, event);
-    case "message-received": {
-      const { from, text } = event;
-      return withWords({ ...state, grantedApprovals: 0, refusals: 0 }, event, {
-        step: state.step,
-        kind: "feedback",
-        from,
-        status: null,
-        source: "person",
-        text,
-      });
-    }
-    case "files-restored":
-      return filesRestored(state, event);
-    case "frame-pushed":
-      return addReceived(pushFrame(state, event), event.outside ?? [], event);
-    case "frame-popped":
-      return popFrame(state, event);
-    case "namespace-saved":
-      return namespaceSaved(state, event);
-    case "methods-found":
-      return methodsFound(state, event);
-    case "agent-paused":
-      return {
-        ...countIfSpent(state, event.spent),
-        grantedApprovals: 0,
-        paused: { code: event.code, reason: event.reason },
-      };
-    case "agent-resumed":
-      return agentResumed(state, event);
-    case "task-added":
-      return taskAdded(state, event);
-    case "task-changed":
-      return taskChanged(state, event);
-    case "goals-checked":
-      return goalsChecked(state, event);
-    case "turn-started":
-      return turnStarted(state, event);
-    case "turn-remembered":
-      return turnRemembered(state, event);
-    case "turn-finished":
-      return inPhase(state, event, { kind: "resting", outcome: event.outcome, reason: event.reason });
-    case "agent-started":
-      return agentStarted(state, event);
-    case "agent-told":
-      return agentTold(state, event);
-    case "agent-ended":
-      return agentEnded(state, event);
-    case "agent-reported":
-      return agentReported(state, event);
-    case "task-received":
-      return taskReceived(state, event);
-  }
+  const fold = FOLDS[event.type] as (state: AgentState, event: RecordedEvent) => AgentState;
+  return fold(state, event);
 }
+
+type Folds = { readonly [T in EventBody["type"]]: (state: AgentState, event: EventOf<T> & At) => AgentState };
+
+const FOLDS: Folds = {
+  "agent-created": agentCreated,
+  "settings-changed": (state, event) => {
+    const fallback = event.model === undefined ? state.fallback : null;
+    return { ...state, fallback, settings: settingsWith(state.settings, event) };
+  },
+  "goals-changed": goalsChanged,
+  "model-asked": modelAsked,
+  "model-replied": modelReplied,
+  "model-failed": modelFailed,
+  "reply-rejected": replyRejected,
+  "command-requested": commandRequested,
+  "approval-asked": (state, event) => {
+    const { callId, reason, until = null } = event;
+    return inPhase(withScript(state, event), event, { kind: "awaiting-approval", callId, reason, until });
+  },
+  "approvals-granted": (state, { count }) => ({ ...state, grantedApprovals: count }),
+  "command-approved": commandApproved,
+  "command-denied": commandDenied,
+  "command-started": commandStarted,
+  "call-interrupted": callInterrupted,
+  "call-cut-off": (state, { epoch }) => ({ ...state, cutOffAt: epoch, isolated: null }),
+  "call-isolated": (state, { callId, epoch }) => ({ ...state, isolated: { callId, epoch } }),
+  "call-cleared": (state) => ({ ...state, isolated: null }),
+  "repetition-noticed": repetitionNoticed,
+  "command-waiting": commandWaiting,
+  "command-finished": commandFinished,
+  "words-trusted": wordsTrusted,
+  "message-received": (state, event) => {
+    const message = { kind: "feedback", from: event.from, status: null, source: "person", text: event.text } as const;
+    return withWords({ ...state, grantedApprovals: 0, refusals: 0 }, event, { ...message, step: state.step });
+  },
+  "files-restored": filesRestored,
+  "frame-pushed": (state, event) => addReceived(pushFrame(state, event), event.outside ?? [], event),
+  "frame-popped": popFrame,
+  "namespace-saved": namespaceSaved,
+  "methods-found": methodsFound,
+  "agent-paused": (state, { code, reason, spent }) => ({
+    ...countIfSpent(state, spent),
+    grantedApprovals: 0,
+    paused: { code, reason },
+  }),
+  "agent-resumed": agentResumed,
+  "task-added": taskAdded,
+  "task-changed": taskChanged,
+  "goals-checked": goalsChecked,
+  "turn-started": turnStarted,
+  "turn-remembered": turnRemembered,
+  "turn-finished": (state, event) => {
+    const { outcome, reason } = event;
+    return inPhase(state, event, { kind: "resting", outcome, reason });
+  },
+  "agent-started": agentStarted,
+  "agent-told": agentTold,
+  "agent-ended": agentEnded,
+  "agent-reported": agentReported,
+  "task-received": taskReceived,
+};
 
 export const replay = (events: Iterable<RecordedEvent>, from: AgentState = initialState): AgentState => {
   let state = from;
   for (const event of events) state = evolve(state, event);
   return state;
 };
+
+function agentCreated(state: AgentState, event: EventOf<"agent-created"> & At): AgentState {
+  const { name, role, goals, checks = [], startedBy } = event;
+  const created = { ...state, name, role, goals, checks, settings: settingsWith(state.settings, event) };
+  return startedBy ? startedFrom(startedBy, created, event) : created;
+}
+
+function replyRejected(state: AgentState, event: EventOf<"reply-rejected"> & At): AgentState {
+  const { step, problems, reasoningTokens, isBadResult } = event;
+  const answered = answeredBy(closeQuestion(state, step), event, state.fallback);
+  const rejected = inFrame(answered, event.frame, (frame) =>
+    isBadResult ? { ...frame, badResults: frame.badResults + 1 } : { ...frame, badReplies: frame.badReplies + 1 },
+  );
+  const reasoning = reasoningTokens === undefined ? {} : { reasoningTokens };
+  return thinking(rejected, event, { ...FROM_GOALD, step, kind: "problem", text: problems.join("\n"), ...reasoning });
+}
+
+function commandRequested(state: AgentState, event: EventOf<"command-requested"> & At): AgentState {
+  const { step, call, thought, callId, frame, leaving } = event;
+  const requested = inFrame(state, frame, (asking) => {
+    const isFurther = asking.phase.kind === "judging" && isFurtherCall(callId);
+    const repetition = countRequest(asking.repetition, event, isFurther);
+    if (isFurther) return { ...asking, queue: [...asking.queue, callId], repetition };
+    return { ...asking, phase: { kind: "judging", callId }, badReplies: 0, repetition };
+  });
+  const leaves = leaving ? { leaving } : {};
+  return putCall(requested, { kind: "command", callId, frame, step, call, thought, ...leaves });
+}
+
+function commandApproved(state: AgentState, event: EventOf<"command-approved"> & At): AgentState {
+  const { callId, by } = event;
+  const isOfChecks = by === "person" && runsChecks(openCommand(state, callId)?.call);
+  const checks = isOfChecks ? withApproval(state.checks, false) : state.checks;
+  const spent = by === "earlier-approval" ? 1 : 0;
+  const approved = { ...state, checks, grantedApprovals: Math.max(0, state.grantedApprovals - spent) };
+  return inPhase(approved, event, { kind: "approved", callId });
+}
+
+function commandWaiting(state: AgentState, event: EventOf<"command-waiting"> & At): AgentState {
+  const { callId, waitFor, until, spent, outside = [] } = event;
+  const left = addReceived(unwindTo({ ...state, isolated: null }, callId), outside, event);
+  const waiting = { kind: "waiting", callId, waitFor, until } as const;
+  return inPhase(spent ? countAndRelease(left, callId, spent) : left, event, waiting);
+}
 
 /** Settings that `given` does not name stay; null is a value. */
 function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): AgentSettings {
@@ -200,8 +177,10 @@ function goalsChanged(state: AgentState, event: EventOf<"goals-changed"> & At): 
   return withMessageForAll(changed, event, { ...FROM_GOALD, step: state.step, kind: "feedback", text });
 }
 
-const wordsTrusted = (state: AgentState, { what, seq }: EventOf<"words-trusted"> & At): AgentState =>
-  what === "all" ? { ...state, received: [], trustedSeq: seq, namespace: trustNamespace(state.namespace) } : state;
+function wordsTrusted(state: AgentState, { what, seq }: EventOf<"words-trusted"> & At): AgentState {
+  if (what !== "all") return state;
+  return { ...state, received: [], trustedSeq: seq, namespace: trustNamespace(state.namespace) };
+}
 
 /** Resets the failure counters. A server that was down is retried at once. */
 function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At): AgentState {

@@ -5,7 +5,7 @@
  * A command stages a `SubagentRequest`. The log alone decides: depth, number of sub-agents, and the share of the
  * parent's limits. A sub-agent may never do more than its parent.
  */
-import type { NewEvent } from "./event.ts";
+import type { NewEvent, OfCall } from "./event.ts";
 import { spentOf } from "./limits.ts";
 import type { AgentState } from "./state.ts";
 import type { Child, ChildAccount, ChildLimits } from "./subagent.ts";
@@ -34,12 +34,8 @@ interface Refused {
   readonly text: string;
 }
 
-interface RequestIds {
-  readonly step: number;
-  readonly callId: string;
-  /** A free id for a new sub-agent. */
-  readonly id: string;
-}
+/** `id`: a free one for a new sub-agent. */
+type RequestIds = OfCall & { readonly id: string };
 
 const MAX_NAME_CHARS = 80;
 /** A sub-agent gets this part of its parent's remaining limits, so that five in a row leave the parent a quarter of its own. */

@@ -130,14 +130,8 @@ export const folderOf = (id: string, parentFolder: string | null): string =>
 /** Path of a sub-agent's file, relative to its parent's folder. */
 export const pathInParent = (id: string, path: string): string => `${AGENTS_FOLDER}/${id}/${path}`;
 
-interface SubagentPath {
-  readonly child: string;
-  /** Path within the sub-agent's folder; empty for the folder itself. */
-  readonly inner: string;
-}
-
-/** Undefined for a path that is in no sub-agent's folder. */
-export function splitSubagentPath(path: string): SubagentPath | undefined {
+/** Undefined for a path that is in no sub-agent's folder. `inner`: the path within that folder; empty for the folder itself. */
+export function splitSubagentPath(path: string) {
   const [, child, inner = ""] = SUBAGENT_PATH.exec(path) ?? [];
   return child === undefined ? undefined : { child, inner };
 }

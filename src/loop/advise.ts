@@ -6,7 +6,7 @@
  * timeout is a failure that the model reads.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { ModelSpending, Usage } from "#core/event.ts";
+import type { Usage } from "#core/event.ts";
 import { bothUsed, costOf, LEAST_REPLY_TOKENS, mayHaveBeenCharged, type Price } from "#core/limits.ts";
 import type { ModelAnswer, ModelCapabilities, PromptMessage } from "#core/ports/model.ts";
 import type { Advisor, Question } from "#core/services.ts";
@@ -40,12 +40,6 @@ export type AdviceParts = Pick<
   scrub?(text: string): string;
 };
 
-export interface Advice {
-  readonly advisor: Advisor;
-  /** Undefined when no request was sent. */
-  spent(): ModelSpending | undefined;
-}
-
 /** The question, and one retry that names the problem. */
 const ASKS = 2;
 const MAX_TRIES = 3;
@@ -59,9 +53,9 @@ export function reservationFor(state: AgentState, parts: AdviceParts, others: Re
   return within(most, leftOf(state, others));
 }
 
-export function openAdvice(state: AgentState, reserved: Reservation, parts: AdviceParts): Advice {
+export function openAdvice(state: AgentState, reserved: Reservation, parts: AdviceParts) {
   const hasBudget = state.settings.budgetUsd !== null;
-  const tally = new Tally({ tokens: reserved.tokens, usd: hasBudget ? (reserved.usd ?? 0) : Infinity });
+  const tally = openTally({ tokens: reserved.tokens, usd: hasBudget ? (reserved.usd ?? 0) : Infinity });
   let { cutReplies } = state;
 
   async function ask(question: Question, signal: AbortSignal): Promise<{ value: unknown; usage: Usage }> {
@@ -71,7 +65,7 @@ export function openAdvice(state: AgentState, reserved: Reservation, parts: Advi
       const answer = await complete(model, messages, question.schema, signal);
       const reading = readValue(answer.text, answer.finishReason, question.schema);
       await parts.model.noteReply?.(model, answer.mode, reading.kind === "value");
-      if (reading.kind === "value") return { value: reading.value, usage: tally.usage };
+      if (reading.kind === "value") return { value: reading.value, usage: tally.usage() };
       if (asks === ASKS)
         throw failed(`The model ${model} gave no answer of the form that was asked for: ${reading.problems.join(" ")}`);
       const again = `${reading.problems.join("\n")}\n${fillTemplate(parts.words["advice/advice-again"])}`;
@@ -123,7 +117,8 @@ export function openAdvice(state: AgentState, reserved: Reservation, parts: Advi
     return { inputTokens: tokens, maxTokens: capReply(need, left) };
   }
 
-  return { advisor: { ask }, spent: () => tally.spent() };
+  const advisor: Advisor = { ask };
+  return { advisor, spent: () => tally.spent() };
 }
 
 function modelOf(role: Question["role"], { settings }: AgentState, { modelName, fastModel }: AdviceParts): string {
@@ -150,23 +145,13 @@ function messagesOf(
 }
 
 /** What the questions of one call have cost so far. */
-class Tally {
-  readonly #most: Left;
-  usage: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false };
-  #modelCalls = 0;
-  #costUsd: number | null = 0;
-
-  constructor(most: Left) {
-    this.#most = most;
-  }
-
-  spent(): ModelSpending | undefined {
-    const modelCalls = this.#modelCalls;
-    return modelCalls === 0 ? undefined : { usage: this.usage, costUsd: this.#costUsd, modelCalls };
-  }
+function openTally(most: Left) {
+  let usage: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: false };
+  let modelCalls = 0;
+  let costUsd: number | null = 0;
 
   /** A failed call that may have been charged counts with the most that it could cost. */
-  add(
+  function add(
     answer: ModelAnswer,
     of: { readonly inputTokens: number; readonly maxTokens: number; readonly price: Price | undefined },
   ): void {
@@ -177,18 +162,18 @@ class Tally {
         ? (answer.usage ?? estimateUsage(inputTokens, answer, maxTokens))
         : (spentOnCut(answer, inputTokens, price).spent?.usage ??
           estimateUsage(inputTokens, { text: "", finishReason: "length" }, maxTokens));
-    this.#modelCalls++;
-    this.usage = bothUsed(this.usage, counted);
-    this.#costUsd = price && this.#costUsd !== null ? this.#costUsd + costOf(counted, price) : null;
+    modelCalls++;
+    usage = bothUsed(usage, counted);
+    costUsd = price && costUsd !== null ? costUsd + costOf(counted, price) : null;
   }
 
-  left(): Left {
-    const { tokens, usd } = this.#most;
-    return {
-      tokens: tokens - this.usage.inputTokens - this.usage.outputTokens,
-      usd: usd - (this.#costUsd ?? 0),
-    };
-  }
+  return {
+    add,
+    usage: () => usage,
+    /** Undefined when no request was sent. */
+    spent: () => (modelCalls === 0 ? undefined : { usage, costUsd, modelCalls }),
+    left: () => ({ tokens: most.tokens - usage.inputTokens - usage.outputTokens, usd: most.usd - (costUsd ?? 0) }),
+  };
 }
 
 const failed = (message: string, hint = ""): GoaldError => new GoaldError("GOALD_MODEL", message, { hint });

@@ -16,17 +16,10 @@ import type { RunParts } from "./run-parts.ts";
 const MAX_BATCH_CALLS = 100;
 const MAX_BATCH_MS = 1_000;
 
-interface CommitBatch {
-  /** Returns false when the intent has to be durable now. */
-  mayBatch(): boolean;
-  /** Waits for a commit of its own. What it could not commit stays in the journal's draft. */
-  close(): Promise<void>;
-}
-
 /** State that all moves of one run share. */
 export interface RunContext {
   readonly journal: Journal;
-  readonly batch: CommitBatch;
+  readonly batch: ReturnType<typeof openBatch>;
 }
 
 export async function openRunContext(lease: Lease, parts: RunParts): Promise<RunContext> {
@@ -34,7 +27,7 @@ export async function openRunContext(lease: Lease, parts: RunParts): Promise<Run
   return { journal, batch: openBatch(journal, parts.hasNoTimedCommits !== true) };
 }
 
-function openBatch(journal: Journal, isTimed: boolean): CommitBatch {
+function openBatch(journal: Journal, isTimed: boolean) {
   let calls = 0;
   let durable = journal.durable;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -48,7 +41,8 @@ function openBatch(journal: Journal, isTimed: boolean): CommitBatch {
     });
   };
   return {
-    mayBatch() {
+    /** Returns false when the intent has to be durable now. */
+    mayBatch(): boolean {
       if (durable !== journal.durable) calls = 0;
       durable = journal.durable;
       calls++;
@@ -60,7 +54,8 @@ function openBatch(journal: Journal, isTimed: boolean): CommitBatch {
       if (isTimed) timer ??= setTimeout(commitBatch, MAX_BATCH_MS);
       return true;
     },
-    async close() {
+    /** Waits for a commit of its own. What it could not commit stays in the journal's draft. */
+    async close(): Promise<void> {
       clearTimeout(timer);
       await committing;
     },

@@ -203,25 +203,10 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
 
 const METHOD_SEARCH = "method_search";
 
-interface CallableMethods {
-  readonly functions: CodeFunctions;
-  /** The functions that the code of an action may call: commands and Python helpers. */
-  readonly allFunctions: readonly FoundMethod[];
-  /** The listed commands as functions of Python, one a line, without those that run code. */
-  listFunctions(): string;
-  /** The texts that method search looks through, by the names of commands and of Python functions. One list per object. */
-  readonly texts: readonly MethodText[];
-  /** True for what the prompt does not list. */
-  isUnlisted(name: string): boolean;
-  /** Leaves out names that do not exist. */
-  describe(names: readonly string[]): readonly FoundMethod[];
-}
+type CallableMethods = ReturnType<typeof createCallableMethods>;
 
 /** `commands`: those that code may call. */
-function createCallableMethods(
-  commands: readonly RegisteredCommand[],
-  modules: readonly PythonModule[],
-): CallableMethods {
+function createCallableMethods(commands: readonly RegisteredCommand[], modules: readonly PythonModule[]) {
   const unlisted = new Set(commands.flatMap(({ name, listed }) => (listed === false ? [name] : [])));
   const helpers = new Map(modules.flatMap(({ functions }) => functions.map((one) => [one.name, one] as const)));
   const shipped = new Set(commands.flatMap(({ name, group }) => (group === "own" ? [] : [name])));
@@ -233,6 +218,7 @@ function createCallableMethods(
     return functions;
   }
 
+  /** Leaves out names that do not exist. */
   function describe(names: readonly string[]): readonly FoundMethod[] {
     return names.flatMap((name) => {
       const found = commandFunctions().ofCommand(name) ?? helpers.get(name);
@@ -244,18 +230,22 @@ function createCallableMethods(
     get functions() {
       return commandFunctions();
     },
-    get allFunctions() {
+    /** The functions that the code of an action may call: commands and Python helpers. */
+    get allFunctions(): readonly FoundMethod[] {
       return [...commandFunctions().all, ...helpers.values()];
     },
-    listFunctions: () => {
+    /** The listed commands as functions of Python, one a line, without those that run code. */
+    listFunctions: (): string => {
       const shown = commands.filter(({ name }) => !unlisted.has(name) && !isCellCommand(name));
       return describe(shown.map(({ name }) => name))
         .map((one) => `- ${describeFunction(one)}`)
         .join("\n");
     },
     describe,
-    isUnlisted: (name) => unlisted.has(name) || helpers.has(name),
-    get texts() {
+    /** True for what the prompt does not list. */
+    isUnlisted: (name: string): boolean => unlisted.has(name) || helpers.has(name),
+    /** The texts that method search looks through, by the names of commands and of Python functions. One list per object. */
+    get texts(): readonly MethodText[] {
       const names = [...commands.map(({ name }) => name), ...helpers.keys()].filter((name) => name !== METHOD_SEARCH);
       texts ??= describe(names).map((one) => ({
         name: one.name,

@@ -35,17 +35,10 @@ export interface EgressParts {
   readonly settingTexts: string;
   /** Hosts whose pages may be opened by any address; so may those of their subdomains. */
   readonly openHosts: readonly string[];
-  readonly folder: EgressFolder;
+  /** The agent's files. Both look-ups read all of them, up to a limit, and happen only when nothing else decides. */
+  readonly folder: ReturnType<typeof searchFolder>;
   /** True when a parent or a sub-agent of the agent may follow this address: agents pass on what they have read. */
   isKnownToFamily(url: URL): Promise<boolean>;
-}
-
-/** The agent's files. Both look-ups read all of them, up to a limit, and happen only when nothing else decides. */
-interface EgressFolder {
-  /** The first file with such a number; without files that the web wrote. */
-  findNumber(numbers: ReadonlySet<string>): Promise<{ readonly file: string; readonly text: string } | undefined>;
-  /** True when a file that a person or the web wrote, and that the agent has not changed, has the address. */
-  hasAddress(url: URL): Promise<boolean>;
 }
 
 /** The log up to now, with the events that are not durable yet. */
@@ -265,7 +258,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 /** Finds the writer of the newest version of a file. `web`: a command that fetched it, or a clone; `agent`: any other call. */
 export type FindWriter = (path: string) => Promise<"person" | "web" | "agent">;
 
-export function searchFolder(workspace: Pick<Workspace, "list" | "read">, writerOf: FindWriter): EgressFolder {
+export function searchFolder(workspace: Pick<Workspace, "list" | "read">, writerOf: FindWriter) {
   async function* texts(): AsyncIterable<{ readonly path: string; readonly text: string }> {
     let files = 0;
     let bytes = 0;
@@ -280,7 +273,8 @@ export function searchFolder(workspace: Pick<Workspace, "list" | "read">, writer
     }
   }
   return {
-    findNumber: async (numbers) => {
+    /** The first file with such a number; without files that the web wrote. */
+    findNumber: async (numbers: ReadonlySet<string>): Promise<NonNullable<OutgoingText["quotes"]> | undefined> => {
       for await (const { path, text } of texts()) {
         const held = listNumbers(text);
         const found = [...numbers].find((number) => held.some((one) => one.includes(number)));
@@ -288,7 +282,8 @@ export function searchFolder(workspace: Pick<Workspace, "list" | "read">, writer
       }
       return undefined;
     },
-    hasAddress: async (url) => {
+    /** True when a file that a person or the web wrote, and that the agent has not changed, has the address. */
+    hasAddress: async (url: URL): Promise<boolean> => {
       const key = addressKey(url);
       const host = url.hostname.replace(/^www\./, "");
       for await (const { path, text } of texts()) {

@@ -30,17 +30,13 @@ export function openMethodSearch(
   return {
     async find(description, signal) {
       const { callable } = commandsFor(state);
-      const finds = searchedBy(state);
-      const query = { description, count: MAX_FOUND, isAllowed: (name: string) => finds(callable.isUnlisted(name)) };
+      const findsAll = isActionForm(formOfFrame(state));
+      const isAllowed = (name: string): boolean => findsAll || callable.isUnlisted(name);
+      const query = { description, count: MAX_FOUND, isAllowed };
       const names = await methods?.search(callable.texts, countTokens ? { ...query, countTokens } : query, signal);
       return callable.describe(names ?? []);
     },
   };
-}
-
-/** Whether a search in this form finds a method that the prompt lists, or does not list. */
-function searchedBy(state: AgentState): (isUnlisted: boolean) => boolean {
-  return isActionForm(formOfFrame(state)) ? () => true : (isUnlisted) => isUnlisted;
 }
 
 /**

@@ -45,7 +45,7 @@ export function openPurchases(
   if (media.length === 0 && !isAdvised) return undefined;
   const forMedia = within(mediaReservation(media, parts), leftOf(state, NOTHING));
   const forAdvice = isAdvised ? reservationFor(state, parts, forMedia) : NOTHING;
-  const bought = openMedia(media, leftOf(state, forAdvice), parts);
+  const bought = openMedia(leftOf(state, forAdvice), parts);
   const advice = isAdvised ? openAdvice(state, forAdvice, parts) : undefined;
   return {
     reserved: bothReserved(forMedia, forAdvice),
@@ -76,12 +76,6 @@ interface MediaParts {
   readonly servicePriceOf?: (name: PaidService) => Price | null;
 }
 
-interface Media {
-  readonly services: Partial<Pick<Services, PaidService>>;
-  /** Undefined when no request was sent. */
-  spent(): ModelSpending | undefined;
-}
-
 interface Most {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -107,32 +101,25 @@ interface Purchase {
   usage: Usage | null;
 }
 
-function openMedia(names: readonly PaidService[], left: Left, parts: MediaParts): Media {
+/** Counts the services that are set up. A command can use only those that it needs. */
+function openMedia(left: Left, parts: MediaParts) {
   const purchases: Purchase[] = [];
   const { images, speech } = parts.services;
-  return {
-    services: {
-      ...(images && names.includes("images")
-        ? {
-            images: {
-              generate: (prompt, size, signal) =>
-                buy("images", mostOfPicture(prompt, size), (listener) =>
-                  images.generate(prompt, size, signal, listener),
-                ),
-            },
-          }
-        : {}),
-      ...(speech && names.includes("speech")
-        ? {
-            speech: {
-              transcribe: (file, bytes, signal, language) =>
-                buy("speech", MOST.speech, (listener) => speech.transcribe(file, bytes, signal, language, listener)),
-            },
-          }
-        : {}),
-    },
-    spent: () => purchases.map(spentOn).reduce(bothSpent, undefined),
+  const services: Partial<Pick<Services, PaidService>> = {
+    ...(images && {
+      images: {
+        generate: (prompt, size, signal) =>
+          buy("images", mostOfPicture(prompt, size), (listener) => images.generate(prompt, size, signal, listener)),
+      },
+    }),
+    ...(speech && {
+      speech: {
+        transcribe: (file, bytes, signal, language) =>
+          buy("speech", MOST.speech, (listener) => speech.transcribe(file, bytes, signal, language, listener)),
+      },
+    }),
   };
+  return { services, spent: () => purchases.map(spentOn).reduce(bothSpent, undefined) };
 
   async function buy<T>(name: PaidService, most: Most, act: (listener: UseListener) => Promise<T>): Promise<T> {
     const price = parts.servicePriceOf?.(name) ?? null;
@@ -206,19 +193,14 @@ const notSent = (why: string) => tooDear("Nothing was sent", why, "Do it without
 
 // Counts the bytes that one command call downloads, within the agent's quota.
 
-export interface DownloadMeter {
-  /** Services that count, in place of the host's. They throw GOALD_QUOTA_EXCEEDED before anything is saved. */
-  readonly services: Pick<Partial<Services>, "downloads" | "repositories">;
-  /** For the end of the call; empty when nothing was downloaded. */
-  counted(): { readonly downloadedBytes?: number };
-}
+export type DownloadMeter = ReturnType<typeof meterDownloads>;
 
 /** `limitBytes`: over the agent's life; absent for no limit. */
 export function meterDownloads(
   { downloads, repositories }: Partial<Services>,
   { downloadedBytes }: Pick<AgentState, "downloadedBytes">,
   limitBytes = Number.POSITIVE_INFINITY,
-): DownloadMeter {
+) {
   let added = 0;
   const usedBytes = (): number => downloadedBytes + added;
   const count = (what: string, bytes: number): void => {
@@ -229,29 +211,32 @@ export function meterDownloads(
   const requireRoom = (what: string): void => {
     if (usedBytes() >= limitBytes) throw exceeded(what, usedBytes(), limitBytes);
   };
+  const services: Partial<Pick<Services, "downloads" | "repositories">> = {
+    ...(downloads && {
+      downloads: {
+        get: async (url, signal) => {
+          requireRoom(url);
+          const download = await downloads.get(url, signal);
+          count(url, download.bytes.length);
+          return download;
+        },
+      },
+    }),
+    ...(repositories && {
+      repositories: {
+        clone: async (url, folder, signal) => {
+          requireRoom(url);
+          const cloned = await repositories.clone(url, folder, signal);
+          count(url, cloned.bytes);
+          return cloned;
+        },
+      },
+    }),
+  };
   return {
-    services: {
-      ...(downloads && {
-        downloads: {
-          get: async (url, signal) => {
-            requireRoom(url);
-            const download = await downloads.get(url, signal);
-            count(url, download.bytes.length);
-            return download;
-          },
-        },
-      }),
-      ...(repositories && {
-        repositories: {
-          clone: async (url, folder, signal) => {
-            requireRoom(url);
-            const cloned = await repositories.clone(url, folder, signal);
-            count(url, cloned.bytes);
-            return cloned;
-          },
-        },
-      }),
-    },
+    /** Services that count, in place of the host's. They throw GOALD_QUOTA_EXCEEDED before anything is saved. */
+    services,
+    /** For the end of the call; empty when nothing was downloaded. */
     counted: () => (added === 0 ? {} : { downloadedBytes: added }),
   };
 }

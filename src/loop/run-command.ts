@@ -332,17 +332,12 @@ function toEvents(staged: readonly CommandWrite[], of: OfCall, outside: readonly
 // A value is kept where code reads it: of a nested call, and of what ends a sub-task. A cell ends its sub-task with
 // `stop(value)`, and in code form with any value; the value must be one that the sub-task's schema allows.
 
-interface SettledResult {
-  readonly observation: Observation;
-  readonly closesTurn?: true;
-}
-
 function settleResult(
   observation: Observation,
   command: { readonly name: string; readonly closesTurn?: boolean },
   callId: string,
   state: AgentState,
-): SettledResult {
+): { readonly observation: Observation; readonly closesTurn?: true } {
   const { value, asksToEnd, ...plain } = observation;
   const frame = frameOwning(state, callId);
   const closes = command.closesTurn === true && plain.status === "ok" ? { closesTurn: true as const } : {};

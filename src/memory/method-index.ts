@@ -11,6 +11,7 @@
  */
 import type { CountTokens, Embedder, MethodIndex, MethodQuery, MethodText } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
+import { rememberBy } from "#util/caches.ts";
 import { KeyedQueue } from "#util/turns.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import { openWordEmbedder } from "./vectors/offline-embedder.ts";
@@ -49,7 +50,6 @@ class VectoredMethods implements MethodIndex {
   readonly #guarded: GuardedEmbedder;
   readonly #offline: Embedder;
   readonly #words = new WeakMap<readonly MethodText[], LexicalIndex>();
-  readonly #names = new WeakMap<readonly MethodText[], NamedMatch>();
   readonly #offlineVectors = new WeakMap<readonly MethodText[], Promise<Compare>>();
   /** Vectors that cost something, by text, all of the embedder `#keptOf`. */
   readonly #kept = new Map<string, Float32Array>();
@@ -70,7 +70,7 @@ class VectoredMethods implements MethodIndex {
   async search(methods: readonly MethodText[], query: MethodQuery, signal: AbortSignal): Promise<readonly string[]> {
     const description = clip(query.description, MAX_DESCRIPTION_CHARS);
     const { count, isAllowed = () => true, isName, countTokens } = query;
-    const mayMean = isName ? this.#namesOf(methods).matcherFor(description) : () => true;
+    const mayMean = isName ? matcherOf(methods)(description) : () => true;
     const slots = [...methods.keys()].filter((slot) => isAllowed((methods[slot] as MethodText).name) && mayMean(slot));
     if (slots.length === 0 || wordsOf(description).length === 0) return [];
     const byWords = sharesOfBest(this.#scoreWords(methods, description), slots);
@@ -88,12 +88,6 @@ class VectoredMethods implements MethodIndex {
       .filter(({ score }, place) => score >= least || (place < MIN_FOUND && !isName))
       .slice(0, count)
       .map(({ name }) => name);
-  }
-
-  #namesOf(methods: readonly MethodText[]): NamedMatch {
-    const known = this.#names.get(methods) ?? new NamedMatch(methods);
-    this.#names.set(methods, known);
-    return known;
   }
 
   #scoreWords(methods: readonly MethodText[], description: string): Float64Array {
@@ -195,32 +189,25 @@ const RARE_COUNT = 2;
 const MIN_COVERED = 2 / 3;
 const MIN_WORDS = 2;
 
-class NamedMatch {
-  readonly #names: readonly ReadonlySet<string>[];
-  readonly #texts: readonly ReadonlySet<string>[];
-  readonly #counts = new Map<string, number>();
-
-  constructor(methods: readonly MethodText[]) {
-    this.#names = methods.map(({ name }) => stemsOf(name));
-    this.#texts = methods.map(({ text }) => stemsOf(text));
-    for (const stems of this.#names)
-      for (const stem of stems) this.#counts.set(stem, (this.#counts.get(stem) ?? 0) + 1);
-  }
-
-  /** Returns whether the method in this place of the list may be meant. */
-  matcherFor(invented: string): (slot: number) => boolean {
+/** Returns for an invented name whether the method in a place of the list may be meant. Kept by the identity of the list. */
+const matcherOf = rememberBy((methods: readonly MethodText[]): ((invented: string) => (slot: number) => boolean) => {
+  const names = methods.map(({ name }) => stemsOf(name));
+  const texts = methods.map(({ text }) => stemsOf(text));
+  const counts = new Map<string, number>();
+  for (const stems of names) for (const stem of stems) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  return (invented) => {
     const stems = [...stemsOf(invented)];
-    const most = Math.max(RARE_COUNT, RARE_SHARE * this.#names.length);
-    const rare = stems.filter((stem) => (this.#counts.get(stem) ?? 0) <= most);
+    const most = Math.max(RARE_COUNT, RARE_SHARE * names.length);
+    const rare = stems.filter((stem) => (counts.get(stem) ?? 0) <= most);
     return (slot) => {
-      const [name, text] = [this.#names[slot], this.#texts[slot]];
+      const [name, text] = [names[slot], texts[slot]];
       if (!name || !text) return false;
       if (rare.some((stem) => name.has(stem))) return true;
       const covered = stems.filter((stem) => text.has(stem)).length;
       return covered >= MIN_WORDS && covered / stems.length >= MIN_COVERED;
     };
-  }
-}
+  };
+});
 
 /** Returns the stems of the words in a name: `sendDiscord` and `send_discord` have the same. */
 function stemsOf(text: string): ReadonlySet<string> {

@@ -345,14 +345,11 @@ const countByState = (plan: PlanTask): StateCounts => nameCounts(countStates(pla
 // its lists before its chain. The tokens that this leaves show further siblings along the chain, then subtasks of
 // branches with unfinished work, and last those of closed branches. All other tasks are counted by state.
 
-interface ShownTree {
-  readonly json: string;
-  /** Some tasks are only counted. */
-  readonly isCollapsed: boolean;
-}
-
-/** The tree within `maxTokens`, or task 0 and the current task alone when that is too little for more. */
-export const renderTree = rememberBy((plan: PlanTask, maxTokens: number): ShownTree => {
+/**
+ * The tree within `maxTokens`, or task 0 and the current task alone when that is too little for more. `isCollapsed`: some tasks are
+ * only counted.
+ */
+export const renderTree = rememberBy((plan: PlanTask, maxTokens: number) => {
   const whole = renderWhole(plan, maxTokens);
   return { json: whole ?? renderCollapsed(plan, maxTokens), isCollapsed: whole === undefined };
 });

@@ -1,7 +1,7 @@
 /** subtask.ts -- what a sub-task shows in place of the agent's goals and of the request for a command. */
 import { isOpenedByWords } from "#core/evolve-turn.ts";
 import { SHORT_TERM_MESSAGES } from "#core/frames.ts";
-import { type AgentState, activeFrame, type Frame, type FrameOrigin, type Message, openCommand } from "#core/state.ts";
+import { type AgentState, activeFrame, type FrameOrigin, type Message, openCommand } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
 import { clean } from "#util/outside-text.ts";
@@ -31,16 +31,11 @@ export function renderOuter(state: AgentState, words: Words, form: FormTemplates
   return [...messages, userMessage(text)];
 }
 
-interface OuterFrame {
-  readonly frame: Frame;
-  readonly shown: readonly Message[];
-}
-
 /**
  * A person's words came to all frames: those that came after the sub-task are among its own messages. The words that opened the
  * turn come first.
  */
-function outerFrames(state: AgentState): readonly OuterFrame[] {
+function outerFrames(state: AgentState) {
   if (!originOf(state)) return [];
   const { frames } = state;
   return frames.slice(0, -1).map((frame, index) => {

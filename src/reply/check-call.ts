@@ -213,19 +213,15 @@ const MAX_MATCH_MS = 100;
 /** A pattern with one quantifier needs at most the square of the text's length. */
 const MAX_DIRECT_CHARS = 2_000;
 
-interface BoundedPattern {
-  test(text: string): boolean;
-  /** Differs between patterns: ajv compares them by it. */
-  toString(): string;
-}
-
 /** Throws a SyntaxError for an invalid pattern. */
-export function createBoundedPattern(pattern: string, flags: string): BoundedPattern {
+export function createBoundedPattern(pattern: string, flags: string) {
   const expression = new RegExp(pattern, flags);
   const isSimple = !pattern.includes("(") && (pattern.match(/[*+{]/g) ?? []).length <= 1;
   return {
+    /** Differs between patterns: ajv compares them by it. */
     toString: () => String(expression),
-    test: (text) => (isSimple && text.length <= MAX_DIRECT_CHARS ? expression.test(text) : matches(expression, text)),
+    test: (text: string): boolean =>
+      isSimple && text.length <= MAX_DIRECT_CHARS ? expression.test(text) : matches(expression, text),
   };
 }
 

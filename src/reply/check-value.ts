@@ -26,17 +26,12 @@ import { describeSchemaError, quoteText } from "./problems.ts";
 // together.
 
 type Schema = Readonly<Record<string, unknown>>;
-interface DocumentCheck {
-  /** The first problem, as a sentence; absent when the document is valid. */
-  readonly problem?: string;
-  /** The schema cannot be used. */
-  readonly isOfSchema?: true;
-}
 
 /** Time that all patterns of one check may take. */
 const MAX_PATTERN_MS = 1_000;
 
-export function checkDocument(schema: Schema, value: unknown): DocumentCheck {
+/** Returns the first problem, as a sentence; none when the document is valid. `isOfSchema`: the schema cannot be used. */
+export function checkDocument(schema: Schema, value: unknown) {
   const validate = compileDocument(schema);
   if (typeof validate === "string") return { problem: validate, isOfSchema: true };
   try {

@@ -95,13 +95,7 @@ function opensObject(text: string, at: number): boolean {
   return text[next] === "{";
 }
 
-interface ObjectEnd {
-  readonly end: number;
-  readonly closed: boolean;
-  readonly tooDeep: boolean;
-}
-
-function findObjectEnd(text: string, start: number): ObjectEnd {
+function findObjectEnd(text: string, start: number) {
   let depth = 0;
   let last = "";
   for (let at = start; at < text.length; at++) {
@@ -159,18 +153,12 @@ const OPENING = new RegExp(OPEN, "i");
 /** Checks for an opening mark anywhere in the text. */
 export const opensReasoning = (text: string): boolean => OPENING.test(text);
 
-interface AnswerObjects {
-  /** Objects outside reasoning blocks, in order. */
-  readonly objects: readonly ReplyPiece[];
-  /** True when a reasoning block never closed: the text after its opening is not an answer. */
-  readonly unclosed: boolean;
-}
-
 /**
  * Drops objects inside reasoning blocks: a draft there is not an answer. Marks inside objects are ignored, since
  * they belong to an argument. A closing mark without an opening drops all objects before it.
+ * Returns the others in order. `unclosed`: a reasoning block never closed, so the text after its opening is not an answer.
  */
-export function dropReasoning(text: string, pieces: readonly ReplyPiece[]): AnswerObjects {
+export function dropReasoning(text: string, pieces: readonly ReplyPiece[]) {
   let open = 0;
   let objects: ReplyPiece[] = [];
   for (const piece of pieces) {

@@ -6,15 +6,11 @@
  * names and types only: what a command and its arguments mean is in the prompt, and servers charge for both.
  */
 
-import { type ArgsSchema, followReference, type JsonSchema, typesOf } from "#core/command.ts";
+import { type Command, followReference, type JsonSchema, typesOf } from "#core/command.ts";
 import { THOUGHT } from "#core/command-names.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
 
-interface SchemaCommand {
-  readonly name: string;
-  readonly summary: string;
-  readonly args: ArgsSchema;
-}
+type SchemaCommand = Pick<Command, "name" | "summary" | "args">;
 
 const text = { type: "string" } as const;
 

@@ -203,13 +203,6 @@ const endsInsideText = (code: string): boolean =>
 // counts when it is given to a function, or a number to a name, and is specific: a number that is neither small nor
 // round, or one word with a digit or a sign of an address. A part of a computation, an index and a key do not count.
 
-interface CodeUses {
-  /** A name for each call in the code, in order. */
-  readonly calls: readonly string[];
-  /** The specific values, each once. */
-  readonly values: readonly string[];
-}
-
 const CALL = /(?<![.\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*)[ \t]*\(/gu;
 const NUMBER = String.raw`(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)`;
 /** Between signs, so that it is no part of a computation or a comparison. A text is the number of its value. */
@@ -223,8 +216,8 @@ const NUMBERS_OF_NAMES = new RegExp(
   "gmu",
 );
 
-/** `functions`: names of the functions that matter. */
-export function findUses(code: string, functions: ReadonlySet<string>): CodeUses {
+/** Returns a name for each call of one of the `functions`, in order, and the specific values, each once. */
+export function findUses(code: string, functions: ReadonlySet<string>) {
   const texts: string[] = [];
   const plain = code.replace(PYTHON_TEXTS, (...found) => {
     const { prefix = "", lines, line } = found.at(-1) as Readonly<Record<string, string | undefined>>;

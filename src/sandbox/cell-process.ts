@@ -232,19 +232,19 @@ class RunningCell {
     this.depth = depth;
     this.#phase = loads ? "loading" : "code";
     const problems = { loading: loadingProblem, code: () => timeoutProblem(cell.timeLimitMs), saving: savingProblem };
-    this.clock = new CellClock(loads ? MAX_LOADING_MS : this.#codeLimitMs, () => onLimit(problems[this.#phase]()));
+    this.clock = openClock(loads ? MAX_LOADING_MS : this.#codeLimitMs, () => onLimit(problems[this.#phase]()));
   }
 
   /** Time of the code itself. */
   get codeMs(): number {
-    return this.#codeMs ?? this.clock.usedMs - this.#loadMs;
+    return this.#codeMs ?? this.clock.usedMs() - this.#loadMs;
   }
 
   /** The namespace is loaded. Returns false when that is not expected. */
   startCode(): boolean {
     if (this.#phase !== "loading") return false;
     this.#phase = "code";
-    this.#loadMs = this.clock.usedMs;
+    this.#loadMs = this.clock.usedMs();
     this.clock.replaceLimit(this.#codeLimitMs);
     return true;
   }
@@ -263,43 +263,40 @@ class RunningCell {
   }
 }
 
-class CellClock {
-  readonly #onLimit: () => void;
-  #leftMs: number;
-  #usedMs = 0;
-  #since: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
+type CellClock = ReturnType<typeof openClock>;
 
-  constructor(limitMs: number, onLimit: () => void) {
-    this.#leftMs = limitMs;
-    this.#onLimit = onLimit;
+function openClock(limitMs: number, onLimit: () => void) {
+  let leftMs = limitMs;
+  let stoppedMs = 0;
+  let since: number | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  function start(): void {
+    if (since !== undefined) return;
+    since = performance.now();
+    timer = setTimeout(onLimit, Math.max(0, leftMs));
   }
 
-  get usedMs(): number {
-    return this.#usedMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
+  function stop(): void {
+    if (since === undefined) return;
+    clearTimeout(timer);
+    const passedMs = performance.now() - since;
+    since = undefined;
+    stoppedMs += passedMs;
+    leftMs -= passedMs;
   }
 
-  start(): void {
-    if (this.#since !== undefined) return;
-    this.#since = performance.now();
-    this.#timer = setTimeout(this.#onLimit, Math.max(0, this.#leftMs));
-  }
-
-  stop(): void {
-    if (this.#since === undefined) return;
-    clearTimeout(this.#timer);
-    const passedMs = performance.now() - this.#since;
-    this.#since = undefined;
-    this.#usedMs += passedMs;
-    this.#leftMs -= passedMs;
-  }
-
-  /** The clock goes on with another limit. */
-  replaceLimit(limitMs: number): void {
-    this.stop();
-    this.#leftMs = limitMs;
-    this.start();
-  }
+  return {
+    usedMs: () => stoppedMs + (since === undefined ? 0 : performance.now() - since),
+    start,
+    stop,
+    /** The clock goes on with another limit. */
+    replaceLimit(newMs: number): void {
+      stop();
+      leftMs = newMs;
+      start();
+    },
+  };
 }
 
 // Answers what code asks for, by the host of its cell.

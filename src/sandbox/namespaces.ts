@@ -197,10 +197,6 @@ interface Waiter {
   readonly start: Start;
   readonly give: (process: CellProcess | undefined) => void;
 }
-interface Spare {
-  readonly process: CellProcess;
-  readonly timer: NodeJS.Timeout;
-}
 
 /** A spare starts so long after a cell, so that it does not take time from it. */
 const SPARE_DELAY_MS = 500;
@@ -212,7 +208,7 @@ class ProcessPool {
   /** Processes that have a namespace and run no cell, the longest idle first, with the timers that end them. */
   readonly #idle = new Map<CellProcess, NodeJS.Timeout>();
   #waiters: readonly Waiter[] = [];
-  #spare: Spare | undefined;
+  #spare: { readonly process: CellProcess; readonly timer: NodeJS.Timeout } | undefined;
   #spareTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 

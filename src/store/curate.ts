@@ -95,8 +95,8 @@ function openChanges(
   database: DatabaseSync,
 ): (agentNo: number, namespace: string, change: MemoryChange, at: string) => MemoryChanged {
   const queries = changeQueries(database);
-  const sameRows = openSameRows(database);
-  const add = openAdd(database, queries, sameRows);
+  const findSame = openSameRows(database);
+  const add = openAdd(database, queries, findSame);
 
   /** Shows the row again that only this one hid. */
   function showHidden(agentNo: number, name: string): void {
@@ -111,7 +111,7 @@ function openChanges(
     // What a person forgot stays forgotten by the person.
     if (row.forgotten === by || row.forgotten === "person") return resultOf(namespace, name, false);
     // Searched before the text is erased.
-    const same = copies === true && row.forgotten === null ? sameRows.find(agentNo, no) : NOTHING_SAME;
+    const same = copies === true && row.forgotten === null ? findSame(agentNo, no) : NOTHING_SAME;
     for (const erased of [row, ...same.copies]) {
       queries.forget.run(agentNo, erased.no, by);
       showHidden(agentNo, erased.name);
@@ -136,7 +136,7 @@ function openChanges(
 type Adding = MemoryChange & { readonly op: "add" };
 type Add = (agentNo: number, namespace: string, memory: Adding, at: string) => MemoryChanged;
 
-function openAdd(database: DatabaseSync, queries: Queries, sameRows: SameRowFinder): Add {
+function openAdd(database: DatabaseSync, queries: Queries, findSame: FindSameRows): Add {
   const insert = openMemoryInsert(database);
   const replacements = openReplacements(database);
   const findKnown = openKnownKeys(database);
@@ -157,7 +157,7 @@ function openAdd(database: DatabaseSync, queries: Queries, sameRows: SameRowFind
       replacements.replaceAgain(agentNo, row);
       return resultOf(namespace, name, true);
     }
-    const same = sameRows.find(agentNo, older.no, text);
+    const same = findSame(agentNo, older.no, text);
     const hash = correctedHash(older.text, text);
     insert(agentNo, row);
     replacements.mark(older, hash);
@@ -222,13 +222,11 @@ export function correctedHash(text: string, correction: string): string {
   return (isAboutResult(correction, text) ? actHash(statement) : null) ?? wholeHash(statement);
 }
 
-interface SameRowFinder {
-  /**
-   * The row `no` itself is left out. Rows that were replaced count for a row that is forgotten, and not for one that is corrected.
-   * Scans the namespace.
-   */
-  find(agentNo: number, no: number, correction?: string): SameRows;
-}
+/**
+ * The row `no` itself is left out. Rows that were replaced count for a row that is forgotten, and not for one that is corrected.
+ * Scans the namespace.
+ */
+type FindSameRows = (agentNo: number, no: number, correction?: string) => SameRows;
 
 type ScannedPlace = Pick<ScannedRow, "seq" | "ordinal">;
 
@@ -239,7 +237,7 @@ interface ComparedRow extends Omit<ScannedRow, "text"> {
 }
 const PAGE = 500;
 
-function openSameRows(database: DatabaseSync): SameRowFinder {
+function openSameRows(database: DatabaseSync): FindSameRows {
   const columns = "no, change, name, seq, ordinal, kind, text, superseded_by AS supersededBy";
   const target = prepare<ScannedRow>(database, `SELECT ${columns} FROM memory WHERE no = ?`);
   const page = prepare<ScannedRow>(
@@ -255,26 +253,20 @@ function openSameRows(database: DatabaseSync): SameRowFinder {
           yield { ...row, ...compare(text) };
   }
 
-  return {
-    find(agentNo, no, correction) {
-      const wanted = target.get(no);
-      if (!wanted) return { copies: [], alike: [] };
-      const rows = [...others(agentNo, wanted, correction)];
-      const same = rows.filter(({ isSame }) => isSame);
-      const events = new Set([wanted, ...same].filter(isOfEvent).map(({ seq }) => seq));
-      const isOfSameEvent = (row: ComparedRow): boolean => isOfEvent(row) && events.has(row.seq);
-      // Pieces of a corrected step say more than what is wrong.
-      const takesPieces = correction === undefined && wanted.kind !== PIECE;
-      const copies = rows.filter((row) => row.isSame || (takesPieces && row.kind === PIECE && isOfSameEvent(row)));
-      const turns = turnsOf([wanted, ...copies], rows);
-      const alike = rows.filter(
-        (row) =>
-          row.supersededBy === null &&
-          (row.isAlike || isOfSameEvent(row) || turns.has(row.no)) &&
-          !copies.includes(row),
-      );
-      return { copies, alike: alike.slice(-MAX_ALIKE).map(({ name }) => name) };
-    },
+  return (agentNo, no, correction) => {
+    const wanted = target.get(no);
+    if (!wanted) return NOTHING_SAME;
+    const rows = [...others(agentNo, wanted, correction)];
+    const same = rows.filter(({ isSame }) => isSame);
+    const events = new Set([wanted, ...same].filter(isOfEvent).map(({ seq }) => seq));
+    const isOfSameEvent = (row: ComparedRow): boolean => isOfEvent(row) && events.has(row.seq);
+    // Pieces of a corrected step say more than what is wrong.
+    const takesPieces = correction === undefined && wanted.kind !== PIECE;
+    const copies = rows.filter((row) => row.isSame || (takesPieces && row.kind === PIECE && isOfSameEvent(row)));
+    const turns = turnsOf([wanted, ...copies], rows);
+    const isAlike = (row: ComparedRow): boolean => row.isAlike || isOfSameEvent(row) || turns.has(row.no);
+    const alike = rows.filter((row) => row.supersededBy === null && isAlike(row) && !copies.includes(row));
+    return { copies, alike: alike.slice(-MAX_ALIKE).map(({ name }) => name) };
   };
 }
 
@@ -302,19 +294,8 @@ function compareTo({ text }: ScannedRow, correction: string | undefined) {
   };
 }
 
-/** Marks rows as replaced by a person's correction. */
-export interface Replacements {
-  /** `hash` is that of `correctedHash`. */
-  replace(agentNo: number, row: Pick<SameRow, "no">, by: string, hash: string): void;
-  /** Marks the row that a correction names, which `supersedes` links already. */
-  mark(row: Pick<SameRow, "no">, hash: string): void;
-  /** Replaces a new row, by others than a person, that says the same as one that a person corrected. */
-  replaceAgain(agentNo: number, row: NewRow): void;
-  /** A person says it again: later rows with this text stay. */
-  lift(agentNo: number, text: string): void;
-}
-
-export function openReplacements(database: DatabaseSync): Replacements {
+/** Marks rows as replaced by a person's correction. `hash` is that of `correctedHash`. */
+export function openReplacements(database: DatabaseSync) {
   const hasAny = prepare(
     database,
     "SELECT 1 FROM memory INDEXED BY memory_corrected WHERE agent_no = ? AND corrected IS NOT NULL LIMIT 1",
@@ -332,21 +313,24 @@ export function openReplacements(database: DatabaseSync): Replacements {
   const mark = prepare(database, "UPDATE memory SET corrected = ?2 WHERE no = ?1");
   const lift = prepare(database, "UPDATE memory SET corrected = NULL WHERE agent_no = ? AND corrected = ?");
   const byName = openMemoryByName<Pick<SameRow, "no">>(database, "no");
-  const replaceRow: Replacements["replace"] = (agentNo, { no }, by, hash) => void replace.run(agentNo, no, by, hash);
   return {
-    replace: replaceRow,
-    mark: ({ no }, hash) => void mark.run(no, hash),
-    replaceAgain(agentNo, row) {
+    replace: (agentNo: number, { no }: Pick<SameRow, "no">, by: string, hash: string) =>
+      void replace.run(agentNo, no, by, hash),
+    /** Marks the row that a correction names, which `supersedes` links already. */
+    mark: ({ no }: Pick<SameRow, "no">, hash: string) => void mark.run(no, hash),
+    /** Replaces a new row, by others than a person, that says the same as one that a person corrected. */
+    replaceAgain(agentNo: number, row: NewRow): void {
       if (row.trust === "person" || !hasAny.get(agentNo)) return;
       for (const hash of correctedHashes(row.text)) {
         const found = find.get(agentNo, hash);
         const inserted = found && byName(agentNo, nameOfRow(row));
         if (!found || !inserted) continue;
-        replaceRow(agentNo, inserted, found.by, hash);
+        replace.run(agentNo, inserted.no, found.by, hash);
         return;
       }
     },
-    lift(agentNo, text) {
+    /** A person says it again: later rows with this text stay. */
+    lift(agentNo: number, text: string): void {
       if (!hasAny.get(agentNo)) return;
       for (const hash of correctedHashes(text)) lift.run(agentNo, hash);
     },

@@ -25,26 +25,16 @@ interface NewAgent extends Pick<AgentRecord, "id" | "name" | "parent" | "created
   readonly key: string;
 }
 
-export interface EventLog {
-  /** Returns the id of the agent that was created with this key. */
-  find(key: string): string | undefined;
-  isTaken(id: string): boolean;
-  /** Inserts an agent without events. Returns its number. */
-  insert(agent: NewAgent): number;
-  /** Returns the id of the agent that was created with this key, now or earlier. Its wake time is `at`. */
-  create(spec: AgentSpec, key: string, at: string): string;
-  /** `rowsSha` is the digest of the commit's other rows. Returns the last link, which the caller stores in the agent's row. */
-  append(agentNo: number, previousSha: string, events: readonly RecordedEvent[], rowsSha: string | null): string;
-  /** Appends the link of a commit without events that consumed these messages after event `seq`. Returns that link. */
-  appendConsumed(agentNo: number, previousSha: string, seq: number, keys: readonly string[]): string;
-}
+export type EventLog = ReturnType<typeof openLog>;
 
-export function openLog(database: DatabaseSync, references: References, note: NoteHead): EventLog {
+export function openLog(database: DatabaseSync, noteReferences: NoteReferences, note: NoteHead) {
   const queries = logQueries(database);
 
+  /** Returns the id of the agent that was created with this key. */
   const find = (key: string): string | undefined => queries.byKey.get(key)?.id;
   const isTaken = (id: string): boolean => queries.byId.get(id) !== undefined;
 
+  /** Inserts an agent without events. Returns its number. */
   function insert({ id, key, name, parent, createdAt, epoch: least, wakeAt }: NewAgent): number {
     const above = parent === null ? null : (queries.byId.get(parent) ?? throwNoAgent(parent));
     const folder = folderOf(id, above?.folder ?? null);
@@ -56,6 +46,7 @@ export function openLog(database: DatabaseSync, references: References, note: No
     return no;
   }
 
+  /** Returns the id of the agent that was created with this key, now or earlier. Its wake time is `at`. */
   function create(spec: AgentSpec, key: string, at: string): string {
     const earlier = find(key);
     if (earlier !== undefined) return earlier;
@@ -69,6 +60,7 @@ export function openLog(database: DatabaseSync, references: References, note: No
     return id;
   }
 
+  /** `rowsSha` is the digest of the commit's other rows. Returns the last link, which the caller stores in the agent's row. */
   function append(
     agentNo: number,
     previousSha: string,
@@ -82,11 +74,12 @@ export function openLog(database: DatabaseSync, references: References, note: No
       const covered = event === last ? rowsSha : null;
       sha = chainLink(sha, text, covered);
       queries.insertEvent.run(agentNo, event.seq, text, covered, sha);
-      references.note(agentNo, blobsIn(text));
+      noteReferences(agentNo, blobsIn(text));
     }
     return sha;
   }
 
+  /** Appends the link of a commit without events that consumed these messages after event `seq`. Returns that link. */
   function appendConsumed(agentNo: number, previousSha: string, seq: number, keys: readonly string[]): string {
     const text = canonicalJson([...keys].sort());
     const sha = chainLink(previousSha, text);
@@ -175,7 +168,7 @@ export function openLoad(database: DatabaseSync): LoadAgent {
     const events: RecordedEvent[] = [];
     const takeTurn = createTurns();
     for (;;) {
-      const page = queries.events.all(no, chain.seq, head);
+      const page = queries.events.all(no, events.at(-1)?.seq ?? newest?.seq ?? 0, head);
       if (page.length === 0) requireExisting();
       if (page.length === 0) break;
       for (const record of page) {
@@ -201,66 +194,51 @@ function readSnapshot(agent: string, record: SnapshotRecord, link: string | unde
 type ChainEnd = Pick<AgentRecord, "no" | "id" | "head" | "headSha">;
 
 /** Returns a check that continues after event `seq`, whose link is `sha`. */
-export function openChain(database: DatabaseSync): (agent: ChainEnd, seq: number, sha: string) => ChainCheck {
+export function openChain(
+  database: DatabaseSync,
+): (agent: ChainEnd, seq: number, sha: string) => ReturnType<typeof checkChain> {
   const eventless = prepare<EventlessRecord>(
     database,
     "SELECT seq, keys, sha FROM eventless WHERE agent_no = ? AND seq BETWEEN ? AND ? ORDER BY no",
   );
-  return (agent, seq, sha) => new ChainCheck(agent, { seq, sha }, eventless.all(agent.no, seq, agent.head));
+  return (agent, seq, sha) => checkChain(agent, { seq, sha }, eventless.all(agent.no, seq, agent.head));
 }
 
 /** Follows the chain over events and commits without events, in order. Throws GOALD_STORE_DAMAGED where it breaks. */
-class ChainCheck {
-  readonly #agent: ChainEnd;
-  readonly #eventless: readonly EventlessRecord[];
-  #nextEventless = 0;
-  #sha: string;
-  /** The number of the last checked event. */
-  seq: number;
+function checkChain(
+  { id, head, headSha }: ChainEnd,
+  from: { readonly seq: number; readonly sha: string },
+  eventless: readonly EventlessRecord[],
+) {
+  let { seq: lastSeq, sha: lastSha } = from;
+  let nextEventless = 0;
+  const damaged = (expected: string, found: string): GoaldError => damagedError(id, expected, found);
+  const changed = (what: string): GoaldError =>
+    damaged(`${what} as written`, "found a change: the hash does not follow from the log");
 
-  constructor(
-    agent: ChainEnd,
-    { seq, sha }: { readonly seq: number; readonly sha: string },
-    eventless: readonly EventlessRecord[],
-  ) {
-    this.#agent = agent;
-    this.seq = seq;
-    this.#sha = sha;
-    this.#eventless = eventless;
-  }
-
-  take({ seq, data, rowsSha, sha }: LinkedRecord): void {
-    this.#passEventless();
-    if (seq !== this.seq + 1) throw this.#damaged(`event ${this.seq + 1}`, `found event ${seq}`);
-    if (chainLink(this.#sha, data, rowsSha) !== sha) throw this.#changed(`event ${seq}`);
-    this.seq = seq;
-    this.#sha = sha;
-  }
-
-  end(): void {
-    const { head, headSha } = this.#agent;
-    if (this.seq < head) throw this.#damaged(`${head} events`, `found none after event ${this.seq}`);
-    // Another process may have committed after the agent's row was read.
-    if (this.#sha !== headSha) this.#passEventless(headSha);
-    if (this.#sha !== headSha) throw this.#damaged(`the log to end with event ${head}`, "found another end");
-  }
-
-  #passEventless(end?: string): void {
-    for (let next = this.#eventless[this.#nextEventless]; next?.seq === this.seq && this.#sha !== end; ) {
-      if (chainLink(this.#sha, next.keys) !== next.sha)
-        throw this.#changed(`the messages consumed after event ${this.seq}`);
-      this.#sha = next.sha;
-      next = this.#eventless[++this.#nextEventless];
+  function passEventless(end?: string): void {
+    for (let next = eventless[nextEventless]; next?.seq === lastSeq && lastSha !== end; ) {
+      if (chainLink(lastSha, next.keys) !== next.sha) throw changed(`the messages consumed after event ${lastSeq}`);
+      lastSha = next.sha;
+      next = eventless[++nextEventless];
     }
   }
 
-  #changed(what: string): GoaldError {
-    return this.#damaged(`${what} as written`, "found a change: the hash does not follow from the log");
-  }
-
-  #damaged(expected: string, found: string): GoaldError {
-    return damagedError(this.#agent.id, expected, found);
-  }
+  return {
+    take({ seq, data, rowsSha, sha }: LinkedRecord): void {
+      passEventless();
+      if (seq !== lastSeq + 1) throw damaged(`event ${lastSeq + 1}`, `found event ${seq}`);
+      if (chainLink(lastSha, data, rowsSha) !== sha) throw changed(`event ${seq}`);
+      lastSeq = seq;
+      lastSha = sha;
+    },
+    end(): void {
+      if (lastSeq < head) throw damaged(`${head} events`, `found none after event ${lastSeq}`);
+      // Another process may have committed after the agent's row was read.
+      if (lastSha !== headSha) passEventless(headSha);
+      if (lastSha !== headSha) throw damaged(`the log to end with event ${head}`, "found another end");
+    },
+  };
 }
 
 const damagedError = (agent: string, expected: string, found: string): GoaldError =>
@@ -272,21 +250,18 @@ const damagedError = (agent: string, expected: string, found: string): GoaldErro
 
 // Contents of files and long texts, each stored once under its hash, whichever agent wrote it.
 
-export interface Blobs {
-  /** Stores the content of a version of a file, whose row in `file_version` names the hash. Returns the bytes that are new. */
-  keepContent(sha: string, bytes: Uint8Array): number;
-  /** Stores a long text and records that the agent refers to it. Returns the bytes that are new. */
-  keepText(agentNo: number, bytes: Uint8Array): number;
-}
+export type Blobs = ReturnType<typeof openBlobs>;
 
-export function openBlobs(database: DatabaseSync, references: References): Blobs {
+export function openBlobs(database: DatabaseSync, noteReferences: NoteReferences) {
   const insert = prepare(database, "INSERT INTO blob (sha, bytes) VALUES (?, ?) ON CONFLICT (sha) DO NOTHING");
   return {
-    keepContent: (sha, bytes) => insert.run(sha, bytes) * bytes.length,
-    keepText(agentNo, bytes) {
+    /** Stores the content of a version of a file, whose row in `file_version` names the hash. Returns the bytes that are new. */
+    keepContent: (sha: string, bytes: Uint8Array): number => insert.run(sha, bytes) * bytes.length,
+    /** Stores a long text and records that the agent refers to it. Returns the bytes that are new. */
+    keepText(agentNo: number, bytes: Uint8Array): number {
       const sha = sha256(bytes);
       const added = insert.run(sha, bytes) * bytes.length;
-      references.note(agentNo, [sha]);
+      noteReferences(agentNo, [sha]);
       return added;
     },
   };
@@ -303,15 +278,11 @@ const REFERENCE = /"blob":"([0-9a-f]{64})"/g;
 export const blobsIn = (json: string): readonly string[] =>
   json.includes(MARK) ? [...json.matchAll(REFERENCE)].map(([, sha = ""]) => sha) : [];
 
-export interface References {
-  note(agentNo: number, shas: readonly string[]): void;
-}
+export type NoteReferences = (agentNo: number, shas: readonly string[]) => void;
 
-export function openReferences(database: DatabaseSync): References {
+export function openReferences(database: DatabaseSync): NoteReferences {
   const insert = prepare(database, "INSERT INTO reference (sha, agent_no) VALUES (?, ?) ON CONFLICT DO NOTHING");
-  return {
-    note(agentNo, shas) {
-      for (const sha of shas) insert.run(sha, agentNo);
-    },
+  return (agentNo, shas) => {
+    for (const sha of shas) insert.run(sha, agentNo);
   };
 }

@@ -8,26 +8,17 @@ import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { InboxMessage } from "#core/ports/store.ts";
 import { canonicalJson } from "#util/json.ts";
-import { blobsIn, type References } from "./log.ts";
+import { blobsIn, type NoteReferences } from "./log.ts";
 import { type InboxRecord, isoTime } from "./rows.ts";
 import { prepare } from "./sql.ts";
 
-export interface Mailbox {
-  /** Returns false when this key was delivered to this agent before. */
-  deliver(agentNo: number, key: string, message: InboxMessage, at: string): boolean;
-  /** Throws GOALD_CONFLICT for a key that is not waiting. `head` is the head after the consuming commit. */
-  consume(agentNo: number, keys: readonly string[], head: number): void;
-  /** Sets or replaces the timer of this key. `at` null deletes it. */
-  setTimer(agentNo: number, key: string, at: string | null, message: InboxMessage): void;
-  /** Delivers the message of every timer that is due. */
-  fireTimers(now: string): void;
-}
+export type Mailbox = ReturnType<typeof openMailbox>;
 
 interface TimerRecord extends InboxRecord {
   readonly agentNo: number;
 }
 
-export function openMailbox(database: DatabaseSync, references: References): Mailbox {
+export function openMailbox(database: DatabaseSync, noteReferences: NoteReferences) {
   const insert = prepare(
     database,
     "INSERT INTO inbox (agent_no, key, at, message) VALUES (?, ?, ?, ?) ON CONFLICT (agent_no, key) DO NOTHING",
@@ -50,14 +41,17 @@ export function openMailbox(database: DatabaseSync, references: References): Mai
   /** Returns the text to store. A child's answer can refer to blobs of the child. */
   function textOf(agentNo: number, message: InboxMessage): string {
     const text = canonicalJson(message);
-    references.note(agentNo, blobsIn(text));
+    noteReferences(agentNo, blobsIn(text));
     return text;
   }
 
   return {
-    deliver: (agentNo, key, message, at) => insert.run(agentNo, key, isoTime(at), textOf(agentNo, message)) === 1,
+    /** Returns false when this key was delivered to this agent before. */
+    deliver: (agentNo: number, key: string, message: InboxMessage, at: string): boolean =>
+      insert.run(agentNo, key, isoTime(at), textOf(agentNo, message)) === 1,
 
-    consume(agentNo, keys, head) {
+    /** Throws GOALD_CONFLICT for a key that is not waiting. `head` is the head after the consuming commit. */
+    consume(agentNo: number, keys: readonly string[], head: number): void {
       for (const key of keys)
         if (consumeRow.run(head, agentNo, key) === 0)
           throw new GoaldError(
@@ -66,12 +60,14 @@ export function openMailbox(database: DatabaseSync, references: References): Mai
           );
     },
 
-    setTimer(agentNo, key, at, message) {
+    /** Sets or replaces the timer of this key. `at` null deletes it. */
+    setTimer(agentNo: number, key: string, at: string | null, message: InboxMessage): void {
       if (at === null) removeTimer.run(agentNo, key);
       else putTimer.run(agentNo, key, isoTime(at), textOf(agentNo, message));
     },
 
-    fireTimers(now) {
+    /** Delivers the message of every timer that is due. */
+    fireTimers(now: string): void {
       for (const { agentNo, key, at, message } of dueTimers.all(now)) {
         insert.run(agentNo, timerKey(key, at), at, message);
         removeTimer.run(agentNo, key);

@@ -25,18 +25,11 @@ import { SHARED_NO } from "./tables.ts";
 // Runs inside the transaction of a commit. Its cost depends on the pieces of the commit and on the live pieces of its
 // sources.
 
-export interface Pieces {
-  /** Returns the rows without pieces of a key that is known. */
-  withoutKnown<Row extends NewRow>(agentNo: number, rows: readonly Row[]): readonly Row[];
-  /** Marks the stored pieces that these memories replace. */
-  supersede(agentNo: number, memories: readonly NewMemory[]): void;
-}
-
 interface LivePiece extends Pick<NewRow, "seq" | "key" | "text"> {
   readonly no: number;
 }
 
-export function openPieces(database: DatabaseSync): Pieces {
+export function openPieces(database: DatabaseSync) {
   const findKnown = openKnownKeys(database);
   const ofSource = prepare<LivePiece>(
     database,
@@ -46,7 +39,8 @@ export function openPieces(database: DatabaseSync): Pieces {
   const mark = prepare(database, `UPDATE memory SET superseded_by = ?3, change = ${NEXT_CHANGE} WHERE no = ?2`);
 
   return {
-    withoutKnown(agentNo, rows) {
+    /** Returns the rows without pieces of a key that is known. */
+    withoutKnown<Row extends NewRow>(agentNo: number, rows: readonly Row[]): readonly Row[] {
       const keys = new Set<string>();
       return rows.filter(({ kind, key }) => {
         if (kind !== "piece" || key === null) return true;
@@ -55,7 +49,8 @@ export function openPieces(database: DatabaseSync): Pieces {
         return true;
       });
     },
-    supersede(agentNo, memories) {
+    /** Marks the stored pieces that these memories replace. */
+    supersede(agentNo: number, memories: readonly NewMemory[]): void {
       for (const { seq, replaces } of memories) {
         if (!replaces) continue;
         const keys = new Set(memories.filter((memory) => memory.seq === seq).map(({ key }) => key ?? null));

@@ -78,10 +78,6 @@ const LOST_ROWS = `SELECT "table", count(*) AS rows FROM (
     UNION ALL SELECT 'memory' FROM memory WHERE agent_no <> ${SHARED_NO} AND agent_no NOT IN (SELECT no FROM agent)
   ) GROUP BY "table"`;
 
-interface StrayRow {
-  readonly seq: number;
-  readonly what: string;
-}
 /** Selects rows of the agent `?1` that name an event which is not in its log. */
 const STRAY_ROWS = `SELECT seq, what FROM (
     SELECT agent_no, seq, 'A memory' AS what FROM memory WHERE agent_no = ?1
@@ -96,7 +92,7 @@ const STRAY_ROWS = `SELECT seq, what FROM (
   LIMIT ${MAX_PROBLEMS}`;
 
 function checkReferences(database: DatabaseSync, agent: AgentRecord, { references, problems }: VerifyFindings): void {
-  for (const { seq, what } of prepare<StrayRow>(database, STRAY_ROWS).all(agent.no))
+  for (const { seq, what } of prepare<{ seq: number; what: string }>(database, STRAY_ROWS).all(agent.no))
     problems.push(`${what} of ${agent.id} names event ${seq}, which is not in its log.`);
   const files = prepare<{ sha: string; path: string }>(
     database,

@@ -19,21 +19,15 @@ interface Folder {
   bytes: number;
 }
 
-export interface FileTree {
-  /** `path` is relative to the same folder as the root's. */
-  add(entry: FileEntry): void;
-  readonly files: number;
-  readonly bytes: number;
-  /** At most `limit` entries, without the lines that count what is left out. */
-  render(limit: number): string[];
-}
+export type FileTree = ReturnType<typeof createFileTree>;
 
 /** `root` is "" or ends in a slash. */
-export function createFileTree(root: string): FileTree {
+export function createFileTree(root: string) {
   const top = createFolder(root);
   let entries = 0;
   return {
-    add(entry) {
+    /** `path` is relative to the same folder as the root's. */
+    add(entry: FileEntry): void {
       let folder = top;
       countFile(folder, entry);
       const names = entry.path.slice(root.length).split("/");
@@ -54,7 +48,8 @@ export function createFileTree(root: string): FileTree {
     get bytes() {
       return top.bytes;
     },
-    render: (limit) => renderFolder(top, shareLimit(top, entries <= limit ? Number.POSITIVE_INFINITY : limit)),
+    /** At most `limit` entries, without the lines that count what is left out. */
+    render: (limit: number) => renderFolder(top, shareLimit(top, entries <= limit ? Number.POSITIVE_INFINITY : limit)),
   };
 }
 

@@ -62,7 +62,7 @@ function createLogger({ folder, redact, level, onProblem, maxBytes = MAX_BYTES }
   const { pino } = createRequire(import.meta.url)("pino") as typeof import("pino");
   const path = join(folder, FILE_NAME);
   const lost = once((thrown: unknown) => onProblem?.(problemWith(path, thrown)));
-  const file = openLogFile(path, maxBytes, lost);
+  const append = openLogFile(path, maxBytes, lost);
   const logMethod = function (this: Log, args: unknown[], method: (...given: unknown[]) => void): void {
     try {
       method.apply(this, args);
@@ -77,7 +77,7 @@ function createLogger({ folder, redact, level, onProblem, maxBytes = MAX_BYTES }
     base: { pid: process.pid },
     hooks: { logMethod },
   };
-  return pino(settings, { write: (line: string) => file.write(scrub(line, redact)) });
+  return pino(settings, { write: (line: string) => append(scrub(line, redact)) });
 }
 
 function problemWith(path: string, thrown: unknown): string {
@@ -125,11 +125,8 @@ function cleanValue(_name: string, value: unknown): unknown {
 
 // ---------------------------------------------------------------- the file
 
-interface LogFile {
-  write(line: string): void;
-}
-
-function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => void): LogFile {
+/** Returns a function that appends a line. */
+function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => void): (line: string) => void {
   let file: OpenLogFile | undefined;
   let mayRotate = true;
 
@@ -152,16 +149,14 @@ function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => 
     return file;
   }
 
-  return {
-    write: (line) => {
-      try {
-        const open = openCurrent();
-        const bytes = Buffer.from(open.isTorn ? `\n${line}` : line);
-        open.isTorn = writeSync(open.descriptor, bytes) < bytes.length;
-      } catch (thrown) {
-        lost(thrown);
-      }
-    },
+  return (line) => {
+    try {
+      const open = openCurrent();
+      const bytes = Buffer.from(open.isTorn ? `\n${line}` : line);
+      open.isTorn = writeSync(open.descriptor, bytes) < bytes.length;
+    } catch (thrown) {
+      lost(thrown);
+    }
   };
 }
 

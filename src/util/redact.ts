@@ -87,13 +87,7 @@ const ESCAPED_IN_TOKEN = /(?<!\\)\\{1,65536}(?:u([0-9a-f]{4})|(?=\/))|%([2-7][0-
 /** Deep nesting is known by its rows of backslashes. */
 const HAS_ESCAPES = /\\[u/]|\\{4}|%[2-7]/i;
 
-interface Unescaped {
-  readonly text: string;
-  /** Maps an offset of `text` to the escaped text. */
-  sourceOf(offset: number): number;
-}
-
-function unescapeText(escaped: string, escapes: RegExp): Unescaped {
+function unescapeText(escaped: string, escapes: RegExp) {
   let text = "";
   let from = 0;
   const ends: { readonly start: number; readonly end: number; readonly source: number; readonly after: number }[] = [];
@@ -107,6 +101,7 @@ function unescapeText(escaped: string, escapes: RegExp): Unescaped {
   }
   text += escaped.slice(from);
   let next = 0;
+  /** Maps an offset of `text` to the escaped text. */
   const sourceOf = (offset: number): number => {
     while ((ends[next]?.end ?? Number.POSITIVE_INFINITY) <= offset) next++;
     const last = ends[next - 1];

@@ -39,14 +39,7 @@ export class KeyedQueue {
 
 // Limits how many pieces of work run at a time, and queues the others in order.
 
-export interface Slots {
-  /** Runs `work` in the next free slot. Rejects with the signal's reason when it is aborted while waiting. */
-  hold<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  readonly active: number;
-  readonly queued: number;
-}
-
-export function createSlots(limit: number): Slots {
+export function createSlots(limit: number) {
   const queue = new Set<() => void>();
   let active = 0;
 
@@ -73,7 +66,8 @@ export function createSlots(limit: number): Slots {
   }
 
   return {
-    hold: async (work, signal) => {
+    /** Runs `work` in the next free slot. Rejects with the signal's reason when it is aborted while waiting. */
+    hold: async <T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
       signal?.throwIfAborted();
       if (active >= limit) await waitForSlot(signal);
       else active += 1;

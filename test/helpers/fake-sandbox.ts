@@ -19,7 +19,7 @@ import type {
   SandboxFinding,
   SavedNamespace,
 } from "#core/ports/sandbox.ts";
-import { createSlots, type Slots } from "#util/turns.ts";
+import { createSlots } from "#util/turns.ts";
 
 /** What a cell does: `host` is the cell's host; `names` holds the values of the namespace. */
 export type CellBehaviour = (cell: Cell, host: CellBridge, scope: FakeScope) => Promise<FakeEnd> | FakeEnd;
@@ -78,7 +78,7 @@ export function createFakeSandbox(
   behaviours: Readonly<Record<string, CellBehaviour>> | CellBehaviour,
   options: FakeOptions = {},
 ): FakeSandbox {
-  const slots: Slots = createSlots(options.maxProcesses ?? 4);
+  const slots = createSlots(options.maxProcesses ?? 4);
   const live = new Map<string, Live>();
   const running = new Map<string, number>();
   const cells: Cell[] = [];

@@ -275,7 +275,6 @@ export function withCommands(shipped: Registry, added: readonly Command[]): Regi
     ...shipped,
     all,
     unavailable: [],
-    names: all.map(({ name }) => name),
     get: (name) => all.find((command) => command.name === name),
   };
 }

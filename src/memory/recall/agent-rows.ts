@@ -261,7 +261,10 @@ export class AgentRows {
 const NO_KEY = -1;
 
 class SlotRows {
-  #size = 0;
+  /** Number of slots ever opened. */
+  size = 0;
+  /** Number of rows that their slots do not show. */
+  olderRows = 0;
   /** By slot: the key of its text, or NO_KEY. */
   #keys = new Float64Array(256);
   readonly #byKey = new NumberChains();
@@ -270,26 +273,15 @@ class SlotRows {
   /** By row: its slot, and the next older row of the same text plus 1, 0 for none. */
   #slotOfRow = new Uint32Array(256);
   #older = new Uint32Array(256);
-  #olderRows = 0;
 
   exchange(columns: Columns): void {
-    this.#size = columns.number("size", this.#size);
+    this.size = columns.number("size", this.size);
     this.#keys = columns.array("keys", this.#keys);
     this.#byKey.exchange(columns.part("byKey"));
     this.#newest = columns.array("newest", this.#newest);
     this.#slotOfRow = columns.array("slotOfRow", this.#slotOfRow);
     this.#older = columns.array("older", this.#older);
-    this.#olderRows = columns.number("olderRows", this.#olderRows);
-  }
-
-  /** Number of slots ever opened. */
-  get size(): number {
-    return this.#size;
-  }
-
-  /** Number of rows that their slots do not show. */
-  get olderRows(): number {
-    return this.#olderRows;
+    this.olderRows = columns.number("olderRows", this.olderRows);
   }
 
   newest(slot: number): number {
@@ -309,7 +301,7 @@ class SlotRows {
 
   /** Opens a slot for a row and returns it. */
   open(row: number, key: number): number {
-    const slot = this.#size++;
+    const slot = this.size++;
     if (slot >= this.#newest.length) {
       this.#newest = grown(this.#newest, slot + 1);
       this.#keys = grown(this.#keys, slot + 1);
@@ -327,7 +319,7 @@ class SlotRows {
     this.#putInto(slot, row);
     const newest = this.newest(slot);
     if (newest === row) return;
-    if (!this.#unlink(row, slot)) this.#olderRows++;
+    if (!this.#unlink(row, slot)) this.olderRows++;
     const isBehind = isPast(row) && !isPast(newest);
     this.#older[row] = isBehind ? (this.#older[newest] as number) : newest + 1;
     if (isBehind) this.#older[newest] = row + 1;

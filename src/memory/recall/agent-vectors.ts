@@ -331,30 +331,25 @@ const CLOSENESS_FACTOR = 2;
 /** Returns 0 for a row like any other, up to 2. `scoreOf` returns the dot product of the row's unit vector with another vector. */
 type MeasureCloseness = (scoreOf: (vector: Float32Array) => number | undefined) => number;
 
-class VectorMean {
-  readonly #mean: Float32Array;
-  readonly #squared: number;
+type VectorMean = ReturnType<typeof compareToMean>;
 
-  constructor(vectors: readonly Float32Array[]) {
-    this.#mean = meanOf(vectors, vectors[0]?.length ?? 0);
-    this.#squared = dot(this.#mean, this.#mean);
-  }
-
-  /** Returns the query to search with, or undefined for one that is like the mean of all rows. */
-  centre(query: Float32Array): Float32Array | undefined {
-    return centreVector(query, this.#mean);
-  }
-
-  /** `centred` is a result of `centre`. */
-  compare(centred: Float32Array): MeasureCloseness {
-    const shift = dot(centred, this.#mean);
-    return (scoreOf) => {
-      const score = scoreOf(centred);
-      if (score === undefined) return 0;
-      const squared = 1 - 2 * (scoreOf(this.#mean) as number) + this.#squared;
-      return squared < NOTHING ? 0 : Math.max(0, (CLOSENESS_FACTOR * (score - shift)) / Math.sqrt(squared));
-    };
-  }
+function compareToMean(vectors: readonly Float32Array[]) {
+  const mean = meanOf(vectors, vectors[0]?.length ?? 0);
+  const meanSquared = dot(mean, mean);
+  return {
+    /** Returns the query to search with, or undefined for one that is like the mean of all rows. */
+    centre: (query: Float32Array): Float32Array | undefined => centreVector(query, mean),
+    /** `centred` is a result of `centre`. */
+    compare(centred: Float32Array): MeasureCloseness {
+      const shift = dot(centred, mean);
+      return (scoreOf) => {
+        const score = scoreOf(centred);
+        if (score === undefined) return 0;
+        const squared = 1 - 2 * (scoreOf(mean) as number) + meanSquared;
+        return squared < NOTHING ? 0 : Math.max(0, (CLOSENESS_FACTOR * (score - shift)) / Math.sqrt(squared));
+      };
+    },
+  };
 }
 
 /**
@@ -377,5 +372,5 @@ export function measureMean(
   // Vectors that are being made are those of the newest rows first.
   for (let slot = slots - 1; slot >= 0 && sample.length < MIN_SAMPLE_ROWS; slot--)
     if (slot >= size || slot % step !== 0) take(slot);
-  return sample.length < MIN_SAMPLE_ROWS ? undefined : new VectorMean(sample);
+  return sample.length < MIN_SAMPLE_ROWS ? undefined : compareToMean(sample);
 }

@@ -118,12 +118,6 @@ const MAX_ROW_CHARS = 8_000;
 /** Rows without a vector that are embedded in one request with a query; the others wait. */
 const MAX_ROWS_PER_REQUEST = 96;
 
-interface EmbeddingBatch {
-  readonly slots: readonly number[];
-  /** The texts of the slots; empty for a row that is gone or cannot be read. */
-  readonly texts: readonly string[];
-}
-
 /** Returns the part of a row's text that is embedded. */
 const embeddedTextOf = (row: Pick<MemoryRow, "kind" | "text">): string => clip(contentOf(row), MAX_ROW_CHARS);
 
@@ -132,19 +126,20 @@ const embeddedTextOf = (row: Pick<MemoryRow, "kind" | "text">): string => clip(c
  * oldest first, so that an index has its rows in the same order after a restart and chooses the same of equally near ones. It sends
  * no text out, so a cached one will do, whose row may have been forgotten a moment ago.
  */
-async function readBatch(rows: AgentRows, vectors: AgentVectors, isInstant: boolean): Promise<EmbeddingBatch> {
+async function readBatch(rows: AgentRows, vectors: AgentVectors, isInstant: boolean) {
   const slots = isInstant ? vectors.pendingSlots(LOT_ROWS, "oldest") : vectors.pendingSlots(MAX_ROWS_PER_REQUEST);
   return { slots, texts: await readTexts(slots, (slot) => (isInstant ? rows.texts : rows).read(rows.idAt(slot))) };
 }
 
 /** Takes a lot of rows, the newest first, out of those that wait for a vector. */
-async function takeLot(rows: AgentRows, vectors: AgentVectors): Promise<EmbeddingBatch> {
+async function takeLot(rows: AgentRows, vectors: AgentVectors) {
   const slots = vectors.takePending(LOT_ROWS);
   return { slots, texts: await readTexts(slots, (slot) => rows.read(rows.idAt(slot))) };
 }
 
 type ReadRow = (slot: number) => Promise<Pick<MemoryRow, "kind" | "text"> | undefined>;
 
+/** Empty for a row that is gone or cannot be read. */
 async function readTexts(slots: readonly number[], read: ReadRow): Promise<string[]> {
   const texts: string[] = [];
   for (const slot of slots) {

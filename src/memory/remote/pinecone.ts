@@ -130,18 +130,18 @@ const REJECTED: ReadonlySet<number> = new Set([400, 413, 422]);
 
 export class PineconeConnection {
   readonly #parts: PineconeConnectionParts;
-  readonly #breaker: CircuitBreaker;
+  readonly #breaker: ReturnType<typeof openCircuitBreaker>;
   readonly #reported = new Set<string>();
   #facts: IndexFacts | undefined;
 
   constructor(parts: PineconeConnectionParts) {
     this.#parts = parts;
-    this.#breaker = new CircuitBreaker(parts);
+    this.#breaker = openCircuitBreaker(parts);
   }
 
   /** Time until Pinecone is called again. */
   get pauseMs(): number {
-    return this.#breaker.pauseMs;
+    return this.#breaker.pauseMs();
   }
 
   now(): number {
@@ -263,47 +263,40 @@ const LASTING_PAUSE_MS = 10 * 60_000;
  * A lasting failure pauses for 10 minutes, a server may ask for a longer pause. While calls fail, one at a time is let
  * through to test the server. The outage and its end are reported once each.
  */
-class CircuitBreaker {
-  readonly #parts: CircuitBreakerParts;
-  #failures = 0;
-  #notBeforeMs = 0;
+function openCircuitBreaker({ clock, report }: CircuitBreakerParts) {
+  let failures = 0;
+  let notBeforeMs = 0;
   /** A call that tests a failed server is under way; other calls are turned away. */
-  #isTesting = false;
-
-  constructor(parts: CircuitBreakerParts) {
-    this.#parts = parts;
-  }
+  let isTesting = false;
 
   /** Time until the next call is let through. */
-  get pauseMs(): number {
-    return Math.min(LASTING_PAUSE_MS, Math.max(0, this.#notBeforeMs - this.#parts.clock.now().getTime()));
+  const pauseMs = (): number => Math.min(LASTING_PAUSE_MS, Math.max(0, notBeforeMs - clock.now().getTime()));
+
+  function backOff({ isLasting = false, afterMs = null, message, hint = "" }: PineconeError): void {
+    const pause = isLasting ? LASTING_PAUSE_MS : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
+    notBeforeMs = clock.now().getTime() + Math.max(pause, Math.min(afterMs ?? 0, LASTING_PAUSE_MS));
+    if (failures === 0) report(`Memory is searched locally for now: ${message} ${hint}`.trimEnd());
+    failures++;
   }
 
   /** Returns undefined when the call failed or was not made. */
-  async attempt<T>(act: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
-    if (this.pauseMs > 0 || this.#isTesting) return undefined;
-    const failures = this.#failures;
-    this.#isTesting = failures > 0;
+  async function attempt<T>(act: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
+    if (pauseMs() > 0 || isTesting) return undefined;
+    const before = failures;
+    isTesting = before > 0;
     try {
       const value = await act();
-      if (this.#failures > 0)
-        this.#parts.report("Pinecone answers again. Memory is searched there, and unsent rows are sent.");
-      this.#failures = 0;
+      if (failures > 0) report("Pinecone answers again. Memory is searched there, and unsent rows are sent.");
+      failures = 0;
       return { value };
     } catch (error) {
       // Calls that were made together fail once.
-      if (this.#failures === failures) this.#backOff(toError(error) as PineconeError);
+      if (failures === before) backOff(toError(error) as PineconeError);
       return undefined;
     } finally {
-      this.#isTesting = false;
+      isTesting = false;
     }
   }
 
-  #backOff({ isLasting = false, afterMs = null, message, hint = "" }: PineconeError): void {
-    const { clock, report } = this.#parts;
-    const pauseMs = isLasting ? LASTING_PAUSE_MS : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
-    this.#notBeforeMs = clock.now().getTime() + Math.max(pauseMs, Math.min(afterMs ?? 0, LASTING_PAUSE_MS));
-    if (this.#failures === 0) report(`Memory is searched locally for now: ${message} ${hint}`.trimEnd());
-    this.#failures++;
-  }
+  return { pauseMs, attempt };
 }

@@ -64,7 +64,8 @@ export class TermIndex {
 
   addPosting(term: number, posting: number): void {
     while (this.#postings.count <= term) this.#postings.open();
-    this.#reserve(term + 1);
+    if (term >= this.#documentFrequencies.length)
+      this.#documentFrequencies = grown(this.#documentFrequencies, term + 1);
     this.#documentFrequencies[term] = (this.#documentFrequencies[term] as number) + 1;
     this.#postings.push(term, posting);
   }
@@ -133,11 +134,6 @@ export class TermIndex {
     if (count >= this.#matched.length) this.#matched = grown(this.#matched, count + 1);
     this.#matched[count] = term;
     return count + 1;
-  }
-
-  #reserve(terms: number): void {
-    if (terms <= this.#documentFrequencies.length) return;
-    this.#documentFrequencies = grown(this.#documentFrequencies, terms);
   }
 }
 

@@ -168,23 +168,19 @@ class WordList {
   /** UTF-16 code units of all words, and by word the end of its units. */
   #units = new Uint16Array(1_024);
   #ends = new Uint32Array(256);
-  #count = 0;
+  count = 0;
   readonly #byHash = new NumberChains();
-
-  get count(): number {
-    return this.#count;
-  }
 
   exchange(columns: Columns): void {
     this.#units = columns.array("units", this.#units);
     this.#ends = columns.array("ends", this.#ends);
-    this.#count = columns.number("count", this.#count);
+    this.count = columns.number("count", this.count);
     this.#byHash.exchange(columns.part("byHash"));
   }
 
   /** Adds a word and returns its number. `find` never returns that of a hidden one. */
   add(word: string, options: { readonly isHidden?: boolean } = {}): number {
-    const number = this.#count++;
+    const number = this.count++;
     const from = this.#startOf(number);
     const end = from + word.length;
     if (end > this.#units.length) this.#units = grown(this.#units, end);

@@ -227,10 +227,12 @@ class RowStatistics {
   };
   /** The namespace of each number. */
   #namespaceNames: readonly string[] = [];
-  #slots = 0;
-  #size = 0;
-  #totalLength = 0;
-  #totalWindowLength = 0;
+  /** Number of rows ever added, and of live rows. */
+  slots = 0;
+  size = 0;
+  /** Sums over live rows, in words. */
+  totalLength = 0;
+  totalWindowLength = 0;
 
   constructor(window: readonly (readonly [distance: number, weight: number])[]) {
     this.#window = window;
@@ -239,29 +241,10 @@ class RowStatistics {
   exchange(columns: Columns): void {
     columns.arrays(this.bySlot);
     this.#namespaceNames = columns.words("namespaceNames", this.#namespaceNames);
-    this.#slots = columns.number("slots", this.#slots);
-    this.#size = columns.number("size", this.#size);
-    this.#totalLength = columns.number("totalLength", this.#totalLength);
-    this.#totalWindowLength = columns.number("totalWindowLength", this.#totalWindowLength);
-  }
-
-  /** Number of rows ever added. */
-  get slots(): number {
-    return this.#slots;
-  }
-
-  /** Number of live rows. */
-  get size(): number {
-    return this.#size;
-  }
-
-  /** Sum over live rows, in words. */
-  get totalLength(): number {
-    return this.#totalLength;
-  }
-
-  get totalWindowLength(): number {
-    return this.#totalWindowLength;
+    this.slots = columns.number("slots", this.slots);
+    this.size = columns.number("size", this.size);
+    this.totalLength = columns.number("totalLength", this.totalLength);
+    this.totalWindowLength = columns.number("totalWindowLength", this.totalWindowLength);
   }
 
   get hasOneNamespace(): boolean {
@@ -270,13 +253,13 @@ class RowStatistics {
 
   /** Adds a row in the next slot. */
   add(length: number, namespace: string): void {
-    const slot = this.#slots++;
-    this.#size++;
+    const slot = this.slots++;
+    this.size++;
     if (slot === this.bySlot.live.length) growAll(this.bySlot);
     this.bySlot.namespaces[slot] = this.#namespaceNumber(namespace);
     this.bySlot.live[slot] = 1;
     this.bySlot.lengths[slot] = length;
-    this.#totalLength += length;
+    this.totalLength += length;
     for (const [distance, weight] of this.#window) {
       this.#addToWindow(slot + distance, slot, weight);
       this.#addToWindow(slot, slot - distance, weight);
@@ -284,21 +267,21 @@ class RowStatistics {
   }
 
   remove(slot: number): void {
-    this.#totalLength -= this.bySlot.lengths[slot] as number;
-    this.#totalWindowLength -= this.bySlot.windowLengths[slot] as number;
+    this.totalLength -= this.bySlot.lengths[slot] as number;
+    this.totalWindowLength -= this.bySlot.windowLengths[slot] as number;
     this.bySlot.live[slot] = 0;
-    this.#size--;
+    this.size--;
     for (const [distance, weight] of this.#window) this.#addToWindow(slot, slot - distance, -weight);
   }
 
   /** Adds the weighted length of `neighbour` to the window of `slot`, if both exist in one namespace. */
   #addToWindow(neighbour: number, slot: number, weight: number): void {
-    if (Math.min(neighbour, slot) < 0 || Math.max(neighbour, slot) >= this.#slots) return;
+    if (Math.min(neighbour, slot) < 0 || Math.max(neighbour, slot) >= this.slots) return;
     if (this.bySlot.namespaces[neighbour] !== this.bySlot.namespaces[slot]) return;
     if (weight > 0 && this.bySlot.live[neighbour] !== 1) return;
     const length = weight * (this.bySlot.lengths[neighbour] as number);
     this.bySlot.windowLengths[slot] = (this.bySlot.windowLengths[slot] as number) + length;
-    if (this.bySlot.live[slot] === 1) this.#totalWindowLength += length;
+    if (this.bySlot.live[slot] === 1) this.totalWindowLength += length;
   }
 
   #namespaceNumber(namespace: string): number {

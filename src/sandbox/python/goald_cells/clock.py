@@ -13,7 +13,7 @@ def sleep(seconds):
         raise ValueError("sleep length must be non-negative")
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
-        host.pause(min(left, PIECE_SECONDS))
+        host.pause(1000 * min(left, PIECE_SECONDS))
         if host.time_left_ms() <= 0:
             raise KeyboardInterrupt
 

@@ -5,15 +5,22 @@ import json
 from .errors import CommandError
 from .plain import from_arguments
 
-# Functions of JavaScript. The texts are JSON.
-_ask = None
-_start_code = None
-_end_code = None
-_watch_time = None
-_time_left_ms = None
-_pause = None
-_take_refusal = None
-_print = None
+# Functions of JavaScript, which are set in this order.
+FUNCTIONS = (
+    # Takes and returns JSON: see `ask`.
+    "_ask",
+    "start_code",
+    # The code of the cell has ended. Saves its files. Returns why they could not be saved; empty when they are.
+    "end_code",
+    "_watch_time",
+    "time_left_ms",
+    # Takes milliseconds.
+    "pause",
+    # Returns why the last file could not be read, once; empty when none was refused.
+    "take_refusal",
+    # Shows a line to whoever watches the cell. Of lines in quick succession only the last.
+    "show",
+)
 
 # Called before each question.
 before_asking = None
@@ -22,11 +29,8 @@ before_asking = None
 _is_closed = False
 
 
-def connect(ask, start_code, end_code, watch_time, time_left_ms, pause, take_refusal, print_line):
-    global _ask, _start_code, _end_code, _watch_time, _time_left_ms, _pause, _take_refusal, _print
-    _ask, _start_code, _end_code = ask, start_code, end_code
-    _watch_time, _time_left_ms, _pause, _take_refusal = watch_time, time_left_ms, pause, take_refusal
-    _print = print_line
+def connect(*functions):
+    globals().update(zip(FUNCTIONS, functions))
 
 
 def ask(question):
@@ -40,15 +44,6 @@ def ask(question):
     if "error" in answer:
         raise CommandError(answer["error"]["code"], answer["error"]["text"])
     return answer
-
-
-def start_code():
-    _start_code()
-
-
-def end_code():
-    """The code of the cell has ended. Saves its files. Returns why they could not be saved; None when they are."""
-    return _end_code() or None
 
 
 class watched:
@@ -67,14 +62,6 @@ class watched:
         _watch_time(self.before, None)
 
 
-def time_left_ms():
-    return _time_left_ms()
-
-
-def pause(seconds):
-    _pause(seconds * 1000)
-
-
 class closed:
     """A context in which nothing can be asked."""
 
@@ -85,13 +72,3 @@ class closed:
     def __exit__(self, *_):
         global _is_closed
         _is_closed = self.before
-
-
-def show(line):
-    """Shows a line to whoever watches the cell. Of lines in quick succession only the last."""
-    _print(line)
-
-
-def take_refusal():
-    """Why the last file could not be read, once; empty when none was refused."""
-    return _take_refusal()
