@@ -316,6 +316,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"
     ["say Mr", ["Mr\\ Miller"]],
     ["attach 日", ["日本語"]],
     ["show chef ", []],
+    ["rm chef chef-", ["chef-2"]],
   ];
 
   it(`offers what fits to each of ${OFFERS.length} lines`, async () => {

@@ -47,9 +47,9 @@ async function findCandidates(
   const below = verbsBelow(first);
   // `memory` takes its agent before the verb.
   if (first === "memory") return more.length === 0 ? agents() : beginning(more.length === 1 ? below : []);
-  if (more.length > 0) return [];
-  if (below.length > 0) return beginning(below);
   const [argument] = line.verb?.arguments ?? [];
+  if (more.length > 0 && !argument?.name.includes("...")) return [];
+  if (below.length > 0) return beginning(below);
   if (argument?.choices) return beginning(argument.choices.map((choice) => [choice, ""] as const));
   return argument && (/agent/.test(argument.name) || /agent\//.test(argument.about)) ? agents() : [];
 }
