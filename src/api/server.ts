@@ -88,7 +88,6 @@ const LIMITS: ServerLimits = {
   idleMs: 5_000,
   closeMs: 5_000,
   slowReaderMs: 30_000,
-  behindEvents: 50_000,
   aliveMs: 15_000,
   flushMs: 5_000,
   pageEvents: 100,
