@@ -1,31 +1,6 @@
-/** host-status.ts -- reports a host's process, event loop, model server and problems. */
+/** host-status.ts -- measures the event loop of a host, and keeps its problems. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { PROTOCOL_VERSION } from "#api/control.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
-
-type Measured = "pid" | "protocol" | "eventLoopDelayMs" | "rssBytes" | "modelServers";
-
-export interface HostFacts extends Omit<DaemonStatus, Measured> {
-  readonly delay: DaemonStatus["eventLoopDelayMs"];
-  readonly modelServer: {
-    readonly origin: string;
-    readonly limit: number;
-    readonly gate: { readonly active: number; readonly queued: number; readonly closedUntil: Date | null };
-  };
-}
-
-export function describeHost({ delay, modelServer, ...known }: HostFacts): DaemonStatus {
-  const { origin, limit, gate } = modelServer;
-  const { active, queued, closedUntil } = gate;
-  const { version, startedAt, home, agents, problems, stopping, followers, page, cage, sandbox, connections } = known;
-  return {
-    ...{ pid: process.pid, version, protocol: PROTOCOL_VERSION, startedAt, home, agents },
-    eventLoopDelayMs: delay,
-    rssBytes: process.memoryUsage.rss(),
-    modelServers: [{ origin, limit, active, queued, closedUntil: closedUntil?.toISOString() ?? null }],
-    ...{ problems, stopping, followers, page, cage, sandbox, connections },
-  };
-}
 
 type Delay = DaemonStatus["eventLoopDelayMs"];
 
