@@ -5,7 +5,7 @@ import { MEMORY_KINDS } from "#core/memory.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { MEMORY_HEAD, memoryCells, RECALL_HEAD, recallCells } from "#views/memory-view.ts";
-import { Interrupt, reading, withReading } from "../agents.ts";
+import { openInterrupt, reading, withReading } from "../agents.ts";
 import { openContext } from "../context.ts";
 import { titleOf } from "../memory-space.ts";
 import { defineVerb, flag, MEMORY_AGENT, positiveInteger, SHARED, text, value } from "../verb.ts";
@@ -67,7 +67,7 @@ export const MEMORY_SEARCH = defineVerb({
   exitCodes: { notFound: "no such agent" },
   run: async ([name = "", ...words], { shared = false, limit = null, ...options }) => {
     using context = await openContext(options);
-    using interrupt = new Interrupt();
+    using interrupt = openInterrupt();
     const { output, redact } = context;
     const found = await withReading(
       context,
