@@ -122,17 +122,11 @@ interface CellFinder {
 /** `versions`: the ones that `cellOf` will be called for. */
 function createCellFinder(versions: readonly FileVersion[]): CellFinder {
   const above = new Set(versions.flatMap(({ callId }) => idsAbove(callId)));
-  const cells = new Map<string, Cell>();
+  const cells = new Map<string, CommandCall>();
   return {
     add: (event) => {
-      if (event.type !== "command-requested" || !above.has(event.callId) || !isCellCommand(event.call.name)) return;
-      const { code, file } = event.call.args;
-      const head = isBlobRef(code) ? code.head : code;
-      cells.set(event.callId, {
-        command: event.call.name,
-        code: typeof head === "string" ? head : "",
-        file: typeof file === "string" ? file : null,
-      });
+      if (event.type === "command-requested" && above.has(event.callId) && isCellCommand(event.call.name))
+        cells.set(event.callId, event.call);
     },
     cellOf: ({ callId, path }) => {
       const id = idsAbove(callId).find((each) => cells.has(each));
@@ -140,12 +134,6 @@ function createCellFinder(versions: readonly FileVersion[]): CellFinder {
       return id === undefined || !cell ? null : describeCell(id, cell, path);
     },
   };
-}
-
-interface Cell {
-  readonly command: string;
-  readonly code: string;
-  readonly file: string | null;
 }
 
 /** The calls that a nested call is inside of, the innermost first. */
@@ -158,11 +146,13 @@ function idsAbove(callId: string): readonly string[] {
 
 const MAX_LINE_CHARS = 200;
 
-function describeCell(callId: string, { command, code, file }: Cell, path: string): CellView {
-  const lines = code.split("\n");
+function describeCell(callId: string, { name: command, args }: CommandCall, path: string): CellView {
+  const code = isBlobRef(args.code) ? args.code.head : args.code;
+  const lines = typeof code === "string" ? code.split("\n") : [];
   const names = [path, path.slice(path.lastIndexOf("/") + 1)];
   const found = names.map((name) => lines.findIndex((line) => line.includes(name))).find((index) => index >= 0);
   const source = found === undefined ? "" : oneLine(lines[found] ?? "", MAX_LINE_CHARS);
+  const file = typeof args.file === "string" ? args.file : null;
   return { callId, command, file, line: found === undefined ? null : found + 1, source };
 }
 
