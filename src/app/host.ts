@@ -79,7 +79,7 @@ export class Host implements AgentHost, AsyncDisposable {
   readonly #opened: Opened;
   readonly #problems: Problems;
   readonly #live = createLiveText();
-  readonly #meter = createLoopMeter(() => performance.now());
+  readonly #meter = createLoopMeter();
   #redactors: Pick<RedactedSettings, "redact" | "scrub">;
   #shared: Shared | undefined;
   readonly #sandbox: Sandbox;
@@ -143,7 +143,6 @@ export class Host implements AgentHost, AsyncDisposable {
     const { socket } = this.#parts;
     if (socket === undefined) throw new Error("this host has no socket.");
     this.isStopping = false;
-    this.#meter.start();
     // Loaded here, because agents run without the API.
     const [api, { createHostReading }] = await Promise.all([import("#api/server.ts"), import("./reading.ts")]);
     const onProblem = (problem: string): void => this.#problems.tell("", problem);

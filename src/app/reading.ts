@@ -49,9 +49,16 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
     viewAgents: (rows) => viewFromOutside(rows, reader, { home, settings, report: options.report }),
     openWorkspace: (folder) => openLocalWorkspace(folder),
     ...stepParts(loadOnce, () => settings),
-    recall: (namespace, query, count) => {
+    // Does not save new vectors, because the host owns the store.
+    recall: async (namespace, query, count) => {
+      const { openRecall } = await import("./services.ts");
+      const memory = openRecall(home, settings, reader, options.report);
       const asked = recallQuery(namespace, query, count ?? settings.recall.count);
-      return recallFrom(reader, { home, settings }, options, asked);
+      try {
+        return await memory.recall(asked, options.signal ?? new AbortController().signal);
+      } finally {
+        await memory.close();
+      }
     },
   });
   return { ...reading, [Symbol.asyncDispose]: () => reader.close() };
@@ -113,22 +120,6 @@ function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Sett
 }
 
 // ---------------------------------------------------------------- memory search
-
-/** Recalls memories as an agent does. Does not save new vectors, because the host owns the store. */
-async function recallFrom(
-  reader: StoreReader,
-  { home, settings }: { readonly home: Home; readonly settings: Settings },
-  { report, signal = new AbortController().signal }: HomeReadingOptions,
-  query: RecallQuery,
-) {
-  const { openRecall } = await import("./services.ts");
-  const memory = openRecall(home, settings, reader, report);
-  try {
-    return await memory.recall(query, signal);
-  } finally {
-    await memory.close();
-  }
-}
 
 const recallQuery = (namespace: string, query: string, count: number): RecallQuery => ({
   agent: namespace,

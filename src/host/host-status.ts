@@ -6,7 +6,6 @@ type Delay = DaemonStatus["eventLoopDelayMs"];
 
 export interface LoopMeter {
   read(): Delay;
-  start(): void;
   /** An idle host does not measure, because the timer alone would wake the processor. */
   setBusy(busy: boolean): void;
 }
@@ -15,12 +14,10 @@ const WINDOW_MS = 60_000;
 /** Sampling interval; delays are measured beyond it. */
 const RESOLUTION_MS = 10;
 
-export function createLoopMeter(now: () => number): LoopMeter {
+export function createLoopMeter(): LoopMeter {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   let last: Delay = { p50: 0, p99: 0, max: 0 };
-  let begunAtMs = now();
-  let isStarted = false;
-  let isBusy = false;
+  let begunAtMs = performance.now();
 
   const current = (): Delay => {
     if (histogram.count === 0) return { p50: 0, p99: 0, max: 0 };
@@ -35,10 +32,10 @@ export function createLoopMeter(now: () => number): LoopMeter {
 
   /** The last full minute is kept until the next one has readings. */
   function turn(): void {
-    if (now() - begunAtMs < WINDOW_MS) return;
+    if (performance.now() - begunAtMs < WINDOW_MS) return;
     last = current();
     histogram.reset();
-    begunAtMs = now();
+    begunAtMs = performance.now();
   }
 
   return {
@@ -51,13 +48,7 @@ export function createLoopMeter(now: () => number): LoopMeter {
         max: Math.max(fresh.max, last.max),
       };
     },
-    start: () => {
-      isStarted = true;
-      if (isBusy) histogram.enable();
-    },
     setBusy: (busy) => {
-      isBusy = busy;
-      if (!isStarted) return;
       turn();
       if (busy) histogram.enable();
       else histogram.disable();
