@@ -142,10 +142,7 @@ async function apply({ changes, ...counts }: IngestPlan, { change, space, sums }
 function tell({ context: { output }, space, skipped, sums }: Ingestion): number {
   const { sources, added, changed, removed, unchanged } = sums;
   const code = sources + removed === 0 && skipped.length > 0 ? EXIT.error : EXIT.ok;
-  if (output.json) {
-    output.data(JSON.stringify({ namespace: space.namespace, ...sums, skipped }));
-    return code;
-  }
+  if (output.printJson({ namespace: space.namespace, ...sums, skipped })) return code;
   for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) printNote(`Skipped ${path}: ${reason}`);
   if (skipped.length > MAX_SHOWN) printNote(`Skipped ${skipped.length - MAX_SHOWN} more.`);
   const pieces = `${countNoun(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
