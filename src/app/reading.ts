@@ -17,7 +17,6 @@ import { activeFrame } from "#core/state.ts";
 import { isHostHeld } from "#store/sqlite/host-lock.ts";
 import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { systemClock } from "#util/clock.ts";
-import { createTurns } from "#util/turns.ts";
 import { type AgentView, isOver, stallLimit, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { stateOf } from "#views/read-agent.ts";
 import type { StepParts } from "#views/whole-step.ts";
@@ -66,8 +65,7 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
 
 /** A host that serves its agents' views and reports which agents run. */
 export interface ReadableHost extends AgentHost {
-  /** Throws for a log that cannot be read. */
-  readonly control: Pick<Reading, "agent">;
+  readonly control: { viewAll(rows: readonly AgentRow[]): Promise<readonly AgentView[]> };
   readonly supervisor: { readonly runners: { has(agent: string): boolean } };
 }
 
@@ -77,15 +75,7 @@ export function createHostReading(host: ReadableHost): Reading {
     reader: store,
     clock: systemClock,
     workspaceFolder: home.workspaceFolder,
-    viewAgents: async (rows) => {
-      const turn = createTurns();
-      const shown: AgentView[] = [];
-      for (const row of rows) {
-        shown.push(await host.control.agent(row.id).catch((thrown) => viewDamaged(row, toError(thrown).message, home)));
-        await turn();
-      }
-      return shown;
-    },
+    viewAgents: host.control.viewAll,
     openWorkspace: (folder) => openLocalWorkspace(folder),
     ...stepParts(
       async () => host.catalogue,

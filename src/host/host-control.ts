@@ -65,7 +65,7 @@ export interface HostControlParts extends HostViewParts, Pick<Control, "openDash
 
 export class HostControl extends RunControl implements Control {
   readonly live = this.parts.live;
-  readonly agents = this.views.agents;
+  readonly viewAll = this.views.viewAll;
   readonly openDashboard = this.parts.openDashboard;
   readonly reload = this.parts.reload;
   readonly addFollower: Control["addFollower"] = (...given) => this.parts.supervisor.front.addFollower(...given);
@@ -79,6 +79,10 @@ export class HostControl extends RunControl implements Control {
 
   async status(): Promise<DaemonStatus> {
     return this.parts.status(countStandings(await this.agents()));
+  }
+
+  async agents(): Promise<readonly AgentView[]> {
+    return this.viewAll(await this.parts.store.agents());
   }
 
   async agent(name: string): Promise<AgentView> {
