@@ -5,11 +5,8 @@
  * the host acted, so only requests with a key may be repeated.
  */
 import type { MemoryChanged } from "#core/ports/memory.ts";
-import type { AgentView } from "#views/agent-view.ts";
 import type { MemoryPlace } from "#views/memory-view.ts";
-import type { RestorePlan } from "#views/restore-plan.ts";
 import type { Control, Reading } from "./control.ts";
-import type { ControlResult, DaemonStatus, DashboardLink, ForkedAgent } from "./schemas.ts";
 import { ANSWER_MS, callHost, type Followed, type FollowOptions, followAgent, type HostCall } from "./socket.ts";
 
 /** All methods of a host in another process. */
@@ -25,7 +22,7 @@ const KILL_MS = 20_000;
 /** Connects for each call. `patienceMs`: maximum wait for a reply, except for slow calls. */
 export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Client {
   const call: CallHost = (method, path, body, answerMs = patienceMs) =>
-    callHost(socket, { method, path, answerMs, ...(body === undefined ? {} : { body }) });
+    callHost(socket, { method, path, answerMs, ...(body === undefined ? {} : { body }) }) as Promise<never>;
   return {
     socket,
     ...createReadingClient(call),
@@ -37,42 +34,39 @@ export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Cli
 type ControlClient = Omit<Control, "whenLonger" | "whenChanged" | "live" | "addFollower" | "agents" | "agent" | "page">;
 
 function createControlClient(call: CallHost): ControlClient {
-  const change = (method: HostCall["method"], path: string, body: unknown, answerMs?: number): Promise<ControlResult> =>
-    call(method, path, body, answerMs) as Promise<ControlResult>;
   return {
-    status: () => call("GET", "/v1/status") as Promise<DaemonStatus>,
-    create: (agent) => call("POST", "/v1/agents", agent) as Promise<AgentView>,
-    say: (name, words) => change("POST", addressOf(name, "messages"), words),
-    setGoals: (name, goals, checks) =>
-      change("PUT", addressOf(name, "goals"), { goals, ...(checks ? { checks } : {}) }),
-    editPlan: (name, edits) => call("POST", addressOf(name, "plan"), edits) as ReturnType<Client["editPlan"]>,
-    changeSettings: (name, settings) => change("PATCH", addressOf(name, "settings"), settings),
-    pause: (name, reason) => change("POST", addressOf(name, "pause"), { reason }),
-    resume: (name, settings, how) => change("POST", addressOf(name, "resume"), { settings, ...how }),
-    beginTurn: (name, turn) => change("POST", addressOf(name, "turns"), turn),
-    stop: (name, graceMs) => change("POST", addressOf(name, "stop"), { graceMs }, graceMs + ANSWER_MS),
-    kill: (name) => change("POST", addressOf(name, "kill"), {}, KILL_MS),
-    answer: (name, answer) => change("POST", addressOf(name, "approval"), answer),
-    trust: (name, what) => call("POST", addressOf(name, "trust"), what) as ReturnType<Client["trust"]>,
+    status: () => call("GET", "/v1/status"),
+    create: (agent) => call("POST", "/v1/agents", agent),
+    say: (name, words) => call("POST", addressOf(name, "messages"), words),
+    setGoals: (name, goals, checks) => call("PUT", addressOf(name, "goals"), { goals, ...(checks ? { checks } : {}) }),
+    editPlan: (name, edits) => call("POST", addressOf(name, "plan"), edits),
+    changeSettings: (name, settings) => call("PATCH", addressOf(name, "settings"), settings),
+    pause: (name, reason) => call("POST", addressOf(name, "pause"), { reason }),
+    resume: (name, settings, how) => call("POST", addressOf(name, "resume"), { settings, ...how }),
+    beginTurn: (name, turn) => call("POST", addressOf(name, "turns"), turn),
+    stop: (name, graceMs) => call("POST", addressOf(name, "stop"), { graceMs }, graceMs + ANSWER_MS),
+    kill: (name) => call("POST", addressOf(name, "kill"), {}, KILL_MS),
+    answer: (name, answer) => call("POST", addressOf(name, "approval"), answer),
+    trust: (name, what) => call("POST", addressOf(name, "trust"), what),
     remove: (name, { force, files }) =>
-      call("DELETE", `${addressOf(name)}?force=${force}&files=${files}`, undefined, KILL_MS) as ReturnType<
-        Client["remove"]
-      >,
-    fork: (name, how) => call("POST", addressOf(name, "fork"), how) as Promise<ForkedAgent>,
-    restore: (name, request) => call("POST", addressOf(name, "restore"), request, LONG_MS) as Promise<RestorePlan>,
+      call("DELETE", `${addressOf(name)}?force=${force}&files=${files}`, undefined, KILL_MS),
+    fork: (name, how) => call("POST", addressOf(name, "fork"), how),
+    restore: (name, request) => call("POST", addressOf(name, "restore"), request, LONG_MS),
     changeMemory: async (name, changes, key) => {
-      const reply = await call("POST", addressOf(name, "memory"), { changes, key });
-      return (reply as { readonly changed: readonly MemoryChanged[] }).changed;
+      const reply = await call<{ changed: readonly MemoryChanged[] }>("POST", addressOf(name, "memory"), {
+        changes,
+        key,
+      });
+      return reply.changed;
     },
-    reload: async () => ((await call("POST", "/v1/reload", {})) as { readonly changes: readonly string[] }).changes,
-    openDashboard: () => call("POST", "/v1/dashboard", {}) as Promise<DashboardLink>,
-    shutdown: async (graceMs) => {
-      await call("POST", "/v1/shutdown", { graceMs });
-    },
+    reload: async () => (await call<{ changes: readonly string[] }>("POST", "/v1/reload", {})).changes,
+    openDashboard: () => call("POST", "/v1/dashboard", {}),
+    shutdown: (graceMs) => call("POST", "/v1/shutdown", { graceMs }),
   };
 }
 
-type CallHost = (method: HostCall["method"], path: string, body?: unknown, answerMs?: number) => Promise<unknown>;
+/** `T`: the reply, as the route of the path declares it. */
+type CallHost = <T>(method: HostCall["method"], path: string, body?: unknown, answerMs?: number) => Promise<T>;
 
 /** Timeout for methods that read a whole log or history, or search it. */
 const LONG_MS = 120_000;
@@ -80,8 +74,8 @@ const LONG_MS = 120_000;
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
 function createReadingClient(call: CallHost): Reading {
-  const get = async <T>(path: string, query: Query = {}, answerMs?: number): Promise<T> =>
-    (await call("GET", `${path}${textOf(query)}`, undefined, answerMs)) as T;
+  const get = <T>(path: string, query: Query = {}, answerMs?: number): Promise<T> =>
+    call("GET", `${path}${textOf(query)}`, undefined, answerMs);
   return {
     agents: async () => (await get<{ agents: Awaited<ReturnType<Reading["agents"]>> }>("/v1/agents")).agents,
     agent: (name) => get(addressOf(name)),
