@@ -101,7 +101,7 @@ export class Host implements AgentHost, AsyncDisposable {
     this.#sandbox = openSandbox(parts.home);
     this.#opened = opened;
     this.#redactors = parts;
-    this.#problems = createProblems({ log: parts.log, redact: this.redact });
+    this.#problems = createProblems(parts.log, this.redact);
     const folder = join(parts.home.privateFolder, "recordings");
     const report = this.#problems.tell;
     this.recordings = new Recordings({

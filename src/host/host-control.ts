@@ -229,10 +229,24 @@ export class HostControl extends RunControl implements Control {
   }
 
   async #tell(found: Found, message: InboxMessage, key?: string): Promise<ControlResult> {
-    const { row, state } = found;
     await this.#send(found, message, key);
-    const now = this.parts.clock.now();
-    return this.done(row, deliveryNote(row, state, { message, runs: this.#runsHere(found), now }));
+    return this.done(found.row, this.#deliveryNote(found, message));
+  }
+
+  /** Tells a person when the agent will read their message. */
+  #deliveryNote(found: Found, message: InboxMessage): string {
+    const { state } = found;
+    const { id } = found.row;
+    if (isFinished(state) && opensTurn(message)) {
+      const limit = limitReached(state, state.step + 1, this.parts.clock.now());
+      const more = limit ? ` ${limit.reason.replaceAll("<agent>", id)}` : "";
+      return `It had finished. This begins turn ${state.turn + 1}.${more}`;
+    }
+    if (state.paused) return `It is paused and will read this when it goes on: goald resume ${id}`;
+    if (!this.#runsHere(found)) return `It does not run: goald resume ${id}`;
+    return questionOf(state) !== undefined && message.type === "say"
+      ? "It goes on with this as the answer to its question."
+      : "It will read this with its next step.";
   }
 
   /** A waiting agent reads the message at once, a running agent after its step. */
@@ -279,25 +293,4 @@ function requireApproval(id: string, state: AgentState, callId: string | undefin
   if (waiting.until !== null && Date.parse(waiting.until) <= now.getTime())
     throw conflict(`The approval of ${name} expired at ${waiting.until}.`, hint);
   return waiting;
-}
-
-// Tells a person when the agent will read their message.
-
-interface Delivery {
-  readonly message: InboxMessage;
-  /** A host runs the agent without a resume. */
-  readonly runs: boolean;
-  readonly now: Date;
-}
-
-function deliveryNote({ id }: Pick<AgentRow, "id">, state: AgentState, { message, runs, now }: Delivery): string {
-  if (isFinished(state) && opensTurn(message)) {
-    const limit = limitReached(state, state.step + 1, now);
-    const more = limit ? ` ${limit.reason.replaceAll("<agent>", id)}` : "";
-    return `It had finished. This begins turn ${state.turn + 1}.${more}`;
-  }
-  if (state.paused) return `It is paused and will read this when it goes on: goald resume ${id}`;
-  if (questionOf(state) !== undefined && runs && message.type === "say")
-    return "It goes on with this as the answer to its question.";
-  return runs ? "It will read this with its next step." : `It does not run: goald resume ${id}`;
 }

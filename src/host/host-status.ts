@@ -63,12 +63,6 @@ export interface Problems {
   readonly all: readonly string[];
 }
 
-interface ProblemsParts {
-  readonly log: { warn(about: { readonly agent?: string }, text: string): void };
-  /** Redacts known secrets. */
-  redact(text: string): string;
-}
-
 const FRAMES = /\n\s+at /;
 
 /**
@@ -76,7 +70,10 @@ const FRAMES = /\n\s+at /;
  *
  * Stack traces are only in the log, because people read `goald status`.
  */
-export function createProblems({ log, redact }: ProblemsParts): Problems {
+export function createProblems(
+  log: { warn(about: { readonly agent?: string }, text: string): void },
+  redact: (text: string) => string,
+): Problems {
   const last = new Map<string, string>();
   return {
     tell: (agent, problem) => {

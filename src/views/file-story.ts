@@ -207,7 +207,7 @@ interface VersionStory extends Omit<Static<typeof ToldVersion>, "thoughts"> {
 const MAX_SOURCES = 30;
 const ARGUMENT_CHARS = 200;
 
-type StoryMember = "goals" | "cell" | "command" | "thought" | "reply" | "finishReason" | "mode" | "recalledSteps";
+type StoryMember = "goals" | "thought" | "reply" | "finishReason" | "mode" | "recalledSteps";
 type StepStory = { -readonly [Member in StoryMember]: VersionStory[Member] };
 
 /** `versions`: those of one path, oldest first. `events`: the log from its beginning. */
@@ -243,21 +243,27 @@ export async function traceVersions(
     if (story) addToStory(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
   }
   return versions.map((version, index) => {
+    const { step, callId, at, operation, bytes, sha256, outside = [] } = version;
     const before = versions[index - 1]?.step ?? 0;
-    const known = received.get(version.callId) ?? [];
+    const known = received.get(callId) ?? [];
     const unclean = known[0]?.step ?? Number.POSITIVE_INFINITY;
-    const isRead = ({ step, outside }: Source): boolean =>
-      step <= version.step && (step > before || (outside.length > 0 && step >= unclean));
-    const story = { ...(steps.get(version.step) ?? emptyStory()), command: calls.get(version.callId) ?? null };
-    const read = { received: known, sources: sources.filter(isRead) };
-    return storyOf(version, index + 1, { ...story, cell: cells.cellOf(version) }, read);
+    const isRead = (source: Source): boolean =>
+      source.step <= step && (source.step > before || (source.outside.length > 0 && source.step >= unclean));
+    const read = sources.filter(isRead);
+    const story = steps.get(step) ?? emptyStory();
+    return {
+      ...{ version: index + 1, step, callId, at, operation, bytes, sha256, outside },
+      ...(isByPerson(version)
+        ? { by: "person", ...emptyStory(), cell: null, command: null }
+        : { by: "agent", ...story, cell: cells.cellOf(version), command: calls.get(callId) ?? null }),
+      ...{ goals: story.goals, received: known },
+      ...{ sources: read.slice(-MAX_SOURCES), sourcesLeftOut: Math.max(0, read.length - MAX_SOURCES) },
+    };
   });
 }
 
 const emptyStory = (): StepStory => ({
   goals: [],
-  cell: null,
-  command: null,
   thought: "",
   reply: null,
   finishReason: "",
@@ -294,21 +300,6 @@ function addToStory(
       break;
     default:
   }
-}
-
-function storyOf(
-  version: FileVersion,
-  number: number,
-  story: StepStory,
-  { received, sources: all }: Pick<VersionStory, "received" | "sources">,
-): VersionStory {
-  const { step, callId, at, operation, bytes, sha256, outside = [] } = version;
-  const of = { version: number, step, callId, at, operation, bytes, sha256, outside };
-  const sources = all.slice(-MAX_SOURCES);
-  const read = { goals: story.goals, received, sources, sourcesLeftOut: all.length - sources.length };
-  return isByPerson(version)
-    ? { ...of, by: "person", ...emptyStory(), ...read }
-    : { ...of, by: "agent", ...story, ...read };
 }
 
 /** Cuts long arguments: the file itself holds what was written. */
