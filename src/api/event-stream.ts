@@ -100,7 +100,7 @@ const REMOVED = "The agent was removed.";
 class EventStream extends ServerSentEvents {
   readonly #agent: string;
   readonly #parts: StreamParts;
-  readonly #live: LiveSender | undefined;
+  readonly #live: ReturnType<typeof openLiveSender> | undefined;
   readonly #turn = createTurns();
   #after: number;
 
@@ -245,19 +245,13 @@ async function pageToJson({ events, head }: EventPage, toJson: ToJson): Promise<
 //
 // Sends at most twenty times a second, only while the client is caught up and reading.
 
-interface LiveSender {
-  /** Sends pieces only after `setCaughtUp(true)`. */
-  setCaughtUp(isCaughtUp: boolean): void;
-  close(): void;
-}
-
 const LIVE_EVERY_MS = 50;
 
 function openLiveSender(
   agent: string,
   response: Response,
   { control, toJson, redact }: Pick<StreamParts, "control" | "toJson" | "redact">,
-): LiveSender {
+) {
   const nextPiece = createLiveReader(redact);
   let shownLine: string | undefined;
   let isCaughtUp = false;
@@ -278,11 +272,12 @@ function openLiveSender(
   };
   const stopListening = control.live.listen(agent, sendSoon);
   return {
-    setCaughtUp: (is) => {
+    /** Pieces are sent only after `setCaughtUp(true)`. */
+    setCaughtUp: (is: boolean): void => {
       isCaughtUp = is;
       if (is) sendSoon();
     },
-    close: () => {
+    close: (): void => {
       stopListening();
       clearTimeout(timer);
       isCaughtUp = false;

@@ -114,21 +114,16 @@ const CellView = open({
 });
 type CellView = Static<typeof CellView>;
 
-interface CellFinder {
-  add(event: RecordedEvent): void;
-  cellOf(version: FileVersion): CellView | null;
-}
-
 /** `versions`: the ones that `cellOf` will be called for. */
-function createCellFinder(versions: readonly FileVersion[]): CellFinder {
+function createCellFinder(versions: readonly FileVersion[]) {
   const above = new Set(versions.flatMap(({ callId }) => idsAbove(callId)));
   const cells = new Map<string, CommandCall>();
   return {
-    add: (event) => {
+    add: (event: RecordedEvent): void => {
       if (event.type === "command-requested" && above.has(event.callId) && isCellCommand(event.call.name))
         cells.set(event.callId, event.call);
     },
-    cellOf: ({ callId, path }) => {
+    cellOf: ({ callId, path }: FileVersion): CellView | null => {
       const id = idsAbove(callId).find((each) => cells.has(each));
       const cell = id === undefined ? undefined : cells.get(id);
       return id === undefined || !cell ? null : describeCell(id, cell, path);

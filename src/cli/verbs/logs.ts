@@ -157,14 +157,8 @@ function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...re
 const MAX_ROTATED = 9;
 const PIECE_BYTES = 64 * 1024;
 
-interface LogReader {
-  read(onLine: (line: string) => void): void;
-  rest(): string;
-  close(): void;
-}
-
 /** Reads a missing file as soon as it exists. */
-function openLogReader(path: string): LogReader {
+function openLogReader(path: string) {
   let open: OpenLog | undefined;
   let started = false;
 
@@ -178,8 +172,8 @@ function openLogReader(path: string): LogReader {
 
   return {
     read,
-    rest: () => open?.pending.toString("utf8") ?? "",
-    close: () => {
+    rest: (): string => open?.pending.toString("utf8") ?? "",
+    close: (): void => {
       if (open) closeSync(open.descriptor);
       open = undefined;
     },
