@@ -76,6 +76,7 @@ type Query = Readonly<Record<string, string | number | boolean | readonly string
 function createReadingClient(call: CallHost): Reading {
   const get = <T>(path: string, query: Query = {}, answerMs?: number): Promise<T> =>
     call("GET", `${path}${textOf(query)}`, undefined, answerMs);
+  const memoryOf = ({ name }: MemoryPlace, ...rest: readonly string[]): string => addressOf(name, "memory", ...rest);
   return {
     agents: async () => (await get<{ agents: Awaited<ReturnType<Reading["agents"]>> }>("/v1/agents")).agents,
     agent: (name) => get(addressOf(name)),
@@ -93,23 +94,12 @@ function createReadingClient(call: CallHost): Reading {
     diff: (name, { paths, ...range }) => get(addressOf(name, "diff"), { ...range, path: paths }, LONG_MS),
     restorePlan: (name, step, paths) => get(addressOf(name, "restore-plan"), { step, path: paths }, LONG_MS),
     report: (name) => get(addressOf(name, "report"), {}, LONG_MS),
-    ...memoryClient(get),
-    verify: (name) => get(name === null ? "/v1/verify" : addressOf(name, "verify"), {}, LONG_MS),
-  };
-}
-
-type MemoryMethods = "memories" | "memoryPage" | "memory" | "searchMemory";
-
-function memoryClient(
-  get: <T>(path: string, query?: Query, answerMs?: number) => Promise<T>,
-): Pick<Reading, MemoryMethods> {
-  const pathOf = ({ name }: MemoryPlace, ...rest: readonly string[]): string => addressOf(name, "memory", ...rest);
-  return {
-    memories: (place, filter) => get(pathOf(place), { shared: place.shared, ...filter }, LONG_MS),
-    memoryPage: (place, page) => get(pathOf(place, "changes"), { shared: place.shared, ...page }),
-    memory: (place, id) => get(pathOf(place, id), { shared: place.shared }),
+    memories: (place, filter) => get(memoryOf(place), { shared: place.shared, ...filter }, LONG_MS),
+    memoryPage: (place, page) => get(memoryOf(place, "changes"), { shared: place.shared, ...page }),
+    memory: (place, id) => get(memoryOf(place, id), { shared: place.shared }),
     searchMemory: (place, query, limit) =>
-      get(pathOf(place, "search"), { shared: place.shared, query, limit }, LONG_MS),
+      get(memoryOf(place, "search"), { shared: place.shared, query, limit }, LONG_MS),
+    verify: (name) => get(name === null ? "/v1/verify" : addressOf(name, "verify"), {}, LONG_MS),
   };
 }
 

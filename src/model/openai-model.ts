@@ -35,13 +35,11 @@ export interface OpenAIModelSettings extends ModelServer {
   readonly temperature?: number;
   /** Maximum silence within a reply. Defaults to a minute. `timeoutMs` limits the wait for its beginning. */
   readonly idleTimeoutMs?: number;
-  readonly reasoningEffort?: ReasoningEffort;
+  readonly reasoningEffort?: "minimal" | "low" | "medium" | "high";
   /** Stores what was learned about servers. */
   readonly termsFile: JsonFile;
   readonly clock: Clock;
 }
-
-type ReasoningEffort = "minimal" | "low" | "medium" | "high";
 
 const LIST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;

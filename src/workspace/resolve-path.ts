@@ -298,9 +298,7 @@ export class OpenFile implements AsyncDisposable {
   }
 }
 
-type FileCallback<T> = (error: Error | null, value?: T) => void;
-
-function onThread<T>(start: (done: FileCallback<T>) => void): Promise<T> {
+function onThread<T>(start: (done: (error: Error | null, value?: T) => void) => void): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   start((error, value) => (error ? reject(error) : resolve(value as T)));
   return promise;

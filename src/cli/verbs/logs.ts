@@ -254,7 +254,6 @@ function drain(open: OpenLog, onLine: (line: string) => void): void {
 // A line that is not JSON (torn by a full disk, or printed by another program) is shown unchanged.
 
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const;
-type LevelName = keyof typeof LEVELS;
 
 interface LogLine {
   readonly text: string;
@@ -267,7 +266,7 @@ export interface LogFilter {
   readonly agent?: string | undefined;
   readonly withoutAgent?: boolean | undefined;
   readonly step?: number | undefined;
-  readonly level?: LevelName | undefined;
+  readonly level?: keyof typeof LEVELS | undefined;
   /** Milliseconds since 1970. */
   readonly since?: number | undefined;
 }
