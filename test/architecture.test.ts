@@ -295,28 +295,28 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [19, 2916],
+  api: [19, 2903],
   app: [10, 1590],
   cage: [7, 637],
   cassette: [10, 1399],
-  cli: [60, 8070],
+  cli: [60, 8060],
   commands: [10, 1707],
   config: [15, 1946],
   core: [33, 4689],
   host: [11, 1590],
-  http: [6, 609],
+  http: [6, 605],
   loop: [26, 3885],
   memory: [33, 6387],
-  model: [11, 1885],
+  model: [11, 1859],
   page: [18, 1623],
   prompt: [11, 1988],
   reply: [13, 2262],
   sandbox: [13, 1782],
-  services: [23, 2892],
+  services: [23, 2872],
   store: [26, 3658],
   util: [22, 1642],
-  views: [20, 3406],
-  workspace: [8, 1275],
+  views: [20, 3397],
+  workspace: [8, 1274],
 };
 
 describe("the laws of the house", () => {

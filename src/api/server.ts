@@ -103,7 +103,6 @@ const BACKLOG = 4_096;
 export async function startServer(options: LocalServerOptions): Promise<LocalServer> {
   const { control, reading, socket } = options;
   const limits = { ...LIMITS, ...options.limits };
-  clearSocketPlace(socket);
   const toJson: ToJson = (value) => inertJson(options.redact(JSON.stringify(value)));
   const onProblem = (problem: string): void => options.onProblem(options.redact(problem));
   const streams = createEventStreams({ control, toJson, redact: options.redact, onProblem, limits });
