@@ -315,7 +315,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2872],
   store: [26, 3658],
   util: [22, 1642],
-  views: [20, 3397],
+  views: [20, 3400],
   workspace: [8, 1274],
 };
 

@@ -245,13 +245,17 @@ export async function traceVersions(
     const isRead = (source: Source): boolean =>
       source.step <= step && (source.step > before || (source.outside.length > 0 && source.step >= unclean));
     const read = sources.filter(isRead);
-    const story = steps.get(step) ?? emptyStory();
+    const told = steps.get(step) ?? emptyStory();
+    const isAgents = !isByPerson(version);
+    const story = isAgents ? told : { ...emptyStory(), goals: told.goals };
     return {
       ...{ version: index + 1, step, callId, at, operation, bytes, sha256, outside },
-      ...(isByPerson(version)
-        ? { by: "person", ...emptyStory(), cell: null, command: null }
-        : { by: "agent", ...story, cell: cells.cellOf(version), command: calls.get(callId) ?? null }),
-      ...{ goals: story.goals, received: known },
+      by: isAgents ? "agent" : "person",
+      // The goals come first in JSON, then the command.
+      ...{ goals: story.goals, cell: isAgents ? cells.cellOf(version) : null },
+      command: isAgents ? (calls.get(callId) ?? null) : null,
+      ...story,
+      received: known,
       ...{ sources: read.slice(-MAX_SOURCES), sourcesLeftOut: Math.max(0, read.length - MAX_SOURCES) },
     };
   });
