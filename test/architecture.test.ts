@@ -82,7 +82,7 @@ const ROOMS: readonly Room[] = [
     "node:timers/promises",
   ),
   room("src/memory/remember/*.ts", CORE, UTIL, "#reply/reply-thoughts\\.ts", "node:crypto"),
-  room("src/model/*.ts", CORE, UTIL, "openai"),
+  withTypes(room("src/model/*.ts", CORE, UTIL, "openai"), "#http/http\\.ts"),
   room("src/http/*.ts", CORE, UTIL, FILES, "node:(dns|events|net)", "node:stream/promises", "ipaddr\\.js", "undici"),
   // Child processes with walls around them. The services import it: it is below them.
   room("src/cage/*.ts", CORE, UTIL, FILES, "node:(child_process|module|stream)"),
@@ -99,7 +99,7 @@ const ROOMS: readonly Room[] = [
     "#http/tunnel\\.ts",
   ),
   // Posts for people to read: by the seam that it is handed.
-  room("src/services/x/*.ts", CORE, UTIL, "node:crypto"),
+  withTypes(room("src/services/x/*.ts", CORE, UTIL, "node:crypto"), "#http/http\\.ts"),
   // From the bytes of a page to its text and passages. No network: what is read is handed in.
   withTypes(
     room(
@@ -290,6 +290,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
+<<<<<<< HEAD
   api: [19, 2906],
   app: [10, 1601],
   cage: [7, 637],
@@ -312,6 +313,30 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   util: [22, 1623],
   views: [20, 3427],
   workspace: [8, 1296],
+=======
+  api: [19, 2903],
+  app: [10, 1590],
+  cage: [7, 637],
+  cassette: [10, 1399],
+  cli: [60, 8060],
+  commands: [10, 1707],
+  config: [15, 1946],
+  core: [33, 4689],
+  host: [11, 1590],
+  http: [6, 605],
+  loop: [26, 3885],
+  memory: [33, 6387],
+  model: [11, 1859],
+  page: [18, 1623],
+  prompt: [11, 1988],
+  reply: [13, 2262],
+  sandbox: [13, 1782],
+  services: [23, 2872],
+  store: [26, 3658],
+  util: [22, 1642],
+  views: [20, 3400],
+  workspace: [8, 1274],
+>>>>>>> w-a
 };
 
 describe("the laws of the house", () => {

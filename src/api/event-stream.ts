@@ -100,7 +100,7 @@ const REMOVED = "The agent was removed.";
 class EventStream extends ServerSentEvents {
   readonly #agent: string;
   readonly #parts: StreamParts;
-  readonly #live: LiveSender | undefined;
+  readonly #live: ReturnType<typeof openLiveSender> | undefined;
   readonly #turn = createTurns();
   #after: number;
 
@@ -142,46 +142,29 @@ class EventStream extends ServerSentEvents {
   }
 
   /** Resolves to false when the stream has ended. */
-  async #writePage({ events, head }: EventPage): Promise<boolean> {
+  async #writePage({ events }: EventPage): Promise<boolean> {
     for (const event of events) {
       if (this.hasEnded) return false;
       const isTaken = this.response.write(`id: ${event.seq}\ndata: ${this.#parts.toJson(event)}\n\n`);
       this.#after = event.seq;
-      if (!isTaken && !(await this.#waitForDrain(head))) return false;
+      if (!isTaken && !(await this.#waitForDrain())) return false;
       await this.#turn();
     }
     return true;
   }
 
   /** Waits until the client has read the written data. Drops a client that is too slow, and resolves to false. */
-  async #waitForDrain(head: number): Promise<boolean> {
-    const { slowReaderMs, behindEvents } = this.#parts.limits;
-    const over = new AbortController();
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const onDrain = (): void => resolve("");
-    const slow = setTimeout(() => resolve(`Nothing was read for ${slowReaderMs} ms.`), slowReaderMs);
+  async #waitForDrain(): Promise<boolean> {
+    const { slowReaderMs } = this.#parts.limits;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const onDrain = (): void => resolve(false);
+    const slow = setTimeout(() => resolve(true), slowReaderMs);
     this.response.once("drain", onDrain);
-    void this.#isOutrun(head, over.signal).then((is) => {
-      if (is) resolve(`More than ${behindEvents} events came while nothing was read.`);
-    });
-    const reason = await Promise.race([promise, this.closed]);
+    const isTooSlow = await Promise.race([promise, this.closed]);
     clearTimeout(slow);
     this.response.off("drain", onDrain);
-    over.abort();
-    if (reason) this.end("dropped", { reason, after: this.#after });
+    if (isTooSlow) this.end("dropped", { reason: `Nothing was read for ${slowReaderMs} ms.`, after: this.#after });
     return !this.hasEnded;
-  }
-
-  async #isOutrun(head: number, signal: AbortSignal): Promise<boolean> {
-    const { control, limits } = this.#parts;
-    const limit = head + limits.behindEvents;
-    try {
-      await control.whenLonger(this.#agent, limit, signal);
-      return !signal.aborted && (await control.page(this.#agent, this.#after, 1)).head > limit;
-    } catch {
-      // The next page will throw the same.
-      return false;
-    }
   }
 
   #endWith(thrown: unknown): void {
@@ -262,19 +245,13 @@ async function pageToJson({ events, head }: EventPage, toJson: ToJson): Promise<
 //
 // Sends at most twenty times a second, only while the client is caught up and reading.
 
-interface LiveSender {
-  /** Sends pieces only after `setCaughtUp(true)`. */
-  setCaughtUp(isCaughtUp: boolean): void;
-  close(): void;
-}
-
 const LIVE_EVERY_MS = 50;
 
 function openLiveSender(
   agent: string,
   response: Response,
   { control, toJson, redact }: Pick<StreamParts, "control" | "toJson" | "redact">,
-): LiveSender {
+) {
   const nextPiece = createLiveReader(redact);
   let shownLine: string | undefined;
   let isCaughtUp = false;
@@ -295,11 +272,12 @@ function openLiveSender(
   };
   const stopListening = control.live.listen(agent, sendSoon);
   return {
-    setCaughtUp: (is) => {
+    /** Pieces are sent only after `setCaughtUp(true)`. */
+    setCaughtUp: (is: boolean): void => {
       isCaughtUp = is;
       if (is) sendSoon();
     },
-    close: () => {
+    close: (): void => {
       stopListening();
       clearTimeout(timer);
       isCaughtUp = false;

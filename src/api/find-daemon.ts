@@ -173,7 +173,7 @@ export async function askDaemon(home: HomePaths, patienceMs: number = SERVE_MS):
   const end = start + patienceMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     const info = readHostInfo(home.lock);
-    const socket = socketOf(home, info);
+    const socket = typeof info?.socket === "string" ? info.socket : home.socket;
     // Most homes have no host, and then no client is loaded.
     if (!existsSync(socket) && !isHostHeld(home.lock)) return { kind: "nobody" };
     const [{ connectHost }, { ANSWER_MS }] = await Promise.all([import("./client.ts"), import("./socket.ts")]);
@@ -199,10 +199,6 @@ function isHomeOf({ home: root }: DaemonStatus, { lock }: HomePaths): boolean {
     statSync(folder, { throwIfNoEntry: false }),
   );
   return theirs !== undefined && ours !== undefined && theirs.dev === ours.dev && theirs.ino === ours.ino;
-}
-
-function socketOf({ socket }: HomePaths, info: HostInfo | undefined): string {
-  return typeof info?.socket === "string" ? info.socket : socket;
 }
 
 /** A replay, and a check of the store, name no socket and accept no requests. */

@@ -11,8 +11,6 @@ export interface StreamLimits {
   readonly followers: number;
   /** A client that reads nothing for this time is dropped. */
   readonly slowReaderMs: number;
-  /** A client that reads nothing and falls this many events behind is dropped. */
-  readonly behindEvents: number;
   /** Time between two comments that keep a silent stream alive. */
   readonly aliveMs: number;
   /** Maximum time to deliver the last event of a stream before the connection is cut. */

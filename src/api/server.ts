@@ -88,7 +88,6 @@ const LIMITS: ServerLimits = {
   idleMs: 5_000,
   closeMs: 5_000,
   slowReaderMs: 30_000,
-  behindEvents: 50_000,
   aliveMs: 15_000,
   flushMs: 5_000,
   pageEvents: 100,
@@ -104,7 +103,6 @@ const BACKLOG = 4_096;
 export async function startServer(options: LocalServerOptions): Promise<LocalServer> {
   const { control, reading, socket } = options;
   const limits = { ...LIMITS, ...options.limits };
-  clearSocketPlace(socket);
   const toJson: ToJson = (value) => inertJson(options.redact(JSON.stringify(value)));
   const onProblem = (problem: string): void => options.onProblem(options.redact(problem));
   const streams = createEventStreams({ control, toJson, redact: options.redact, onProblem, limits });

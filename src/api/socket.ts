@@ -66,7 +66,7 @@ export async function* followAgent(socket: string, path: string, options: Follow
       });
       lastAnswerAt = performance.now();
       try {
-        for await (const followed of readStream(stream.chunks, after)) {
+        for await (const followed of readStream(stream.response, after)) {
           if (followed.kind === "event") after = followed.event.seq;
           pauseMs = FIRST_PAUSE_MS;
           yield followed;
@@ -191,23 +191,20 @@ async function takeAnswer(sent: SentRequest, socket: string): Promise<unknown> {
   }
 }
 
-export interface OpenStream {
-  /** Rejects when the connection is lost or idle for `idleMs`. Ends when the host ends it. */
-  readonly chunks: AsyncIterable<Uint8Array>;
-  close(): void;
-}
-
-/** Receives server-sent events. The host must send comments more often than each `idleMs`. */
+/**
+ * Receives server-sent events. The host must send comments more often than each `idleMs`: reading rejects when the
+ * connection is lost or idle for that time, and ends when the host ends it.
+ */
 async function openStream(
   socket: string,
   call: HostCall & { readonly lastEventId: number; readonly idleMs: number },
-): Promise<OpenStream> {
+): Promise<SentRequest> {
   const sent = await sendRequest(socket, call, "text/event-stream", { "last-event-id": `${call.lastEventId}` });
   const { response } = sent;
   if (!isSuccess(response)) return takeAnswer(sent, socket) as Promise<never>;
   sent.answered();
   response.setTimeout(call.idleMs, () => response.destroy(new Error(`nothing came for ${call.idleMs} ms`)));
-  return { chunks: response, close: sent.close };
+  return sent;
 }
 
 interface SentRequest {

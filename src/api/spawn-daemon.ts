@@ -5,7 +5,7 @@
  * A channel to this process exists only until the daemon is ready. The daemon keeps the inherited environment.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, readSync, renameSync } from "node:fs";
+import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Home } from "#config/home.ts";
@@ -160,20 +160,12 @@ function openOutput(path: string): number {
   return file;
 }
 
-/** Returns the last lines that were added to the file. */
+/** Returns the last lines that were added to the file, which has hardly more than `MAX_OUT_BYTES` at a start. */
 function tailOf(path: string, from: number): string {
   try {
-    const file = openSync(path, constants.O_RDONLY);
-    try {
-      const { size } = fstatSync(file);
-      const start = Math.max(from, size - TAIL_BYTES);
-      const bytes = new Uint8Array(Math.max(0, size - start));
-      const count = readSync(file, bytes, 0, bytes.length, start);
-      const text = createRedactor([])(clean(Buffer.from(bytes.subarray(0, count)).toString("utf8"))).trim();
-      return text.split("\n").slice(-TAIL_LINES).join("\n");
-    } finally {
-      closeSync(file);
-    }
+    const added = readFileSync(path).subarray(from).subarray(-TAIL_BYTES);
+    const text = createRedactor([])(clean(added.toString("utf8"))).trim();
+    return text.split("\n").slice(-TAIL_LINES).join("\n");
   } catch {
     return "";
   }

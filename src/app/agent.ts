@@ -383,7 +383,7 @@ function findWriter({ store, registry }: EgressSources, agent: string, log: Log)
 
 /** Undefined when the settings permit sending unasked. */
 function outgoingCheckFor(
-  { home, settings, store, catalogue }: LeavingHost,
+  { home, settings, store, catalogue }: AgentHost,
   row: EgressSources["row"],
   tape: Tape | undefined,
 ): CheckOutgoing | undefined {
@@ -403,11 +403,4 @@ function outgoingCheckFor(
     settings: () => (tape ? tape.value("addresses in settings", readSettings) : readSettings()),
     openFiles: ({ folder }) => openLocalWorkspace(join(home.workspaceFolder, folder)),
   });
-}
-
-interface LeavingHost {
-  readonly home: Pick<Home, "workspaceFolder">;
-  readonly settings: Settings;
-  readonly store: Reader;
-  readonly catalogue: Pick<EgressSources, "registry">;
 }

@@ -1,5 +1,6 @@
 /** host.ts -- opens the host of a home: its lock, store, agents and local API. */
 import { join } from "node:path";
+import { PROTOCOL_VERSION } from "#api/control.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
 import type { LocalServer, LocalServerOptions } from "#api/server.ts";
 import { foundCage } from "#cage/find-cage.ts";
@@ -20,7 +21,7 @@ import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { HostControl, type HostControlParts } from "#host/host-control.ts";
-import { createLoopMeter, createProblems, describeHost, type Problems } from "#host/host-status.ts";
+import { createLoopMeter, createProblems, type Problems } from "#host/host-status.ts";
 import { createLiveText, Observer, type ObserverParts } from "#host/observer.ts";
 import { Supervisor, type SupervisorParts } from "#host/supervisor.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
@@ -78,7 +79,7 @@ export class Host implements AgentHost, AsyncDisposable {
   readonly #opened: Opened;
   readonly #problems: Problems;
   readonly #live = createLiveText();
-  readonly #meter = createLoopMeter(() => performance.now());
+  readonly #meter = createLoopMeter();
   #redactors: Pick<RedactedSettings, "redact" | "scrub">;
   #shared: Shared | undefined;
   readonly #sandbox: Sandbox;
@@ -100,7 +101,7 @@ export class Host implements AgentHost, AsyncDisposable {
     this.#sandbox = openSandbox(parts.home);
     this.#opened = opened;
     this.#redactors = parts;
-    this.#problems = createProblems({ log: parts.log, redact: this.redact });
+    this.#problems = createProblems(parts.log, this.redact);
     const folder = join(parts.home.privateFolder, "recordings");
     const report = this.#problems.tell;
     this.recordings = new Recordings({
@@ -142,7 +143,6 @@ export class Host implements AgentHost, AsyncDisposable {
     const { socket } = this.#parts;
     if (socket === undefined) throw new Error("this host has no socket.");
     this.isStopping = false;
-    this.#meter.start();
     // Loaded here, because agents run without the API.
     const [api, { createHostReading }] = await Promise.all([import("#api/server.ts"), import("./reading.ts")]);
     const onProblem = (problem: string): void => this.#problems.tell("", problem);
@@ -247,17 +247,28 @@ export class Host implements AgentHost, AsyncDisposable {
   }
 
   #describe(agents: DaemonStatus["agents"]): DaemonStatus {
-    const { gate } = this.shared();
+    const { active, queued, closedUntil } = this.shared().gate;
     const { daemon, openai } = this.settings;
-    return describeHost({
-      ...{ version: readVersion(), startedAt: this.#opened.startedAt, home: this.home.root },
-      ...{ agents, stopping: this.isStopping, followers: this.#server?.followers ?? 0, problems: this.#problems.all },
+    const calls = { limit: daemon.concurrency, active, queued, closedUntil: closedUntil?.toISOString() ?? null };
+    const { startedAt } = this.#opened;
+    return {
+      pid: process.pid,
+      version: readVersion(),
+      protocol: PROTOCOL_VERSION,
+      startedAt,
+      home: this.home.root,
+      agents,
+      eventLoopDelayMs: this.#meter.read(),
+      rssBytes: process.memoryUsage.rss(),
+      modelServers: [{ origin: new URL(openai.baseUrl).origin, ...calls }],
+      problems: this.#problems.all,
+      stopping: this.isStopping,
+      followers: this.#server?.followers ?? 0,
       page: this.#server?.page ?? null,
-      modelServer: { origin: new URL(openai.baseUrl).origin, limit: daemon.concurrency, gate },
-      ...{ delay: this.#meter.read(), cage: foundCage() },
+      cage: foundCage(),
       sandbox: describeSandbox(this.services.cells, this.level.finding),
-      connections: connectionsOf(this.settings, process.env, this.#opened.startedAt),
-    });
+      connections: connectionsOf(this.settings, process.env, startedAt),
+    };
   }
 }
 

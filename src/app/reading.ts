@@ -17,7 +17,6 @@ import { activeFrame } from "#core/state.ts";
 import { isHostHeld } from "#store/sqlite/host-lock.ts";
 import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { systemClock } from "#util/clock.ts";
-import { createTurns } from "#util/turns.ts";
 import { type AgentView, isOver, stallLimit, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { stateOf } from "#views/read-agent.ts";
 import type { StepParts } from "#views/whole-step.ts";
@@ -49,9 +48,16 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
     viewAgents: (rows) => viewFromOutside(rows, reader, { home, settings, report: options.report }),
     openWorkspace: (folder) => openLocalWorkspace(folder),
     ...stepParts(loadOnce, () => settings),
-    recall: (namespace, query, count) => {
+    // Does not save new vectors, because the host owns the store.
+    recall: async (namespace, query, count) => {
+      const { openRecall } = await import("./services.ts");
+      const memory = openRecall(home, settings, reader, options.report);
       const asked = recallQuery(namespace, query, count ?? settings.recall.count);
-      return recallFrom(reader, { home, settings }, options, asked);
+      try {
+        return await memory.recall(asked, options.signal ?? new AbortController().signal);
+      } finally {
+        await memory.close();
+      }
     },
   });
   return { ...reading, [Symbol.asyncDispose]: () => reader.close() };
@@ -59,8 +65,7 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
 
 /** A host that serves its agents' views and reports which agents run. */
 export interface ReadableHost extends AgentHost {
-  /** Throws for a log that cannot be read. */
-  readonly control: Pick<Reading, "agent">;
+  readonly control: { viewAll(rows: readonly AgentRow[]): Promise<readonly AgentView[]> };
   readonly supervisor: { readonly runners: { has(agent: string): boolean } };
 }
 
@@ -70,15 +75,7 @@ export function createHostReading(host: ReadableHost): Reading {
     reader: store,
     clock: systemClock,
     workspaceFolder: home.workspaceFolder,
-    viewAgents: async (rows) => {
-      const turn = createTurns();
-      const shown: AgentView[] = [];
-      for (const row of rows) {
-        shown.push(await host.control.agent(row.id).catch((thrown) => viewDamaged(row, toError(thrown).message, home)));
-        await turn();
-      }
-      return shown;
-    },
+    viewAgents: host.control.viewAll,
     openWorkspace: (folder) => openLocalWorkspace(folder),
     ...stepParts(
       async () => host.catalogue,
@@ -113,22 +110,6 @@ function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Sett
 }
 
 // ---------------------------------------------------------------- memory search
-
-/** Recalls memories as an agent does. Does not save new vectors, because the host owns the store. */
-async function recallFrom(
-  reader: StoreReader,
-  { home, settings }: { readonly home: Home; readonly settings: Settings },
-  { report, signal = new AbortController().signal }: HomeReadingOptions,
-  query: RecallQuery,
-) {
-  const { openRecall } = await import("./services.ts");
-  const memory = openRecall(home, settings, reader, report);
-  try {
-    return await memory.recall(query, signal);
-  } finally {
-    await memory.close();
-  }
-}
 
 const recallQuery = (namespace: string, query: string, count: number): RecallQuery => ({
   agent: namespace,

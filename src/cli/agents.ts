@@ -85,7 +85,7 @@ export async function lookAgain<T>(
 
 /** The first call is immediate. Rejects when a call fails. `leave`: ends it, too. */
 export async function untilInterrupt(everyMs: number, act: () => Promise<void>, leave?: AbortSignal): Promise<void> {
-  using interrupt = new Interrupt("SIGINT", "SIGTERM");
+  using interrupt = openInterrupt(["SIGINT", "SIGTERM"]);
   const ended = AbortSignal.any([interrupt.signal, ...(leave ? [leave] : [])]);
   while (!ended.aborted) {
     await act();
@@ -94,20 +94,14 @@ export async function untilInterrupt(everyMs: number, act: () => Promise<void>, 
 }
 
 /** Aborts its signal when one of these comes (default: Ctrl-C), which ends nothing else until this is disposed of. */
-export class Interrupt implements Disposable {
-  readonly #controller = new AbortController();
-  readonly #names: readonly NodeJS.Signals[];
-  readonly #stop = (): void => this.#controller.abort();
-  readonly signal = this.#controller.signal;
-
-  constructor(...names: readonly NodeJS.Signals[]) {
-    this.#names = names.length > 0 ? names : ["SIGINT"];
-    for (const name of this.#names) process.once(name, this.#stop);
-  }
-
-  [Symbol.dispose](): void {
-    for (const name of this.#names) process.off(name, this.#stop);
-  }
+export function openInterrupt(names: readonly NodeJS.Signals[] = ["SIGINT"]) {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  for (const name of names) process.once(name, stop);
+  const dispose = (): void => {
+    for (const name of names) process.off(name, stop);
+  };
+  return { signal: controller.signal, [Symbol.dispose]: dispose };
 }
 
 // Reads the text of a verb from its words, or from standard input.

@@ -1,6 +1,6 @@
 /** ask-person.ts -- asks the person the followed agent's questions while its events continue. */
 import type { Client } from "#api/client.ts";
-import { APPROVAL_QUESTION, readApproval } from "#cli/terminal/questions.ts";
+import { APPROVAL_QUESTION, type ApprovalReply, readApproval } from "#cli/terminal/questions.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, questionOf } from "#core/state.ts";
@@ -181,7 +181,7 @@ export class Questions {
     const { scrub, output } = context;
     if (said.kind === "withdrawn") return;
     if (said.kind === "left") return onLeft();
-    if (said.kind === "no") return onStop();
+    if (said.kind === "refused") return onStop();
     try {
       if (said.kind === "words") await client().say(agent, { from: "a person", text: scrub(said.text) });
       else if (said.kind === "approved")
@@ -221,12 +221,10 @@ function answeredElsewhere(callId: string, event: RecordedEvent): string {
 }
 
 type PersonSaid =
-  | { readonly kind: "approved"; readonly count: number }
-  | { readonly kind: "feedback"; readonly text: string }
+  /** `refused`: the command does not run, and the agent is paused. */
+  | Exclude<ApprovalReply, { readonly kind: "unclear" }>
   /** The answer to the agent's own question. */
   | { readonly kind: "words"; readonly text: string }
-  /** Pause the agent; the command does not run. */
-  | { readonly kind: "no" }
   /** Ctrl-C or the end of input. */
   | { readonly kind: "left" }
   /** The question was withdrawn before an answer. */
@@ -264,15 +262,8 @@ async function askApproval(
       output.say("You began to type that before the command was shown. Answer again.");
       continue;
     }
-    switch (answer.kind) {
-      case "approved":
-      case "feedback":
-        return answer;
-      case "refused":
-        return { kind: "no" };
-      case "unclear":
-        output.say(answer.why);
-    }
+    if (answer.kind !== "unclear") return answer;
+    output.say(answer.why);
   }
 }
 

@@ -73,6 +73,8 @@ export interface Output {
   /** True when input and output are a terminal, without --no-input and --json. */
   readonly interactive: boolean;
   data(line: string): void;
+  /** With --json, prints the value as data and returns true. Does nothing else. */
+  printJson(value: unknown, redact?: Redact): boolean;
   /** Data with goald's own styles. */
   styled(line: string): void;
   /** Data, cleaned, which a person's terminal shows with this look: broken between words, with local times and colours. */
@@ -123,6 +125,10 @@ export function openOutput(options: GlobalOptions): Output {
     columns,
     interactive,
     data: (line) => printLine(json ? inertJson(line) : line),
+    printJson: (value, redact = (text) => text) => {
+      if (json) printLine(inertJson(redact(JSON.stringify(value))));
+      return json;
+    },
     styled: printStyledLine,
     page: (text, look) =>
       isScreen ? printStyledLine(layOut(text, { ...look, columns, colour, now: systemClock.now() })) : printLine(text),
@@ -154,8 +160,7 @@ export function printValue(
   text: () => string,
   look?: Look,
 ): number {
-  if (output.json) output.data(redact(JSON.stringify(value)));
-  else output.page(redact(clean(text())), look);
+  if (!output.printJson(value, redact)) output.page(redact(clean(text())), look);
   return EXIT.ok;
 }
 

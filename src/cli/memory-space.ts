@@ -1,9 +1,9 @@
 /** memory-space.ts -- finds the memory that a person names, and applies a person's changes of it. */
+import { randomUUID } from "node:crypto";
 import type { Reading } from "#api/control.ts";
 import { GoaldError } from "#core/errors.ts";
 import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory.ts";
-import { systemClock } from "#util/clock.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
 import { type MemoryPlace, type MemoryView, wholeMemoryId } from "#views/memory-view.ts";
 import type { CliContext, GlobalOptions } from "./context.ts";
@@ -85,8 +85,7 @@ const MAX_CHARS = 120_000;
 /** Starts the daemon when none runs. */
 export async function openChanger(context: CliContext): Promise<Changer> {
   const client = await reachHost(context);
-  const nextKey = keys();
-  return (namespace, changes) => client.changeMemory(namespace, changes, nextKey());
+  return (namespace, changes) => client.changeMemory(namespace, changes, `memory/${randomUUID()}`);
 }
 
 /** Splits items into units that fit into one request to a host. */
@@ -106,10 +105,3 @@ export function* inUnits<Item>(items: readonly Item[], lengthOf: (item: Item) =>
 }
 
 export const lengthOfChange = (change: MemoryChange): number => (change.op === "add" ? change.text.length : 0);
-
-/** Returns a function that returns a unique idempotency key for each call. */
-function keys(): () => string {
-  const begun = systemClock.now().toISOString();
-  let count = 0;
-  return () => `memory/${process.pid}/${begun}/${++count}`;
-}

@@ -82,20 +82,9 @@ export function sayEnd(
   { output, home }: CliContext,
 ): void {
   const checks = countChecks(viewChecks(state));
-  if (output.json) {
-    const result = {
-      type: "result",
-      agent: id,
-      ...outcomeOf(state),
-      checks,
-      modelCalls: state.usage.modelCalls,
-      ...spentOf(state),
-      workspace,
-      exitCode,
-    };
-    output.data(JSON.stringify(result));
-    return;
-  }
+  const { modelCalls } = state.usage;
+  const result = { type: "result", agent: id, ...outcomeOf(state), checks, modelCalls, ...spentOf(state) };
+  if (output.printJson({ ...result, workspace, exitCode })) return;
   output.say("");
   const more = state.lost.tokens + reservedBy(state.open).tokens;
   const lost = more > 0 ? ` Up to ${withCommas(more)} tokens more for a request without an answer.` : "";

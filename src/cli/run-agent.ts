@@ -138,15 +138,13 @@ export async function runOnScreen(
 
 /** Prints only the id to standard output when a program reads it. */
 function sayStarted(view: AgentView, { output, home }: CliContext, note: string): number {
-  if (output.json) output.data(JSON.stringify({ agent: view, note }));
-  else {
-    output.data(view.id);
-    const say = process.stdout.isTTY ? output.page : printNote;
-    const call = (verb: string, ...words: readonly string[]): string => formatCall(home, verb, view.id, ...words);
-    if (note !== "") say(note);
-    say(`Workspace: ${view.workspace}`);
-    say(`Follow: ${call("attach")}   Talk: ${call("say", '"…"')}   Stop: ${call("stop")}`);
-  }
+  if (output.printJson({ agent: view, note })) return EXIT.ok;
+  output.data(view.id);
+  const say = process.stdout.isTTY ? output.page : printNote;
+  const call = (verb: string, ...words: readonly string[]): string => formatCall(home, verb, view.id, ...words);
+  if (note !== "") say(note);
+  say(`Workspace: ${view.workspace}`);
+  say(`Follow: ${call("attach")}   Talk: ${call("say", '"…"')}   Stop: ${call("stop")}`);
   return EXIT.ok;
 }
 

@@ -49,8 +49,7 @@ async function findOnly(fits: (view: AgentView) => boolean, context: CliContext)
 
 /** A shared name selects the newest agent, with a notice. `unique`: throws GOALD_CONFLICT instead. */
 function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean): void {
-  if (name === row.id) return;
-  if (ids.length < 2) return;
+  if (name === row.id || ids.length < 2) return;
   const others = ids.filter((id) => id !== row.id).join(", ");
   if (!unique) printNote(`Using ${row.id}, the newest agent called ${row.name}. Others: ${others}.`);
   else

@@ -142,7 +142,6 @@ export async function isTrusted(record: string, folder: string, uid: number | un
 
 /** Throws GOALD_HOME_UNTRUSTED when the list cannot be written. */
 export async function recordTrust(record: string, folder: string, uid: number | undefined): Promise<void> {
-  if (await isTrusted(record, folder, uid)) return;
   try {
     await makeFolders(dirname(record), 0o700);
     await withFileLock(record, async () => {

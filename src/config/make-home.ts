@@ -115,18 +115,11 @@ export async function findUnignored({ root }: Pick<Home, "root">): Promise<reado
   return [".env", PRIVATE_FOLDER].filter((name) => !lines.some((line) => line === name || line === `${name}*`));
 }
 
-interface SettingDescription {
-  readonly name: SettingName;
-  readonly environment: readonly string[];
-  readonly meaning: string;
-  /** The value as a person writes it with its unit, or its effect when the setting is unset. */
-  readonly default: string;
-  /** The part of the settings that begins with this one. */
-  readonly heading: string | undefined;
-}
-
-/** Returns a description of each setting, in the order of the table. */
-export function describeSettings(): readonly SettingDescription[] {
+/**
+ * Returns a description of each setting, in the order of the table. `default`: the value as a person writes it with its unit, or
+ * its effect when the setting is unset. `heading`: the part of the settings that begins with this one.
+ */
+export function describeSettings() {
   const defaults = readDefaults();
   return SETTINGS.map((row) => {
     const value = valueAt(defaults, row.name);
@@ -159,12 +152,9 @@ export function renderEnvTemplate(): string {
 }
 
 /** A placeholder reads as unset. */
-function renderVariable({
-  name,
-  environment: [variable = ""],
-  meaning,
-  default: byDefault,
-}: SettingDescription): string {
+function renderVariable(setting: ReturnType<typeof describeSettings>[number]): string {
+  const { name, meaning, default: byDefault } = setting;
+  const [variable = ""] = setting.environment;
   const [sentence] = meaning.split(/\.(?: |$)/);
   const isSecret = name.endsWith("Key");
   const value = isSecret ? `your-${variable.toLowerCase().replaceAll("_", "-")}` : valueAt(readDefaults(), name);

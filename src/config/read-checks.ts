@@ -79,7 +79,9 @@ class Entry {
       case "judge":
         return [{ kind: "judge", question: this.#text("judge"), paths: this.#paths() }];
       case "url":
-        return [this.#has("status") ? { ...this.#url(), status: this.#number("status") } : this.#url()];
+        return [
+          { kind: "url", url: this.#text("url"), ...(this.#has("status") ? { status: this.#number("status") } : {}) },
+        ];
       case "python":
         return [{ kind: "code", code: this.#text(word) }];
       case "code_file":
@@ -87,10 +89,6 @@ class Entry {
       default:
         return this.#fileTests(this.#text("file"));
     }
-  }
-
-  #url(): GoalTest & { readonly kind: "url" } {
-    return { kind: "url", url: this.#text("url") };
   }
 
   /** A file that contains something exists, so its existence is a test only without others. */

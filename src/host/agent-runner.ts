@@ -299,40 +299,21 @@ interface Patience {
   readonly leave?: { readonly everyMs: number; when(waitedMs: number): boolean };
 }
 
-function patienceFor(waitFor: WaitFor, state: AgentState, opened: OpenedAgent): Patience {
-  switch (underWay(state, opened.lease.epoch)) {
-    case "nothing":
-      return { longestMs: opened.longestWaitMs ?? LONGEST_WAIT_MS };
-    case "command":
-      // Leaving it would interrupt it.
-      return { longestMs: Number.POSITIVE_INFINITY };
-    case "cell": {
-      const when = (waitedMs: number): boolean => waitedMs >= CELL_WAIT_MS || opened.isSandboxCrowded?.() === true;
-      const longestMs = waitFor === "time" ? CELL_WAIT_MS : Number.POSITIVE_INFINITY;
-      return { longestMs, leave: { everyMs: CROWD_CHECK_MS, when } };
-    }
-  }
-}
-
-// Which commands this process is in the middle of while the agent waits inside one of them. Pure.
-
 /** Effects of commands that run again after an interruption, and then get the recorded results of their nested work. */
 const REPEATABLE: ReadonlySet<Effect> = new Set(["pure", "idempotent", "transactional"]);
 
-/**
- *   nothing  no command runs in this process: a wait holds nothing
- *   command  a command would lose its place, or holds nothing worth giving back: it stays for as long as the wait takes
- *   cell     a cell holds a process of the sandbox. It may be left: it runs again when the wait is over
- */
-type UnderWay = "nothing" | "command" | "cell";
-
-/** `epoch`: of this process's lease. */
-function underWay(state: AgentState, epoch: number): UnderWay {
+/** Looks at the commands that this process is in the middle of while the agent waits inside one of them. */
+function patienceFor(waitFor: WaitFor, state: AgentState, opened: OpenedAgent): Patience {
   const running = state.frames.flatMap(({ phase }) => {
     const open = phase.kind === "executing" ? openCommand(state, phase.callId) : undefined;
-    return open?.intent?.epoch === epoch ? [{ name: open.call.name, effect: open.intent.effect }] : [];
+    return open?.intent?.epoch === opened.lease.epoch ? [{ name: open.call.name, effect: open.intent.effect }] : [];
   });
-  if (running.length === 0) return "nothing";
+  if (running.length === 0) return { longestMs: opened.longestWaitMs ?? LONGEST_WAIT_MS };
   const mayLeave = running.every(({ effect }) => REPEATABLE.has(effect));
-  return mayLeave && running.some(({ name }) => isCellCommand(name)) ? "cell" : "command";
+  // A command would lose its place, or holds nothing worth giving back: it stays for as long as the wait takes.
+  if (!mayLeave || !running.some(({ name }) => isCellCommand(name))) return { longestMs: Number.POSITIVE_INFINITY };
+  // A cell holds a process of the sandbox, and runs again when the wait is over.
+  const when = (waitedMs: number): boolean => waitedMs >= CELL_WAIT_MS || opened.isSandboxCrowded?.() === true;
+  const longestMs = waitFor === "time" ? CELL_WAIT_MS : Number.POSITIVE_INFINITY;
+  return { longestMs, leave: { everyMs: CROWD_CHECK_MS, when } };
 }

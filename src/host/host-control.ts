@@ -3,15 +3,24 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Control, LiveText } from "#api/control.ts";
-import type { ApprovalAnswer, ControlResult, DaemonStatus, NewAgent, TrustedEntry } from "#api/schemas.ts";
+import type {
+  ApprovalAnswer,
+  ControlResult,
+  DaemonStatus,
+  NewAgent,
+  PlanEdited,
+  PlanEdits,
+  Trust,
+  Trusted,
+  TrustedEntry,
+} from "#api/schemas.ts";
 import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import { tidyPath } from "#core/guarded-files.ts";
 import { opensTurn } from "#core/inbox.ts";
 import { limitReached } from "#core/limits.ts";
 import { isForgetting, SHARED_MEMORY } from "#core/memory.ts";
-import type { Clock } from "#core/ports/clock.ts";
-import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
+import type { AgentRow, InboxMessage } from "#core/ports/store.ts";
 import { plainSources, sourcesOfFile } from "#core/provenance.ts";
 import { type AgentState, approvalOf, isAwaitingPerson, isFinished, isOver, questionOf } from "#core/state.ts";
 import { type AgentView, countStandings } from "#views/agent-view.ts";
@@ -55,32 +64,12 @@ export interface HostControlParts extends HostViewParts, Pick<Control, "openDash
 }
 
 export class HostControl extends RunControl implements Control {
-  readonly changeMemory: Control["changeMemory"];
-  readonly trust: Control["trust"];
-  readonly editPlan: Control["editPlan"];
-  readonly openDashboard: Control["openDashboard"];
-  readonly reload: Control["reload"];
-  readonly live: LiveText;
-  readonly agents: Control["agents"];
+  readonly live = this.parts.live;
+  readonly viewAll = this.views.viewAll;
+  readonly openDashboard = this.parts.openDashboard;
+  readonly reload = this.parts.reload;
   readonly addFollower: Control["addFollower"] = (...given) => this.parts.supervisor.front.addFollower(...given);
   readonly whenChanged: Control["whenChanged"] = (signal) => this.parts.supervisor.watch.whenChanged(signal);
-
-  constructor(parts: HostControlParts) {
-    super(parts);
-    this.openDashboard = parts.openDashboard;
-    this.reload = parts.reload;
-    this.live = parts.live;
-    this.agents = this.views.agents;
-    this.changeMemory = changesOf(parts.store, parts.clock, parts.removeMemory);
-    const { find } = this.views;
-    this.editPlan = editPlanOf({ ...parts, find, send: (...sent) => this.#tell(...sent) });
-    this.trust = trustOf({
-      ...parts,
-      find,
-      send: (found, message) => this.#send(found, message),
-      done: (row, note) => this.done(row, note),
-    });
-  }
 
   /** Pauses an agent in front that nobody follows. One that waits for a person stays as it is, because nothing runs. */
   async pauseAlone(id: string): Promise<void> {
@@ -90,6 +79,10 @@ export class HostControl extends RunControl implements Control {
 
   async status(): Promise<DaemonStatus> {
     return this.parts.status(countStandings(await this.agents()));
+  }
+
+  async agents(): Promise<readonly AgentView[]> {
+    return this.viewAll(await this.parts.store.agents());
   }
 
   async agent(name: string): Promise<AgentView> {
@@ -121,6 +114,13 @@ export class HostControl extends RunControl implements Control {
     return this.#tell(found, goalsMessage(found.state, { goals, checks }, this.parts.checkAgent));
   }
 
+  /** Sends all changes as one message, or none. */
+  async editPlan(name: string, { edits, key }: PlanEdits): Promise<PlanEdited> {
+    const found = await this.views.find(name);
+    const changes = planEdits(found.state, await loadPlan(found.row, this.parts.store), edits);
+    return { ...(await this.#tell(found, { type: "plan", edits }, key)), changes };
+  }
+
   async changeSettings(name: string, settings: Parameters<Control["changeSettings"]>[1]): Promise<ControlResult> {
     const found = await this.views.find(name);
     await this.#send(found, { type: "settings", ...this.parts.checkSettings(settings, found.state.settings) });
@@ -136,6 +136,26 @@ export class HostControl extends RunControl implements Control {
     await this.#send(found, { type: "approval", ...given, callId });
     const told = given.verdict === "approved" ? "Approved" : "Denied";
     return this.done(row, `${told}: ${call.name}`);
+  }
+
+  /** Throws GOALD_NOT_FOUND, before anything is trusted, for a path that the agent's history does not have. */
+  async trust(name: string, { what, paths = [] }: Trust): Promise<Trusted> {
+    const { store } = this.parts;
+    const found = await this.views.find(name);
+    const { row, state } = found;
+    if ((what === "files") !== paths.length > 0)
+      throw new GoaldError("GOALD_USAGE", "Expected paths with `files`, and none with `all`.");
+    const trusted: TrustedEntry[] = [];
+    const of = { agent: row.id, trustedSeq: state.trustedSeq };
+    const versions = what === "files" ? await store.files(row.id) : [];
+    for (const path of new Set(paths.map(tidyPath))) {
+      if (!describesPath(versions, path)) throw unknownPath(row.id, path);
+      trusted.push({ path, outside: await sourcesOfFile(of, path, store) });
+    }
+    if (what === "all") trusted.push({ path: null, outside: plainSources(state.received) });
+    for (const { path } of trusted)
+      await this.#send(found, path === null ? { type: "trust", what: "all" } : { type: "trust", what: "file", path });
+    return { ...(await this.done(row, "")), trusted, received: what === "all" ? state.received : [] };
   }
 
   async remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
@@ -170,6 +190,20 @@ export class HostControl extends RunControl implements Control {
     return restoreAtRest(row, await this.views.view(row), request, this.parts);
   }
 
+  /**
+   * Applies the changes at once, even while the agent runs. Forgotten vectors also leave the indexes: these are removed, and
+   * built again from the rows at the next recall.
+   */
+  async changeMemory(
+    ...[name, changes, key]: Parameters<Control["changeMemory"]>
+  ): ReturnType<Control["changeMemory"]> {
+    const { store, clock, removeMemory } = this.parts;
+    const namespace = name === SHARED_MEMORY ? name : (await findAgent(store, name)).id;
+    const changed = await store.curate(namespace, changes, key, clock.now().toISOString());
+    if (changes.some(isForgetting)) await removeMemory(namespace);
+    return changed;
+  }
+
   async page(name: string, after: number, limit: number) {
     const { store } = this.parts;
     const { id, head } = await findAgent(store, name);
@@ -195,10 +229,24 @@ export class HostControl extends RunControl implements Control {
   }
 
   async #tell(found: Found, message: InboxMessage, key?: string): Promise<ControlResult> {
-    const { row, state } = found;
     await this.#send(found, message, key);
-    const now = this.parts.clock.now();
-    return this.done(row, deliveryNote(row, state, { message, runs: this.#runsHere(found), now }));
+    return this.done(found.row, this.#deliveryNote(found, message));
+  }
+
+  /** Tells a person when the agent will read their message. */
+  #deliveryNote(found: Found, message: InboxMessage): string {
+    const { state } = found;
+    const { id } = found.row;
+    if (isFinished(state) && opensTurn(message)) {
+      const limit = limitReached(state, state.step + 1, this.parts.clock.now());
+      const more = limit ? ` ${limit.reason.replaceAll("<agent>", id)}` : "";
+      return `It had finished. This begins turn ${state.turn + 1}.${more}`;
+    }
+    if (state.paused) return `It is paused and will read this when it goes on: goald resume ${id}`;
+    if (!this.#runsHere(found)) return `It does not run: goald resume ${id}`;
+    return questionOf(state) !== undefined && message.type === "say"
+      ? "It goes on with this as the answer to its question."
+      : "It will read this with its next step.";
   }
 
   /** A waiting agent reads the message at once, a running agent after its step. */
@@ -224,74 +272,10 @@ export class HostControl extends RunControl implements Control {
 
 const conflict = (message: string, hint: string): GoaldError => new GoaldError("GOALD_CONFLICT", message, { hint });
 
-// A person's trust in words from outside: all that an agent has read until now, or those of some files.
-
-export interface TrustParts {
-  readonly store: Pick<Store, "files" | "lastFileVersion">;
-  find(name: string): Promise<Found>;
-  send(found: Found, message: InboxMessage): Promise<void>;
-  done(row: Found["row"], note: string): ReturnType<Control["say"]>;
-}
-
-/** Throws GOALD_NOT_FOUND, before anything is trusted, for a path that the agent's history does not have. */
-const trustOf =
-  ({ store, find, send, done }: TrustParts): Control["trust"] =>
-  async (name, { what, paths = [] }) => {
-    const found = await find(name);
-    const { row, state } = found;
-    if ((what === "files") !== paths.length > 0)
-      throw new GoaldError("GOALD_USAGE", "Expected paths with `files`, and none with `all`.");
-    const trusted: TrustedEntry[] = [];
-    const of = { agent: row.id, trustedSeq: state.trustedSeq };
-    const versions = what === "files" ? await store.files(row.id) : [];
-    for (const path of new Set(paths.map(tidyPath))) {
-      if (!describesPath(versions, path)) throw unknownPath(row.id, path);
-      trusted.push({ path, outside: await sourcesOfFile(of, path, store) });
-    }
-    if (what === "all") trusted.push({ path: null, outside: plainSources(state.received) });
-    for (const { path } of trusted)
-      await send(found, path === null ? { type: "trust", what: "all" } : { type: "trust", what: "file", path });
-    return { ...(await done(row, "")), trusted, received: what === "all" ? state.received : [] };
-  };
-
 const unknownPath = (agent: string, path: string): GoaldError =>
   new GoaldError("GOALD_NOT_FOUND", `Expected a file of ${agent}, got ${JSON.stringify(path)}.`, {
     hint: `See its files: goald show ${agent} --files`,
   });
-
-// A person's changes of an agent's plan.
-
-export interface EditPlanParts {
-  readonly store: Pick<Store, "agent" | "inbox" | "load">;
-  find(name: string): Promise<Found>;
-  send(found: Found, message: InboxMessage, key?: string): Promise<ControlResult>;
-}
-
-/** Sends all changes as one message, or none. */
-const editPlanOf =
-  ({ store, find, send }: EditPlanParts): Control["editPlan"] =>
-  async (name, { edits, key }) => {
-    const found = await find(name);
-    const changes = planEdits(found.state, await loadPlan(found.row, store), edits);
-    return { ...(await send(found, { type: "plan", edits }, key)), changes };
-  };
-
-// Applies a person's memory changes at once, even while the agent runs.
-//
-// Forgotten vectors also leave the indexes: these are removed, and built again from the rows at the next recall.
-
-export const changesOf =
-  (
-    store: Pick<Store, "agents" | "agent" | "curate">,
-    clock: Clock,
-    removeIndexes: (namespace: string) => Promise<void>,
-  ): Control["changeMemory"] =>
-  async (name, changes, key) => {
-    const namespace = name === SHARED_MEMORY ? name : (await findAgent(store, name)).id;
-    const changed = await store.curate(namespace, changes, key, clock.now().toISOString());
-    if (changes.some(isForgetting)) await removeIndexes(namespace);
-    return changed;
-  };
 
 // Finds the question that a person's answer belongs to.
 
@@ -309,25 +293,4 @@ function requireApproval(id: string, state: AgentState, callId: string | undefin
   if (waiting.until !== null && Date.parse(waiting.until) <= now.getTime())
     throw conflict(`The approval of ${name} expired at ${waiting.until}.`, hint);
   return waiting;
-}
-
-// Tells a person when the agent will read their message.
-
-interface Delivery {
-  readonly message: InboxMessage;
-  /** A host runs the agent without a resume. */
-  readonly runs: boolean;
-  readonly now: Date;
-}
-
-function deliveryNote({ id }: Pick<AgentRow, "id">, state: AgentState, { message, runs, now }: Delivery): string {
-  if (isFinished(state) && opensTurn(message)) {
-    const limit = limitReached(state, state.step + 1, now);
-    const more = limit ? ` ${limit.reason.replaceAll("<agent>", id)}` : "";
-    return `It had finished. This begins turn ${state.turn + 1}.${more}`;
-  }
-  if (state.paused) return `It is paused and will read this when it goes on: goald resume ${id}`;
-  if (questionOf(state) !== undefined && runs && message.type === "say")
-    return "It goes on with this as the answer to its question.";
-  return runs ? "It will read this with its next step." : `It does not run: goald resume ${id}`;
 }

@@ -1,37 +1,11 @@
-/** host-status.ts -- reports a host's process, event loop, model server and problems. */
+/** host-status.ts -- measures the event loop of a host, and keeps its problems. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { PROTOCOL_VERSION } from "#api/control.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
-
-type Measured = "pid" | "protocol" | "eventLoopDelayMs" | "rssBytes" | "modelServers";
-
-export interface HostFacts extends Omit<DaemonStatus, Measured> {
-  readonly delay: DaemonStatus["eventLoopDelayMs"];
-  readonly modelServer: {
-    readonly origin: string;
-    readonly limit: number;
-    readonly gate: { readonly active: number; readonly queued: number; readonly closedUntil: Date | null };
-  };
-}
-
-export function describeHost({ delay, modelServer, ...known }: HostFacts): DaemonStatus {
-  const { origin, limit, gate } = modelServer;
-  const { active, queued, closedUntil } = gate;
-  const { version, startedAt, home, agents, problems, stopping, followers, page, cage, sandbox, connections } = known;
-  return {
-    ...{ pid: process.pid, version, protocol: PROTOCOL_VERSION, startedAt, home, agents },
-    eventLoopDelayMs: delay,
-    rssBytes: process.memoryUsage.rss(),
-    modelServers: [{ origin, limit, active, queued, closedUntil: closedUntil?.toISOString() ?? null }],
-    ...{ problems, stopping, followers, page, cage, sandbox, connections },
-  };
-}
 
 type Delay = DaemonStatus["eventLoopDelayMs"];
 
 export interface LoopMeter {
   read(): Delay;
-  start(): void;
   /** An idle host does not measure, because the timer alone would wake the processor. */
   setBusy(busy: boolean): void;
 }
@@ -40,12 +14,10 @@ const WINDOW_MS = 60_000;
 /** Sampling interval; delays are measured beyond it. */
 const RESOLUTION_MS = 10;
 
-export function createLoopMeter(now: () => number): LoopMeter {
+export function createLoopMeter(): LoopMeter {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   let last: Delay = { p50: 0, p99: 0, max: 0 };
-  let begunAtMs = now();
-  let isStarted = false;
-  let isBusy = false;
+  let begunAtMs = performance.now();
 
   const current = (): Delay => {
     if (histogram.count === 0) return { p50: 0, p99: 0, max: 0 };
@@ -60,10 +32,10 @@ export function createLoopMeter(now: () => number): LoopMeter {
 
   /** The last full minute is kept until the next one has readings. */
   function turn(): void {
-    if (now() - begunAtMs < WINDOW_MS) return;
+    if (performance.now() - begunAtMs < WINDOW_MS) return;
     last = current();
     histogram.reset();
-    begunAtMs = now();
+    begunAtMs = performance.now();
   }
 
   return {
@@ -76,13 +48,7 @@ export function createLoopMeter(now: () => number): LoopMeter {
         max: Math.max(fresh.max, last.max),
       };
     },
-    start: () => {
-      isStarted = true;
-      if (isBusy) histogram.enable();
-    },
     setBusy: (busy) => {
-      isBusy = busy;
-      if (!isStarted) return;
       turn();
       if (busy) histogram.enable();
       else histogram.disable();
@@ -97,12 +63,6 @@ export interface Problems {
   readonly all: readonly string[];
 }
 
-interface ProblemsParts {
-  readonly log: { warn(about: { readonly agent?: string }, text: string): void };
-  /** Redacts known secrets. */
-  redact(text: string): string;
-}
-
 const FRAMES = /\n\s+at /;
 
 /**
@@ -110,7 +70,10 @@ const FRAMES = /\n\s+at /;
  *
  * Stack traces are only in the log, because people read `goald status`.
  */
-export function createProblems({ log, redact }: ProblemsParts): Problems {
+export function createProblems(
+  log: { warn(about: { readonly agent?: string }, text: string): void },
+  redact: (text: string) => string,
+): Problems {
   const last = new Map<string, string>();
   return {
     tell: (agent, problem) => {

@@ -27,7 +27,8 @@ export interface HostViews {
   /** Throws GOALD_NOT_FOUND. */
   find(name: string): Promise<Found>;
   view(row: AgentRow): Promise<AgentView>;
-  agents(): Promise<readonly AgentView[]>;
+  /** Shows an agent with an unreadable log as damaged. The other agents are still listed. */
+  viewAll(rows: readonly AgentRow[]): Promise<readonly AgentView[]>;
   /** Discards the cached view of a removed agent. */
   forget(id: string): void;
 }
@@ -67,27 +68,18 @@ export function createHostViews(parts: HostViewParts): HostViews {
     return made;
   }
 
-  /** Shows an agent with an unreadable log as damaged. The other agents are still listed. */
-  async function viewOrDamage(row: AgentRow): Promise<AgentView> {
-    try {
-      return await view(row);
-    } catch (thrown) {
-      return viewDamaged(row, toError(thrown).message, factsOf(row));
-    }
-  }
-
-  async function agents(): Promise<readonly AgentView[]> {
+  async function viewAll(rows: readonly AgentRow[]): Promise<readonly AgentView[]> {
     const all: AgentView[] = [];
     // Yields between logs, so that reading many of them does not hold up the agents.
     const turn = createTurns();
-    for (const row of await store.agents()) {
-      all.push(await viewOrDamage(row));
+    for (const row of rows) {
+      all.push(await view(row).catch((thrown) => viewDamaged(row, toError(thrown).message, factsOf(row))));
       await turn();
     }
     return all;
   }
 
-  return { find, view, agents, forget: (id) => void views.delete(id) };
+  return { find, view, viewAll, forget: (id) => void views.delete(id) };
 }
 
 export type DescribedAgent = Pick<AgentSpec, "name" | "role" | "goals" | "checks">;

@@ -8,7 +8,7 @@ import * as v8 from "node:v8";
 import { runInNewContext } from "node:vm";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
-import type { Store } from "#core/ports/store.ts";
+import type { AgentRow, Store } from "#core/ports/store.ts";
 import { isOver } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";
 import { descendantsOf, stateOf } from "#views/read-agent.ts";
@@ -77,43 +77,36 @@ export class Supervisor {
 
   /** Starts all background agents that have work, and wakes due agents until `drain`. */
   async start(): Promise<void> {
-    this.#timer = setInterval(() => void this.#wakeDue(), LOOK_EVERY_MS).unref();
-    await this.#startAmong(() => this.#parts.store.agents());
+    this.#timer = setInterval(() => void this.#wakeAll(() => this.#findDue()), LOOK_EVERY_MS).unref();
+    await this.#wakeAll(async () => this.#withWork(await this.#parts.store.agents()));
   }
 
   /** Starts the sub-agents of this agent that have work. */
   startSubAgents(agent: string): Promise<void> {
-    return this.#startAmong(() => descendantsOf(agent, this.#parts.store));
+    return this.#wakeAll(async () => this.#withWork(await descendantsOf(agent, this.#parts.store)));
   }
 
-  async #startAmong(list: () => Promise<readonly { readonly id: string; readonly wakeAt: string | null }[]>) {
+  #findDue(): Promise<readonly string[]> {
     const { store, clock } = this.#parts;
-    try {
-      const rows = await list();
-      if (rows.length === 0) return;
-      const due = new Set(await store.due(clock.now().toISOString()));
-      await this.#wakeAll(rows.filter(({ id, wakeAt }) => wakeAt !== null || due.has(id)));
-    } catch (thrown) {
-      this.#reportStore(thrown);
-    }
+    return store.due(clock.now().toISOString());
   }
 
-  async #wakeDue(): Promise<void> {
-    const { store, clock } = this.#parts;
-    try {
-      await this.#wakeAll((await store.due(clock.now().toISOString())).map((id) => ({ id })));
-    } catch (thrown) {
-      this.#reportStore(thrown);
-    }
+  async #withWork(rows: readonly AgentRow[]): Promise<readonly string[]> {
+    const due = new Set(rows.length > 0 ? await this.#findDue() : []);
+    return rows.flatMap(({ id, wakeAt }) => (wakeAt !== null || due.has(id) ? [id] : []));
   }
 
-  async #wakeAll(agents: readonly { readonly id: string }[]): Promise<void> {
+  async #wakeAll(findIds: () => Promise<readonly string[]>): Promise<void> {
     // Yields between agents, so that the local API responds while many of them start.
     const turn = createTurns();
-    for (const { id } of agents) {
-      if (this.#draining.signal.aborted) return;
-      await this.#wakeIfItGoesOn(id);
-      await turn();
+    try {
+      for (const id of await findIds()) {
+        if (this.#draining.signal.aborted) return;
+        await this.#wakeIfItGoesOn(id);
+        await turn();
+      }
+    } catch (thrown) {
+      this.#reportStore(thrown);
     }
   }
 

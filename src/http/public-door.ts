@@ -8,6 +8,7 @@ import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "
 import type { LookupFunction, Socket } from "node:net";
 import { Agent, buildConnector, fetch } from "undici";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { listCauses } from "#util/outside-errors.ts";
 import { createSlots } from "#util/turns.ts";
 import { EXPECTED_ADDRESS } from "#util/web-address.ts";
 import { type HttpLimits, limitResponse, startWatch } from "./exchange.ts";
@@ -74,7 +75,8 @@ async function fetchPublic(
     }
   } catch (error) {
     watch.stop();
-    throw findRefusal(error) ?? error;
+    // undici wraps the connector's refusal in a network error.
+    throw listCauses(error).find((each) => isGoaldError(each)) ?? error;
   }
 }
 
@@ -87,13 +89,6 @@ async function sendOnce(agent: Agent, url: URL, init: PublicInit, signal: AbortS
     throw new GoaldError("GOALD_WEB", `${url.origin} answered with ${response.status}, which is not an HTTP status.`);
   }
   return response as unknown as Response;
-}
-
-/** undici wraps the connector's refusal in a network error. */
-function findRefusal(error: unknown): GoaldError | undefined {
-  for (let next = error, depth = 0; Error.isError(next) && depth < 8; next = next.cause, depth++)
-    if (isGoaldError(next)) return next;
-  return undefined;
 }
 
 /** A constructed `Response` has no address. */

@@ -11,19 +11,6 @@ import { isRecord, type JsonFile } from "#util/json.ts";
 import type { CapName } from "./chat-stream.ts";
 import { collectErrorWords } from "./failure.ts";
 
-interface TermsKeeper {
-  of(model: string): Promise<ServerCapabilities>;
-  /** Learns from a rejection. Returns false if no different request can help. */
-  learnFromRejection(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean>;
-  /** Call this when a request was accepted: parts that were left out on trial stay out. */
-  taken(model: string): Promise<void>;
-  /** Notes whether a reply was readable. Two unreadable replies in a row count as a rejection of the mode. */
-  noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void>;
-  noteContext(model: string, tokens: number | null): Promise<void>;
-  /** Notes that the server ignored a reply's cap. Returns true if it may take the cap under another name. */
-  noteIgnoredCap(model: string, name: CapName): Promise<boolean>;
-}
-
 const WEEK_MS = 7 * 24 * 3_600_000;
 const MAX_UNREADABLE = 2;
 const NEXT_MODE: Readonly<Record<JsonMode, JsonMode>> = {
@@ -58,12 +45,13 @@ const BARE_TERMS: Pick<ServerCapabilities, "mode" | "without"> = {
 };
 const PARTS: ReadonlySet<unknown> = new Set([...BARE_TERMS.without, "max_tokens"]);
 
-export function createTermsKeeper(server: string, clock: Clock, file: JsonFile): TermsKeeper {
+export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) {
   const store = createTermsStore(server, clock, file);
   /** Terms before a trial of the barest request, by model. */
   const trials = new Map<string, ServerCapabilities>();
   const unreadableReplies = new Map<string, number>();
 
+  /** Learns from a rejection. Returns false if no different request can help. */
   async function learnFromRejection(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean> {
     const terms = await store.read(model);
     const stepped = stepDown(terms, sent, refusal);
@@ -83,10 +71,12 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
     return true;
   }
 
+  /** Call this when a request was accepted: parts that were left out on trial stay out. */
   async function taken(model: string): Promise<void> {
     if (trials.delete(model)) await store.write(model, await store.read(model));
   }
 
+  /** Notes whether a reply was readable. Two unreadable replies in a row count as a rejection of the mode. */
   async function noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void> {
     const terms = await store.read(model);
     const part = mode === "tools" ? mode : mode === "plan" ? "json_object" : undefined;
@@ -105,6 +95,7 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
     );
   }
 
+  /** Notes that the server ignored a reply's cap. Returns true if it may take the cap under another name. */
   async function noteIgnoredCap(model: string, name: CapName): Promise<boolean> {
     const terms = await store.read(model);
     if (name === "max_tokens" || terms.without.includes("max_tokens")) return false;
@@ -118,35 +109,30 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile):
     taken,
     noteReply,
     noteIgnoredCap,
-    noteContext: async (model, tokens) => store.write(model, { ...(await store.read(model)), contextTokens: tokens }),
+    noteContext: async (model: string, tokens: number | null) =>
+      store.write(model, { ...(await store.read(model)), contextTokens: tokens }),
   };
 }
 
-interface TermsStore {
-  read(model: string): Promise<ServerCapabilities>;
-  /** Keeps terms in memory only. */
-  hold(model: string, terms: ServerCapabilities): Promise<void>;
-  write(model: string, terms: ServerCapabilities): Promise<void>;
-}
-
-function createTermsStore(server: string, clock: Clock, file: JsonFile): TermsStore {
+function createTermsStore(server: string, clock: Clock, file: JsonFile) {
   let loading: Promise<Map<string, KeptTerms>> | undefined;
   const load = (): Promise<Map<string, KeptTerms>> => {
     loading ??= file.read().then((content) => new Map(Object.entries(readKeptModels(content, server))));
     return loading;
   };
 
+  /** Keeps terms in memory only. */
   async function hold(model: string, terms: ServerCapabilities): Promise<void> {
     (await load()).set(model, { terms, learnedAt: clock.now().toISOString() });
   }
   return {
     hold,
-    async read(model) {
+    async read(model: string): Promise<ServerCapabilities> {
       const kept = (await load()).get(model);
       if (!kept || clock.now().getTime() - Date.parse(kept.learnedAt) > WEEK_MS) return FULL_TERMS;
       return kept.terms;
     },
-    async write(model, terms) {
+    async write(model: string, terms: ServerCapabilities): Promise<void> {
       await hold(model, terms);
       const content = await file.read();
       const servers = isRecord(content) && isRecord(content.servers) ? content.servers : {};

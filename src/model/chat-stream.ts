@@ -126,14 +126,7 @@ function hasOutput(value: unknown): boolean {
   return Object.entries(value).some(([name, each]) => !LABELS.has(name) && hasOutput(each));
 }
 
-interface CallCollector {
-  /** Adds the pieces of tool calls in a delta. */
-  take(delta: ReceivedDelta): void;
-  /** Returns the members of a message that hold calls. */
-  read(): { readonly tool_calls?: readonly ToolCall[]; readonly function_call?: ToolCall["function"] };
-}
-
-function createCallCollector(limitChars: (piece: string) => string): CallCollector {
+function createCallCollector(limitChars: (piece: string) => string) {
   const toolCalls: ToolCall[] = [];
   let functionCall: ToolCall["function"] | undefined;
 
@@ -153,12 +146,14 @@ function createCallCollector(limitChars: (piece: string) => string): CallCollect
   }
 
   return {
-    take: ({ tool_calls: pieces, function_call: call }) => {
+    /** Adds the pieces of tool calls in a delta. */
+    take: ({ tool_calls: pieces, function_call: call }: ReceivedDelta): void => {
       if (Array.isArray(pieces)) for (const piece of pieces) if (isRecord(piece)) takeToolCall(piece);
       if (!isRecord(call)) return;
       functionCall ??= { name: "", arguments: "" };
       extendCall(functionCall, call);
     },
+    /** Returns the members of a message that hold calls. */
     read: () => {
       // A list can have gaps: a piece names its own index.
       const calls = toolCalls.filter((call) => call !== undefined);
@@ -239,29 +234,24 @@ export class OverCapError extends Error {
   }
 }
 
-interface ReplyMeter {
-  /** Adds the texts of a piece of the reply. Output without a known text counts as one token. */
-  add(delta: ReceivedDelta, isOutput: boolean): void;
-  /** Throws an OverCapError if the estimate or the reported usage exceeds the maximum. */
-  check(usage: unknown): void;
-}
-
 /** Names under which servers send reasoning. Some send the same text under two names. */
 export const REASONING = ["reasoning_content", "reasoning", "thinking", "reasoning_text"] as const;
 type Reasoning = (typeof REASONING)[number];
 
-function createReplyMeter(maxTokens: number): ReplyMeter {
+function createReplyMeter(maxTokens: number) {
   let pieces = 0;
   let tokens = 0;
   return {
-    add: (delta, isOutput) => {
+    /** Adds the texts of a piece of the reply. Output without a known text counts as one token. */
+    add: (delta: ReceivedDelta, isOutput: boolean): void => {
       const reasoning = REASONING.map((name) => leastTokensIn(delta[name]));
       const others = [delta.content, delta.refusal, delta.tool_calls, delta.function_call].map(leastTokensIn);
       const added = Math.max(...reasoning) + others.reduce((sum, each) => sum + each, 0);
       tokens += added;
       if (added > 0 || isOutput) pieces++;
     },
-    check: (given) => {
+    /** Throws an OverCapError if the estimate or the reported usage exceeds the maximum. */
+    check: (given: unknown): void => {
       const usage = readUsage(given);
       const least = Math.ceil(Math.max(usage?.outputTokens ?? 0, tokens, pieces));
       if (least > maxTokens) throw new OverCapError(least, usage);

@@ -6,11 +6,9 @@ import type { LanguageModel } from "#core/ports/model.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { explainFailure, findStatusError } from "./failure.ts";
 import {
-  type ConfiguredHttp,
   createSender,
   formatBaseUrl,
   listModels,
-  listNames,
   MAX_LIST_BYTES,
   type ModelServer,
   readModelList,
@@ -19,11 +17,8 @@ import {
 /** Statuses of servers without a model list. */
 const WITHOUT_LIST: readonly number[] = [404, 405, 501];
 
-/** `names`: the models, undefined if the server has no list. `offer`: the first of them as text. `problem`: a sentence. */
-export type ServerCheck =
-  | { readonly names: readonly string[]; readonly offer: string }
-  | { readonly names: undefined }
-  | { readonly problem: string };
+/** `names`: the models, undefined if the server has no list. `problem`: a sentence. */
+export type ServerCheck = { readonly names: readonly string[] | undefined } | { readonly problem: string };
 
 /** Never rejects. Resolves within the server's `timeoutMs`. */
 export async function checkServer(server: ModelServer): Promise<ServerCheck> {
@@ -31,8 +26,7 @@ export async function checkServer(server: ModelServer): Promise<ServerCheck> {
   try {
     const response = await createSender({ ...server, maxBytes: MAX_LIST_BYTES })("/models");
     const body: unknown = await response.json().catch(() => undefined);
-    const names = readModelList(body)?.names.map((name) => quote(name));
-    return names ? { names, offer: listNames(names) } : { names };
+    return { names: readModelList(body)?.names.map((name) => quote(name)) };
   } catch (thrown) {
     if (WITHOUT_LIST.includes(findStatusError(thrown)?.status ?? 0)) return { names: undefined };
     return { problem: explainFailure(thrown, { server: formatBaseUrl(server.baseUrl), quote }).message };
@@ -101,7 +95,7 @@ const PROBE_TIMEOUT_MS = 400;
 
 /** Returns servers in the order of `ports`. Resolves within the time of one probe, never rejects. */
 export async function findLocalServers(
-  http: ConfiguredHttp,
+  http: ModelServer["http"],
   ports: readonly LocalPort[] = USUAL_PORTS,
 ): Promise<readonly LocalServer[]> {
   const found = await Promise.all(

@@ -5,6 +5,7 @@
  */
 import { GoaldError } from "#core/errors.ts";
 import { joinNames } from "#core/text.ts";
+import type { Http } from "#http/http.ts";
 
 // Reads the model names that `GET <base>/models` offers. They are for a person to choose from; goald itself needs none.
 
@@ -50,25 +51,12 @@ const isModelName = (name: unknown): name is string =>
 export const listNames = (names: readonly string[]): string =>
   names.length === 0 ? "(none yet)" : joinNames(names, OFFERED_NAMES);
 
-/** The part of `Http` that this folder uses. */
-export interface ConfiguredHttp {
-  to(
-    origin: string,
-    limits?: {
-      readonly maxBytes?: number;
-      readonly firstByteTimeoutMs?: number;
-      readonly idleTimeoutMs?: number;
-      readonly totalTimeoutMs?: number;
-    },
-  ): typeof fetch;
-}
-
 export interface ModelServer {
   /** Such as https://api.openai.com/v1. */
   readonly baseUrl: string;
   /** Empty for a server without keys. */
   readonly apiKey: string;
-  readonly http: ConfiguredHttp;
+  readonly http: Pick<Http, "to">;
   /** Timeout of one whole answer. */
   readonly timeoutMs: number;
   /** Timeout of one whole answer, if it differs from `timeoutMs`, which then limits only the waits in it. */

@@ -16,12 +16,9 @@ import { quoteWithout } from "#util/outside-errors.ts";
 import { type AskedServer, createFailure, explainFailure, type ModelFailure } from "./failure.ts";
 import { createSender, formatBaseUrl, type ModelServer, type Received, type SendRequest } from "./model-server.ts";
 
-export interface OpenAIEmbedderSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
+/** `timeoutMs`: of one batch. */
+export interface OpenAIEmbedderSettings extends Omit<ModelServer, "maxBytes"> {
   readonly model: string;
-  /** Requested from the server and required of its answers. Without it, the first answer decides. */
-  readonly dimensions?: number;
-  /** Timeout of one batch. Defaults to 2 minutes. */
-  readonly timeoutMs?: number;
   /** Needed to wait for pauses. */
   readonly clock?: Pick<Clock, "sleep">;
 }
@@ -37,22 +34,21 @@ const MAX_PAUSES = 2;
 const TEXT_CHARS: readonly number[] = [24_000, 6_000, 1_500];
 /** 96 vectors of 4,096 decimal numbers take over 8 MB. */
 const MAX_EMBEDDING_BYTES = 32 * 1024 * 1024;
-const DEFAULT_TIMEOUT_MS = 120_000;
 
 /**
- * Without `dimensions` in the settings, `dimensions` is 0 and `id` ends in `@0` until the first answer.
+ * The first answer decides the dimensions: until then `dimensions` is 0 and `id` ends in `@0`.
  * `embed` rejects with GOALD_HTTP_REFUSED when there is no server or it will never answer, with GOALD_MODEL when a retry
  * may help, or with the signal's reason. Throws GOALD_CONFIG for an invalid base URL.
  */
 export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder {
-  const send = createSender({ timeoutMs: DEFAULT_TIMEOUT_MS, ...settings, maxBytes: MAX_EMBEDDING_BYTES });
+  const send = createSender({ ...settings, maxBytes: MAX_EMBEDDING_BYTES });
   const quote = quoteWithout(settings.apiKey);
   const asked: AskedServer = {
     server: formatBaseUrl(settings.baseUrl),
     model: quote(settings.model),
     quote,
   };
-  let dimensions = settings.dimensions ?? 0;
+  let dimensions = 0;
   let limitIndex = 0;
 
   return {
@@ -80,7 +76,7 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
       signal.throwIfAborted();
       try {
         const input = texts.map((text) => truncateText(text, TEXT_CHARS[limitIndex] ?? 0));
-        const vectors = await requestVectors(send, settings, { input, dimensions, signal, countTokens });
+        const vectors = await requestVectors(send, settings.model, { input, dimensions, signal, countTokens });
         dimensions = vectors[0]?.length ?? dimensions;
         return vectors;
       } catch (error) {
@@ -112,12 +108,11 @@ interface Batch {
 /** Sends one batch, and counts what it took: the figure of the server, else an estimate. */
 async function requestVectors(
   send: SendRequest,
-  settings: OpenAIEmbedderSettings,
+  model: string,
   { input, dimensions, signal, countTokens }: Batch,
 ): Promise<readonly Float32Array[]> {
   const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
-  const body: OpenAI.EmbeddingCreateParams = { model: settings.model, input, encoding_format: "base64" };
-  if (settings.dimensions !== undefined) body.dimensions = settings.dimensions;
+  const body: OpenAI.EmbeddingCreateParams = { model, input, encoding_format: "base64" };
   let charged = tokens;
   try {
     const response = await send("/embeddings", body, signal);

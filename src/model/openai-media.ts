@@ -4,33 +4,23 @@ import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Usage } from "#core/event.ts";
 import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { GeneratedImage, Images, Speech, UseListener } from "#core/services.ts";
+import type { Http } from "#http/http.ts";
 import { asRecord, isRecord } from "#util/json.ts";
 import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
 import { type Quote, quoteWithout } from "#util/outside-errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { isCount } from "./chat-stream.ts";
 import { explainFailure } from "./failure.ts";
-import {
-  type ConfiguredHttp,
-  formatBaseUrl,
-  type ModelServer,
-  openFetch,
-  parseBaseUrl,
-  requireUsableKey,
-} from "./model-server.ts";
+import { formatBaseUrl, type ModelServer, openFetch, parseBaseUrl, requireUsableKey } from "./model-server.ts";
 
 // Generates images with a server that has the OpenAI images API.
 //
 // Accepts an answer only if its bytes are an image. A server may send an address instead of bytes. Its own address is
 // fetched without the key, any other through the public web client.
 
-type FetchImage = (url: URL, init: { readonly signal: AbortSignal }) => Promise<Response>;
-
 export interface OpenAIImagesSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes" | "http"> {
   readonly model: string;
-  readonly http: ConfiguredHttp & {
-    public(limits: { readonly maxBytes: number; readonly totalTimeoutMs: number }): FetchImage;
-  };
+  readonly http: Http;
   /** Timeout of one image. Defaults to 3 minutes. */
   readonly timeoutMs?: number;
 }
@@ -67,8 +57,8 @@ export function createOpenAIImages(settings: OpenAIImagesSettings): Images {
     if (!url) throw unusableImage(`an address that cannot be read: “${quote(address)}”`);
     const { origin } = parseBaseUrl(settings.baseUrl);
     const limits = { maxBytes: MAX_IMAGE_BYTES, totalTimeoutMs: timeoutMs };
-    const ask: FetchImage = url.origin === origin ? http.to(origin, limits) : http.public(limits);
-    const response = await ask(url, { signal });
+    const fetchFrom = url.origin === origin ? http.to(origin, limits) : http.public(limits);
+    const response = await fetchFrom(url, { signal });
     if (!response.ok) throw unusableImage(`an address that answers ${response.status}`);
     return new Uint8Array(await response.arrayBuffer());
   }

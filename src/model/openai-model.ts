@@ -9,7 +9,6 @@ import type OpenAI from "openai";
 import { writeCalls } from "#core/call.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage, ReplySchema, Tool } from "#core/ports/model.ts";
-import { systemClock } from "#util/clock.ts";
 import type { JsonFile } from "#util/json.ts";
 import { listCauses, quoteWithout } from "#util/outside-errors.ts";
 import {
@@ -36,13 +35,11 @@ export interface OpenAIModelSettings extends ModelServer {
   readonly temperature?: number;
   /** Maximum silence within a reply. Defaults to a minute. `timeoutMs` limits the wait for its beginning. */
   readonly idleTimeoutMs?: number;
-  readonly reasoningEffort?: ReasoningEffort;
-  /** Stores what was learned about servers. Defaults to memory. */
-  readonly termsFile?: JsonFile;
-  readonly clock?: Clock;
+  readonly reasoningEffort?: "minimal" | "low" | "medium" | "high";
+  /** Stores what was learned about servers. */
+  readonly termsFile: JsonFile;
+  readonly clock: Clock;
 }
-
-type ReasoningEffort = "minimal" | "low" | "medium" | "high";
 
 const LIST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
@@ -65,7 +62,7 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
   const { idleTimeoutMs = IDLE_TIMEOUT_MS, timeoutMs } = settings;
   const idleMs = Math.min(idleTimeoutMs, timeoutMs);
   const reading = { firstMs: timeoutMs, idleMs, maxChars: settings.maxBytes ?? MAX_DOCUMENT_CHARS };
-  const terms = createTermsKeeper(server, settings.clock ?? systemClock, settings.termsFile ?? createMemoryFile());
+  const terms = createTermsKeeper(server, settings.clock, settings.termsFile);
 
   return {
     async terms(model) {
@@ -224,16 +221,6 @@ function describeTool(
   const described: OpenAI.FunctionDefinition = { name, description, parameters: { ...parameters } };
   if (isStrictSent && isStrict) described.strict = true;
   return { type: "function", function: described };
-}
-
-function createMemoryFile(): JsonFile {
-  let kept: unknown;
-  return {
-    read: async () => kept,
-    write: async (content) => {
-      kept = content;
-    },
-  };
 }
 
 /** A wrong model and a wrong address both answer 404. The server's model list tells them apart. */

@@ -120,18 +120,11 @@ function splitUnseparated({ data }: ServerSentEvent): readonly string[] {
   return lines.every((line) => line === "[DONE]" || (line.startsWith("{") && line.endsWith("}"))) ? lines : [data];
 }
 
-interface SilenceWatch {
-  /** True if it lasted too long and the stream was aborted. */
-  readonly isOver: boolean;
-  restart(): void;
-  stop(): void;
-}
-
 function watchSilence(
   stream: ChatStream,
   { firstMs, idleMs }: Pick<ReadAnswerOptions, "firstMs" | "idleMs">,
   giveUp: () => void,
-): SilenceWatch {
+) {
   let isOver = false;
   let allowedMs = firstMs;
   const end = (): void => {
@@ -145,10 +138,11 @@ function watchSilence(
   };
   let timer = setTimeout(end, allowedMs);
   return {
-    get isOver() {
+    /** True if it lasted too long and the stream was aborted. */
+    get isOver(): boolean {
       return isOver;
     },
-    restart: () => {
+    restart: (): void => {
       if (chooseLimit() === allowedMs) {
         // After a complete reply, further events do not prolong the wait.
         if (!stream.isFinished) timer.refresh();

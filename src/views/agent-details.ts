@@ -44,13 +44,12 @@ export type AgentDetails = Static<typeof AgentDetails>;
 const TAIL_EVENTS = 50;
 
 type Reader = Pick<StoreReader, "load" | "read" | "files" | "agents" | "blob" | "lastFileVersion">;
-type ViewAgents = (rows: readonly AgentRow[]) => Promise<readonly AgentView[]>;
 
 /** Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
 export async function loadDetails(
   row: AgentRow,
   reader: Reader,
-  viewAgents: ViewAgents,
+  viewAgents: (rows: readonly AgentRow[]) => Promise<readonly AgentView[]>,
   now: Date,
 ): Promise<AgentDetails> {
   const state = await stateOf(reader, row);

@@ -114,38 +114,21 @@ const CellView = open({
 });
 type CellView = Static<typeof CellView>;
 
-interface CellFinder {
-  add(event: RecordedEvent): void;
-  cellOf(version: FileVersion): CellView | null;
-}
-
 /** `versions`: the ones that `cellOf` will be called for. */
-function createCellFinder(versions: readonly FileVersion[]): CellFinder {
+function createCellFinder(versions: readonly FileVersion[]) {
   const above = new Set(versions.flatMap(({ callId }) => idsAbove(callId)));
-  const cells = new Map<string, Cell>();
+  const cells = new Map<string, CommandCall>();
   return {
-    add: (event) => {
-      if (event.type !== "command-requested" || !above.has(event.callId) || !isCellCommand(event.call.name)) return;
-      const { code, file } = event.call.args;
-      const head = isBlobRef(code) ? code.head : code;
-      cells.set(event.callId, {
-        command: event.call.name,
-        code: typeof head === "string" ? head : "",
-        file: typeof file === "string" ? file : null,
-      });
+    add: (event: RecordedEvent): void => {
+      if (event.type === "command-requested" && above.has(event.callId) && isCellCommand(event.call.name))
+        cells.set(event.callId, event.call);
     },
-    cellOf: ({ callId, path }) => {
+    cellOf: ({ callId, path }: FileVersion): CellView | null => {
       const id = idsAbove(callId).find((each) => cells.has(each));
       const cell = id === undefined ? undefined : cells.get(id);
       return id === undefined || !cell ? null : describeCell(id, cell, path);
     },
   };
-}
-
-interface Cell {
-  readonly command: string;
-  readonly code: string;
-  readonly file: string | null;
 }
 
 /** The calls that a nested call is inside of, the innermost first. */
@@ -158,11 +141,13 @@ function idsAbove(callId: string): readonly string[] {
 
 const MAX_LINE_CHARS = 200;
 
-function describeCell(callId: string, { command, code, file }: Cell, path: string): CellView {
-  const lines = code.split("\n");
+function describeCell(callId: string, { name: command, args }: CommandCall, path: string): CellView {
+  const code = isBlobRef(args.code) ? args.code.head : args.code;
+  const lines = typeof code === "string" ? code.split("\n") : [];
   const names = [path, path.slice(path.lastIndexOf("/") + 1)];
   const found = names.map((name) => lines.findIndex((line) => line.includes(name))).find((index) => index >= 0);
   const source = found === undefined ? "" : oneLine(lines[found] ?? "", MAX_LINE_CHARS);
+  const file = typeof args.file === "string" ? args.file : null;
   return { callId, command, file, line: found === undefined ? null : found + 1, source };
 }
 
@@ -217,7 +202,7 @@ interface VersionStory extends Omit<Static<typeof ToldVersion>, "thoughts"> {
 const MAX_SOURCES = 30;
 const ARGUMENT_CHARS = 200;
 
-type StoryMember = "goals" | "cell" | "command" | "thought" | "reply" | "finishReason" | "mode" | "recalledSteps";
+type StoryMember = "goals" | "thought" | "reply" | "finishReason" | "mode" | "recalledSteps";
 type StepStory = { -readonly [Member in StoryMember]: VersionStory[Member] };
 
 /** `versions`: those of one path, oldest first. `events`: the log from its beginning. */
@@ -253,21 +238,31 @@ export async function traceVersions(
     if (story) addToStory(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
   }
   return versions.map((version, index) => {
+    const { step, callId, at, operation, bytes, sha256, outside = [] } = version;
     const before = versions[index - 1]?.step ?? 0;
-    const known = received.get(version.callId) ?? [];
+    const known = received.get(callId) ?? [];
     const unclean = known[0]?.step ?? Number.POSITIVE_INFINITY;
-    const isRead = ({ step, outside }: Source): boolean =>
-      step <= version.step && (step > before || (outside.length > 0 && step >= unclean));
-    const story = { ...(steps.get(version.step) ?? emptyStory()), command: calls.get(version.callId) ?? null };
-    const read = { received: known, sources: sources.filter(isRead) };
-    return storyOf(version, index + 1, { ...story, cell: cells.cellOf(version) }, read);
+    const isRead = (source: Source): boolean =>
+      source.step <= step && (source.step > before || (source.outside.length > 0 && source.step >= unclean));
+    const read = sources.filter(isRead);
+    const told = steps.get(step) ?? emptyStory();
+    const isAgents = !isByPerson(version);
+    const story = isAgents ? told : { ...emptyStory(), goals: told.goals };
+    return {
+      ...{ version: index + 1, step, callId, at, operation, bytes, sha256, outside },
+      by: isAgents ? "agent" : "person",
+      // The goals come first in JSON, then the command.
+      ...{ goals: story.goals, cell: isAgents ? cells.cellOf(version) : null },
+      command: isAgents ? (calls.get(callId) ?? null) : null,
+      ...story,
+      received: known,
+      ...{ sources: read.slice(-MAX_SOURCES), sourcesLeftOut: Math.max(0, read.length - MAX_SOURCES) },
+    };
   });
 }
 
 const emptyStory = (): StepStory => ({
   goals: [],
-  cell: null,
-  command: null,
   thought: "",
   reply: null,
   finishReason: "",
@@ -304,21 +299,6 @@ function addToStory(
       break;
     default:
   }
-}
-
-function storyOf(
-  version: FileVersion,
-  number: number,
-  story: StepStory,
-  { received, sources: all }: Pick<VersionStory, "received" | "sources">,
-): VersionStory {
-  const { step, callId, at, operation, bytes, sha256, outside = [] } = version;
-  const of = { version: number, step, callId, at, operation, bytes, sha256, outside };
-  const sources = all.slice(-MAX_SOURCES);
-  const read = { goals: story.goals, received, sources, sourcesLeftOut: all.length - sources.length };
-  return isByPerson(version)
-    ? { ...of, by: "person", ...emptyStory(), ...read }
-    : { ...of, by: "agent", ...story, ...read };
 }
 
 /** Cuts long arguments: the file itself holds what was written. */

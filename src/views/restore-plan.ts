@@ -147,18 +147,12 @@ async function planFile(
   return { path, action, content, bytesNow: now?.bytes ?? null, isNew, ...outsideOf(outside) };
 }
 
-interface KnownContent {
-  /** Null for no file. */
-  readonly content: Uint8Array | null;
-  readonly outside: readonly OutsideSource[];
-}
-
-/** A file that was found before its first change had that content earlier, unless it came with a placed folder since. */
+/** `content`: null for no file. A file that was found before its first change had that content earlier, unless it came with a placed folder since. */
 async function contentAt(
   { path, marks }: FileHistory,
   kept: ReadonlySet<FileVersion>,
   reader: Pick<StoreReader, "blob">,
-): Promise<KnownContent> {
+) {
   const own = marks.filter((mark) => mark.path === path && kept.has(mark));
   const next = marks.find((mark) => !kept.has(mark));
   const counted = own.length === 0 && next?.operation === "found" ? [next] : own;

@@ -11,7 +11,7 @@ import type { FileStat, FolderSight } from "#core/ports/workspace.ts";
 import { AGENTS_FOLDER } from "#core/subagent.ts";
 import { mapInBatches } from "./folder-quota.ts";
 import { isNameable } from "./path-rules.ts";
-import { type Anchor, bestAnchor, type OpenFolder, openFolder } from "./resolve-path.ts";
+import { type OpenFolder, openFolder } from "./resolve-path.ts";
 
 type ListEntry = FileStat | { readonly folder: string };
 
@@ -20,7 +20,6 @@ export async function* listFiles(
   root: string,
   path: string,
   folder: OpenFolder,
-  anchor: Anchor,
   entered: (folder: string) => boolean = () => true,
 ): AsyncIterable<FileStat> {
   // A stack: the next entry is last.
@@ -31,16 +30,16 @@ export async function* listFiles(
       continue;
     }
     if (!entered(next.folder)) continue;
-    const inner = await openIfPresent(root, next.folder, anchor);
+    const inner = await openIfPresent(root, next.folder);
     // Not one call of push: a folder may hold more files than a call takes arguments.
     if (inner) for (const entry of await readEntries(inner, next.folder)) ahead.push(entry);
   }
 }
 
 /** Returns undefined when the folder was removed or replaced by a link in the meantime. */
-async function openIfPresent(root: string, path: string, anchor: Anchor): Promise<OpenFolder | undefined> {
+async function openIfPresent(root: string, path: string): Promise<OpenFolder | undefined> {
   try {
-    return await openFolder(root, path, "read", anchor);
+    return await openFolder(root, path, "read");
   } catch {
     return undefined;
   }
@@ -84,7 +83,7 @@ export async function findNewestFiles(root: string): Promise<FolderSight> {
   const folders = [""];
   let looked = 0;
   for (let path = folders.shift(); path !== undefined && looked < MAX_ENTRIES; path = folders.shift()) {
-    await using folder = await openFolder(root, path, "read", bestAnchor()).catch(() => undefined);
+    await using folder = await openFolder(root, path, "read").catch(() => undefined);
     if (!folder) continue;
     for (const entry of readFirstEntries(folder.self, MAX_ENTRIES - looked)) {
       looked += 1;

@@ -21,8 +21,6 @@ import { listFiles } from "./list-files.ts";
 import { normalizePath, quotePath, refuseChange, refuseUnseenMarks } from "./path-rules.ts";
 import { placeFolder, removeWhole } from "./place-folder.ts";
 import {
-  type Anchor,
-  bestAnchor,
   type FilePlace,
   openFile,
   openFolder,
@@ -35,8 +33,6 @@ import {
 export interface WorkspaceOptions {
   /** Allows changes in `_goald/`, which commands must not change. */
   readonly own?: boolean;
-  /** The protection against swapped folders; by default the best that the system offers. */
-  readonly anchor?: Anchor;
   /** Limits the size of the folder. Without it there is no limit. */
   readonly quota?: FolderQuota;
   /** Looks up the latest version of a path in the history. Without it, changes by others are not preserved. */
@@ -56,7 +52,6 @@ export function openLocalWorkspace(
 class LocalWorkspace implements Workspace {
   readonly folder: string;
   readonly #own: boolean;
-  readonly #anchor: Anchor;
   readonly #quota: FolderQuota;
   readonly #changes: ChangeReporter;
   readonly #staging: string | undefined;
@@ -64,7 +59,6 @@ class LocalWorkspace implements Workspace {
   constructor(folder: string, onChange: (change: FileChange) => void, options: WorkspaceOptions) {
     this.folder = folder;
     this.#own = options.own === true;
-    this.#anchor = options.anchor ?? bestAnchor();
     this.#quota = options.quota ?? NO_QUOTA;
     this.#changes = new ChangeReporter(onChange, options.lastVersion, this.#quota);
     this.#staging = options.staging;
@@ -154,7 +148,7 @@ class LocalWorkspace implements Workspace {
     return withFileErrors(path, async () => {
       await using place = await this.#place(path, "change");
       if (!place?.found) return undefined;
-      const { paths, ...removed } = await removeWhole(place, this.#anchor, this.#quota);
+      const { paths, ...removed } = await removeWhole(place, this.#quota);
       await this.#changes.reportRemoved(paths);
       return removed;
     });
@@ -196,7 +190,7 @@ class LocalWorkspace implements Workspace {
     if (staging === undefined)
       throw new GoaldError("GOALD_INTERNAL", "This workspace has no folder to fill others in.");
     const filled = await placeFolder(
-      { place, key: this.#keyOf(place), staging, anchor: this.#anchor },
+      { place, key: this.#keyOf(place), staging },
       limitFill(this.#quota, place.path, fill),
     );
     this.#changes.report("place", place.path, 0, null);
@@ -210,8 +204,8 @@ class LocalWorkspace implements Workspace {
   async *list(directory: string, entered?: (folder: string) => boolean): AsyncIterable<FileStat> {
     try {
       const path = normalizePath(directory, this.folder);
-      const folder = await openFolder(this.folder, path, "read", this.#anchor);
-      if (folder) yield* listFiles(this.folder, path, folder, this.#anchor, entered);
+      const folder = await openFolder(this.folder, path, "read");
+      if (folder) yield* listFiles(this.folder, path, folder, entered);
       else if (path !== "")
         throw new GoaldError("GOALD_FILE_MISSING", `There is no folder ${quotePath(directory)} in the workspace.`, {
           hint: 'The folder "" is the whole workspace.',
@@ -227,7 +221,7 @@ class LocalWorkspace implements Workspace {
     if (normal === "" || /(?:^|\/)\.{0,2}$/.test(path)) throw notAFile(path);
     if (purpose !== "read") refuseChange(normal, this.#own);
     if (purpose === "make" && !this.#own) refuseUnseenMarks(normal);
-    return openPlace(this.folder, normal, purpose, this.#anchor);
+    return openPlace(this.folder, normal, purpose);
   }
 
   async #placeToChange(path: string): Promise<FilePlace> {

@@ -17,7 +17,6 @@ import { fileError, withFileErrors } from "./file-errors.ts";
 import { type FolderQuota, type Growth, mapInBatches, measureTree } from "./folder-quota.ts";
 import { isOwn, isTemporary, quotePath, refuseAgents, refused, temporaryName } from "./path-rules.ts";
 import {
-  type Anchor,
   enterFolder,
   type FilePlace,
   OpenFile,
@@ -33,7 +32,6 @@ export interface FolderPlace {
   readonly key: string;
   /** Absolute path of the folder in which private folders are made. */
   readonly staging: string;
-  readonly anchor: Anchor;
 }
 
 /** Name of the folder to fill, in a folder that only this user may enter. */
@@ -44,7 +42,7 @@ const COPY_BYTES = 1024 * 1024;
 
 /** Errors of `fill` are thrown unchanged. */
 export async function placeFolder<T>(target: FolderPlace, fill: (folder: string) => Promise<T>): Promise<T> {
-  const { place, staging, anchor } = target;
+  const { place, staging } = target;
   const outer = await withFileErrors(place.path, async () => {
     refuseTaken(place);
     await clearOnce(staging);
@@ -56,9 +54,9 @@ export async function placeFolder<T>(target: FolderPlace, fill: (folder: string)
     mkdirSync(folder, NEW_FOLDER_MODE);
     const filled = await fill(folder);
     await withFileErrors(place.path, async () => {
-      await using parent = await enter(outer, "", anchor);
-      await using source = await enter(parent.self, FILLED, anchor);
-      const content = await inspectFolder(source.self, place.path, anchor);
+      await using parent = await enter(outer, "");
+      await using source = await enter(parent.self, FILLED);
+      const content = await inspectFolder(source.self, place.path);
       await moveIntoPlace(target, parent, source, content);
     });
     return filled;
@@ -101,15 +99,15 @@ async function renameFolder(place: FilePlace, from: string): Promise<void> {
 }
 
 async function copyIntoPlace(target: FolderPlace, source: OpenFolder, content: FolderContent): Promise<void> {
-  const { place, key, anchor } = target;
+  const { place, key } = target;
   await sweepOnce(place.folder, key);
   const name = temporaryName(randomBytes(8).toString("hex"));
   const temporary = place.folder.at(name);
   unfinished.add(name);
   try {
     mkdirSync(temporary, NEW_FOLDER_MODE);
-    await using copy = await enter(place.folder.self, name, anchor);
-    await copyContent(source, copy, content, anchor);
+    await using copy = await enter(place.folder.self, name);
+    await copyContent(source, copy, content);
     await renameFolder(place, temporary);
   } finally {
     await removeQuietly(temporary);
@@ -117,17 +115,12 @@ async function copyIntoPlace(target: FolderPlace, source: OpenFolder, content: F
   }
 }
 
-async function copyContent(
-  from: OpenFolder,
-  to: OpenFolder,
-  { folders, files }: FolderContent,
-  anchor: Anchor,
-): Promise<void> {
+async function copyContent(from: OpenFolder, to: OpenFolder, { folders, files }: FolderContent): Promise<void> {
   const byFolder = Map.groupBy(files, parentOf);
   for (const path of folders) {
-    if (path !== "") await makeFolder(to, path, anchor);
-    await using source = await enter(from.self, path, anchor);
-    await using target = await enter(to.self, path, anchor);
+    if (path !== "") await makeFolder(to, path);
+    await using source = await enter(from.self, path);
+    await using target = await enter(to.self, path);
     for (const file of byFolder.get(path) ?? []) {
       const name = basename(file);
       await copyFile(source.at(name), target.at(name));
@@ -136,8 +129,8 @@ async function copyContent(
 }
 
 /** The parent folder exists. */
-async function makeFolder(root: OpenFolder, path: string, anchor: Anchor): Promise<void> {
-  await using parent = await enter(root.self, parentOf(path), anchor);
+async function makeFolder(root: OpenFolder, path: string): Promise<void> {
+  await using parent = await enter(root.self, parentOf(path));
   mkdirSync(parent.at(basename(path)), NEW_FOLDER_MODE);
 }
 
@@ -151,8 +144,8 @@ async function copyFile(from: string, to: string): Promise<void> {
   for (let at = 0; at < size; at += piece.length) await target.write(piece.subarray(0, await source.read(piece, at)));
 }
 
-async function enter(parent: string, path: string, anchor: Anchor): Promise<OpenFolder> {
-  const folder = await openFolder(parent, path, "read", anchor);
+async function enter(parent: string, path: string): Promise<OpenFolder> {
+  const folder = await openFolder(parent, path, "read");
   if (!folder) throw vanished(path);
   return folder;
 }
@@ -183,11 +176,11 @@ const OWN_REPOSITORY = /^\.git(?:\/|$)/;
  * other name may be anywhere, names that are not text, and what version control would take for its own: settings there
  * name programs, which run when a person calls it there.
  */
-async function inspectFolder(root: string, path: string, anchor: Anchor): Promise<FolderContent> {
+async function inspectFolder(root: string, path: string): Promise<FolderContent> {
   const folders = [""];
   const files: string[] = [];
   for (const inner of folders) {
-    await using folder = await openFolder(root, inner, "read", anchor);
+    await using folder = await openFolder(root, inner, "read");
     if (!folder) throw refuseEntry(inner, "vanished while it was checked");
     const entries = await readdir(folder.self, { withFileTypes: true });
     refuseRepository(
@@ -243,10 +236,10 @@ interface Removed extends Growth {
 }
 
 /** The entry at `place` exists. */
-export async function removeWhole(place: FilePlace, anchor: Anchor, quota: FolderQuota): Promise<Removed> {
+export async function removeWhole(place: FilePlace, quota: FolderQuota): Promise<Removed> {
   refuseAgents(place.path);
   const removed = await measureEntry(place);
-  await quota.admit(place.path, { bytes: -removed.bytes, files: -removed.files }, () => remove(place, anchor));
+  await quota.admit(place.path, { bytes: -removed.bytes, files: -removed.files }, () => remove(place));
   return removed;
 }
 
@@ -257,18 +250,18 @@ async function measureEntry({ path, file, found }: FilePlace): Promise<Removed> 
   return { ...(await measureTree(file, add, add)), paths };
 }
 
-async function remove({ folder, file, found }: FilePlace, anchor: Anchor): Promise<void> {
+async function remove({ folder, file, found }: FilePlace): Promise<void> {
   await folder.verify();
-  if (found?.isDirectory()) await removeFolder(folder, file, anchor);
+  if (found?.isDirectory()) await removeFolder(folder, file);
   else await unlink(file);
   await folder.sync();
 }
 
-async function removeFolder(parent: OpenFolder, file: string, anchor: Anchor): Promise<void> {
+async function removeFolder(parent: OpenFolder, file: string): Promise<void> {
   const names = [moveAside(file, parent)];
   try {
     for (let name = names.pop(); name !== undefined; name = names.pop()) {
-      names.push(...(await emptyFolder(parent, name, anchor)));
+      names.push(...(await emptyFolder(parent, name)));
       await rmdir(parent.at(name));
       unfinished.delete(name);
     }
@@ -286,8 +279,8 @@ function moveAside(from: string, folder: OpenFolder): string {
 }
 
 /** Deletes the files of a folder, and returns the new names of its folders. */
-async function emptyFolder(parent: OpenFolder, name: string, anchor: Anchor): Promise<readonly string[]> {
-  await using folder = enterFolder(parent.at(name), anchor, flags.O_NOFOLLOW ?? 0);
+async function emptyFolder(parent: OpenFolder, name: string): Promise<readonly string[]> {
+  await using folder = enterFolder(parent.at(name), flags.O_NOFOLLOW ?? 0);
   const entries = await readdir(folder.self, { withFileTypes: true });
   const files = entries.filter((entry) => !entry.isDirectory());
   await mapInBatches(files, (entry) => unlink(folder.at(entry.name)));

@@ -34,12 +34,18 @@ import { quotePath, refused } from "./path-rules.ts";
 /** The protection against swapped folders: open descriptors, or compared real paths. */
 export type Anchor = "descriptor" | "real-path";
 
-/** The best that this system supports; determined once. */
-export function bestAnchor(): Anchor {
-  best ??= process.platform === "linux" && existsSync("/proc/self/fd") ? "descriptor" : "real-path";
-  return best;
+let anchor: Anchor | undefined;
+
+/** The best protection that this system supports; determined once. */
+function bestAnchor(): Anchor {
+  anchor ??= process.platform === "linux" && existsSync("/proc/self/fd") ? "descriptor" : "real-path";
+  return anchor;
 }
-let best: Anchor | undefined;
+
+/** Replaces the protection, for tests of the one that this system does not use. */
+export function useAnchor(given: Anchor): void {
+  anchor = given;
+}
 
 /** Refuses links, does not wait for pipes, takes no terminal. Windows lacks these flags, so they are 0 there. */
 export const SAFE_OPEN = (flags.O_NOFOLLOW ?? 0) | (flags.O_NONBLOCK ?? 0) | (flags.O_NOCTTY ?? 0);
@@ -71,14 +77,9 @@ export interface FilePlace extends AsyncDisposable {
 export type Purpose = "read" | "change" | "make";
 
 /** `path` is normal and not empty. Missing folders are created with `make`, and give undefined without it. */
-export async function openPlace(
-  root: string,
-  path: string,
-  purpose: Purpose,
-  anchor: Anchor,
-): Promise<FilePlace | undefined> {
+export async function openPlace(root: string, path: string, purpose: Purpose): Promise<FilePlace | undefined> {
   const cut = path.lastIndexOf("/");
-  const folder = await openFolder(root, path.slice(0, Math.max(0, cut)), purpose, anchor);
+  const folder = await openFolder(root, path.slice(0, Math.max(0, cut)), purpose);
   if (!folder) return undefined;
   try {
     if (purpose !== "read") refuseInRepository(folder, path);
@@ -92,18 +93,13 @@ export async function openPlace(
 }
 
 /** `path` is normal; empty for the root. The root itself may be a link, because the person chose it. */
-export async function openFolder(
-  root: string,
-  path: string,
-  purpose: Purpose,
-  anchor: Anchor,
-): Promise<OpenFolder | undefined> {
-  let folder = enterRoot(root, purpose === "make", anchor);
+export async function openFolder(root: string, path: string, purpose: Purpose): Promise<OpenFolder | undefined> {
+  let folder = enterRoot(root, purpose === "make");
   for (const name of path === "" ? [] : path.split("/")) {
     if (!folder) return undefined;
     await using parent = folder;
     if (purpose !== "read") refuseInRepository(parent, path);
-    folder = await enterChild(parent, name, path, purpose, anchor);
+    folder = await enterChild(parent, name, path, purpose);
   }
   return folder;
 }
@@ -140,15 +136,15 @@ export async function openFile(place: FilePlace, mode: number): Promise<OpenFile
 }
 
 /** Returns undefined when the root is missing. It usually exists, so it is opened without a check. */
-function enterRoot(root: string, make: boolean, anchor: Anchor): OpenFolder | undefined {
+function enterRoot(root: string, make: boolean): OpenFolder | undefined {
   try {
-    return enterFolder(root, anchor, 0);
+    return enterFolder(root, 0);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
   }
   if (!make) return undefined;
   mkdirSync(root, { recursive: true, mode: 0o755 });
-  return enterFolder(root, anchor, 0);
+  return enterFolder(root, 0);
 }
 
 async function enterChild(
@@ -156,7 +152,6 @@ async function enterChild(
   name: string,
   path: string,
   purpose: Purpose,
-  anchor: Anchor,
 ): Promise<OpenFolder | undefined> {
   const at = parent.at(name);
   let found = statEntry(at);
@@ -174,8 +169,8 @@ async function enterChild(
       "Choose another path.",
     );
   await parent.verify();
-  const child = enterFolder(at, anchor, flags.O_NOFOLLOW ?? 0);
-  if (anchor === "real-path" && dirname(child.self) !== parent.self) {
+  const child = enterFolder(at, flags.O_NOFOLLOW ?? 0);
+  if (bestAnchor() === "real-path" && dirname(child.self) !== parent.self) {
     await child[Symbol.asyncDispose]();
     throw refuseLink(path);
   }
@@ -197,8 +192,8 @@ const refuseLink = (path: string): Error =>
 const statEntry = (at: string): Stats | undefined => lstatSync(at, { throwIfNoEntry: false });
 
 /** `noFollow` is O_NOFOLLOW, and 0 for the root. */
-export function enterFolder(at: string, anchor: Anchor, noFollow: number): OpenFolder {
-  if (anchor === "descriptor") return folderByDescriptor(new OpenFile(at, OPEN_FOLDER | noFollow));
+export function enterFolder(at: string, noFollow: number): OpenFolder {
+  if (bestAnchor() === "descriptor") return folderByDescriptor(new OpenFile(at, OPEN_FOLDER | noFollow));
   return folderByPath(realpathSync.native(at));
 }
 
@@ -303,9 +298,7 @@ export class OpenFile implements AsyncDisposable {
   }
 }
 
-type FileCallback<T> = (error: Error | null, value?: T) => void;
-
-function onThread<T>(start: (done: FileCallback<T>) => void): Promise<T> {
+function onThread<T>(start: (done: (error: Error | null, value?: T) => void) => void): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   start((error, value) => (error ? reject(error) : resolve(value as T)));
   return promise;

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import * as fc from "fast-check";
 import { connectHost } from "#api/client.ts";
@@ -254,8 +255,8 @@ describe("a reader that does not read", () => {
     // The other readers received everything while this one did not read.
     expect([turns, live.numbers.length]).toEqual([100, 2_001]);
     expect(slow.bytesRead).toBeLessThan(1_000_000);
-    // This reader no longer waits for the log, but the other one does.
-    await eventually(() => control.waits === 1);
+    // Longer than the limit: what follows is read from a stream that has ended.
+    await sleep(300);
     let text = "";
     for await (const piece of slow.setEncoding("utf8")) text += piece;
     const messages = messagesIn(text);
@@ -273,29 +274,13 @@ describe("a reader that does not read", () => {
     expect(again.numbers[0]).toBe(taken.length + 1);
   });
 
-  it("is disconnected when the log grows too far ahead of it, well before the timeout", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1_000);
-    await using api = await serve(control, { limits: { behindEvents: 500, slowReaderMs: 600_000 } });
-    const slow = api.open(following("t"));
-    control.append("t", 400, LONG);
-    await eventually(() => control.waits === 1);
-    control.append("t", 501, LONG);
-    await eventually(() => control.waits === 0);
-    let text = "";
-    for await (const piece of slow.setEncoding("utf8")) text += piece;
-    const reason = "More than 500 events came while nothing was read.";
-    expect(messagesIn(text).at(-1)).toMatchObject({ event: "dropped", data: { reason } });
-  });
-
   it("is cut off when it does not read the farewell either", async () => {
     const control = makeFakeControl();
     control.add("t", 1);
     await using api = await serve(control, { limits: { slowReaderMs: 50, flushMs: 50 } });
     const slow = api.open(following("t"));
     control.append("t", 1_000, LONG);
-    await eventually(() => control.waits === 1);
-    expect(api.server.followers).toBe(1);
+    await eventually(() => api.server.followers === 1);
     await eventually(() => api.server.followers === 0);
     slow.destroy();
   });
@@ -303,7 +288,7 @@ describe("a reader that does not read", () => {
   it("differs from a reader of a long log, which stays connected", async () => {
     const control = makeFakeControl();
     control.add("t", 20_000);
-    await using api = await serve(control, { limits: { behindEvents: 500, slowReaderMs: 5_000 } });
+    await using api = await serve(control, { limits: { slowReaderMs: 5_000 } });
     await using reader = await api.follow("/v1/agents/t/events");
     await reader.until(() => reader.numbers.length === 20_000);
     expect(reader.messages.every(({ event }) => event === "message")).toBe(true);
@@ -330,7 +315,7 @@ describe("a server that closes", () => {
     control.append("t", 1_000, LONG);
     await using api = await serve(control, { limits: { flushMs: 50, closeMs: 60_000 } });
     const slow = api.open(following("t"));
-    await eventually(() => control.waits === 1);
+    await eventually(() => api.server.followers === 1);
     await api.server.close("The host goes down.");
     expect(api.server.followers).toBe(0);
     slow.destroy();

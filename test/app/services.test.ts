@@ -182,7 +182,12 @@ describe("long-term memory", () => {
     const memory = openMemoryLate({
       home: { root: "/nowhere", privateFolder: "/nowhere/.goald" } as Home,
       settings,
-      server: { baseUrl: settings.openai.baseUrl, apiKey: settings.openai.apiKey ?? "", http: { to: () => send } },
+      server: {
+        baseUrl: settings.openai.baseUrl,
+        apiKey: settings.openai.apiKey ?? "",
+        http: { to: () => send },
+        timeoutMs: 60_000,
+      },
       store: {
         memories: async (namespace, after) => {
           readings++;
@@ -274,7 +279,7 @@ async function countEmbedded(tape?: Tape): Promise<number> {
     {
       home: { root: "/nowhere", privateFolder: "/nowhere/.goald" } as Home,
       settings,
-      server: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "", http: { to: () => fetch } },
+      server: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "", http: { to: () => fetch }, timeoutMs: 60_000 },
       ...{ store, keeper: store, report: () => undefined },
       ...(tape ? { tape } : {}),
     },

@@ -12,11 +12,11 @@ import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/regis
 import { readDefaults, type Settings } from "#config/settings.ts";
 import type { Observation } from "#core/call.ts";
 import { createHttp } from "#http/http.ts";
-import { createOpenAIModel } from "#model/openai-model.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { systemClock } from "#util/clock.ts";
 import { type GitServer, makeRepository, startGitServer } from "../helpers/git-server.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { createOpenAIModel } from "../helpers/openai-model.ts";
 import { type Answer, type ChatRequest, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 import {
   MEDIA_KEY,

@@ -4,7 +4,7 @@
  * The store outlives a host: `begin` opens another host on it, as after a crash or a restart.
  */
 import { basename } from "node:path";
-import { type Control, PROTOCOL_VERSION, type Reading } from "#api/control.ts";
+import { PROTOCOL_VERSION, type Reading } from "#api/control.ts";
 import { createStoreReading } from "#api/store-reading.ts";
 import { createChecks } from "#app/host.ts";
 import type { ServiceStates } from "#commands/registry.ts";
@@ -19,7 +19,7 @@ import { Supervisor } from "#host/supervisor.ts";
 import { createMovePreparer } from "#loop/ask-model.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
-import { viewAgent, viewDamaged } from "#views/agent-view.ts";
+import { viewAgent } from "#views/agent-view.ts";
 import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
 import { AT } from "./events.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
@@ -54,7 +54,7 @@ export interface World {
 
 export interface TestHost {
   readonly supervisor: Supervisor;
-  readonly control: Control;
+  readonly control: HostControl;
   /** Agents in the order in which they stopped. */
   readonly stopped: readonly { readonly agent: string; readonly state: AgentState }[];
   readonly problems: readonly string[];
@@ -233,12 +233,7 @@ export async function readingOf({ store, clock, files }: World, { control }: Tes
     reader: store,
     clock,
     workspaceFolder: FOLDER,
-    viewAgents: (rows) =>
-      Promise.all(
-        rows.map((row) =>
-          control.agent(row.id).catch(({ message }) => viewDamaged(row, message, { workspaceFolder: FOLDER })),
-        ),
-      ),
+    viewAgents: control.viewAll,
     openWorkspace: (folder) => new MemoryWorkspace({ files: files.get(folder.slice(FOLDER.length + 1)) ?? new Map() }),
     promptParts: async () => ({
       commandsFor,

@@ -30,7 +30,6 @@ import { keepText } from "#loop/turn-memory.ts";
 import { createMethodIndex } from "#memory/method-index.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
-import { createOpenAIModel } from "#model/openai-model.ts";
 import { loadWords } from "#prompt/words.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import { freeSlug } from "#store/slug.ts";
@@ -40,6 +39,7 @@ import { type CellBehaviour, createFakeSandbox } from "./fake-sandbox.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, type ScriptedModel, scriptedModel } from "./models.ts";
+import { createOpenAIModel } from "./openai-model.ts";
 import { type Answer, type ChatRequest, type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
 
 export interface LoopOptions {

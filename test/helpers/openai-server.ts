@@ -3,10 +3,10 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
-import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { createAjv } from "#util/schema.ts";
 import { listenOnLoopback } from "./loopback.ts";
+import { createOpenAIModel, type OpenAIModelSettings } from "./openai-model.ts";
 
 // A schema of what OpenAI accepts as `response_format`: in strict mode every object is closed, every key is required,
 // and only known keywords are allowed.

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { memoryFolder, removeMemoryOf } from "#app/memory-folders.ts";
 import type { Store } from "#core/ports/store.ts";
-import { changesOf } from "#host/host-control.ts";
+import { HostControl, type HostControlParts } from "#host/host-control.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { IndexSnapshots } from "#memory/recall/snapshots.ts";
 import { toUnit } from "#memory/vectors/unit-vector.ts";
@@ -70,6 +70,13 @@ async function makeHome(name: string, open: (path: string) => Promise<Store>) {
     });
   return { home, store, openMemory };
 }
+/** A change needs no other parts of a host. */
+const changesOf =
+  (store: Store, removeMemory: HostControlParts["removeMemory"]): HostControl["changeMemory"] =>
+  (...given) => {
+    const parts: Partial<HostControlParts> = { store, clock: fakeClock(), removeMemory };
+    return new HostControl(parts as HostControlParts).changeMemory(...given);
+  };
 const recall = (memory: ReturnType<typeof openLongTermMemory>) =>
   memory.recall({ agent: "foo", texts: ["gate"], count: 10, excludeSteps: new Set() }, new AbortController().signal);
 
@@ -87,7 +94,7 @@ describe.each([
     expect((await recall(memory))[0]?.text).toBe(SECRET);
     expect(found()).toEqual(ALL);
 
-    const change = changesOf(store, fakeClock(), (namespace) => removeMemoryOf(home, namespace, memory));
+    const change = changesOf(store, (namespace) => removeMemoryOf(home, namespace, memory));
     expect(await change("foo", [FORGET], "k")).toMatchObject([{ copies: ["foo/2.1", "foo/4", "foo/6"] }]);
     expect(found()).toEqual([]);
     expect((await recall(memory)).map(({ text }) => text).sort()).toEqual(["Soup of the day", PLAIN]);
@@ -106,7 +113,7 @@ describe.each([
   it("leaves no word in a snapshot that is written while the person forgets", async () => {
     const { home, store, openMemory } = await makeHome(`${name}, written`, open);
     const memory = openMemory();
-    const forget = changesOf(store, fakeClock(), (namespace) => removeMemoryOf(home, namespace, memory));
+    const forget = changesOf(store, (namespace) => removeMemoryOf(home, namespace, memory));
     const recalled = recall(memory);
     await forget("foo", [FORGET], "k");
     expect(placesIn(home.privateFolder)).not.toContain(WORDS);
@@ -121,7 +128,7 @@ describe.each([
     const memory = openMemory();
     await recall(memory);
     await memory.close();
-    await changesOf(store, fakeClock(), async () => undefined)("foo", [FORGET], "k");
+    await changesOf(store, async () => undefined)("foo", [FORGET], "k");
     expect(placesIn(home.privateFolder)).toContain(WORDS);
     await store.close();
   });

@@ -709,7 +709,7 @@ describe("an agent whose log cannot be read", () => {
       workspaceFolder: "/w",
       stallAfterMs: () => 1_000,
     });
-    expect(await views.agents()).toMatchObject([
+    expect(await views.viewAll(await store.agents())).toMatchObject([
       { id: "foo", name: "Foo", state: "damaged", reason: "It cannot be read.", stalledMs: null },
     ]);
   });

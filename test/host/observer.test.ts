@@ -219,10 +219,9 @@ describe("waiting until a log is longer than a number", () => {
 
 describe("the problems that a host reports", () => {
   const logged: [object, string][] = [];
-  const problems = createProblems({
-    log: { warn: (about, text) => void logged.push([about, text]) },
-    redact: (text) => text.replaceAll("secret", "[redacted]"),
-  });
+  const problems = createProblems({ warn: (about, text) => void logged.push([about, text]) }, (text) =>
+    text.replaceAll("secret", "[redacted]"),
+  );
 
   it("are the last one of each agent and of the host, without secrets", () => {
     problems.tell("foo", "The disk is full.");

@@ -4,9 +4,9 @@ import type { OutputMode, PauseCode } from "#core/event.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import { type AgentState, activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
-import { createOpenAIModel } from "#model/openai-model.ts";
 import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
 import { ledger, ledgerText, numberedModel, scriptedModel } from "../helpers/models.ts";
+import { createOpenAIModel } from "../helpers/openai-model.ts";
 import {
   type Answer,
   type ChatRequest,

@@ -11,13 +11,13 @@ import { initialState, isFinished } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { type CommandSet, type CommandsFor, createCommandSets } from "#loop/command-set.ts";
 import { replyFormOf } from "#loop/reply-forms.ts";
-import { createOpenAIModel } from "#model/openai-model.ts";
 import { readChatReply } from "#model/read-answer.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
 import { createAjv } from "#util/schema.ts";
 import { type CellBehaviour, cellValue, failedCell } from "../helpers/fake-sandbox.ts";
 import { closeProseLoops, done, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
+import { createOpenAIModel } from "../helpers/openai-model.ts";
 import { type Answer, type ChatRequest, failure, startOpenAIServer } from "../helpers/openai-server.ts";
 import { inputWith, stateWith } from "../prompt/fixtures.ts";
 

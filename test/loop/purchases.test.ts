@@ -304,7 +304,10 @@ const requestsOf = (server: OpenAIServer): number =>
 /** An agent that remembers with the embeddings of this server. */
 async function remembering(server: OpenAIServer, settings: Partial<AgentSettings>) {
   const store = { memories: async () => [], memory: async () => undefined, saveVectors: async () => undefined };
-  const embedder = createOpenAIEmbedder({ baseUrl: server.baseUrl, apiKey: "k", http: createHttp(), model: "e" });
+  const embedder = createOpenAIEmbedder({
+    ...{ baseUrl: server.baseUrl, apiKey: "k", http: createHttp() },
+    ...{ timeoutMs: 60_000, model: "e" },
+  });
   return makeLoop({
     script: (_request, index) => ({
       kind: "replied",

@@ -7,8 +7,9 @@ import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
 import { createTermsKeeper, FULL_TERMS, type SentParts, stepDown } from "#model/capabilities.ts";
 import { withMargin } from "#model/chat-stream.ts";
-import { createOpenAIModel, mergeIntoTurns } from "#model/openai-model.ts";
+import { mergeIntoTurns } from "#model/openai-model.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
+import { createOpenAIModel } from "../helpers/openai-model.ts";
 import {
   type Answer,
   closeServers,

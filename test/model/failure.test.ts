@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import type { ConfiguredHttp } from "#model/model-server.ts";
+import type { ModelServer } from "#model/model-server.ts";
 import {
   type Answer,
   answerTo,
@@ -120,7 +120,7 @@ describe("no answer", () => {
     ["E_NEVER_SEEN", "something new", "no-connection", true],
   ])("because of %s is classified", async (code, words, expected, again) => {
     const cause = Object.assign(new Error(words), { code });
-    const http: ConfiguredHttp = { to: () => () => Promise.reject(new TypeError("fetch failed", { cause })) };
+    const http: ModelServer["http"] = { to: () => () => Promise.reject(new TypeError("fetch failed", { cause })) };
     const retry = again ? later : null;
     const message = expect.stringContaining(words);
     expect(await ask("https://api.example/v1", { http })).toMatchObject({ code: expected, retry, message });

@@ -2,8 +2,8 @@ import type { RequestListener } from "node:http";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
 import { askForWord, findLocalServers, isChatModel, USUAL_PORTS } from "#model/check-server.ts";
-import { createOpenAIModel } from "#model/openai-model.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
+import { createOpenAIModel } from "../helpers/openai-model.ts";
 import {
   type Answer,
   type OpenAIServer,

@@ -25,7 +25,7 @@ async function start(
   const server = await startOpenAIServer(options);
   servers.push(server);
   const { baseUrl } = server;
-  const given = { baseUrl, apiKey: "sk-planted-4fQ9wZ7xLm2", model: "embed", http: createHttp() };
+  const given = { baseUrl, apiKey: "sk-planted-4fQ9wZ7xLm2", model: "embed", http: createHttp(), timeoutMs: 120_000 };
   const embedder = createOpenAIEmbedder({ ...given, ...settings });
   const inputs = () => server.requests.map(({ body }) => (body as { input: string[] }).input);
   return { server, embedder, inputs };
@@ -51,11 +51,7 @@ describe("the OpenAI embedder", () => {
     expect(embedder.local).toBe(false);
   });
 
-  it("has its id from the settings or from the first answer", async () => {
-    const configured = await start({}, { dimensions: 32 });
-    expect(configured.embedder.id).toBe("embed@32");
-    await configured.embedder.embed(["x"], live);
-    expect(configured.server.requests[0]?.body).toMatchObject({ dimensions: 32 });
+  it("has its id from the first answer", async () => {
     const { embedder, server } = await start({ dimensions: 48 });
     expect([embedder.id, embedder.dimensions]).toEqual(["embed@0", 0]);
     await embedder.embed(["x"], live);
@@ -134,12 +130,9 @@ describe("the OpenAI embedder", () => {
     expect(embedder.id).toBe("embed@0");
   });
 
-  it.each([
-    ["than were configured", { dimensions: 3 }],
-    ["than before", {}],
-  ])("refuses vectors of other dimensions %s", async (_title, settings) => {
+  it("refuses vectors of other dimensions than before", async () => {
     let size = 3;
-    const { embedder } = await start({ embeddings: () => list([Array.from({ length: size }, () => 1)]) }, settings);
+    const { embedder } = await start({ embeddings: () => list([Array.from({ length: size }, () => 1)]) });
     await embedder.embed(["a"], live);
     size = 4;
     expect(String(await refusal(embedder.embed(["a"], live)))).toContain(

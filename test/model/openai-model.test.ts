@@ -8,10 +8,10 @@ import type { LanguageModel, ModelAnswer, PromptMessage } from "#core/ports/mode
 import { activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
-import { createOpenAIModel } from "#model/openai-model.ts";
 import { type Behaviour, languageModelContract } from "../contracts/models.ts";
 import { makeLoop } from "../helpers/loop.ts";
 import { HANG, ledger, ledgerText, numberedModel, type ScriptedReply, scriptedModel } from "../helpers/models.ts";
+import { createOpenAIModel } from "../helpers/openai-model.ts";
 import {
   type Answer,
   answerTo,

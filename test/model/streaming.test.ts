@@ -5,8 +5,8 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
-import { createOpenAIModel, type OpenAIModelSettings } from "#model/openai-model.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
+import { createOpenAIModel, type OpenAIModelSettings } from "../helpers/openai-model.ts";
 import {
   type Answer,
   answerTo,

@@ -31,7 +31,7 @@ import { beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import { type Anchor, openFile, openFolder, openPlace } from "#workspace/resolve-path.ts";
+import { type Anchor, openFile, openFolder, openPlace, useAnchor } from "#workspace/resolve-path.ts";
 import { namesIn } from "../contracts/workspace-history.ts";
 import { useFolder } from "../helpers/folder.ts";
 
@@ -124,8 +124,9 @@ function naive(folder: string): Files {
 
 describe("any sequence of operations on any paths, among links", () => {
   it.each<Anchor>(["descriptor", "real-path"])("reads and changes nothing outside (%s)", async (anchor) => {
+    useAnchor(anchor);
     await fc.assert(
-      staysInside((folder) => openLocalWorkspace(folder, undefined, { anchor })),
+      staysInside((folder) => openLocalWorkspace(folder)),
       { numRuns: 1000 },
     );
   });
@@ -169,6 +170,7 @@ async function plantChain(): Promise<void> {
 }
 
 describe.each(anchors)("a folder full of traps, protected by %s", (anchor) => {
+  beforeEach(() => useAnchor(anchor));
   const traps: readonly (readonly [string, string, () => Promise<unknown>])[] = [
     ["a link to a file outside", "link_file", () => symlink("../outside/secret.txt", at("link_file"))],
     ["a link to a folder outside", "link_out/secret.txt", () => symlink(join(home, "outside"), at("link_out"))],
@@ -189,7 +191,7 @@ describe.each(anchors)("a folder full of traps, protected by %s", (anchor) => {
     await writeFile(at("real.txt"), "real");
     await plant();
     const changes: unknown[] = [];
-    const workspace = openLocalWorkspace(folder, (change) => changes.push(change), { anchor, own: true });
+    const workspace = openLocalWorkspace(folder, (change) => changes.push(change), { own: true });
     for (const [name, act] of Object.entries(operations(workspace, path)))
       await expect(act().then((value) => `${name} gave ${value}`)).rejects.toMatchObject(REFUSAL);
     expect(changes).toEqual([]);
@@ -204,7 +206,7 @@ describe.each(anchors)("a folder full of traps, protected by %s", (anchor) => {
     await using both = await open(at("pipe"), "r+");
     const server = createServer().listen(at("socket"));
     await new Promise((resolve) => server.once("listening", resolve));
-    const workspace = openLocalWorkspace(folder, undefined, { anchor });
+    const workspace = openLocalWorkspace(folder);
     for (const path of ["pipe", "socket"])
       for (const act of Object.values(operations(workspace, path)))
         await expect(act()).rejects.toMatchObject({ code: "GOALD_FILE" });
@@ -215,7 +217,7 @@ describe.each(anchors)("a folder full of traps, protected by %s", (anchor) => {
   it("does not list files behind a link", async () => {
     await symlink("../outside", at("link_out"));
     await writeFile(at("a.txt"), "");
-    const workspace = openLocalWorkspace(folder, undefined, { anchor });
+    const workspace = openLocalWorkspace(folder);
     expect(await namesIn(workspace)).toEqual(["a.txt"]);
     await expect(namesIn(workspace, "link_out")).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
   });
@@ -223,20 +225,20 @@ describe.each(anchors)("a folder full of traps, protected by %s", (anchor) => {
   it("does not list names that no path can express", async () => {
     const odd = ["a\u001b[31m", "b\nc", "d\\e", "f.", "g:h", "%2e%2e", "．．", ".goald-0123456789abcdef.tmp"];
     for (const name of [...odd, "fine"]) await writeFile(at(name), "");
-    const workspace = openLocalWorkspace(folder, undefined, { anchor });
+    const workspace = openLocalWorkspace(folder);
     expect(await namesIn(workspace)).toEqual(["fine"]);
   });
 
   it("lets a person put the whole folder behind a link", async () => {
     await rename(folder, join(home, "elsewhere"));
     await symlink("elsewhere", folder);
-    const workspace = openLocalWorkspace(folder, undefined, { anchor });
+    const workspace = openLocalWorkspace(folder);
     await workspace.write("a/b.txt", "here");
     expect(await readFile(join(home, "elsewhere/a/b.txt"), "utf8")).toBe("here");
   });
 
   it("leaves no file open", async () => {
-    const workspace = openLocalWorkspace(folder, undefined, { anchor });
+    const workspace = openLocalWorkspace(folder);
     await symlink("../outside", at("link_out"));
     const everything = async (): Promise<void> => {
       for (const path of ["a/b/c.txt", "link_out/x", "a", "none/x", "../x"])
@@ -257,8 +259,9 @@ describe("a folder that is swapped for a link between check and use", () => {
   };
 
   it("is still the checked folder, where folders are held open", async () => {
+    useAnchor("descriptor");
     await mkdir(at("notes"));
-    const place = await openPlace(folder, "notes/new.txt", "make", "descriptor");
+    const place = await openPlace(folder, "notes/new.txt", "make");
     if (!place) throw new Error("expected a place");
     await swap();
     await writeFile(place.file, "kept inside");
@@ -268,13 +271,14 @@ describe("a folder that is swapped for a link between check and use", () => {
   });
 
   it("is noticed before anything is read, where paths are compared", async () => {
+    useAnchor("real-path");
     await mkdir(at("notes"));
     await writeFile(at("notes/secret.txt"), "ours");
-    const place = await openPlace(folder, "notes/secret.txt", "read", "real-path");
+    const place = await openPlace(folder, "notes/secret.txt", "read");
     if (!place) throw new Error("expected a place");
     await swap();
     await expect(openFile(place, 0)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
-    const inner = await openFolder(folder, "moved", "read", "real-path");
+    const inner = await openFolder(folder, "moved", "read");
     await expect(inner?.verify()).resolves.toBeUndefined();
   });
 

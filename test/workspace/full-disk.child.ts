@@ -5,12 +5,12 @@
 import { readdir } from "node:fs/promises";
 import { isGoaldError } from "#core/errors.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { useAnchor } from "#workspace/resolve-path.ts";
 
 const [folder = "", anchor] = process.argv.slice(2);
 const changes: string[] = [];
-const workspace = openLocalWorkspace(folder, (change) => changes.push(`${change.operation} ${change.path}`), {
-  anchor: anchor === "real-path" ? "real-path" : "descriptor",
-});
+useAnchor(anchor === "real-path" ? "real-path" : "descriptor");
+const workspace = openLocalWorkspace(folder, (change) => changes.push(`${change.operation} ${change.path}`));
 const big = "x".repeat(1024 * 1024);
 await workspace.write("old.txt", "as it was");
 

@@ -2,11 +2,11 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { chmod, link, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { beforeEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import type { Anchor } from "#workspace/resolve-path.ts";
+import { type Anchor, useAnchor } from "#workspace/resolve-path.ts";
 import { useFolder } from "../helpers/folder.ts";
 
 const at = useFolder();
@@ -21,8 +21,8 @@ beforeEach(async () => {
   workspace = openLocalWorkspace(folder, undefined, { staging: join(home, "clones") });
 });
 
-const open = (staging = join(home, "clones"), anchor?: Anchor) =>
-  openLocalWorkspace(folder, undefined, { staging, ...(anchor ? { anchor } : {}) });
+const open = (staging = join(home, "clones")) => openLocalWorkspace(folder, undefined, { staging });
+afterEach(() => useAnchor("descriptor"));
 async function fillWith(target: string, files: readonly string[]): Promise<void> {
   for (const file of files) {
     await mkdir(join(target, dirname(file)), { recursive: true });
@@ -67,7 +67,8 @@ describe("a folder that others fill", () => {
     ["an unfinished write", (target) => fillWith(target, [".goald-0123.tmp/a"])],
   ])("is refused with %s, and leaves nothing", async (_what, plant) => {
     for (const anchor of ["descriptor", "real-path"] satisfies Anchor[]) {
-      const placing = open(undefined, anchor).place("new", plant);
+      useAnchor(anchor);
+      const placing = open().place("new", plant);
       await expect(placing).rejects.toMatchObject({ code: expect.stringMatching(/^GOALD_(PATH_REFUSED|FILE)$/) });
       expect(await readdir(folder)).toEqual([]);
       expect(await readdir(join(home, "clones"))).toEqual([]);
@@ -87,7 +88,8 @@ describe("a folder that others fill", () => {
       const other = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : home, "goald-place-"));
       const big = new Uint8Array(2_500_000).map((_, at) => at % 251);
       try {
-        await open(other, anchor).place("deep/new", async (target) => {
+        useAnchor(anchor);
+        await open(other).place("deep/new", async (target) => {
           await fillWith(target, ["a", "b/c/d", ".git/HEAD", ".git/objects/x", ".git/refs/x"]);
           await writeFile(join(target, "b/big"), big);
           await chmod(join(target, "b/big"), 0o555);

@@ -25,9 +25,8 @@ const asPort: OpenWorkspace = openLocalWorkspace;
 workspaceContract("a local folder held by descriptor", async () => ({
   open: (onChange, own = false, lastVersion = undefined) => {
     const options = { staging: at("clones"), ...(lastVersion ? { lastVersion } : {}) };
-    // The default is the best anchor.
     return own
-      ? openLocalWorkspace(at("workspace", "foo"), onChange, { own, anchor: "descriptor", ...options })
+      ? openLocalWorkspace(at("workspace", "foo"), onChange, { own, ...options })
       : asPort(at("workspace", "foo"), onChange, options);
   },
   close: async () => undefined,

@@ -33,24 +33,12 @@ export interface LineInput {
   close(): void;
 }
 
-export interface LineInputOptions {
-  /** Edit lines as on a terminal. Default: both streams are terminals. */
-  readonly isTerminal?: boolean;
-  /** Called for Ctrl-C while nothing is asked. Default: SIGINT to this process. */
-  readonly onInterrupt?: () => void;
-}
-
 type Stream<T> = T & { readonly isTTY?: boolean | undefined };
 
-export function openLineInput(
-  input: Stream<NodeJS.ReadableStream>,
-  output: Stream<NodeJS.WritableStream>,
-  options: LineInputOptions = {},
-): LineInput {
-  const isTerminal = options.isTerminal ?? (input.isTTY === true && output.isTTY === true);
-  const onInterrupt = options.onInterrupt ?? (() => process.kill(process.pid, "SIGINT"));
+/** Lines are edited when both streams are terminals. */
+export function openLineInput(input: Stream<NodeJS.ReadableStream>, output: Stream<NodeJS.WritableStream>): LineInput {
   keepRawModeErrorsQuiet(input);
-  return new QueuedLines(input, output, isTerminal, onInterrupt);
+  return new QueuedLines(input, output, input.isTTY === true && output.isTTY === true);
 }
 
 /** Readline resets the mode of a terminal that is gone, from an event, where the error would end the process. */
@@ -87,12 +75,7 @@ class QueuedLines implements LineInput {
     if (!this.#waiting) this.#onTyped?.();
   };
 
-  constructor(
-    input: NodeJS.ReadableStream,
-    output: NodeJS.WritableStream,
-    isTerminal: boolean,
-    onInterrupt: () => void,
-  ) {
+  constructor(input: NodeJS.ReadableStream, output: NodeJS.WritableStream, isTerminal: boolean) {
     this.#output = output;
     this.#keys = input;
     this.#isTerminal = isTerminal;
@@ -106,7 +89,7 @@ class QueuedLines implements LineInput {
       this.#leave();
     });
     this.#reader.on("SIGINT", () => {
-      if (!this.#waiting) return onInterrupt();
+      if (!this.#waiting) return void process.kill(process.pid, "SIGINT");
       this.interrupted = true;
       this.#dropTyped();
       this.#leave();

@@ -309,15 +309,6 @@ interface ShowLiveParts {
   readonly createScanner: typeof createLiveThoughts;
 }
 
-export interface ShowLive {
-  push(piece: string): void;
-  /**
-   * Completes the thought whose beginning is shown, ends its line and forgets the reply. `textOf` returns a thought of the
-   * finished reply. Returns the thoughts that are shown whole, as they were shown.
-   */
-  end(textOf?: (name: ThoughtName) => string | undefined): ReadonlyMap<ThoughtName, string>;
-}
-
 /** The rest of a longer thought is shown when it is whole: each piece is cleaned with all that came before. */
 const MAX_LIVE_CHARS = 4_000;
 
@@ -328,7 +319,7 @@ interface Shown {
   isCertain: boolean;
 }
 
-function createShowLive({ write, redact, label, createScanner }: ShowLiveParts): ShowLive {
+function createShowLive({ write, redact, label, createScanner }: ShowLiveParts) {
   let whole = new Map<ThoughtName, string>();
   let open: Shown | undefined;
   let scanner = createScanner(take);
@@ -364,8 +355,12 @@ function createShowLive({ write, redact, label, createScanner }: ShowLiveParts):
   }
 
   return {
-    push: (piece) => scanner.push(piece),
-    end: (textOf) => {
+    push: (piece: string): void => scanner.push(piece),
+    /**
+     * Completes the thought whose beginning is shown, ends its line and forgets the reply. `textOf` returns a thought of
+     * the finished reply. Returns the thoughts that are shown whole, as they were shown.
+     */
+    end: (textOf?: (name: ThoughtName) => string | undefined): ReadonlyMap<ThoughtName, string> => {
       const known = open && textOf?.(open.name);
       if (open?.isCertain && known !== undefined) showMore(Object.assign(open, { known }), true);
       endLine();

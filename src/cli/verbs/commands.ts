@@ -101,8 +101,7 @@ async function newCommand(name: string, options: GlobalOptions): Promise<number>
     await rm(file);
     throw taken(test);
   }
-  if (output.json) output.data(JSON.stringify({ name, file, test, replacesShipped: isShipped }));
-  else
+  if (!output.printJson({ name, file, test, replacesShipped: isShipped }))
     for (const line of [
       `Your command: ${file}`,
       `Its test:     ${test}`,

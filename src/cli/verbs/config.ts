@@ -73,8 +73,7 @@ async function listSettings({ home, output }: Place, { all, showOrigin = false }
   const reports = reportsOf(read);
   const settings = all ? reports : reports.filter(({ origin }) => origin.layer !== "default");
   const file = settingsPath(home);
-  if (output.json) output.data(JSON.stringify({ home: home.root, file, envFile: home.envFile, settings }));
-  else {
+  if (!output.printJson({ home: home.root, file, envFile: home.envFile, settings })) {
     output.data(clean(file));
     if (settings.length > 0) output.data(tableOf(settings, showOrigin));
     const hidden = reports.length - settings.length;

@@ -40,10 +40,7 @@ export const DIFF = defineVerb({
 
 /** `isNamed`: true when the person named a step. */
 function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: boolean): void {
-  if (output.json) {
-    output.data(JSON.stringify(found));
-    return;
-  }
+  if (output.printJson(found)) return;
   const { agent, from, to, files } = found;
   const between = to === null ? `since step ${from}` : `between the ends of step ${from} and step ${to}`;
   const isUntouched = !isNamed && from === 0 && to === null;
@@ -100,10 +97,7 @@ export const RESTORE = defineVerb({
 
 function tell(plan: RestorePlan, paths: readonly string[], { output, home }: CliContext, dryRun: boolean): void {
   const { agent, step, lastStep, workspace, files, clones } = plan;
-  if (output.json) {
-    output.data(JSON.stringify({ agent, step, lastStep, dryRun, workspace, files, clones }));
-    return;
-  }
+  if (output.printJson({ agent, step, lastStep, dryRun, workspace, files, clones })) return;
   for (const line of linesOf(plan, dryRun)) output.data(clean(line));
   const changed = files.filter(({ action }) => action !== "keep").length;
   const others = clones.length > 0 ? "other " : "";

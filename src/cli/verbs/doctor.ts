@@ -200,10 +200,7 @@ function show(home: Home, findings: readonly Finding[], repaired: readonly Findi
   const count = (level: Finding["level"]): number => findings.filter((finding) => finding.level === level).length;
   const [errors, warnings] = [count("error"), count("warning")];
   // JSON leaves out `repair`, which is a function.
-  if (output.json) {
-    output.data(JSON.stringify({ home: home.root, errors, warnings, findings, repaired }));
-    return;
-  }
+  if (output.printJson({ home: home.root, errors, warnings, findings, repaired })) return;
   for (const { text } of repaired) output.data(clean(`Repaired: ${text}`));
   const margin = " ".repeat(WIDTH + 3);
   const page = (text: string): void => output.page(text, { indentOf: () => margin.length });

@@ -180,10 +180,7 @@ function tellChanged(
   { output }: CliContext,
   more: Readonly<Record<string, unknown>> = {},
 ): void {
-  if (output.json) {
-    output.data(JSON.stringify({ changed, ...more }));
-    return;
-  }
+  if (output.printJson({ changed, ...more })) return;
   for (const { id, isNew, copies = [], alike = [] } of changed) {
     output.say(clean(isNew ? `${done} ${id}` : `${id}: nothing to change.`));
     if (copies.length > 0)

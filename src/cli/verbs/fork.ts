@@ -44,13 +44,11 @@ export const verb = defineVerb({
 
 function tellFork(from: AgentRow, made: ForkedAgent, step: number, { output, home }: CliContext): number {
   const { id, name, workspace, events, files } = made;
-  if (output.json) output.data(JSON.stringify({ agent: id, name, from: from.id, step, events, files, workspace }));
-  else {
-    output.data(id);
-    const tell = process.stdout.isTTY ? output.say : printNote;
-    const where = `after step ${step}, with ${countNoun(files, "file")} in ${workspace}`;
-    tell(clean(`${name} (${id}) starts from ${from.id} ${where}`));
-    tell(`It is paused. Go on with: ${formatCall(home, "resume", id)}`);
-  }
+  if (output.printJson({ agent: id, name, from: from.id, step, events, files, workspace })) return EXIT.ok;
+  output.data(id);
+  const tell = process.stdout.isTTY ? output.say : printNote;
+  const where = `after step ${step}, with ${countNoun(files, "file")} in ${workspace}`;
+  tell(clean(`${name} (${id}) starts from ${from.id} ${where}`));
+  tell(`It is paused. Go on with: ${formatCall(home, "resume", id)}`);
   return EXIT.ok;
 }

@@ -102,10 +102,7 @@ const sayDropped = (count: number): string =>
   `${countNoun(count, "check")} of the earlier goals ${count === 1 ? "was" : "were"} dropped. Give new ones with --check.`;
 
 function show(agent: string, { goals, checks }: Given, { output, redact }: CliContext): void {
-  if (output.json) {
-    output.data(redact(JSON.stringify({ agent, goals, checks })));
-    return;
-  }
+  if (output.printJson({ agent, goals, checks }, redact)) return;
   for (const [at, goal] of goals.entries()) output.page(redact(clean(`${at + 1}. ${goal}`)));
   for (const check of checks) {
     const whose = check.goal === null ? "all goals" : `goal ${check.goal + 1}`;

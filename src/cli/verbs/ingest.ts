@@ -17,7 +17,7 @@ import { chunkText } from "#util/chunk-text.ts";
 import { decodeUtf8 } from "#util/media-format.ts";
 import { clean } from "#util/outside-text.ts";
 import type { MemoryView } from "#views/memory-view.ts";
-import { Interrupt, withReading } from "../agents.ts";
+import { openInterrupt, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
 import {
   allMemories,
@@ -110,7 +110,7 @@ async function ingestFile(file: string, work: Ingestion): Promise<void> {
 
 async function ingestPage(address: string, work: Ingestion): Promise<void> {
   const { settings, scrub } = work.context;
-  using interrupt = new Interrupt();
+  using interrupt = openInterrupt();
   try {
     const { text } = await openPages(settings, scrub).read(address, interrupt.signal);
     await take({ name: new URL(address).href, text, format: "markdown", trust: "web" }, work);
@@ -142,10 +142,7 @@ async function apply({ changes, ...counts }: IngestPlan, { change, space, sums }
 function tell({ context: { output }, space, skipped, sums }: Ingestion): number {
   const { sources, added, changed, removed, unchanged } = sums;
   const code = sources + removed === 0 && skipped.length > 0 ? EXIT.error : EXIT.ok;
-  if (output.json) {
-    output.data(JSON.stringify({ namespace: space.namespace, ...sums, skipped }));
-    return code;
-  }
+  if (output.printJson({ namespace: space.namespace, ...sums, skipped })) return code;
   for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) printNote(`Skipped ${path}: ${reason}`);
   if (skipped.length > MAX_SHOWN) printNote(`Skipped ${skipped.length - MAX_SHOWN} more.`);
   const pieces = `${countNoun(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;

@@ -38,8 +38,7 @@ async function init(folder: string | undefined, options: GlobalOptions): Promise
   const open = await findUnignored(home);
   if (open.length > 0)
     notes.push(`Keep keys out of repositories: add ${open.join(" and ")} to ${join(home.root, ".gitignore")}.`);
-  if (output.json) output.data(JSON.stringify({ home: home.root, chosenBy: home.chosenBy, made, kept }));
-  else {
+  if (!output.printJson({ home: home.root, chosenBy: home.chosenBy, made, kept })) {
     output.say(clean(`${made.length > 0 ? "Made a home" : "This folder is a home already"}: ${home.root}`));
     if (made.length > 0) output.say(`  made:  ${made.join("  ")}`);
     if (kept.length > 0) output.say(`  kept:  ${kept.join("  ")}`);

@@ -157,14 +157,8 @@ function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...re
 const MAX_ROTATED = 9;
 const PIECE_BYTES = 64 * 1024;
 
-interface LogReader {
-  read(onLine: (line: string) => void): void;
-  rest(): string;
-  close(): void;
-}
-
 /** Reads a missing file as soon as it exists. */
-function openLogReader(path: string): LogReader {
+function openLogReader(path: string) {
   let open: OpenLog | undefined;
   let started = false;
 
@@ -178,8 +172,8 @@ function openLogReader(path: string): LogReader {
 
   return {
     read,
-    rest: () => open?.pending.toString("utf8") ?? "",
-    close: () => {
+    rest: (): string => open?.pending.toString("utf8") ?? "",
+    close: (): void => {
       if (open) closeSync(open.descriptor);
       open = undefined;
     },
@@ -260,7 +254,6 @@ function drain(open: OpenLog, onLine: (line: string) => void): void {
 // A line that is not JSON (torn by a full disk, or printed by another program) is shown unchanged.
 
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const;
-type LevelName = keyof typeof LEVELS;
 
 interface LogLine {
   readonly text: string;
@@ -273,7 +266,7 @@ export interface LogFilter {
   readonly agent?: string | undefined;
   readonly withoutAgent?: boolean | undefined;
   readonly step?: number | undefined;
-  readonly level?: LevelName | undefined;
+  readonly level?: keyof typeof LEVELS | undefined;
   /** Milliseconds since 1970. */
   readonly since?: number | undefined;
 }

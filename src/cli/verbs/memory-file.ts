@@ -62,8 +62,8 @@ async function exportMemories(name: string, file: string | undefined, options: M
       await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {
         throw cannot("written", file, thrown);
       });
-      if (output.json) output.data(JSON.stringify({ namespace, file, count: lines.length }));
-      else output.say(clean(`Wrote ${countNoun(lines.length, "row")} of ${namespace} to ${file}`));
+      if (!output.printJson({ namespace, file, count: lines.length }))
+        output.say(clean(`Wrote ${countNoun(lines.length, "row")} of ${namespace} to ${file}`));
     }
     return EXIT.ok;
   });

@@ -5,7 +5,7 @@ import { MEMORY_KINDS } from "#core/memory.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { MEMORY_HEAD, memoryCells, RECALL_HEAD, recallCells } from "#views/memory-view.ts";
-import { Interrupt, reading, withReading } from "../agents.ts";
+import { openInterrupt, reading, withReading } from "../agents.ts";
 import { openContext } from "../context.ts";
 import { titleOf } from "../memory-space.ts";
 import { defineVerb, flag, MEMORY_AGENT, positiveInteger, SHARED, text, value } from "../verb.ts";
@@ -43,8 +43,8 @@ export const MEMORY_LIST = defineVerb({
       const kind = MEMORY_KINDS.find((each) => each === wanted);
       const list = await reading.memories({ name, shared }, { all, limit, ...(kind ? { kind } : {}) });
       const { namespace, count, pieces, memories } = list;
-      if (output.json) output.data(redact(JSON.stringify(list)));
-      else if (count === 0)
+      if (output.printJson(list, redact)) return EXIT.ok;
+      if (count === 0)
         output.say(`There is ${kind === undefined ? "nothing" : `no ${kind}`} in ${titleOf(namespace)}.`);
       else {
         output.page(redact(clean(renderTable(MEMORY_HEAD, memories.map(memoryCells)))));
@@ -67,7 +67,7 @@ export const MEMORY_SEARCH = defineVerb({
   exitCodes: { notFound: "no such agent" },
   run: async ([name = "", ...words], { shared = false, limit = null, ...options }) => {
     using context = await openContext(options);
-    using interrupt = new Interrupt();
+    using interrupt = openInterrupt();
     const { output, redact } = context;
     const found = await withReading(
       context,
@@ -75,8 +75,8 @@ export const MEMORY_SEARCH = defineVerb({
       // Ctrl-C shows the results found so far.
       { signal: interrupt.signal },
     );
-    if (output.json) output.data(redact(JSON.stringify(found)));
-    else if (found.recalls.length === 0) output.say(`Found nothing in ${titleOf(found.namespace)}.`);
+    if (output.printJson(found, redact)) return EXIT.ok;
+    if (found.recalls.length === 0) output.say(`Found nothing in ${titleOf(found.namespace)}.`);
     else output.page(redact(clean(renderTable(RECALL_HEAD, found.recalls.map(recallCells)))));
     return EXIT.ok;
   },

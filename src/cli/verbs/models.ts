@@ -26,10 +26,7 @@ export const verb = defineVerb({
       throw new GoaldError("GOALD_MODEL", listed.problem, {
         hint: `Check the settings: ${formatCall(home, "doctor")}`,
       });
-    if (output.json) {
-      output.data(JSON.stringify({ server: baseUrl, ...listed }));
-      return EXIT.ok;
-    }
+    if (output.printJson({ server: baseUrl, ...listed })) return EXIT.ok;
     output.say(clean(`Models of ${baseUrl}${listed.hasList ? "" : ", which has no list"}:`));
     const rows = listed.models.map((model) => [
       clean(model.name),

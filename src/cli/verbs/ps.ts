@@ -87,8 +87,7 @@ function groupOf({ state }: AgentView): (typeof GROUPS)[number] {
 const isDamaged = ({ state }: AgentView): boolean => state === "damaged";
 
 function show(listed: Listed, { output, home }: CliContext, options: PsOptions): void {
-  if (output.json) output.data(JSON.stringify({ agents: listed.shown }));
-  else if (listed.shown.length > 0)
+  if (!output.printJson({ agents: listed.shown }) && listed.shown.length > 0)
     (options.output === "wide" ? output.page : output.styled)(renderAgents(listed.shown, output, options));
   for (const problem of listed.problems) printNote(problem);
   if (output.json) return;

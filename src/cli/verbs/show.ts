@@ -92,20 +92,18 @@ function withCallsHere(text: string, home: Home): string {
 }
 
 function showFiles(list: FileList, { output }: CliContext): number {
-  if (output.json) output.data(JSON.stringify(list));
-  else {
-    const lines = list.files.map(({ path, operation, by, step, bytes, changes, at }) => [
-      clean(path),
-      by === "person" ? `${operation} by a person` : operation,
-      `${step}`,
-      `${bytes}`,
-      `${changes}`,
-      Number.isFinite(output.columns) ? localTime(at, systemClock.now()) : at,
-    ]);
-    output.page(`Workspace: ${list.workspace}`);
-    if (lines.length === 0) output.say("No file was written yet.");
-    else output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines, output.columns));
-  }
+  if (output.printJson(list)) return EXIT.ok;
+  const lines = list.files.map(({ path, operation, by, step, bytes, changes, at }) => [
+    clean(path),
+    by === "person" ? `${operation} by a person` : operation,
+    `${step}`,
+    `${bytes}`,
+    `${changes}`,
+    Number.isFinite(output.columns) ? localTime(at, systemClock.now()) : at,
+  ]);
+  output.page(`Workspace: ${list.workspace}`);
+  if (lines.length === 0) output.say("No file was written yet.");
+  else output.data(renderTable(["FILE", "LAST", "STEP", "BYTES", "CHANGES", "AT"], lines, output.columns));
   return EXIT.ok;
 }
 

@@ -31,8 +31,7 @@ export const VERIFY = defineVerb({
         if (accepted.length === 0) output.say("The store has lost nothing.");
       }
       const report = await reading.verify(name ?? null);
-      if (output.json) output.data(JSON.stringify(report));
-      else {
+      if (!output.printJson(report)) {
         for (const problem of report.problems) output.data(clean(problem));
         const verdict = report.problems.length === 0 ? "sound" : countNoun(report.problems.length, "problem");
         output.say(`${countNoun(report.agents, "agent")}, ${countNoun(report.events, "event")}: ${verdict}.`);
@@ -57,20 +56,16 @@ export const BACKUP = defineVerb({
     using context = await openContext(options);
     const { home, output } = context;
     const { file, agents, events, bytes } = await backUpHome(home, name, force);
-    if (output.json) output.data(JSON.stringify({ file, agents, events, bytes }));
-    else {
-      const size = `${countNoun(agents, "agent")}, ${countNoun(events, "event")}, ${countNoun(bytes, "byte")}`;
-      output.say(clean(`Wrote ${file}: ${size}, verified.`));
-      output.say(
-        "It has the events, memories and messages, and every version of a file that a command of goald wrote.",
-      );
-      output.say(
-        clean(`It does not have ${home.root}/workspace, settings, keys, own commands, prompts, recordings or logs.`),
-      );
-      const [store, copy] = [quoteForShell(home.database), quoteForShell(file)];
-      const [down, verify] = [formatCall(home, "down"), formatCall(home, "verify")];
-      output.say(clean(`Restore it: ${down} && rm -f ${store}-* && cp ${copy} ${store} && ${verify}`));
-    }
+    if (output.printJson({ file, agents, events, bytes })) return EXIT.ok;
+    const size = `${countNoun(agents, "agent")}, ${countNoun(events, "event")}, ${countNoun(bytes, "byte")}`;
+    output.say(clean(`Wrote ${file}: ${size}, verified.`));
+    output.say("It has the events, memories and messages, and every version of a file that a command of goald wrote.");
+    output.say(
+      clean(`It does not have ${home.root}/workspace, settings, keys, own commands, prompts, recordings or logs.`),
+    );
+    const [store, copy] = [quoteForShell(home.database), quoteForShell(file)];
+    const [down, verify] = [formatCall(home, "down"), formatCall(home, "verify")];
+    output.say(clean(`Restore it: ${down} && rm -f ${store}-* && cp ${copy} ${store} && ${verify}`));
     return EXIT.ok;
   },
 });

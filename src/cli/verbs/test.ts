@@ -101,14 +101,11 @@ async function readTests(files: readonly string[], { replay, record }: TestOptio
 
 const EXAMPLE = "Add checks, such as:\n  ai_checks:\n    - {file: plan.md, contains: Conclusion, min_chars: 400}";
 
-function print(result: TestResult, { output, redact }: CliContext): void {
-  const { file, agent, isPassed, outcome, reason, checks, state, exitCode, home } = result;
-  if (output.json) {
-    const spent = spentOf(state);
-    const line = { type: "test", file, agent, passed: isPassed, outcome, reason, checks, ...spent, exitCode, home };
-    output.data(redact(JSON.stringify(line)));
-    return;
-  }
+function print(tested: TestResult, { output, redact }: CliContext): void {
+  const { file, agent, isPassed, outcome, reason, checks, state, exitCode, home } = tested;
+  const spent = spentOf(state);
+  const result = { type: "test", file, agent, passed: isPassed, outcome, reason, checks, ...spent, exitCode, home };
+  if (output.printJson(result, redact)) return;
   const lines = [
     "",
     ...checks.map(

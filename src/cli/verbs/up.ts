@@ -41,13 +41,10 @@ export function sayUp(
   { home, output }: Pick<CliContext, "home" | "output">,
 ): void {
   const { pid, version, startedAt } = status;
-  if (output.json) {
-    const { socket } = client;
-    output.data(JSON.stringify({ running: true, started, pid, version, startedAt, home: home.root, socket }));
-    return;
-  }
+  const { socket } = client;
+  if (output.printJson({ running: true, started, pid, version, startedAt, home: home.root, socket })) return;
   output.say(`The daemon ${how} (pid ${pid}, goald ${version}).`);
-  output.say(`  home    ${home.root}\n  socket  ${client.socket}\n  log     ${home.logFolder}`);
+  output.say(`  home    ${home.root}\n  socket  ${socket}\n  log     ${home.logFolder}`);
   output.say(`  see its load: ${formatCall(home, "status")}\n  stop it: ${formatCall(home, "down")}`);
 }
 
@@ -63,8 +60,8 @@ export const RELOAD = defineVerb({
           hint: `It reads all settings when it starts: ${formatCall(home, "up")}`,
         });
       const changes = await client.reload();
-      if (output.json) output.data(JSON.stringify({ changes }));
-      else if (changes.length === 0) output.say("Reloaded commands and prompts; no setting has changed.");
+      if (output.printJson({ changes })) return;
+      if (changes.length === 0) output.say("Reloaded commands and prompts; no setting has changed.");
       else for (const change of changes) output.data(clean(change));
     }),
 });

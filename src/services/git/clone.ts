@@ -99,11 +99,13 @@ export function createRepositories(parts: RepositoriesParts): Repositories {
   };
 }
 
-interface CloneRun extends Pick<FolderWatch, "stop"> {
+interface CloneRun {
   readonly url: RepositoryUrl;
   readonly folder: string;
   readonly git: GitRunner;
   readonly limits: CloneLimits;
+  /** Ends git and the clone with this reason. */
+  readonly stop: (reason: GoaldError) => void;
   readonly quote: Quote;
 }
 interface Fetch extends CloneRun, Pick<RepositoriesParts, "openTunnel"> {
@@ -230,14 +232,7 @@ interface CloneLimits {
 
 const WATCH_MS = 200;
 
-interface FolderWatch extends Disposable {
-  /** Aborts with the caller's signal, at the timeout, and when the folder exceeds its limit. */
-  readonly signal: AbortSignal;
-  /** Ends git and the clone with this reason. */
-  readonly stop: (reason: GoaldError) => void;
-}
-
-function watchFolder(folder: string, { maxBytes, timeoutMs }: CloneLimits, outer: AbortSignal): FolderWatch {
+function watchFolder(folder: string, { maxBytes, timeoutMs }: CloneLimits, outer: AbortSignal) {
   const controller = new AbortController();
   const timeout = setTimeout(() => controller.abort(cloneTookTooLong(timeoutMs)), timeoutMs);
   let next: ReturnType<typeof setTimeout> | undefined;
@@ -251,9 +246,10 @@ function watchFolder(folder: string, { maxBytes, timeoutMs }: CloneLimits, outer
   };
   next = setTimeout(measureFolder, WATCH_MS);
   return {
+    /** Aborts with the caller's signal, at the timeout, and when the folder exceeds its limit. */
     signal: AbortSignal.any([outer, controller.signal]),
-    stop: (reason) => controller.abort(reason),
-    [Symbol.dispose]: () => {
+    stop: (reason: GoaldError): void => controller.abort(reason),
+    [Symbol.dispose]: (): void => {
       isOver = true;
       clearTimeout(timeout);
       clearTimeout(next);

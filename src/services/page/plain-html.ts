@@ -72,7 +72,7 @@ export function readPlainHtml(html: string, base: string): PlainPage {
 }
 
 /** Returns the index of a tag that the page opens and never ends. */
-function tokenize(html: string, writer: PlainWriter): number | undefined {
+function tokenize(html: string, writer: ReturnType<typeof createPlainWriter>): number | undefined {
   let name = "";
   let openedAt: number | undefined;
   let href: string | undefined;
@@ -131,14 +131,7 @@ function removeQuotesInTags(html: string): string {
   return tags + html.slice(end);
 }
 
-interface PlainWriter {
-  addText(text: string): void;
-  openTag(name: string, href: string | undefined): void;
-  closeTag(name: string): void;
-  finish(): PlainPage;
-}
-
-function createPlainWriter(base: string): PlainWriter {
+function createPlainWriter(base: string) {
   const parts: string[] = [];
   const links: Link[] = [];
   let title = "";
@@ -158,11 +151,11 @@ function createPlainWriter(base: string): PlainWriter {
     link = undefined;
   }
   return {
-    addText: (text) => {
+    addText: (text: string): void => {
       if (openTitle !== undefined) openTitle += text;
       else if (skipped === undefined) parts.push(text);
     },
-    openTag: (name, href) => {
+    openTag: (name: string, href: string | undefined): void => {
       endTitle();
       if (skipped !== undefined) return;
       if (SKIPPED.has(name)) skipped = name;
@@ -173,7 +166,7 @@ function createPlainWriter(base: string): PlainWriter {
       const address = resolveLink(href ?? null, base);
       if (address !== undefined) link = { href: address, from: parts.length };
     },
-    closeTag: (name) => {
+    closeTag: (name: string): void => {
       endTitle();
       if (name === skipped) skipped = undefined;
       if (skipped !== undefined) return;
@@ -181,7 +174,7 @@ function createPlainWriter(base: string): PlainWriter {
       const mark = MARKS[name] ?? breakAround(name);
       parts.push(mark.startsWith("\n\n") ? "\n\n" : mark === "\n" ? "\n" : "");
     },
-    finish: () => {
+    finish: (): PlainPage => {
       endTitle();
       const text = parts
         .join("")

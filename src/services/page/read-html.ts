@@ -187,12 +187,10 @@ function pruneMainPart({ root, asides }: MainPart): Element {
 const countChars = (element: Element): number => element.textContent.replace(/\s+/g, " ").trim().length;
 
 function findRoot(document: Document): Element {
-  const mains = [...document.querySelectorAll("main,[role=main]")];
-  const articles = [...document.querySelectorAll("article")];
-  const [main] = mains;
-  if (mains.length === 1 && main && countChars(main) >= MIN_CHARS) return main;
-  const [article] = articles;
-  if (articles.length === 1 && article && countChars(article) >= MIN_CHARS) return article;
+  for (const selector of ["main,[role=main]", "article"]) {
+    const [only, another] = document.querySelectorAll(selector);
+    if (only && !another && countChars(only) >= MIN_CHARS) return only;
+  }
   return document.body;
 }
 

@@ -59,26 +59,20 @@ export interface PoliteWebParts {
   readonly obeysRobots: boolean;
 }
 
-/** Name that a robots.txt uses for goald. */
-const PRODUCT = "goald";
 const ROBOTS_LIMITS = { firstByteTimeoutMs: 10_000, totalTimeoutMs: 15_000 };
 /** Number of retries after 429 and 503. */
 const MAX_BUSY_RETRIES = 2;
 
 export function createPoliteWeb({ http, clock, userAgent, obeysRobots }: PoliteWebParts): PoliteWeb {
   const pace = createHostPace(clock);
-  const robots = createRobots(
-    async (url, maxBytes, signal) => {
-      await pace.waitTurn(url.host, 0, signal);
-      const send = http.public({ ...ROBOTS_LIMITS, maxBytes: maxBytes * 2 });
-      const response = await send(url, { headers: { accept: "text/plain", "user-agent": userAgent }, signal });
-      obeyRetryAfter(response, url.host);
-      const { bytes } = await readBody(response, maxBytes, true);
-      return { status: response.status, text: new TextDecoder().decode(bytes) };
-    },
-    PRODUCT,
-    clock,
-  );
+  const readRules = createRobots(async (url, maxBytes, signal) => {
+    await pace.waitTurn(url.host, 0, signal);
+    const send = http.public({ ...ROBOTS_LIMITS, maxBytes: maxBytes * 2 });
+    const response = await send(url, { headers: { accept: "text/plain", "user-agent": userAgent }, signal });
+    obeyRetryAfter(response, url.host);
+    const { bytes } = await readBody(response, maxBytes, true);
+    return { status: response.status, text: new TextDecoder().decode(bytes) };
+  }, clock);
 
   /** Pauses a host that is busy. Returns whether it is. */
   function obeyRetryAfter({ status, headers }: Response, host: string): boolean {
@@ -90,7 +84,7 @@ export function createPoliteWeb({ http, clock, userAgent, obeysRobots }: PoliteW
   async function sendPolitely(url: URL, init: PublicInit, { limits, maxBytes, signal }: WebRequest): Promise<Response> {
     const send = http.public({ ...limits, maxBytes: maxBytes * 2 });
     for (let retries = 0; ; retries++) {
-      const rules = obeysRobots ? await robots.readRules(url, signal) : undefined;
+      const rules = obeysRobots ? await readRules(url, signal) : undefined;
       if (rules?.isAllowed(url) === false) throw forbiddenByRobots(url);
       await pace.waitTurn(url.host, rules?.delayMs ?? 0, signal);
       const response = await send(url, init);

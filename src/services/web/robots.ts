@@ -13,18 +13,8 @@ export interface RobotsRules {
   readonly delayMs: number;
 }
 
-/** Fetches the beginning of an origin's /robots.txt. */
-export type FetchRobots = (
-  url: URL,
-  maxBytes: number,
-  signal: AbortSignal,
-) => Promise<{ readonly status: number; readonly text: string }>;
-
-export interface Robots {
-  /** Rejects with the errors of `fetchRobots`. */
-  readRules(url: URL, signal: AbortSignal): Promise<RobotsRules>;
-}
-
+/** Name that a robots.txt uses for goald. */
+const PRODUCT = "goald";
 const MAX_ROBOTS_BYTES = 500 * 1024;
 const DAY_MS = 24 * 60 * 60_000;
 const UNREACHABLE_MS = 5 * 60_000;
@@ -38,34 +28,39 @@ const MAX_RULE_COMPARISONS = 100_000_000;
 const ALLOW_ALL: RobotsRules = { isAllowed: () => true, delayMs: 0 };
 const ALLOW_NOTHING: RobotsRules = { isAllowed: () => false, delayMs: 0 };
 
-export function createRobots(fetchRobots: FetchRobots, product: string, clock: Clock): Robots {
+/**
+ * Returns a function that reads the rules for an address. It rejects with the errors of `fetchRobots`, which fetches the
+ * beginning of an origin's /robots.txt.
+ */
+export function createRobots(
+  fetchRobots: (url: URL, maxBytes: number, signal: AbortSignal) => Promise<{ status: number; text: string }>,
+  clock: Clock,
+) {
   const known = new Map<string, { readonly rules: RobotsRules; readonly until: number }>();
-  return {
-    async readRules(url, signal) {
-      const now = clock.now().getTime();
-      const kept = known.get(url.origin);
-      if (kept && kept.until > now) return kept.rules;
-      const { status, text } = await fetchRobots(new URL("/robots.txt", url), MAX_ROBOTS_BYTES, signal);
-      const isThere = status >= 200 && status < 300;
-      const rules = isThere ? await readRobots(url.origin, text, product) : status >= 500 ? ALLOW_NOTHING : ALLOW_ALL;
-      const until = now + (status >= 500 ? UNREACHABLE_MS : DAY_MS);
-      keepNewest(known, url.origin, { rules, until }, MAX_ORIGINS);
-      return rules;
-    },
+  return async (url: URL, signal: AbortSignal): Promise<RobotsRules> => {
+    const now = clock.now().getTime();
+    const kept = known.get(url.origin);
+    if (kept && kept.until > now) return kept.rules;
+    const { status, text } = await fetchRobots(new URL("/robots.txt", url), MAX_ROBOTS_BYTES, signal);
+    const isThere = status >= 200 && status < 300;
+    const rules = isThere ? await readRobots(url.origin, text) : status >= 500 ? ALLOW_NOTHING : ALLOW_ALL;
+    const until = now + (status >= 500 ? UNREACHABLE_MS : DAY_MS);
+    keepNewest(known, url.origin, { rules, until }, MAX_ORIGINS);
+    return rules;
   };
 }
 
-async function readRobots(origin: string, text: string, product: string): Promise<RobotsRules> {
+async function readRobots(origin: string, text: string): Promise<RobotsRules> {
   // The package's types declare a `default` member, but the import is the function itself.
   const { default: module } = await import("robots-parser");
   const parse = module as unknown as (typeof module)["default"];
-  const { lines, wildChars } = extractOwnRules(text, product.toLowerCase());
+  const { lines, wildChars } = extractOwnRules(text);
   const robots = parse(`${origin}/robots.txt`, lines.join("\n"));
-  const delay = Number(robots.getCrawlDelay(product) ?? 0);
+  const delay = Number(robots.getCrawlDelay(PRODUCT) ?? 0);
   return {
     isAllowed: (url) =>
       wildChars * (url.pathname.length + url.search.length) <= MAX_RULE_COMPARISONS &&
-      robots.isAllowed(url.href, product) !== false,
+      robots.isAllowed(url.href, PRODUCT) !== false,
     delayMs: Number.isFinite(delay) ? Math.min(Math.max(0, delay * 1000), MAX_DELAY_MS) : 0,
   };
 }
@@ -80,7 +75,7 @@ interface OwnRules {
  * Returns the lines that apply to this program. The parser stores every rule once per program above it: a thousand
  * programs and a thousand rules would take a million entries.
  */
-function extractOwnRules(text: string, product: string): OwnRules {
+function extractOwnRules(text: string): OwnRules {
   const lines: string[] = [];
   let [wildChars, isOurs, isHead] = [0, false, false];
   for (const raw of text.split(/\r\n|\r|\n/)) {
@@ -89,7 +84,7 @@ function extractOwnRules(text: string, product: string): OwnRules {
     if (name === "") continue;
     if (name.toLowerCase() === "user-agent") {
       const agent = value.split("/")[0]?.trim().toLowerCase() ?? "";
-      const isOwn = agent === product || agent === "*";
+      const isOwn = agent === PRODUCT || agent === "*";
       isOurs = isOwn || (isHead && isOurs);
       if (isOwn && lines.at(-1) !== `User-agent: ${agent}`) lines.push(`User-agent: ${agent}`);
     } else if (isOurs && value.length <= MAX_RULE_CHARS) {

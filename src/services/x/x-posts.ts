@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Posts } from "#core/services.ts";
+import type { Http } from "#http/http.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { listCauses, type Quote, quoteWithout } from "#util/outside-errors.ts";
 import { type OAuthKeys, signRequest } from "./oauth.ts";
@@ -17,12 +18,7 @@ export interface XPostsParts {
   /** Such as https://api.x.com. */
   readonly baseUrl: string;
   readonly keys: OAuthKeys;
-  readonly http: {
-    to(
-      origin: string,
-      limits: { readonly maxBytes: number; readonly firstByteTimeoutMs: number; readonly totalTimeoutMs: number },
-    ): typeof fetch;
-  };
+  readonly http: Pick<Http, "to">;
   readonly clock: Clock;
   /** Timeout of the whole answer. Defaults to 30 s. */
   readonly timeoutMs?: number;

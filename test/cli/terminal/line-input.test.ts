@@ -1,16 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { PassThrough } from "node:stream";
-import { describe, expect, it } from "@jest/globals";
-import { type LineInputOptions, openLineInput } from "#cli/terminal/line-input.ts";
+import { describe, expect, it, jest } from "@jest/globals";
+import { openLineInput } from "#cli/terminal/line-input.ts";
 
-function open(options: LineInputOptions = {}) {
-  const input = new PassThrough();
-  const output = new PassThrough();
+function open({ isTerminal }: { readonly isTerminal: boolean }) {
+  const input = Object.assign(new PassThrough(), { isTTY: isTerminal });
+  const output = Object.assign(new PassThrough(), { isTTY: isTerminal });
   let shown = "";
   output.setEncoding("utf8").on("data", (text: string) => {
     shown += text;
   });
-  const lines = openLineInput(input, output, options);
+  const lines = openLineInput(input, output);
   return { lines, input, output, shown: () => shown };
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -144,11 +144,12 @@ describe("Ctrl-C", () => {
   });
 
   it("is handed on while nothing is asked, and leaves the lines that wait", async () => {
-    let interrupts = 0;
-    const { lines, input } = open({ isTerminal: true, onInterrupt: () => interrupts++ });
+    const interrupts = jest.spyOn(process, "kill").mockReturnValue(true);
+    const { lines, input } = open({ isTerminal: true });
     input.write("ahead\r\x03");
     await turn();
-    expect(interrupts).toBe(1);
+    expect(interrupts.mock.calls).toEqual([[process.pid, "SIGINT"]]);
+    interrupts.mockRestore();
     expect(await lines.askLine("? ")).toBe("ahead");
     lines.close();
   });
@@ -163,7 +164,7 @@ describe("a terminal that is gone", () => {
         return terminal;
       },
     });
-    const lines = openLineInput(terminal, new PassThrough(), { isTerminal: true });
+    const lines = openLineInput(terminal, Object.assign(new PassThrough(), { isTTY: true }));
     const answer = lines.askLine("? ");
     terminal.end();
     expect(await answer).toBeUndefined();
