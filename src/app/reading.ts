@@ -131,7 +131,6 @@ async function viewFromOutside(
   const facts: ViewFacts = {
     workspaceFolder: home.workspaceFolder,
     hosted,
-    lastCommand: null,
     stallAfterMs: stallLimit(settings.models.timeoutSeconds * 1_000),
     now: systemClock.now(),
   };

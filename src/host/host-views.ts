@@ -51,7 +51,6 @@ export function createHostViews(parts: HostViewParts): HostViews {
   const factsOf = (row: AgentRow): ViewFacts => ({
     workspaceFolder: parts.workspaceFolder,
     hosted: supervisor.runners.has(row.id),
-    lastCommand: null,
     stallAfterMs: (state) => parts.stallAfterMs(state),
     now: clock.now(),
     problem: supervisor.runners.get(row.id)?.problem ?? null,

@@ -69,8 +69,6 @@ export interface ViewFacts {
   readonly workspaceFolder: string;
   /** A host runs it now. A running agent without a host is shown as interrupted. */
   readonly hosted: boolean;
-  /** Name of the last command that the agent requested; null when unknown. */
-  readonly lastCommand: string | null;
   /** Milliseconds without an event after which a step counts as stalled (see `stallLimit`). */
   stallAfterMs(state: AgentState): number;
   readonly now: Date;
@@ -102,7 +100,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     costUsd: Math.round(state.costUsd * 1e6) / 1e6,
     background: state.settings.background,
     stalledMs: standing === "running" || standing === RETRYING ? stalledMs(row, state, facts) : null,
-    lastCommand: facts.lastCommand ?? activeFrame(state).repetition?.calls.at(-1)?.name ?? null,
+    lastCommand: activeFrame(state).repetition?.calls.at(-1)?.name ?? null,
     received: state.received,
     createdAt: row.createdAt,
     changedAt: row.updatedAt,
@@ -231,7 +229,7 @@ function stalledMs(row: AgentRow, state: AgentState, { stallAfterMs, now }: View
 
 /** The facts of an agent that nothing but its store is asked about, at the time of its last event. */
 export function factsOf(row: AgentRow) {
-  return { hosted: false, lastCommand: null, stallAfterMs: () => 0, now: new Date(row.updatedAt) };
+  return { hosted: false, stallAfterMs: () => 0, now: new Date(row.updatedAt) };
 }
 
 /** An agent whose log cannot be read: its row, and the reason. */

@@ -258,6 +258,6 @@ export async function readingOf({ store, clock, files }: World, { control }: Tes
 export function factsOf(events: readonly RecordedEvent[], versions: readonly FileVersion[] = []): ReportFacts {
   const state = replay(events);
   const row = { id: "foo", name: "Foo", folder: "foo", parent: null, createdAt: AT, updatedAt: AT } as AgentRow;
-  const facts = { workspaceFolder: "/w", hosted: false, lastCommand: null, stallAfterMs: () => 0, now: new Date(AT) };
+  const facts = { workspaceFolder: "/w", hosted: false, stallAfterMs: () => 0, now: new Date(AT) };
   return reportFacts(viewAgent(row, state, facts), state, { since: 0, events, versions });
 }

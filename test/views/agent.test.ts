@@ -48,7 +48,6 @@ const row: AgentRow = {
 const facts = {
   workspaceFolder: "/home/workspace",
   hosted: true,
-  lastCommand: null,
   stallAfterMs: () => 1_000,
   now: new Date(AT),
 };

@@ -339,7 +339,7 @@ describe("the file names in a text", () => {
 
 // A report is gathered from the agent's state and its newest events, at the same cost for a log of any length.
 
-const facts = { workspaceFolder: "/w", hosted: false, lastCommand: null, stallAfterMs: () => 0, now: new Date(AT) };
+const facts = { workspaceFolder: "/w", hosted: false, stallAfterMs: () => 0, now: new Date(AT) };
 
 /** An agent that took this many steps of four events: each reads a file, and every tenth writes one. */
 async function makeWorker(steps: number) {
