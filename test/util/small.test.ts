@@ -309,6 +309,12 @@ async function leftAfterAMinute(): Promise<object | undefined> {
   return left.deref();
 }
 
+/** Whether an object is left after one of five minutes: V8 may collect by itself in some. */
+async function isAnythingLeft(): Promise<boolean> {
+  for (let minutes = 0; minutes < 5; minutes++) if (await leftAfterAMinute()) return true;
+  return false;
+}
+
 describe("the heap of a host", () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ["setImmediate"] });
@@ -327,7 +333,7 @@ describe("the heap of a host", () => {
     makeRoomFor(17);
     makeRoomFor(18);
     expect(await leftAfterAMinute()).toBeUndefined();
-    expect(await leftAfterAMinute()).toBeDefined();
+    expect(await isAnythingLeft()).toBe(true);
     makeRoomFor(16);
     expect(jest.getTimerCount()).toBe(0);
   });
