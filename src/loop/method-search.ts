@@ -6,10 +6,10 @@
  */
 import { describeFunction } from "#commands/code-functions.ts";
 import { isActionForm, isCellCommand } from "#core/command-names.ts";
-import type { CountTokens, MethodIndex, MethodSearch } from "#core/ports/memory.ts";
+import type { CountTokens, FoundMethod, MethodIndex, MethodSearch } from "#core/ports/memory.ts";
 import { type AgentState, formOfFrame } from "#core/state.ts";
 import type { ParsedReply } from "#reply/read.ts";
-import type { CommandsFor } from "./command-set.ts";
+import type { CommandSet, CommandsFor } from "./command-set.ts";
 
 export interface MethodParts {
   readonly commandsFor: CommandsFor;
@@ -29,14 +29,21 @@ export function openMethodSearch(
 ): MethodSearch {
   return {
     async find(description, signal) {
-      const { callable } = commandsFor(state);
+      const commands = commandsFor(state);
+      const { callable } = commands;
       const finds = searchedBy(state);
       const query = { description, count: MAX_FOUND, isAllowed: (name: string) => finds(callable.isUnlisted(name)) };
       const names = await methods?.search(callable.texts, countTokens ? { ...query, countTokens } : query, signal);
-      return callable.describe(names ?? []);
+      return isActionForm(formOfFrame(state)) ? callable.describe(names ?? []) : describeInJson(names ?? [], commands);
     },
   };
 }
+
+const FOR_CODE = "A Python helper: only code can call it, in run_code.";
+
+/** For the forms in which a call is a command: a helper is none. */
+const describeInJson = (names: readonly string[], { callable, get }: CommandSet): readonly FoundMethod[] =>
+  callable.describe(names).map((one) => (get(one.name) ? one : { ...one, doc: `${one.doc} ${FOR_CODE}`.trim() }));
 
 /** Whether a search in this form finds a method that the prompt lists, or does not list. */
 function searchedBy(state: AgentState): (isUnlisted: boolean) => boolean {
@@ -67,13 +74,14 @@ export async function suggestForReply(
   state: AgentState,
   { commandsFor, methods, signal }: MethodParts & { readonly signal: AbortSignal },
 ): Promise<readonly string[]> {
-  const { callable } = commandsFor(state);
+  const commands = commandsFor(state);
+  const { callable } = commands;
   if (reply.unknownName === undefined || !methods) return [];
   const isAllowed = (name: string): boolean => callable.isUnlisted(name);
   if (!callable.texts.some(({ name }) => isAllowed(name))) return [];
   const description = reply.unknownName.slice(0, MAX_NAME_CHARS);
   const query = { description, count: MAX_SUGGESTED, isAllowed, isName: true };
-  const names = await methods.search(callable.texts, query, signal);
-  const lines = callable.describe(names).map(describeFunction);
+  const names = isAllowed(description) ? [description] : await methods.search(callable.texts, query, signal);
+  const lines = describeInJson(names, commands).map(describeFunction);
   return lines.length === 0 ? [] : [`Methods that a search finds for this name: ${lines.join(" ")}`];
 }
