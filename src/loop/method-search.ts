@@ -6,7 +6,7 @@
  */
 import { describeFunction } from "#commands/code-functions.ts";
 import { isActionForm, isCellCommand } from "#core/command-names.ts";
-import type { CountTokens, FoundMethod, MethodIndex, MethodSearch } from "#core/ports/memory.ts";
+import type { CountTokens, MethodIndex, MethodSearch } from "#core/ports/memory.ts";
 import { type AgentState, formOfFrame } from "#core/state.ts";
 import type { ParsedReply } from "#reply/read.ts";
 import type { CommandSet, CommandsFor } from "./command-set.ts";
@@ -29,21 +29,23 @@ export function openMethodSearch(
 ): MethodSearch {
   return {
     async find(description, signal) {
-      const commands = commandsFor(state);
-      const { callable } = commands;
+      const { callable } = commandsFor(state);
       const finds = searchedBy(state);
       const query = { description, count: MAX_FOUND, isAllowed: (name: string) => finds(callable.isUnlisted(name)) };
       const names = await methods?.search(callable.texts, countTokens ? { ...query, countTokens } : query, signal);
-      return isActionForm(formOfFrame(state)) ? callable.describe(names ?? []) : describeInJson(names ?? [], commands);
+      return describeIn(state, commandsFor(state), names ?? []);
     },
   };
 }
 
-const FOR_CODE = "A Python helper: only code can call it, in run_code.";
-
-/** For the forms in which a call is a command: a helper is none. */
-const describeInJson = (names: readonly string[], { callable, get }: CommandSet): readonly FoundMethod[] =>
-  callable.describe(names).map((one) => (get(one.name) ? one : { ...one, doc: `${one.doc} ${FOR_CODE}`.trim() }));
+/** In the forms in which a call is a command, a helper is none. */
+function describeIn(state: AgentState, { callable, get }: CommandSet, names: readonly string[]) {
+  const isCode = isActionForm(formOfFrame(state));
+  const remark = "A Python helper: only code can call it, in run_code.";
+  return callable
+    .describe(names)
+    .map((one) => (isCode || get(one.name) ? one : { ...one, doc: `${one.doc} ${remark}`.trim() }));
+}
 
 /** Whether a search in this form finds a method that the prompt lists, or does not list. */
 function searchedBy(state: AgentState): (isUnlisted: boolean) => boolean {
@@ -74,14 +76,13 @@ export async function suggestForReply(
   state: AgentState,
   { commandsFor, methods, signal }: MethodParts & { readonly signal: AbortSignal },
 ): Promise<readonly string[]> {
-  const commands = commandsFor(state);
-  const { callable } = commands;
+  const { callable } = commandsFor(state);
   if (reply.unknownName === undefined || !methods) return [];
   const isAllowed = (name: string): boolean => callable.isUnlisted(name);
   if (!callable.texts.some(({ name }) => isAllowed(name))) return [];
   const description = reply.unknownName.slice(0, MAX_NAME_CHARS);
   const query = { description, count: MAX_SUGGESTED, isAllowed, isName: true };
   const names = isAllowed(description) ? [description] : await methods.search(callable.texts, query, signal);
-  const lines = describeInJson(names, commands).map(describeFunction);
+  const lines = describeIn(state, commandsFor(state), names).map(describeFunction);
   return lines.length === 0 ? [] : [`Methods that a search finds for this name: ${lines.join(" ")}`];
 }

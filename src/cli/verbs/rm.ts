@@ -16,6 +16,7 @@ const OPTIONS = {
   force: flag("-f, --force", "do not ask, and kill the agent first if it is not done"),
   files: flag("--files", "remove its folder in the workspace, too"),
 };
+const UNIQUE = { unique: true };
 type RemoveOptions = OptionValues<typeof OPTIONS>;
 
 export const verb = defineVerb({
@@ -35,15 +36,7 @@ async function removeAll(names: readonly string[], isEnded: boolean, options: Re
   const depths = new Map<string, number>();
   // An unknown one is an error before any is removed.
   for (const name of names.length > 1 ? names : [])
-    await withAgent(
-      name,
-      options,
-      async ({ row }) => {
-        depths.set(name, row.folder.split("/").length);
-        return EXIT.ok;
-      },
-      { unique: true },
-    );
+    await withAgent(name, options, async ({ row }) => depths.set(name, row.folder.split("/").length) && 0, UNIQUE);
   // The folder of a sub-agent is below that of its parent.
   const deepestFirst = names.toSorted((a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0));
   const ids = isEnded ? await reading(options, async (opened) => listEnded(await opened.agents())) : deepestFirst;
@@ -98,6 +91,6 @@ async function removeVerb(name: string, options: RemoveOptions): Promise<number>
       const what = files ? "Its folder was deleted" : "Its folder stays";
       return printValue(context, { id, workspace, files }, () => `${id} was removed. ${what}: ${workspace}`);
     },
-    { unique: true },
+    UNIQUE,
   );
 }

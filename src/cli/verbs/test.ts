@@ -8,6 +8,7 @@ import { readCassette } from "#cassette/recording-file.ts";
 import { type AgentFile, readAgentFile } from "#config/agent-file.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
@@ -74,7 +75,7 @@ async function testVerb(files: readonly string[], options: TestOptions): Promise
     const result = await testAgent(test, context, options, interrupts);
     results.push(result);
     print(result, context);
-    if (test.record !== undefined) context.output.say(clean(`Recorded: ${test.record}`));
+    if (test.record !== undefined && result.outcome !== "error") context.output.say(clean(`Recorded: ${test.record}`));
     if (interrupts.isInterrupted) return EXIT.interrupted;
   }
   if (tests.length > 1) context.output.say(`\n${countPassed(results)}.`);
@@ -125,11 +126,16 @@ function print(result: TestResult, { output, redact }: CliContext): void {
   output.data(redact(clean(lines.join("\n"))));
 }
 
-/** The further sentences of a reason are about an agent that can go on, which one in a removed home cannot. */
 function describeEnd(outcome: string, reason: string, home: string | null): string {
-  if (home !== null) return `The agent ended (${outcome}): ${reason}`;
-  const [first = ""] = /^.*?[.!?](?=\s|$)/s.exec(reason) ?? [];
-  return `The agent ended (${outcome})${first === "" ? "." : `: ${first}`} To look at it afterwards, add --keep.`;
+  const more = home === null ? " To look at it afterwards, add --keep." : "";
+  return `The agent ended (${outcome})${reason === "" ? "." : `: ${reason}`}${more}`;
+}
+
+/** Cuts the sentences with calls of goald off: in a home that is removed no agent can go on. */
+function withoutCalls(reason: string): string {
+  const [first = "", ...more] = reason.split(/(?<=[.!?])\s+/);
+  const call = more.findIndex((sentence) => /\bgoald [a-z]/.test(sentence));
+  return [first, ...more.slice(0, call < 0 ? undefined : call)].join(" ");
 }
 
 const countPassed = (results: readonly TestResult[]): string =>
@@ -202,11 +208,13 @@ function resultOf(
   const ended = exitCodeOf(state, isInterrupted);
   const haveAllPassed = checks.length > 0 && checks.every(({ isPassed }) => isPassed === true);
   const exitCode = ended === EXIT.ok && !haveAllPassed ? EXIT.notReached : ended;
+  const { outcome, reason } = outcomeOf(state);
   return {
     file,
     agent: agent.name,
     isPassed: exitCode === EXIT.ok,
-    ...outcomeOf(state),
+    outcome,
+    reason: home === null ? withoutCalls(reason) : reason,
     checks,
     state,
     exitCode,
@@ -231,7 +239,10 @@ async function runLive(
     settings: { ...settings, background: false },
     ...(record === undefined ? {} : { record: resolve(record) }),
   });
-  const { show } = output.json ? { show: () => undefined } : await openScreen(context, []);
+  const screen = output.json ? undefined : await openScreen(context, []);
+  const shown = (event: RecordedEvent): void =>
+    screen?.show(event.type === "agent-paused" ? { ...event, reason: withoutCalls(event.reason) } : event);
+  const show = Object.assign(shown, screen?.show);
   const following = { context, client, agent: id, after: 0, state: initialState, show, interrupts };
   const asking = { ask: undefined, onInterrupt: "pause" } as const;
   const { state } = await followAgent({ ...following, ...asking });
