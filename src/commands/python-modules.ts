@@ -112,10 +112,8 @@ export function readPythonFunctions(source: string, brokenLines: number[] = []):
     const from = index + head.length;
     const colon = findColon(code, from);
     for (; counted < index; counted++) if (text[counted] === "\n") line++;
-    if (colon === undefined) {
-      brokenLines.push(line);
-      break;
-    }
+    if (colon === undefined) brokenLines.push(line);
+    if (colon === undefined) break;
     end = colon + 1;
     const signature = oneLine(name + foldBlanks(uncommented.slice(from, colon)), MAX_SIGNATURE_CHARS);
     if (!name.startsWith("_")) found.push({ name, signature, doc: readDocstring(uncommented, end), line });

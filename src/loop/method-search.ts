@@ -39,13 +39,11 @@ export function openMethodSearch(
 }
 
 /** In the forms in which a call is a command, a helper is none. */
-function describeIn(state: AgentState, { callable, get }: CommandSet, names: readonly string[]) {
-  const isCode = isActionForm(formOfFrame(state));
-  const remark = "A Python helper: only code can call it, in run_code.";
-  return callable
-    .describe(names)
-    .map((one) => (isCode || get(one.name) ? one : { ...one, doc: `${one.doc} ${remark}`.trim() }));
-}
+const describeIn = (state: AgentState, { callable, get }: CommandSet, names: readonly string[]) =>
+  callable.describe(names).map(({ doc, ...one }) => {
+    const isCalled = isActionForm(formOfFrame(state)) || get(one.name);
+    return { ...one, doc: isCalled ? doc : `${doc} A Python helper: only code can call it, in run_code.`.trim() };
+  });
 
 /** Whether a search in this form finds a method that the prompt lists, or does not list. */
 function searchedBy(state: AgentState): (isUnlisted: boolean) => boolean {

@@ -97,7 +97,7 @@ describe("goald doctor", () => {
     const report = await examine(goald, 0);
     const folder = join(goald.home, "methods");
     expect(levelOf(report, "commands")).toEqual(["warning"]);
-    expect(textOf(report, "commands")).toContain(`a definition cannot be read: ${folder}/a.py:3, ${folder}/b.py:1`);
+    expect(textOf(report, "commands")).toContain(`cannot read ${folder}/a.py:3, ${folder}/b.py:1`);
   });
 
   it("finds a store that cannot be read", async () => {

@@ -97,7 +97,7 @@ describe("goald test", () => {
 
   it("names no call on an agent whose home is gone, and no recording that was not written", async () => {
     const limited = endedWith(6, await test("agent.yaml", "--max-steps", "1"));
-    expect(limited.stdout).toContain("Paused:");
+    expect(limited.stdout).toMatch(/\nThe agent ended \(step-limit\): .*\. To look at it/);
     expect(`${limited.stdout}${limited.stderr}`).not.toMatch(/goald (?:resume|say|logs)/);
     const [{ reason } = {}] = linesOf(endedWith(10, await test("fails.yaml", "--json")));
     expect(reason).toMatch(/^It reported its work as finished 3 times in a row, and it is not\. A check failed: .*\.$/);

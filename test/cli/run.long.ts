@@ -234,7 +234,7 @@ describe("goald rm of an agent with helpers", () => {
     endedWith(0, await goald.ask("resume v-ann-kid -d"));
     await home.logged("agent-resumed", 1, "v-ann-kid");
     const { stderr } = endedWith(0, await goald.ask("rm --ended -f"));
-    expect(stderr).toContain("v-ann stays: v-ann-kid, which it has started, has not ended.");
+    expect(stderr).toContain("v-ann stays: its helper v-ann-kid has not ended.");
     expect((await idsLeft()).sort()).toEqual(["v", "v-ann", "v-ann-kid"]);
     endedWith(0, await goald.ask("stop v"));
     endedWith(0, await goald.ask("stop v-ann-kid"));

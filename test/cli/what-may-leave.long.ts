@@ -301,8 +301,8 @@ describe("an agent that read a stranger's page, wrote a file after it, and wants
     endedWith(2, await goald.ask("trust t all notes.md"));
     const whole = errorOf(endedWith(2, await goald.ask("trust t . --json")));
     expect(whole).toMatchObject({
-      message: "Expected files or folders in its folder, got all of it.",
-      hint: "Trust all: goald trust t all",
+      message: "Expected files, got its folder.",
+      hint: "All: goald trust t all",
     });
     expect(await see("trust t notes.md")).toContain("Trusted: notes.md (words from an unknown page).");
     const shown = await see("show t");

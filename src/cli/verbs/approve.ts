@@ -93,7 +93,7 @@ async function answer(name: Name, options: AnswerOptions, given: Omit<ApprovalAn
     const open = approvalOf(state);
     if (!open) throw await nothingPending({ row, state }, context);
     const wanted = wantedCall(options);
-    if (wanted !== undefined && wanted !== open.callId) throw anotherPending(wanted, open, given.verdict, { row, context });
+    if (wanted !== undefined && wanted !== open.callId) throw anotherPending(wanted, open, { row, context, ...given });
     const { interactive } = context.output;
     const { count = 1 } = given;
     if (given.verdict === "approved" && interactive && !options.yes) {
@@ -130,8 +130,7 @@ function wantedCall({ step, call }: AnswerOptions): string | undefined {
 function anotherPending(
   wanted: string,
   open: Approval,
-  verdict: ApprovalAnswer["verdict"],
-  { row, context: { redact, home } }: Pick<Steered, "row" | "context">,
+  { row, context: { redact, home }, verdict }: Pick<Steered, "row" | "context"> & Pick<ApprovalAnswer, "verdict">,
 ): GoaldError {
   const verb = verdict === "approved" ? "approve" : "deny";
   const call = oneLine(redact(clean(describeCall(open.call))), 300);

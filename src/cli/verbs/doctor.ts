@@ -117,8 +117,7 @@ async function checkCatalogue(home: Home): Promise<Finding> {
   try {
     const { registry, modules } = await loadWholeCatalogue(home);
     const broken = modules.flatMap(({ path, brokenLines = [] }) => brokenLines.map((line) => `${path}:${line}`));
-    const advice = "Correct it: Python refuses the whole file.";
-    if (broken.length > 0) return warning("commands", `a definition cannot be read: ${broken.join(", ")}`, advice);
+    if (broken.length > 0) return warning("commands", `cannot read ${broken.join(", ")}`, "Correct the definition.");
     const methods = modules.reduce((sum, { functions }) => sum + functions.length, 0);
     const helpers = methods === 0 ? "" : `, ${countNoun(methods, "Python helper")}`;
     const shown = registry.all.filter(({ isInternal }) => isInternal !== true);

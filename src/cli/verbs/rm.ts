@@ -51,8 +51,7 @@ function listEnded(views: readonly AgentView[]): readonly string[] {
   for (const { id, state, parent } of views)
     if (hasEnded(state) || (state === "paused: parent" && ended.has(parent))) ended.add(id);
   for (const { id, parent } of views.toReversed())
-    if (!ended.has(id) && ended.delete(parent))
-      printNote(`${parent} stays: ${id}, which it has started, has not ended.`);
+    if (!ended.has(id) && ended.delete(parent)) printNote(`${parent} stays: its helper ${id} has not ended.`);
   return views.flatMap(({ id }) => (ended.has(id) ? [id] : [])).toReversed();
 }
 

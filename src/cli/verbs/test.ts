@@ -103,13 +103,16 @@ async function readTests(files: readonly string[], { replay, record }: TestOptio
 const EXAMPLE = "Add checks, such as:\n  ai_checks:\n    - {file: plan.md, contains: Conclusion, min_chars: 400}";
 
 function print(result: TestResult, { output, redact }: CliContext): void {
-  const { file, agent, isPassed, outcome, reason, checks, state, exitCode, home } = result;
+  const { file, agent, isPassed, outcome, checks, state, exitCode, home } = result;
+  const reason = home === null && outcome !== "error" ? withoutCalls(result.reason) : result.reason;
   if (output.json) {
     const spent = spentOf(state);
     const line = { type: "test", file, agent, passed: isPassed, outcome, reason, checks, ...spent, exitCode, home };
     output.data(redact(JSON.stringify(line)));
     return;
   }
+  const end = `The agent ended (${outcome})${reason === "" ? "." : `: ${reason}`}`;
+  const keep = home === null ? " To look at it afterwards, add --keep." : "";
   const lines = [
     "",
     ...checks.map(
@@ -120,21 +123,16 @@ function print(result: TestResult, { output, redact }: CliContext): void {
       : [
           `${isPassed ? "Passed" : "Not passed"}: ${file} (checks: ${describeCounts(countChecks(checks))}). ${describeSpent(state)}.`,
         ]),
-    ...(isPassed || outcome === "error" ? [] : [describeEnd(outcome, reason, home)]),
+    ...(isPassed || outcome === "error" ? [] : [end + keep]),
     ...(home === null ? [] : [`Kept: ${home} (goald ps --home ${quoteForShell(home)})`]),
   ];
   output.data(redact(clean(lines.join("\n"))));
 }
 
-function describeEnd(outcome: string, reason: string, home: string | null): string {
-  const more = home === null ? " To look at it afterwards, add --keep." : "";
-  return `The agent ended (${outcome})${reason === "" ? "." : `: ${reason}`}${more}`;
-}
-
 /** Cuts the sentences with calls of goald off: in a home that is removed no agent can go on. */
 function withoutCalls(reason: string): string {
   const [first = "", ...more] = reason.split(/(?<=[.!?])\s+/);
-  const call = more.findIndex((sentence) => /\bgoald [a-z]/.test(sentence));
+  const call = more.findIndex((sentence) => /\bgoald (?:goals|logs|resume|say) /.test(sentence));
   return [first, ...more.slice(0, call < 0 ? undefined : call)].join(" ");
 }
 
@@ -208,13 +206,11 @@ function resultOf(
   const ended = exitCodeOf(state, isInterrupted);
   const haveAllPassed = checks.length > 0 && checks.every(({ isPassed }) => isPassed === true);
   const exitCode = ended === EXIT.ok && !haveAllPassed ? EXIT.notReached : ended;
-  const { outcome, reason } = outcomeOf(state);
   return {
     file,
     agent: agent.name,
     isPassed: exitCode === EXIT.ok,
-    outcome,
-    reason: home === null ? withoutCalls(reason) : reason,
+    ...outcomeOf(state),
     checks,
     state,
     exitCode,
@@ -239,10 +235,9 @@ async function runLive(
     settings: { ...settings, background: false },
     ...(record === undefined ? {} : { record: resolve(record) }),
   });
-  const screen = output.json ? undefined : await openScreen(context, []);
-  const shown = (event: RecordedEvent): void =>
-    screen?.show(event.type === "agent-paused" ? { ...event, reason: withoutCalls(event.reason) } : event);
-  const show = Object.assign(shown, screen?.show);
+  const { show: shown } = output.json ? { show: () => undefined } : await openScreen(context, []);
+  // The end gives the reason of a pause.
+  const show = Object.assign((event: RecordedEvent) => void (event.type === "agent-paused" || shown(event)), shown);
   const following = { context, client, agent: id, after: 0, state: initialState, show, interrupts };
   const asking = { ask: undefined, onInterrupt: "pause" } as const;
   const { state } = await followAgent({ ...following, ...asking });
