@@ -5,7 +5,8 @@ export default defineCommand({
   name: "method_search",
   label: "Method search",
   group: "code",
-  summary: "finds methods that fit a description, with their signatures; then call one by its name.",
+  summary:
+    "finds methods that fit a description, with their signatures; then call a command by its name, a Python helper in code.",
   args: {
     type: "object",
     properties: {

@@ -65,13 +65,15 @@ what it does, and the model and code may call it by its name at any time. Profil
 
 The files \`<home>/methods/*.py\` are Python helpers: the sandbox defines them in each Python namespace, and they reach outside only by calling
 commands. goald reads the name, the signature and the docstring of each function at the top level, without running the file; a name
-that begins with \`_\` is private. Owners and trust are judged as for \`commands/\`, \`goald reload\` reads the files again, and
-\`goald commands\` lists the functions.`;
+that begins with \`_\` is private. Only code can call them. In the forms \`json\` and \`tools\` a search says so, and so does the
+answer to a model that calls one as a command. Owners and trust are judged as for \`commands/\`, \`goald reload\` reads the files again, and
+\`goald commands\` lists the functions. \`goald doctor\` names file and line of a definition that cannot be read.`;
 
 const OWN_COMMANDS = `## A command of your own
 
 One file in \`<home>/commands/\`, its name the command's name, which default-exports an object. \`goald commands count_words --new\` writes
-one with a test, and both work as they are. A file of a shipped command's name replaces that command.
+one with a test, and both work as they are. An await at its top level may take five seconds. A file of a shipped command's name
+replaces that command.
 
 | field | meaning |
 | --- | --- |

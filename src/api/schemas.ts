@@ -46,7 +46,7 @@ const GOAL_TESTS: { readonly [Kind in GoalTest["kind"]]: Schema<Extract<GoalTest
   contains: closed({ kind: kind("contains"), path, text: textUpTo(2_000) }),
   length: closed({ kind: kind("length"), path, min: described(whole(1, 10_000_000), "Characters.") }),
   schema: closed({ kind: kind("schema"), path, schema: typed<Readonly<Record<string, unknown>>>({ type: "object" }) }),
-  code: closed({ kind: kind("code"), code: textUpTo(32_768), needsApproval }, "needsApproval"),
+  code: closed({ kind: kind("code"), code: textUpTo(32_768), file: path, needsApproval }, "file", "needsApproval"),
   url: closed(
     { kind: kind("url"), url: textUpTo(2_000), status: described(whole(100, 599), "Absent: any from 200 to 299.") },
     "status",

@@ -11,7 +11,7 @@ import { type AgentState, activeFrame, approvalOf, isAwaitingPerson, isFinished 
 import { countNoun, withCommas } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
-import { dollars } from "#views/agent-view.ts";
+import { dollars, reasonOf } from "#views/agent-view.ts";
 import { goOnCall, nameCall } from "#views/next-step.ts";
 import { lookAgain } from "./agents.ts";
 import { type AskPerson, createAskPerson } from "./ask-person.ts";
@@ -72,7 +72,7 @@ export function exitCodeOf(state: AgentState, interrupted: boolean): number {
 export function outcomeOf(state: AgentState): { readonly outcome: string; readonly reason: string } {
   const { phase } = activeFrame(state);
   if (phase.kind === "resting") return { outcome: phase.outcome, reason: phase.reason };
-  return { outcome: state.paused?.code ?? phase.kind, reason: state.paused?.reason ?? "" };
+  return { outcome: state.paused?.code ?? phase.kind, reason: reasonOf(state) ?? "" };
 }
 
 export function sayEnd(

@@ -15,6 +15,8 @@ export interface PythonModule extends CellModule {
   /** Absolute path. */
   readonly path: string;
   readonly functions: readonly PythonFunction[];
+  /** Lines of definitions that cannot be read, from 1. */
+  readonly brokenLines?: readonly number[];
 }
 
 const MAX_FILES = 1_000;
@@ -44,13 +46,14 @@ export async function loadPythonModules(
     const source = await readSource(path);
     bytes += Buffer.byteLength(source);
     if (bytes > MAX_ALL_BYTES) throw invalid(`The files of ${folder} have more than ${MAX_ALL_BYTES} bytes together.`);
-    const functions = readPythonFunctions(source);
+    const brokenLines: number[] = [];
+    const functions = readPythonFunctions(source, brokenLines);
     for (const { name, line } of functions) {
       const other = isTaken(name) ? "a command" : owners.get(name);
       if (other !== undefined) throw invalid(`${path}:${line} defines ${name}, which is also ${describeOther(other)}.`);
       owners.set(name, path);
     }
-    modules.push({ file, path, source, functions });
+    modules.push({ file, path, source, functions, brokenLines });
   }
   return modules;
 }
@@ -96,7 +99,8 @@ const STRING_OR_COMMENT = new RegExp(`#[^\\n]*|${STRING}`, "gu");
 const DOCSTRING = new RegExp(`\\s*${STRING}`, "yu");
 const DEFINITION = /^def[ \t]+([\p{ID_Start}_][\p{ID_Continue}]*)[ \t]*(?=[([])/gmu;
 
-export function readPythonFunctions(source: string): readonly PythonFunction[] {
+/** Stops at a definition that cannot be read, and adds its line to `brokenLines`. */
+export function readPythonFunctions(source: string, brokenLines: number[] = []): readonly PythonFunction[] {
   const text = source.replaceAll(/\r\n?/g, "\n");
   // Everything keeps its place: first without comments, then without strings too.
   const uncommented = text.replace(STRING_OR_COMMENT, (found) => (found.startsWith("#") ? blank(found) : found));
@@ -107,9 +111,10 @@ export function readPythonFunctions(source: string): readonly PythonFunction[] {
     if (index < end) continue;
     const from = index + head.length;
     const colon = findColon(code, from);
+    for (; counted < index; counted++) if (text[counted] === "\n") line++;
+    if (colon === undefined) brokenLines.push(line);
     if (colon === undefined) break;
     end = colon + 1;
-    for (; counted < index; counted++) if (text[counted] === "\n") line++;
     const signature = oneLine(name + foldBlanks(uncommented.slice(from, colon)), MAX_SIGNATURE_CHARS);
     if (!name.startsWith("_")) found.push({ name, signature, doc: readDocstring(uncommented, end), line });
   }
@@ -124,6 +129,7 @@ function findColon(code: string, from: number): number | undefined {
   for (let at = from; at < code.length; at++) {
     const char = code[at] as string;
     if (depth === 0 && char === ":") return at;
+    if (depth === 0 && char === "\n" && code[at - 1] !== "\\") return undefined;
     if ("([{".includes(char)) depth++;
     else if (")]}".includes(char)) depth--;
   }

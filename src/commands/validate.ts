@@ -225,6 +225,9 @@ export async function listEntries(what: "commands" | "methods", folder: string):
 /** Modification time at the first load in this process, by path. */
 const firstLoaded = new Map<string, number>();
 
+/** Time for awaits at the top level of a file. Shorter than a client's wait for the answer to a reload. */
+const LOAD_LIMIT_MS = 5_000;
+
 /** Returns the default export. Throws GOALD_COMMAND_INVALID. */
 export async function loadCommandFile(file: string): Promise<unknown> {
   try {
@@ -232,11 +235,18 @@ export async function loadCommandFile(file: string): Promise<unknown> {
     const first = firstLoaded.get(file) ?? mtimeMs;
     firstLoaded.set(file, first);
     const url = pathToFileURL(file).href;
-    const module: { readonly default?: unknown } = await import(mtimeMs === first ? url : `${url}?changed=${mtimeMs}`);
-    return module.default;
+    return (await importInTime(mtimeMs === first ? url : `${url}?changed=${mtimeMs}`)).default;
   } catch (thrown) {
     throw await createLoadError(file, toError(thrown));
   }
+}
+
+/** The timer keeps the process alive, too: Node ends one that only an await without an end is left of. */
+async function importInTime(url: string): Promise<{ readonly default?: unknown }> {
+  const { promise: timedOut, reject } = Promise.withResolvers<never>();
+  const problem = new Error(`it did not finish loading within ${LOAD_LIMIT_MS / 1000} s. Move its await into run().`);
+  const timer = setTimeout(reject, LOAD_LIMIT_MS, problem);
+  return Promise.race([import(url), timedOut]).finally(() => clearTimeout(timer));
 }
 
 async function createLoadError(file: string, error: Error): Promise<GoaldError> {

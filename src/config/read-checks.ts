@@ -4,6 +4,7 @@
  * A schema or a piece of code may be in a file of its own, which is read at once. An entry with several tests of a file
  * becomes several checks.
  */
+import { basename } from "node:path";
 import type { GoaldError } from "#core/errors.ts";
 import type { GoalCheck, GoalTest } from "#core/goal-check.ts";
 import { isRecord, parseJson } from "#util/json.ts";
@@ -111,7 +112,7 @@ class Entry {
 
   async #codeFile(path: string): Promise<GoalTest> {
     if (!path.endsWith(".py")) throw this.#refuse("code_file must be a Python file, such as check.py", "code_file");
-    return { kind: "code", code: await this.#fileText("code_file", path) };
+    return { kind: "code", code: await this.#fileText("code_file", path), file: basename(path) };
   }
 
   /** Schemas of other drafts are read as 2020-12, so the line that names the draft is left out. */

@@ -17,9 +17,10 @@ export type GoalTest =
   | { readonly kind: "schema"; readonly path: string; readonly schema: Readonly<Record<string, unknown>> }
   /**
    * Python that runs in the sandbox on the agent's files and must end without an error, or with exit code 0.
-   * `needsApproval`: it came from an agent file, and no person has approved it; goald asks once, where `run_code` asks.
+   * `file`: name of the file that it was read from. `needsApproval`: it came from an agent file, and no person has approved
+   * it; goald asks once, where `run_code` asks.
    */
-  | { readonly kind: "code"; readonly code: string; readonly needsApproval?: boolean }
+  | { readonly kind: "code"; readonly code: string; readonly file?: string; readonly needsApproval?: boolean }
   /** An address that must answer with this status; absent: any from 200 to 299. */
   | { readonly kind: "url"; readonly url: string; readonly status?: number }
   /** A question about files that the smart model must answer with yes and a passage that proves it. */
@@ -100,7 +101,7 @@ function describeTest(test: GoalTest): string {
     case "schema":
       return `${test.path} is JSON that matches the JSON Schema ${oneLine(JSON.stringify(test.schema), MAX_SHOWN_CHARS)}`;
     case "code":
-      return "a program that a person wrote passes (Python)";
+      return `${test.file === undefined ? "a program" : `the program ${test.file}`} that a person wrote passes (Python)`;
     case "url":
       return `${test.url} answers with ${test.status === undefined ? "a status from 200 to 299" : `status ${test.status}`}`;
     case "judge":

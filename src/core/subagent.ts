@@ -145,10 +145,10 @@ export function subagentFolderOf(file: string): string {
   return deeper === "" ? `${AGENTS_FOLDER}/${split.child}` : pathInParent(split.child, deeper);
 }
 
-/** `children`: from the top. The hint removes the deepest first, so that each has none left when it is removed. */
-export const hasChildrenError = (id: string, children: readonly string[]): GoaldError =>
+/** `children`: from the top. `isForced`: the caller removes without a question. */
+export const hasChildrenError = (id: string, children: readonly string[], isForced = false): GoaldError =>
   new GoaldError(
     "GOALD_CONFLICT",
     `${id} has started ${children.length === 1 ? "an agent that still exists" : "agents that still exist"}: ${children.join(", ")}.`,
-    { hint: `Remove what it has started first: goald rm ${children.toReversed().join(" && goald rm ")}` },
+    { hint: `Remove what it has started first: goald rm ${isForced ? "-f " : ""}${children.toReversed().join(" ")}` },
   );

@@ -159,9 +159,9 @@ function resumeRecording(path: string, row: AgentRow, { recordings, supervisor }
 // Applies a person's action on an agent to its sub-agents and its parent.
 
 /** Throws GOALD_CONFLICT while the agent's sub-agents exist. */
-export async function requireNoChildren({ id }: AgentRow, { store }: HostControlParts): Promise<void> {
+export async function requireNoChildren({ id }: AgentRow, { store }: HostControlParts, force?: boolean): Promise<void> {
   const others = (await descendantsOf(id, store)).map((row) => row.id);
-  if (others.length > 0) throw hasChildrenError(id, others);
+  if (others.length > 0) throw hasChildrenError(id, others, force);
 }
 
 /** Called before the removal: the parent gets back the unused part of the reserved limits. */

@@ -161,7 +161,7 @@ export class HostControl extends RunControl implements Control {
   async remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
     const { supervisor, store, recordings } = this.parts;
     const { row, state } = await this.views.find(name);
-    await requireNoChildren(row, this.parts);
+    await requireNoChildren(row, this.parts, how.force);
     if (!isOver(state) && !how.force)
       throw conflict(`${row.id} has not finished.`, `Stop it first: goald stop ${row.id}, or remove it with --force.`);
     if (!this.isStill(row, state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");

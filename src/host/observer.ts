@@ -163,9 +163,12 @@ function endOf(event: RecordedEvent) {
 }
 
 const MAX_WHY_CHARS = 300;
-/** The first line names the error, of a cell too. It ends with a whole word, because a cut one could be half a secret. */
+/**
+ * The first line names the error, of a cell too; that of a helper's report only names the helper. It ends with a whole word,
+ * because a cut one could be half a secret.
+ */
 const firstLineOf = (text: string): string =>
-  cutToWholeWords(`${text.trim()}\n`.slice(0, MAX_WHY_CHARS)).replace(/\n.*/s, "");
+  cutToWholeWords(`${text.trim().replace(/^(.*:)\n/, "$1 ")}\n`.slice(0, MAX_WHY_CHARS)).replace(/\n.*/s, "");
 
 function logEvent(log: Log, agent: string, event: RecordedEvent): void {
   const { seq, type } = event;

@@ -9,7 +9,7 @@ import { isActionForm, isCellCommand } from "#core/command-names.ts";
 import type { CountTokens, MethodIndex, MethodSearch } from "#core/ports/memory.ts";
 import { type AgentState, formOfFrame } from "#core/state.ts";
 import type { ParsedReply } from "#reply/read.ts";
-import type { CommandsFor } from "./command-set.ts";
+import type { CommandSet, CommandsFor } from "./command-set.ts";
 
 export interface MethodParts {
   readonly commandsFor: CommandsFor;
@@ -34,10 +34,17 @@ export function openMethodSearch(
       const isAllowed = (name: string): boolean => findsAll || callable.isUnlisted(name);
       const query = { description, count: MAX_FOUND, isAllowed };
       const names = await methods?.search(callable.texts, countTokens ? { ...query, countTokens } : query, signal);
-      return callable.describe(names ?? []);
+      return describeIn(state, commandsFor(state), names ?? []);
     },
   };
 }
+
+/** In the forms in which a call is a command, a helper is none. */
+const describeIn = (state: AgentState, { callable, get }: CommandSet, names: readonly string[]) =>
+  callable.describe(names).map(({ doc, ...one }) => {
+    const isCalled = isActionForm(formOfFrame(state)) || get(one.name);
+    return { ...one, doc: isCalled ? doc : `${doc} A Python helper: only code can call it, in run_code.`.trim() };
+  });
 
 /**
  * Lines that describe what a name may have meant that does not exist, best first. Sends nothing: the search goes by words and
@@ -69,7 +76,7 @@ export async function suggestForReply(
   if (!callable.texts.some(({ name }) => isAllowed(name))) return [];
   const description = reply.unknownName.slice(0, MAX_NAME_CHARS);
   const query = { description, count: MAX_SUGGESTED, isAllowed, isName: true };
-  const names = await methods.search(callable.texts, query, signal);
-  const lines = callable.describe(names).map(describeFunction);
+  const names = isAllowed(description) ? [description] : await methods.search(callable.texts, query, signal);
+  const lines = describeIn(state, commandsFor(state), names).map(describeFunction);
   return lines.length === 0 ? [] : [`Methods that a search finds for this name: ${lines.join(" ")}`];
 }

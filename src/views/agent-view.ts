@@ -205,7 +205,8 @@ const MACHINE_MS = 30_000;
 const MAX_QUESTION_CHARS = 500;
 const MAX_REASON_CHARS = 500;
 
-function reasonOf(state: AgentState): string | null {
+/** What the agent waits for, or why it paused; null for one that works or has finished. */
+export function reasonOf(state: AgentState): string | null {
   if (state.paused) return state.paused.reason;
   const { phase } = activeFrame(state);
   if (phase.kind === "retrying") return `${oneLine(phase.why, MAX_REASON_CHARS)} The next attempt is at ${phase.at}.`;

@@ -116,13 +116,14 @@ export const identityOf = ({
   hash("sha256", JSON.stringify([kind, text, source]), "hex");
 
 const TEXT_CHARS = 90;
+const shortTime = (at: string): string => `${at.slice(0, 16).replace("T", " ")}Z`;
 
 export const MEMORY_HEAD: readonly string[] = ["ID", "AT", "STEP", "KIND", "FROM", "VALIDITY", "TEXT"];
 
 /** One line of a table under MEMORY_HEAD. */
 export const memoryCells = (row: MemoryView): readonly string[] => [
   row.id,
-  row.at.slice(0, 16).replace("T", " "),
+  shortTime(row.at),
   row.step === null ? "" : String(row.step),
   row.kind,
   describeOrigin(row),
@@ -135,8 +136,7 @@ export const RECALL_HEAD: readonly string[] = ["MATCH", "ID", "AT", "KIND", "FRO
 export const recallCells = (recall: RecallView): readonly string[] => {
   const { score, id, at, kind, text, closed } = recall;
   const what = closed ? `${kind}, ${describeEnd(closed)}` : kind;
-  const when = at.slice(0, 16).replace("T", " ");
-  return [matchOf(score), id, when, what, describeOrigin(recall), oneLine(text, TEXT_CHARS)];
+  return [matchOf(score), id, shortTime(at), what, describeOrigin(recall), oneLine(text, TEXT_CHARS)];
 };
 
 /** Whose words it contains, such as `agent, after the web`. */

@@ -56,7 +56,9 @@ function recallLines({ recalls, recallIds }: WholeStep): readonly string[] {
   if (recallIds.length === 0) return ["Recalls: none"];
   return [
     "Recalls, best first, then the memories shown with them",
-    ...recalls.map(({ id, step, at, trust, text }) => `${id} (step ${step}, ${at}, from ${trust})\n${indent(text)}`),
+    ...recalls.map(({ id, step, at, trust, text }) => {
+      return `${id} (${step === null ? "" : `step ${step}, `}${at}, from ${trust})\n${indent(text)}`;
+    }),
   ];
 }
 

@@ -89,7 +89,7 @@ describe("goald run --wait", () => {
     ]);
     expect(endedWith(6, limited).stdout).toMatch(/^t-\d: step-limit: The limit of 1 step is reached\./);
     expect(endedWith(11, waiting).stdout).toMatch(
-      /^t-\d: awaiting-approval\n[\s\S]*Answer with: goald approve t-\d --step 1, or goald deny t-\d --step 1/,
+      /^t-\d: awaiting-approval: It asks for the approval of append_to_file \(c1\): .*\n[\s\S]*Answer with: goald approve t-\d --step 1, or goald deny t-\d --step 1/,
     );
   });
 });

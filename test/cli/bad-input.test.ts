@@ -215,6 +215,14 @@ describe("a command or prompt template of a home", () => {
     // The error came before anything was created.
     expect(await other.json("ps")).toEqual({ agents: [] });
   });
+
+  it("is rejected with its file when an await at its top level has no end", async () => {
+    await using other = await makeOther();
+    await other.write("commands/waits.ts", "await new Promise(() => {}); export default {};");
+    // A process of its own: nothing but the await keeps it alive.
+    const { stderr } = endedWith(2, await other.run("commands"));
+    expect(stderr).toContain("commands/waits.ts could not be loaded: it did not finish loading within 5 s. Move its");
+  });
 });
 
 describe("a home that cannot be used", () => {

@@ -395,6 +395,12 @@ describe("goald commands NAME --new", () => {
     expect(await goald.print("commands count_words")).toMatch(/Risk: none/);
   });
 
+  it("prints the call of the test with this node, because that of the PATH may read no TypeScript", async () => {
+    await using goald = await makeGoald();
+    const stdout = await goald.print("commands count_words --new");
+    expect(stdout).toContain(`  "${process.execPath}" --test "${join(goald.home, "commands", "count_words.test.ts")}"`);
+  });
+
   it("overwrites nothing (exit 7), and accepts only valid command names (exit 2)", async () => {
     await using goald = await makeGoald();
     await goald.write("commands/mine.test.ts", "// mine");

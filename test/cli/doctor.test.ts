@@ -89,6 +89,17 @@ describe("goald doctor", () => {
     expect(unsafe.stderr).toBe("");
   });
 
+  it("finds definitions of Python helpers that cannot be read, by file and line", async () => {
+    await using goald = await makeGoald(SERVER);
+    await goald.write("methods/a.py", "def fine(x): return x\n\ndef broken(:\n    return 1\n\ndef lost(): pass\n");
+    await goald.write("methods/b.py", "def odd(x)\n    return {1: x}\n");
+    await goald.write("methods/c.py", "def long() \\\n    -> int: return 1\n");
+    const report = await examine(goald, 0);
+    const folder = join(goald.home, "methods");
+    expect(levelOf(report, "commands")).toEqual(["warning"]);
+    expect(textOf(report, "commands")).toContain(`cannot read ${folder}/a.py:3, ${folder}/b.py:1`);
+  });
+
   it("finds a store that cannot be read", async () => {
     await using goald = await makeGoald(SERVER);
     await goald.write(

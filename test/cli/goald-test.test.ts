@@ -95,6 +95,19 @@ describe("goald test", () => {
     expect(report).toContain("   - Check has not run: plan.md contains");
   });
 
+  it("names no call on an agent whose home is gone, and no recording that was not written", async () => {
+    const limited = endedWith(6, await test("agent.yaml", "--max-steps", "1"));
+    expect(limited.stdout).toMatch(/\nThe agent ended \(step-limit\): .*\. To look at it/);
+    expect(`${limited.stdout}${limited.stderr}`).not.toMatch(/goald (?:resume|say|logs)/);
+    const [{ reason } = {}] = linesOf(endedWith(10, await test("fails.yaml", "--json")));
+    expect(reason).toMatch(/^It reported its work as finished 3 times in a row, and it is not\. A check failed: .*\.$/);
+    expect(reason).not.toContain("goald");
+    await writeFile(join(goald.cwd, "taken.ndjson"), "");
+    const refused = endedWith(2, await test("agent.yaml", "--record", join(goald.cwd, "taken.ndjson")));
+    expect(refused.stdout).toContain("Not tested: agent.yaml.");
+    expect(refused.stderr).not.toContain("Recorded:");
+  });
+
   it("refuses a file without checks, a broken one before it runs another, and recordings that do not fit", async () => {
     const asked = server.chats.length;
     const calls: readonly RefusedCall[] = [
@@ -105,6 +118,15 @@ describe("goald test", () => {
     ];
     expect(await notRefused({ ask: (args) => test(...wordsOf(args).slice(1)) }, calls)).toEqual([]);
     expect(server.chats).toHaveLength(asked);
+  });
+
+  it("gives the question of an agent that asks as the reason, as run --wait and resume do", async () => {
+    const asks = await makeDaemonHome([{ name: "ask_user", args: { question: "Which city?" } }]);
+    await writeFile(join(asks.goald.cwd, "agent.yaml"), AGENT);
+    const outcome = { outcome: "waiting", reason: "It asks: Which city?", exitCode: 11 };
+    const run = ["run", "--wait", "--name", "T", "--goal", "g", "--continuous", "--json"];
+    for (const args of [["test", "agent.yaml", "--json"], run, ["resume", "t", "--json"]])
+      expect(linesOf(endedWith(11, await asks.goald.ask(args))).at(-1)).toMatchObject(outcome);
   });
 
   it("ends with 5 without a model server, and needs none for a recording", async () => {

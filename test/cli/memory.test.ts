@@ -104,6 +104,14 @@ describe("goald memory", () => {
     expect(await goald.print("verify")).toContain("sound");
   });
 
+  it("keeps the pin of any row that a correction replaces", async () => {
+    endedWith(0, await memory("add", "Max likes tea"));
+    const first = (await rowsOf("foo"))[0]?.id ?? "";
+    endedWith(0, await memory("add", "Max likes tea", "--pin"));
+    endedWith(0, await memory("correct", first, "Max likes cake"));
+    expect((await rowsOf("foo"))[0]).toMatchObject({ text: "Max likes cake", pinned: true });
+  });
+
   it("forgets a row alone with --only, and names the steps whose log still has it", async () => {
     const fact = { trust: "agent", kind: "fact", source: null };
     const lines = ["The vault is in room 9", "the vault is in room 9"].map((text) => JSON.stringify({ ...fact, text }));
@@ -246,6 +254,7 @@ describe("goald ingest", () => {
     await put("inner/b.txt", paragraph("Deliveries"));
     await put("c.bin", Uint8Array.of(1, 0, 2));
     await put("latin.txt", Uint8Array.of(0x63, 0xe9));
+    await put("paper.pdf", "%PDF-1.4\n1 0 obj << /Type /Catalog >> endobj\n");
     await put("big.txt", "x ".repeat(3 * 1024 * 1024));
     await symlink("/etc/passwd", join(docs, "link.txt"));
   });
@@ -254,7 +263,8 @@ describe("goald ingest", () => {
     const first = await ingest("docs");
     expect(first).toMatchObject({ namespace: "foo", sources: 2, changed: 0, removed: 0, unchanged: 0 });
     const skipped = (first.skipped as { path: string }[]).map(({ path }) => path.slice(docs.length + 1)).sort();
-    expect(skipped).toEqual(["big.txt", "c.bin", "latin.txt", "link.txt"]);
+    expect(skipped).toEqual(["big.txt", "c.bin", "latin.txt", "link.txt", "paper.pdf"]);
+    expect(first.skipped).toContainEqual({ path: join(docs, "paper.pdf"), reason: "a PDF: give its web address" });
     const memories = await rowsOf("foo", "file_chunk");
     expect(memories.length).toBe(first.added);
     for (const { text, trust, source, step } of memories) {

@@ -195,7 +195,7 @@ describe("sub-agents", () => {
       message: 't-ann is waiting for an answer, not an approval: "Red or blue?"',
       hint: expect.stringMatching(/^Answer with: .*goald .*say t-ann "…"$/),
     });
-    expect(errorOf(await goald.ask("rm -f t --json")).hint).toContain("goald rm t-ann");
+    expect(errorOf(await goald.ask("rm -f t --json")).hint).toContain("goald rm -f t-ann");
 
     expect(await goald.print("stop t")).toContain("Its agents stop with it: t-ann.");
     await home.logged("agent-paused", 1, "t-ann");
@@ -212,6 +212,40 @@ describe("sub-agents", () => {
     expect(home.server.violations).toEqual([]);
   });
 });
+
+describe("goald rm of an agent with helpers", () => {
+  it("removes helpers first, those that an ended parent paused too, and none that goes on", async () => {
+    const Ann = [startAgent("Kid"), write("a.txt", "Blue")];
+    const reply = subagentModel({ T: [startAgent("Ann")], Ann, Kid: [ASK], V: [startAgent("Ann")] });
+    await using home = await makeDaemonHome([], { reply });
+    const { goald } = home;
+    const idsLeft = async () => (await goald.json<Listed>("ps")).agents.map(({ id }) => id);
+    const stop = async (name: string, helper: string) => {
+      endedWith(0, await goald.ask(["run", "-d", "--name", name, "--goal", "g", "--continuous"]));
+      await home.logged("command-waiting", 1, `${helper}-kid`);
+      endedWith(0, await goald.ask(["stop", name.toLowerCase()]));
+      await home.logged("agent-paused", 1, `${helper}-kid`);
+    };
+    await stop("T", "t-ann");
+    endedWith(0, await goald.ask("rm -f t t-ann t-ann-kid"));
+    expect(await idsLeft()).toEqual([]);
+    await stop("V", "v-ann");
+    endedWith(0, await goald.ask("run --name Done --goal g --continuous"));
+    endedWith(0, await goald.ask("resume v-ann-kid -d"));
+    await home.logged("agent-resumed", 1, "v-ann-kid");
+    const { stderr } = endedWith(0, await goald.ask("rm --ended -f"));
+    expect(stderr).toContain("v-ann stays: its helper v-ann-kid has not ended.");
+    expect((await idsLeft()).sort()).toEqual(["v", "v-ann", "v-ann-kid"]);
+    endedWith(0, await goald.ask("stop v"));
+    endedWith(0, await goald.ask("stop v-ann-kid"));
+    endedWith(0, await goald.ask("rm --ended -f"));
+    expect(await idsLeft()).toEqual([]);
+  });
+});
+
+interface Listed {
+  readonly agents: readonly { readonly id: string }[];
+}
 
 describe("the memory of the parent", () => {
   it("is recalled as data, and not by an agent of nobody (control)", async () => {

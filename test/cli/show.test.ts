@@ -24,6 +24,15 @@ beforeAll(async () => {
   ({ goald } = await makeWorkedHome("Foo Bar", calls));
 });
 
+describe("goald show --step", () => {
+  it("names the step of a recalled row, or only the time of a row of no step", async () => {
+    const { goald: other } = await makeDaemonHome([append("b\n", "b.txt")]);
+    endedWith(0, await other.ask(["memory", "shared", "add", "Max likes tea", "--pin"]));
+    endedWith(0, await other.ask("run --name T --goal tea --continuous"));
+    expect(await other.print("show t --step 1")).toMatch(/^ *shared\/\+1 \(20[-\d]+T\S+Z, from person\)$/m);
+  });
+});
+
 describe("goald why", () => {
   it("takes a path with or after an agent or its name, an absolute path, and one from the current folder", async () => {
     const folder = join(goald.home, "workspace/foo-bar");

@@ -183,7 +183,7 @@ describe("goald approve and goald deny", () => {
     expect(
       await notRefused(
         goald,
-        calls.map((call) => [call, 7, why, /goald approve t --step 2/]),
+        calls.map((call) => [call, 7, why, new RegExp(`goald ${call.split(" ")[0]} t --step 2`)]),
       ),
     ).toEqual([]);
     endedWith(2, await goald.ask("approve t --step 2 --call c2"));

@@ -299,6 +299,11 @@ describe("an agent that read a stranger's page, wrote a file after it, and wants
     const { goald } = home;
     expect(errorOf(endedWith(3, await goald.ask("trust t never.md --json"))).code).toBe("GOALD_NOT_FOUND");
     endedWith(2, await goald.ask("trust t all notes.md"));
+    const whole = errorOf(endedWith(2, await goald.ask("trust t . --json")));
+    expect(whole).toMatchObject({
+      message: "Expected files, got its folder.",
+      hint: "All: goald trust t all",
+    });
     expect(await see("trust t notes.md")).toContain("Trusted: notes.md (words from an unknown page).");
     const shown = await see("show t");
     expect(shown).toMatch(/\nTrusted: +notes\.md, by a person at 2\S+Z\n/);

@@ -202,7 +202,7 @@ describe("ai_checks in an agent file", () => {
     await writeFile(at("checks", "check.py"), "assert True\n");
     expect(await readFile("- {file: data.json, schema: data.schema.json}\n- {code_file: checks/check.py}\n")).toEqual([
       { goal: null, test: { kind: "schema", path: "data.json", schema: { required: ["a"] } } },
-      { goal: null, test: { kind: "code", code: "assert True\n", needsApproval: true } },
+      { goal: null, test: { kind: "code", code: "assert True\n", file: "check.py", needsApproval: true } },
     ]);
   });
 

@@ -196,7 +196,7 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
       await store.create({ ...SPEC, name: "Kid", parent: "foo" }, "key-kid", AT);
       await store.create({ ...SPEC, name: "Other", parent: "foo" }, "key-other", AT);
       const before = await readEverything(store);
-      const hint = "Remove what it has started first: goald rm other && goald rm kid";
+      const hint = "Remove what it has started first: goald rm other kid";
       const refusal = { code: "GOALD_CONFLICT", message: expect.stringContaining("kid, other"), hint };
       await expect(store.remove("foo")).rejects.toMatchObject(refusal);
       expect(await readEverything(store)).toEqual(before);

@@ -219,7 +219,7 @@ const withoutStanding = (text: string): string =>
     )
     .replaceAll(/"(state|lastCommand|reason|closing)":(?:"(?:[^"\\]|\\.)*"|null)/g, '"$1":"<standing>"')
     .replaceAll(/"(standing|now)":\{[^{}]*\}/g, '"$1":"<standing>"')
-    .replaceAll(/"(step|tokens|costUsd|head)":[\d.]+/g, '"$1":"<number>"');
+    .replaceAll(/"(step|tokens|costUsd|spentUsd|head)":[\d.]+/g, '"$1":"<number>"');
 
 // The model behind the transcripts: what an agent does follows from its name.
 

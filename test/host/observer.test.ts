@@ -118,6 +118,7 @@ describe("goald's own log of an agent", () => {
   it.each([
     ["TypeError: no number\nLine 2: sum(x)\nIt had printed:\nsecret", "TypeError: no number"],
     [`${"word ".repeat(70)}\nmore`, "word ".repeat(60)],
+    ["Kid (key foo-kid):\nIt cannot finish: no key.\nmore", "Kid (key foo-kid): It cannot finish: no key."],
     ["x".repeat(400), ""],
     ["", ""],
   ])("has the first line of why a command failed, in whole words: %j", (text, why) => {

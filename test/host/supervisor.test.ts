@@ -600,7 +600,7 @@ describe("a host with sub-agents", () => {
     const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     await expect(host.control.remove("foo", { force: true, files: false })).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
-      hint: "Remove what it has started first: goald rm foo-ann",
+      hint: "Remove what it has started first: goald rm -f foo-ann",
     });
     expect(await standing(host, "foo")).toBe("waiting: agent");
   });

@@ -115,9 +115,13 @@ describe("method_search", () => {
       commands: [],
       modules: MODULES,
     });
-    expect(results[0]?.text).toBe("`add_commas(text: str) -> str`: Puts commas between the words of a text.");
+    const line =
+      "`add_commas(text: str) -> str`: Puts commas between the words of a text. A Python helper: only code can call it, in run_code.";
+    expect(results[0]?.text).toBe(line);
     expect(requests[1]).toMatch(/\n`add_commas\(text: str\) -> str`: Puts commas/);
-    expect(of("reply-rejected")[0]?.problems[0]).toMatch(/There is no command "add_commas"/);
+    const [unknown, helper] = of("reply-rejected")[0]?.problems ?? [];
+    expect(unknown).toMatch(/^There is no command "add_commas"/);
+    expect(helper).toBe(`Methods that a search finds for this name: ${line}`);
   });
 
   it("searches what the home brings as its own, and shipped commands as shipped", async () => {

@@ -69,6 +69,8 @@ it("a row that the agent left after it read the web is listed so, and found so",
     const row = await store.memory("foo", id);
     if (!row) return undefined;
     const view = viewRow(row);
+    const when = "2026-11-20 10:00Z";
+    expect([memoryCells(view)[1], recallCells({ ...view, score: 1 })[2]]).toEqual([when, when]);
     return [memoryCells(view)[4], recallCells({ ...view, score: 1 })[4]];
   };
   expect(await originsOf("foo/2.1")).toEqual(["agent", "agent"]);

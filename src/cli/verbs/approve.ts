@@ -93,7 +93,7 @@ async function answer(name: Name, options: AnswerOptions, given: Omit<ApprovalAn
     const open = approvalOf(state);
     if (!open) throw await nothingPending({ row, state }, context);
     const wanted = wantedCall(options);
-    if (wanted !== undefined && wanted !== open.callId) throw anotherPending(wanted, open, { row, context });
+    if (wanted !== undefined && wanted !== open.callId) throw anotherPending(wanted, open, { row, context, ...given });
     const { interactive } = context.output;
     const { count = 1 } = given;
     if (given.verdict === "approved" && interactive && !options.yes) {
@@ -130,15 +130,15 @@ function wantedCall({ step, call }: AnswerOptions): string | undefined {
 function anotherPending(
   wanted: string,
   open: Approval,
-  { row, context }: Pick<Steered, "row" | "context">,
+  { row, context: { redact, home }, verdict }: Pick<Steered, "row" | "context"> & Pick<ApprovalAnswer, "verdict">,
 ): GoaldError {
-  const { redact, home } = context;
+  const verb = verdict === "approved" ? "approve" : "deny";
   const call = oneLine(redact(clean(describeCall(open.call))), 300);
   return new GoaldError(
     "GOALD_CONFLICT",
     `${row.id} does not wait for ${wanted} now, but for ${open.callId}: ${call}`,
     {
-      hint: `See it: ${formatCall(home, "show", row.id)}, then: ${formatCall(home, "approve", row.id, ...nameCall(open).split(" "))}`,
+      hint: `See it: ${formatCall(home, "show", row.id)}, then: ${formatCall(home, verb, row.id, ...nameCall(open).split(" "))}`,
     },
   );
 }

@@ -107,7 +107,8 @@ async function newCommand(name: string, options: GlobalOptions): Promise<number>
       `Its test:     ${test}`,
       ...(isShipped ? [`It replaces goald's own ${name} in this home.`] : []),
       "It counts words and works as it is. Next:",
-      `  node --test ${quoteForShell(test)}`,
+      // The node of the PATH may be too old for TypeScript.
+      `  ${quoteForShell(process.execPath)} --test ${quoteForShell(test)}`,
       `  ${formatCall(home, "commands", name)}`,
       `  ${formatCall(home, "reload")}    (when the daemon is running)`,
     ])

@@ -116,6 +116,8 @@ async function checkSettings(home: Home): Promise<readonly Finding[]> {
 async function checkCatalogue(home: Home): Promise<Finding> {
   try {
     const { registry, modules } = await loadWholeCatalogue(home);
+    const broken = modules.flatMap(({ path, brokenLines = [] }) => brokenLines.map((line) => `${path}:${line}`));
+    if (broken.length > 0) return warning("commands", `cannot read ${broken.join(", ")}`, "Correct the definition.");
     const methods = modules.reduce((sum, { functions }) => sum + functions.length, 0);
     const helpers = methods === 0 ? "" : `, ${countNoun(methods, "Python helper")}`;
     const shown = registry.all.filter(({ isInternal }) => isInternal !== true);

@@ -66,7 +66,7 @@ export const MEMORY_FORGET = defineVerb({
 });
 
 // A person's text has the highest trust and importance. A correction replaces the wrong row and every row that says the
-// same, which are never recalled again, and keeps the pin.
+// same, which are never recalled again, and keeps the pin of any of them.
 
 async function correctMemory(
   name: string,
@@ -87,7 +87,9 @@ async function correctMemory(
     const [added] = await change(namespace, [
       { op: "add", kind, text, ...BY_PERSON, supersedes: row.id, copies: options.only !== true, ...source },
     ]);
-    if (row.pinned && added) await change(namespace, [{ op: "pin", id: added.id }]);
+    const ids = [row.id, ...(added?.copies ?? [])];
+    const rows = await withReading(context, ({ memory }) => Promise.all(ids.map((one) => memory(space.place, one))));
+    if (added && rows.some(({ pinned }) => pinned)) await change(namespace, [{ op: "pin", id: added.id }]);
     tellChanged(added ? [added] : [], { done: `Replaced ${row.id} by`, also: "replaced" }, context);
     return EXIT.ok;
   });

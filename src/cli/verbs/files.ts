@@ -49,6 +49,7 @@ export const TRUST = defineVerb({
     if (isAll && what.length > 1) throw usageError("Expected files or `all`, got both.", "A file of that name: ./all");
     return withAgent(name, options, async ({ row, context, reach }) => {
       const paths = isAll ? [] : await findPaths(row.id, what, context);
+      if (paths.includes("")) throw usageError("Expected files, got its folder.", `All: goald trust ${row.id} all`);
       const client = await reach();
       const trusted = await client.trust(row.id, isAll ? { what: "all" } : { what: "files", paths });
       const agent = await viewWhenHeard(client, trusted.agent);

@@ -153,7 +153,7 @@ function tell({ context: { output }, space, skipped, sums }: Ingestion): number 
 
 // Reads the named files, and the files below named folders.
 //
-// Links inside a folder, hidden files, node_modules, binary and large files are skipped, each with a reason. Memories
+// Links inside a folder, hidden files, node_modules, PDFs, binary and large files are skipped, each with a reason. Memories
 // that were read from a skipped file earlier stay.
 
 interface Skipped {
@@ -220,6 +220,7 @@ async function readText(path: string, skipped: Skipped[]): Promise<FoundText | u
     const { size } = await stat(path);
     if (size > MAX_FILE_BYTES) return void skip(`larger than ${MAX_FILE_BYTES / 1024 / 1024} MB`);
     const bytes = await readFile(path);
+    if (bytes.toString("latin1", 0, 5) === "%PDF-") return void skip("a PDF: give its web address");
     const text = bytes.includes(0) ? undefined : decodeUtf8(bytes);
     if (text === undefined) return void skip("not text");
     return { name: path, text, format: MARKDOWN.has(extname(path).toLowerCase()) ? "markdown" : "plain" };

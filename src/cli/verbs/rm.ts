@@ -1,20 +1,22 @@
 /**
  * rm.ts -- `goald rm`: removes an agent from the store, and its folder with --files.
  */
+import { printNote } from "#cli/terminal/print.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
-import { isOver as hasEnded } from "#views/agent-view.ts";
+import { type AgentView, isOver as hasEnded } from "#views/agent-view.ts";
 import { folderOf, reading } from "../agents.ts";
 import { formatCall, printValue } from "../context.ts";
 import { defineVerb, flag, HOST_CODES, NO_AGENT, type OptionValues, usageError } from "../verb.ts";
-import { withAgent } from "../with-agent.ts";
+import { type Steered, withAgent } from "../with-agent.ts";
 
 const OPTIONS = {
   force: flag("-f, --force", "do not ask, and kill the agent first if it is not done"),
   files: flag("--files", "remove its folder in the workspace, too"),
 };
+const UNIQUE = { unique: true };
 type RemoveOptions = OptionValues<typeof OPTIONS>;
 
 export const verb = defineVerb({
@@ -23,7 +25,7 @@ export const verb = defineVerb({
   arguments: [{ name: "[agents...]", about: "ids or names" }],
   options: {
     ...OPTIONS,
-    ended: flag("--ended", "remove every agent that has finished or was stopped"),
+    ended: flag("--ended", "remove every agent that has finished or was stopped, unless a helper of it goes on"),
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
   run: (agents, { ended, ...options }) => removeAll(agents, ended === true, options),
@@ -31,15 +33,31 @@ export const verb = defineVerb({
 
 async function removeAll(names: readonly string[], isEnded: boolean, options: RemoveOptions): Promise<number> {
   if (isEnded === names.length > 0) throw usageError("Expected agents or --ended.", "Such as: goald rm chef");
-  // Sub-agents are younger than their parents and go first.
-  const ended = async () =>
-    reading(options, async (opened) => (await opened.agents()).filter(({ state }) => hasEnded(state)).toReversed());
-  const ids = isEnded ? (await ended()).map(({ id }) => id) : names;
+  const depths = new Map<string, number>();
   // An unknown one is an error before any is removed.
-  for (const name of names.slice(1)) await withAgent(name, options, async () => EXIT.ok, { unique: true });
+  for (const name of names.length > 1 ? names : []) {
+    const find = async ({ row }: Pick<Steered, "row">): Promise<number> => {
+      depths.set(name, row.folder.split("/").length);
+      return EXIT.ok;
+    };
+    await withAgent(name, options, find, UNIQUE);
+  }
+  // The folder of a sub-agent is below that of its parent.
+  const deepestFirst = names.toSorted((a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0));
+  const ids = isEnded ? await reading(options, async (opened) => listEnded(await opened.agents())) : deepestFirst;
   let code: number = EXIT.ok;
   for (const name of ids) code = Math.max(code, await removeVerb(name, options));
   return code;
+}
+
+/** Sub-agents are younger than their parents and go first. One that paused with an ended parent has ended too. */
+function listEnded(views: readonly AgentView[]): readonly string[] {
+  const ended = new Set<string | null>();
+  for (const { id, state, parent } of views)
+    if (hasEnded(state) || (state === "paused: parent" && ended.has(parent))) ended.add(id);
+  for (const { id, parent } of views.toReversed())
+    if (!ended.has(id) && ended.delete(parent)) printNote(`${parent} stays: its helper ${id} has not ended.`);
+  return views.flatMap(({ id }) => (ended.has(id) ? [id] : [])).toReversed();
 }
 
 async function removeVerb(name: string, options: RemoveOptions): Promise<number> {
@@ -77,6 +95,6 @@ async function removeVerb(name: string, options: RemoveOptions): Promise<number>
       const what = files ? "Its folder was deleted" : "Its folder stays";
       return printValue(context, { id, workspace, files }, () => `${id} was removed. ${what}: ${workspace}`);
     },
-    { unique: true },
+    UNIQUE,
   );
 }

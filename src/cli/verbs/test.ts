@@ -8,6 +8,7 @@ import { readCassette } from "#cassette/recording-file.ts";
 import { type AgentFile, readAgentFile } from "#config/agent-file.ts";
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
@@ -74,7 +75,7 @@ async function testVerb(files: readonly string[], options: TestOptions): Promise
     const result = await testAgent(test, context, options, interrupts);
     results.push(result);
     print(result, context);
-    if (test.record !== undefined) context.output.say(clean(`Recorded: ${test.record}`));
+    if (test.record !== undefined && result.outcome !== "error") context.output.say(clean(`Recorded: ${test.record}`));
     if (interrupts.isInterrupted) return EXIT.interrupted;
   }
   if (tests.length > 1) context.output.say(`\n${countPassed(results)}.`);
@@ -102,10 +103,13 @@ async function readTests(files: readonly string[], { replay, record }: TestOptio
 const EXAMPLE = "Add checks, such as:\n  ai_checks:\n    - {file: plan.md, contains: Conclusion, min_chars: 400}";
 
 function print(tested: TestResult, { output, redact }: CliContext): void {
-  const { file, agent, isPassed, outcome, reason, checks, state, exitCode, home } = tested;
+  const { file, agent, isPassed, outcome, checks, state, exitCode, home } = tested;
+  const reason = home === null && outcome !== "error" ? withoutCalls(tested.reason) : tested.reason;
   const spent = spentOf(state);
   const result = { type: "test", file, agent, passed: isPassed, outcome, reason, checks, ...spent, exitCode, home };
   if (output.printJson(result, redact)) return;
+  const end = `The agent ended (${outcome})${reason === "" ? "." : `: ${reason}`}`;
+  const keep = home === null ? " To look at it afterwards, add --keep." : "";
   const lines = [
     "",
     ...checks.map(
@@ -116,17 +120,17 @@ function print(tested: TestResult, { output, redact }: CliContext): void {
       : [
           `${isPassed ? "Passed" : "Not passed"}: ${file} (checks: ${describeCounts(countChecks(checks))}). ${describeSpent(state)}.`,
         ]),
-    ...(isPassed || outcome === "error" ? [] : [describeEnd(outcome, reason, home)]),
+    ...(isPassed || outcome === "error" ? [] : [end + keep]),
     ...(home === null ? [] : [`Kept: ${home} (goald ps --home ${quoteForShell(home)})`]),
   ];
   output.data(redact(clean(lines.join("\n"))));
 }
 
-/** The further sentences of a reason are about an agent that can go on, which one in a removed home cannot. */
-function describeEnd(outcome: string, reason: string, home: string | null): string {
-  if (home !== null) return `The agent ended (${outcome}): ${reason}`;
-  const [first = ""] = /^.*?[.!?](?=\s|$)/s.exec(reason) ?? [];
-  return `The agent ended (${outcome})${first === "" ? "." : `: ${first}`} To look at it afterwards, add --keep.`;
+/** Cuts the sentences with calls of goald off: in a home that is removed no agent can go on. */
+function withoutCalls(reason: string): string {
+  const [first = "", ...more] = reason.split(/(?<=[.!?])\s+/);
+  const call = more.findIndex((sentence) => /\bgoald (?:goals|logs|resume|say) /.test(sentence));
+  return [first, ...more.slice(0, call < 0 ? undefined : call)].join(" ");
 }
 
 const countPassed = (results: readonly TestResult[]): string =>
@@ -228,7 +232,9 @@ async function runLive(
     settings: { ...settings, background: false },
     ...(record === undefined ? {} : { record: resolve(record) }),
   });
-  const { show } = output.json ? { show: () => undefined } : await openScreen(context, []);
+  const { show: shown } = output.json ? { show: () => undefined } : await openScreen(context, []);
+  // The end gives the reason of a pause.
+  const show = Object.assign((event: RecordedEvent) => void (event.type === "agent-paused" || shown(event)), shown);
   const following = { context, client, agent: id, after: 0, state: initialState, show, interrupts };
   const asking = { ask: undefined, onInterrupt: "pause" } as const;
   const { state } = await followAgent({ ...following, ...asking });
