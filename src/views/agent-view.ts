@@ -97,7 +97,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     step: state.step,
     turn: state.turn,
     tokens: inputTokens + outputTokens,
-    costUsd: Math.round(state.costUsd * 1e6) / 1e6,
+    costUsd: roundUsd(state.costUsd),
     background: state.settings.background,
     stalledMs: standing === "running" || standing === RETRYING ? stalledMs(row, state, facts) : null,
     lastCommand: activeFrame(state).repetition?.calls.at(-1)?.name ?? null,
@@ -140,10 +140,13 @@ function closingOf(state: AgentState): string {
   return phase.kind === "resting" ? phase.reason : "";
 }
 
+/** Sums of prices have noise behind the sixth decimal. */
+const roundUsd = (usd: number): number => Math.round(usd * 1e6) / 1e6;
+
 function budgetOf(state: AgentState): AgentView["budget"] {
   const { budgetUsd: allowedUsd } = state.settings;
-  const reservedUsd = reservedOf(state).usd;
-  return allowedUsd === null ? null : { allowedUsd, spentUsd: spentOf(state).usd - reservedUsd, reservedUsd };
+  const reservedUsd = roundUsd(reservedOf(state).usd);
+  return allowedUsd === null ? null : { allowedUsd, spentUsd: roundUsd(spentOf(state).usd - reservedUsd), reservedUsd };
 }
 
 /** The host failed to continue the agent and retries: the disk is full, or the folder cannot be made. */

@@ -61,7 +61,8 @@ describe("a home with agents", () => {
       ...{ tokens: expect.any(Number), costUsd: expect.any(Number), background: false, stalledMs: null, until: null },
       ...{ lastCommand: "task_complete", received: [], parent: null, createdAt: AT_TIME, changedAt: AT_TIME },
       workspace: join(goald.home, "workspace", "foo-bar"),
-      ...{ standing: { kind: "over", cause: "completed" }, closing: "All 4 tasks are done.", budget: null },
+      ...{ standing: { kind: "over", cause: "completed" }, closing: "All 4 tasks are done." },
+      budget: { allowedUsd: 5, spentUsd: expect.any(Number), reservedUsd: 0 },
       ...{ now: { kind: "resting", command: "", subject: "", thought: "" }, head: expect.any(Number) },
     };
     expect(await goald.json("ps")).toEqual({ agents: [row] });

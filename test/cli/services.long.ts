@@ -174,12 +174,14 @@ describe("what an agent sees of its situation", () => {
 
     const lastMessages = server.chats.map(({ messages }) => messages.at(-1)?.content ?? "");
     expect(lastMessages).toHaveLength(4);
-    expect(lastMessages[0]).toContain("Left, this step included: 2 of 2 steps.\nYour limits end within two steps:");
+    expect(lastMessages[0]).toContain(
+      "Left, this step included: 2 of 2 steps, $5.0000.\nYour limits end within two steps:",
+    );
     expect(lastMessages[0]).not.toContain("Newest files");
     expect(lastMessages[1]).toMatch(/age:\n<data-\w+>\nledger\.txt, 4 bytes, just now\n<\/data-/);
     // The person's file is newer until the agent writes again.
     expect(lastMessages[2]).toMatch(/\nfrom me\/plan\.md, 16 bytes, .*\nledger\.txt, 8 bytes, .*\n<\/data-/);
-    expect(lastMessages[2]).toContain("Left, this step included: 5 of 7 steps.");
+    expect(lastMessages[2]).toContain("Left, this step included: 5 of 7 steps, $4.99");
     expect(lastMessages[2]).not.toContain("Your limits end");
     expect(lastMessages[3]).toMatch(/\nledger\.txt, 14 bytes, .*\nfrom me\/plan\.md, 16 bytes, .*\n<\/data-/);
     expect(lastMessages.join()).not.toContain(".hidden");
