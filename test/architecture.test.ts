@@ -294,7 +294,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   app: [10, 1588],
   cage: [7, 637],
   cassette: [10, 1399],
-  cli: [60, 8090],
+  cli: [60, 8093],
   commands: [10, 1706],
   config: [15, 1946],
   core: [33, 4653],
@@ -310,7 +310,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2872],
   store: [26, 3608],
   util: [22, 1623],
-  views: [20, 3396],
+  views: [20, 3397],
   workspace: [8, 1274],
 };
 

@@ -1,4 +1,5 @@
 /** run-agent.ts -- creates or resumes an agent in the daemon, then follows it, waits for it, or detaches. */
+import { readdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Client } from "#api/client.ts";
 import { printNote } from "#cli/terminal/print.ts";
@@ -62,6 +63,9 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
     const view = await client.create(draft);
     return { view, events: (await client.page(view.id, 0, 1)).events };
   });
+  // An agent that was removed had the same folder, or a person put files there.
+  const found = await readdir(view.workspace).catch(() => []);
+  if (found.some((name) => name !== "_goald")) printNote(`Its folder has files from before: ${view.workspace}`);
   if (options.detach && !options.wait) return sayStarted(view, context, "");
   const known = { after: events.length, state: replay(events) };
   if (options.wait) return await waitForEnd(view, parts, known);

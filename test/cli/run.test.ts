@@ -289,6 +289,16 @@ describe("a question to the person", () => {
     expect(endedWith(0, await terminal.ended).stdout).not.toContain("ghp_plantedPLANTED");
   });
 
+  it("says that the folder of a new agent has files from before", async () => {
+    await using home = await makeDaemonHome([]);
+    const run = ["run", "-d", ...AGENT, "--approve", "never"];
+    expect(endedWith(0, await home.goald.ask(run)).stderr).not.toContain("from before");
+    await home.logged("turn-finished");
+    await home.goald.write("workspace/t/old.md", "old");
+    endedWith(0, await home.goald.ask("rm -f t"));
+    expect(endedWith(0, await home.goald.ask(run)).stderr).toContain("Its folder has files from before: ");
+  });
+
   it("ends an unwatched run with the exit code for a person, and an answer resumes it", async () => {
     await using home = await makeDaemonHome([ASK]);
     const { goald } = home;
