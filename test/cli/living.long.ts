@@ -193,13 +193,13 @@ describe("words typed while the agent works", () => {
       },
     ]);
     await using goald = await homeFor(server);
-    const terminal = goald.openTerminal(CONTINUOUS, wide(100));
+    const terminal = goald.openTerminal(CONTINUOUS, wide(120));
     await terminal.see("asking gpt-4.1 · ");
     terminal.type("half a line\x03");
     await terminal.see("pausing");
     held.resolve();
     endedWith(130, await terminal.ended);
-    const screen = screenOf(terminal.shown, 100);
+    const screen = screenOf(terminal.shown, 120);
     expect(screen).toContain("Paused: Stopped by the person at the terminal.");
     expect(everShown(terminal.shown)).toContain("> half a line");
     expect(screen).not.toContain("half a line");
