@@ -294,7 +294,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   app: [10, 1588],
   cage: [7, 637],
   cassette: [10, 1399],
-  cli: [60, 8093],
+  cli: [60, 8100],
   commands: [10, 1706],
   config: [15, 1946],
   core: [33, 4653],

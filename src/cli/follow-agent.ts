@@ -136,7 +136,7 @@ class Follower {
         this.#questions.noteRead(event);
         // Ignores an end state that the agent was already in, such as the pause before a resume.
         const isNew = endOf(state) !== endOf(before);
-        if (endOf(state) && isNew && !(await this.#hasGoneOn(state, event.seq, endOf))) return { state, left: false };
+        if (endOf(state) && isNew && !(await this.#hasGoneOn(state, event, endOf))) return { state, left: false };
         this.#questions.lookAt(state);
         this.#living?.see(event, state);
         if (onInterrupt === "pause" && Object.keys(state.children).length > 0) void this.#watchBelow();
@@ -152,11 +152,19 @@ class Follower {
 
   /**
    * True when words that were typed here and not read yet open the next turn of an agent that has finished, and when
-   * its log leaves the end state again at once: a pause and a resume may have been read together.
+   * its log leaves the end state again at once: a pause and a resume may have been read together, and a resume may have
+   * brought what the agent waits for, such as settings that ask nobody.
    */
-  async #hasGoneOn(state: AgentState, seq: number, endOf: (now: AgentState) => unknown): Promise<boolean> {
+  async #hasGoneOn(
+    state: AgentState,
+    { type, seq }: RecordedEvent,
+    endOf: (now: AgentState) => unknown,
+  ): Promise<boolean> {
+    const { agent } = this.#parts;
+    if (type === "agent-resumed")
+      return !(await keepsAwaiting(agent, { after: seq, state }, this.#client).catch(() => true));
     if (isFinished(state) || this.#halt !== "none") return this.#halt === "none" && (await this.#questions.hasUnread());
-    const page = await this.#client.page(this.#parts.agent, seq, 100).catch(() => ({ events: [] }));
+    const page = await this.#client.page(agent, seq, 100).catch(() => ({ events: [] }));
     return endOf(page.events.reduce(evolve, state)) === undefined;
   }
 

@@ -484,7 +484,7 @@ describe("methods of a home", () => {
       event.type === "command-finished" && /^c\d+$/.test(event.callId) ? [String(event.observation.text)] : [],
     );
     expect(results[0]?.split("\n")[0]).toBe(
-      "`save_with_commas(text: str, file: str) -> int`: Puts commas between the words of a text and saves it.",
+      "`save_with_commas(text: str, file: str) -> int`: Puts commas between the words of a text and saves it. A Python helper: only code can call it, in run_code.",
     );
     expect(results[1]).toBe("3");
     expect(await home.file("words.txt")).toBe("one, two, three");
