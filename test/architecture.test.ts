@@ -291,17 +291,17 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [19, 2860],
-  app: [10, 1588],
+  app: [10, 1590],
   cage: [7, 637],
   cassette: [10, 1399],
-  cli: [60, 8100],
-  commands: [10, 1706],
+  cli: [60, 8103],
+  commands: [10, 1708],
   config: [15, 1946],
-  core: [33, 4653],
+  core: [33, 4654],
   host: [11, 1591],
   http: [6, 605],
-  loop: [26, 3840],
-  memory: [33, 6334],
+  loop: [26, 3841],
+  memory: [33, 6339],
   model: [11, 1859],
   page: [18, 1623],
   prompt: [11, 1977],
@@ -310,7 +310,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2872],
   store: [26, 3608],
   util: [22, 1623],
-  views: [20, 3397],
+  views: [20, 3398],
   workspace: [8, 1274],
 };
 

@@ -13,7 +13,7 @@ import { requireOwned, requireOwnedFile } from "#config/owners.ts";
 import { readTextFile } from "#config/private-file.ts";
 import { DEFAULT_BASE_URL, SETTINGS, type ServiceServer, type Settings, valueAt } from "#config/settings.ts";
 import { GoaldError, toError } from "#core/errors.ts";
-import type { Price } from "#core/limits.ts";
+import { isFree, type Price } from "#core/limits.ts";
 import type { ServiceState } from "#core/services.ts";
 import { initialState } from "#core/state.ts";
 import { type CommandSet, type CommandsFor, createCommandSets } from "#loop/command-set.ts";
@@ -126,8 +126,10 @@ export const priceOfModel = async (home: Home, model: string, baseUrl: string): 
   priceOf(model, baseUrl, await loadPrices(home));
 
 /** Whether a call costs money. The server of a model with a price may be on this machine: it passes calls on. */
-export const isCharged = async (home: Home, model: string, baseUrl: string): Promise<boolean> =>
-  ((await priceOfModel(home, model, baseUrl))?.output ?? 0) > 0;
+export async function isCharged(home: Home, model: string, baseUrl: string): Promise<boolean> {
+  const price = await priceOfModel(home, model, baseUrl);
+  return price !== undefined && !isFree(price);
+}
 
 async function readOwnPrices(path: string): Promise<unknown> {
   try {

@@ -28,6 +28,8 @@ export interface Price {
   readonly output: number;
 }
 
+export const isFree = (price: Price | null): boolean => price?.input === 0 && price.output === 0;
+
 /** Cost of this usage in US dollars. */
 export function costOf(usage: Omit<Usage, "estimated">, price: Price): number {
   const cached = Math.min(usage.cachedTokens, usage.inputTokens);

@@ -1,7 +1,7 @@
 /** purchases.ts -- the paid services of one command call: advice, pictures, speech. */
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending, Usage } from "#core/event.ts";
-import { costOf, type Price } from "#core/limits.ts";
+import { costOf, isFree, type Price } from "#core/limits.ts";
 import type { Services, UseListener } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { MEBIBYTE } from "#core/text.ts";
@@ -175,7 +175,6 @@ const worthOf = (most: Most, price: Price | null): Reservation =>
     ? { tokens: 0, usd: 0 }
     : { tokens: most.inputTokens + most.outputTokens, usd: price ? costOf(toUsage(most), price) : null };
 
-const isFree = (price: Price | null): boolean => price?.input === 0 && price.output === 0;
 const toUsage = (most: Most): Usage => ({ ...most, cachedTokens: 0, estimated: true });
 
 /** Best quality: one token per 16 by 16 pixels and one per row of these, as in the price table of gpt-image-1. */
