@@ -29,12 +29,13 @@ export function openMethodSearch(
 ): MethodSearch {
   return {
     async find(description, signal) {
-      const { callable } = commandsFor(state);
+      const commands = commandsFor(state);
+      const { callable } = commands;
       const findsAll = isActionForm(formOfFrame(state));
       const isAllowed = (name: string): boolean => findsAll || callable.isUnlisted(name);
       const query = { description, count: MAX_FOUND, isAllowed };
       const names = await methods?.search(callable.texts, countTokens ? { ...query, countTokens } : query, signal);
-      return describeIn(state, commandsFor(state), names ?? []);
+      return describeIn(state, commands, names ?? []);
     },
   };
 }
@@ -70,13 +71,14 @@ export async function suggestForReply(
   state: AgentState,
   { commandsFor, methods, signal }: MethodParts & { readonly signal: AbortSignal },
 ): Promise<readonly string[]> {
-  const { callable } = commandsFor(state);
+  const commands = commandsFor(state);
+  const { callable } = commands;
   if (reply.unknownName === undefined || !methods) return [];
   const isAllowed = (name: string): boolean => callable.isUnlisted(name);
   if (!callable.texts.some(({ name }) => isAllowed(name))) return [];
   const description = reply.unknownName.slice(0, MAX_NAME_CHARS);
   const query = { description, count: MAX_SUGGESTED, isAllowed, isName: true };
   const names = isAllowed(description) ? [description] : await methods.search(callable.texts, query, signal);
-  const lines = describeIn(state, commandsFor(state), names).map(describeFunction);
+  const lines = describeIn(state, commands, names).map(describeFunction);
   return lines.length === 0 ? [] : [`Methods that a search finds for this name: ${lines.join(" ")}`];
 }

@@ -87,9 +87,9 @@ async function correctMemory(
     const [added] = await change(namespace, [
       { op: "add", kind, text, ...BY_PERSON, supersedes: row.id, copies: options.only !== true, ...source },
     ]);
-    const ids = [row.id, ...(added?.copies ?? [])];
-    const rows = await withReading(context, ({ memory }) => Promise.all(ids.map((one) => memory(space.place, one))));
-    if (added && rows.some(({ pinned }) => pinned)) await change(namespace, [{ op: "pin", id: added.id }]);
+    const ids = added?.copies ?? [];
+    const copies = await withReading(context, ({ memory }) => Promise.all(ids.map((one) => memory(space.place, one))));
+    if (added && [row, ...copies].some(({ pinned }) => pinned)) await change(namespace, [{ op: "pin", id: added.id }]);
     tellChanged(added ? [added] : [], { done: `Replaced ${row.id} by`, also: "replaced" }, context);
     return EXIT.ok;
   });

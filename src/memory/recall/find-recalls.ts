@@ -267,7 +267,7 @@ export function mergeParts(
   const positions = new Map<number, number>();
   const heaviestFirst = parts.map(({ weight }, part) => ({ weight, part })).sort((a, b) => b.weight - a.weight);
   for (const { weight, part } of heaviestFirst) {
-    if (slots.length >= limit && scores.filter((score) => score > weight).length >= limit) break;
+    if (slots.length >= limit && countAbove(scores, weight) >= limit) break;
     const hits = searchPart(part);
     const [best, worst] = [hits[0]?.score ?? 0, hits.at(-1)?.score ?? 0];
     const factor = weight / Math.max(MIN_RANGE, best - worst + PLAIN_SCORE_WEIGHT * best);
@@ -284,6 +284,13 @@ export function mergeParts(
   const ranking = new BestOf(Math.min(limit, slots.length));
   for (let at = 0; at < slots.length; at++) ranking.offer(scores[at] as number, slots[at] as number);
   return ranking.take();
+}
+
+/** Counts without a copy of the scores, because each part of a recall asks. */
+function countAbove(scores: readonly number[], threshold: number): number {
+  let count = 0;
+  for (const score of scores) if (score > threshold) count++;
+  return count;
 }
 
 // Fuses the hits of words and of vectors for one part of a query into one ranking, by their scores.
