@@ -112,8 +112,10 @@ export function readPythonFunctions(source: string, brokenLines: number[] = []):
     const from = index + head.length;
     const colon = findColon(code, from);
     for (; counted < index; counted++) if (text[counted] === "\n") line++;
-    if (colon === undefined) brokenLines.push(line);
-    if (colon === undefined) break;
+    if (colon === undefined) {
+      brokenLines.push(line);
+      break;
+    }
     end = colon + 1;
     const signature = oneLine(name + foldBlanks(uncommented.slice(from, colon)), MAX_SIGNATURE_CHARS);
     if (!name.startsWith("_")) found.push({ name, signature, doc: readDocstring(uncommented, end), line });

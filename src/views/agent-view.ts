@@ -208,7 +208,7 @@ const MACHINE_MS = 30_000;
 const MAX_QUESTION_CHARS = 500;
 const MAX_REASON_CHARS = 500;
 
-/** What the agent waits for, or why it paused; null for one that works or has finished. */
+/** Returns what the agent waits for, or why it paused; null for one that works or has finished. */
 export function reasonOf(state: AgentState): string | null {
   if (state.paused) return state.paused.reason;
   const { phase } = activeFrame(state);

@@ -147,7 +147,10 @@ async function planFile(
   return { path, action, content, bytesNow: now?.bytes ?? null, isNew, ...outsideOf(outside) };
 }
 
-/** `content`: null for no file. A file that was found before its first change had that content earlier, unless it came with a placed folder since. */
+/**
+ * Returns `content` null for no file. A file that was found before its first change had that content earlier, unless it came
+ * with a placed folder since.
+ */
 async function contentAt(
   { path, marks }: FileHistory,
   kept: ReadonlySet<FileVersion>,

@@ -57,7 +57,8 @@ function recallLines({ recalls, recallIds }: WholeStep): readonly string[] {
   return [
     "Recalls, best first, then the memories shown with them",
     ...recalls.map(({ id, step, at, trust, text }) => {
-      return `${id} (${step === null ? "" : `step ${step}, `}${at}, from ${trust})\n${indent(text)}`;
+      const when = step === null ? at : `step ${step}, ${at}`;
+      return `${id} (${when}, from ${trust})\n${indent(text)}`;
     }),
   ];
 }

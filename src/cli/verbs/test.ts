@@ -234,7 +234,10 @@ async function runLive(
   });
   const { show: shown } = output.json ? { show: () => undefined } : await openScreen(context, []);
   // The end gives the reason of a pause.
-  const show = Object.assign((event: RecordedEvent) => void (event.type === "agent-paused" || shown(event)), shown);
+  const showOther = (event: RecordedEvent): void => {
+    if (event.type !== "agent-paused") shown(event);
+  };
+  const show = Object.assign(showOther, shown);
   const following = { context, client, agent: id, after: 0, state: initialState, show, interrupts };
   const asking = { ask: undefined, onInterrupt: "pause" } as const;
   const { state } = await followAgent({ ...following, ...asking });
