@@ -67,7 +67,9 @@ async function measure(command: string): Promise<void> {
   const folder = mkdtempSync(join(root, "run-"));
   writeCommands(join(folder, "home"));
   await using host = await openBenchHost(folder, server);
-  const [commitsBefore, cpuBefore, startedAt] = [commits, process.cpuUsage(), performance.now()];
+  const commitsBefore = commits;
+  const cpuBefore = process.cpuUsage();
+  const startedAt = performance.now();
   const spec = { name: "Bench", role: "a clerk", goals: [`Use ${command} often.`] };
   const limits = { approve: "never", stepLimit: 5, background: true } as const;
   const { id } = await host.control.create({ ...spec, settings: limits });

@@ -134,7 +134,9 @@ function reorderAsAutoGpt(messages: Messages): Messages {
 }
 
 function measure(title: string, requests: readonly Messages[]): Row {
-  let [tokens, same, cached] = [0, 0, 0];
+  let tokens = 0;
+  let same = 0;
+  let cached = 0;
   let before = "";
   for (const request of requests) {
     const text = writeMessages(request);

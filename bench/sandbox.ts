@@ -58,8 +58,16 @@ function open(cacheFolder = join(root, "cache")): Sandbox {
 function cellOf(code: string, agent = "a"): Cell {
   cells++;
   return {
-    ...{ agent, code, name: `cell ${cells}`, version: `c${cells}`, saved: null, seed: cells },
-    ...{ startedAt: "2026-11-23T00:00:00.000Z", timeLimitMs: TIME_LIMIT_MS, modules: [], imports: "safe" },
+    agent,
+    code,
+    name: `cell ${cells}`,
+    version: `c${cells}`,
+    saved: null,
+    seed: cells,
+    startedAt: "2026-11-23T00:00:00.000Z",
+    timeLimitMs: TIME_LIMIT_MS,
+    modules: [],
+    imports: "safe",
     functions: [{ name: "look", parameters: [], signature: "look()", doc: "Returns 1." }],
   };
 }

@@ -56,7 +56,9 @@ export default defineCommand({
   async prepare({ files }, { workspace }): Promise<Before> {
     const unkept: string[] = [];
     const found: string[] = [];
-    let [keptFiles, keptBytes, unkeptCount] = [0, 0, 0];
+    let keptFiles = 0;
+    let keptBytes = 0;
+    let unkeptCount = 0;
     for (const { path, removed } of files) {
       const before = await workspace.stat(path).catch(ignoreRefusal);
       if (!before) continue;

@@ -54,7 +54,9 @@ function open(): Promise<Store> {
 
 async function measure(): Promise<Report> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
-  const [from, cpu, before] = [performance.now(), process.cpuUsage(), commits];
+  const from = performance.now();
+  const cpu = process.cpuUsage();
+  const before = commits;
   delay.enable();
   await sleep(MEASURE_MS);
   // Includes the delay of this timer itself.

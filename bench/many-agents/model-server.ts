@@ -9,7 +9,9 @@ import type { AddressInfo } from "node:net";
 
 const [latencyMs = 50, steps = 10] = process.argv.slice(2).map(Number);
 const asked = new Map<string, number>();
-let [open, mostOpen, requests] = [0, 0, 0];
+let open = 0;
+let mostOpen = 0;
+let requests = 0;
 
 const server = createServer((incoming, outgoing) => {
   const chunks: Buffer[] = [];

@@ -37,7 +37,8 @@ export async function measureGraph(): Promise<void> {
     }
     await settle(index, keeper);
   });
-  const [there, wall] = [cpuMsOf(keeper.pid), performance.now() - began];
+  const there = cpuMsOf(keeper.pid);
+  const wall = performance.now() - began;
   delay.disable();
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   console.log(

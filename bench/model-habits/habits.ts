@@ -47,15 +47,23 @@ const IN_TEXT = { forms: ["json", "plan"] } as const;
 
 type Rest = Partial<Omit<Habit, "family" | "sends">>;
 const around = (family: string, sends: string, text: string, rest: Rest = {}): Habit => ({
-  ...{ family, sends, text },
+  family,
+  sends,
+  text,
   ...rest,
 });
 const withArgs = (family: string, sends: string, args: string, rest: Rest = {}): Habit => ({
-  ...{ family, sends, args, forms: ["json", "tools", "plan"] },
+  family,
+  sends,
+  args,
+  forms: ["json", "tools", "plan"],
   ...rest,
 });
 const withBlock = (family: string, sends: string, block: string, rest: Rest = {}): Habit => ({
-  ...{ family, sends, block, forms: ["react", "code"] },
+  family,
+  sends,
+  block,
+  forms: ["react", "code"],
   ...rest,
 });
 const read = (args: object): CommandCall => ({ name: "read_file", args: { file: "prices.md", ...args } });
@@ -193,7 +201,8 @@ export const HABITS: readonly Habit[] = [
   },
   {
     ...withArgs("Claude", "calls that read", '{"file":"prices.md"}', { name: "read_file", forms: ["tools"] }),
-    ...{ further: [read({ file: "notes.md" })], means: [read({}), read({ file: "notes.md" })] },
+    further: [read({ file: "notes.md" })],
+    means: [read({}), read({ file: "notes.md" })],
   },
   // Code
   withBlock("Qwen", "a block of py", "```py\n{code}\n```"),

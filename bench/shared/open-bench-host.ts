@@ -71,7 +71,12 @@ export async function openBenchHost(
     throw new Error(problem);
   };
   return openHost({
-    ...{ home, settings, log, redact, scrub: redact, onProblem: fail },
+    home,
+    settings,
+    log,
+    redact,
+    scrub: redact,
+    onProblem: fail,
     onFailed: (_agent, error) => fail(error.message),
     onCommitted,
   });

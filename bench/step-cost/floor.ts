@@ -108,14 +108,17 @@ function record(type: keyof typeof EVENT_BYTES, event: Readonly<Record<string, u
 }
 
 function remember(step: number, text: string): void {
-  const [seq, at] = [head, new Date().toISOString()];
+  const seq = head;
+  const at = new Date().toISOString();
   unsaved.push(() => insertMemory.run(step, seq, text, LINK, "0".repeat(16), at));
 }
 
 function keepVersion(step: number, { file: path, text }: Reply["command"]["args"]): void {
-  const [seq, at] = [head, new Date().toISOString()];
+  const seq = head;
+  const at = new Date().toISOString();
   bytes += text.length;
-  const [size, sha] = [bytes, hash("sha256", text, "hex")];
+  const size = bytes;
+  const sha = hash("sha256", text, "hex");
   unsaved.push(() => insertBlob.run(sha, Buffer.from(text)));
   unsaved.push(() => insertFile.run(step, seq, path, size, sha, `c${step}`, at));
 }

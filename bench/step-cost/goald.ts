@@ -28,7 +28,9 @@ const home = await findHome({
 });
 const key = "sk-bench-0123456789abcdefghij";
 const env = {
-  ...{ OPENAI_API_KEY: key, OPENAI_BASE_URL: baseUrl, GOALD_MEMORY_EMBEDDER: "offline" },
+  OPENAI_API_KEY: key,
+  OPENAI_BASE_URL: baseUrl,
+  GOALD_MEMORY_EMBEDDER: "offline",
   ...(recallCount === undefined ? {} : { GOALD_RECALL_COUNT: String(recallCount) }),
 };
 const { settings } = await loadSettings({ home, env });
@@ -39,7 +41,12 @@ const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]
   };
   const redact = createValueRedactor([key]);
   await using host = await openHost({
-    ...{ home, settings, log, redact, scrub: redact, onProblem: fail },
+    home,
+    settings,
+    log,
+    redact,
+    scrub: redact,
+    onProblem: fail,
     onFailed: (_agent, error) => fail(error.message),
     onCommitted: (agent, events) => {
       for (const event of events) {

@@ -55,7 +55,12 @@ await openHome(home, process.getuid?.());
 const ids = await writeLogs();
 {
   await using host = await openHost({
-    ...{ home, settings, log, redact, scrub: redact, onProblem: fail },
+    home,
+    settings,
+    log,
+    redact,
+    scrub: redact,
+    onProblem: fail,
     onFailed: (_agent, error) => fail(error.message),
   });
   // The first wakes load code and fill caches of the process.

@@ -135,7 +135,9 @@ export const Goals = closed({ goals, checks: GoalChecks }, "checks");
 export const Pause = closed({ reason });
 const Allowance = closed(
   {
-    ...{ steps: whole(1, 1e9), tokens: whole(1, 1e12), timeMs: whole(1, 1e12) },
+    steps: whole(1, 1e9),
+    tokens: whole(1, 1e12),
+    timeMs: whole(1, 1e12),
     usd: { ...amount, maximum: 1e9, exclusiveMinimum: 0 },
   },
   ...(["steps", "tokens", "timeMs", "usd"] as const),

@@ -224,7 +224,12 @@ export class Host implements AgentHost, AsyncDisposable {
   #createControl(): HostControl {
     const { home, store, supervisor, recordings, redact } = this;
     return new HostControl({
-      ...{ store, supervisor, recordings, redact, live: this.#live, clock: systemClock },
+      store,
+      supervisor,
+      recordings,
+      redact,
+      live: this.#live,
+      clock: systemClock,
       workspaceFolder: home.workspaceFolder,
       stallAfterMs: (state) => stallLimit(this.settings.models.timeoutSeconds * 1_000, this.catalogue.registry)(state),
       ...createChecks(() => this.catalogue.registry),

@@ -168,7 +168,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   async function openNamespaces(): Promise<Namespaces> {
     const { Namespaces: Loaded } = await import("#sandbox/namespaces.ts");
     namespaces ??= new Loaded({
-      ...{ maxProcesses: MAX_PROCESSES, memoryMegabytes: MEMORY_MEGABYTES, idleMs: IDLE_MS },
+      maxProcesses: MAX_PROCESSES,
+      memoryMegabytes: MEMORY_MEGABYTES,
+      idleMs: IDLE_MS,
       ...options,
     });
     if (isClosed) await namespaces.close();

@@ -6,53 +6,65 @@
  */
 import type { CagedCommand } from "./cage.ts";
 
-interface Architecture {
-  /** AUDIT_ARCH_* of the kernel. */
-  readonly id: number;
-  readonly calls: Readonly<Record<string, number>>;
-}
-
-/** Numbers that are equal on all architectures. */
-const COMMON = {
-  ...{ io_uring_setup: 425, io_uring_enter: 426, io_uring_register: 427, open_tree: 428, move_mount: 429 },
-  ...{ fsopen: 430, fsmount: 432, clone3: 435, pidfd_getfd: 438, mount_setattr: 442 },
-} as const;
-const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
-  x64: {
-    id: 0xc000003e,
-    calls: {
-      ...COMMON,
-      ...{ socket: 41, clone: 56, fork: 57, vfork: 58, ptrace: 101, pivot_root: 155, acct: 163, mount: 165 },
-      ...{ umount2: 166, swapon: 167, reboot: 169, init_module: 175, delete_module: 176, quotactl: 179 },
-      ...{ kexec_load: 246, add_key: 248, request_key: 249, keyctl: 250, unshare: 272, perf_event_open: 298 },
-      ...{ open_by_handle_at: 304, setns: 308, process_vm_readv: 310, process_vm_writev: 311, kcmp: 312 },
-      ...{ finit_module: 313, bpf: 321, userfaultfd: 323 },
-    },
-  },
-  arm64: {
-    id: 0xc00000b7,
-    calls: {
-      ...COMMON,
-      ...{ umount2: 39, mount: 40, pivot_root: 41, quotactl: 60, acct: 89, unshare: 97, kexec_load: 104 },
-      ...{
-        init_module: 105,
-        delete_module: 106,
-        ptrace: 117,
-        reboot: 142,
-        socket: 198,
-        add_key: 217,
-        request_key: 218,
-      },
-      ...{ keyctl: 219, clone: 220, swapon: 224, perf_event_open: 241, open_by_handle_at: 265, setns: 268 },
-      ...{ process_vm_readv: 270, process_vm_writev: 271, kcmp: 272, finit_module: 273, bpf: 280, userfaultfd: 282 },
-    },
-  },
+/** AUDIT_ARCH_* of the kernel, by Node's name. */
+const ARCHITECTURES: Readonly<Record<string, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
+/** Numbers on x64 and on arm64, which has no `fork` and `vfork`. */
+const CALLS: Readonly<Record<string, readonly [x64: number, arm64?: number]>> = {
+  fork: [57],
+  vfork: [58],
+  socket: [41, 198],
+  clone: [56, 220],
+  ptrace: [101, 117],
+  pivot_root: [155, 41],
+  acct: [163, 89],
+  mount: [165, 40],
+  umount2: [166, 39],
+  swapon: [167, 224],
+  reboot: [169, 142],
+  init_module: [175, 105],
+  delete_module: [176, 106],
+  quotactl: [179, 60],
+  kexec_load: [246, 104],
+  add_key: [248, 217],
+  request_key: [249, 218],
+  keyctl: [250, 219],
+  unshare: [272, 97],
+  perf_event_open: [298, 241],
+  open_by_handle_at: [304, 265],
+  setns: [308, 268],
+  process_vm_readv: [310, 270],
+  process_vm_writev: [311, 271],
+  kcmp: [312, 272],
+  finit_module: [313, 273],
+  bpf: [321, 280],
+  userfaultfd: [323, 282],
+  io_uring_setup: [425, 425],
+  io_uring_enter: [426, 426],
+  io_uring_register: [427, 427],
+  open_tree: [428, 428],
+  move_mount: [429, 429],
+  fsopen: [430, 430],
+  fsmount: [432, 432],
+  clone3: [435, 435],
+  pidfd_getfd: [438, 438],
+  mount_setattr: [442, 442],
 };
 
-const [LOAD, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, JUMP_IF_BITS, RETURN] = [0x20, 0x15, 0x35, 0x45, 0x06];
-const [ALLOW, KILL, NOT_PERMITTED, NOT_IMPLEMENTED] = [0x7fff0000, 0x80000000, 0x00050001, 0x00050026];
+/** Codes of instructions. */
+const LOAD = 0x20;
+const JUMP_IF_EQUAL = 0x15;
+const JUMP_IF_AT_LEAST = 0x35;
+const JUMP_IF_BITS = 0x45;
+const RETURN = 0x06;
+/** What a filter returns. */
+const ALLOW = 0x7fff0000;
+const KILL = 0x80000000;
+const NOT_PERMITTED = 0x00050001;
+const NOT_IMPLEMENTED = 0x00050026;
 /** Offsets in the kernel's `seccomp_data`. */
-const [CALL_NUMBER, ARCHITECTURE, FIRST_ARGUMENT] = [0, 4, 16];
+const CALL_NUMBER = 0;
+const ARCHITECTURE = 4;
+const FIRST_ARGUMENT = 16;
 /** AF_UNIX. */
 const UNIX_SOCKET = 1;
 const CLONE_THREAD = 0x00010000;
@@ -64,9 +76,11 @@ export function syscallFilter({
   network,
   runsPrograms,
 }: Pick<CagedCommand, "network" | "runsPrograms">): Buffer | undefined {
-  const known = ARCHITECTURES[process.arch];
-  if (!known) return undefined;
-  const { clone = 0, clone3 = 0, fork, vfork, socket, ...doors } = known.calls;
+  const architecture = ARCHITECTURES[process.arch];
+  if (architecture === undefined) return undefined;
+  const ofArchitecture = process.arch === "x64" ? 0 : 1;
+  const numbers = Object.entries(CALLS).map(([name, known]) => [name, known[ofArchitecture]] as const);
+  const { clone = 0, clone3 = 0, fork, vfork, socket, ...doors } = Object.fromEntries(numbers);
   const denied = [
     ...Object.values(doors),
     ...(network === "none" ? [socket] : []),
@@ -74,7 +88,7 @@ export function syscallFilter({
   ].filter((number) => number !== undefined);
   return Buffer.concat([
     instruction(LOAD, ARCHITECTURE),
-    instruction(JUMP_IF_EQUAL, known.id, 1, 0),
+    instruction(JUMP_IF_EQUAL, architecture, 1, 0),
     instruction(RETURN, KILL),
     instruction(LOAD, CALL_NUMBER),
     ...(process.arch === "x64" ? refuse(JUMP_IF_AT_LEAST, X32_BIT, NOT_PERMITTED) : []),

@@ -91,7 +91,8 @@ export function decodeBody(body: Body): Uint8Array {
 
 export const encodeError = (thrown: unknown, redact: Redact): ErrorChain =>
   listCauses(thrown).map(({ name, message, code, hint }) => ({
-    ...{ name, message: redact(message) },
+    name,
+    message: redact(message),
     ...(typeof code === "string" ? { code } : {}),
     ...(typeof hint === "string" && hint !== "" ? { hint: redact(hint) } : {}),
   }));

@@ -106,7 +106,9 @@ class Follower {
     if (!below) return undefined;
     const input = ask && output.input();
     const parts = {
-      ...{ below, colour, redact },
+      below,
+      colour,
+      redact,
       typed: () => input?.typed ?? "",
       isAway: () => this.#questions.isOpen || this.#ended.signal.aborted,
     };

@@ -165,7 +165,9 @@ async function playSession(
 function openPlayer(session: Session, cutAfter: number | undefined, stage: Stage, { redact }: CliContext): Player {
   const { agent, catalogue } = session.start;
   return new Player({
-    ...{ session, cutAfter, redact },
+    session,
+    cutAfter,
+    redact,
     folder: () => stage.folder as Workspace,
     deliver: async (key, message, at) => stage.host?.store.deliver(agent.id, key, message, at),
     hint: () => (stage.host && catalogueHash(stage.host.catalogue) !== catalogue ? OTHER_CATALOGUE : OTHER_GOALD),
@@ -178,7 +180,12 @@ async function openPlayingHost(player: Player, session: Session, stage: Stage, c
   // Drains the host, because one run is one session.
   const endRun = (): void => void stage.host?.supervisor.drain(0);
   return openHost({
-    ...{ home, settings, redact, scrub, player, log },
+    home,
+    settings,
+    redact,
+    scrub,
+    player,
+    log,
     services: Object.fromEntries(session.start.services?.map((name) => [name, { ready: true }]) ?? []),
     onProblem: (problem) => output.say(redact(clean(problem))),
     onCommitted: (_agent, events) => {

@@ -156,7 +156,11 @@ function sayStarted(view: AgentView, { output, home }: CliContext, note: string)
 async function waitForEnd(agent: Shown, { context, client, interrupts }: RunParts, known: KnownOf): Promise<number> {
   const { output } = context;
   const { state, left } = await followAgent({
-    ...{ context, client, agent: agent.id, ...known, interrupts },
+    context,
+    client,
+    agent: agent.id,
+    ...known,
+    interrupts,
     show: () => {},
     ask: undefined,
     onInterrupt: "leave",

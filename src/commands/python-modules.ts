@@ -106,7 +106,9 @@ export function readPythonFunctions(source: string, brokenLines: number[] = []):
   const uncommented = text.replace(STRING_OR_COMMENT, (found) => (found.startsWith("#") ? blank(found) : found));
   const code = uncommented.replace(STRING_OR_COMMENT, blank);
   const found: PythonFunction[] = [];
-  let [line, counted, end] = [1, 0, 0];
+  let line = 1;
+  let counted = 0;
+  let end = 0;
   for (const { index, 0: head, 1: name = "" } of code.matchAll(DEFINITION)) {
     if (index < end) continue;
     const from = index + head.length;

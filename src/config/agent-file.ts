@@ -87,7 +87,9 @@ async function readAgent(document: Document, path: string, refuse: Refuse): Prom
     if (!given.has(name)) throw refuse(`${name} is missing${suggestGiven(name, [...given.keys()])}.`);
     throw refuse(`${name} must be a text, got ${describeKind(text)}.`, at(name));
   };
-  const [name, role, goals] = [readValue("ai_name"), readValue("ai_role"), readGoals(given, at, refuse)];
+  const name = readValue("ai_name");
+  const role = readValue("ai_role");
+  const goals = readGoals(given, at, refuse);
   const notes = [...given.keys()].filter((name) => ![...NAMES, CHECKS].includes(name)).map(noteIgnored);
   if (!given.has(CHECKS)) return { name, role, goals, notes };
   const checks = await readChecks({

@@ -84,7 +84,10 @@ export function turnStarted(state: AgentState, event: EventOf<"turn-started"> & 
   const fresh = { turn, turnBegan, asked: [], plan: null, proofs: [], fallback: null, made: [], refusals: 0 };
   const cleared = inEveryFrame({ ...state, ...fresh }, (frame) => ({
     ...frame,
-    ...{ window: unreadMessages(frame.window), repetition: null, failedCells: 0, badReplies: 0 },
+    window: unreadMessages(frame.window),
+    repetition: null,
+    failedCells: 0,
+    badReplies: 0,
   }));
   return inPhase(cleared, event, { kind: "thinking" });
 }

@@ -295,7 +295,8 @@ export function isAboutResult(correction: string, text: string): boolean {
 
 /** Returns a function that returns the share of the words that a text has in common with this one, 0 to 1. 0 when their numbers differ. */
 export function compareWords(text: string): (other: string) => number {
-  const [words, numbers] = [new Set(wordsOf(normalize(text))), joinNumbers(text)];
+  const words = new Set(wordsOf(normalize(text)));
+  const numbers = joinNumbers(text);
   return (other) => {
     // Texts of very different length cannot share most of their words.
     if (joinNumbers(other) !== numbers || other.length > 3 * text.length || text.length > 3 * other.length) return 0;

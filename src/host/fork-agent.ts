@@ -56,7 +56,8 @@ const PAGE_EVENTS = 500;
 /** Returns the events up to the last one of the step. Messages and actions of people after it are excluded. */
 async function pastOf({ id }: AgentRow, step: number, store: ForkParts["store"]): Promise<readonly RecordedEvent[]> {
   const events: RecordedEvent[] = [];
-  let [end, taken] = [1, 0];
+  let end = 1;
+  let taken = 0;
   const read = (after: number, limit: number) => store.read(id, after, limit);
   for await (const page of readPages(read, bySeq, { limit: PAGE_EVENTS })) {
     for (const event of page) {

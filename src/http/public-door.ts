@@ -56,7 +56,8 @@ async function fetchPublic(
   given: string | URL,
   first: PublicInit,
 ): Promise<Response> {
-  let [url, init] = [readPublicUrl(given, rules), first];
+  let url = readPublicUrl(given, rules);
+  let init = first;
   const watch = startWatch(url.origin, limits, first.signal);
   try {
     for (let hops = 0; ; hops++) {

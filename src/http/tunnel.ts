@@ -33,15 +33,21 @@ export interface Tunnel extends AsyncDisposable {
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 16;
 /** RFC 1928. */
-const [VERSION, NO_AUTHENTICATION, NO_METHOD, CONNECT] = [5, 0, 0xff, 1];
-const [IPV4, NAME, IPV6] = [1, 3, 4];
+const VERSION = 5;
+const NO_AUTHENTICATION = 0;
+const NO_METHOD = 0xff;
+const CONNECT = 1;
+const IPV4 = 1;
+const NAME = 3;
+const IPV6 = 4;
 const ANSWERS = { connected: 0, notAllowed: 2, unreachable: 4 } as const;
 
 export async function openTunnel(target: TunnelTarget): Promise<Tunnel> {
   const folder = await mkdtemp(join(tmpdir(), "goald-tunnel-"));
   const path = join(folder, "s");
   const clients = new Set<Socket>();
-  let [connections, received] = [0, 0];
+  let connections = 0;
+  let received = 0;
   async function* count(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const piece of source) {
       received += piece.length;

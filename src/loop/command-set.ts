@@ -262,7 +262,8 @@ function createCallableMethods(commands: readonly RegisteredCommand[], modules: 
 /** Found commands are not in the list of commands, which stays the same so that a server can cache it. */
 function renderOffer(listed: readonly RegisteredCommand[], found: readonly RegisteredCommand[]) {
   const offered = [...listed, ...found];
-  const [replySchema, tools] = [buildReplySchema(offered), buildTools(offered)];
+  const replySchema = buildReplySchema(offered);
+  const tools = buildTools(offered);
   const formatChars = { replySchema: JSON.stringify(replySchema).length, tools: JSON.stringify(tools).length };
   return { commandList: describeForPrompt(listed), replySchema, tools, formatChars };
 }

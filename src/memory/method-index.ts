@@ -200,7 +200,8 @@ const matcherOf = rememberBy((methods: readonly MethodText[]): ((invented: strin
     const most = Math.max(RARE_COUNT, RARE_SHARE * names.length);
     const rare = stems.filter((stem) => (counts.get(stem) ?? 0) <= most);
     return (slot) => {
-      const [name, text] = [names[slot], texts[slot]];
+      const name = names[slot];
+      const text = texts[slot];
       if (!name || !text) return false;
       if (rare.some((stem) => name.has(stem))) return true;
       const covered = stems.filter((stem) => text.has(stem)).length;

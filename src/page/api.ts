@@ -15,7 +15,9 @@ export const toApiError = (thrown: unknown): ApiError =>
 
 /** Kept for this tab while the daemon answers: a page that is loaded anew while it is gone can be another program's. */
 const SECRET = "goald-session";
-let [secret, key, isLeaving] = ["", "", false];
+let secret = "";
+let key = "";
+let isLeaving = false;
 // A page that is loaded anew ends its streams by itself.
 globalThis.addEventListener?.("beforeunload", () => {
   isLeaving = true;
@@ -56,7 +58,8 @@ async function greet(): Promise<void> {
 }
 
 async function sign(words: string): Promise<string> {
-  const [encoder, algorithm] = [new TextEncoder(), { name: "HMAC", hash: "SHA-256" }];
+  const encoder = new TextEncoder();
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
   const own = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
   return hex(new Uint8Array(await crypto.subtle.sign("HMAC", own, encoder.encode(words))));
 }

@@ -13,10 +13,12 @@ export interface DiffRow {
 /** The rows of a unified diff of one file. */
 export function readPatch(patch: string): readonly DiffRow[] {
   const rows: DiffRow[] = [];
-  let [old, now] = [0, 0];
+  let old = 0;
+  let now = 0;
   for (const line of patch.slice(Math.max(0, patch.search(/^@@/m))).split("\n")) {
     const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
-    const [kind, text] = [line.charAt(0), line.slice(1)];
+    const kind = line.charAt(0);
+    const text = line.slice(1);
     if (hunk) [old, now] = [Number(hunk[1]), Number(hunk[2])];
     if (hunk && Math.max(old, now) > 1) rows.push({ kind: "…", old: null, now: null, text: `line ${now}` });
     if (kind === "\\") rows.push({ kind: "…", old: null, now: null, text: text.trim() });

@@ -17,7 +17,10 @@ interface Host {
   clock: number;
 }
 export const host: Host = {
-  ...{ agents: [], waiting: [], status: null, lostSince: null },
+  agents: [],
+  waiting: [],
+  status: null,
+  lostSince: null,
   isStill: true,
   clock: Date.now(),
 };

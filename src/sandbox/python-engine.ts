@@ -95,7 +95,8 @@ function limitMemory(maxBytes: number): void {
 /** Python's clock starts at a given time for each cell, so that code that runs again reads about the same. */
 function replaceClock(): (startedAt: string) => void {
   const parse = Date.parse.bind(Date);
-  let [start, since] = [Date.now(), now()];
+  let start = Date.now();
+  let since = now();
   Date.now = () => Math.floor(start + now() - since);
   return (startedAt) => {
     [start, since] = [parse(startedAt), now()];
@@ -236,7 +237,8 @@ function limitStoredBytes(FS: Fs, errors: Readonly<Record<string, number>>): voi
   const { file } = FS.filesystems.MEMFS.ops_table;
   const { write } = file.stream;
   const { setattr } = file.node;
-  let [stored, grown] = [countBytes(FS), 0];
+  let stored = countBytes(FS);
+  let grown = 0;
   const grow = (node: FsNode, size: number): void => {
     if (size > MAX_FILE_BYTES) throw new FS.ErrnoError(errors.EFBIG ?? 0);
     const more = size - (node.contents as Uint8Array).byteLength;

@@ -277,7 +277,8 @@ function* readPages(database: DatabaseSync, select: string, agentNo: number, hea
     database,
     `${select} agent_no = ?1 AND (seq, ordinal) > (?2, ?3) AND seq <= ?4 ORDER BY seq, ordinal LIMIT ${PAGE}`,
   );
-  let [lastSeq, lastOrdinal] = [-1, 0];
+  let lastSeq = -1;
+  let lastOrdinal = 0;
   for (;;) {
     const page = read.all(agentNo, lastSeq, lastOrdinal, head);
     if (page.length === 0) return;

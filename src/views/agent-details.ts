@@ -70,7 +70,11 @@ export function describeState(view: AgentView, state: AgentState, versions: read
   const { role, goals, settings, usage, lost } = state;
   return {
     ...view,
-    ...{ role, goals, settings, usage, lost },
+    role,
+    goals,
+    settings,
+    usage,
+    lost,
     // Failed checks are in `checks`, so the reason names what else is missing.
     reason:
       state.paused?.code === "not-proven"

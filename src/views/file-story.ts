@@ -249,14 +249,21 @@ export async function traceVersions(
     const isAgents = !isByPerson(version);
     const story = isAgents ? told : { ...emptyStory(), goals: told.goals };
     return {
-      ...{ version: index + 1, step, callId, at, operation, bytes, sha256, outside },
+      version: index + 1,
+      step,
+      callId,
+      at,
+      operation,
+      bytes,
+      sha256,
+      outside,
       by: isAgents ? "agent" : "person",
-      // The goals come first in JSON, then the command.
-      ...{ goals: story.goals, cell: isAgents ? cells.cellOf(version) : null },
-      command: isAgents ? (calls.get(callId) ?? null) : null,
       ...story,
+      cell: isAgents ? cells.cellOf(version) : null,
+      command: isAgents ? (calls.get(callId) ?? null) : null,
       received: known,
-      ...{ sources: read.slice(-MAX_SOURCES), sourcesLeftOut: Math.max(0, read.length - MAX_SOURCES) },
+      sources: read.slice(-MAX_SOURCES),
+      sourcesLeftOut: Math.max(0, read.length - MAX_SOURCES),
     };
   });
 }

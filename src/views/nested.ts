@@ -118,8 +118,19 @@ function rowOf({ nodes, parent, depth }: Group): NestedRow {
     : durations.reduce<number>((sum, each) => sum + (each ?? 0), 0);
   const totals = nodes.map(totalOf);
   return {
-    ...{ callId, lastCallId: nodes.at(-1)?.callId ?? callId, parent, depth, kind, step, command, about },
-    ...{ times: nodes.length, status, problem, startedAt, durationMs },
+    callId,
+    lastCallId: nodes.at(-1)?.callId ?? callId,
+    parent,
+    depth,
+    kind,
+    step,
+    command,
+    about,
+    times: nodes.length,
+    status,
+    problem,
+    startedAt,
+    durationMs,
     tokens: totals.reduce((sum, { tokens }) => sum + tokens, 0),
     costUsd: addCosts(totals.map(({ costUsd }) => costUsd)),
   };
@@ -243,8 +254,18 @@ const createNode = (
   about: string,
   command: string,
 ): NestedNode => ({
-  ...{ kind, callId, step, command, about, status: null, problem: "", startedAt: at, durationMs: null },
-  ...{ tokens: 0, costUsd: 0, inside: [] },
+  kind,
+  callId,
+  step,
+  command,
+  about,
+  status: null,
+  problem: "",
+  startedAt: at,
+  durationMs: null,
+  tokens: 0,
+  costUsd: 0,
+  inside: [],
 });
 
 /** A call of a sub-task is inside the step that asked for it: `c7.2.c1-2` is in `c7.2.m1`. */

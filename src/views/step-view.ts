@@ -69,25 +69,34 @@ export async function findStep(
 }
 
 const emptyStep = (step: number): Gathered => ({
-  ...{ callId: undefined, asked: undefined, before: initialState },
-  ...{ work: new NestedTree(step), view: emptyView(step) },
+  callId: undefined,
+  asked: undefined,
+  before: initialState,
+  work: new NestedTree(step),
+  view: emptyView(step),
 });
 
 const emptyView = (step: number): Gathered["view"] => ({
-  ...{ step, turn: 1, startedAt: "", endedAt: "", goals: [], attempts: [], recallIds: [], reply: null, problems: [] },
-  ...{
-    command: null,
-    thought: "",
-    repaired: false,
-    starts: [],
-    interruptions: 0,
-    result: null,
-    spent: null,
-    planChanges: [],
-    checks: [],
-    nested: listNested([]),
-    files: [],
-  },
+  step,
+  turn: 1,
+  startedAt: "",
+  endedAt: "",
+  goals: [],
+  attempts: [],
+  recallIds: [],
+  reply: null,
+  problems: [],
+  command: null,
+  thought: "",
+  repaired: false,
+  starts: [],
+  interruptions: 0,
+  result: null,
+  spent: null,
+  planChanges: [],
+  checks: [],
+  nested: listNested([]),
+  files: [],
   approval: { asked: null, verdict: null, by: null, reason: null },
 });
 
@@ -327,7 +336,12 @@ function summaryOf({ view }: Gathered, files: ReadonlyMap<number, readonly FileV
   const parts = [reply, spent].filter((part) => part !== null);
   const costs = parts.map(({ costUsd }) => costUsd);
   return {
-    ...{ step, turn, startedAt, endedAt, thought, attempts: attempts.length },
+    step,
+    turn,
+    startedAt,
+    endedAt,
+    thought,
+    attempts: attempts.length,
     command: command?.name ?? null,
     subject: command ? subjectOf(command) : "",
     status: result?.status ?? (approval.verdict === "denied" ? "denied" : null),

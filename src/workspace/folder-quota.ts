@@ -133,7 +133,8 @@ export async function measureTree(
   entered: (path: string) => void = () => undefined,
 ): Promise<Growth> {
   const folders = [""];
-  let [total, files] = [0, 0];
+  let total = 0;
+  let files = 0;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => []);
     const parent = folder;

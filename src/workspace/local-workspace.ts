@@ -173,7 +173,8 @@ class LocalWorkspace implements Workspace {
       if (!place?.found) return undefined;
       await using opened = await openFile(place, flags.O_RDONLY);
       const content = await readRange(opened, place.path);
-      const [bytes, sha256] = [content.length, sha256Of(content)];
+      const bytes = content.length;
+      const sha256 = sha256Of(content);
       const last = await this.#changes.versionOf(place.path);
       // A version of an append has the hash of its part, but the size of the whole file.
       if (last?.sha256 !== sha256 || last.bytes !== bytes) {

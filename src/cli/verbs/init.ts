@@ -64,7 +64,8 @@ function nextSteps(home: Home): string {
 async function trust(home: Home, wasStrange: boolean): Promise<string[]> {
   if (home.chosenBy === "checkout" || home.chosenBy === "found") return [];
   const record = trustRecordOf({ configHome: process.env.XDG_CONFIG_HOME, userHome: homedir() });
-  const [uid, root] = [process.getuid?.(), await realpath(home.root)];
+  const uid = process.getuid?.();
+  const root = await realpath(home.root);
   if (await isTrusted(record, root, uid)) return [];
   if (wasStrange)
     return [

@@ -91,7 +91,15 @@ const MOST_STAGED = 1_000_000;
 function lineOf(row: MemoryView) {
   const { id, kind, text, importance, trust, at, step, source, pinned, outside = [], factKey, closed } = row;
   return {
-    ...{ id, kind, text, importance, trust, at, step, source, pinned },
+    id,
+    kind,
+    text,
+    importance,
+    trust,
+    at,
+    step,
+    source,
+    pinned,
     ...outsideOf(outside),
     ...(factKey === undefined ? {} : { factKey }),
     ...(closed ? { closed } : {}),

@@ -22,7 +22,8 @@ async function plain(options: RunOptions): Promise<number> {
   if (onTerminal && !views.some(isGoing)) return (await import("./run.ts")).runVerb(undefined, options);
   if (views.length === 0) return (await import("./demo.ts")).demoVerb(options);
   const exitCode = await ps(options);
-  const [watch, another] = [formatCall(context.home, "attach", "ID"), formatCall(context.home, "run")];
+  const watch = formatCall(context.home, "attach", "ID");
+  const another = formatCall(context.home, "run");
   if (onTerminal) context.output.say(`\nWatch one: ${watch}   Set up another: ${another}   All verbs: goald --help`);
   return exitCode;
 }

@@ -176,7 +176,9 @@ async function agentFromFlags(goal: string | undefined, options: RunOptions): Pr
     const present = isOther ? [] : (file.checks ?? []);
     const own = isOther ? goals : file.goals;
     const agent = validateAgent({
-      ...{ name: name ?? file.name, role: role ?? file.role, goals: own },
+      name: name ?? file.name,
+      role: role ?? file.role,
+      goals: own,
       checks: (await givenChecks(options, own.length)) ?? present,
     });
     if (!options.check) for (const check of agent.checks ?? []) printNote(`${from}: ${describeGiven(check)}`);

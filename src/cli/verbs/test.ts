@@ -34,7 +34,14 @@ const OPTIONS = {
   ),
   record: texts("--record <recording>", "record the run into this new file, for --replay; one per file, in order"),
   keep: flag("--keep", "keep the temporary homes, and print where they are"),
-  ...{ maxSteps, maxTokens, budget, maxTime, model, form, plan, commands },
+  maxSteps,
+  maxTokens,
+  budget,
+  maxTime,
+  model,
+  form,
+  plan,
+  commands,
 };
 type TestOptions = OptionValues<typeof OPTIONS>;
 
@@ -227,7 +234,9 @@ async function runLive(
   const { client, host } = opened;
   const settings = await newSettings(context, options, systemClock.now(), { approve: "never", unattended: true });
   const { id } = await client.create({
-    ...{ name: agent.name, role: scrub(agent.role), goals: agent.goals.map(scrub) },
+    name: agent.name,
+    role: scrub(agent.role),
+    goals: agent.goals.map(scrub),
     checks: redactJson(agent.checks ?? [], scrub),
     settings: { ...settings, background: false },
     ...(record === undefined ? {} : { record: resolve(record) }),

@@ -89,7 +89,8 @@ class StoredMemory implements RecallingMemory {
     this.#embedder = embedder;
     this.#rowEmbedder = new RowEmbedder({
       guarded: new GuardedEmbedder(embedder, embedTimeoutMs, report, clock),
-      ...{ embedder, lots },
+      embedder,
+      lots,
       changeAlone: (namespace, change) => this.#changes.run(namespace, change),
       isOpen: (memory) => this.#memories.get(memory.rows.namespace) === memory,
       save: (memory) => this.#save(memory, true),

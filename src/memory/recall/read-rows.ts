@@ -248,7 +248,13 @@ export class RowTexts {
 function toRecalledRow(row: MemoryRow): RecalledRow {
   const { id, seq, step, at, kind, trust, text, outside, closed } = row;
   return {
-    ...{ id, seq, step, at, kind, trust, text },
+    id,
+    seq,
+    step,
+    at,
+    kind,
+    trust,
+    text,
     ...(outside ? { outside } : {}),
     ...(closed && isPast(row) ? { closed } : {}),
   };

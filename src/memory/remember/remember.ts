@@ -136,8 +136,13 @@ function rememberShort(before: AgentState, event: RecordedEvent, row: Stamp): Ne
       return createRestoredRow(event, { ...row, step: before.step });
     case "turn-remembered":
       return {
-        ...{ ...row, step: event.step, kind: "turn", text: paragraphs(...turnLines(event)) },
-        ...{ importance: IMPORTANCE.closing, trust: "agent", ...outsideOf(before.received) },
+        ...row,
+        step: event.step,
+        kind: "turn",
+        text: paragraphs(...turnLines(event)),
+        importance: IMPORTANCE.closing,
+        trust: "agent",
+        ...outsideOf(before.received),
       };
     default:
       return undefined;

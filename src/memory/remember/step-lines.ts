@@ -260,7 +260,13 @@ export function cutPieces(
   const counts = share(cut.map(({ parts }) => parts.length));
   return cut.flatMap(({ text: { source, trust, outside }, parts }, at) =>
     keepEnds(parts, counts[at] as number).map(({ place, title, text }) => ({
-      ...{ namespace, seq, step, importance, kind: "piece" as const, trust, source },
+      namespace,
+      seq,
+      step,
+      importance,
+      kind: "piece" as const,
+      trust,
+      source,
       text: formatPiece(title, place, text),
       key: hash("sha256", JSON.stringify([source, title, text])),
       ...(outside ? { outside } : {}),

@@ -70,7 +70,8 @@ function createTextEmbedder(table: WordTable): (text: string) => Float32Array {
   return (text) => {
     const counts = countWords(text);
     const vector = new Float32Array(DIMENSIONS);
-    let [known, words] = [0, 0];
+    let known = 0;
+    let words = 0;
     for (const [word, repeats] of counts) {
       const found = lookUp(word);
       if (found === NUMBER) continue;

@@ -228,7 +228,8 @@ export class NumberLists {
     let block = this.#lists.first[list] as number;
     if (length <= SHORTEST_BLOCK) return this.#cells.subarray(block, block + length);
     if (length > this.#scratch.length) this.#scratch = new Uint32Array(2 * length);
-    const [cells, scratch] = [this.#cells, this.#scratch];
+    const cells = this.#cells;
+    const scratch = this.#scratch;
     let size = SHORTEST_BLOCK;
     let at = 0;
     for (;;) {

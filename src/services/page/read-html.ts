@@ -120,7 +120,9 @@ const shortenBlanks = (html: string): string =>
 
 /** `marks`: tags and entities, each about one node. `depth`: estimated nesting of elements that need a closing tag. */
 function measureTree(html: string): { readonly marks: number; readonly depth: number } {
-  let [marks, open, depth] = [0, 0, 0];
+  let marks = 0;
+  let open = 0;
+  let depth = 0;
   for (const [mark, closing] of html.matchAll(TAG_OR_ENTITY)) {
     marks += 1;
     if (marks > MAX_MARKS) break;

@@ -119,7 +119,8 @@ function redactPage(page: Page, redact: (text: string) => string): Page {
 }
 
 function readCondition(headers: Headers): Record<string, string> {
-  const [tag, changed] = [headers.get("etag"), headers.get("last-modified")];
+  const tag = headers.get("etag");
+  const changed = headers.get("last-modified");
   if (tag) return { "if-none-match": tag };
   return changed ? { "if-modified-since": changed } : {};
 }

@@ -77,7 +77,9 @@ interface OwnRules {
  */
 function extractOwnRules(text: string): OwnRules {
   const lines: string[] = [];
-  let [wildChars, isOurs, isHead] = [0, false, false];
+  let wildChars = 0;
+  let isOurs = false;
+  let isHead = false;
   for (const raw of text.split(/\r\n|\r|\n/)) {
     const line = raw.replace(/^\uFEFF/, "").replace(/#.*$/, "");
     const [, name = "", value = ""] = /^\s*(user-agent|allow|disallow|crawl-delay)\s*:\s*(.*)$/i.exec(line) ?? [];
