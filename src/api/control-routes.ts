@@ -65,7 +65,7 @@ const LIFE_ROUTES: readonly Route[] = [
   route(
     "POST /v1/agents/:agent/fork",
     "forkAgent",
-    "Creates a paused agent that begins where this one was after a step.",
+    "Creates an agent that begins where this one was after a step. It is paused, unless that one had finished.",
     { body: schemas.Fork, status: 201, reply: schemas.ForkedAgent },
     ({ control }, { params, body }) => control.fork(params.agent, body),
   ),

@@ -5,6 +5,7 @@ import { type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.
 import { clip } from "#core/text.ts";
 import type { ObjectSchema, Schema } from "#util/schema.ts";
 import { METHODS } from "./route.ts";
+import { PATTERNS } from "./schemas.ts";
 
 const STATUS_OF: Partial<Readonly<Record<ErrorCode, number>>> = {
   GOALD_USAGE: 400,
@@ -13,7 +14,10 @@ const STATUS_OF: Partial<Readonly<Record<ErrorCode, number>>> = {
   GOALD_TEMPLATE: 400,
   GOALD_PROMPT_TOO_LONG: 400,
   GOALD_PATH_REFUSED: 400,
+  GOALD_FILE: 400,
+  GOALD_FILE_TOO_LARGE: 400,
   GOALD_NOT_FOUND: 404,
+  GOALD_FILE_MISSING: 404,
   GOALD_CONFLICT: 409,
   GOALD_ALREADY_RUNNING: 409,
   GOALD_FENCED: 409,
@@ -51,7 +55,7 @@ function frameworkStatus(thrown: unknown): number | undefined {
 
 /** Replaces the framework's messages, which may quote the request. */
 function wordsFor(status: number): string {
-  if (status === 413) return "The body is too large.";
+  if (status === 413) return "The body is too large: at most 1 MB are read.";
   if (status === 414) return "The address is too long.";
   if (status === 415) return "The body must be JSON, with `content-type: application/json`.";
   return "The request is not valid HTTP with a valid JSON body.";
@@ -181,7 +185,8 @@ export async function loadChecks(): Promise<CreateCheck> {
   const { Ajv } = await import("ajv");
   // A test checks our own schemas against the standard.
   const trusted = { meta: false, validateSchema: false } as const;
-  const ajv = new Ajv({ ...trusted, allErrors: true, allowUnionTypes: true, formats: { "date-time": isTime } });
+  const known = { allowUnionTypes: true, discriminator: true, formats: { "date-time": isTime } };
+  const ajv = new Ajv({ ...trusted, ...known, allErrors: true, verbose: true });
   return ({ schema, httpPart }) => {
     let validate: ValidateFunction | undefined;
     return (data) => {
@@ -223,15 +228,21 @@ function problemIn(errors: readonly ErrorObject[], part: string): GoaldError {
 const placeOf = ({ instancePath }: ErrorObject, part: string): string =>
   `${part}${instancePath.replaceAll("/", ".").replace(/\.(\d+)/g, "[$1]")}`;
 
-function describeProblem({ keyword, params, message }: ErrorObject): string {
+function describeProblem({ keyword, params, message, parentSchema }: ErrorObject): string {
   if (keyword === "additionalProperties") return `has an unknown member ${nameOf(params.additionalProperty)}`;
   if (keyword === "required") return `has no ${params.missingProperty}`;
   if (keyword === "enum") return `must be one of ${params.allowedValues.join(", ")}`;
-  if (keyword === "pattern") return "must be text without control characters, and not blank";
+  if (keyword === "pattern") return PATTERNS[params.pattern] ?? `must match ${params.pattern}`;
+  if (keyword === "discriminator")
+    return `must have the member ${params.tag}, one of ${valuesOf(params.tag, parentSchema)}`;
   if (keyword === "format") return "must be a time in UTC, such as 2026-01-31T12:00:00Z";
   if (keyword === "type") return `must be ${[params.type].flat().map(typeInWords).join(" or ")}`;
   return message ?? "is not as it should be";
 }
+
+/** `union`: of the helper `tagged`. */
+const valuesOf = (tag: string, union: ErrorObject["parentSchema"]): string =>
+  union?.oneOf.flatMap(({ properties }: ObjectSchema) => properties[tag]?.enum).join(", ");
 
 const WORDS: Readonly<Record<string, string>> = {
   integer: "a whole number",

@@ -13,7 +13,6 @@ import { MAX_TASK_CHARS, type PlanEdit, TASK_STATES, type TaskChange } from "#co
 import type { MemoryChanged as Changed, MemoryChange } from "#core/ports/memory.ts";
 import {
   amount,
-  anyOf,
   closed,
   count,
   described,
@@ -26,6 +25,7 @@ import {
   type Schema,
   type SchemasOf,
   type Static,
+  tagged,
   text,
   time,
   typed,
@@ -53,7 +53,7 @@ const GOAL_TESTS: { readonly [Kind in GoalTest["kind"]]: Schema<Extract<GoalTest
   ),
   judge: closed({ kind: kind("judge"), question: textUpTo(2_000), paths: listOf(path, { minItems: 1, maxItems: 10 }) }),
 };
-const GoalTestSchema: Schema<GoalTest> = anyOf(...Object.values<Schema<GoalTest>>(GOAL_TESTS));
+const GoalTestSchema: Schema<GoalTest> = tagged("kind", ...Object.values<Schema<GoalTest>>(GOAL_TESTS));
 
 export const GoalCheckSchema: Schema<GoalCheck> = closed({
   goal: described(nullable(whole(0, 4)), "Index of the goal; null for all goals together."),
@@ -71,6 +71,15 @@ const TURNS_WRITING = "\\u202a-\\u202e\\u2066-\\u2069";
 /** Matches one line that is not blank and has no control characters. */
 const ONE_LINE = `^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}${TURNS_WRITING}]+$`;
 const MANY_LINES = `^(?:[^\\p{Cc}\\p{Cs}${TURNS_WRITING}]|[\\t\\r\\n])*$`;
+const FILLED_LINES = `(?=[\\s\\S]*\\S)${MANY_LINES}`;
+const FILLED = "\\S";
+/** What these patterns ask, in words. */
+export const PATTERNS: Readonly<Record<string, string>> = {
+  [ONE_LINE]: "must be one line without control characters, and not blank",
+  [MANY_LINES]: "must be text without control characters",
+  [FILLED_LINES]: "must be text without control characters, and not blank",
+  [FILLED]: "must not be blank",
+};
 
 const key = described(textUpTo(200), "Idempotency: requests with the same key are executed once.");
 const name: Schema<string> = { type: "string", minLength: 1, maxLength: 80, pattern: ONE_LINE };
@@ -81,7 +90,7 @@ const record: Schema<string> = {
   description: "Absolute path of a file into which all runs of the agent are recorded.",
 };
 const words: Schema<string> = { type: "string", maxLength: 2_000, pattern: MANY_LINES };
-const filledLines: Schema<string> = { ...words, minLength: 1, pattern: `(?=[\\s\\S]*\\S)${MANY_LINES}` };
+const filledLines: Schema<string> = { ...words, minLength: 1, pattern: FILLED_LINES };
 const goals = listOf<string>(filledLines, { minItems: 1, maxItems: 5 });
 const graceMs = described(whole(0, 86_400_000), "Milliseconds that the step under way may take; then it is cut off.");
 const reason: Schema<string> = { ...words, minLength: 1 };
@@ -128,7 +137,7 @@ export const NewAgent = closed(
 );
 export type NewAgent = Static<typeof NewAgent>;
 
-export const Words = closed({ from: name, text: textUpTo(200_000), key }, "key");
+export const Words = closed({ from: name, text: { ...textUpTo(200_000), pattern: FILLED }, key }, "key");
 export type Words = Static<typeof Words>;
 
 export const Goals = closed({ goals, checks: GoalChecks }, "checks");
@@ -310,7 +319,10 @@ const MemoryAdded = closed(
 const MemoryPinned = closed({ op: oneOf("pin", "unpin"), id: memoryId });
 const MemoryForgotten = closed({ op: oneOf("forget"), id: memoryId, by: oneOf("person", "source"), copies }, "copies");
 export const MemoryChanges = closed({
-  changes: listOf<MemoryChange>(anyOf(MemoryAdded, MemoryPinned, MemoryForgotten), { minItems: 1, maxItems: 1_000 }),
+  changes: listOf<MemoryChange>(tagged("op", MemoryAdded, MemoryPinned, MemoryForgotten), {
+    minItems: 1,
+    maxItems: 1_000,
+  }),
   key,
 });
 
@@ -338,7 +350,8 @@ const goal: Schema<string> = { ...filledLines, maxLength: MAX_TASK_CHARS };
 export const PlanEdits = closed(
   {
     edits: listOf<PlanEdit>(
-      anyOf(
+      tagged(
+        "kind",
         closed({ kind: oneOf("add"), parent: taskId, goal }),
         closed({
           kind: oneOf("set"),

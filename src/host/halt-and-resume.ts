@@ -18,6 +18,7 @@ type How = NonNullable<Parameters<Control["resume"]>[2]>;
 
 const ALREADY = "It is already stopped.";
 const STOPPED = "Stopped by a person.";
+export const REPEATED = "Nothing is done: a request with this key came before.";
 
 /** What `HostControl` inherits. */
 export abstract class RunControl implements Pick<Control, "pause" | "stop" | "kill" | "resume" | "beginTurn"> {
@@ -34,9 +35,10 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
     return isOver(state) && !this.parts.supervisor.runners.get(id)?.running;
   }
 
-  protected async deliver(id: string, message: InboxMessage, key: string = randomUUID()): Promise<void> {
+  /** Resolves to false for a key that came before: nothing is done again. */
+  protected deliver(id: string, message: InboxMessage, key: string = randomUUID()): Promise<boolean> {
     const { store, clock } = this.parts;
-    await store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
+    return store.deliver(id, `${message.type}/${key}`, message, clock.now().toISOString());
   }
 
   protected async done({ id }: AgentRow, note: string): Promise<ControlResult> {
@@ -122,9 +124,9 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
     requireFinished(row.id, state);
     const goals = goalsMessage(state, turn, checkAgent);
     const background = await this.#change(found, settings, { record, key });
-    await this.deliver(row.id, goals, key);
+    const isNew = await this.deliver(row.id, goals, key);
     supervisor.wake(row.id, !background);
-    return this.done(row, `It begins turn ${state.turn + 1}.`);
+    return this.done(row, isNew ? `It begins turn ${state.turn + 1}.` : REPEATED);
   }
 
   /** Changes the settings and continues the recording. Returns whether the agent is in the background now. */

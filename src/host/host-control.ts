@@ -28,7 +28,7 @@ import { describesPath } from "#views/file-versions.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
 import { findAgent, openTexts } from "#views/read-agent.ts";
 import type { ForkParts } from "./fork-agent.ts";
-import { RunControl, requireNoChildren, tellRemoval } from "./halt-and-resume.ts";
+import { REPEATED, RunControl, requireNoChildren, tellRemoval } from "./halt-and-resume.ts";
 import { type Found, goalsMessage, type HostViewParts, redactIf } from "./host-views.ts";
 import type { RestoreParts } from "./restore-files.ts";
 
@@ -229,8 +229,8 @@ export class HostControl extends RunControl implements Control {
   }
 
   async #tell(found: Found, message: InboxMessage, key?: string): Promise<ControlResult> {
-    await this.#send(found, message, key);
-    return this.done(found.row, this.#deliveryNote(found, message));
+    const isNew = await this.#send(found, message, key);
+    return this.done(found.row, isNew ? this.#deliveryNote(found, message) : REPEATED);
   }
 
   /** Tells a person when the agent will read their message. */
@@ -249,18 +249,19 @@ export class HostControl extends RunControl implements Control {
       : "It will read this with its next step.";
   }
 
-  /** A waiting agent reads the message at once, a running agent after its step. */
-  async #send(found: Found, message: InboxMessage, key?: string): Promise<void> {
+  /** A waiting agent reads the message at once, a running agent after its step. Resolves as `deliver`. */
+  async #send(found: Found, message: InboxMessage, key?: string): Promise<boolean> {
     const { row, state } = found;
     const { supervisor } = this.parts;
     // An agent that finished in front becomes a background agent when it gets more work.
     const isHandedOver = opensTurn(message) && isFinished(state) && !state.settings.background;
     if (isHandedOver) await this.deliver(row.id, { type: "settings", background: true });
-    await this.deliver(row.id, message, key);
+    const isNew = await this.deliver(row.id, message, key);
     // An agent that is over reads a person's trust, and stays as it is.
     const isRead = message.type === "trust" && isOver(state);
     if (isHandedOver || isRead || this.#runsHere(found))
       supervisor.wake(row.id, !(isHandedOver || state.settings.background));
+    return isNew;
   }
 
   /** An agent in front that nobody follows is not started by a message. */

@@ -72,6 +72,12 @@ export const anyOf = <Schemas extends readonly Schema[]>(...schemas: Schemas): S
   anyOf: schemas,
 });
 
+/** A union of objects, each of which has its own values of the member `tag`. */
+export const tagged = <Schemas extends readonly Schema[]>(
+  tag: string,
+  ...schemas: Schemas
+): Schema<Static<Schemas[number]>> => ({ oneOf: schemas, discriminator: { propertyName: tag } });
+
 /** Keeps the keywords in one schema where it has one type: some readers of OpenAPI do not unite `anyOf`. */
 export function nullable<Value>(schema: Schema<Value>): Schema<Value | null> {
   if (typeof schema.type !== "string") return { anyOf: [schema, { type: "null" }] };

@@ -269,7 +269,7 @@ describe("the schemas", () => {
   });
 
   it("follow the standard that OpenAPI 3.1 names", () => {
-    const ajv = new Ajv2020({ allowUnionTypes: true, formats: { "date-time": true } });
+    const ajv = new Ajv2020({ allowUnionTypes: true, discriminator: true, formats: { "date-time": true } });
     for (const schema of Object.values(NAMED_SCHEMAS)) expect(() => ajv.compile(schema)).not.toThrow();
     expect(() => ajv.compile({ type: "objekt" })).toThrow();
   });
@@ -512,6 +512,22 @@ describe("an invalid request", () => {
     expect((await house.api.ask("PUT", "/v1/agents/t", { body: {} })).headers.allow).toBe("GET, DELETE");
   });
 
+  it.each<[string, object, string]>([
+    ["messages", { from: "ada", text: " \n" }, "body.text must not be blank."],
+    ["messages", { from: "a\nb", text: "x" }, "body.from must be one line without control characters, and not blank."],
+    ["resume", { record: "run.ndjson" }, "body.record must match ^/[^\\p{Cc}]+$."],
+    [
+      "memory",
+      { changes: [{ op: "drop" }], key: "k" },
+      "body.changes[0] must have the member op, one of add, pin, unpin, forget.",
+    ],
+    ["plan", { edits: [{ kind: "add", goal: "x" }] }, "body.edits[0] has no parent."],
+  ])("to %s says what was expected: %j", async (place, body, expected) => {
+    await using house = await open();
+    const reply = await house.api.ask("POST", `/v1/agents/t/${place}`, { body });
+    expect([reply.status, errorIn(reply.body).message]).toEqual([400, expected]);
+  });
+
   it.each(["__proto__", "constructor", "..%2F..%2Fetc", "a%00b", "%E2%80%AEt", "t%2F"])(
     "the name %s is only a name, and no such agent exists",
     async (name) => {
@@ -528,6 +544,9 @@ describe("errors of the host", () => {
     ["GOALD_CONFLICT", 409],
     ["GOALD_ALREADY_RUNNING", 409],
     ["GOALD_FENCED", 409],
+    ["GOALD_FILE", 400],
+    ["GOALD_FILE_MISSING", 404],
+    ["GOALD_FILE_TOO_LARGE", 400],
     ["GOALD_USAGE", 400],
     ["GOALD_CONFIG", 400],
     ["GOALD_PATH_REFUSED", 400],

@@ -152,6 +152,11 @@ describe("goald fork", () => {
     expect(memory).toMatch(/^Your memory of turn 1, [\s\S]*\n4\. write_to_file, [\s\S]*\ntext:\nsecond\n/);
   });
 
+  it("has finished as the other had after its last step, and says how it gets more to do", async () => {
+    const { stderr } = endedWith(0, await goald.ask("fork t --step 5 --name Done"));
+    expect(stderr).toContain('It has finished, as t had. Give it more to do: goald say done "…"');
+  });
+
   it("can start before the first step, with an empty folder", async () => {
     endedWith(0, await goald.ask("fork t --step 0 --name Zero"));
     expect(await goald.read("workspace/zero/ledger.txt")).toBeUndefined();

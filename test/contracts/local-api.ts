@@ -210,6 +210,7 @@ export function validate(schema: Schema, value: unknown): readonly string[] {
   const ajv = new Ajv({
     allErrors: true,
     allowUnionTypes: true,
+    discriminator: true,
     formats: { "date-time": /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ },
   });
   ajv.validate(schema, value);

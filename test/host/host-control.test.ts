@@ -363,6 +363,17 @@ describe("words to a finished agent", () => {
     expect((await control.agent("foo")).turn).toBe(2);
   });
 
+  it("are said to have come before when their key did, also when they are other words", async () => {
+    const { control, host } = await makeFinished();
+    const words = { from: "ada", text: "One thing more", key: "k" };
+    expect((await control.say("foo", words)).note).toBe("It had finished. This begins turn 2.");
+    await host.quiet();
+    const { note } = await control.say("foo", { ...words, text: "And another" });
+    expect(note).toBe("Nothing is done: a request with this key came before.");
+    await host.quiet();
+    expect((await control.agent("foo")).turn).toBe(2);
+  });
+
   it("name the limit that stops it, and the call that allows it more", async () => {
     const { control, host } = await makeFinished({ stepLimit: 2 });
     const { note } = await control.say("foo", { from: "ada", text: "One thing more" });

@@ -17,7 +17,7 @@ import { askThroughDeaths, withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
   description:
-    "create an agent that begins where another one was after a step, with its log, memories and files; it is paused",
+    "create an agent that begins where another one was after a step, with its log, memories and files; it is paused, unless the other had finished",
   examples: [
     "goald fork chef --step 7",
     'goald fork chef --step 7 --name "Chef in French" --goal "Write it in French"',
@@ -43,12 +43,14 @@ export const verb = defineVerb({
 });
 
 function tellFork(from: AgentRow, made: ForkedAgent, step: number, { output, home }: CliContext): number {
-  const { id, name, workspace, events, files } = made;
+  const { id, name, workspace, events, files, state } = made;
   if (output.printJson({ agent: id, name, from: from.id, step, events, files, workspace })) return EXIT.ok;
   output.data(id);
   const tell = process.stdout.isTTY ? output.say : printNote;
   const where = `after step ${step}, with ${countNoun(files, "file")} in ${workspace}`;
   tell(clean(`${name} (${id}) starts from ${from.id} ${where}`));
-  tell(`It is paused. Go on with: ${formatCall(home, "resume", id)}`);
+  const isOver = state === "completed";
+  if (isOver) tell(`It has finished, as ${from.id} had. Give it more to do: ${formatCall(home, "say", id)} "…"`);
+  else tell(`It is paused. Go on with: ${formatCall(home, "resume", id)}`);
   return EXIT.ok;
 }
