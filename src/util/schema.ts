@@ -76,7 +76,7 @@ export const anyOf = <Schemas extends readonly Schema[]>(...schemas: Schemas): S
 export const tagged = <Schemas extends readonly Schema[]>(
   tag: string,
   ...schemas: Schemas
-): Schema<Static<Schemas[number]>> => ({ oneOf: schemas, discriminator: { propertyName: tag } });
+): Schema<Static<Schemas[number]>> => ({ type: "object", oneOf: schemas, discriminator: { propertyName: tag } });
 
 /** Keeps the keywords in one schema where it has one type: some readers of OpenAPI do not unite `anyOf`. */
 export function nullable<Value>(schema: Schema<Value>): Schema<Value | null> {

@@ -247,7 +247,7 @@ export async function traceVersions(
     const read = sources.filter(isRead);
     const told = steps.get(step) ?? emptyStory();
     const isAgents = !isByPerson(version);
-    const story = isAgents ? told : { ...emptyStory(), goals: told.goals };
+    const { goals, ...story } = isAgents ? told : { ...emptyStory(), goals: told.goals };
     return {
       version: index + 1,
       step,
@@ -258,9 +258,10 @@ export async function traceVersions(
       sha256,
       outside,
       by: isAgents ? "agent" : "person",
-      ...story,
+      goals,
       cell: isAgents ? cells.cellOf(version) : null,
       command: isAgents ? (calls.get(callId) ?? null) : null,
+      ...story,
       received: known,
       sources: read.slice(-MAX_SOURCES),
       sourcesLeftOut: Math.max(0, read.length - MAX_SOURCES),
