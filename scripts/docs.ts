@@ -73,7 +73,8 @@ const OWN_COMMANDS = `## A command of your own
 
 One file in \`<home>/commands/\`, its name the command's name, which default-exports an object. \`goald commands count_words --new\` writes
 one with a test, and both work as they are. An await at its top level may take five seconds. A file of a shipped command's name
-replaces that command.
+replaces that command. Packages that it imports are in a \`node_modules\` of the home. \`goald reload\` reads a changed command again; files that
+it imports, such as \`./_words.ts\`, are read again by \`goald restart\` alone.
 
 | field | meaning |
 | --- | --- |
@@ -91,7 +92,7 @@ replaces that command.
 | \`timeoutMs\` | time limit (default: 60 seconds) |
 | \`needs\` | services that it uses |
 | \`prepare(args, context)\` | reads what \`run\` and \`probe\` need, and changes nothing. goald stores its result before \`run\` begins and passes it on unchanged |
-| \`run(args, context, prepared)\` | does the work. It returns a text or \`{ status, text, … }\`; when it throws, the call fails and the model reads the message |
+| \`run(args, context, prepared)\` | does the work. It returns a text or \`{ status, text, … }\` with the status \`ok\` or \`failed\`; when it throws, the call fails, and the model reads the message and the line |
 | \`probe(args, context, prepared)\` | for \`reconcilable\`: returns after a crash whether the call happened (\`done\`, \`not-done\`, \`unknown\`) |
 
 | in \`context\` | meaning |

@@ -290,15 +290,15 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [19, 2866],
+  api: [19, 2887],
   app: [10, 1597],
   cage: [7, 650],
   cassette: [10, 1400],
-  cli: [60, 8137],
-  commands: [10, 1710],
-  config: [15, 1948],
+  cli: [60, 8139],
+  commands: [10, 1730],
+  config: [15, 1952],
   core: [33, 4658],
-  host: [11, 1592],
+  host: [11, 1594],
   http: [6, 612],
   loop: [26, 3842],
   memory: [33, 6360],
@@ -309,8 +309,8 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1778],
   services: [23, 2877],
   store: [26, 3609],
-  util: [22, 1623],
-  views: [20, 3445],
+  util: [22, 1627],
+  views: [20, 3446],
   workspace: [8, 1276],
 };
 

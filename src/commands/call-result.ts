@@ -40,27 +40,27 @@ export function parseResult({ name, annotations }: ReturningCommand, returned: u
   const observation = { status, text, source, artifacts, ...(code === undefined ? {} : { code }) };
   if (isObservation(observation))
     return {
-      ...observation,
-      ...keptValue(value.value),
+      ...withValue(observation, name, value.value),
       ...(value.asksToEnd === true && isCellCommand(name) ? { asksToEnd: true } : {}),
     };
   const got = formatClipped(returned);
   return fail(
     "command-error",
-    `${name} did not return an observation: expected { status, text, … }, got ${got}. It may have had its effect.`,
+    `${name} did not return an observation: expected a text, or { status: "ok" or "failed", text }, got ${got}. It may have had its effect.`,
   );
 }
 
 /** Largest JSON of a value for code. */
 const MAX_VALUE_CHARS = 8_000_000;
 
-/** The value as plain JSON. Absent when it cannot be kept: code then gets the text. */
-function keptValue(value: unknown): { readonly value?: unknown } {
-  if (value === undefined || !isJson(value)) return {};
-  const json = JSON.stringify(value);
-  if (json === undefined || json.length > MAX_VALUE_CHARS) return {};
-  const copy: unknown = JSON.parse(json);
-  return depthOf(copy) <= MAX_JSON_DEPTH ? { value: copy } : {};
+/** With the value as plain JSON; when it cannot be kept, with a sentence that says so: code then gets the text. */
+function withValue(observation: Observation, name: string, value: unknown): Observation {
+  if (value === undefined) return observation;
+  const json = isJson(value) ? JSON.stringify(value) : undefined;
+  const copy: unknown = json !== undefined && json.length <= MAX_VALUE_CHARS ? JSON.parse(json) : undefined;
+  if (copy !== undefined && depthOf(copy) <= MAX_JSON_DEPTH) return { ...observation, value: copy };
+  const told = `[${name} returned a value that is not JSON of at most ${MAX_VALUE_CHARS} characters. It is left out.]`;
+  return { ...observation, text: `${observation.text}\n${told}` };
 }
 
 function isObservation(value: unknown): value is Observation {

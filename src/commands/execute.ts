@@ -216,12 +216,18 @@ function toFailure(error: unknown, { name, annotations }: RegisteredCommand, tra
   if (isGoaldError(error, "GOALD_STORE_FULL")) throw error;
   if (!isGoaldError(error)) {
     const source = annotations.openWorld && tracker.sources.length === 0 ? "web" : "goald";
-    return fail("command-error", `${name} failed: ${toError(error).message}`, { source });
+    return fail("command-error", `${name} failed: ${toError(error).message}${placeIn(name, error)}`, { source });
   }
   const { message, hint, words } = error;
   const said = words === "" ? "" : `\nThe other side said, in its own words: “${words}”`;
   const source = words !== "" && tracker.sources.length === 0 ? "web" : "goald";
   return fail(codeOfError(error), `${hint === "" ? message : `${message} ${hint}`}${said}`, { source });
+}
+
+/** Where the command's file threw, such as ` (count_words.ts:7)`; empty when the stack does not name it. */
+function placeIn(name: string, thrown: unknown): string {
+  const [, file, line] = new RegExp(`/(${name}\\.m?[jt]s)[^:\\s]*:(\\d+)`).exec(toError(thrown).stack ?? "") ?? [];
+  return file === undefined ? "" : ` (${file}:${line})`;
 }
 
 /** GOALD_FILE_MISSING -> file-missing */

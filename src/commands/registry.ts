@@ -6,7 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join, parse } from "node:path";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { SERVICES, type ServiceName, type ServiceState } from "#core/services.ts";
 import { checkCommand, listEntries, loadCommandFile, type RegisteredCommand } from "./validate.ts";
 
@@ -70,7 +70,7 @@ const LAST = ["do_nothing", "task_complete"];
 
 /**
  * Reads the folders in order: later ones override by name, missing ones are empty. Skips tests and files that start with
- * "_" or ".". Throws GOALD_COMMAND_INVALID, and what `judge` throws right before it loads a file.
+ * "_" or ".". Throws GOALD_COMMAND_INVALID, which names all invalid files, and what `judge` throws right before it loads a file.
  */
 export async function loadRegistry(
   folders: readonly string[],
@@ -79,15 +79,23 @@ export async function loadRegistry(
 ): Promise<Registry> {
   const commands = new Map<string, RegisteredCommand>();
   const files = new Map<string, string>();
+  const problems: GoaldError[] = [];
   for (const folder of folders)
     for (const [name, file] of await findCommandFiles(folder)) {
       judge(file);
-      commands.set(
-        name,
-        checkCommand(name, file, await loadCommandFile(file), () => readFileSync(file, "utf8")),
-      );
       files.set(name, file);
+      try {
+        const exported = await loadCommandFile(file);
+        commands.set(
+          name,
+          checkCommand(name, file, exported, () => readFileSync(file, "utf8")),
+        );
+      } catch (thrown) {
+        if (!isGoaldError(thrown)) throw thrown;
+        problems.push(thrown);
+      }
     }
+  if (problems.length > 0) throw invalidFiles(problems);
   if (commands.size === 0)
     throw new GoaldError("GOALD_COMMAND_INVALID", `No commands found in ${folders.join(", ")}.`, {
       hint: "Each command is one file, such as write_to_file.ts.",
@@ -105,6 +113,12 @@ export async function loadRegistry(
     unavailable: Object.freeze(judged.filter(({ toDo }) => toDo.length > 0)),
   });
 }
+
+const invalidFiles = (problems: readonly GoaldError[]): GoaldError =>
+  new GoaldError("GOALD_COMMAND_INVALID", problems.map(({ message }) => message).join("\n"), {
+    hint: [...new Set(problems.map(({ hint }) => hint))].join("\n"),
+    cause: problems[0],
+  });
 
 const listUnmetNeeds = ({ needs }: RegisteredCommand, services: ServiceStates): readonly string[] =>
   needs.flatMap((name) => {

@@ -90,7 +90,11 @@ async function readAgent(document: Document, path: string, refuse: Refuse): Prom
   const name = readValue("ai_name");
   const role = readValue("ai_role");
   const goals = readGoals(given, at, refuse);
-  const notes = [...given.keys()].filter((name) => ![...NAMES, CHECKS].includes(name)).map(noteIgnored);
+  const unknown = [...given.keys()].filter((name) => ![...NAMES, CHECKS].includes(name));
+  const misspelt = unknown.find((name) => nearestName(name, [CHECKS]));
+  if (misspelt !== undefined)
+    throw refuse(`there is no ${misspelt.slice(0, 80)}; did you mean ${CHECKS}?`, at(misspelt));
+  const notes = unknown.map(noteIgnored);
   if (!given.has(CHECKS)) return { name, role, goals, notes };
   const checks = await readChecks({
     entries: given.get(CHECKS) ?? [],

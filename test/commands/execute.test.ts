@@ -55,6 +55,14 @@ describe("a command that fails returns an observation", () => {
       { status: "failed", code: "command-error", text: "act failed: boom" },
     ],
     [
+      "an error of the command's file",
+      async () => {
+        const stack = "Error: boom\n    at run (file:///home/commands/act.ts?changed=1:7:3)\n    at act.ts:9:1";
+        throw Object.assign(new Error("boom"), { stack });
+      },
+      { status: "failed", text: "act failed: boom (act.ts:7)" },
+    ],
+    [
       "something thrown that is not an error",
       async () => Promise.reject("a string"),
       { status: "failed", text: "act failed: a string" },

@@ -85,6 +85,12 @@ describe("the registry", () => {
     ["enumeration.ts", "const a = 1;\nenum B { c }\nexport default {};", "could not be loaded", "plain object"],
     ["throws.js", "throw new Error('at import')", "at import", "plain object"],
     ["imports.ts", "import '#core/command.ts'; export default {};", "could not be loaded", "import type"],
+    [
+      "lacks.ts",
+      "import 'left-pad';\nexport default {};",
+      "left-pad",
+      "node_modules of the home",
+    ],
     ["wrong.js", WRONG("wrong", "effct: 1,"), 'line 3: there is no field "effct"', "Fix the file"],
     ["worse.js", WRONG("worse", "summary: 's',"), "line 5: expected args.properties.file.type", "Fix the file"],
     ["nothing.js", "export const command = 1;", "got undefined", "Fix the file"],
@@ -98,6 +104,16 @@ describe("the registry", () => {
         message: expect.stringContaining(message),
         hint: expect.stringContaining(hint),
       },
+    });
+  });
+
+  it("names all invalid files at once", async () => {
+    await put("broken.js", "export default {\n  name: 1,\n");
+    await put("mine.js", source("mine"));
+    await put("nothing.js", "export const command = 1;");
+    await expect(loadRegistry([shipped, home])).rejects.toMatchObject({
+      message: expect.stringMatching(/broken\.js:\d could not be loaded.*\n.*nothing\.js is not a valid command/s),
+      hint: expect.stringMatching(/plain object.*\nFix the file/s),
     });
   });
 

@@ -54,6 +54,7 @@ describe("readAgentFile", () => {
     ["is prose", "Hello there", /expected ai_name, ai_role, ai_goals, got one text/],
     ["is broken", "ai_name: Foo\nai_role: [an AI\nai_goals:\n- one\n", /line \d: this is not the YAML/],
     ["is indented with tabs", "ai_name: Foo\nai_goals:\n\t- one\n", /line 3: /],
+    ["misspells the checks", `${AGENT}ai_check: []\n`, /line 6: there is no ai_check; did you mean ai_checks\?$/],
     ["has a name twice", `${AGENT}ai_name: Bar\n`, /line 6: /],
     ["has two documents", `${AGENT}---\n${AGENT}`, /line \d+: .*a second document .*, and a file holds one agent\.$/],
     ["lacks the name", "ai_role: r\nai_goals: [a]\n", /ai_name is missing/],
