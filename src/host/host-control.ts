@@ -130,6 +130,8 @@ export class HostControl extends RunControl implements Control {
   async answer(name: string, { seen, ...given }: ApprovalAnswer): Promise<ControlResult> {
     const found = await this.views.find(name);
     const { row, state } = found;
+    if (given.verdict === "approved" ? given.text !== undefined : given.count !== undefined)
+      throw new GoaldError("GOALD_USAGE", "Expected `count` with `approved` alone, and `text` with `denied` alone.");
     const { callId, call } = requireApproval(row.id, state, given.callId, this.parts.clock.now());
     if (seen !== undefined && seen !== (await this.#changedFile(row, call)))
       throw conflict("The file has changed since this diff was shown.", "Look at the new diff, then answer.");
