@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it, jest } from "@jest/globals";
 import { openLineInput } from "#cli/terminal/line-input.ts";
+import { makeGoald } from "../../helpers/goald.ts";
 
 function open({ isTerminal }: { readonly isTerminal: boolean }) {
   const input = Object.assign(new PassThrough(), { isTTY: isTerminal });
@@ -185,10 +186,10 @@ describe("a secret that was pasted ahead", () => {
 });
 
 describe("on a real terminal", () => {
-  // Part of util-linux: where it is missing there is no way to a terminal without a package for it.
-
   it("lines are edited, secrets stay hidden, and Ctrl-C reaches the program", async () => {
-    const terminal = openTerminal("test/cli/terminal/line-input.child.ts");
+    await using goald = await makeGoald();
+    const binary = fileURLToPath(new URL("./line-input.child.ts", import.meta.url));
+    const terminal = goald.openTerminal([], { binary });
     await terminal.see("Name? ");
     terminal.type("Fox\x7fo\r");
     await terminal.see("Secret? ");
@@ -200,7 +201,7 @@ describe("on a real terminal", () => {
     await terminal.see("interrupted while idle");
     await terminal.see("Last? ");
     terminal.type("\x04");
-    const shown = await terminal.end();
+    const { stdout: shown } = await terminal.ended;
     const answers: unknown = JSON.parse(/ANSWERS (.*?)\r?\n/.exec(shown)?.[1] ?? "null");
     expect(answers).toEqual({
       name: "Foo",
@@ -214,43 +215,3 @@ describe("on a real terminal", () => {
     expect(shown).toContain("Fo");
   });
 });
-
-/** A program on a terminal of its own, by util-linux's `script`. */
-function openTerminal(program: string) {
-  const command = `script -qec "'${process.execPath}' ${program}" /dev/null`;
-  const child: ChildProcess = spawn("sh", ["-c", `exec ${command}`], { stdio: ["pipe", "pipe", "inherit"] });
-  let shown = "";
-  let seen = 0;
-  let wake = () => {};
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    shown += text;
-    wake();
-  });
-  const ended = new Promise<void>((resolve) =>
-    child.on("close", () => {
-      resolve();
-      wake();
-    }),
-  );
-  return {
-    type: (text: string) => child.stdin?.write(text),
-    /** Waits until `text` has come after what was seen before. */
-    see: async (text: string) => {
-      for (;;) {
-        const at = shown.indexOf(text, seen);
-        if (at >= 0) {
-          seen = at + text.length;
-          return;
-        }
-        if (child.exitCode !== null) throw new Error(`it ended without ${JSON.stringify(text)}: ${shown}`);
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    },
-    end: async () => {
-      await ended;
-      return shown;
-    },
-  };
-}
