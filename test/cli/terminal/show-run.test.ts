@@ -154,6 +154,15 @@ describe("a running agent on a terminal", () => {
     );
   });
 
+  it("names the checks of goals that it has seen", () => {
+    const checks = [{ goal: null, test: { kind: "file", path: "a.md" } }] as const;
+    const results = [{ check: 0, isPassed: false, proof: "There is no\nfile a.md." }];
+    const checked = { type: "goals-checked", step: 1, callId: "c1.1", results } as const;
+    expect(show(false, given.created({ checks } as never), checked)).toContain(
+      "Check failed: a.md exists. There is no\n  file a.md.",
+    );
+  });
+
   it("colours on a colour terminal only", () => {
     expect(show(true, given.finished())).toContain("\u001b[");
     expect(show(false, given.finished())).not.toContain("\u001b[");
