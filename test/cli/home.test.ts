@@ -212,17 +212,6 @@ describe("goald init", () => {
     expect(stdout + stderr).toBe(`No agents in ${goald.home} yet. Set one up: goald run\n`);
   });
 
-  it("changes nothing the second time, and reports so", async () => {
-    await using goald = await makeGoald();
-    endedWith(0, await goald.ask("init"));
-    await goald.write(".env", "SMART_LLM=mine\n");
-    const stdout = await goald.print("init --json");
-    const kept = [...PARTS, ...HOME_FILES];
-    expect(JSON.parse(stdout)).toEqual({ home: goald.home, chosenBy: "GOALD_HOME", made: [], kept });
-    expect(await goald.read(".env")).toBe("SMART_LLM=mine\n");
-    expect((await goald.ask("init")).stdout).toContain(`This folder is a home already: ${goald.home}\n`);
-  });
-
   it("creates missing files and keeps existing ones, even a link", async () => {
     await using goald = await makeGoald();
     await goald.write("README.md", "# Somebody's project\n");

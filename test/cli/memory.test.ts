@@ -24,15 +24,6 @@ const firstFound = async (query: string): Promise<readonly string[]> =>
   jsonOf<{ recalls: { id: string }[] }>(await memory("search", query, "--json")).recalls.map(({ id }) => id);
 
 describe("goald memory", () => {
-  it("lists the memories of steps, newest first, with their source", async () => {
-    const ids = await idsOf();
-    expect(ids).toHaveLength(3);
-    expect(await goald.print("memory foo")).toMatch(/^ID +AT +STEP +KIND +FROM.*\nfoo\/\d+ /);
-    const oldest = (await rowsOf("foo")).at(-1);
-    expect(oldest).toMatchObject({ step: 1, kind: "step", trust: "agent", source: "hours.md" });
-    expect(endedWith(0, await memory("search", "shop opens")).stdout).toMatch(/^MATCH .*\nstrong match /);
-  });
-
   it("corrects a memory: recall finds the new text and never the old, and both rows are linked", async () => {
     const wrong = (await idsOf()).at(-1) as string;
     expect(await firstFound("when does the shop open")).toContain(wrong);
@@ -138,13 +129,6 @@ describe("goald memory", () => {
     expect(text).toMatch(/^Use \S+ here$/);
     expect(text).not.toContain("very-secret");
     endedWith(0, await memory("forget", changed[0]?.id ?? ""));
-  });
-
-  it("has a shared memory for all agents of the home", async () => {
-    endedWith(0, await memory("add", "Prices are in francs", "--shared", "--pin"));
-    const { memories } = await goald.json<{ memories: MemoryRow[] }>("memory shared list");
-    expect(memories).toMatchObject([{ id: "shared/+1", text: "Prices are in francs", namespace: "shared" }]);
-    expect(await goald.print("memory shared")).toContain("pinned");
   });
 
   it("refuses an unknown row, a row of another agent, and a memory that is too long", async () => {
