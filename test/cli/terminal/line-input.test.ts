@@ -2,7 +2,10 @@ import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, jest } from "@jest/globals";
 import { openLineInput } from "#cli/terminal/line-input.ts";
+import { useOpened } from "../../helpers/folder.ts";
 import { makeGoald } from "../../helpers/goald.ts";
+
+const opened = useOpened();
 
 function open({ isTerminal }: { readonly isTerminal: boolean }) {
   const input = Object.assign(new PassThrough(), { isTTY: isTerminal });
@@ -11,8 +14,7 @@ function open({ isTerminal }: { readonly isTerminal: boolean }) {
   output.setEncoding("utf8").on("data", (text: string) => {
     shown += text;
   });
-  const lines = openLineInput(input, output);
-  return { lines, input, output, shown: () => shown };
+  return { lines: opened(openLineInput(input, output)), input, shown: () => shown };
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -30,7 +32,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     input.write(`ur${newline}five${newline}`);
     expect(await late).toBe("four");
     expect(await lines.askLine("? ")).toBe("five");
-    lines.close();
   });
 
   it("that were typed ahead wait, however long nobody asks", async () => {
@@ -43,7 +44,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     expect(await second).toBe("half and half");
     expect(shown()).toContain("First? ");
     expect(shown()).toContain("Second? ");
-    lines.close();
   });
 
   it("end with the input: what is left without a line's end still counts, then the person has left", async () => {
@@ -74,7 +74,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     await expect(lines.askLine("Again? ", abort.signal)).rejects.toThrow("answered elsewhere");
     input.write(`late${newline}`);
     expect(await lines.askLine("Second? ")).toBe("late");
-    lines.close();
   });
 
   it("are asked for one question at a time", async () => {
@@ -83,7 +82,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     await expect(lines.askLine("Second? ")).rejects.toMatchObject({ code: "GOALD_INTERNAL" });
     input.write(`one${newline}`);
     expect(await first).toBe("one");
-    lines.close();
   });
 
   it("show nothing of a secret, and everything of the next line", async () => {
@@ -98,7 +96,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     expect(shown()).not.toContain("hush");
     // The control: on a terminal an ordinary line is shown by the reader.
     expect(shown().includes("Foo")).toBe(isTerminal);
-    lines.close();
   });
 
   it("keep every character that was typed", async () => {
@@ -108,7 +105,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     const answer = lines.askLine("? ");
     for (const byte of bytes) input.write(Buffer.from([byte]));
     expect(await answer).toBe(text);
-    lines.close();
   });
 });
 
@@ -126,7 +122,6 @@ describe("Ctrl-C", () => {
     expect(await next).toBe("whole");
     expect(lines.interrupted).toBe(false);
     expect(shown()).toContain("whole");
-    lines.close();
   });
 
   it("leaves a secret, too", async () => {
@@ -141,7 +136,6 @@ describe("Ctrl-C", () => {
     expect(await next).toBe("seen");
     expect(shown()).not.toContain("hush");
     expect(shown()).toContain("seen");
-    lines.close();
   });
 
   it("is handed on while nothing is asked, and leaves the lines that wait", async () => {
@@ -152,7 +146,6 @@ describe("Ctrl-C", () => {
     expect(interrupts.mock.calls).toEqual([[process.pid, "SIGINT"]]);
     interrupts.mockRestore();
     expect(await lines.askLine("? ")).toBe("ahead");
-    lines.close();
   });
 });
 
@@ -181,7 +174,6 @@ describe("a secret that was pasted ahead", () => {
     expect(await lines.askLine("Way? ")).toBe("1");
     expect(await lines.askSecret("Key? ")).toBe("hush");
     expect(shown()).toBe("Way? 1\nKey? \n");
-    lines.close();
   });
 });
 
