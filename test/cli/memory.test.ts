@@ -121,6 +121,24 @@ describe("goald memory", () => {
     expect(await vault()).toEqual([]);
   });
 
+  it("forgets the copies of each row with it, each in its own memory, also when its file comes again", async () => {
+    const texts = ["The safe opens with 4711", "the safe opens  with 4711.", "The safe opens with 4712"];
+    const rows = texts.map((text, at) => JSON.stringify({ text, trust: "agent", kind: "fact", key: `k${at}` }));
+    await goald.write("safe.jsonl", rows.join("\n"));
+    const take = async (name: string) =>
+      endedWith(0, await goald.ask(["memory", name, "import", "--trust", join(goald.home, "safe.jsonl")]));
+    const safes = async (name: string) => (await rowsOf(name)).filter(({ text }) => /safe opens/i.test(text));
+    for (const name of ["foo", "shared"]) await take(name);
+    const [other, copy, row] = (await safes("foo")).map(({ id }) => id);
+    const forgotten = jsonOf(await memory("forget", row ?? "", "--json"));
+    expect(forgotten).toEqual({ changed: [{ id: row, isNew: true, copies: [copy] }], steps: [] });
+    expect([await safes("foo"), await safes("shared")]).toMatchObject([[{ id: other }], [{}, {}, {}]]);
+    const theirs = (await safes("shared")).at(-1)?.id ?? "";
+    endedWith(0, await memory("forget", other ?? "", theirs));
+    await take("shared");
+    expect([await safes("foo"), await safes("shared")]).toMatchObject([[], [{ text: texts[2] }]]);
+  });
+
   it("reads text from standard input, redacts keys of the home, and removes control characters", async () => {
     await goald.write(".env", "OPENAI_API_KEY=sk-very-secret-key-of-mine-1234567890\n", 0o600);
     const input = "Use sk-very-secret-key-of-mine-1234567890\u001b[2J here\n";

@@ -113,40 +113,20 @@ describe("a recorded run with secrets in many places", () => {
     await running.ended;
   });
 
-  it.each([
-    [
-      "a missing answer",
-      (lines: Record<string, unknown>[]) => lines.filter(({ type, step }) => type !== "answer" || step !== 3),
-      /^Step 3 is not as it was recorded: it asks the embedder, request 1, which is not in the recording\.$/,
-    ],
-    [
-      "an answer without a request",
-      (lines: Record<string, unknown>[]) =>
-        lines.toSpliced(-1, 0, { ...lines.find(({ type }) => type === "answer"), step: 9 }),
-      /^Step 4 is not as it was recorded: the recording holds a request that was not made: step 9, to the \w+\.$/,
-    ],
-    [
-      "an answer with another text",
-      (lines: Record<string, unknown>[]) =>
-        lines.map((line) =>
-          line.type === "answer" && line.step === 2
-            ? JSON.parse(JSON.stringify(line).replaceAll("line 2", "line two"))
-            : line,
-        ),
-      /^Step 2 is not as it was recorded: after event \d+ \([\w-]+\) the agent's state is another one\.$/,
-    ],
-  ])("reports %s", async (_title, change, message) => {
-    const lines = change(await linesIn(recorded(goald)));
-    await writeFile(recorded(goald, "changed.ndjson"), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
-    const ended = endedWith(
-      1,
-      await goald.run("replay changed.ndjson --json", { ...NO_NETWORK, env: { TMPDIR: goald.cwd } }),
-    );
-    const last = ended.stderr.trim().split("\n").at(-1) ?? "";
-    expect(errorOf({ ...ended, stderr: last })).toMatchObject({
-      code: "GOALD_REPLAY",
-      message: expect.stringMatching(message),
-    });
+  it("reports an answer without a request", async () => {
+    const lines = await linesIn(recorded(goald));
+    const left = { ...lines.find(({ type }) => type === "answer"), step: 9 };
+    const changed = lines.toSpliced(-1, 0, left).map((line) => `${JSON.stringify(line)}\n`);
+    await writeFile(recorded(goald, "changed.ndjson"), changed.join(""));
+    const replaying = goald.run("replay changed.ndjson --json", { ...NO_NETWORK, env: { TMPDIR: goald.cwd } });
+    const last =
+      endedWith(1, await replaying)
+        .stderr.trim()
+        .split("\n")
+        .at(-1) ?? "";
+    const message =
+      /^Step 4 is not as it was recorded: the recording holds a request that was not made: step 9, to the \w+\.$/;
+    expect(errorOf({ stderr: last })).toMatchObject({ code: "GOALD_REPLAY", message: expect.stringMatching(message) });
   });
 
   it("reports the difference when the home has another prompt template", async () => {
