@@ -102,9 +102,7 @@ describe("goald config NAME VALUE", () => {
     ["models.temperature", "none", { models: { temperature: null } }, "unset"],
     ["agents.approve", "RISKY", { agents: { approve: "risky" } }, "risky"],
     ["web.robots", "off", { web: { robots: false } }, "false"],
-    ["daemon.concurrency", "32", { daemon: { concurrency: 32 } }, "32"],
     ["GOALD_DAEMON_REQUESTS_PER_MINUTE", "60", { daemon: { requestsPerMinute: 60 } }, "60"],
-    ["agents.maxDepth", "0", { agents: { maxDepth: 0 } }, "0"],
   ])("%s %s is written and applied", async (name, text, stored, printed) => {
     await using goald = await makeGoald();
     const said = endedWith(0, await goald.ask(["config", name, text]));
