@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, type Ended, endedWith, errorOf, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { AGENT, type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/models.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 
@@ -84,19 +84,6 @@ describe("an agent file", () => {
     const words = wordsOf(await goald.ask("run --from agent.yaml --continuous"), 2);
     expect(words).toMatch(/agent\.yaml, line 1: expected ai_name, ai_role, ai_goals, got one text/);
     expect(words).not.toContain("sk-planted");
-  });
-
-  it("that is valid runs, and fields without effect are reported", async () => {
-    await using other = await makeOther();
-    await writeFile(
-      join(other.cwd, "agent.yaml"),
-      "ai_name: Foo\nai_role: r\nai_goals:\n- g\napi_budget: 1.5\nai_color: red\n",
-    );
-    const ended = await other.ask("run --from agent.yaml --continuous --json");
-    expect(ended).toMatchObject({ code: 0 });
-    expect(ended.stderr).toContain("agent.yaml: api_budget is ignored");
-    expect(ended.stderr).toContain('agent.yaml: "ai_color" is not part of an agent');
-    expect(linesOf(ended).at(-1)).toMatchObject({ type: "result", agent: "foo", exitCode: 0 });
   });
 });
 

@@ -9,7 +9,7 @@ import { EXIT } from "#core/errors.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { makeGoald } from "../helpers/goald.ts";
 import { frozen, GOLDEN_FOLDER, goldenModel, openTranscript } from "../helpers/golden.ts";
-import { failure, startOpenAIServer } from "../helpers/openai-server.ts";
+import { failure } from "../helpers/openai-server.ts";
 
 const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
 
@@ -287,9 +287,8 @@ describe("a run without a terminal", () => {
   });
 
   it("ends as frozen when the model server takes no key", async () => {
-    await using server = await startOpenAIServer({ reply: () => failure(401, "Incorrect API key provided: no.") });
-    await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
-    const transcript = openTranscript(goald);
+    await using home = await makeDaemonHome([], { reply: () => failure(401, "Incorrect API key provided: no.") });
+    const transcript = openTranscript(home.goald);
     await transcript.ask(`
       run --name Clerk --role r -g g --continuous
       run --name Clerk --role r -g g --continuous --json

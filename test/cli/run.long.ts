@@ -21,14 +21,13 @@ import {
   ledger,
   ledgerText,
   nameIn,
-  numberedModel,
   onceATurn,
   replyWith,
   startAgent,
   subagentModel,
   write,
 } from "../helpers/models.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import type { OpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfResult, problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-8Hq2vX5tLm9";
@@ -67,11 +66,10 @@ describe("goald run with any server for chat completions", () => {
   });
 
   it("needs no key for a server of one's own", async () => {
-    await using open = await startOpenAIServer({ reply: numberedModel(ledger(1)) });
-    await using other = await makeGoald({ OPENAI_BASE_URL: open.baseUrl });
-    expect(await other.ask(RUN)).toMatchObject({ code: 0 });
-    expect(open.requests.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
-    expect(open.violations).toEqual([]);
+    await using home = await makeDaemonHome(ledger(1));
+    expect(await home.goald.ask(RUN)).toMatchObject({ code: 0 });
+    expect(home.server.requests.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
+    expect(home.server.violations).toEqual([]);
   });
 });
 

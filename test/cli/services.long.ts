@@ -9,7 +9,6 @@ import { type DaemonHome, makeDaemonHome, NO_NETWORK } from "../helpers/daemon-h
 import { daemonOf, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
 import { homeOf } from "../helpers/home-of.ts";
 import { append, ledger, ledgerText, numberedModel } from "../helpers/models.ts";
-import { startOpenAIServer } from "../helpers/openai-server.ts";
 import {
   SEARCH_KEY,
   type SearchServer,
@@ -251,15 +250,11 @@ describe("a daemon of two agents on a small server", () => {
       })),
     );
     const writeLines = numberedModel(ledger(20));
-    await using model = await startOpenAIServer({
+    await using home = await makeDaemonHome([], {
       reply: (request) => (JSON.stringify(request).includes("Read the papers") ? readAll : writeLines)(request),
-      embeddings: null,
+      env: { GOALD_WEB_ALLOW: site.origin },
     });
-    await using goald = await makeGoald({
-      OPENAI_BASE_URL: model.baseUrl,
-      GOALD_MEMORY_EMBEDDER: "offline",
-      GOALD_WEB_ALLOW: site.origin,
-    });
+    const { goald } = home;
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.run("up", { shell: SMALL_SERVER }));
     const pid = daemon.pid();
