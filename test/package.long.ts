@@ -19,6 +19,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { errorOf, type Goald, linesOf, makeGoald, type StartOptions } from "./helpers/goald.ts";
 import { listenOnLoopback } from "./helpers/loopback.ts";
+import { replyWith } from "./helpers/models.ts";
 import { startOpenAIServer } from "./helpers/openai-server.ts";
 
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
@@ -136,19 +137,6 @@ describe("the package", () => {
     expect([...warningsOfGoald(printed), ...warningsOfGoald(linked)]).toEqual([]);
   });
 
-  it("would be installed with a warning if it asked for another Node", async () => {
-    const folder = join(goald.cwd, "warned");
-    mkdirSync(folder);
-    const manifest = { name: "warned", version: "1.0.0", engines: { node: ">=99" } };
-    writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
-    await npm(folder, {}, "pack");
-    expect(warningsOfGoald(await installGlobally(folder, join(folder, "warned-1.0.0.tgz")))).not.toEqual([]);
-    const ofScript = ["hnswlib-node@3.0.0 (install: node-gyp rebuild)", "goald@0.1.0 (prepare: node a.js)"];
-    expect(warningsOfGoald(ofScript.map((script) => `npm warn install-scripts   ${script}`).join("\n"))).toHaveLength(
-      1,
-    );
-  });
-
   it.each(["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md"])(
     "has every file that %s links to",
     (pattern) => {
@@ -175,30 +163,11 @@ describe("the package", () => {
     expect(findMissing(installed(), programs)).toEqual([]);
   });
 
-  it("is found to lack a page, a picture and a file that are only linked or named", () => {
-    const text =
-      '[A](docs/none.md#a) ![B](docs/none.svg) <img src="none.png"> `config/none.json` [C](https://c.example)';
-    expect(linksIn(text)).toEqual(["docs/none.md", "docs/none.svg", "none.png"]);
-    expect(findMissing(installed(), [...linksIn(text), ...namesIn(text)])).toHaveLength(6);
-  });
-
   it("runs no script when it is installed", () => {
     const { scripts } = JSON.parse(readFileSync(join(installed(), "package.json"), "utf8"));
     expect(Object.keys(scripts).filter((name) => INSTALL_SCRIPT.test(name))).toEqual([]);
     for (const name of ["postinstall", "prepare", "dependencies"]) expect(name).toMatch(INSTALL_SCRIPT);
   });
-
-  it.each([
-    "test/cli.test.ts",
-    "workspace/foo/a.txt",
-    ".env",
-    "dist/config/goald.json",
-    "dist/config/openapi.json",
-    "dist/src/cli.ts",
-    "dist/test/cli.test.js",
-    "docs/notes.md~",
-    "src/cli.ts",
-  ])("detects %s as a file that must not be shipped", (file) => expect(file).not.toMatch(SHIPPED));
 });
 
 describe("npm in a checkout", () => {
@@ -254,7 +223,10 @@ describe("goald installed from the package", () => {
     const wanted = { "criteria.md": "c", "comparison.md": "c".repeat(300), "recommendation.txt": "good for an elbow" };
     const calls = Object.entries(wanted).map(([file, text]) => ({ name: "write_to_file", args: { file, text } }));
     const done = { name: "task_complete", args: { reason: "done" } };
-    await using server = await startOpenAIServer({ reply: [done, ...calls, done].map(replyWith), embeddings: null });
+    await using server = await startOpenAIServer({
+      reply: [done, ...calls, done].map((call) => replyWith(call)),
+      embeddings: null,
+    });
     const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
     const from = join(home, "config", "example-agent.yaml");
     const ended = await run(["run", "--from", from, "--home", home, "--continuous"], { env });
@@ -267,7 +239,7 @@ describe("goald installed from the package", () => {
 
   it("runs an agent on a server, with a person's own commands and prompts", async () => {
     for (const [file, text] of Object.entries(OWN_FILES)) await goald.write(file, text);
-    await using server = await startOpenAIServer({ reply: CALLS.map(replyWith), embeddings: null });
+    await using server = await startOpenAIServer({ reply: CALLS.map((call) => replyWith(call)), embeddings: null });
     const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
     await run(["down"]);
     const flags = ["--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
@@ -304,7 +276,10 @@ describe("goald installed from the package", () => {
 
   it("runs Python in a cage, run from a checkout whose node_modules is a link", async () => {
     const cell = { name: "run_code", args: { code: "print(6 * 7)" } };
-    await using server = await startOpenAIServer({ reply: [cell, CALLS[4]].map(replyWith), embeddings: null });
+    await using server = await startOpenAIServer({
+      reply: [cell, CALLS[4]].map((call) => replyWith(call)),
+      embeddings: null,
+    });
     const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
     await run(["down"]);
     const flags = ["--name", "P", "--role", "r", "--goal", "g", "--continuous", "--json"];
@@ -374,9 +349,6 @@ const CALLS = [
   { name: "write_to_file", args: { file: "a.txt", text: "from the package" } },
   { name: "task_complete", args: { reason: "done" } },
 ] as const;
-
-const replyWith = (command: { readonly name: string; readonly args: object }): string =>
-  JSON.stringify({ thoughts: { text: "t", reasoning: "r", plan: "- p", criticism: "c", speak: "s" }, command });
 
 // ---------------------------------------------------------------- packing, installing, calling
 

@@ -5,11 +5,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readFile, stat } from "node:fs/promises";
-import { request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type DaemonHome, makeDaemonHome, type RecordedRun, recordRun } from "../helpers/daemon-home.ts";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import {
   AGENT,
   endedWith,
@@ -22,6 +21,7 @@ import {
   type Words,
   wordsOf,
 } from "../helpers/goald.ts";
+import { ask } from "../helpers/local-server.ts";
 import { done, reply } from "../helpers/loop.ts";
 import { highestTask, ledger, replyWith, write } from "../helpers/models.ts";
 import type { ChatRequest } from "../helpers/openai-server.ts";
@@ -51,28 +51,6 @@ const inTurn =
   ({ messages }: ChatRequest): string =>
     messages.some(({ content }) => content.includes("a.txt")) ? second : first;
 
-/** Sends a request over the socket, as a page with access to it would. */
-function ask(
-  socketPath: string,
-  { method = "POST", path = "/v1/agents", headers = {}, body = "" } = {},
-): Promise<{ status: number; body: string }> {
-  return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, method, path, headers: { host: "goald", ...headers } }, (answer) => {
-      let text = "";
-      answer.setEncoding("utf8").on("data", (more: string) => {
-        text += more;
-      });
-      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: text }));
-    });
-    asked.on("error", reject);
-    asked.end(body);
-  });
-}
-
-/**
- * Each test is named after the advisory that it covers, with a real daemon and the real verbs. Advisories about the
- * local API alone are in test/api/refusals.test.ts and test/contracts/local-api.ts.
- */
 describe("advisories against AutoGPT, tried on a real daemon", () => {
   it.concurrent("CVE-2026-22038: a key that the model repeats is in no file and in no output", async () => {
     const key = "sk-proj-Zq8Yw7Xv6Ut5Sr4Pq3On2Ml1Kj0";
@@ -113,17 +91,17 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
     const body = JSON.stringify({ name: "Evil", role: "r", goals: ["g"], settings });
     const json = { "content-type": "application/json" };
     const answers = await Promise.all([
-      ask(socket, { body, headers: { ...json, origin: "https://evil.example" } }),
-      ask(socket, { body, headers: { "content-type": "text/plain" } }),
-      ask(socket, { body, headers: { ...json, host: "evil.example" } }),
-      ask(socket, { body, headers: { ...json, "sec-fetch-site": "cross-site" } }),
+      ask(socket, "POST", "/v1/agents", { body, headers: { ...json, origin: "https://evil.example" } }),
+      ask(socket, "POST", "/v1/agents", { body, headers: { "content-type": "text/plain" } }),
+      ask(socket, "POST", "/v1/agents", { body, headers: { ...json, host: "evil.example" } }),
+      ask(socket, "POST", "/v1/agents", { body, headers: { ...json, "sec-fetch-site": "cross-site" } }),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([403, 415, 421, 403]);
     expect(await home.goald.json("ps -a")).toEqual({ agents: [] });
     expect((await stat(socket)).mode & 0o777).toBe(0o600);
     expect((await stat(join(home.goald.home, ".goald"))).mode & 0o777).toBe(0o700);
     // The same body from the command line creates an agent, so the body was not the reason.
-    expect((await ask(socket, { body, headers: json })).status).toBe(201);
+    expect((await ask(socket, "POST", "/v1/agents", { body, headers: json })).status).toBe(201);
   });
 
   it.concurrent("CVE-2026-33233: a name such as __proto__ in a body is rejected or has no effect", async () => {
@@ -136,7 +114,7 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
       '{"name":"Evil","role":"r","goals":["g"],"settings":{"approve":"never","stepLimit":1,"__proto__":{"budgetUsd":9}}}',
       '{"constructor":{"prototype":{"x":1}},"name":"Evil","role":"r","goals":["g"],"settings":{"approve":"never","stepLimit":1}}',
     ];
-    for (const body of bodies) expect((await ask(socket, { body, headers })).status).toBe(400);
+    for (const body of bodies) expect((await ask(socket, "POST", "/v1/agents", { body, headers })).status).toBe(400);
     expect(await home.goald.json("ps -a")).toEqual({ agents: [] });
     expect((await home.goald.ask("status")).code).toBe(0);
   });
@@ -187,23 +165,21 @@ describe("no control character and no mark without width", () => {
   const HOSTILE =
     "\u001b[2J\u001b]0;pwn\u0007\u001bP q\u001b\\\u009b31m\u009d0;t\u009c\u007f\u202egpj\u2066x\u200b\u00ad\ufeff\u2060\u{e0041}\b\r end";
 
-  let run: RecordedRun;
   let goald: Goald;
+  let shown: string;
   beforeAll(async () => {
-    run = await recordRun((request) => {
+    const reply = (request: ChatRequest): string => {
       const next = highestTask(request) + 1;
       const words = `Task ${next} of 2 ${HOSTILE}`;
       if (next === 1) return replyWith(write("a.txt", `${HOSTILE}\n`), words);
       if (next === 2) return replyWith({ name: `odd${HOSTILE}`, args: { [HOSTILE]: HOSTILE } }, words);
       return replyWith({ name: "task_complete", args: { reason: words } }, words);
-    });
-    goald = run.goald;
-    shown.push(run.ended.stdout, run.ended.stderr);
+    };
+    ({ goald } = await makeDaemonHome([], { reply }));
+    const { stdout, stderr } = await goald.ask(["run", ...AGENT, "--continuous", "--record", "t.ndjson"]);
+    shown = stdout + stderr;
     await goald.write("workspace/t/person.txt", HOSTILE);
   });
-
-  afterAll(() => run.close());
-  const shown: string[] = [];
 
   const CALLS: readonly Words[] = [
     ..."ps -a, show t, show t --step 1, show t --step 2, show t --report, events t, logs, goals t, show t --files".split(
@@ -224,8 +200,8 @@ describe("no control character and no mark without width", () => {
   ];
 
   it("is in the output of any verb, as text or as JSON", async () => {
-    expect(UNSEEN.test(shown.join())).toBe(false);
-    expect(shown.join()).toContain("end");
+    expect(shown).not.toMatch(UNSEEN);
+    expect(shown).toContain("end");
     for (const args of CALLS)
       for (const more of [[], ["--json"]]) {
         const { stdout, stderr } = await goald.ask([...wordsOf(args), ...more]);

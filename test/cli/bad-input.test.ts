@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, type Ended, endedWith, errorOf, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { AGENT, type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/models.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 
@@ -41,25 +41,27 @@ async function expectNothingLost(): Promise<void> {
 const NOBODY = /found none called "nobody"/;
 const INVALID_CALLS: readonly RefusedCall[] = [
   ["run --nam x", 2, /unknown option '--nam'/, /Did you mean --name\?/],
-  ["ps --zzzzzz", 2, /unknown option '--zzzzzz'/, /goald ps --help/],
   ["rnu", 2, /unknown command 'rnu'/, /Did you mean run\?/],
-  ["show", 2, /missing required argument 'agent'/, /goald show --help/],
-  ["ps foo", 2, /too many arguments/, /goald ps --help/],
-  ["run -c -g a -g b -g c -g d -g e -g f", 2, /up to 5 goals, got 6/, /^$/],
   ["run -c --name T", 2, /at least one goal, got none/, /^$/],
   [["run", "-c", "-g", " "], 2, /Goal 1 must not be empty/, /^$/],
   [`run -c -g ${"x".repeat(2_001)}`, 2, /up to 2,000 characters, got 2,001/, /^$/],
   ["run -c -g g --name \x1b[2JFoo", 2, /name must be one line/, /^$/],
-  ["run -c -g g -l many", 2, /'many' is invalid. Expected a whole number from 1/, /goald run --help/],
   ["run -c -g g -l 0", 2, /Expected a whole number from 1/, /goald run --help/],
   ["run -g g -l 5", 2, /--continuous-limit goes with --continuous/, /Add --continuous/],
   ["run -g g", 2, /no terminal to ask on before each command/, /Add --continuous/],
   ["run -c", 2, /no goal was given, and there is no terminal/, /--goal/],
   ["resume --continuous-limit 5", 2, /goes with --continuous/, /Add --continuous/],
-  ["show nobody", 3, NOBODY, /There are: earlier\./],
   ["resume nobody -c", 3, NOBODY, /There are: earlier\./],
   ["run --from nowhere.yaml -c", 3, /There is no file nowhere\.yaml/, /ai_name: Chef/],
   ["run --from . -c", 2, /\. cannot be read: it is a folder/, /^$/],
+  ["run -g g -d --continuous --approve risky", 2, /--continuous asks about no command, and --approve risky does/],
+  ["run -g g -d -c -l 5 --max-steps 6", 2, /--continuous-limit 5 and --max-steps 6 say different things/],
+  ["run -g g --budget five", 2, /'five' is invalid. Expected US dollars, more than 0/],
+  ["run -g g --max-time 8w", 2, /'8w' is invalid. Expected a whole number and a unit, such as 30s/],
+  ["run -g g --max-time 9999d", 2, /up to 3650d/],
+  ["down -t 1.5", 2, /'1.5' is invalid. Expected whole seconds/],
+  ["run -c --check a.md", 2, /^--check proves a goal, and no goal was given\.$/],
+  [["run", "-c", "-g", "g", "--check", "2: a.md"], 2, /It is for goal 2, and the goals are only goal 1\.$/],
   ["--home  ps", 2, /Expected --home to name a folder, got ""/, /^$/],
   [[...RUN, "--model", "two words"], 2, /models\.smart|--model/],
 ];
@@ -71,96 +73,30 @@ describe("an invalid call", () => {
     expect(await notRefused(goald, [["ps", 0, /^/]])).toMatchObject([{ args: ["ps", "--json"] }]);
   });
 
-  it.each([
-    ["ps", ["ps", "--zzzzzz"], "goald: unknown option '--zzzzzz'\n  See how it is called: goald ps --help\n"],
-    [
-      "run",
-      ["run", "--goal", "g", "-l", "5"],
-      "goald: --continuous-limit goes with --continuous.\n  Add --continuous, or leave the limit out: you are asked about each command.\n",
-    ],
-    [
-      "show",
-      ["show", "nobody"],
-      'goald: Expected the id or name of an agent, found none called "nobody".\n  There are: earlier.\n',
-    ],
-  ])("prints for %s one line with the error and one with what to do", async (_verb, args, words) => {
-    expect(await goald.run(args)).toMatchObject({ stdout: "", stderr: words });
-  });
-
   it("leaves the finished agent unchanged", expectNothingLost);
 
   it("sends no request to the model", () => expect(home.server.chats).toHaveLength(2));
 });
 
-const YAML = "ai_name: Foo\nai_role: r\n";
-const AGENT_FILES: readonly (readonly [yaml: string, says: RegExp])[] = [
-  ["ai_name: [Foo\nai_role: x", /agent\.yaml, line \d+: this is not the YAML of an agent/],
-  ["- a\n- b\n", /expected ai_name, ai_role, ai_goals, got a list/],
-  ["", /expected ai_name, ai_role, ai_goals, got nothing/],
-  [YAML, /ai_goals is missing/],
-  ["ai_nam: Foo\nai_role: r\nai_goals: [g]\n", /ai_name is missing \(there is "ai_nam"\)/],
-  [`${YAML}ai_goals: g\n`, /line 3: ai_goals must be a list/],
-  [`${YAML}ai_goals: [7]\n`, /goal 1 must be a text, got the number 7/],
-  [`${YAML}ai_goals: [a, b, c, d, e, f]\n`, /holds 6 goals; an agent has up to 5/],
-  ["ai_name: &a Foo\nai_role: *a\nai_goals: [g]\n", /aliases .* are not allowed/],
-  ['ai_name: "\\e[31mFoo"\nai_role: r\nai_goals: [g]\n', /name must be one line without control/],
-  // A key by mistake.
-  ["sk-planted-9Kd8sJ2lQq\n", /expected ai_name, ai_role, ai_goals/],
-];
-
 describe("an agent file", () => {
-  it(`is rejected with the place and the reason, for each of ${AGENT_FILES.length} mistakes`, async () => {
-    for (const [yaml, says] of AGENT_FILES) {
-      await writeFile(join(goald.cwd, "agent.yaml"), yaml);
-      const words = wordsOf(await goald.ask("run --from agent.yaml --continuous"), 2);
-      expect({ yaml, words }).toEqual({ yaml, words: expect.stringMatching(says) });
-      expect(words).not.toContain("sk-planted");
-    }
-  });
-
-  it("leaves the finished agent unchanged", expectNothingLost);
-
-  it("that is valid runs, and fields without effect are reported", async () => {
-    await using other = await makeOther();
-    await writeFile(
-      join(other.cwd, "agent.yaml"),
-      "ai_name: Foo\nai_role: r\nai_goals:\n- g\napi_budget: 1.5\nai_color: red\n",
-    );
-    const ended = await other.ask("run --from agent.yaml --continuous --json");
-    expect(ended).toMatchObject({ code: 0 });
-    expect(ended.stderr).toContain("agent.yaml: api_budget is ignored");
-    expect(ended.stderr).toContain('agent.yaml: "ai_color" is not part of an agent');
-    expect(linesOf(ended).at(-1)).toMatchObject({ type: "result", agent: "foo", exitCode: 0 });
+  it("is rejected with its place, and is not shown, because it may be a key by mistake", async () => {
+    await writeFile(join(goald.cwd, "agent.yaml"), "sk-planted-9Kd8sJ2lQq\n");
+    const words = wordsOf(await goald.ask("run --from agent.yaml --continuous"), 2);
+    expect(words).toMatch(/agent\.yaml, line 1: expected ai_name, ai_role, ai_goals, got one text/);
+    expect(words).not.toContain("sk-planted");
   });
 });
 
 describe("invalid settings", () => {
   it("are rejected by name", async () => {
-    for (const [name, value, says] of [
-      ["GOALD_LIMITS_UNATTENDED_STEPS", "lots", /whole number from 1 to 1,000,000.*lots/],
-      ["OPENAI_BASE_URL", "models.example:11434", /http or https address/],
-      ["OPENAI_BASE_URL", "http://me:hunter2hunter2@127.0.0.1/v1", /^/],
-      ["GOALD_AGENTS_APPROVE", "sometimes", /always, risky, never/],
-    ] as const) {
-      const words = wordsOf(await goald.ask(RUN, { env: { [name]: value } }), 2);
-      expect(words).toMatch(new RegExp(`${name}.*${says.source.replace("^", "")}`));
-    }
+    const env = { GOALD_AGENTS_APPROVE: "sometimes" };
+    expect(wordsOf(await goald.ask(RUN, { env }), 2)).toMatch(/GOALD_AGENTS_APPROVE.*always, risky, never/);
   });
 
   it("in goald.json are rejected with the file", async () => {
     await using other = await makeOther();
-    // Broken JSON, an unknown setting, and a value of another kind.
-    for (const text of ['{ "recall": ', '{ "recal": { "count": 3 } }', '{ "recall": { "count": "three" } }']) {
-      await other.write("config/goald.json", text);
-      expect(wordsOf(await other.ask(RUN), 2)).toContain(join(other.home, "config", "goald.json"));
-    }
-  });
-
-  it("print what to write where, and the demo, without a key or server (exit 5)", async () => {
-    await using other = await makeGoald();
-    const words = wordsOf(await other.ask(RUN), 5);
-    for (const part of ["no key and no model server", `OPENAI_API_KEY=… into ${other.home}/.env`, "goald demo"])
-      expect(words).toContain(part);
+    await other.write("config/goald.json", '{ "recal": { "count": 3 } }');
+    expect(wordsOf(await other.ask(RUN), 2)).toContain(join(other.home, "config", "goald.json"));
   });
 
   it("leave the finished agent unchanged", expectNothingLost);
@@ -196,8 +132,6 @@ describe("the environment of a call", () => {
 
 describe("a command or prompt template of a home", () => {
   it.each([
-    ["is not a module", "commands/broken.ts", "export default {", /broken\.ts/],
-    ["has no schema", "commands/empty.ts", "export default { name: 'empty' };", /empty/],
     ["throws when it is loaded", "commands/thrower.ts", "throw new Error('boom');", /thrower\.ts.*boom/s],
     ["is not a prompt file", "prompts/code/system.md", "x", /code is not a prompt file\. Known files: system\.md/],
     [
@@ -244,11 +178,6 @@ describe("a home that cannot be used", () => {
       const ended = await goald.run(["--home", folder, ...call], { shell: WITHOUT_PRIVILEGES });
       expect(wordsOf(ended, 1)).toMatch(/cannot be used: you have no permission/);
     }
-  });
-
-  it("is rejected if it cannot be created there", async () => {
-    const ended = await goald.ask(["--home", "/proc/nowhere/home", ...RUN]);
-    expect(wordsOf(ended, 1)).toMatch(/cannot be used: folders cannot be made there/);
   });
 
   it("is rejected by other verbs too", async () => {

@@ -48,18 +48,17 @@ const accountsOf = (goald: Goald) =>
   });
 
 describe("a server that thinks for 60,000 tokens, and obeys the cap of a request", () => {
-  it.each<[title: string, flags: readonly string[], code: string]>([
-    ["10,000 tokens", ["--max-tokens", "10000", "--budget", "0.10"], "token-limit"],
-    ["two cents", ["--max-tokens", "100000", "--budget", "0.02"], "budget"],
-  ])("stays below a limit of %s", async (_title, [tokensFlag, tokens, budgetFlag, budget], code) => {
+  it.each<[title: string, tokens: number, budget: number, code: string]>([
+    ["10,000 tokens", 10_000, 0.1, "token-limit"],
+    ["two cents", 100_000, 0.02, "budget"],
+  ])("stays below a limit of %s", async (_title, tokens, budget, code) => {
     await using world = await open({ obeys: true });
     const { goald, server } = world;
-    const flags = [tokensFlag, tokens, budgetFlag, budget].map(String);
-    const ended = endedWith(6, await goald.ask(["run", ...AGENT, "--continuous", "--json", ...flags]));
+    const ended = endedWith(6, await goald.ask([...RUN, "--max-tokens", `${tokens}`, "--budget", `${budget}`]));
     expect(linesOf(ended).at(-1)).toMatchObject({ outcome: code, modelCalls: server.bills.length });
     expectNoneOverCap(server);
-    expect(tokensOf(server.bills)).toBeLessThanOrEqual(Number(tokens));
-    expect(usdOf(server.bills)).toBeLessThanOrEqual(Number(budget));
+    expect(tokensOf(server.bills)).toBeLessThanOrEqual(tokens);
+    expect(usdOf(server.bills)).toBeLessThanOrEqual(budget);
     // A further request would have left fewer than 256 tokens for its reply.
     expect(server.bills.every(({ cap }) => cap >= 256)).toBe(true);
   });
@@ -128,8 +127,7 @@ describe("a server that thinks for 60,000 tokens, and ignores the cap of a reque
   it("is cut off soon after the cap, under both names of the cap, and pauses the agent", async () => {
     await using world = await open({ obeys: false });
     const { goald, server } = world;
-    const run = ["run", ...AGENT, "--continuous", "--json", "--max-tokens", "50000", "--budget", "1"];
-    const ended = endedWith(10, await goald.ask(run));
+    const ended = endedWith(10, await goald.ask([...RUN, "--max-tokens", "50000", "--budget", "1"]));
     expect(linesOf(ended).at(-1)).toMatchObject({
       outcome: "cap-ignored",
       reason: expect.stringMatching(/was told to send at most \d+ tokens \(max_tokens\), and sent at least 5\d{3}\./),
@@ -153,8 +151,7 @@ describe("a server that thinks for 60,000 tokens, and ignores the cap of a reque
   it("exceeds a limit by less than the margin of the cap", async () => {
     await using world = await open({ obeys: false });
     const { goald } = world;
-    const run = ["run", ...AGENT, "--continuous", "--max-tokens", "10000", "--budget", "0.10"];
-    endedWith(6, await goald.ask(run));
+    endedWith(6, await goald.ask([...RUN, "--max-tokens", "10000", "--budget", "0.10"]));
     const spent = spentOf(replay((await lookInto(goald)).log));
     expect(spent.tokens).toBeLessThanOrEqual(10_000 + 1_000);
     expect(spent.usd).toBeLessThanOrEqual(0.1 + 1_000 * (8 / 1e6));

@@ -277,15 +277,6 @@ describe("an orderly end of the daemon in the middle of a long command", () => {
   }, 120_000);
 });
 
-const HANG = `export default {
-  name: "hang",
-  summary: "Never return",
-  args: { type: "object", properties: {}, additionalProperties: false },
-  annotations: { readOnly: false, openWorld: false, destructive: false },
-  timeoutMs: 1_000,
-  run: async () => { for (;;) {} },
-};`;
-
 const behind = (name: string): readonly string[] => [
   ...["run", "-d", "--approve", "never", "--name", name],
   ...["--role", "r", "--goal", "g"],
@@ -296,7 +287,7 @@ describe("a daemon that hangs in an own command", () => {
     await using home = await makeDaemonHome([], { reply: () => replyWith({ name: "hang", args: {} }) });
     const { goald } = home;
     await using daemon = daemonOf(goald);
-    await goald.write("commands/hang.ts", HANG);
+    await goald.write("commands/hang.ts", commandFile("hang", "for (;;) {}"));
     endedWith(0, await goald.ask("up"));
     expect(endedWith(0, await goald.ask("ps")).stderr).toBe("");
     endedWith(0, await goald.ask(behind("T")));

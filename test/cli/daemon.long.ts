@@ -1,9 +1,9 @@
 import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { ensureDaemon, findHost } from "#api/find-daemon.ts";
 import type { CommandCall } from "#core/call.ts";
-import type { RecordedEvent } from "#core/event.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer } from "../api/unix-server.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
@@ -18,8 +18,10 @@ import {
   type TestDaemon,
 } from "../helpers/goald.ts";
 import { homeOf } from "../helpers/home-of.ts";
+import { ask, greet, linkIn } from "../helpers/local-server.ts";
 import { done, reply } from "../helpers/loop.ts";
-import { ledger, ledgerText, write } from "../helpers/models.ts";
+import { ledger, write } from "../helpers/models.ts";
+import { waitUntil } from "../helpers/waits.ts";
 
 const json = (ended: { readonly stdout: string }): Record<string, unknown> => JSON.parse(ended.stdout);
 const wanted = ({ home }: Goald): Promise<boolean> =>
@@ -41,24 +43,10 @@ async function openWaiting(calls: readonly CommandCall[] = [write("a.txt", "a")]
 }
 
 describe("goald up", () => {
-  it("starts the daemon and prints where it runs, also if it already runs", async () => {
-    await using goald = await makeGoald();
-    const daemon = daemonOf(goald);
-    const first = endedWith(0, await goald.run("up"));
-    const pid = daemon.pid();
-    expect(first.stdout).toContain(`The daemon is up (pid ${pid}, goald `);
-    expect(first.stdout).toContain(`home    ${goald.home}\n`);
-    expect(first.stdout).toContain(`socket  ${goald.home}/.goald/daemon.sock\n`);
-    expect(first.stdout).toContain("goald down");
-    const second = endedWith(0, await goald.run("up"));
-    expect(second.stdout).toContain(`The daemon is already running (pid ${pid}, goald `);
-    expect(await goald.json("up")).toMatchObject({ running: true, started: false, pid });
-    expect(await daemon.processes()).toEqual([pid]);
-  });
-
   it("starts a daemon without terminal or working folder, with private output", async () => {
     await using home = await openUp();
     const { goald, daemon } = home;
+    expect(await daemon.processes()).toEqual([daemon.pid()]);
     const [, , , , group, session, terminal] = (await readFile(`/proc/${daemon.pid()}/stat`, "utf8")).split(" ");
     expect([group, session, terminal]).toEqual([`${daemon.pid()}`, `${daemon.pid()}`, "0"]);
     expect((await stat(join(goald.home, ".goald", "log", "daemon.out"))).mode & 0o777).toBe(0o600);
@@ -232,34 +220,6 @@ describe("goald restart", () => {
 });
 
 describe("goald status", () => {
-  it("shows the daemon's report on one screen, and the same as JSON", async () => {
-    await using home = await openUp();
-    const { goald, daemon } = home;
-    const { stdout } = endedWith(0, await goald.run("status"));
-    expect(stdout).toContain(`The daemon is up: pid ${daemon.pid()}, goald `);
-    for (const row of ["since", "home", "socket", "agents", "followers", "event loop", "memory", "model server"])
-      expect(stdout).toMatch(new RegExp(`^  ${row} +\\S`, "m"));
-    expect(stdout).toContain("0 running, 0 waiting, 0 paused, 0 finished");
-    expect(await goald.json("status")).toMatchObject({
-      running: true,
-      answers: true,
-      pid: daemon.pid(),
-      protocol: 1,
-      home: goald.home,
-      socket: join(goald.home, ".goald", "daemon.sock"),
-    });
-  });
-
-  it("reports that the daemon is down, and whether it was stopped or died (exit 4)", async () => {
-    await using goald = await makeGoald();
-    const daemon = daemonOf(goald);
-    expect(json(endedWith(4, await goald.run("status --json")))).toEqual({ running: false, died: false });
-    endedWith(0, await goald.run("up"));
-    await daemon.kill();
-    expect(json(endedWith(4, await goald.run("status --json")))).toEqual({ running: false, died: true });
-    expect(endedWith(4, await goald.run("status")).stdout).toContain("The daemon died");
-  });
-
   it("reads no settings, so that wrong ones do not hide the daemon", async () => {
     await using home = await openUp();
     const { goald } = home;
@@ -319,26 +279,6 @@ describe("a daemon that died", () => {
     expect(endedWith(0, await goald.run("ps")).stderr).toBe("");
   });
 
-  it("is followed across its death without gaps or duplicate events", async () => {
-    await using home = await openWaiting(ledger(2));
-    const { goald, daemon } = home;
-    const seen: RecordedEvent[] = [];
-    for await (const followed of daemon.client.follow("t", { after: 0 })) {
-      if (followed.kind !== "event") continue;
-      seen.push(followed.event);
-      if (followed.event.type === "turn-finished") break;
-      if (followed.event.type !== "approval-asked") continue;
-      await daemon.kill();
-      endedWith(0, await goald.run("ps"));
-      await daemon.client.answer("t", { verdict: "approved" });
-    }
-    const { log, problems } = await lookInto(goald);
-    expect(seen).toEqual(log.slice(0, seen.length));
-    expect([seen.length, problems]).toEqual([log.length, []]);
-    expect(seen.filter(({ type }) => type === "approval-asked").length).toBeGreaterThanOrEqual(2);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
-  });
-
   it("does not block verbs that only look if it cannot be restarted", async () => {
     await using home = await openWaiting();
     const { goald, daemon } = home;
@@ -351,25 +291,70 @@ describe("a daemon that died", () => {
   });
 });
 
-describe("the daemon's own verbs", () => {
-  it("show examples first, and take --json", async () => {
+/** A port that nobody had a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { readonly port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function signIn(goald: Goald) {
+  const { port, ticket } = linkIn(((await goald.json("dashboard")) as { readonly url: string }).url);
+  const { body } = await ask({ port }, "POST", "/session", { body: { ticket } });
+  const { secret } = body as { readonly secret: string };
+  return { port, secret, key: await greet(port, secret) };
+}
+const statusOf = async (port: number, key: string): Promise<number> =>
+  (await ask({ port }, "GET", "/v1/agents", { headers: { authorization: `Bearer ${key}` } })).status;
+
+describe("goald dashboard", () => {
+  it("goes on at the next daemon when the daemon was killed, and not after `goald down`", async () => {
     await using goald = await makeGoald();
-    for (const verb of ["up", "down", "restart", "status", "reload", "doctor"]) {
-      const help = await goald.print([verb, "--help"]);
-      expect(help).toMatch(new RegExp(`^Examples:\n  goald ${verb}`));
-      expect(help).toContain("--json");
+    await using daemon = daemonOf(goald);
+    const { port, secret, key } = await signIn(goald);
+    expect(await statusOf(port, key)).toBe(200);
+    await daemon.kill();
+    await expect(statusOf(port, key)).rejects.toThrow("ECONNREFUSED");
+    endedWith(0, await goald.ask("up"));
+    expect(await statusOf(port, key)).toBe(401);
+    expect(await statusOf(port, await greet(port, secret))).toBe(200);
+    endedWith(0, await goald.ask("down"));
+    endedWith(0, await goald.ask("up"));
+    await expect(statusOf(port, key)).rejects.toThrow("ECONNREFUSED");
+    expect(await goald.read(".goald/page.json")).toBe("null\n");
+  });
+
+  it("has the port of the setting", async () => {
+    await using goald = await makeGoald();
+    const port = await freePort();
+    endedWith(0, await goald.ask(["config", "daemon.port", `${port}`]));
+    endedWith(0, await goald.ask("up"));
+    expect(await goald.json("status")).toMatchObject({ page: null });
+    expect(await goald.print("status")).not.toContain("  page  ");
+    expect((await signIn(goald)).port).toBe(port);
+    // Without a ticket, so that it lets nobody in.
+    const page = `http://127.0.0.1:${port}/`;
+    expect(await goald.json("status")).toMatchObject({ page });
+    expect(await goald.print("status")).toContain(`  page          ${page} is open; goald dashboard lets a browser in
+`);
+  });
+
+  it("--open hands the address that it prints to the system's program", async () => {
+    await using goald = await makeGoald();
+    const file = join(goald.cwd, "opened");
+    const folder = join(goald.cwd, "bin");
+    await mkdir(folder);
+    for (const name of ["open", "xdg-open"]) {
+      await goald.write(join("..", "cwd", "bin", name), `#!/bin/sh\necho "$@" >> '${file}'\n`);
+      await chmod(join(folder, name), 0o755);
     }
-  });
-
-  it("do not list the verb that the others start", async () => {
-    await using goald = await makeGoald();
-    expect(await goald.print("--help")).not.toMatch(/^ {2}daemon\b/m);
-  });
-
-  it("accept no time limit that is not whole seconds (exit 2)", async () => {
-    await using goald = await makeGoald();
-    for (const value of ["-1", "1.5", "soon"])
-      expect(errorOf(endedWith(2, await goald.ask(["down", "-t", value, "--json"]))).code).toBe("GOALD_USAGE");
+    const env = { PATH: `${folder}:${process.env.PATH}` };
+    const { stdout } = endedWith(0, await goald.ask("dashboard --open", { env }));
+    const opened = () => readFile(file, "utf8").catch(() => "");
+    await waitUntil("the program was started", async () => (await opened()) !== "");
+    expect([await opened(), linkIn(stdout.trim()).ticket]).toEqual([stdout, expect.stringMatching(/^[\da-f]{64}$/)]);
   });
 });
 

@@ -32,38 +32,6 @@ async function asking({ goald }: DaemonHome): Promise<Terminal> {
 }
 
 describe("a run on a terminal", () => {
-  it.concurrent("accepts an approval from another process, and continues", async () => {
-    await using home = await makeDaemonHome(ledger(2));
-    const { goald } = home;
-    const terminal = await asking(home);
-    endedWith(0, await goald.ask("approve t"));
-    await terminal.see("It was approved elsewhere.");
-    await terminal.see("Result (ok)");
-    await terminal.see("Run it? ");
-    endedWith(0, await goald.ask(["deny", "t", "Not that line"]));
-    await terminal.see("It was denied elsewhere.");
-    await terminal.see("Not that line");
-    await terminal.answer("Run it? ", "y");
-    const { stdout } = endedWith(0, await terminal.ended);
-    expect(screenOf(stdout)).toMatch(/to do instead\]\nIt was approved elsewhere\.\nResult/);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
-    const { log, problems } = await lookInto(goald);
-    expect(problems).toEqual([]);
-    expect(log.filter(({ type }) => type === "approval-asked")).toHaveLength(3);
-  });
-
-  it.concurrent("continues when a follower closes its input inside a line", async () => {
-    await using home = await makeDaemonHome(ledger(3));
-    const { goald } = home;
-    const running = await runUntil(2, home);
-    const follower = goald.start("attach t --since 1 --json", { shell: '"$@" | head -n 1' });
-    await follower.see('"seq"');
-    home.release();
-    endedWith(0, await follower.ended);
-    expect(linesOf(endedWith(0, await running.ended)).at(-1)).toMatchObject({ outcome: "completed" });
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
-  });
-
   it.concurrent("asks again after words arrive at its question, and stops when another process stops it (exit 11)", async () => {
     await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
@@ -184,18 +152,6 @@ describe("the daemon of a run in front", () => {
 });
 
 describe("a run in front of a pipe, with a daemon that was up before", () => {
-  it.concurrent("ends when its agent asks a person, who cannot be asked (exit 11), and goes on with the answer", async () => {
-    await using home = await makeDaemonHome([{ name: "ask_user", args: { question: "Which?" } }]);
-    const { goald } = home;
-    endedWith(0, await goald.ask("up"));
-    const ended = linesOf(endedWith(11, await goald.run(RUN)));
-    expect(ended.at(-1)).toMatchObject({ outcome: "waiting", step: 1 });
-    // Nothing has changed meanwhile.
-    endedWith(11, await goald.run("resume t --json"));
-    endedWith(0, await goald.ask(["say", "t", "The red one"]));
-    endedWith(0, await goald.run("resume t --json"));
-  });
-
   it.concurrent("ends when the model server does not come back (exit 10)", async () => {
     await using home = await makeDaemonHome([], { reply: () => ({ status: 503 }) });
     const { goald, server } = home;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, linesOf, type Running } from "../helpers/goald.ts";
-import { numberedModel, replyWith, write } from "../helpers/models.ts";
+import { numberedModel, replyWith, startAgent, write } from "../helpers/models.ts";
+import type { ChatRequest } from "../helpers/openai-server.ts";
 import { waitUntil } from "../helpers/waits.ts";
 
 const DATA = '{"cities": ["Rome", "Oslo", "Bonn"]}\n';
@@ -27,16 +28,9 @@ interface Stage extends DaemonHome {
   start(...args: readonly string[]): Running;
 }
 
-interface StageOptions {
-  /** Resolves when the next reply may be sent. */
-  holds?(): Promise<unknown>;
-  readonly think?: (request: Parameters<typeof WORK>[0]) => string | Promise<string>;
-}
-
-async function openStage(checks: string, { holds, think = WORK }: StageOptions = {}): Promise<Stage> {
+async function openStage(checks: string, think: (request: ChatRequest) => string = WORK): Promise<Stage> {
   const home = await makeDaemonHome([], {
-    reply: async (request) => {
-      await holds?.();
+    reply: (request) => {
       const isJudged = request.messages[0]?.content.startsWith("You check somebody's work") === true;
       return isJudged ? JSON.stringify(JUDGEMENT) : think(request);
     },
@@ -123,17 +117,14 @@ describe("goald test with checks of all kinds", () => {
 
 describe("Ctrl-C in goald test", () => {
   it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s finishes the step and removes the home", async (signal) => {
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    await using stage = await openStage("  - {file: data.json}\n", { holds: () => held });
+    await using stage = await openStage("  - {file: data.json}\n");
+    stage.holdFrom(1);
     const running = stage.start("agent.yaml", "agent.yaml", "--json");
-    await waitUntil("a request", () => stage.server.chats.length === 1);
+    await stage.asked(1);
     expect(await stage.leftBehind()).toHaveLength(1);
     running.kill(signal);
     await running.see("Finishing this step. Again to stop at once.", "stderr");
-    release();
+    stage.release();
     const ended = endedWith(130, await running.ended);
     expect(linesOf(ended)).toMatchObject([{ passed: false, outcome: "person", step: 1, exitCode: 130 }]);
     expect(await stage.leftBehind()).toEqual([]);
@@ -165,9 +156,10 @@ describe("Ctrl-C in goald test", () => {
   });
 
   it("twice stops a request at once, and runs no further file", async () => {
-    await using stage = await openStage("  - {file: data.json}\n", { holds: () => new Promise(() => undefined) });
+    await using stage = await openStage("  - {file: data.json}\n");
+    stage.holdFrom(1);
     const running = stage.start("agent.yaml", "agent.yaml");
-    await waitUntil("a request", () => stage.server.chats.length === 1);
+    await stage.asked(1);
     running.kill("SIGINT");
     await running.see("Again to stop at once.");
     running.kill("SIGINT");
@@ -179,14 +171,11 @@ describe("Ctrl-C in goald test", () => {
 
 describe("an agent with helpers in goald test", () => {
   it("leaves no daemon behind that goes on with it", async () => {
-    const start = { name: "start_agent", args: { name: "Helper", task: "Help", prompt: "Help on." } };
-    let asked = 0;
+    await using stage = await openStage("  - {file: data.json}\n", () => replyWith(startAgent("Helper")));
     // All requests after the first stay open.
-    const think = (): string | Promise<string> =>
-      ++asked === 1 ? replyWith(start) : new Promise<string>(() => undefined);
-    await using stage = await openStage("  - {file: data.json}\n", { think });
+    stage.holdFrom(2);
     const running = stage.start("agent.yaml");
-    await waitUntil("the helper's request", () => asked >= 2);
+    await stage.asked(2);
     const [home = ""] = await stage.leftBehind();
     const folder = join(stage.goald.userHome, home, ".goald");
     expect(await readdir(folder)).not.toContain("wanted");

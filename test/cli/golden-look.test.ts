@@ -49,7 +49,7 @@ const LOOKS = {
     logs clerk
     logs clerk --json
     logs clerk --step 2
-    logs clerk --tail 1
+    logs CLERK --tail 1
     logs clerk --since 1h
     logs --level warn
     logs --daemon

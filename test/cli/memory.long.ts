@@ -1,12 +1,10 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it } from "@jest/globals";
 import { memoryFolder } from "#app/memory-folders.ts";
 import { SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
-import { openSqliteStore } from "#store/sqlite/open-store.ts";
-import { makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
-import { endedWith, errorOf, type Goald, jsonOf, makeGoald, memoriesIn } from "../helpers/goald.ts";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { endedWith, jsonOf, makeGoald, memoriesIn } from "../helpers/goald.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
 import { ledger, write } from "../helpers/models.ts";
 import { PINECONE_KEY, type PineconeServer, startPineconeServer } from "../helpers/pinecone-server.ts";
@@ -47,71 +45,6 @@ describe("memory while another process holds the home", () => {
     expect(prompts.slice(0, 2).join()).not.toContain("is to be short");
     expect(prompts.at(-1)).toMatch(/\[t\/\+1, a person\] The letter to Ada is to be short/);
     expect(prompts.at(-1)).toContain("Letters to Ada go by train");
-  });
-
-  it("names the owner of the home if it takes no calls", async () => {
-    await using other = await makeGoald();
-    await mkdir(join(other.home, ".goald"), { recursive: true, mode: 0o700 });
-    await (await openSqliteStore(join(other.home, ".goald", "goald.db"))).close();
-    const { holdHostLock } = await import("#store/sqlite/host-lock.ts");
-    using _lock = holdHostLock(join(other.home, ".goald", "lock.db"), {
-      ...{ pid: process.pid, version: "0", startedAt: new Date().toISOString() },
-    });
-    const refused = errorOf(endedWith(7, await other.ask("memory shared add x --json")));
-    expect(refused.code).toBe("GOALD_ALREADY_RUNNING");
-  });
-});
-
-describe("copies of a forgotten memory", () => {
-  const TEXT = "The safe opens with 4711";
-  const COPY = "the safe opens  with 4711.";
-  const OTHER = "The safe opens with 4712";
-
-  let goald: Goald;
-  beforeAll(async () => {
-    ({ goald } = await makeWorkedHome("Foo", []));
-    const rows = [TEXT, COPY, OTHER].map((text, at) => ({ text, trust: "agent", kind: "fact", key: `k${at}` }));
-    await goald.write("safe.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
-    const file = join(goald.home, "safe.jsonl");
-    for (const name of ["foo", "shared"]) endedWith(0, await goald.ask(["memory", name, "import", "--trust", file]));
-    endedWith(0, await goald.ask("fork foo --step 1 --name Bar"));
-  });
-
-  /** The live rows about the safe, oldest first, of the agent, the shared memory and the other agent. */
-  async function readSafes() {
-    const all = await Promise.all(["foo", "shared", "bar"].map((name) => memoriesIn(goald, name)));
-    return all.map((rows) => rows.filter(({ text }) => /safe opens/i.test(text)));
-  }
-  const textsOf = (memories: Awaited<ReturnType<typeof readSafes>>) =>
-    memories.map((rows) => rows.map(({ text }) => text));
-  const forget = async (name: string, id: string) => await goald.json(["memory", name, "forget", id]);
-  const isOnDisk = async (text: string) => (await readFile(join(goald.home, ".goald", "goald.db"))).includes(text);
-
-  it("forget erases the copies of that memory, and leaves those of the shared memory and of another agent", async () => {
-    const before = await readSafes();
-    const all = [TEXT, COPY, OTHER];
-    expect(textsOf(before)).toEqual([all, all, all]);
-    const [own, shared, forked] = before.map((rows) => rows.map(({ id }) => id));
-    expect(await forget("foo", own?.[0] ?? "")).toEqual({
-      changed: [{ id: own?.[0], isNew: true, copies: [own?.[1]] }],
-      steps: [],
-    });
-    expect(textsOf(await readSafes())).toEqual([[OTHER], all, all]);
-    const { recalls } = await goald.json<{ recalls: { id: string; text: string }[] }>("memory foo search 4711");
-    const found = recalls.filter(({ text }) => /4711/.test(text));
-    expect(found.map(({ id }) => id).sort()).toEqual([shared?.[0], shared?.[1]]);
-
-    // Copies of two memories at once, each with its own.
-    endedWith(0, await goald.ask(["memory", "bar", "forget", forked?.[1] ?? "", shared?.[0] ?? ""]));
-    expect(textsOf(await readSafes())).toEqual([[OTHER], [OTHER], [OTHER]]);
-    expect([await isOnDisk(TEXT), await isOnDisk(COPY), await isOnDisk(OTHER)]).toEqual([false, false, true]);
-    expect(await goald.print("verify")).toContain("sound");
-  });
-
-  it("an erased row does not come back when its file is imported again", async () => {
-    const file = join(goald.home, "safe.jsonl");
-    for (const name of ["foo", "shared"]) endedWith(0, await goald.ask(["memory", name, "import", "--trust", file]));
-    expect(textsOf(await readSafes())).toEqual([[OTHER], [OTHER], [OTHER]]);
   });
 });
 

@@ -24,15 +24,6 @@ const firstFound = async (query: string): Promise<readonly string[]> =>
   jsonOf<{ recalls: { id: string }[] }>(await memory("search", query, "--json")).recalls.map(({ id }) => id);
 
 describe("goald memory", () => {
-  it("lists the memories of steps, newest first, with their source", async () => {
-    const ids = await idsOf();
-    expect(ids).toHaveLength(3);
-    expect(await goald.print("memory foo")).toMatch(/^ID +AT +STEP +KIND +FROM.*\nfoo\/\d+ /);
-    const oldest = (await rowsOf("foo")).at(-1);
-    expect(oldest).toMatchObject({ step: 1, kind: "step", trust: "agent", source: "hours.md" });
-    expect(endedWith(0, await memory("search", "shop opens")).stdout).toMatch(/^MATCH .*\nstrong match /);
-  });
-
   it("corrects a memory: recall finds the new text and never the old, and both rows are linked", async () => {
     const wrong = (await idsOf()).at(-1) as string;
     expect(await firstFound("when does the shop open")).toContain(wrong);
@@ -130,6 +121,24 @@ describe("goald memory", () => {
     expect(await vault()).toEqual([]);
   });
 
+  it("forgets the copies of each row with it, each in its own memory, also when its file comes again", async () => {
+    const texts = ["The safe opens with 4711", "the safe opens  with 4711.", "The safe opens with 4712"];
+    const rows = texts.map((text, at) => JSON.stringify({ text, trust: "agent", kind: "fact", key: `k${at}` }));
+    await goald.write("safe.jsonl", rows.join("\n"));
+    const take = async (name: string) =>
+      endedWith(0, await goald.ask(["memory", name, "import", "--trust", join(goald.home, "safe.jsonl")]));
+    const safes = async (name: string) => (await rowsOf(name)).filter(({ text }) => /safe opens/i.test(text));
+    for (const name of ["foo", "shared"]) await take(name);
+    const [other, copy, row] = (await safes("foo")).map(({ id }) => id);
+    const forgotten = jsonOf(await memory("forget", row ?? "", "--json"));
+    expect(forgotten).toEqual({ changed: [{ id: row, isNew: true, copies: [copy] }], steps: [] });
+    expect([await safes("foo"), await safes("shared")]).toMatchObject([[{ id: other }], [{}, {}, {}]]);
+    const theirs = (await safes("shared")).at(-1)?.id ?? "";
+    endedWith(0, await memory("forget", other ?? "", theirs));
+    await take("shared");
+    expect([await safes("foo"), await safes("shared")]).toMatchObject([[], [{ text: texts[2] }]]);
+  });
+
   it("reads text from standard input, redacts keys of the home, and removes control characters", async () => {
     await goald.write(".env", "OPENAI_API_KEY=sk-very-secret-key-of-mine-1234567890\n", 0o600);
     const input = "Use sk-very-secret-key-of-mine-1234567890\u001b[2J here\n";
@@ -138,13 +147,6 @@ describe("goald memory", () => {
     expect(text).toMatch(/^Use \S+ here$/);
     expect(text).not.toContain("very-secret");
     endedWith(0, await memory("forget", changed[0]?.id ?? ""));
-  });
-
-  it("has a shared memory for all agents of the home", async () => {
-    endedWith(0, await memory("add", "Prices are in francs", "--shared", "--pin"));
-    const { memories } = await goald.json<{ memories: MemoryRow[] }>("memory shared list");
-    expect(memories).toMatchObject([{ id: "shared/+1", text: "Prices are in francs", namespace: "shared" }]);
-    expect(await goald.print("memory shared")).toContain("pinned");
   });
 
   it("refuses an unknown row, a row of another agent, and a memory that is too long", async () => {

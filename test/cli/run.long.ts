@@ -21,15 +21,13 @@ import {
   ledger,
   ledgerText,
   nameIn,
-  numberedModel,
   onceATurn,
   replyWith,
   startAgent,
   subagentModel,
   write,
 } from "../helpers/models.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
+import type { OpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfResult, problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-8Hq2vX5tLm9";
@@ -68,11 +66,10 @@ describe("goald run with any server for chat completions", () => {
   });
 
   it("needs no key for a server of one's own", async () => {
-    await using open = await startOpenAIServer({ reply: numberedModel(ledger(1)) });
-    await using other = await makeGoald({ OPENAI_BASE_URL: open.baseUrl });
-    expect(await other.ask(RUN)).toMatchObject({ code: 0 });
-    expect(open.requests.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
-    expect(open.violations).toEqual([]);
+    await using home = await makeDaemonHome(ledger(1));
+    expect(await home.goald.ask(RUN)).toMatchObject({ code: 0 });
+    expect(home.server.requests.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
+    expect(home.server.violations).toEqual([]);
   });
 });
 
@@ -350,19 +347,6 @@ describe("checks on the command line", () => {
     goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
     const agent = "ai_name: Foo\nai_role: r\nai_goals: [Write plan.md]\nai_checks: [{file: plan.md}]\n";
     await writeFile(join(goald.cwd, "agent.yaml"), agent);
-  });
-
-  it("are refused when they have no form, or no goal, or one that is not there", async () => {
-    const calls: readonly RefusedCall[] = [
-      [
-        ["run", "-c", "-g", "g", "--check", "make it good"],
-        2,
-        /^--check "make it good": this is not a form of a check\.$/,
-      ],
-      [["run", "-c", "-g", "g", "--check", "2: a.md"], 2, /It is for goal 2, and the goals are only goal 1\.$/],
-      ["run -c --check a.md", 2, /^--check proves a goal, and no goal was given\.$/],
-    ];
-    expect(await notRefused(goald, calls)).toEqual([]);
   });
 
   it("say that the checks of a file are left out with its goals", async () => {

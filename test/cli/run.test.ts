@@ -15,6 +15,7 @@ import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
 import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { screenOf } from "../helpers/screen.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/view-schemas.ts";
+import { describeKills } from "./kill-points.ts";
 
 describe.each([
   ["with the server's embeddings", () => undefined],
@@ -54,16 +55,6 @@ describe.each([
     const numbers = lines.slice(0, -1).map(({ seq }) => seq);
     expect(numbers).toEqual(numbers.map((_, at) => at + 1));
     expect(lines.filter(({ type }) => type === "command-finished")).toHaveLength(STEPS);
-  });
-
-  it("would fail on an invalid event: the schema rejects a missing number or an extra field (control)", () => {
-    const [first] = linesOf(ended);
-    expect(problemsOfEvent(first)).toBe("");
-    const { seq: _seq, ...numberless } = first ?? {};
-    expect(problemsOfEvent(numberless)).toContain("seq");
-    expect(problemsOfEvent({ ...first, extra: 1 })).toContain("additional properties");
-    expect(problemsOfEvent({ ...first, type: "agent-fired" })).toContain("agent-fired");
-    expect(problemsOfResult(first)).not.toBe("");
   });
 
   it("prints the same lines again with goald events --json", async () => {
@@ -440,3 +431,60 @@ it("the replies of a run go through the files that the design page lists", async
   const ran = ranIn(goald);
   expect(listed.filter((path) => !ran.some((url) => url.endsWith(`/${path}`)))).toEqual([]);
 });
+
+/** Prints the addresses of all modules that were loaded at the first request, or at the end of a process without one. */
+const HOOK = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module";
+  import { subscribe } from "node:diagnostics_channel";
+  const loaded = [];
+  let isPrinted = false;
+  registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+  const print = () => {
+    if (!isPrinted) process.stderr.write("LOADED " + JSON.stringify(loaded) + "\\n");
+    isPrinted = true;
+  };
+  subscribe("undici:request:create", print);
+  process.on("exit", print);
+`)}`;
+
+describe("the modules of a run", () => {
+  /** Modules of the daemon at its first request, and of the call that followed it. */
+  async function loadedBy({ goald }: DaemonHome): Promise<readonly (readonly string[])[]> {
+    const daemon = goald.start(["up", "--foreground"], { imports: [HOOK] });
+    await daemon.see("is ready");
+    const call = endedWith(0, await goald.run(["run", ...AGENT, "--continuous"], { imports: [HOOK] }));
+    daemon.kill("SIGTERM");
+    return [await daemon.ended, call].map(({ stderr }) => JSON.parse(/^LOADED (.*)$/m.exec(stderr)?.[1] ?? "[]"));
+  }
+
+  it("asks the model before the daemon loads what replies, commands, memories and the page need, and loads no host itself", async () => {
+    await using home = await makeDaemonHome(ledger(1));
+    const [daemon = [], call = []] = await loadedBy(home);
+    const isLater = /src\/(?:api\/door|app\/memory|loop\/run-command|services\/page\/[^/]+)\.ts/;
+    expect(daemon.filter((url) => isLater.test(url))).toEqual([]);
+    // The hook sees goald's own modules.
+    expect(daemon.filter((url) => url.includes("/src/loop/run.ts"))).toHaveLength(1);
+    const packages = call.flatMap((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []);
+    const ofAjv = ["ajv", "fast-deep-equal", "fast-uri", "json-schema-traverse"];
+    // The thoughts that it shows are read as the daemon reads them.
+    expect([...new Set(packages)].sort()).toEqual([...ofAjv, "commander", "eventsource-parser", "jsonrepair"].sort());
+    expect(call.filter((url) => /src\/(?:app\/host|loop\/run|api\/server)\.ts/.test(url))).toEqual([]);
+  });
+});
+
+describe("a verb that only looks", () => {
+  it.each([
+    ["--help", 12],
+    ["ps", 110],
+  ])("loads few files: goald %s at most %i", async (verb, most) => {
+    await using home = await makeDaemonHome([]);
+    const { stderr } = endedWith(0, await home.goald.run([verb], { imports: [HOOK] }));
+    const loaded: readonly string[] = JSON.parse(/^LOADED (.*)$/m.exec(stderr)?.[1] ?? "[]");
+    const own = loaded.filter((url) => /\/(?:src|commands)\//.test(url) && !url.includes("/node_modules/"));
+    expect(own.length).toBeGreaterThan(5);
+    expect(own.length).toBeLessThanOrEqual(most);
+  });
+});
+
+// One point before a commit and one after; kill.long.ts takes all, and chains of kills.
+describeKills((index) => index === 4 || index === 31);

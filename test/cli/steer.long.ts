@@ -1,13 +1,13 @@
 import { appendFile, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import { type DaemonHome, killAtCommit, killAtRename, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { makeRepository, startGitServer } from "../helpers/git-server.ts";
-import { AGENT, type Ended, endedWith, errorOf, type Goald, linesOf, lookInto } from "../helpers/goald.ts";
+import { AGENT, type Ended, endedWith, errorOf, type Goald, lookInto } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, numberedModel, write } from "../helpers/models.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
+import { notRefused } from "../helpers/refused-calls.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-4Wm9rY2qZc7";
@@ -46,16 +46,6 @@ describe("goald say", () => {
     expect(words(2)).toContain("And\nkeep it short");
     expect(words(2)).toContain("No feet");
     expect(JSON.stringify((await lookInto(goald)).log)).not.toContain(KEY);
-  });
-
-  it.concurrent("opens the next turn of an agent that has finished", async () => {
-    await using home = await makeDaemonHome(ledger(1));
-    const { goald, server } = home;
-    endedWith(0, await goald.ask("run --wait --name T --goal g"));
-    const said = toldBy(await goald.ask(["say", "t", "One thing more", "--json"]));
-    expect(said.note).toBe("It had finished. This begins turn 2.");
-    await home.logged("turn-finished", 2);
-    expect(server.chats.at(-1)?.messages.some(({ content }) => content.includes("One thing more"))).toBe(true);
   });
 });
 
@@ -98,39 +88,6 @@ describe("goald goals", () => {
 });
 
 describe("an agent in the middle of its work", () => {
-  it.concurrent("pauses after its step, and continues after a resume", async () => {
-    await using home = await inStep(3, 2);
-    const { goald } = home;
-    expect(toldBy(await goald.ask("pause t --json")).note).toBe("It finishes its step first.");
-    home.release();
-    await home.logged("agent-paused");
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
-    expect(home.server.chats).toHaveLength(2);
-    expect(toldBy(await goald.ask("pause t --json"))).toMatchObject({
-      agent: { state: "paused: person" },
-      note: "It is already stopped.",
-    });
-    expect(await goald.print("stop t")).toBe("t is already paused (step 2).\n");
-    endedWith(0, await goald.ask("resume t --json"));
-    expect(home.server.chats).toHaveLength(4);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
-  });
-
-  it.concurrent("stops after its step, or inside it when the timeout is over", async () => {
-    await using home = await inStep(3, 2);
-    const { goald } = home;
-    const patient = goald.run("stop t --json");
-    await home.delivered("pause");
-    home.release();
-    expect(toldBy(await patient)).toMatchObject({ agent: { state: "stopped" } });
-    home.holdFrom(3);
-    endedWith(0, await goald.ask("resume t -d"));
-    await home.asked(3);
-    const cut = toldBy(await goald.ask("stop --all -t 0 --json").then(first));
-    expect(cut).toMatchObject({ agent: { state: "stopped" }, note: expect.stringContaining("was cut off") });
-    expect(await goald.print("stop --all")).toBe("No agent is running.\n");
-  });
-
   it.concurrent.each([
     ["at-most-once command, which never runs again", "to Ann\n", { status: "unknown", code: "interrupted" }],
     ["idempotent command, which runs again", "to Ann\nto Ann\n", { status: "ok" }],
@@ -164,13 +121,8 @@ const letter = (effect: string): string => `export default {
 };
 `;
 
-const first = (ended: Ended): Ended => ({
-  ...ended,
-  stdout: JSON.stringify((JSON.parse(ended.stdout) as { agents: unknown[] }).agents[0]),
-});
-
 describe("goald approve and goald deny", () => {
-  it.concurrent("answer the pending command and name it, and report a conflict without one (exit 7)", async () => {
+  it.concurrent("answer the pending command and name it, and no other one (exit 7)", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald, server } = home;
     endedWith(11, await goald.ask("run --wait --name T --goal g --approve always"));
@@ -191,22 +143,6 @@ describe("goald approve and goald deny", () => {
     expect(approved.note).toMatch(/^Approved, and the next 8 of this turn without asking: append_to_file /);
     expect(approved).toMatchObject({ call: { name: "append_to_file", args: { file: "ledger.txt" } } });
     await home.logged("turn-finished");
-    const late = errorOf(endedWith(7, await goald.ask("approve t --json")));
-    expect(late).toMatchObject({
-      code: "GOALD_CONFLICT",
-      message: "t has no pending command: it is completed (step 4).",
-    });
-  });
-
-  it.concurrent("apply by default to outside acts only: files need no approval, and a letter does", async () => {
-    await using home = await makeDaemonHome([...ledger(2), { name: "send_letter", args: { to: "Ann" } }], {});
-    const { goald } = home;
-    await goald.write("commands/send_letter.ts", letter("at-most-once"));
-    endedWith(11, await goald.ask("run --wait --name T --goal g"));
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
-    expect(await goald.read("workspace/t/sent.txt")).toBeUndefined();
-    expect(await goald.print("deny t")).toContain('Denied: send_letter {"to":"Ann"}.');
-    await home.logged("turn-finished");
   });
 });
 
@@ -214,11 +150,8 @@ describe("goald rm", () => {
   it.concurrent("asks first, keeps the folder by default, and removes an agent at work only with force", async () => {
     await using home = await inStep(2, 2);
     const { goald } = home;
-    const refused = errorOf(endedWith(7, await goald.ask("rm t --json")));
-    expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald rm -f t") });
     home.release();
     await home.logged("turn-finished");
-    expect(errorOf(endedWith(2, await goald.ask("rm t --json"))).hint).toContain("goald rm -f t");
     const no = goald.openTerminal("rm t");
     await no.see(`Its folder ${goald.home}/workspace/t stays.`);
     await no.answer("Remove it? [y/N] ", "");
@@ -231,43 +164,8 @@ describe("goald rm", () => {
     home.holdFrom(1);
     endedWith(0, await goald.ask([...RUN_BEHIND, "--name", "U"]));
     await home.logged("model-asked", 1, "u");
-    const forced = endedWith(0, await goald.ask("rm -f u --files --json"));
-    expect(JSON.parse(forced.stdout)).toEqual({ id: "u", workspace: `${goald.home}/workspace/u`, files: true });
+    endedWith(0, await goald.ask("rm -f u --files"));
     await expect(stat(join(goald.home, "workspace/u"))).rejects.toThrow("ENOENT");
-  });
-});
-
-const NOT_STEERED: readonly RefusedCall[] = [
-  ["say nobody x", 3, /found none called "nobody"/, /There are: t\./],
-  ["say t", 2, /The message is empty/, /goald say t/],
-  [["say", "t", " \x1b[2J"], 2, /The message is empty/, /goald say t/],
-  ["goals t --set a --add b", 2, /--set replaces all goals/, /--set alone/],
-  ["goals t --rm 2", 2, /There is no goal 2: it has 1 goal/, /goald goals/],
-  ["goals t --rm 1", 2, /at least one goal, got none/, /^$/],
-  ["goals t --add a --add b --add c --add d --add e", 2, /up to 5 goals, got 6/, /^$/],
-  ["goals t --set \x1b[2J", 2, /must be text without control characters/, /^$/],
-  ["goals t --rm first", 2, /'first' is invalid/, /--help/],
-  ["pause", 2, /No agent could be meant/, /goald ps/],
-  ["stop t --all --now", 2, /Expected agents or --all, got both/, /goald stop --now chef/],
-  ["stop t -t soon", 2, /'soon' is invalid. Expected whole seconds/, /--help/],
-  ["approve t", 7, /no pending command: it is completed/, /goald show t/],
-  ["approve t -N 0", 2, /'0' is invalid. Expected a whole number from 1/, /--help/],
-  ["deny t no --reason no", 2, /reason was given twice/, /one of the two/],
-  ["rm t", 2, /no terminal to ask on/, /goald rm -f t$/],
-  ["rm t --files", 2, /no terminal to ask on/, /goald rm -f --files t$/],
-];
-
-describe("a verb that controls an agent", () => {
-  let home: DaemonHome;
-  beforeAll(async () => {
-    home = await makeDaemonHome([]);
-    endedWith(0, await home.goald.ask("run --name T --goal g --continuous"));
-    endedWith(0, await home.goald.ask("down"));
-  });
-
-  it(`rejects ${NOT_STEERED.length} invalid calls, and starts no daemon for them`, async () => {
-    expect(await notRefused(home.goald, NOT_STEERED)).toEqual([]);
-    expect(await home.goald.read(".goald/daemon.json")).toBeUndefined();
   });
 });
 
@@ -334,26 +232,6 @@ describe("goald plan of a running agent", () => {
   });
 });
 
-const WRITES = [append("line 1\n"), write("other.txt", "first\n"), append("line 2\n"), write("other.txt", "second\n")];
-
-describe("goald fork", () => {
-  it("runs in the host, if there is one, while the original is at work", async () => {
-    await using home = await makeDaemonHome(WRITES);
-    home.holdFrom(4);
-    endedWith(0, await home.goald.ask(["run", "-d", ...AGENT]));
-    await home.asked(4);
-    const [line] = linesOf(endedWith(0, await home.goald.ask("fork t --step 2 --json")));
-    expect(line).toMatchObject({ agent: "t-2", from: "t", step: 2, files: 2 });
-    expect(await home.goald.read("workspace/t-2/ledger.txt")).toBe(ledgerText(1));
-    expect(await home.goald.read("workspace/t-2/other.txt")).toBe("first\n");
-    const { stderr } = endedWith(3, await home.goald.ask("fork t --step 99"));
-    expect(stderr).toContain("it has taken 4 steps");
-    home.release();
-    await home.logged("turn-finished");
-    expect((await lookInto(home.goald, "t-2")).problems).toEqual([]);
-  });
-});
-
 const WORK_RUN = ["run", "--name", "Foo", "--role", "r", "-g", "Work", "--continuous"];
 const FILES = ["notes/a.md", "b.txt", "c.txt"];
 const textsOf = (goald: Goald): Promise<readonly (string | undefined)[]> =>
@@ -399,22 +277,6 @@ describe("goald restore whose daemon is killed with kill -9", () => {
     }
     expect(kills).toBeGreaterThan(0);
     expect(await goald.print("verify")).toMatch(/: sound\.\n$/);
-  });
-});
-
-describe("goald restore of an agent at work", () => {
-  it("is refused and changes nothing, and its plan is shown", async () => {
-    await using home = await makeDaemonHome([write("a.txt", "1"), write("a.txt", "2")]);
-    const { goald } = home;
-    home.holdFrom(3);
-    const running = goald.start([...WORK_RUN, "--json"]);
-    await home.asked(3);
-    const refused = errorOf(endedWith(7, await goald.ask("restore foo --step 1 --json")));
-    expect(refused).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald stop foo") });
-    endedWith(0, await goald.ask("restore foo --step 1 --dry-run"));
-    home.release();
-    endedWith(0, await running.ended);
-    expect(await goald.read("workspace/foo/a.txt")).toBe("2");
   });
 });
 

@@ -407,33 +407,29 @@ const listens = (server: Server, port: number): Promise<boolean> =>
   });
 
 describe("colour", () => {
-  const shared = Promise.withResolvers<Goald>();
-  let home: DaemonHome;
+  let goald: Goald;
   beforeAll(async () => {
-    home = await atTerminal(1);
+    ({ goald } = await atTerminal(1));
     // A pipe never gets colours.
-    expect(await home.goald.print([...NEW_AGENT, "--continuous"])).not.toContain("\x1b");
-    shared.resolve(home.goald);
+    expect(await goald.print([...NEW_AGENT, "--continuous"])).not.toContain("\x1b");
   });
 
-  it.concurrent.each<[title: string, args: readonly string[], env: Record<string, string>]>([
+  it.each<[title: string, args: readonly string[], env: Record<string, string>]>([
     ["NO_COLOR", [], { NO_COLOR: "1" }],
     ["--no-color", ["--no-color"], {}],
     ["TERM=dumb", [], { TERM: "dumb" }],
   ])("is omitted for %s", async (_title, args, env) => {
-    const terminal = (await shared.promise).openTerminal(["attach", "t", ...args], { env });
-    const ended = endedWith(0, await terminal.ended);
+    const ended = endedWith(0, await goald.openTerminal(["attach", "t", ...args], { env }).ended);
     expect(ended.stdout).toContain("Thoughts:");
     expect(ended.stdout).not.toContain("\x1b");
   });
 
-  it.concurrent("is used otherwise, by a run and by a verb that looks", async () => {
-    await using own = await atTerminal(1);
+  it("is used otherwise, by a run and by a verb that looks", async () => {
     for (const args of [
-      [...NEW_AGENT, "--continuous"],
       ["attach", "t"],
+      [...NEW_AGENT, "--continuous"],
     ])
-      expect(endedWith(0, await own.goald.openTerminal(args).ended).stdout).toContain("\x1b[1mThoughts:\x1b[22m");
+      expect(endedWith(0, await goald.openTerminal(args).ended).stdout).toContain("\x1b[1mThoughts:\x1b[22m");
   });
 });
 

@@ -92,17 +92,6 @@ describe("a model that fails", () => {
     },
   );
 
-  it.concurrent("prints the same reason for a person, with what to do next", async () => {
-    await using home = await troubled(() => PROSE);
-    const failed = endedWith(10, await home.goald.run(RUN));
-    expect(failed.stdout).toContain("Reply not usable; the model reads:");
-    expect(failed.stdout).toContain("Paused: 3 replies in a row could not be read as one command in JSON.");
-    expect(failed.stdout.trimEnd().endsWith("Go on with: goald resume t")).toBe(true);
-    expect(failed.stdout).toContain(`Workspace: ${home.goald.home}/workspace/t`);
-    const shown = await home.goald.run("show t");
-    expect(shown.stdout).toContain("State:      paused: bad-replies (3 replies in a row");
-  });
-
   it.concurrent("and breaks off may have used tokens, which goald show counts where they cost nothing", async () => {
     await using home = await troubled(() => ({ fault: "cut" }), { SMART_LLM: "test-model" });
     endedWith(10, await home.goald.run(RUN));
@@ -143,56 +132,15 @@ describe("a model that fails", () => {
     expect(failed.stdout).toContain(baseUrl);
     expect(failed.stdout).toMatch(/Is it running, and is OPENAI_BASE_URL right\?/);
   });
-
-  it.concurrent("does not pause the agent with unreadable replies unless three are in a row", async () => {
-    await using home = await troubled((index) => (index % 2 === 0 && index < 6 ? PROSE : undefined));
-    expect(resultOf(endedWith(0, await home.goald.run([...RUN, "--json"])))).toMatchObject({ outcome: "completed" });
-  });
 });
 
 describe("a limit of steps", () => {
-  it.concurrent("pauses the agent (exit 6), names itself, and a resume continues from there", async () => {
-    await using home = await troubled(() => undefined);
-    const { goald, server } = home;
-    const limited = endedWith(6, await goald.run([...RUN, "--continuous-limit", "1", "--json"]));
-    expect(resultOf(limited)).toMatchObject({
-      outcome: "step-limit",
-      reason: "The limit of 1 step is reached. Allow more and go on: goald resume t --max-steps 100",
-      step: 1,
-      exitCode: 6,
-    });
-    expect(server.chats).toHaveLength(1);
-    const again = endedWith(6, await goald.run("resume --continuous --continuous-limit 1 --json"));
-    expect(resultOf(again)).toMatchObject({ step: 2 });
-    expect(resultOf(endedWith(0, await goald.run("resume --json")))).toMatchObject({
-      outcome: "completed",
-      step: 3,
-    });
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
-    expect(server.chats).toHaveLength(3);
-  });
-
   it.concurrent("applies to an unattended run that sets none", async () => {
     await using home = await troubled(() => replyWith({ name: "do_nothing", args: {} }), {
       GOALD_LIMITS_UNATTENDED_STEPS: "4",
     });
     const limited = endedWith(6, await home.goald.run([...RUN, "--json"]));
     expect(resultOf(limited)).toMatchObject({ outcome: "step-limit", step: 4 });
-  });
-
-  it.concurrent("leaves a finished agent as it is: resume reports so and sends no request", async () => {
-    await using home = await troubled(() => undefined);
-    const { goald, server } = home;
-    endedWith(0, await goald.run(RUN));
-    const asked = server.chats.length;
-    const again = endedWith(0, await goald.run("resume t"));
-    expect(again.stdout).toBe("T (t) has finished already: All 2 tasks are done.\nIts files: goald show t --files\n");
-    expect(resultOf(await goald.run("resume t --json"))).toMatchObject({
-      type: "result",
-      outcome: "completed",
-      exitCode: 0,
-    });
-    expect(server.chats).toHaveLength(asked);
   });
 });
 

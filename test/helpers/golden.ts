@@ -55,7 +55,7 @@ export function openTranscript(goald: Goald): Transcript {
 }
 
 /** A call as the files show it: what was typed, standard output, standard error, the exit code. */
-export function describeCall(call: string, ended: Ended, goald: Pick<Goald, "home" | "userHome" | "cwd">): string {
+function describeCall(call: string, ended: Ended, goald: Goald): string {
   const { stdout, stderr, code, signal } = ended;
   const show = (text: string): string => readable(normalise(text, goald));
   const trouble = stderr === "" ? "" : `[stderr]\n${show(stderr)}`;
@@ -179,7 +179,7 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/^(\d+ {2}<time>.*"<number>".{60}).*…$/gm, "$1…"],
 ];
 
-function normalise(text: string, { home, userHome, cwd }: Pick<Goald, "home" | "userHome" | "cwd">): string {
+function normalise(text: string, { home, userHome, cwd }: Goald): string {
   const places: readonly (readonly [string, string])[] = [
     [home, "<home>"],
     [userHome, "<user>"],

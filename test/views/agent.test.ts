@@ -1,5 +1,4 @@
 import { describe, expect, it } from "@jest/globals";
-import { createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { type GoalCheck, MAX_CHECKS } from "#core/goal-check.ts";
@@ -338,26 +337,5 @@ describe("the view of checks", () => {
     const changed: NewEvent = { type: "goals-changed", goals: ["Two"], checks: [file("b.md", 0)] };
     const state = replay(log(given(["One"], file("a.md")), ...step, checked([0, true, ""]), changed));
     expect(viewChecks(state)).toEqual([{ goal: 0, check: "b.md exists", isPassed: null, proof: "" }]);
-  });
-});
-
-describe("a run on a terminal", () => {
-  function shown(...events: readonly NewEvent[]): readonly string[] {
-    const lines: string[] = [];
-    const show = createShowRun({ print: (line) => lines.push(line), colour: false, thoughtsOf: () => null });
-    for (const event of log(...events)) show(event);
-    return lines.filter((line) => line.startsWith("Check "));
-  }
-  const results = checked([0, false, "There is no\nfile a.md.\u0007"], [1, true, "It is there."]);
-
-  it("shows each check when it has run, without control characters", () => {
-    expect(shown(given(["One"], file("a.md"), file("b.md")), results)).toEqual([
-      "Check failed: a.md exists. There is no\n  file a.md.",
-      "Check passed: b.md exists. It is there.",
-    ]);
-  });
-
-  it("names a check by its number when its goals came before", () => {
-    expect(shown(results).at(-1)).toBe("Check passed: check 2. It is there.");
   });
 });

@@ -123,25 +123,35 @@ async function* from(events: readonly NewEvent[]) {
   yield* log(...events);
 }
 
+const stepOf = (
+  step: number,
+  name: string,
+  args: Readonly<Record<string, unknown>>,
+  observation: Partial<Observation>,
+  recallIds: readonly string[] = [],
+): readonly NewEvent[] => [
+  { ...asked(step), recallIds },
+  replied(step, `reply ${step}`),
+  { ...requested(name, step), call: { name, args }, thought: `thought ${step}` },
+  finished(step, observed("done", observation)),
+];
+
+/** What a person reads about the versions of a file. */
+const toldOf = (path: string, versions: Awaited<ReturnType<typeof traceVersions>>): string =>
+  describeFileStory(
+    {
+      ...{ agent: "foo", name: "Foo", path, workspace: "/w/foo", trusted: [] },
+      versions: versions.map((version) => ({ ...version, thoughts: null })),
+    },
+    ({ name }) => name,
+  );
+
 describe("the story of a file", () => {
   const read = (step: number, file: string): readonly NewEvent[] =>
     stepOf(step, "read_file", { file }, { source: "workspace" });
 
   const write = (step: number, file: string): readonly NewEvent[] =>
     stepOf(step, "write_to_file", { file, text: "t".repeat(9_000) }, { artifacts: [file] });
-
-  const stepOf = (
-    step: number,
-    name: string,
-    args: Readonly<Record<string, unknown>>,
-    observation: Partial<Observation>,
-    recallIds: readonly string[] = [],
-  ): readonly NewEvent[] => [
-    { ...asked(step), recallIds },
-    replied(step, `reply ${step}`),
-    { ...requested(name, step), call: { name, args }, thought: `thought ${step}` },
-    finished(step, observed("done", observation)),
-  ];
 
   const { versions } = historyOf([
     [3, "out.md", "write", "a"],
@@ -250,15 +260,7 @@ describe("the story of a file that a cell wrote", () => {
 
   it("is told to a person with the line, and without the names of all saved files", async () => {
     const story = await storyOf(cell({ code }), "out/plot.svg");
-    if (!story) throw new Error("no story");
-    const { reply: _, finishReason: __, ...version } = story;
-    const text = describeFileStory(
-      {
-        ...{ agent: "foo", name: "Foo", path: "out/plot.svg", workspace: "/w", trusted: [] },
-        versions: [{ ...version, thoughts: null }],
-      },
-      ({ name }) => name,
-    );
+    const text = toldOf("out/plot.svg", story ? [story] : []);
     expect(text).toContain("write by run_code");
     expect(text).toContain('  Cell: run_code c1, line 2: with open("out/plot.svg", "w") as f:');
     expect(text).not.toContain("save_files");
@@ -366,17 +368,6 @@ describe("the selected files", () => {
   });
 });
 
-const stepOf = (
-  step: number,
-  name: string,
-  args: Readonly<Record<string, unknown>>,
-  observation: Partial<Observation> & { readonly text: string },
-): readonly NewEvent[] => [
-  asked(step),
-  replied(step),
-  { ...requested(name, step), call: { name, args } },
-  finished(step, observed(observation.text, observation)),
-];
 const PAGE = "http://evil.example/stranger";
 const EVIL = [{ from: "web", name: "evil.example" }] as const;
 const browse = (step: number): readonly NewEvent[] =>
@@ -403,14 +394,8 @@ const sourcesOf = (events: readonly NewEvent[]): readonly Source[] =>
   );
 
 async function storyOf(events: readonly NewEvent[], ...writes: readonly number[]) {
-  async function* from() {
-    yield* log(created(), ...events);
-  }
   const { versions } = historyOf(writes.map((step) => [step, "out.md", "write", `x${step}`]));
-  const told = await traceVersions("foo", versions, from());
-  const story = { agent: "foo", name: "Foo", path: "out.md", workspace: "/w/foo", trusted: [] };
-  const versionsTold = told.map((version) => ({ ...version, thoughts: null }));
-  return describeFileStory({ ...story, versions: versionsTold }, ({ name }) => name);
+  return toldOf("out.md", await traceVersions("foo", versions, from([created(), ...events])));
 }
 
 const reportOf = (given: readonly NewEvent[]): string => renderReport(factsOf(log(created(), ...given)));

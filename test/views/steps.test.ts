@@ -216,6 +216,13 @@ describe("a step that changed the plan", () => {
 
 afterEach(closeProseLoops);
 
+/** What a prompt is rebuilt from, beside the log and the rows. */
+async function promptParts(services: Parameters<typeof loadRegistry>[1]) {
+  const registry = await loadRegistry(["commands"], services);
+  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
+  return { commandsFor, words: await loadWords(["prompts"]), contextTokens: 32_000, replyTokens: 1_000 };
+}
+
 /** For each request: whether its prompt can be rebuilt exactly, and how that ends. */
 async function rebuildAll(form: "plan" | "react" | "code", replies: readonly string[]) {
   const services = {
@@ -231,9 +238,7 @@ async function rebuildAll(form: "plan" | "react" | "code", replies: readonly str
   const words = { type: "say", from: "ada", text: "And once more." } as const;
   await loop.store.deliver(loop.row.id, "say", words, loop.clock.now().toISOString());
   if (server.chats.length < replies.length) await loop.run();
-  const registry = await loadRegistry(["commands"], services);
-  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
-  const parts = { commandsFor, words: await loadWords(["prompts"]), contextTokens: 32_000, replyTokens: 1_000 };
+  const parts = await promptParts(services);
   let state = initialState;
   const rebuilt = [];
   for (const event of await loop.events()) {
@@ -367,13 +372,7 @@ async function runAgent(memoryParts: Parts = { embedder: openHashEmbedder() }, n
   const words = { type: "say", from: "ada", text: `${LONG}\nNote the price of each listing.` } as const;
   await loop.store.deliver(loop.row.id, "say", words, loop.clock.now().toISOString());
   await loop.run();
-  const registry = await loadRegistry(["commands"], {
-    plan: { ready: true },
-    memories: { ready: true },
-    tests: { ready: true },
-  });
-  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
-  const parts = { commandsFor, words: await loadWords(["prompts"]), contextTokens: 32_000, replyTokens: 1_000 };
+  const parts = await promptParts({ plan: { ready: true }, memories: { ready: true }, tests: { ready: true } });
   const requests: { readonly asked: Asked; readonly state: AgentState; readonly rows: readonly MemoryRow[] }[] = [];
   let state = initialState;
   for (const event of await loop.events()) {

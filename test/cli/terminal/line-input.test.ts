@@ -1,7 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it, jest } from "@jest/globals";
 import { openLineInput } from "#cli/terminal/line-input.ts";
+import { useOpened } from "../../helpers/folder.ts";
+import { makeGoald } from "../../helpers/goald.ts";
+
+const opened = useOpened();
 
 function open({ isTerminal }: { readonly isTerminal: boolean }) {
   const input = Object.assign(new PassThrough(), { isTTY: isTerminal });
@@ -10,8 +14,7 @@ function open({ isTerminal }: { readonly isTerminal: boolean }) {
   output.setEncoding("utf8").on("data", (text: string) => {
     shown += text;
   });
-  const lines = openLineInput(input, output);
-  return { lines, input, output, shown: () => shown };
+  return { lines: opened(openLineInput(input, output)), input, shown: () => shown };
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -29,7 +32,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     input.write(`ur${newline}five${newline}`);
     expect(await late).toBe("four");
     expect(await lines.askLine("? ")).toBe("five");
-    lines.close();
   });
 
   it("that were typed ahead wait, however long nobody asks", async () => {
@@ -42,7 +44,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     expect(await second).toBe("half and half");
     expect(shown()).toContain("First? ");
     expect(shown()).toContain("Second? ");
-    lines.close();
   });
 
   it("end with the input: what is left without a line's end still counts, then the person has left", async () => {
@@ -73,7 +74,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     await expect(lines.askLine("Again? ", abort.signal)).rejects.toThrow("answered elsewhere");
     input.write(`late${newline}`);
     expect(await lines.askLine("Second? ")).toBe("late");
-    lines.close();
   });
 
   it("are asked for one question at a time", async () => {
@@ -82,7 +82,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     await expect(lines.askLine("Second? ")).rejects.toMatchObject({ code: "GOALD_INTERNAL" });
     input.write(`one${newline}`);
     expect(await first).toBe("one");
-    lines.close();
   });
 
   it("show nothing of a secret, and everything of the next line", async () => {
@@ -97,7 +96,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     expect(shown()).not.toContain("hush");
     // The control: on a terminal an ordinary line is shown by the reader.
     expect(shown().includes("Foo")).toBe(isTerminal);
-    lines.close();
   });
 
   it("keep every character that was typed", async () => {
@@ -107,7 +105,6 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
     const answer = lines.askLine("? ");
     for (const byte of bytes) input.write(Buffer.from([byte]));
     expect(await answer).toBe(text);
-    lines.close();
   });
 });
 
@@ -125,7 +122,6 @@ describe("Ctrl-C", () => {
     expect(await next).toBe("whole");
     expect(lines.interrupted).toBe(false);
     expect(shown()).toContain("whole");
-    lines.close();
   });
 
   it("leaves a secret, too", async () => {
@@ -140,7 +136,6 @@ describe("Ctrl-C", () => {
     expect(await next).toBe("seen");
     expect(shown()).not.toContain("hush");
     expect(shown()).toContain("seen");
-    lines.close();
   });
 
   it("is handed on while nothing is asked, and leaves the lines that wait", async () => {
@@ -151,7 +146,6 @@ describe("Ctrl-C", () => {
     expect(interrupts.mock.calls).toEqual([[process.pid, "SIGINT"]]);
     interrupts.mockRestore();
     expect(await lines.askLine("? ")).toBe("ahead");
-    lines.close();
   });
 });
 
@@ -180,15 +174,14 @@ describe("a secret that was pasted ahead", () => {
     expect(await lines.askLine("Way? ")).toBe("1");
     expect(await lines.askSecret("Key? ")).toBe("hush");
     expect(shown()).toBe("Way? 1\nKey? \n");
-    lines.close();
   });
 });
 
 describe("on a real terminal", () => {
-  // Part of util-linux: where it is missing there is no way to a terminal without a package for it.
-
   it("lines are edited, secrets stay hidden, and Ctrl-C reaches the program", async () => {
-    const terminal = openTerminal("test/cli/terminal/line-input.child.ts");
+    await using goald = await makeGoald();
+    const binary = fileURLToPath(new URL("./line-input.child.ts", import.meta.url));
+    const terminal = goald.openTerminal([], { binary });
     await terminal.see("Name? ");
     terminal.type("Fox\x7fo\r");
     await terminal.see("Secret? ");
@@ -200,7 +193,7 @@ describe("on a real terminal", () => {
     await terminal.see("interrupted while idle");
     await terminal.see("Last? ");
     terminal.type("\x04");
-    const shown = await terminal.end();
+    const { stdout: shown } = await terminal.ended;
     const answers: unknown = JSON.parse(/ANSWERS (.*?)\r?\n/.exec(shown)?.[1] ?? "null");
     expect(answers).toEqual({
       name: "Foo",
@@ -214,43 +207,3 @@ describe("on a real terminal", () => {
     expect(shown).toContain("Fo");
   });
 });
-
-/** A program on a terminal of its own, by util-linux's `script`. */
-function openTerminal(program: string) {
-  const command = `script -qec "'${process.execPath}' ${program}" /dev/null`;
-  const child: ChildProcess = spawn("sh", ["-c", `exec ${command}`], { stdio: ["pipe", "pipe", "inherit"] });
-  let shown = "";
-  let seen = 0;
-  let wake = () => {};
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    shown += text;
-    wake();
-  });
-  const ended = new Promise<void>((resolve) =>
-    child.on("close", () => {
-      resolve();
-      wake();
-    }),
-  );
-  return {
-    type: (text: string) => child.stdin?.write(text),
-    /** Waits until `text` has come after what was seen before. */
-    see: async (text: string) => {
-      for (;;) {
-        const at = shown.indexOf(text, seen);
-        if (at >= 0) {
-          seen = at + text.length;
-          return;
-        }
-        if (child.exitCode !== null) throw new Error(`it ended without ${JSON.stringify(text)}: ${shown}`);
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    },
-    end: async () => {
-      await ended;
-      return shown;
-    },
-  };
-}

@@ -1,9 +1,20 @@
 import { describe, expect, it } from "@jest/globals";
 import { readBudget } from "#cli/run-options.ts";
-import { askForAgent, askForTerms, askToContinue } from "#cli/terminal/set-up.ts";
+import { type ApprovalReply, askText, askYesNo, readApproval } from "#cli/terminal/questions.ts";
+import {
+  askForAgent,
+  askForTerms,
+  askToContinue,
+  type ConnectionChoice,
+  chooseConnection,
+  type FoundServer,
+  type ServerChoice,
+  type ServerProbe,
+} from "#cli/terminal/set-up.ts";
 import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
 import { scriptedLines } from "../../helpers/scripted-lines.ts";
 
+const KEY = "sk-abcdefgh";
 const last = { name: "Foo", role: "an AI", goals: ["one", "two"] };
 
 function openScreen(lines: readonly string[], typedAhead: readonly string[] = []) {
@@ -125,5 +136,287 @@ describe("when an agent asks, and what it may spend", () => {
 
   it.each([[[]], [["all"]]])("are left after %j", async (lines) => {
     expect((await ask(lines, { approve: "always", budget })).terms).toBeUndefined();
+  });
+});
+
+const ollama: FoundServer = { name: "Ollama", baseUrl: "http://127.0.0.1:11434/v1", models: ["llama3", "qwen3"] };
+const llama: FoundServer = { name: "llama.cpp", baseUrl: "http://127.0.0.1:8080/v1", models: ["only"] };
+const ADDRESS = "https://models.example/v1";
+
+interface World {
+  readonly found?: readonly FoundServer[];
+  readonly list?: ServerProbe["list"];
+  readonly test?: ServerProbe["test"];
+}
+
+/** By default every server answers, and the one at the typed address lists two models. */
+async function choose(lines: readonly string[], { found = [ollama, llama], ...given }: World = {}) {
+  const input = scriptedLines(lines);
+  const said: string[] = [];
+  const tested: ServerChoice[] = [];
+  const listed: ServerChoice[] = [];
+  const { list = async () => ["big", "small"], test = async () => "It answered in 0.1 s." } = given;
+  const probe: ServerProbe = {
+    found,
+    list: (server) => list(listed[listed.push(server) - 1] ?? {}),
+    test: (server) => test(tested[tested.push(server) - 1] ?? {}),
+  };
+  const choice = await chooseConnection({ input, say: (line) => said.push(line) }, probe, "/home/ada/goald/.env");
+  return { choice, said: said.join("\n"), asked: input.asked, tested, listed };
+}
+const use = (server: ServerChoice, save = true): ConnectionChoice => ({ kind: "server", server, save });
+const at = ({ baseUrl }: FoundServer, model: string): ServerChoice => ({ baseUrl, model });
+
+describe("a person without a model", () => {
+  it.each<[title: string, lines: string[], choice: ConnectionChoice]>([
+    ["uses a server's model by its number", ["1", "2", "y"], use(at(ollama, "qwen3"))],
+    ["uses a server's model by its name", ["1", "gpt", "9", "llama3", "y"], use(at(ollama, "llama3"))],
+    ["uses a server with one model", ["2", "y"], use(at(llama, "only"))],
+    ["keeps it by Enter", ["2", ""], use(at(llama, "only"))],
+    ["uses it for this time", ["2", "n"], use(at(llama, "only"), false)],
+    ["types an address", ["3", ADDRESS, "", "1", "y"], use({ baseUrl: ADDRESS, model: "big" })],
+    [
+      "types an address of this machine without its scheme",
+      ["3", "models.example:8080", "localhost:8080/v1", "", "1", "y"],
+      use({ baseUrl: "http://localhost:8080/v1", model: "big" }),
+    ],
+    [
+      "types an address and its key",
+      ["3", "models", "ftp://a.example", ADDRESS, ` ${KEY} `, "small", "y"],
+      use({ baseUrl: ADDRESS, apiKey: KEY, model: "small" }),
+    ],
+    ["returns from the address by Enter", ["3", "", "2", "y"], use(at(llama, "only"))],
+    ["pastes a key", ["4", ` ${KEY} `, "y"], use({ apiKey: KEY })],
+    ["pastes something else first", ["4", "your-openai-api-key", "4", "a b c d", "4", KEY, "y"], use({ apiKey: KEY })],
+    ["watches the demo", ["5"], { kind: "demo" }],
+    ["leaves", [], { kind: "left" }],
+    ["leaves at the model", ["1"], { kind: "left" }],
+    ["leaves at the address", ["3"], { kind: "left" }],
+    ["leaves at the key of an address", ["3", ADDRESS], { kind: "left" }],
+    ["leaves at the key", ["4"], { kind: "left" }],
+    ["leaves before it is kept", ["4", KEY], { kind: "left" }],
+  ])("%s", async (_title, lines, choice) => {
+    expect((await choose(lines)).choice).toEqual(choice);
+  });
+
+  it("is asked until there is an answer: nothing is chosen by itself", async () => {
+    const { choice, asked, tested } = await choose(["", "0", "6", "-1", "two", "1.0", "5"]);
+    expect(choice).toEqual({ kind: "demo" });
+    expect(asked).toHaveLength(7);
+    expect(tested).toEqual([]);
+  });
+
+  it("is not offered a server without models", async () => {
+    const { choice, said } = await choose(["3"], { found: [{ ...ollama, models: [] }] });
+    expect(choice).toEqual({ kind: "demo" });
+    expect(said).not.toContain("Ollama");
+  });
+
+  it("reads how the server answered, before it is kept", async () => {
+    const { said, asked, tested } = await choose(["2", "y"]);
+    expect(tested).toEqual([at(llama, "only")]);
+    expect(said).toContain("It answered in 0.1 s.");
+    expect(asked.at(-1)).toContain("/home/ada/goald/.env");
+  });
+
+  it("chooses again after a server that does not answer, and reads why", async () => {
+    const test = async ({ model }: ServerChoice) =>
+      model === "only" ? { problem: "It answered 500.\u001b[2J" } : "It answered.";
+    const { choice, said, tested } = await choose(["2", "1", "1", "y"], { test });
+    expect(choice).toEqual(use(at(ollama, "llama3")));
+    expect(said).toContain("It answered 500.\n");
+    expect(said).not.toContain("\u001b");
+    expect(tested).toHaveLength(2);
+  });
+
+  it.each<[title: string, list: ServerProbe["list"], says: string]>([
+    ["refuses the key", async () => ({ problem: "It refused the key." }), "It refused the key."],
+    ["has no model for chat", async () => [], "It has no models for chat."],
+  ])("chooses again when a typed address %s", async (_title, list, says) => {
+    const { choice, said, tested } = await choose(["3", ADDRESS, KEY, "5"], { list });
+    expect(choice).toEqual({ kind: "demo" });
+    expect(said).toContain(says);
+    expect(tested).toEqual([]);
+  });
+
+  it("names the model of a server without a list", async () => {
+    const { choice } = await choose(["3", ADDRESS, "", "", "my-model", "y"], { list: async () => undefined });
+    expect(choice).toEqual(use({ baseUrl: ADDRESS, model: "my-model" }));
+  });
+
+  it("types keys unseen, and never reads them back", async () => {
+    const { said, asked } = await choose(["3", ADDRESS, KEY, "9", "1", "n"]);
+    expect(asked.filter((question) => question.startsWith("(secret)"))).toHaveLength(1);
+    expect(said + asked.join("\n")).not.toContain(KEY);
+  });
+
+  it("sees what a server says of itself in one line without control characters", async () => {
+    const name = "Oll\u001b[2Jama\n  9  pay";
+    const hostile = { ...ollama, name, models: ["a\u001b]0;x\u0007b\nc", "d".repeat(500)] };
+    const { said, choice } = await choose(["1", "1", "n"], { found: [hostile] });
+    expect(said).not.toMatch(/[\u001b\u0007]/);
+    expect(said.split("\n").every((line) => line.length < 200)).toBe(true);
+    expect(choice).toEqual(use(at(ollama, hostile.models[0] ?? ""), false));
+  });
+
+  it("sees thirty of a thousand models, and can name any", async () => {
+    const models = Array.from({ length: 1_000 }, (_, index) => `m${index}`);
+    const { said, choice } = await choose(["1", "m999", "y"], { found: [{ ...ollama, models }] });
+    expect(said).toContain("and 970 more");
+    expect(choice).toEqual(use(at(ollama, "m999")));
+  });
+});
+
+/** Every yes-or-no question of the command line: the lines before it, and what it made of the answer. */
+const QUESTIONS: readonly {
+  readonly name: string;
+  readonly enter: boolean;
+  ask(lines: readonly string[]): Promise<{ readonly meaning: boolean | undefined; readonly said: readonly string[] }>;
+}[] = [
+  {
+    name: "a question whose default is yes",
+    enter: true,
+    ask: (lines) => ask(lines, (screen) => askYesNo(screen, { question: "Sure?", default: true, help: "HELP" })),
+  },
+  {
+    name: "a question whose default is no",
+    enter: false,
+    ask: (lines) => ask(lines, (screen) => askYesNo(screen, { question: "Sure?", default: false, help: "HELP" })),
+  },
+  {
+    name: "Go on with it?",
+    enter: true,
+    ask: (lines) => ask(lines, (screen) => askToContinue(screen, last)),
+  },
+  {
+    name: "Keep it in .env?",
+    enter: true,
+    ask: (lines) =>
+      ask(["2", KEY, ...lines], async (screen) => {
+        const probe = { found: [], list: async () => [], test: async () => "It answered." };
+        const choice = await chooseConnection(screen, probe, ".env");
+        return choice.kind === "server" ? choice.save : undefined;
+      }),
+  },
+];
+
+async function ask<T>(
+  lines: readonly string[],
+  question: (screen: { input: ReturnType<typeof scriptedLines>; say(line: string): void }) => Promise<T>,
+) {
+  const said: string[] = [];
+  const meaning = await question({ input: scriptedLines(lines), say: (line) => said.push(line) });
+  return { meaning, said };
+}
+
+describe.each(QUESTIONS)("$name", ({ enter, ask: askIt }) => {
+  it.each(["y", "Y", "yes", "YES", " Yes ", "yEs\t"])("takes %j for yes", async (line) => {
+    expect((await askIt([line])).meaning).toBe(true);
+  });
+
+  it.each(["n", "N", "no", "NO", " No ", "nO\t"])("takes %j for no", async (line) => {
+    expect((await askIt([line])).meaning).toBe(false);
+  });
+
+  it("takes Enter for the default that it shows", async () => {
+    expect((await askIt(["", "y"])).meaning).toBe(enter);
+    expect((await askIt(["  ", "n"])).meaning).toBe(enter);
+  });
+
+  it.each(["?", "help", "HELP"])("explains its answers after %j and asks again", async (line) => {
+    const before = (await askIt(["y"])).said.length;
+    const { meaning, said } = await askIt([line, "n"]);
+    expect(meaning).toBe(false);
+    expect(said.length).toBeGreaterThan(before);
+  });
+
+  it.each(["maybe", "yn", "nope", "yes no", "1"])("takes %j for neither", async (line) => {
+    expect((await askIt([line])).meaning).toBeUndefined();
+    expect((await askIt([line, "n"])).meaning).toBe(false);
+  });
+
+  it("is left at the end of input", async () => {
+    expect((await askIt([])).meaning).toBeUndefined();
+  });
+});
+
+describe("the default of a yes-or-no question", () => {
+  it.each([
+    [true, "[Y/n]"],
+    [false, "[y/N]"],
+  ])("%j is shown as %s", async (isYes, shown) => {
+    const input = scriptedLines(["y"]);
+    await askYesNo({ input, say: () => {} }, { question: "Sure?", default: isYes, help: "" });
+    expect(input.asked).toEqual([`Sure? ${shown} `]);
+  });
+});
+
+describe("the answer to a command that waits", () => {
+  it.each(["y", "Y", "yes", "YES", " Yes ", "yEs\t"])("%j approves it alone", (line) => {
+    expect(readApproval(line)).toEqual({ kind: "approved", count: 1 });
+  });
+
+  it.each(["n", "N", "no", "NO", " No ", "nO\t"])("%j refuses it", (line) => {
+    expect(readApproval(line)).toEqual({ kind: "refused" });
+  });
+
+  it.each<[line: string, answer: ApprovalReply]>([
+    ["y -1", { kind: "approved", count: 1 }],
+    ["y -12", { kind: "approved", count: 12 }],
+    ["Y  - 3 ", { kind: "approved", count: 3 }],
+    ["y -1000", { kind: "approved", count: 1000 }],
+    ["y 5", { kind: "approved", count: 5 }],
+    ["y5", { kind: "approved", count: 5 }],
+    ["y-5", { kind: "approved", count: 5 }],
+    ["YES -2", { kind: "approved", count: 2 }],
+    ["yes please", { kind: "feedback", text: "yes please" }],
+    ["maybe", { kind: "feedback", text: "maybe" }],
+    ["nope", { kind: "feedback", text: "nope" }],
+    ["1", { kind: "feedback", text: "1" }],
+    ["yesterday's file", { kind: "feedback", text: "yesterday's file" }],
+    ["y 5 files are enough", { kind: "feedback", text: "y 5 files are enough" }],
+    ["no, write it first", { kind: "feedback", text: "no, write it first" }],
+    ["n -5", { kind: "feedback", text: "n -5" }],
+    ["not so fast - write it first", { kind: "feedback", text: "not so fast - write it first" }],
+    [" Use Other.txt ", { kind: "feedback", text: "Use Other.txt" }],
+    ["漢字", { kind: "feedback", text: "漢字" }],
+    ["a\u001b[2Jb", { kind: "feedback", text: "ab" }],
+  ])("%j", (line, answer) => {
+    expect(readApproval(line)).toEqual(answer);
+  });
+
+  it.each([
+    "",
+    "  ",
+    "help",
+    "\u001b[A",
+    "y -",
+    "y -0",
+    "y 0",
+    "y -1001",
+    "y --5",
+    "y -1.5",
+    "y -x",
+    "y -1e3",
+    "y -99999999999",
+    "?",
+  ])("is asked for again after %j, with the grammar", (line) => {
+    expect(readApproval(line)).toEqual({ kind: "unclear", why: expect.stringMatching(/y -[N5]/) });
+  });
+});
+
+describe("a question for text", () => {
+  const question = {
+    question: "Name: ",
+    help: "HELP",
+    problemWith: (text: string) => (text === "bad" ? "WHY" : undefined),
+  };
+
+  it("explains itself after ?, says why an answer cannot be used, and takes Enter as empty", async () => {
+    const { meaning, said } = await ask(["?", "bad", " good "], (screen) => askText(screen, question));
+    expect(meaning).toBe("good");
+    expect(said).toEqual(["HELP", "WHY"]);
+    expect((await ask([""], (screen) => askText(screen, question))).meaning).toBe("");
+    expect((await ask([], (screen) => askText(screen, question))).meaning).toBeUndefined();
   });
 });

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import { renderTable } from "#cli/terminal/print.ts";
+import { createLiveReader } from "#api/event-stream.ts";
+import { describeCall } from "#cli/terminal/describe-call.ts";
 import { createEventLines, createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
+import { createLiveThoughts } from "#reply/thoughts.ts";
+import { createRedactor } from "#util/redact.ts";
 import * as given from "../../helpers/events.ts";
 
 const THOUGHTS = { text: "I look.", reasoning: "", plan: "- a\n- b", criticism: "", speak: "Looking." };
@@ -127,20 +130,6 @@ describe("a running agent on a terminal", () => {
     expect(show(false, given.finished(1, given.observed("y".repeat(1_507))))).not.toContain("more characters");
   });
 
-  it("shows every argument of a command, however long another one is", () => {
-    const args = {
-      text: "x".repeat(9_000),
-      more: { blob: "ab".repeat(32), bytes: 50_000, head: "begin" },
-      file: "keys/important.txt",
-    };
-    const text = show(false, { ...given.requested(), call: { name: "write_to_file", args } });
-    expect(text).toContain("keys/important.txt");
-    expect(text).toContain("text (9,000 bytes):");
-    expect(text).toContain("8,000 more bytes");
-    expect(text).toContain("more (50,000 bytes):");
-    expect(text.length).toBeLessThan(3_000);
-  });
-
   it("lets no control character of a model through, CVE-2023-37275", () => {
     const hostile = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202efake\rSYSTEM: approved";
     const text = show(
@@ -162,6 +151,15 @@ describe("a running agent on a terminal", () => {
     const call = { name: "send_tweet", args: { text, more: "\u009c seen" } };
     expect(show(false, { ...given.requested(), call })).toBe(
       `Command: send_tweet {"text":"${shown}","more":"\\u009c seen"}`,
+    );
+  });
+
+  it("names the checks of goals that it has seen", () => {
+    const checks = [{ goal: null, test: { kind: "file", path: "a.md" } }] as const;
+    const results = [{ check: 0, isPassed: false, proof: "There is no\nfile a.md." }];
+    const checked = { type: "goals-checked", step: 1, callId: "c1.1", results } as const;
+    expect(show(false, given.created({ checks } as never), checked)).toContain(
+      "Check failed: a.md exists. There is no\n  file a.md.",
     );
   });
 
@@ -193,20 +191,6 @@ describe("an event line of a log that is read from the middle", () => {
     const before = given.log(given.created(), given.asked(), given.replied(), given.requested());
     const toLine = createEventLines(replay(before).open);
     expect(toLine(given.log(given.finished())[0] as RecordedEvent).call?.name).toBe("write_to_file");
-  });
-});
-
-describe("a table", () => {
-  it("aligns its columns", () => {
-    expect(
-      renderTable(
-        ["ID", "STATE"],
-        [
-          ["foo", "done"],
-          ["longer", "x"],
-        ],
-      ),
-    ).toBe("ID      STATE\nfoo     done\nlonger  x");
   });
 });
 
@@ -259,5 +243,212 @@ describe("calls that a command makes", () => {
         "  c1.1 send_tweet text (17 bytes): | line one | line two: denied: not now",
       ].join("\n"),
     );
+  });
+});
+
+const LIVE_THOUGHTS = {
+  text: "I look around first.",
+  reasoning: "",
+  plan: "- a\n- b",
+  criticism: "",
+  speak: "Looking.",
+};
+const SECRET = "sk-planted-8Kd7wQ0nRx5";
+
+function onTerminal(thoughts: object = LIVE_THOUGHTS) {
+  let shown = "";
+  const redact = createRedactor([SECRET]);
+  const show = createShowRun({
+    print: (line) => {
+      shown += `${redact(line)}\n`;
+    },
+    colour: false,
+    thoughtsOf: () => ({ ...LIVE_THOUGHTS, ...thoughts }),
+    live: {
+      write: (text) => {
+        shown += text;
+      },
+      redact,
+      createScanner: createLiveThoughts,
+    },
+  });
+  const push = (text: string): void => {
+    for (const char of text) show.onText?.(char);
+  };
+  /** As a follower gets them, which are whole words. */
+  const pushRead = (reply: string, pieceChars: number): void => {
+    const nextPiece = createLiveReader(redact);
+    for (let end = pieceChars; end < reply.length + pieceChars; end += pieceChars)
+      show.onText?.(nextPiece({ seq: 1, text: reply.slice(0, end) })?.text ?? "");
+  };
+  const see = (event: NewEvent): void => show(given.log(event)[0] as RecordedEvent);
+  return { push, pushRead, see, shown: () => shown };
+}
+const reply = (thoughts: object): string => JSON.stringify({ thoughts, command: { name: "do_nothing", args: {} } });
+
+describe("a reply that arrives on a terminal", () => {
+  it("is shown word by word, and not a second time when it is there", () => {
+    const { push, see, shown } = onTerminal();
+    see(given.asked(1));
+    push('{"thoughts": {"text": "I look aro');
+    expect(shown()).toMatch(/\nThoughts: I look$/);
+    push('und first.", "plan": "- a\\n- b", "speak": "Looking."}, "command"');
+    const live = shown();
+    see(given.replied(1, "{}"));
+    expect(shown()).toBe(live);
+    expect(live).toMatch(/\nThoughts: I look around first\.\nPlan: - a\n {2}- b\nSays: Looking\.\n$/);
+  });
+
+  it("is completed on its line when the reply is there before its last words", () => {
+    const { push, see, shown } = onTerminal();
+    push('{"thoughts": {"text": "I look around first.", "plan": "- a\\n- b", "speak": "Loo');
+    see(given.replied(1, "{}"));
+    expect(shown()).toBe("Thoughts: I look around first.\nPlan: - a\n  - b\nSays: Looking.\n");
+    push('{"thoughts": {"text": "I look aro');
+    see(given.replied(1, "{}"));
+    expect(shown().split("Thoughts: I look around first.\n")).toHaveLength(3);
+    expect(shown().split("I look")).toHaveLength(3);
+  });
+
+  it("is shown whole again when what was shown of it is not what it says", () => {
+    const { push, see, shown } = onTerminal({ text: "Something else." });
+    push('{"thoughts": {"text": "I look aro');
+    see(given.replied(1, "{}"));
+    expect(shown()).toBe("Thoughts: I look\nThoughts: Something else.\nPlan: - a\n  - b\nSays: Looking.\n");
+  });
+
+  it("leaves its half line when it fails, and the next attempt begins anew", () => {
+    const { push, see, shown } = onTerminal();
+    push('{"thoughts": {"text": "I look aro');
+    see(given.modelFailed());
+    see(given.asked(1, 2));
+    push(reply(LIVE_THOUGHTS));
+    see(given.replied(1, "{}"));
+    expect(shown()).toMatch(/^Thoughts: I look\nNo reply: .*\n\nStep 1 .*attempt 2\nThoughts: I look around first\.\n/);
+    expect(shown().split("Says:")).toHaveLength(2);
+  });
+
+  it("lets no control sequence through, whole or in pieces, and no secret", () => {
+    const text = `a \u001b[2J\u001b]0;own ed\u0007b \u009b31mc \u202ed ${SECRET} key: ${SECRET} e`;
+    const { push, see, shown } = onTerminal({ text });
+    push(reply({ text }));
+    see(given.replied(1, "{}"));
+    expect(shown()).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+    expect(shown()).not.toContain(SECRET.slice(0, 12));
+    expect(shown()).not.toContain("2J");
+    expect(shown()).toContain("[redacted]");
+  });
+
+  it("shows the beginning of an endless thought only", () => {
+    const { push, shown } = onTerminal();
+    push(`{"thoughts": {"text": "${"word ".repeat(50_000)}`);
+    expect(shown().length).toBeLessThan(5_000);
+  });
+
+  it.each([
+    ["without blanks in its arguments", 0, ""],
+    ["without any blank outside the thoughts, in a fence", 0, "```json\n"],
+    ["with blanks between all of its parts", 1, ""],
+    ["after a sentence", 0, "Here is my reply: "],
+  ])("is shown once through the pieces of a reader: %s, in pieces of 1 to 60 characters", (_title, indent, before) => {
+    for (let length = 1; length <= 60; length++) {
+      const { pushRead, see, shown } = onTerminal();
+      const command = { name: "search_files", args: { directory: ".", text: "plan" } };
+      pushRead(before + JSON.stringify({ thoughts: LIVE_THOUGHTS, command }, null, indent), length);
+      const live = shown();
+      see(given.replied(1, "{}"));
+      expect(shown()).toBe("Thoughts: I look around first.\nPlan: - a\n  - b\nSays: Looking.\n");
+      if (!before.includes("Here")) expect(live).toBe(shown());
+    }
+  });
+});
+
+const write = (text: unknown, file = "big.txt") => describeCall({ name: "write_to_file", args: { file, text } });
+
+describe("a command that a person is asked about", () => {
+  it("is one line of JSON when it is short, also with a line break at the end", () => {
+    expect(write("line 2\n")).toBe('write_to_file {"file":"big.txt","text":"line 2\\n"}');
+    expect(describeCall({ name: "do_nothing", args: {} })).toBe("do_nothing {}");
+  });
+
+  it("shows a text of several lines as text, with its size", () => {
+    expect(write('print("a")\nprint("b")\n')).toBe(
+      'write_to_file\n  file: "big.txt"\n  text (22 bytes):\n    | print("a")\n    | print("b")',
+    );
+  });
+
+  it("counts the bytes of the whole text, not of the part that is stored in the event", () => {
+    const head = "1 lorem ipsum\n".repeat(300).slice(0, 4_000);
+    const shown = write({ blob: "ab".repeat(32), bytes: 77_291, head });
+    expect(shown).toContain("text (77,291 bytes):");
+    const rows = shown.split("\n").filter((line) => line.startsWith("    | "));
+    expect(rows).toHaveLength(20);
+    const shownBytes = rows.join("\n").length - rows.length * "    | ".length;
+    expect(shown).toContain(`… ${(77_291 - shownBytes).toLocaleString("en-US")} more bytes`);
+  });
+
+  it.each([
+    ["letters of several bytes", "é".repeat(600)],
+    ["pairs of surrogates", `x${"😀".repeat(600)}`],
+  ])("adds shown and left bytes up to the size: %s", (_what, text) => {
+    const shown = write(text);
+    const rows = shown.split("\n").filter((line) => line.startsWith("    | "));
+    const shownBytes = Buffer.byteLength(rows.map((row) => row.slice(6)).join("\n"));
+    const left = Number(/… ([\d,]+) more bytes/.exec(shown)?.[1]?.replaceAll(",", "") ?? 0);
+    expect(shownBytes + left).toBe(Buffer.byteLength(text));
+    expect(shown).not.toContain("\ufffd");
+  });
+
+  it.each([
+    ["one long line", "x".repeat(1_007), "x".repeat(1_600)],
+    ["many lines", `${"line\n".repeat(20)}the end`, `${"line\n".repeat(20)}${"the end, but later\n".repeat(3)}`],
+  ])("shows the last few characters instead of their number: %s", (_what, short, long) => {
+    const edit = (text: string) => describeCall({ name: "edit_file", args: { file: "a", old: "b", new: text } });
+    for (const shownBy of [write, edit]) {
+      expect(shownBy(`${short}\n`)).not.toContain(" more bytes");
+      expect(shownBy(long)).toContain(" more bytes");
+    }
+  });
+
+  it("keeps a text from passing for another argument, and writes out what a terminal would obey", () => {
+    const shown = write('one\n  file: "harmless.txt"\n\u001b[2Jtwo\u202e', "/etc/passwd");
+    expect(shown).toContain('\n    |   file: "harmless.txt"\n    | \\u{1b}[2Jtwo\\u{202e}');
+    expect(shown.split("\n").filter((line) => line.startsWith("  file:"))).toEqual(['  file: "/etc/passwd"']);
+  });
+
+  it("shows every argument, however long another one is", () => {
+    const args = {
+      text: "x".repeat(9_000),
+      list: Array.from({ length: 900 }, (_, n) => `item ${n}`),
+      file: "keys.txt",
+    };
+    const shown = describeCall({ name: "some_command", args });
+    expect(shown).toContain('  file: "keys.txt"');
+    expect(shown).toContain("text (9,000 bytes):");
+    expect(shown).toMatch(/ {2}list: \["item 0".* … \([\d,]+ characters\)/);
+    expect(shown.length).toBeLessThan(3_500);
+  });
+});
+
+describe("an edit", () => {
+  const edit = (old: string, text: string): string =>
+    describeCall({ name: "edit_file", args: { file: "plan.md", old, new: text } });
+
+  it("is shown as the lines that go and come, without those that stay", () => {
+    expect(edit("Monday\nCurry\nTuesday", "Monday\nStir fry\nTuesday")).toBe(
+      'edit_file\n  file: "plan.md"\n  20 bytes become 23:\n    - Curry\n    + Stir fry',
+    );
+  });
+
+  it("shows what cannot be seen, and how much is left out of a long one", () => {
+    expect(edit("a\u200bb", "\u001b[2Jb")).toBe(
+      'edit_file\n  file: "plan.md"\n  5 bytes become 5:\n    - a\\u{200b}b\n    + \\u{1b}[2Jb',
+    );
+    expect(edit("a", "line\n".repeat(500))).toMatch(/\n {4}\+ … 2,40[01] more bytes$/);
+  });
+
+  it("shows both texts when they are the same or differ only at line ends", () => {
+    expect(edit("a\r\nb", "a\nb")).toContain("4 bytes become 3:");
+    expect(edit("same", "same")).toContain("    - same\n    + same");
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { jsonOf } from "../helpers/goald.ts";
+import { daemonOf, jsonOf, makeGoald } from "../helpers/goald.ts";
 import { BAKE, frozen, goldenModel, openTranscript } from "../helpers/golden.ts";
 
 const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
@@ -171,5 +171,136 @@ describe("with a daemon up, a terminal", () => {
     await home.logged("turn-finished", 2, "asker");
     await transcript.askWhileGoing("run -d 'Keep the ledger' --name Scribe --json");
     expect(transcript.text).toBe(await frozen("wait", transcript.text));
+  });
+});
+
+describe("the daemon", () => {
+  it("is started, looked at and ended as frozen", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    const transcript = openTranscript(goald);
+    await transcript.ask(`
+      up
+      up
+      up --json
+      status
+      status --json
+      reload
+      config limits.unattendedSteps 50
+      config limits.unattendedSteps 60 --json
+      reload
+      reload --json
+      commands count_words --new
+      doctor
+      doctor --json
+      ps
+    `);
+    // It writes its log when it has answered.
+    const isLogged = async () => (await goald.ask(["logs", "--daemon"])).stdout.split("\n").length > 4;
+    await home.until(isLogged, "the log");
+    await transcript.ask(`
+      logs --daemon
+      logs --daemon --json
+      restart
+      restart --json
+      run 'Keep the ledger' --record clerk.ndjson --continuous
+      down
+      down
+      up --json
+      down --json
+      status
+    `);
+    await transcript.ask("dashboard\ndashboard --json");
+    transcript.note("There is no program that opens addresses:");
+    await transcript.ask("dashboard --open\ndashboard --open --json\ndown", { env: { PATH: "/nowhere" } });
+    const front = goald.start(["up", "--foreground"]);
+    await front.see("ready");
+    front.kill("SIGTERM");
+    transcript.add("up --foreground", await front.ended);
+    expect(transcript.text).toBe(await frozen("daemon", transcript.text));
+  });
+
+  it("is missed and started again as frozen, when it was killed", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    const transcript = openTranscript(goald);
+    home.holdFrom(2);
+    await goald.ask(["run", "-d", "Keep the ledger", "--name", "Clerk", "--max-steps", "9"]);
+    await home.asked(2);
+    await daemonOf(goald).kill();
+    await transcript.ask(`
+      status
+      status --json
+      doctor
+      doctor --fix
+      reload
+      down
+    `);
+    transcript.note("It is not wanted any more: nothing starts it again.");
+    await transcript.ask(`
+      ps
+      ps --json
+      show clerk
+      restore clerk --step 1 --dry-run
+    `);
+    home.release();
+    await transcript.ask("up");
+    await home.logged("turn-finished", 1, "clerk");
+    await transcript.ask("ps\nevents clerk\nverify\ndown");
+    expect(transcript.text).toBe(await frozen("killed", transcript.text));
+  });
+});
+
+describe("a run under way in front", () => {
+  it("is in nobody's way, as frozen", async () => {
+    await using home = await openHome();
+    const { goald } = home;
+    home.holdFrom(2);
+    const call = "run 'Keep the ledger' --name Clerk --continuous --max-steps 4";
+    const running = goald.start(["run", "Keep the ledger", "--name", "Clerk", "--continuous", "--max-steps", "4"]);
+    await home.asked(2);
+    const transcript = openTranscript(goald);
+    await transcript.ask(`
+      ps
+      show clerk
+      status
+      status --json
+      up
+      up --json
+      doctor
+      rm clerk
+      rm clerk --json
+      restore clerk --step 1
+      fork clerk --step 9
+      say clerk 'Write neatly'
+      goals clerk --add 'Close the ledger'
+      goals clerk
+      memory clerk add 'Ink is blue'
+      pause clerk
+      pause clerk --json
+    `);
+    home.release();
+    transcript.add(call, await running.ended);
+    await transcript.ask("ps\nshow clerk\nevents clerk --after 8");
+    expect(transcript.text).toBe(await frozen("run-under-way", transcript.text));
+  });
+});
+
+describe("the demo", () => {
+  it("plays as frozen, and is what npm start plays", async () => {
+    await using goald = await makeGoald();
+    const transcript = openTranscript(goald);
+    await transcript.run("demo");
+    const text = transcript.text.slice("$ goald demo".length);
+    // Of each event its type: the screen above has the rest.
+    const ended = await goald.ask(["demo", "--json", "--home", "demo"]);
+    const stdout = ended.stdout.replaceAll(/^\{(?!"type":"result").*"type":"([\w-]+)".*$/gm, "$1");
+    transcript.add("demo --json --home demo", { ...ended, stdout });
+    await transcript.ask("show foo --home demo\nverify --home demo");
+    expect(transcript.text).toBe(await frozen("demo", transcript.text));
+    await using another = await makeGoald();
+    const started = openTranscript(another);
+    started.add("", await another.ask([]));
+    expect(started.text).toBe(`$ goald ${text}`);
   });
 });
