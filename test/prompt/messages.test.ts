@@ -67,10 +67,6 @@ describe("renderMessage", () => {
     expect(content.split(`<data-${mark}>\n`)[1]).toBe(`${text}\n</data-${mark}>`);
   });
 
-  it("would be closed by a fixed delimiter (control: the texts are hostile)", () => {
-    expect(`<data-abc>\n${HOSTILE[0]}\n</data-abc>`.split("</data-abc>")).toHaveLength(3);
-  });
-
   it("removes control characters from every kind of message", () => {
     const nasty = "a\u001b[31mb\u202ec\rd\u0000\ud800";
     for (const message of [replyMessage(1, nasty), resultMessage(2, nasty), feedback({ text: nasty })])
