@@ -9,7 +9,6 @@ import { loadWaiting } from "#views/waiting.ts";
 import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import {
   done,
-  type Loop,
   type LoopOptions,
   makeLoop,
   type PersonAnswer,
@@ -54,24 +53,6 @@ describe("approval by a person", () => {
     expect(approvals).toEqual(["person", "earlier-approval", "earlier-approval", "person", "earlier-approval"]);
   });
 
-  it("given ahead with y -N ends when the person says something else", async () => {
-    const script = [write("a"), write("b"), write("c"), done()];
-    const askedIn = async (says: boolean): Promise<readonly string[]> => {
-      const loop: Loop = await makeLoop({
-        settings: always,
-        script: async (_request, index) => {
-          if (says && index === 1) await loop.tell({ type: "say", from: "ada", text: "Call the next one d." });
-          return script[index] ?? done();
-        },
-      });
-      const { ask, asked } = person(yes(9), yes(9));
-      await loop.run({ ask });
-      return asked;
-    };
-    expect(await askedIn(false)).toEqual(["write_to_file"]);
-    expect(await askedIn(true)).toEqual(["write_to_file", "write_to_file"]);
-  });
-
   it("is replaced by the person's words: the command does not run, and the model reads the words", async () => {
     const loop = await makeLoop({ script: [write("a"), done()], settings: always });
     await loop.run({ ask: person({ kind: "feedback", text: "call it b, please" }, yes()).ask });
@@ -90,59 +71,6 @@ describe("approval by a person", () => {
     expect(second.asked).toEqual(["write_to_file", "task_complete"]);
     expect(loop.model.requests).toHaveLength(2);
     expect(loop.text("a")).toBe("a");
-  });
-
-  it("is durably requested while nobody is there, and the agent waits", async () => {
-    const loop = await makeLoop({ script: [write("a"), done()], settings: always });
-    expect(activeFrame(await loop.run()).phase).toMatchObject({ kind: "awaiting-approval", callId: "c1" });
-    await loop.tell({ type: "approval", callId: "c1", verdict: "approved", count: 2 });
-    expect(activeFrame(await loop.run()).phase.kind).toBe("resting");
-    expect(loop.text("a")).toBe("a");
-  });
-
-  it("is not requested in a continuous run", async () => {
-    const loop = await makeLoop({ script: [write("a"), done()] });
-    const { ask, asked } = person();
-    await loop.run({ ask });
-    expect(asked).toEqual([]);
-  });
-});
-
-describe("Ctrl-C", () => {
-  it("lets the present step finish and pauses before the next", async () => {
-    const controller = new AbortController();
-    const loop = await makeLoop({
-      script: (_request, index) => {
-        if (index === 1) controller.abort();
-        return index < 5 ? write(`f${index}`) : done();
-      },
-    });
-    expect((await loop.run({ interrupt: controller.signal })).paused).toMatchObject({ code: "person" });
-    expect([...loop.files.keys()]).toEqual(["f0", "f1"]);
-    expect(loop.model.requests).toHaveLength(2);
-  });
-
-  it("ends a wait for the next attempt at once", async () => {
-    const controller = new AbortController();
-    const loop = await makeLoop({
-      script: () => {
-        controller.abort();
-        return { kind: "failed", code: "rate-limited", message: "Later.", retry: { afterMs: 3_600_000 } };
-      },
-    });
-    expect((await loop.run({ interrupt: controller.signal })).paused).toMatchObject({ code: "person" });
-    expect(loop.clock.now().toISOString() < "2026-11-20T09:00:00.000Z").toBe(true);
-  });
-});
-
-describe("a person's words", () => {
-  it("are shown to the model in the next step, once", async () => {
-    const loop = await makeLoop({ script: [reply("do_nothing"), done()] });
-    const words = { type: "say", from: "ada", text: "mind the gap" } as const;
-    expect([await loop.tell(words, "foo", "say-1"), await loop.tell(words, "foo", "say-1")]).toEqual([true, false]);
-    await loop.run();
-    expect(loop.prompt(0).split("mind the gap")).toHaveLength(2);
-    expect(await loop.of("message-received")).toHaveLength(1);
   });
 });
 

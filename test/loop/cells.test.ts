@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
-import type { CellBridge } from "#core/ports/sandbox.ts";
+import type { CellBridge, SavedNamespace } from "#core/ports/sandbox.ts";
 import { isFinished } from "#core/state.ts";
 import { openCellBridge } from "#loop/cell-bridge.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { done, type Loop, type LoopOptions, makeLoop, outerCommand, reply } from "../helpers/loop.ts";
+import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
 const cell = (code: string): string => reply("run_code", { code });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -61,15 +62,6 @@ describe("the result of a cell", () => {
     await loop.run();
     expect(lines).toEqual(["one", "two"]);
     expect((await results(loop))[0]?.text).toBe("one\ntwo");
-  });
-
-  it("puts the whole of a long output into a file", async () => {
-    const long = "0123456789".repeat(5_000);
-    const { loop } = await makeCells({ long: (_cell, _host, { print }) => print(long) }, ["long"]);
-    await loop.run();
-    const [result] = await results(loop);
-    expect(String(result?.text).length).toBeLessThanOrEqual(20_000);
-    expect(loop.text("_goald/outputs/c1.txt")).toBe(long);
   });
 
   it("shows the line that failed, the message and what had been printed", async () => {
@@ -419,5 +411,58 @@ describe("the list of files that code gets", () => {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
+  });
+});
+
+/** Appends three lines by commands, saves a file, and counts its own runs in the namespace. */
+const work: CellBehaviour = async ({ seed, startedAt }, host, { call, names }) => {
+  names.set("runs", Number(names.get("runs") ?? 0) + 1);
+  for (const line of ["one", "two", "three"]) await call("append_to_file", { file: "lines.txt", text: `${line}\n` });
+  await host.saveFiles([{ path: "made.txt", bytes: bytes(`${seed} ${startedAt}`) }]);
+  await call("append_to_file", { file: "lines.txt", text: "four\n" });
+  return { value: cellValue("This is the end.") };
+};
+
+/** The model runs `code` until the prompt shows its end. */
+async function start(code: string, behaviour: CellBehaviour) {
+  const sandbox = createFakeSandbox({ [code]: behaviour });
+  const loop = await makeLoop({
+    sandbox,
+    script: ({ messages }) => (messages.some(({ content }) => content.includes("is the end")) ? done() : cell(code)),
+  });
+  return { sandbox, loop };
+}
+
+async function lastNamespace(loop: Loop): Promise<SavedNamespace | undefined> {
+  const saved = (await loop.of("namespace-saved")).at(-1);
+  return saved as SavedNamespace | undefined;
+}
+
+/** False when the run ended before that commit. */
+async function survives(at: number, when: When): Promise<boolean> {
+  const { sandbox, loop } = await start("work", work);
+  const isCut = await loop.run({ store: cutPowerAt(at, when) }).then(
+    () => false,
+    (error) => error instanceof PowerCut,
+  );
+  sandbox.endProcesses();
+  const state = await loop.run();
+  expect([at, when, isFinished(state)]).toEqual([at, when, true]);
+  expect(loop.text("lines.txt")).toBe("one\ntwo\nthree\nfour\n");
+  const starts = new Set(sandbox.cells.map(({ seed, startedAt }) => `${seed} ${startedAt}`));
+  expect([...starts]).toEqual([loop.text("made.txt")]);
+  expect((await lastNamespace(loop))?.values).toEqual({ runs: "1" });
+  return isCut;
+}
+
+describe("a cell whose process was killed", () => {
+  it("runs again without repeating an effect, at every commit, with the same seed, time and namespace", async () => {
+    let at = 1;
+    for (; ; at++) {
+      const cuts: boolean[] = [];
+      for (const when of ["before", "after"] as const) cuts.push(await survives(at, when));
+      if (!cuts.some((isCut) => isCut)) break;
+    }
+    expect(at).toBeGreaterThan(8);
   });
 });

@@ -18,7 +18,7 @@ import { fakeClock } from "../helpers/fake-clock.ts";
 import { done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import type { Script } from "../helpers/models.ts";
-import { cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
+import { cutPoints, cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
 
 const STEPS = 12;
 const lines = Array.from({ length: STEPS }, (_, at) => `line ${at + 1}\n`);
@@ -45,12 +45,6 @@ async function crashAndResume(
   expect(activeFrame(state).phase.kind).toBe("resting");
 }
 
-/** Returns the moments before and after each of `commits` commits. */
-const cutPoints = (commits: number): (readonly [at: number, when: When])[] =>
-  Array.from({ length: commits }, (_, index) => index + 1).flatMap((at) => [
-    [at, "before"],
-    [at, "after"],
-  ]);
 /** append_to_file has a `prepare`, so its step commits request, reply and start; the last step has no `prepare`. */
 const POINTS = cutPoints(3 * STEPS + 2 + 1);
 
@@ -147,20 +141,6 @@ describe("a memory that a command stages", () => {
     await crashAndResume(loop, at, when);
     const rows = await loop.store.memories(loop.row.id, 0, 100);
     expect(rows.filter((row) => row.text === "The door is green.")).toHaveLength(1);
-  });
-});
-
-describe("a second host", () => {
-  it("fences off the first one, whose late write is refused completely", async () => {
-    const loop = await makeLedger();
-    const before = (await loop.events()).length;
-    const claimed = (store: MemoryStore) =>
-      replaceCommit(store, async (lease, head, unit) => {
-        await store.claim(lease.agent);
-        return store.commit(lease, head, unit);
-      });
-    await expect(loop.run({ store: claimed })).rejects.toMatchObject({ code: "GOALD_FENCED" });
-    expect((await loop.events()).length).toBe(before);
   });
 });
 

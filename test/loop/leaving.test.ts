@@ -106,12 +106,6 @@ describe("a call that would send text of the folder", () => {
     );
   });
 
-  it("leaves with the rule switched off", async () => {
-    const { loop, left } = await makeOutside({ script, settings: { approve: "never" }, asksBeforeSending: false });
-    await loop.run();
-    expect(left).toHaveLength(2);
-  });
-
   it("leaves after a person has said that the outside words are trusted", async () => {
     const script = [page, read, reply("do_nothing"), send(SECRET), done()];
     const { loop, left } = await makeOutside({

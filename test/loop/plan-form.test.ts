@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createShowRun } from "#cli/terminal/show-run.ts";
 import { ALL_READY, loadRegistry } from "#commands/registry.ts";
-import type { AgentSettings, ReplyForm } from "#core/agent-settings.ts";
 import { initialState, isFinished } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { createLiveThoughts } from "#reply/thoughts.ts";
-import { closeProseLoops, done, reply as jsonReply, type LoopOptions, makeProseLoop } from "../helpers/loop.ts";
+import { closeProseLoops, type LoopOptions, makeProseLoop } from "../helpers/loop.ts";
 import { type Answer, type ChatRequest, failure } from "../helpers/openai-server.ts";
 
 afterEach(closeProseLoops);
@@ -20,11 +19,6 @@ const WRITE = act("write", { path: "a.md", content: "a" });
 type Replies = readonly string[] | ((request: ChatRequest, index: number) => Answer);
 const make = (replies: Replies, options: Partial<LoopOptions> = {}) => makeProseLoop("plan", replies, {}, options);
 type Made = Awaited<ReturnType<typeof make>>;
-
-async function resume({ loop }: Made, changes: Partial<AgentSettings>): Promise<void> {
-  await loop.tell({ type: "settings", ...changes });
-  await loop.tell({ type: "resume" });
-}
 
 const parsed = (content: string) => {
   try {
@@ -67,23 +61,6 @@ describe("an agent in the form plan", () => {
     expect(last(5)).toMatch(/Every task is verified or abandoned[^\n]*$/);
   });
 
-  it("shows the last ten actions with their observations: of 12 actions, 3 to 12", async () => {
-    const lines = Array.from({ length: 12 }, (_, at) => act("append_to_file", { file: "a", text: `line ${at + 1}.` }));
-    const made = await make([...lines, VERIFIED, FINISH]);
-    await made.loop.run();
-    const shown = made.request(13).slice(1, -1).map(parsed);
-    expect(shown.flatMap(({ action, args }) => (action ? args.text : []))).toEqual(
-      lines.slice(2).map((_, at) => `line ${at + 3}.`),
-    );
-    expect(observations(made, 13)).toHaveLength(10);
-  });
-
-  it("shows neither null actions nor null observations", async () => {
-    const made = await make([act("null"), think("a"), act("add_task", { parent: "0", goal: "b" }), VERIFIED, FINISH]);
-    await made.loop.run();
-    expect(made.request(4).slice(1, -1).map(parsed)).toMatchObject([{ action: "think" }, { action: "add_task" }]);
-  });
-
   it("ends when all tasks are verified or abandoned, and before that is refused with the open tasks", async () => {
     const made = await make([
       act("add_task", { parent: "0", goal: "Look", subtasks: [{ goal: "Here" }, { goal: "There" }] }),
@@ -123,28 +100,6 @@ describe("an agent in the form plan", () => {
     expect(first.at(-1)).toContain('{"id":"0","goal":"Add a title, please.","state":"open"');
     expect(first.map(parsed).filter(({ action }) => action !== undefined)).toEqual([]);
     expect(second.join("\n")).toContain('0 \\"Add a title, please.\\" (open)');
-  });
-
-  it("pauses an agent that reports three times what is not done", async () => {
-    const made = await make([FINISH, FINISH, FINISH, FINISH]);
-    expect((await made.loop.run()).paused?.code).toBe("not-proven");
-    expect(made.server.chats).toHaveLength(3);
-  });
-
-  it("lets an agent without a plan end at once (control)", async () => {
-    const made = await makeProseLoop("json", [done()], {});
-    expect(isFinished(await made.loop.run())).toBe(true);
-  });
-
-  it("pauses after 30 thoughts at a limit of 30 steps, and can go on", async () => {
-    const replies = [...Array.from({ length: 31 }, (_, index) => think(`Thought ${index}`)), VERIFIED, FINISH];
-    const made = await make(replies, { settings: { stepLimit: 30 } });
-    expect((await made.loop.run()).paused?.code).toBe("step-limit");
-    expect(made.server.chats).toHaveLength(30);
-    expect(await made.loop.of("turn-finished")).toEqual([]);
-    await resume(made, { stepLimit: 40 });
-    expect(isFinished(await made.loop.run())).toBe(true);
-    expect(made.server.chats).toHaveLength(33);
   });
 });
 
@@ -203,12 +158,6 @@ describe("errors in the form plan", () => {
     expect(task.content).toContain("There is no task 0.5");
     expect(file).toMatchObject({ observation: "read_file", extras: { status: "failed" } });
   });
-
-  it("pause the agent after three unusable replies in a row", async () => {
-    const made = await make(() => act("fly"));
-    expect((await made.loop.run()).paused?.code).toBe("bad-replies");
-    expect(made.server.chats).toHaveLength(3);
-  });
 });
 
 describe("the request of the form plan", () => {
@@ -230,25 +179,5 @@ describe("the request of the form plan", () => {
     );
     expect(isFinished(await made.loop.run())).toBe(true);
     expect(formatsOf(made)).toEqual(["json_object", undefined, undefined]);
-  });
-});
-
-describe("a change between the forms json and plan", () => {
-  const commands = {
-    json: jsonReply("append_to_file", { file: "a", text: "x" }),
-    plan: act("append_to_file", { file: "a", text: "y" }),
-  };
-  const change = async (from: "json" | "plan", to: ReplyForm) => {
-    const replies = [commands[from], to === "plan" ? VERIFIED : done()];
-    const made = await makeProseLoop(from, replies, {}, { settings: { stepLimit: 1 } });
-    await made.loop.run();
-    await resume(made, { form: to, stepLimit: 2 });
-    await made.loop.run();
-    return parsed(made.request(2)[1] ?? "");
-  };
-
-  it("shows the older reply in the new form", async () => {
-    expect(await change("json", "plan")).toMatchObject({ action: "append_to_file", args: { text: "x" } });
-    expect(await change("plan", "json")).toMatchObject({ command: { name: "append_to_file", args: { text: "y" } } });
   });
 });

@@ -1,15 +1,10 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { loadRegistry } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import { fail, succeed } from "#core/command.ts";
-import { evolve } from "#core/evolve.ts";
 import { currentTask, listTasks, type PlanTask } from "#core/plan.ts";
 import type { InboxMessage } from "#core/ports/store.ts";
-import { initialState, isFinished } from "#core/state.ts";
-import { createCommandSets } from "#loop/command-set.ts";
-import { loadWords, type Words } from "#prompt/words.ts";
-import { rebuildPrompt } from "#views/whole-step.ts";
+import { isFinished } from "#core/state.ts";
 import type { CellBehaviour } from "../helpers/fake-sandbox.ts";
 import {
   closeProseLoops,
@@ -109,15 +104,11 @@ describe("the commands of the plan", () => {
         set("first", "open"),
         /^failed plan Expected the id of a task, .*, with whole numbers between dots, got "first"\.$/,
       ],
-      [set("0.-1", "open"), /whole numbers between dots, got "0\.-1"/],
-      [set("1.0", "open"), /which begins with 0, got "1\.0"/],
       [set("0.4", "open"), /There is no task 0\.4: task 0 has one subtask, 0\.0\./],
       [set("0.0", "finished"), /^failed plan Expected the state open, .*, verified or abandoned, got "finished"\.$/],
       [set("0.0", "x".repeat(5_000)), /got "x{79}…"\.$/],
       [add("0.9", "b"), /There is no task 0\.9/],
-      [add("0.0", "b"), /Task 0\.0 is verified\. Set it to open or in_progress before you add to it/],
       [add("0", "  "), /1 to 500 characters, got 0/],
-      [add("0", "x".repeat(501)), /1 to 500 characters, got 501/],
       [add("0", "b", { goal: "c", subtasks: [{ goal: 7 }] }), /Expected each subtask as .*got \{"goal":7\}/],
       [add("0", "b", { goal: "c", state: "verified" }), /got \{"goal":"c","state":"verified"\}/],
       [add("0", "b", { goal: "c", subtasks: "d" }), /got \{"goal":"c","subtasks":"d"\}/],
@@ -132,23 +123,12 @@ describe("the commands of the plan", () => {
     expect(await loop.of("reply-rejected")).toEqual([]);
   });
 
-  it("say that the plan is full or too deep, and leave it as it was", async () => {
+  it("name ten of many added tasks, say that the plan is full, and leave it as it was", async () => {
     const parts = Array.from({ length: 998 }, (_none, at) => ({ goal: `part ${at}` }));
-    const chain = (levels: number): object =>
-      levels === 1 ? { goal: "end" } : { goal: "on", subtasks: [chain(levels - 1)] };
-    const { plan, results } = await play([
-      add("0", "deep", chain(12)),
-      add("0", "deep", chain(11)),
-      add("0", "all", ...parts),
-      add("0", "all", ...parts.slice(12)),
-      add("0", "one more"),
-    ]);
+    const { plan, results } = await play([add("0", "all", ...parts), add("0", "one more")]);
     expect(results).toEqual([
-      "failed plan A plan has up to 12 levels below task 0, and this one would have 13.",
-      expect.stringMatching(/^ok Added 0\.0, with 0\.0\.0, .* and 1 more\.$/),
-      expect.stringMatching(/^failed plan A plan has up to 1,000 tasks, and this one would have 1012\. Add fewer\.$/),
-      expect.stringMatching(/^ok Added 0\.1, with 0\.1\.0, 0\.1\.1, .*, 0\.1\.9 and 976 more\.$/),
-      expect.stringMatching(/would have 1001/),
+      expect.stringMatching(/^ok Added 0\.0, with 0\.0\.0, 0\.0\.1, .*, 0\.0\.9 and 988 more\.$/),
+      expect.stringMatching(/^failed plan A plan has up to 1,000 tasks, and this one would have 1001\. Add fewer\.$/),
     ]);
     expect(plan).toHaveLength(1_000);
   });
@@ -223,11 +203,6 @@ describe("an agent with a plan", () => {
   it("names how many more were never begun", async () => {
     const { results } = await play([...["a", "b", "c"].map((goal) => add("0", goal)), set("0", "verified")]);
     expect(results[3]).toMatch(/^failed plan Nothing changed: 0\.0 "a", 0\.1 "b" and 1 more below it were never/);
-  });
-
-  it.each(["completed", "abandoned"])("may set a task to %s with all that is below it, begun or not", async (state) => {
-    const { plan } = await play([add("0", "a", { goal: "a0" }), set("0", state)]);
-    expect(plan).toEqual([`0 ${state} Count to twelve`, `0.0 ${state} a`, `0.0.0 ${state} a0`]);
   });
 
   it("is paused when it asks for its end three times before that", async () => {
@@ -402,20 +377,6 @@ async function playScript(settings: Partial<AgentSettings>) {
   return { loop, state };
 }
 
-/** Rebuilds the prompt of each request from the log. */
-async function rebuildAll(loop: Loop, words: Words) {
-  const registry = await loadRegistry(["commands"], { plan: { ready: true }, memories: { ready: true } });
-  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
-  const parts = { commandsFor, words, contextTokens: 32_000, replyTokens: 1_000 };
-  let state = initialState;
-  const rebuilt = [];
-  for (const event of await loop.events()) {
-    if (event.type === "model-asked") rebuilt.push(rebuildPrompt(event, state, [], parts));
-    state = evolve(state, event);
-  }
-  return rebuilt;
-}
-
 describe("the requests of an agent with --plan required", () => {
   it("ask for a plan first, then end with what follows from the last action", async () => {
     const { loop, state } = await playScript({ plan: "required" });
@@ -440,17 +401,6 @@ describe("the requests of an agent with --plan required", () => {
       return { id: "0", goal, state, subtasks };
     };
     expect([treeOf(loop, 3), treeOf(loop, 11)]).toEqual([all("in_progress"), all("verified")]);
-  });
-
-  it("can be rebuilt exactly from the log, and not with other words (control)", async () => {
-    const { loop } = await playScript({ plan: "required" });
-    const words = await loadWords(["prompts"]);
-    const rebuilt = await rebuildAll(loop, words);
-    expect(rebuilt.map(({ exact }) => exact)).toEqual(SCRIPT.map(() => true));
-    expect(rebuilt.map(({ messages }) => messages)).toEqual(loop.model.requests.map(({ messages }) => messages));
-    const idle = { ...words["plan/plan-idle"], text: "Pick a task." };
-    const others = await rebuildAll(loop, { ...words, "plan/plan-idle": idle });
-    expect(others.map(({ exact }) => exact)).toEqual(SCRIPT.map((_reply, index) => index !== 1));
   });
 
   it("have no plan without the setting until the model makes one (control)", async () => {

@@ -160,16 +160,6 @@ describe("a sub-task in the form `code`", () => {
     expect(value).toMatchObject({ code: "bad-result" });
     expect(lastTextOf(loop, 2)).toContain("must be integer");
   });
-
-  it("ends with a reply without code, read as the type", async () => {
-    const { value } = await solve({ outer: subtask(INTEGER, "code") }, ["14284000"]);
-    expect(value).toEqual({ result: 14_284_000 });
-  });
-
-  it("asks once more for a reply that is not of the type", async () => {
-    const { value, requests } = await solve({ outer: subtask(INTEGER, "code") }, ["about 14 million", "14000000"]);
-    expect([value, requests]).toEqual([{ result: 14_000_000 }, 4]);
-  });
 });
 
 describe("a cell of a sub-task in another form", () => {
@@ -270,12 +260,6 @@ describe("sub-tasks within sub-tasks", () => {
     const { value, loop } = await solve({ outer: again }, Array<string>(7).fill(block("outer")));
     expect(value).toBe("deep.txt");
     expect(loop.text("deep.txt")).toBe("x");
-  });
-
-  it("are told not to pass the whole task on", async () => {
-    const { loop } = await solve({ outer: subtask(INTEGER, "code") }, ["5"]);
-    expect(lastTextOf(loop, 1)).toContain("do not pass it on as a whole");
-    expect(lastTextOf(loop, 0)).not.toContain("do not pass it on as a whole");
   });
 });
 
