@@ -1,6 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
 import { validateAgent } from "#config/agent-spec.ts";
 import { checkProfile, offersCommand } from "#core/agent-settings.ts";
@@ -36,6 +34,7 @@ import { checkStoredEvent } from "#core/stored-event.ts";
 import { clip, findUnseenMark, headOf, isBlobRef, oneLine, wellFormed } from "#core/text.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { created, FACTS, finished, log, observed, requested, stamped, stateOf } from "../helpers/events.ts";
+import { useFolder } from "../helpers/folder.ts";
 
 const WRITE = { name: "write_to_file", group: "files" } as const;
 const GOOGLE = { name: "google", group: "web" } as const;
@@ -183,6 +182,8 @@ it("compares words only of rows with the same numbers", () => {
 });
 
 describe("a mark in a name that nobody sees", () => {
+  const folder = useFolder();
+
   it.each([
     ...["a\u200bb U+200B", "a\u00adb U+00AD", "ab\ufeff! U+FEFF", "a\u2060b U+2060", "a\u202eb U+202E"],
     ...["a\u200eb U+200E", "a\u061cb U+061C", "a\u034fb U+034F", "a\u3164b U+3164", "a\u{e0041}b U+E0041"],
@@ -212,22 +213,16 @@ describe("a mark in a name that nobody sees", () => {
   });
 
   it("is refused in the path of a new file; an existing file can be read and deleted", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "goald-unseen-"));
-    try {
-      const workspace = openLocalWorkspace(folder);
-      const written = workspace.write("notes\u200b/plan.md", "x");
-      await expect(written).rejects.toMatchObject({
-        code: "GOALD_PATH_REFUSED",
-        message: 'The path "notes\\u{200b}/plan.md" holds a mark that nobody sees (U+200B).',
-      });
-      await expect(workspace.write("نامه\u200cای.md", "x")).resolves.not.toThrow();
-      await writeFile(join(folder, "a\u00ad.md"), "old");
-      expect(Buffer.from(await workspace.read("a\u00ad.md")).toString()).toBe("old");
-      await workspace.remove("a\u00ad.md");
-      await expect(readFile(join(folder, "a\u00ad.md"))).rejects.toMatchObject({ code: "ENOENT" });
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const workspace = openLocalWorkspace(folder());
+    await expect(workspace.write("notes\u200b/plan.md", "x")).rejects.toMatchObject({
+      code: "GOALD_PATH_REFUSED",
+      message: 'The path "notes\\u{200b}/plan.md" holds a mark that nobody sees (U+200B).',
+    });
+    await expect(workspace.write("نامه\u200cای.md", "x")).resolves.not.toThrow();
+    await writeFile(folder("a\u00ad.md"), "old");
+    expect(Buffer.from(await workspace.read("a\u00ad.md")).toString()).toBe("old");
+    await workspace.remove("a\u00ad.md");
+    await expect(readFile(folder("a\u00ad.md"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 });
 

@@ -1,6 +1,4 @@
-import { mkdtemp, rm, utimes } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { utimes } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { CellBridge, SavedNamespace } from "#core/ports/sandbox.ts";
@@ -8,6 +6,7 @@ import { isFinished } from "#core/state.ts";
 import { openCellBridge } from "#loop/cell-bridge.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
+import { useFolder } from "../helpers/folder.ts";
 import { done, type Loop, type LoopOptions, makeLoop, outerCommand, reply } from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
@@ -390,27 +389,23 @@ describe("a cell without a strict cage", () => {
 });
 
 describe("the list of files that code gets", () => {
+  const folder = useFolder();
+
   it("has another stamp after a write of the same size within the same millisecond", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "goald-cell-files-"));
-    try {
-      const workspace = openLocalWorkspace(folder);
-      const commands = { functionsFor: () => ({ all: [], callOf: () => undefined }) };
-      const host = openCellBridge({ context: { workspace }, commands, cells: {} } as unknown as Parameters<
-        typeof openCellBridge
-      >[0]);
-      const time = new Date("2026-01-01T00:00:00.000Z");
-      const write = async (text: string): Promise<string | undefined> => {
-        await workspace.write("a.txt", text);
-        await utimes(join(folder, "a.txt"), time, time);
-        return (await host.listFiles()).files[0]?.stamp;
-      };
-      const first = await write("one");
-      // A second write could get the inode that the first one has freed.
-      await workspace.write("b.txt", "");
-      expect(await write("two")).not.toBe(first);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    const workspace = openLocalWorkspace(folder());
+    const commands = { functionsFor: () => ({ all: [], callOf: () => undefined }) };
+    const parts = { context: { workspace }, commands, cells: {} };
+    const host = openCellBridge(parts as unknown as Parameters<typeof openCellBridge>[0]);
+    const time = new Date("2026-01-01T00:00:00.000Z");
+    const write = async (text: string): Promise<string | undefined> => {
+      await workspace.write("a.txt", text);
+      await utimes(folder("a.txt"), time, time);
+      return (await host.listFiles()).files[0]?.stamp;
+    };
+    const first = await write("one");
+    // A second write could get the inode that the first one has freed.
+    await workspace.write("b.txt", "");
+    expect(await write("two")).not.toBe(first);
   });
 });
 

@@ -13,8 +13,19 @@ import { type Journal, type Outcome, openJournal } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 import { restoreValue, type Storing, storeValue } from "#loop/stored-values.ts";
 import { createValueRedactor } from "#util/redact.ts";
-import { approved, created, interrupted, isolated, log, requested, started } from "../helpers/events.ts";
-import { fakeClock } from "../helpers/fake-clock.ts";
+import {
+  approved,
+  created,
+  FACTS,
+  interrupted,
+  isolated,
+  log,
+  requested,
+  SPEC,
+  said,
+  started,
+} from "../helpers/events.ts";
+import { fakeClock, settle } from "../helpers/fake-clock.ts";
 import { done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import type { Script } from "../helpers/models.ts";
@@ -144,8 +155,6 @@ describe("a memory that a command stages", () => {
   });
 });
 
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 /** A journal in memory, and a turn that `enter` gives or refuses. */
 function makeParts(events: readonly NewEvent[], { isGiven = true, hasNoTimedCommits = false } = {}) {
   const all = [created(), requested(), approved(), ...events];
@@ -245,13 +254,10 @@ describe("a suspect's command", () => {
   });
 });
 
-const said = (text: string): NewEvent => ({ type: "message-received", from: "Ann", text });
-
 async function openIn(commit?: (store: MemoryStore) => Store["commit"]) {
   const store = new MemoryStore();
   const clock = fakeClock();
-  const spec = { name: "Foo", role: "a tester", goals: ["Go"], approve: "never", stepLimit: 9 } as const;
-  const { id } = await store.create(spec, "key", clock.now().toISOString());
+  const { id } = await store.create(SPEC, "key", clock.now().toISOString());
   const shown: RecordedEvent[] = [];
   const journal: Journal = await openJournal(await store.claim(id), {
     store: commit ? replaceCommit(store, commit(store)) : store,
@@ -351,7 +357,6 @@ describe("a journal", () => {
 const SECRET = "sk-test-1234567890abcdef";
 const scrub = createValueRedactor([SECRET]);
 const LONG = "å line of text\n".repeat(4_000);
-const FACTS = { readOnly: false, destructive: false, idempotent: false, openWorld: false };
 /** Names that goald itself uses for its own words elsewhere in events. */
 const OWN_NAMES = "code status type kind by mode source effect outcome at until approve".split(" ");
 

@@ -304,7 +304,7 @@ const typed = (answer: string | ModelAnswer): ModelAnswer => (typeof answer === 
 const finished = async (loop: Loop) => (await loop.of("command-finished"))[0] as EventOf<"command-finished">;
 
 describe("a command that asks a model for advice", () => {
-  it("returns an answer of the requested form, worst findings first", async () => {
+  it("sends the material inside a delimiter that it cannot close, and returns the worst findings first", async () => {
     const loop = await evaluating([JSON.stringify(REVIEW)]);
     await loop.run();
     expect((await finished(loop)).observation).toMatchObject({
@@ -312,11 +312,6 @@ describe("a command that asks a model for advice", () => {
       source: "model",
       text: expect.stringMatching(/One wrong result\.\n1\. \[critical\] half: .*\n2\. \[minor\]/s),
     });
-  });
-
-  it("sends the material as user data inside a delimiter that it cannot close", async () => {
-    const loop = await evaluating([JSON.stringify(REVIEW)]);
-    await loop.run();
     const [system, material] = loop.model.requests.find(isAdvice)?.messages ?? [];
     expect(system).toMatchObject({ role: "system", content: expect.stringContaining("JSON Schema") });
     expect(system?.content).not.toMatch(/divides|poem/);

@@ -9,6 +9,7 @@ import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import { describeFolder, renderSituation } from "#prompt/situation.ts";
 import { estimateMessage } from "#prompt/tokens.ts";
 import { templatesOf } from "#prompt/words.ts";
+import { refusalOf } from "../helpers/folder.ts";
 import {
   inputWith,
   messages,
@@ -238,14 +239,7 @@ describe("fitting", () => {
 });
 
 describe("a prompt that does not fit", () => {
-  const errorOf = (changes: Parameters<typeof inputWith>[0]) => {
-    try {
-      buildPrompt(inputWith(changes));
-    } catch (error) {
-      if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG")) return error;
-    }
-    throw new Error("Expected GOALD_PROMPT_TOO_LONG.");
-  };
+  const errorOf = (changes: Parameters<typeof inputWith>[0]) => refusalOf(() => buildPrompt(inputWith(changes)));
 
   it.each([
     ["goals", { state: stateWith([], { goals: ["all about strings ".repeat(5_000)] }) }, /shorten the goals/],
@@ -260,14 +254,14 @@ describe("a prompt that does not fit", () => {
       { words: { ...shippedWords, "system/evaluation": { place: "x", text: "judge yourself ".repeat(5_000) } } },
       /shorten section evaluation of system\.md in prompts\//,
     ],
-  ])("names %s as the largest section, with a remedy", (section, changes, remedy) => {
-    const error = errorOf({ contextTokens: 8_192, replyTokens: 1_500, ...changes });
+  ])("names %s as the largest section, with a remedy", async (section, changes, remedy) => {
+    const error = await errorOf({ contextTokens: 8_192, replyTokens: 1_500, ...changes });
     expect(error.message).toMatch(/needs about \d{5,6} tokens/);
     expect(error.message).toContain("only 6692 are available: a context window of 8192 less 1500");
     expect(error.message).toContain(`largest section is ${section} with about`);
     expect(error.hint).toMatch(remedy);
     expect(error.hint).toMatch(/larger context window/);
-    expect(error.exitCode).toBe(2);
+    expect(error).toMatchObject({ code: "GOALD_PROMPT_TOO_LONG", exitCode: 2 });
   });
 
   it.each([
@@ -276,14 +270,15 @@ describe("a prompt that does not fit", () => {
     [1_000, 4_000],
     [Number.NaN, 100],
     [-5, -10],
-  ])("is an error, not an endless loop, for a window of %p and a reply of %p", (contextTokens, replyTokens) => {
-    errorOf({ contextTokens, replyTokens, state: stateWith(messages(9)), recalls: recalls(10) });
+  ])("is an error, not an endless loop, for a window of %p and a reply of %p", async (contextTokens, replyTokens) => {
+    const error = await errorOf({ contextTokens, replyTokens, state: stateWith(messages(9)), recalls: recalls(10) });
+    expect(error.code).toBe("GOALD_PROMPT_TOO_LONG");
   });
 
-  it("is an error when the newest message does not fit", () => {
+  it("is an error when the newest message does not fit", async () => {
     const start = buildPrompt(inputWith({ state: stateWith([replyMessage(1, "x")]) })).tokens;
     const state = stateWith([resultMessage(1, "long ".repeat(1_000))]);
-    const error = errorOf({ state, contextTokens: start + 10, replyTokens: 0 });
+    const error = await errorOf({ state, contextTokens: start + 10, replyTokens: 0 });
     const needed = Number(/needs about (\d+)/.exec(error.message)?.[1]);
     expect(needed).toBeGreaterThan(start + 10);
     expect(buildPrompt(inputWith({ state, contextTokens: needed, replyTokens: 0 })).tokens).toBeLessThanOrEqual(needed);

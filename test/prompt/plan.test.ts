@@ -1,8 +1,8 @@
 /** plan.test.ts -- plans for tests, and the oracle for what a prompt shows of them. */
+
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { AgentSettings } from "#core/agent-settings.ts";
-import { isGoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
 import {
   addTask,
@@ -21,6 +21,7 @@ import { buildPrompt, type PromptInput } from "#prompt/build.ts";
 import { renderPlan, renderTree } from "#prompt/plan.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { type TemplateName, templatesOf } from "#prompt/words.ts";
+import { refusalOf } from "../helpers/folder.ts";
 import {
   inputWith,
   messages,
@@ -386,33 +387,25 @@ describe("the plan in a small context window", () => {
     expect(prompt.messages.at(-1)?.content).toContain('"goal":"Now this one"');
   });
 
-  it("is not to blame when the prompt is too long: the largest section is", () => {
+  it("is not to blame when the prompt is too long: the largest section is", async () => {
     const state = withPlan(wide, [], { goals: ["all about strings ".repeat(3_000)] });
-    const refused = catchError(() => buildPrompt(inputWith({ state, contextTokens: 8_192, replyTokens: 1_000 })));
+    const refused = await refusalOf(() => buildPrompt(inputWith({ state, contextTokens: 8_192, replyTokens: 1_000 })));
     expect(refused).toMatchObject({ code: "GOALD_PROMPT_TOO_LONG", hint: expect.stringMatching(/shorten the goals/) });
   });
 
-  it("is named with its file when its own words are the largest section", () => {
+  it("is named with its file when its own words are the largest section", async () => {
     const words = {
       ...shippedWords,
       "plan/plan": { place: "x", text: `{{tree}} {{status}} ${"and mind this. ".repeat(5_000)}` },
     };
     const state = withPlan(PLAN);
-    const refused = catchError(() =>
+    const refused = await refusalOf(() =>
       buildPrompt(inputWith({ state, words, contextTokens: 8_192, replyTokens: 1_000 })),
     );
-    expect(refused).toMatchObject({ hint: expect.stringContaining("shorten section plan of plan.md in prompts/") });
+    const hint = expect.stringContaining("shorten section plan of plan.md in prompts/");
+    expect(refused).toMatchObject({ code: "GOALD_PROMPT_TOO_LONG", hint });
   });
 });
-
-function catchError(build: () => unknown): unknown {
-  try {
-    return build();
-  } catch (error) {
-    if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG")) return { code: error.code, hint: error.hint };
-    throw error;
-  }
-}
 
 describe("the end of a limit", () => {
   const settings = { ...initialState.settings, stepLimit: 10 };

@@ -1,40 +1,23 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { isGoaldError } from "#core/errors.ts";
 import { delimitText } from "#prompt/delimit.ts";
 import { estimateMessage, estimateTokens, shrinkText } from "#prompt/tokens.ts";
 import { fillTemplate, loadWords, type TemplateName } from "#prompt/words.ts";
+import { refusalOf, useFolder } from "../helpers/folder.ts";
 import { shippedWords } from "./fixtures.ts";
 
 const SHIPPED = join(import.meta.dirname, "../../prompts");
-let folder = "";
+const folder = useFolder();
 let count = 0;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "goald-words-"));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Makes a prompts folder with these files. */
 async function home(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
-  const path = join(folder, `home-${count++}`);
-  await mkdir(path);
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(join(path, name)), { recursive: true });
-    await writeFile(join(path, name), content);
-  }
+  const path = folder(`home-${count++}`);
+  await mkdir(path, { recursive: true });
+  for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content);
   return path;
-}
-
-async function errorOf(promise: Promise<unknown>): Promise<Error> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!isGoaldError(error, "GOALD_TEMPLATE")) throw new Error("Expected GOALD_TEMPLATE.");
-  return error;
 }
 
 describe("fillTemplate", () => {
@@ -112,7 +95,7 @@ describe("loadWords", () => {
   });
 
   it("accepts a home without a prompts folder", async () => {
-    await expect(loadWords([SHIPPED, join(folder, "nowhere")])).resolves.toBeDefined();
+    await expect(loadWords([SHIPPED, folder("nowhere")])).resolves.toBeDefined();
   });
 
   it("removes control characters from the words", async () => {
@@ -155,14 +138,13 @@ describe("loadWords", () => {
     ["a response format without the word JSON", { "formats.md": "## response-format\nanswer!" }, /JSON/],
     ["a file that is far too large", { "system.md": "x".repeat(100_001) }, /100001 bytes/],
   ])("refuses %s", async (_what, files, expected) => {
-    expect((await errorOf(loadWords([SHIPPED, await home(files as Record<string, string>)]))).message).toMatch(
-      expected,
-    );
+    const refused = await refusalOf(loadWords([SHIPPED, await home(files as Record<string, string>)]));
+    expect(refused).toMatchObject({ code: "GOALD_TEMPLATE", message: expect.stringMatching(expected) });
   });
 
   it("says what to write above words without a section", async () => {
     const own = await home({ "subtask.md": "<!-- For people. -->\nx" });
-    const error = await errorOf(loadWords([SHIPPED, own]));
+    const error = await refusalOf(loadWords([SHIPPED, own]));
     expect(error).toMatchObject({
       hint: 'Put a line with the name of their section above them, such as "## subtask".',
     });
@@ -170,19 +152,19 @@ describe("loadWords", () => {
 
   it("names the missing shipped sections", async () => {
     const own = await home({ "system.md": "## role\n{{name}} {{role}}" });
-    expect((await errorOf(loadWords([own]))).message).toMatch(
+    expect((await refusalOf(loadWords([own]))).message).toMatch(
       /^The section system of system\.md, the section outside-role/,
     );
-    expect((await errorOf(loadWords([]))).message).toMatch(/section role of system\.md/);
+    expect((await refusalOf(loadWords([]))).message).toMatch(/section role of system\.md/);
   });
 
   it("names the file or folder that it cannot read", async () => {
     const own = await home({});
     await mkdir(join(own, "system.md"));
-    expect((await errorOf(loadWords([SHIPPED, own]))).message).toMatch(/system\.md cannot be read/);
+    expect((await refusalOf(loadWords([SHIPPED, own]))).message).toMatch(/system\.md cannot be read/);
     const file = join(await home({ plain: "" }), "plain");
     await chmod(file, 0o600);
-    expect((await errorOf(loadWords([SHIPPED, file]))).message).toMatch(/plain cannot be read/);
+    expect((await refusalOf(loadWords([SHIPPED, file]))).message).toMatch(/plain cannot be read/);
   });
 });
 
