@@ -6,7 +6,6 @@ import { type AgentState, initialState, type Message } from "#core/state.ts";
 import { describeWork } from "#loop/ask-model.ts";
 import { describeArguments, listLongArguments, listSucceeded, turnMemoryOf } from "#loop/turn-memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { fitRecalls, renderPassages } from "#prompt/recalls.ts";
 import * as given from "../helpers/events.ts";
 import { done, makeLoop, outerCommand, type PersonAnswer, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { openHashEmbedder } from "../helpers/memory-rows.ts";
@@ -232,56 +231,9 @@ describe("the memory of a turn in the loop", () => {
 const thinks = (thoughts: Record<string, string>, name: string, args: Record<string, unknown> = {}): string =>
   JSON.stringify({ thoughts: { speak: "Going on.", ...thoughts }, command: { name, args } });
 const filler = (chars: number): string => "The path is long and nothing happens there. ".repeat(Math.ceil(chars / 44));
-const KILN = "The kiln of Marta needs nineteen hours.";
 const FERRY = "The ferry to Tessel leaves from pier four.";
-const LAMP = "The lighthouse lamp was replaced by Odd in spring.";
-
-/** Runs an agent that meets three facts, and returns what a prompt would show for a question. */
-async function meetFacts({ keepsPieces }: { readonly keepsPieces: boolean }) {
-  const script = [
-    thinks({ text: "I look.", reasoning: `${filler(500)}${KILN} ${filler(200)}` }, "do_nothing"),
-    thinks({ text: "I read." }, "read_file", { file: "page.txt" }),
-    thinks({ text: "I write." }, "write_to_file", { file: "out.md", text: `${filler(40_000)}\n${LAMP}` }),
-    ...Array.from({ length: 12 }, (_none, at) => thinks({ text: `Idle thought number ${at}.` }, "do_nothing")),
-  ];
-  const loop = await makeLoop({ script, settings: { stepLimit: script.length } });
-  loop.files.set("page.txt", Buffer.from(`${filler(9_000)}\n${FERRY}\n${filler(900)}`));
-  await loop.run();
-  const memories: typeof loop.store.memories = async (...of) =>
-    (await loop.store.memories(...of)).map((row) =>
-      keepsPieces || row.kind !== "piece" ? row : { ...row, forgotten: "source" as const },
-    );
-  const problems: string[] = [];
-  const memory = openLongTermMemory({
-    store: {
-      ...{ ...loop.store, memories, saveVectors: async () => undefined },
-      memory: (namespace, id) => loop.store.memory(namespace, id),
-    },
-    embedder: openHashEmbedder(),
-    report: (problem) => problems.push(problem),
-  });
-  const shown = async (question: string): Promise<string> => {
-    const query = { agent: loop.row.id, texts: [question], count: 10, excludeSteps: new Set<number>() };
-    const recalls = await memory.recall(query, new AbortController().signal);
-    expect(problems).toEqual([]);
-    return renderPassages(fitRecalls(recalls, 32_000));
-  };
-  return shown;
-}
-const QUESTIONS: readonly (readonly [question: string, fact: string])[] = [
-  ["How many hours does the kiln of Marta need?", KILN],
-  ["From which pier does the ferry to Tessel leave?", FERRY],
-  ["Who replaced the lighthouse lamp?", LAMP],
-];
 
 describe("what an agent remembers of its steps", () => {
-  it("shows facts of its thoughts, of a long result and of a long argument, and none of them without pieces", async () => {
-    const shown = await meetFacts({ keepsPieces: true });
-    for (const [question, fact] of QUESTIONS) expect(await shown(question)).toContain(fact);
-    const without = await meetFacts({ keepsPieces: false });
-    for (const [question, fact] of QUESTIONS) expect(await without(question)).not.toContain(fact);
-  });
-
   it("stores each piece in the commit of its event, with a known file's pieces once", async () => {
     const page = (first: string) => Buffer.from(`${first}\n\n${filler(400)}\n\n${FERRY} ${filler(300)}`);
     const read = thinks({ text: "I read." }, "read_file", { file: "page.txt" });
@@ -303,17 +255,6 @@ describe("what an agent remembers of its steps", () => {
     expect(after.filter(({ text }) => text.includes(FERRY))).toMatchObject([{ step: 1, supersededBy: null }]);
     for (const { seq } of after)
       expect(loop.store.commits.filter(({ memories }) => memories.some((row) => row.seq === seq))).toHaveLength(1);
-  });
-
-  it("keeps no secret of thoughts and long texts", async () => {
-    const secret = "hunter2hunter2";
-    const args = { file: "a.md", text: `${filler(600)}${secret}` };
-    const script = [thinks({ text: `${filler(400)} ${secret}` }, "write_to_file", args)];
-    const loop = await makeLoop({ script, settings: { stepLimit: 1 } });
-    await loop.run({ scrub: (text) => text.replaceAll(secret, "[redacted]") });
-    const rows = JSON.stringify(await loop.store.memories(loop.row.id, 0, 99));
-    expect(rows).toContain("[redacted]");
-    expect(rows).not.toContain(secret);
   });
 });
 
