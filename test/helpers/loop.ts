@@ -34,6 +34,7 @@ import { loadWords } from "#prompt/words.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/read-agent.ts";
+import { bytesOf, finished, NOTHING, SPEC, stamped, wrote } from "./events.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { type CellBehaviour, createFakeSandbox } from "./fake-sandbox.ts";
 import { MemoryStore } from "./memory-store.ts";
@@ -296,6 +297,7 @@ export const reply = (name: string, args: Readonly<Record<string, unknown>> = {}
     thoughts: { text: "I think.", reasoning: "Because.", plan: "- go on", criticism: "none", speak },
     command: { name, args },
   });
+export const cell = (code: string): string => reply("run_code", { code });
 export const done = (reason = "All goals are reached."): string => reply("task_complete", { reason });
 
 // The shipped commands and prompts. Each test file loads them once, since nothing changes them.
@@ -389,6 +391,15 @@ export const standing = async ({ store }: Loop, id: string): Promise<string> => 
   const state = await stateOf(store, { id });
   return state.paused?.code ?? activeFrame(state).phase.kind;
 };
+
+export const MOLE_FILE = "agents/foo-mole/pages/x.md";
+/** Adds a sub-agent whose history says that it saved a page of that web host, and the page. */
+export async function addMole({ store, row, files, clock }: Loop, host: string): Promise<void> {
+  await store.create({ ...SPEC, name: "mole", id: "foo-mole", parent: row.id }, "mole", clock.now().toISOString());
+  const page = { ...wrote("pages/x.md", "x"), outside: [{ from: "web", name: host } as const] };
+  await store.commit(await store.claim("foo-mole"), 1, { ...NOTHING, events: stamped(2, finished(1)), files: [page] });
+  files.set(MOLE_FILE, bytesOf("x"));
+}
 
 // A person in front of the main loop alone: what they do reaches the agent through its inbox.
 

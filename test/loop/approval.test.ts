@@ -6,6 +6,7 @@ import { succeed } from "#core/command.ts";
 import type { Services } from "#core/services.ts";
 import { activeFrame } from "#core/state.ts";
 import { loadWaiting } from "#views/waiting.ts";
+import { bytesOf } from "../helpers/events.ts";
 import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import {
   done,
@@ -22,7 +23,6 @@ import {
 const always = { approve: "always" } as const;
 const yes = (count = 1): PersonAnswer => ({ kind: "approved", count });
 const NO: PersonAnswer = { kind: "feedback", text: "no" };
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const write = (name: string) => reply("write_to_file", { file: name, text: name });
 
 /** A person who gives these answers in this order, and then leaves. */
@@ -86,7 +86,7 @@ async function makeRunner(
 ) {
   const sandbox = createFakeSandbox({ "print(1)": shows("one"), "print(2)": shows("two"), [LONG]: shows("long") });
   const loop = await makeLoop({ script, sandbox, settings });
-  const put = (content: string): void => void loop.files.set(FILE, bytes(content));
+  const put = (content: string): void => void loop.files.set(FILE, bytesOf(content));
   if (text !== null) put(text);
   const waiting = async () => loadWaiting((await loop.store.agent(loop.row.id)) ?? loop.row, loop.store);
   return { loop, put, waiting };
@@ -178,7 +178,7 @@ const SCRIPTS = JSON.stringify({ scripts: { postinstall: "node steal.js" } });
 const HARMLESS = JSON.stringify({ scripts: { test: "node --test" } });
 const services = { downloads: { ready: true }, repositories: { ready: true } } as const;
 const serving: Partial<Services> = {
-  downloads: { get: async (url) => ({ url, contentType: "", bytes: bytes(SCRIPTS) }) as never },
+  downloads: { get: async (url) => ({ url, contentType: "", bytes: bytesOf(SCRIPTS) }) as never },
   repositories: { clone: async (url) => ({ url, commit: "c", branch: null, files: 0, bytes: 0, remarks: [] }) },
 };
 /** An own command that names no argument as a path that it writes. */
@@ -196,8 +196,8 @@ type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
 async function runCalls(calls: readonly Call[], approve: ApprovalMode = "risky", answer = NO) {
   const script = [...calls.map(([name, args]) => reply(name, args)), done()];
   const loop = await makeLoop({ script, settings: { approve }, services, serving, commands: [quiet] });
-  loop.files.set("plain", bytes("x"));
-  loop.files.set("a.json", bytes(SCRIPTS));
+  loop.files.set("plain", bytesOf("x"));
+  loop.files.set("a.json", bytesOf(SCRIPTS));
   await loop.run({ ask: async () => answer });
   const reasons = (await loop.of("approval-asked")).map(({ reason }) => reason);
   const results = (await loop.results()).map(({ code, status }) => code ?? status);
@@ -278,7 +278,7 @@ describe("a package file", () => {
     const had = `{"version":"1.0","scripts":{"install":"make"}}`;
     const edit = reply("edit_file", { file: "package.json", old: "1.0", new: "1.1" });
     const loop = await makeLoop({ script: [edit, done()] });
-    loop.files.set("package.json", bytes(had));
+    loop.files.set("package.json", bytesOf(had));
     await loop.run();
     expect(loop.text("package.json")).toBe(had.replace("1.0", "1.1"));
   });

@@ -5,13 +5,11 @@ import type { CellBridge, SavedNamespace } from "#core/ports/sandbox.ts";
 import { isFinished } from "#core/state.ts";
 import { openCellBridge } from "#loop/cell-bridge.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { bytesOf } from "../helpers/events.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { done, type Loop, type LoopOptions, makeLoop, outerCommand, reply } from "../helpers/loop.ts";
+import { cell, done, type Loop, type LoopOptions, makeLoop, outerCommand, reply } from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
-
-const cell = (code: string): string => reply("run_code", { code });
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 async function makeCells(
   behaviours: Readonly<Record<string, CellBehaviour>>,
@@ -239,7 +237,7 @@ describe("a call from code", () => {
         const answer = await host.call("do_nothing", {});
         answers.push("error" in answer ? `${answer.error.code} ${answer.error.text}` : "ok");
       }
-      await host.saveFiles([{ path: "made.txt", bytes: bytes("made") }]);
+      await host.saveFiles([{ path: "made.txt", bytes: bytesOf("made") }]);
     };
     const { loop } = await makeCells({ many }, ["many"]);
     await loop.run();
@@ -272,11 +270,11 @@ describe("files that a cell changes", () => {
   const saveAll =
     (paths: readonly string[]): CellBehaviour =>
     async (_cell, host) =>
-      void (await host.saveFiles(paths.map((path) => ({ path, bytes: bytes("new") }))));
+      void (await host.saveFiles(paths.map((path) => ({ path, bytes: bytesOf("new") }))));
   const save =
     (path: string, text: string | null): CellBehaviour =>
     async (_cell, host: CellBridge) => {
-      const saved = await host.saveFiles([{ path, bytes: text === null ? null : bytes(text) }]);
+      const saved = await host.saveFiles([{ path, bytes: text === null ? null : bytesOf(text) }]);
       return { value: cellValue("error" in saved ? saved.error : "saved") };
     };
 
@@ -325,7 +323,7 @@ describe("files that a cell changes", () => {
 
   it("are refused where the workspace refuses them, and the others are saved", async () => {
     const told: unknown[] = [];
-    const files = [".git/hooks/pre-commit", "../up.txt", "fine.txt"].map((path) => ({ path, bytes: bytes("x") }));
+    const files = [".git/hooks/pre-commit", "../up.txt", "fine.txt"].map((path) => ({ path, bytes: bytesOf("x") }));
     const { loop } = await makeCells({ save: async (_cell, host) => void told.push(await host.saveFiles(files)) }, [
       "save",
     ]);
@@ -413,7 +411,7 @@ describe("the list of files that code gets", () => {
 const work: CellBehaviour = async ({ seed, startedAt }, host, { call, names }) => {
   names.set("runs", Number(names.get("runs") ?? 0) + 1);
   for (const line of ["one", "two", "three"]) await call("append_to_file", { file: "lines.txt", text: `${line}\n` });
-  await host.saveFiles([{ path: "made.txt", bytes: bytes(`${seed} ${startedAt}`) }]);
+  await host.saveFiles([{ path: "made.txt", bytes: bytesOf(`${seed} ${startedAt}`) }]);
   await call("append_to_file", { file: "lines.txt", text: "four\n" });
   return { value: cellValue("This is the end.") };
 };

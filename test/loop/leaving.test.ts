@@ -8,6 +8,7 @@ import type { Services } from "#core/services.ts";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, type CommandError, createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import {
+  cell,
   done,
   type Loop,
   type LoopOptions,
@@ -196,7 +197,6 @@ describe("sub-agents", () => {
 /** A form that no search for encodings finds. */
 const disguise = (text: string): string =>
   [...text].map((letter) => (letter.charCodeAt(0) * 7 + 3).toString(36)).join("");
-const cell = (code: string): string => reply("run_code", { code });
 const search = reply("google", { input: "weather in Berlin" });
 
 /** Services that note what reached them. The first answer taints the agent. */

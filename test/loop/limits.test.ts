@@ -137,19 +137,6 @@ describe("a token limit", () => {
     const [first, second] = await caps({ tokenLimit: 4_000 });
     expect([first, (second ?? 0) > 1_000, (second ?? 0) < 4_000]).toEqual([1_000, true, true]);
   });
-
-  it("pauses before a request that does not fit, and counts requests of a dead process", async () => {
-    const loop = await limited({ tokenLimit: 1e9, stepLimit: 1 });
-    await loop.run();
-    const reservedTokens = (await loop.of("model-asked"))[0]?.reservedTokens ?? 0;
-
-    const crashing = await limited({ tokenLimit: Math.round(reservedTokens * 1.5) });
-    await dieWhileAsking(crashing);
-    expect((await crashing.run()).paused).toMatchObject({ code: "token-limit" });
-    expect(crashing.model.requests).toHaveLength(1);
-    const control = await limited({ tokenLimit: Math.round(reservedTokens * 1.5) });
-    expect((await control.run()).step).toBeGreaterThan(1);
-  });
 });
 
 describe("a server that reports more output tokens than its request allowed", () => {

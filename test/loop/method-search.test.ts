@@ -15,7 +15,7 @@ import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
-import { done, type LoopOptions, makeLoop, reply, testCommand } from "../helpers/loop.ts";
+import { cell, done, type LoopOptions, makeLoop, reply, testCommand } from "../helpers/loop.ts";
 import { describeMany, REACT_METHODS } from "../helpers/react-methods/methods.ts";
 import { inputWith, stateWith } from "../prompt/fixtures.ts";
 
@@ -164,7 +164,6 @@ describe("method_search", () => {
 
 describe("code", () => {
   const services = { methods: { ready: true }, cells: { ready: true } } as const;
-  const cell = (code: string): string => reply("run_code", { code });
 
   it("has unlisted commands and Python helpers under their names, found or not", async () => {
     const cells: Cell[] = [];

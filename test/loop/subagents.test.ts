@@ -204,10 +204,8 @@ describe("a person's own command", () => {
   const spec: AgentSpec = { name: "X", role: "r", goals: ["g"], approve: "never", stepLimit: null };
   it.each<[title: string, write: object]>([
     ["cannot start an agent with rights of its own choice", { kind: "spawn", key: "k", spec }],
-    ["cannot send a message as a person", send({ type: "say", from: "ada", text: "yes" })],
     ["cannot send a task as the parent", send(task)],
     ["cannot approve a command", send({ type: "approval", callId: "c1", verdict: "approved" })],
-    ["cannot change settings", send({ type: "settings", approve: "never" })],
     ["cannot report spending", send(report)],
     ["cannot start an agent without a task", { kind: "start", name: "X" }],
     ["cannot send too long a message", { kind: "tell", agent: "foo-ann", text: "x".repeat(10_001) }],

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { isGoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import type { Recall } from "#core/ports/memory.ts";
-import { type AgentState, initialState, type Message } from "#core/state.ts";
+import { type AgentState, initialState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import { describeFolder, renderSituation } from "#prompt/situation.ts";
@@ -26,7 +26,6 @@ const lastOf = (prompt: Prompt): string => prompt.messages.at(-1)?.content ?? ""
 /** The messages of short-term memory. */
 const shownOf = (prompt: Prompt): readonly string[] => prompt.messages.slice(1, -1).map(({ content }) => content);
 const CLIPPED = "left out";
-const clippedIn = (prompt: Prompt): number => shownOf(prompt).filter((content) => content.includes(CLIPPED)).length;
 
 describe("the parts of a prompt", () => {
   it("has the sections of the system message in their order", () => {
@@ -46,15 +45,6 @@ describe("the parts of a prompt", () => {
       'Commands:\n1. Write to file: "write_to_file", args: "file": "<file>", "text": "<text>"\n',
     );
     expect(system).not.toMatch(/\{\{|\}\}/);
-  });
-
-  it("shows a response format that is JSON in the shape of a reply", () => {
-    const system = systemOf(buildPrompt(inputWith()));
-    const shape = JSON.parse(system.slice(system.indexOf("{\n"), system.lastIndexOf("\n}") + 2));
-    expect(Object.keys(shape)).toEqual(["thoughts", "command"]);
-    expect(Object.keys(shape.thoughts)).toEqual(["text", "reasoning", "plan", "criticism", "speak"]);
-    expect(Object.keys(shape.command)).toEqual(["name", "args"]);
-    expect(system.slice(system.indexOf("Response Format:"))).toContain("JSON");
   });
 
   it("has only the system message and a request for the first command at the start", () => {
@@ -87,12 +77,6 @@ describe("the parts of a prompt", () => {
     );
     expect(order.every((at) => at >= 0)).toBe(true);
     expect(order).toEqual(order.toSorted((a, b) => a - b));
-  });
-
-  it("counts the tokens of its messages", () => {
-    const prompt = buildPrompt(inputWith({ state: stateWith(messages(9)), recalls: recalls(10) }));
-    expect(prompt.tokens).toBe(prompt.messages.reduce((sum, { content }) => sum + estimateMessage(content), 3));
-    expect(clippedIn(prompt)).toBe(0);
   });
 
   it("shows the window of the innermost frame", () => {
@@ -230,12 +214,6 @@ describe("fitting", () => {
     expect(prompt.recallIds.length).toBeGreaterThan(2);
     expect(prompt.recallIds.length).toBeLessThan(10);
   });
-
-  it("shows the head of a spilled text", () => {
-    const blob = { blob: "ab".repeat(32), bytes: 5_000_000, head: "head of it" };
-    const prompt = buildPrompt(inputWith({ state: stateWith([resultMessage(1, blob)]) }));
-    expect(prompt.messages[1]?.content).toMatch(/head of it\n.*5000000 bytes/);
-  });
 });
 
 describe("a prompt that does not fit", () => {
@@ -339,32 +317,6 @@ describe("any prompt", () => {
       ),
       { numRuns: 300 },
     );
-  });
-});
-
-describe("the cost of a prompt", () => {
-  it("does not render a message twice", () => {
-    let reads = 0;
-    const counted = (seq: number): Message => {
-      const message = resultMessage(seq, "text ".repeat(2_000));
-      const { text } = message;
-      return Object.defineProperty({ ...message }, "text", {
-        enumerable: true,
-        get: () => {
-          reads++;
-          return text;
-        },
-      });
-    };
-    let window = Array.from({ length: 9 }, (_, index) => counted(index + 1));
-    buildPrompt(inputWith({ state: stateWith(window) }));
-    const readsPerMessage = reads / 9;
-    for (let seq = 10; seq < 60; seq++) {
-      window = [...window.slice(1), counted(seq)];
-      reads = 0;
-      buildPrompt(inputWith({ state: stateWith(window) }));
-      expect(reads).toBe(readsPerMessage);
-    }
   });
 });
 

@@ -204,12 +204,6 @@ describe("the rules of every form", () => {
     expect(system).not.toContain("{{");
   });
 
-  it("say when to go on, to look, to plan, to delegate and to end, and the language", () => {
-    expect(shippedWords["system/evaluation"].text).toMatch(
-      /Go on until every goal is reached[\s\S]*Take the step that settles most, and find out instead of guessing[\s\S]*before you change it[\s\S]*run or read what you made[\s\S]*Plan work of several parts[\s\S]*Give a helper[\s\S]*Before you end, compare each goal[\s\S]*language of the goals/,
-    );
-  });
-
   it.each(MODES)("explain recalls, so that the last message only names them: %s", (mode) => {
     const all = contents(templatesOf(mode), [], 0, { recalls: recalls(2) });
     expect(all[0]).toMatch(/below "Recalled", closest passage first: \[brackets\].*records may be outdated/);

@@ -89,8 +89,9 @@ describe("renderMessage", () => {
     expect(render(resultMessage(2, text)).content).toContain("\n(no text)\n");
   });
 
-  it("renders a message once for each set of words", () => {
+  it("renders a message once for each set of words, also in a window that has moved on", () => {
     const message = resultMessage(4);
+    expect(renderMessage(message, words, styled([message]))).toBe(renderMessage(message, words, styled([message])));
     expect(renderMessage(message, words)).toBe(renderMessage(message, words));
     expect(renderMessage(message, { ...words })).not.toBe(renderMessage(message, words));
   });

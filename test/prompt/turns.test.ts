@@ -5,7 +5,7 @@ import type { AgentState, Message } from "#core/state.ts";
 import { describeWork } from "#loop/ask-model.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import { inputWith, messages, recalls, resultMessage, shippedWords, stateWith, subtaskFrame } from "./fixtures.ts";
+import { inputWith, messages, recalls, resultMessage, stateWith, subtaskFrame } from "./fixtures.ts";
 
 const CODE = 'import csv\nrows = list(csv.reader(open("a.csv")))\nprint("one\\ntwo", \'x\')';
 const memory = (turn: number, changes: Partial<TurnMemory> = {}): TurnMemory => ({
@@ -152,11 +152,6 @@ OUTPUT 1
       expect([memories <= more, window <= longer]).toEqual([true, true]);
     }
     expect(prompts.every(({ tokens }, index) => tokens <= ([5_500, 2_850, 2_200, 1_150][index] ?? 0))).toBe(true);
-  });
-
-  it("leave the prompt of a first turn as it is", () => {
-    expect(messagesOf(stateWith(messages(2))).map(({ role }) => role)).toEqual(["system", "assistant", "user", "user"]);
-    expect(shippedWords["turns/turn"].text).toContain("{{calls?}}");
   });
 });
 
