@@ -399,20 +399,18 @@ describe("a command", () => {
         type: "object",
         properties: {
           who: { type: "string", description: "" },
-          times: { type: "integer", description: "" },
           tags: { type: "array", description: "", items: { type: "string" } },
         },
         required: ["who"],
       },
       annotations: FACTS,
-      run: async ({ who, times, tags }) => {
-        const count: number | undefined = times;
+      run: async ({ who, tags }) => {
         const list: readonly string[] | undefined = tags;
-        return succeed(who.repeat(count ?? 1) + (list ?? []).join());
+        return succeed(who + (list ?? []).join());
       },
     });
     // @ts-expect-error who is required
-    void (() => command.run({ times: 1 }, null as never, null));
+    void (() => command.run({ tags: [] }, null as never, null));
     // @ts-expect-error who is a string
     void (() => command.run({ who: 1 }, null as never, null));
     expect(command.name).toBe("greet");

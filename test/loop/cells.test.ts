@@ -61,17 +61,20 @@ describe("the result of a cell", () => {
     expect((await results(loop))[0]?.text).toBe("one\ntwo");
   });
 
-  it("shows the line that failed, the message and what had been printed", async () => {
-    const problem = { type: "ZeroDivisionError", message: "division by zero", line: 2, source: "  y = 1 / 0" };
-    const broken: CellBehaviour = (_cell, _host, { print }) => {
-      print("before");
-      return failedCell(problem);
-    };
-    const { loop } = await makeCells({ broken }, ["broken"]);
-    await loop.run();
-    const text = "ZeroDivisionError: division by zero\nLine 2: y = 1 / 0\nIt had printed:\nbefore";
-    expect((await results(loop))[0]).toMatchObject({ status: "failed", code: "cell-failed", text });
-  });
+  it.each(["error", "syntax"] as const)(
+    "shows the line that failed (%s), the message and what had been printed",
+    async (kind) => {
+      const problem = { type: "ZeroDivisionError", message: "division by zero", line: 2, source: "  y = 1 / 0" };
+      const broken: CellBehaviour = (_cell, _host, { print }) => {
+        print("before");
+        return failedCell({ kind, ...problem });
+      };
+      const { loop } = await makeCells({ broken }, ["broken"]);
+      await loop.run();
+      const text = "ZeroDivisionError: division by zero\nLine 2: y = 1 / 0\nIt had printed:\nbefore";
+      expect((await results(loop))[0]).toMatchObject({ status: "failed", code: "cell-failed", text });
+    },
+  );
 
   it("names only names that were not lost before", async () => {
     const lost = [{ name: "gen", reason: "a generator cannot be kept" }];

@@ -15,7 +15,7 @@ import { readChatReply } from "#model/read-answer.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
 import { createAjv } from "#util/schema.ts";
-import { type CellBehaviour, cellValue, failedCell } from "../helpers/fake-sandbox.ts";
+import { type CellBehaviour, cellValue } from "../helpers/fake-sandbox.ts";
 import { closeProseLoops, done, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
 import { createOpenAIModel } from "../helpers/openai-model.ts";
 import { type Answer, type ChatRequest, failure, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -301,22 +301,6 @@ describe("an agent in the form code", () => {
     expect(loop.text("a.txt")).toBe("abc");
     expect(request(1)[0]).toContain("`write_to_file(");
     expect(request(1)[0]).not.toContain("`read_file(");
-  });
-
-  it("mends its code by the error that it reads", async () => {
-    const open = { type: "SyntaxError", message: "'(' was never closed", line: 1, source: "print(1" };
-    const missing = { type: "NameError", message: "name 'b' is not defined", line: 2, source: "print(b)" };
-    const cells = {
-      "print(1": () => failedCell({ kind: "syntax", ...open }),
-      "a\nprint(b)": () => failedCell(missing),
-      good: power,
-    };
-    const replies = [...Object.keys(cells).map((code) => block(code)), "Done."];
-    const { loop, lastResult } = await makeProseLoop("code", replies, cells);
-    expect(isFinished(await loop.run())).toBe(true);
-    expect(lastResult(2)).toMatch(/status failed[\s\S]*SyntaxError: '\(' was never closed\nLine 1: print\(1/);
-    expect(lastResult(3)).toMatch(/NameError: name 'b' is not defined\nLine 2: print\(b\)/);
-    expect(lastResult(4)).toMatch(/status ok/);
   });
 
   it("is asked again when it wants a shell", async () => {

@@ -4,7 +4,6 @@ import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import { MAX_FRAMES } from "#core/frames.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { isFinished } from "#core/state.ts";
-import { estimateTokens } from "#prompt/tokens.ts";
 import { done, loopWith, makeLoop, outerCommand, READS, reply, resultOf, testCommand } from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut, replaceCommit } from "../helpers/power-cut.ts";
 
@@ -230,13 +229,6 @@ describe("the prompt of a sub-task", () => {
     const seen = [1, 2, 3, 4, 5, 6].filter((chapter) => last.includes(`TEXT ${chapter};`));
     expect(seen).toEqual([3, 4, 5, 6]);
     expect([1, 2, 3, 4, 5, 6].filter((chapter) => last.includes(`THINKING ${chapter};`))).toEqual([]);
-  });
-
-  it("does not grow with the number of sub-tasks", async () => {
-    const { nested } = await book(14);
-    const sizes = nested.map((request) => estimateTokens(textOf(request)));
-    const [fifth = 0, ...later] = sizes.slice(8).filter((_size, index) => index % 2 === 0);
-    for (const size of later) expect(Math.abs(size - fifth)).toBeLessThan(40);
   });
 
   it("says why an earlier sub-task has no result", async () => {
