@@ -11,7 +11,7 @@
  * (traditional −7 to −10 %), blanks +1 to +12 %. Over 700 other files (source, headers, source maps, Markdown, JSON,
  * XML) the median was +17 % and the lowest of a hundred −7 %; one Slovak file was more than 10 % low. The estimate is
  * low for random letters (−40 %) and rare ideographs (−45 %), and several times too high for scripts that o200k merges
- * but cl100k encodes by bytes (Hindi, Georgian). test/prompt/samples.ts has a text of each kind with its counts.
+ * but cl100k encodes by bytes (Hindi, Georgian). test/prompt/words.test.ts has a text of each kind with its counts.
  */
 import type { PromptMessage } from "#core/ports/model.ts";
 

@@ -108,12 +108,6 @@ describe("eventsForMessage", () => {
       [{ type: "settings-changed", ...settings }],
     ],
     [
-      "changes the step limit",
-      [created()],
-      { type: "settings", stepLimit: 7 },
-      [{ type: "settings-changed", stepLimit: 7 }],
-    ],
-    [
       "finishes a waiting command with its answer",
       waiting,
       answer,

@@ -6,7 +6,7 @@
 import { createOutgoingCheck } from "#app/agent.ts";
 import { judgeByLevel } from "#app/sandbox.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
-import { loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
+import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { AgentSettings, ReplyForm } from "#core/agent-settings.ts";
 import type { Annotations, CommandCall, Observation } from "#core/call.ts";
 import { type Command, type CommandContext, succeed } from "#core/command.ts";
@@ -34,11 +34,12 @@ import { loadWords } from "#prompt/words.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import { freeSlug } from "#store/slug.ts";
 import { stateOf } from "#views/read-agent.ts";
+import { bytesOf, finished, NOTHING, SPEC, stamped, wrote } from "./events.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { type CellBehaviour, createFakeSandbox } from "./fake-sandbox.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
-import { type Script, type ScriptedModel, scriptedModel } from "./models.ts";
+import { type Script, type ScriptedModel, scriptedModel, subagentModel } from "./models.ts";
 import { createOpenAIModel } from "./openai-model.ts";
 import { type Answer, type ChatRequest, type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
 
@@ -88,7 +89,6 @@ export interface RunChange {
   ) => Pick<Store, "load" | "commit" | "inbox" | "blob" | "read" | "deliver" | "lastFileVersion">;
   readonly prepare?: (prepare: PrepareMove) => PrepareMove;
   readonly ask?: (call: CommandCall) => Promise<PersonAnswer>;
-  readonly interrupt?: AbortSignal;
   /** Aborted when the host goes down in an orderly way. */
   readonly draining?: AbortSignal;
   readonly scrub?: (text: string) => string;
@@ -218,12 +218,10 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       signal: new AbortController().signal,
     });
     const seen = change.store?.(store) ?? store;
-    const { interrupt = new AbortController().signal } = change;
-    const person = createPerson({ store: seen, clock, lease, ask: change.ask, interrupt });
-    const state = await runLoop(lease, {
+    return runLoop(lease, {
       store: seen,
       clock,
-      wait: person.wait,
+      wait: createPerson({ store: seen, clock, lease, ask: change.ask }),
       prepare: change.prepare?.(prepare) ?? prepare,
       readScript: (file) => readScript(file, new MemoryWorkspace({ files, onChange: () => undefined, lastVersion })),
       keepText:
@@ -240,8 +238,6 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
       scrub: change.scrub ?? ((text) => text),
       onCommitted: (events) => shown.push(...events),
     });
-    await person.settled();
-    return state;
   }
   const events = () => store.read(row.id, 0, 10_000);
   const of: Loop["of"] = async (type) => (await events()).filter((event) => event.type === type) as never;
@@ -301,6 +297,7 @@ export const reply = (name: string, args: Readonly<Record<string, unknown>> = {}
     thoughts: { text: "I think.", reasoning: "Because.", plan: "- go on", criticism: "none", speak },
     command: { name, args },
   });
+export const cell = (code: string): string => reply("run_code", { code });
 export const done = (reason = "All goals are reached."): string => reply("task_complete", { reason });
 
 // The shipped commands and prompts. Each test file loads them once, since nothing changes them.
@@ -367,6 +364,43 @@ export const resultOf = async (loop: Loop, callId = "c1") =>
     readonly observation: { readonly status: string; readonly text: string; readonly code?: string };
   };
 
+// An agent with the agents that it starts.
+
+/** Makes Foo and the agents that it starts, each with its own list of commands. */
+export const makeSubagents = (
+  calls: Readonly<Record<string, readonly CommandCall[]>>,
+  options: Partial<LoopOptions> = {},
+): Promise<Loop> =>
+  makeLoop({
+    script: (request) => subagentModel(calls)(request as unknown as ChatRequest),
+    services: ALL_READY,
+    ...options,
+  });
+
+/** The events of one type of an agent; an empty list for an unknown agent. */
+export const eventsOf = async <T extends EventBody["type"]>(
+  { store }: Loop,
+  agent: string,
+  type: T,
+): Promise<readonly EventOf<T>[]> =>
+  (await store.read(agent, 0, 1_000).catch(() => [])).filter((event) => event.type === type) as never;
+export const resultsOf = async (loop: Loop, agent = "foo"): Promise<readonly string[]> =>
+  (await eventsOf(loop, agent, "command-finished")).map(({ observation }) => String(observation.text));
+/** Why an agent is paused, else the kind of its phase. */
+export const standing = async ({ store }: Loop, id: string): Promise<string> => {
+  const state = await stateOf(store, { id });
+  return state.paused?.code ?? activeFrame(state).phase.kind;
+};
+
+export const MOLE_FILE = "agents/foo-mole/pages/x.md";
+/** Adds a sub-agent whose history says that it saved a page of that web host, and the page. */
+export async function addMole({ store, row, files, clock }: Loop, host: string): Promise<void> {
+  await store.create({ ...SPEC, name: "mole", id: "foo-mole", parent: row.id }, "mole", clock.now().toISOString());
+  const page = { ...wrote("pages/x.md", "x"), outside: [{ from: "web", name: host } as const] };
+  await store.commit(await store.claim("foo-mole"), 1, { ...NOTHING, events: stamped(2, finished(1)), files: [page] });
+  files.set(MOLE_FILE, bytesOf("x"));
+}
+
 // A person in front of the main loop alone: what they do reaches the agent through its inbox.
 
 export type PersonAnswer =
@@ -374,36 +408,24 @@ export type PersonAnswer =
   | { readonly kind: "feedback"; readonly text: string }
   | { readonly kind: "leave" };
 
-export interface PersonParts {
+interface PersonParts {
   readonly store: Pick<Store, "deliver">;
   readonly clock: RunParts["clock"];
   readonly lease: Lease;
   /** Absent: there is nobody, and the run ends at a question. */
   readonly ask: ((call: CommandCall) => Promise<PersonAnswer>) | undefined;
-  /** Aborted by Ctrl-C. */
-  readonly interrupt: AbortSignal;
 }
 
-function createPerson({ store, clock, lease, ask, interrupt }: PersonParts) {
+function createPerson({ store, clock, lease, ask }: PersonParts): RunParts["wait"] {
   let count = 0;
-  let pausing: Promise<unknown> = Promise.resolve();
   const send = (message: InboxMessage): Promise<unknown> => {
     count++;
     return store.deliver(lease.agent, `${lease.epoch}/${count}`, message, clock.now().toISOString());
   };
-  const onInterrupt = (): void => {
-    pausing = send({ type: "pause", reason: "Stopped by the person at the terminal." });
-  };
-  if (interrupt.aborted) onInterrupt();
-  interrupt.addEventListener("abort", onInterrupt, { once: true });
-
-  const wait: RunParts["wait"] = async ({ waitFor, until }, state) => {
-    await pausing;
-    if (interrupt.aborted) return true;
+  return async ({ waitFor, until }, state) => {
     const { phase } = activeFrame(state);
     if (waitFor === "time" && until !== null) {
-      await clock.sleep(Date.parse(until) - clock.now().getTime(), interrupt);
-      await pausing;
+      await clock.sleep(Date.parse(until) - clock.now().getTime());
       return true;
     }
     const open = phase.kind === "awaiting-approval" ? openCommand(state, phase.callId) : undefined;
@@ -415,7 +437,6 @@ function createPerson({ store, clock, lease, ask, interrupt }: PersonParts) {
     else await send({ type: "approval", callId, verdict: "approved", count: answer.count });
     return true;
   };
-  return { wait, settled: () => pausing };
 }
 
 // An agent whose replies are prose with code: the real loop, a model over HTTP, and a sandbox of functions.

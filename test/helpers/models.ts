@@ -1,5 +1,6 @@
 /** models.ts -- a language model with scripted replies that records its requests. */
 import type { CommandCall } from "#core/call.ts";
+import type { Usage } from "#core/event.ts";
 import type { LanguageModel, ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import type { Answer, ChatRequest } from "./openai-server.ts";
 
@@ -32,11 +33,15 @@ export function scriptedModel(script: Script): ScriptedModel {
   };
 }
 
+/** A complete reply with the usage that its server reports. */
+export const answered = (text: string, usage: Partial<Usage> = {}): ModelAnswer => ({
+  ...{ kind: "replied", text, finishReason: "stop" },
+  usage: { inputTokens: 100, cachedTokens: 0, outputTokens: 10, estimated: false, ...usage },
+});
+
 function replied(text: string, { messages }: ModelRequest): ModelAnswer {
   const promptChars = messages.reduce((sum, { content }) => sum + content.length, 0);
-  const inputTokens = Math.ceil(promptChars / 4);
-  const usage = { inputTokens, outputTokens: Math.ceil(text.length / 4), cachedTokens: 0, estimated: false };
-  return { kind: "replied", text, finishReason: "stop", usage };
+  return answered(text, { inputTokens: Math.ceil(promptChars / 4), outputTokens: Math.ceil(text.length / 4) });
 }
 
 const scriptOver = (index: number): ModelAnswer => ({
@@ -218,6 +223,8 @@ export const startAgent = (name: string, prompt = `Do the work of ${name}.`): Co
   name: "start_agent",
   args: { name, task: `helps as ${name}`, prompt },
 });
+export const endAgent = (key: string): CommandCall => ({ name: "delete_agent", args: { key } });
+export const LIST_AGENTS: CommandCall = { name: "list_agents", args: {} };
 export const messageAgent = (key: string, message: string): CommandCall => ({
   name: "message_agent",
   args: { key, message },

@@ -8,6 +8,13 @@ export class PowerCut extends Error {}
 
 export type When = "before" | "after";
 
+/** The moments before and after each of `commits` commits. */
+export const cutPoints = (commits: number): (readonly [at: number, when: When])[] =>
+  Array.from({ length: commits }, (_, index) => index + 1).flatMap((at) => [
+    [at, "before"],
+    [at, "after"],
+  ]);
+
 /** Wraps a store: cuts the power before or after its commit number `at`, counted over all agents and runs. */
 export function cutPowerAt(at: number, when: When) {
   let count = 0;

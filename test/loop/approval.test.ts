@@ -6,10 +6,10 @@ import { succeed } from "#core/command.ts";
 import type { Services } from "#core/services.ts";
 import { activeFrame } from "#core/state.ts";
 import { loadWaiting } from "#views/waiting.ts";
+import { bytesOf } from "../helpers/events.ts";
 import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import {
   done,
-  type Loop,
   type LoopOptions,
   makeLoop,
   type PersonAnswer,
@@ -23,7 +23,6 @@ import {
 const always = { approve: "always" } as const;
 const yes = (count = 1): PersonAnswer => ({ kind: "approved", count });
 const NO: PersonAnswer = { kind: "feedback", text: "no" };
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const write = (name: string) => reply("write_to_file", { file: name, text: name });
 
 /** A person who gives these answers in this order, and then leaves. */
@@ -54,24 +53,6 @@ describe("approval by a person", () => {
     expect(approvals).toEqual(["person", "earlier-approval", "earlier-approval", "person", "earlier-approval"]);
   });
 
-  it("given ahead with y -N ends when the person says something else", async () => {
-    const script = [write("a"), write("b"), write("c"), done()];
-    const askedIn = async (says: boolean): Promise<readonly string[]> => {
-      const loop: Loop = await makeLoop({
-        settings: always,
-        script: async (_request, index) => {
-          if (says && index === 1) await loop.tell({ type: "say", from: "ada", text: "Call the next one d." });
-          return script[index] ?? done();
-        },
-      });
-      const { ask, asked } = person(yes(9), yes(9));
-      await loop.run({ ask });
-      return asked;
-    };
-    expect(await askedIn(false)).toEqual(["write_to_file"]);
-    expect(await askedIn(true)).toEqual(["write_to_file", "write_to_file"]);
-  });
-
   it("is replaced by the person's words: the command does not run, and the model reads the words", async () => {
     const loop = await makeLoop({ script: [write("a"), done()], settings: always });
     await loop.run({ ask: person({ kind: "feedback", text: "call it b, please" }, yes()).ask });
@@ -91,59 +72,6 @@ describe("approval by a person", () => {
     expect(loop.model.requests).toHaveLength(2);
     expect(loop.text("a")).toBe("a");
   });
-
-  it("is durably requested while nobody is there, and the agent waits", async () => {
-    const loop = await makeLoop({ script: [write("a"), done()], settings: always });
-    expect(activeFrame(await loop.run()).phase).toMatchObject({ kind: "awaiting-approval", callId: "c1" });
-    await loop.tell({ type: "approval", callId: "c1", verdict: "approved", count: 2 });
-    expect(activeFrame(await loop.run()).phase.kind).toBe("resting");
-    expect(loop.text("a")).toBe("a");
-  });
-
-  it("is not requested in a continuous run", async () => {
-    const loop = await makeLoop({ script: [write("a"), done()] });
-    const { ask, asked } = person();
-    await loop.run({ ask });
-    expect(asked).toEqual([]);
-  });
-});
-
-describe("Ctrl-C", () => {
-  it("lets the present step finish and pauses before the next", async () => {
-    const controller = new AbortController();
-    const loop = await makeLoop({
-      script: (_request, index) => {
-        if (index === 1) controller.abort();
-        return index < 5 ? write(`f${index}`) : done();
-      },
-    });
-    expect((await loop.run({ interrupt: controller.signal })).paused).toMatchObject({ code: "person" });
-    expect([...loop.files.keys()]).toEqual(["f0", "f1"]);
-    expect(loop.model.requests).toHaveLength(2);
-  });
-
-  it("ends a wait for the next attempt at once", async () => {
-    const controller = new AbortController();
-    const loop = await makeLoop({
-      script: () => {
-        controller.abort();
-        return { kind: "failed", code: "rate-limited", message: "Later.", retry: { afterMs: 3_600_000 } };
-      },
-    });
-    expect((await loop.run({ interrupt: controller.signal })).paused).toMatchObject({ code: "person" });
-    expect(loop.clock.now().toISOString() < "2026-11-20T09:00:00.000Z").toBe(true);
-  });
-});
-
-describe("a person's words", () => {
-  it("are shown to the model in the next step, once", async () => {
-    const loop = await makeLoop({ script: [reply("do_nothing"), done()] });
-    const words = { type: "say", from: "ada", text: "mind the gap" } as const;
-    expect([await loop.tell(words, "foo", "say-1"), await loop.tell(words, "foo", "say-1")]).toEqual([true, false]);
-    await loop.run();
-    expect(loop.prompt(0).split("mind the gap")).toHaveLength(2);
-    expect(await loop.of("message-received")).toHaveLength(1);
-  });
 });
 
 const FILE = "count.py";
@@ -158,7 +86,7 @@ async function makeRunner(
 ) {
   const sandbox = createFakeSandbox({ "print(1)": shows("one"), "print(2)": shows("two"), [LONG]: shows("long") });
   const loop = await makeLoop({ script, sandbox, settings });
-  const put = (content: string): void => void loop.files.set(FILE, bytes(content));
+  const put = (content: string): void => void loop.files.set(FILE, bytesOf(content));
   if (text !== null) put(text);
   const waiting = async () => loadWaiting((await loop.store.agent(loop.row.id)) ?? loop.row, loop.store);
   return { loop, put, waiting };
@@ -250,7 +178,7 @@ const SCRIPTS = JSON.stringify({ scripts: { postinstall: "node steal.js" } });
 const HARMLESS = JSON.stringify({ scripts: { test: "node --test" } });
 const services = { downloads: { ready: true }, repositories: { ready: true } } as const;
 const serving: Partial<Services> = {
-  downloads: { get: async (url) => ({ url, contentType: "", bytes: bytes(SCRIPTS) }) as never },
+  downloads: { get: async (url) => ({ url, contentType: "", bytes: bytesOf(SCRIPTS) }) as never },
   repositories: { clone: async (url) => ({ url, commit: "c", branch: null, files: 0, bytes: 0, remarks: [] }) },
 };
 /** An own command that names no argument as a path that it writes. */
@@ -268,8 +196,8 @@ type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
 async function runCalls(calls: readonly Call[], approve: ApprovalMode = "risky", answer = NO) {
   const script = [...calls.map(([name, args]) => reply(name, args)), done()];
   const loop = await makeLoop({ script, settings: { approve }, services, serving, commands: [quiet] });
-  loop.files.set("plain", bytes("x"));
-  loop.files.set("a.json", bytes(SCRIPTS));
+  loop.files.set("plain", bytesOf("x"));
+  loop.files.set("a.json", bytesOf(SCRIPTS));
   await loop.run({ ask: async () => answer });
   const reasons = (await loop.of("approval-asked")).map(({ reason }) => reason);
   const results = (await loop.results()).map(({ code, status }) => code ?? status);
@@ -350,7 +278,7 @@ describe("a package file", () => {
     const had = `{"version":"1.0","scripts":{"install":"make"}}`;
     const edit = reply("edit_file", { file: "package.json", old: "1.0", new: "1.1" });
     const loop = await makeLoop({ script: [edit, done()] });
-    loop.files.set("package.json", bytes(had));
+    loop.files.set("package.json", bytesOf(had));
     await loop.run();
     expect(loop.text("package.json")).toBe(had.replace("1.0", "1.1"));
   });

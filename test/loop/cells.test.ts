@@ -1,17 +1,15 @@
-import { mkdtemp, rm, utimes } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { utimes } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
-import type { CellBridge } from "#core/ports/sandbox.ts";
+import type { CellBridge, SavedNamespace } from "#core/ports/sandbox.ts";
 import { isFinished } from "#core/state.ts";
 import { openCellBridge } from "#loop/cell-bridge.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import { bytesOf } from "../helpers/events.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
-import { done, type Loop, type LoopOptions, makeLoop, outerCommand, reply } from "../helpers/loop.ts";
-
-const cell = (code: string): string => reply("run_code", { code });
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+import { useFolder } from "../helpers/folder.ts";
+import { cell, done, type Loop, type LoopOptions, makeLoop, outerCommand, reply } from "../helpers/loop.ts";
+import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
 async function makeCells(
   behaviours: Readonly<Record<string, CellBehaviour>>,
@@ -63,26 +61,20 @@ describe("the result of a cell", () => {
     expect((await results(loop))[0]?.text).toBe("one\ntwo");
   });
 
-  it("puts the whole of a long output into a file", async () => {
-    const long = "0123456789".repeat(5_000);
-    const { loop } = await makeCells({ long: (_cell, _host, { print }) => print(long) }, ["long"]);
-    await loop.run();
-    const [result] = await results(loop);
-    expect(String(result?.text).length).toBeLessThanOrEqual(20_000);
-    expect(loop.text("_goald/outputs/c1.txt")).toBe(long);
-  });
-
-  it("shows the line that failed, the message and what had been printed", async () => {
-    const problem = { type: "ZeroDivisionError", message: "division by zero", line: 2, source: "  y = 1 / 0" };
-    const broken: CellBehaviour = (_cell, _host, { print }) => {
-      print("before");
-      return failedCell(problem);
-    };
-    const { loop } = await makeCells({ broken }, ["broken"]);
-    await loop.run();
-    const text = "ZeroDivisionError: division by zero\nLine 2: y = 1 / 0\nIt had printed:\nbefore";
-    expect((await results(loop))[0]).toMatchObject({ status: "failed", code: "cell-failed", text });
-  });
+  it.each(["error", "syntax"] as const)(
+    "shows the line that failed (%s), the message and what had been printed",
+    async (kind) => {
+      const problem = { type: "ZeroDivisionError", message: "division by zero", line: 2, source: "  y = 1 / 0" };
+      const broken: CellBehaviour = (_cell, _host, { print }) => {
+        print("before");
+        return failedCell({ kind, ...problem });
+      };
+      const { loop } = await makeCells({ broken }, ["broken"]);
+      await loop.run();
+      const text = "ZeroDivisionError: division by zero\nLine 2: y = 1 / 0\nIt had printed:\nbefore";
+      expect((await results(loop))[0]).toMatchObject({ status: "failed", code: "cell-failed", text });
+    },
+  );
 
   it("names only names that were not lost before", async () => {
     const lost = [{ name: "gen", reason: "a generator cannot be kept" }];
@@ -248,7 +240,7 @@ describe("a call from code", () => {
         const answer = await host.call("do_nothing", {});
         answers.push("error" in answer ? `${answer.error.code} ${answer.error.text}` : "ok");
       }
-      await host.saveFiles([{ path: "made.txt", bytes: bytes("made") }]);
+      await host.saveFiles([{ path: "made.txt", bytes: bytesOf("made") }]);
     };
     const { loop } = await makeCells({ many }, ["many"]);
     await loop.run();
@@ -281,11 +273,11 @@ describe("files that a cell changes", () => {
   const saveAll =
     (paths: readonly string[]): CellBehaviour =>
     async (_cell, host) =>
-      void (await host.saveFiles(paths.map((path) => ({ path, bytes: bytes("new") }))));
+      void (await host.saveFiles(paths.map((path) => ({ path, bytes: bytesOf("new") }))));
   const save =
     (path: string, text: string | null): CellBehaviour =>
     async (_cell, host: CellBridge) => {
-      const saved = await host.saveFiles([{ path, bytes: text === null ? null : bytes(text) }]);
+      const saved = await host.saveFiles([{ path, bytes: text === null ? null : bytesOf(text) }]);
       return { value: cellValue("error" in saved ? saved.error : "saved") };
     };
 
@@ -334,7 +326,7 @@ describe("files that a cell changes", () => {
 
   it("are refused where the workspace refuses them, and the others are saved", async () => {
     const told: unknown[] = [];
-    const files = [".git/hooks/pre-commit", "../up.txt", "fine.txt"].map((path) => ({ path, bytes: bytes("x") }));
+    const files = [".git/hooks/pre-commit", "../up.txt", "fine.txt"].map((path) => ({ path, bytes: bytesOf("x") }));
     const { loop } = await makeCells({ save: async (_cell, host) => void told.push(await host.saveFiles(files)) }, [
       "save",
     ]);
@@ -398,26 +390,75 @@ describe("a cell without a strict cage", () => {
 });
 
 describe("the list of files that code gets", () => {
+  const folder = useFolder();
+
   it("has another stamp after a write of the same size within the same millisecond", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "goald-cell-files-"));
-    try {
-      const workspace = openLocalWorkspace(folder);
-      const commands = { functionsFor: () => ({ all: [], callOf: () => undefined }) };
-      const host = openCellBridge({ context: { workspace }, commands, cells: {} } as unknown as Parameters<
-        typeof openCellBridge
-      >[0]);
-      const time = new Date("2026-01-01T00:00:00.000Z");
-      const write = async (text: string): Promise<string | undefined> => {
-        await workspace.write("a.txt", text);
-        await utimes(join(folder, "a.txt"), time, time);
-        return (await host.listFiles()).files[0]?.stamp;
-      };
-      const first = await write("one");
-      // A second write could get the inode that the first one has freed.
-      await workspace.write("b.txt", "");
-      expect(await write("two")).not.toBe(first);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
+    const workspace = openLocalWorkspace(folder());
+    const commands = { functionsFor: () => ({ all: [], callOf: () => undefined }) };
+    const parts = { context: { workspace }, commands, cells: {} };
+    const host = openCellBridge(parts as unknown as Parameters<typeof openCellBridge>[0]);
+    const time = new Date("2026-01-01T00:00:00.000Z");
+    const write = async (text: string): Promise<string | undefined> => {
+      await workspace.write("a.txt", text);
+      await utimes(folder("a.txt"), time, time);
+      return (await host.listFiles()).files[0]?.stamp;
+    };
+    const first = await write("one");
+    // A second write could get the inode that the first one has freed.
+    await workspace.write("b.txt", "");
+    expect(await write("two")).not.toBe(first);
+  });
+});
+
+/** Appends three lines by commands, saves a file, and counts its own runs in the namespace. */
+const work: CellBehaviour = async ({ seed, startedAt }, host, { call, names }) => {
+  names.set("runs", Number(names.get("runs") ?? 0) + 1);
+  for (const line of ["one", "two", "three"]) await call("append_to_file", { file: "lines.txt", text: `${line}\n` });
+  await host.saveFiles([{ path: "made.txt", bytes: bytesOf(`${seed} ${startedAt}`) }]);
+  await call("append_to_file", { file: "lines.txt", text: "four\n" });
+  return { value: cellValue("This is the end.") };
+};
+
+/** The model runs `code` until the prompt shows its end. */
+async function start(code: string, behaviour: CellBehaviour) {
+  const sandbox = createFakeSandbox({ [code]: behaviour });
+  const loop = await makeLoop({
+    sandbox,
+    script: ({ messages }) => (messages.some(({ content }) => content.includes("is the end")) ? done() : cell(code)),
+  });
+  return { sandbox, loop };
+}
+
+async function lastNamespace(loop: Loop): Promise<SavedNamespace | undefined> {
+  const saved = (await loop.of("namespace-saved")).at(-1);
+  return saved as SavedNamespace | undefined;
+}
+
+/** False when the run ended before that commit. */
+async function survives(at: number, when: When): Promise<boolean> {
+  const { sandbox, loop } = await start("work", work);
+  const isCut = await loop.run({ store: cutPowerAt(at, when) }).then(
+    () => false,
+    (error) => error instanceof PowerCut,
+  );
+  sandbox.endProcesses();
+  const state = await loop.run();
+  expect([at, when, isFinished(state)]).toEqual([at, when, true]);
+  expect(loop.text("lines.txt")).toBe("one\ntwo\nthree\nfour\n");
+  const starts = new Set(sandbox.cells.map(({ seed, startedAt }) => `${seed} ${startedAt}`));
+  expect([...starts]).toEqual([loop.text("made.txt")]);
+  expect((await lastNamespace(loop))?.values).toEqual({ runs: "1" });
+  return isCut;
+}
+
+describe("a cell whose process was killed", () => {
+  it("runs again without repeating an effect, at every commit, with the same seed, time and namespace", async () => {
+    let at = 1;
+    for (; ; at++) {
+      const cuts: boolean[] = [];
+      for (const when of ["before", "after"] as const) cuts.push(await survives(at, when));
+      if (!cuts.some((isCut) => isCut)) break;
     }
+    expect(at).toBeGreaterThan(8);
   });
 });

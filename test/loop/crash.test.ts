@@ -13,12 +13,23 @@ import { type Journal, type Outcome, openJournal } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run-parts.ts";
 import { restoreValue, type Storing, storeValue } from "#loop/stored-values.ts";
 import { createValueRedactor } from "#util/redact.ts";
-import { approved, created, interrupted, isolated, log, requested, started } from "../helpers/events.ts";
-import { fakeClock } from "../helpers/fake-clock.ts";
+import {
+  approved,
+  created,
+  FACTS,
+  interrupted,
+  isolated,
+  log,
+  requested,
+  SPEC,
+  said,
+  started,
+} from "../helpers/events.ts";
+import { fakeClock, settle } from "../helpers/fake-clock.ts";
 import { done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import type { Script } from "../helpers/models.ts";
-import { cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
+import { cutPoints, cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
 
 const STEPS = 12;
 const lines = Array.from({ length: STEPS }, (_, at) => `line ${at + 1}\n`);
@@ -45,12 +56,6 @@ async function crashAndResume(
   expect(activeFrame(state).phase.kind).toBe("resting");
 }
 
-/** Returns the moments before and after each of `commits` commits. */
-const cutPoints = (commits: number): (readonly [at: number, when: When])[] =>
-  Array.from({ length: commits }, (_, index) => index + 1).flatMap((at) => [
-    [at, "before"],
-    [at, "after"],
-  ]);
 /** append_to_file has a `prepare`, so its step commits request, reply and start; the last step has no `prepare`. */
 const POINTS = cutPoints(3 * STEPS + 2 + 1);
 
@@ -149,22 +154,6 @@ describe("a memory that a command stages", () => {
     expect(rows.filter((row) => row.text === "The door is green.")).toHaveLength(1);
   });
 });
-
-describe("a second host", () => {
-  it("fences off the first one, whose late write is refused completely", async () => {
-    const loop = await makeLedger();
-    const before = (await loop.events()).length;
-    const claimed = (store: MemoryStore) =>
-      replaceCommit(store, async (lease, head, unit) => {
-        await store.claim(lease.agent);
-        return store.commit(lease, head, unit);
-      });
-    await expect(loop.run({ store: claimed })).rejects.toMatchObject({ code: "GOALD_FENCED" });
-    expect((await loop.events()).length).toBe(before);
-  });
-});
-
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A journal in memory, and a turn that `enter` gives or refuses. */
 function makeParts(events: readonly NewEvent[], { isGiven = true, hasNoTimedCommits = false } = {}) {
@@ -265,13 +254,10 @@ describe("a suspect's command", () => {
   });
 });
 
-const said = (text: string): NewEvent => ({ type: "message-received", from: "Ann", text });
-
 async function openIn(commit?: (store: MemoryStore) => Store["commit"]) {
   const store = new MemoryStore();
   const clock = fakeClock();
-  const spec = { name: "Foo", role: "a tester", goals: ["Go"], approve: "never", stepLimit: 9 } as const;
-  const { id } = await store.create(spec, "key", clock.now().toISOString());
+  const { id } = await store.create(SPEC, "key", clock.now().toISOString());
   const shown: RecordedEvent[] = [];
   const journal: Journal = await openJournal(await store.claim(id), {
     store: commit ? replaceCommit(store, commit(store)) : store,
@@ -371,7 +357,6 @@ describe("a journal", () => {
 const SECRET = "sk-test-1234567890abcdef";
 const scrub = createValueRedactor([SECRET]);
 const LONG = "å line of text\n".repeat(4_000);
-const FACTS = { readOnly: false, destructive: false, idempotent: false, openWorld: false };
 /** Names that goald itself uses for its own words elsewhere in events. */
 const OWN_NAMES = "code status type kind by mode source effect outcome at until approve".split(" ");
 

@@ -15,7 +15,7 @@ import { readChatReply } from "#model/read-answer.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
 import { createAjv } from "#util/schema.ts";
-import { type CellBehaviour, cellValue, failedCell } from "../helpers/fake-sandbox.ts";
+import { type CellBehaviour, cellValue } from "../helpers/fake-sandbox.ts";
 import { closeProseLoops, done, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
 import { createOpenAIModel } from "../helpers/openai-model.ts";
 import { type Answer, type ChatRequest, failure, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -301,60 +301,6 @@ describe("an agent in the form code", () => {
     expect(loop.text("a.txt")).toBe("abc");
     expect(request(1)[0]).toContain("`write_to_file(");
     expect(request(1)[0]).not.toContain("`read_file(");
-  });
-
-  it("mends its code by the error that it reads", async () => {
-    const open = { type: "SyntaxError", message: "'(' was never closed", line: 1, source: "print(1" };
-    const missing = { type: "NameError", message: "name 'b' is not defined", line: 2, source: "print(b)" };
-    const cells = {
-      "print(1": () => failedCell({ kind: "syntax", ...open }),
-      "a\nprint(b)": () => failedCell(missing),
-      good: power,
-    };
-    const replies = [...Object.keys(cells).map((code) => block(code)), "Done."];
-    const { loop, lastResult } = await makeProseLoop("code", replies, cells);
-    expect(isFinished(await loop.run())).toBe(true);
-    expect(lastResult(2)).toMatch(/status failed[\s\S]*SyntaxError: '\(' was never closed\nLine 1: print\(1/);
-    expect(lastResult(3)).toMatch(/NameError: name 'b' is not defined\nLine 2: print\(b\)/);
-    expect(lastResult(4)).toMatch(/status ok/);
-  });
-
-  it("pauses after three errors in a row, and not when one in between worked (control)", async () => {
-    const cells = { bad: () => failedCell({}), good: power };
-    const bad = ["bad", "bad", "bad", "bad"].map((code) => block(code));
-    const paused = await makeProseLoop("code", bad, cells);
-    expect((await paused.loop.run()).paused).toMatchObject({ code: "failing-cells" });
-    expect(paused.server.chats).toHaveLength(3);
-    const mended = ["bad", "bad", "good", "bad", "bad"].map((code) => block(code));
-    const { loop } = await makeProseLoop("code", [...mended, "Done."], cells);
-    expect(isFinished(await loop.run())).toBe(true);
-  });
-
-  it("gets the value of a sub-task as its type, and none of its messages", async () => {
-    const code = 'n = agent.run("Extract the number", int)\nprint(n + 1)';
-    const outer: CellBehaviour = async (_cell, _host, { run, print }) =>
-      print(String(Number(await run("Extract the number", { type: "integer" })) + 1));
-    const replies = [block(code), block(POWER, "I look first."), "14284000", "Done."];
-    const cells = { [code]: outer, [POWER]: () => undefined };
-    const { loop, request, lastResult } = await makeProseLoop("code", replies, cells);
-    expect(isFinished(await loop.run())).toBe(true);
-    expect(request(2).at(-1)).toMatch(/Extract the number[\s\S]*If you know the result, send it alone/);
-    expect(request(2)[0]).toMatch(/do not pass it on as a whole/);
-    expect(lastResult(4)).toMatch(/\n14284001\n/);
-    expect(request(4)).toHaveLength(4);
-    expect(request(4).join()).not.toMatch(/Extract the number[\s\S]*Extract the number|I look first/);
-  });
-
-  it("is asked once more for a result of another type", async () => {
-    const outer: CellBehaviour = async (_cell, _host, { run }) => ({
-      value: cellValue(Number(await run("Extract", { type: "integer" })) + 1),
-    });
-    const replies = [block("outer"), "about 14 million", "14000000", "Done."];
-    const { loop, server, request, lastResult } = await makeProseLoop("code", replies, { outer });
-    expect(isFinished(await loop.run())).toBe(true);
-    expect(request(3).at(-2)).toMatch(/integer/);
-    expect(lastResult(4)).toMatch(/\n14000001\n/);
-    expect(server.chats).toHaveLength(4);
   });
 
   it("is asked again when it wants a shell", async () => {

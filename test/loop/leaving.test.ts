@@ -8,6 +8,7 @@ import type { Services } from "#core/services.ts";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, type CommandError, createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import {
+  cell,
   done,
   type Loop,
   type LoopOptions,
@@ -106,12 +107,6 @@ describe("a call that would send text of the folder", () => {
     );
   });
 
-  it("leaves with the rule switched off", async () => {
-    const { loop, left } = await makeOutside({ script, settings: { approve: "never" }, asksBeforeSending: false });
-    await loop.run();
-    expect(left).toHaveLength(2);
-  });
-
   it("leaves after a person has said that the outside words are trusted", async () => {
     const script = [page, read, reply("do_nothing"), send(SECRET), done()];
     const { loop, left } = await makeOutside({
@@ -202,7 +197,6 @@ describe("sub-agents", () => {
 /** A form that no search for encodings finds. */
 const disguise = (text: string): string =>
   [...text].map((letter) => (letter.charCodeAt(0) * 7 + 3).toString(36)).join("");
-const cell = (code: string): string => reply("run_code", { code });
 const search = reply("google", { input: "weather in Berlin" });
 
 /** Services that note what reached them. The first answer taints the agent. */

@@ -6,9 +6,9 @@ import type { EventOf, Usage } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import { activeFrame } from "#core/state.ts";
-import type { PrepareMove } from "#loop/ask-model.ts";
 import { createValueRedactor } from "#util/redact.ts";
 import { done, type Loop, type LoopOptions, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
+import { answered } from "../helpers/models.ts";
 import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
 
 /** One dollar per input token and two per output token, so that limits are round numbers. */
@@ -18,16 +18,11 @@ const priceOf = () => PRICE;
 /** Each one reads another file, so that no repetition is noticed. */
 const reads = Array.from({ length: 40 }, (_, at) => reply("read_file", { file: `${at}.txt` }));
 /** The reply used 100 input tokens, 50 of them cached, and 10 output tokens. */
-const answered = (text: string): ModelAnswer => ({
-  kind: "replied",
-  text,
-  finishReason: "stop",
-  usage: { inputTokens: 100, cachedTokens: 50, outputTokens: 10, estimated: false },
-});
+const halfCached = (text = ""): ModelAnswer => answered(text, { cachedTokens: 50 });
 const COST = 50 * 1 + 50 * 0.5 + 10 * 2;
 
 const limited = (settings: Partial<AgentSettings>, options: Partial<LoopOptions> = {}): Promise<Loop> =>
-  makeLoop({ script: reads.map(answered), settings: { stepLimit: 5, ...settings }, priceOf, ...options });
+  makeLoop({ script: reads.map(halfCached), settings: { stepLimit: 5, ...settings }, priceOf, ...options });
 const STEPS = { code: "step-limit" };
 
 /** The process dies between the request and its reply: the intent is durable, the reply is lost. */
@@ -81,19 +76,10 @@ describe("a budget", () => {
     expect(unlimited.model.requests).toHaveLength(2 + 5);
   });
 
-  it("lets the agent continue when it was raised", async () => {
-    const { reservedUsd } = (await probe()) as { reservedUsd: number };
-    const loop = await limited({ budgetUsd: reservedUsd - 1 });
-    await loop.run();
-    await loop.tell({ type: "settings", budgetUsd: 1e9 });
-    await loop.tell({ type: "resume" });
-    expect((await loop.run()).paused).toMatchObject(STEPS);
-  });
-
   it("counts a failed call only when the server may have charged for it", async () => {
     const failed = (code: string): ModelAnswer => ({ kind: "failed", code, message: code, retry: { afterMs: 10 } });
     const lost = async (code: string) =>
-      (await (await limited({ stepLimit: 1 }, { script: [failed(code), answered(reads[0] as string)] })).run()).lost;
+      (await (await limited({ stepLimit: 1 }, { script: [failed(code), halfCached(reads[0])] })).run()).lost;
     expect(await lost("rate-limited")).toEqual({ tokens: 0, usd: 0 });
     expect((await lost("timeout")).tokens).toBeGreaterThan(1_000);
     expect((await lost("timeout")).usd).toBeGreaterThan(2_000);
@@ -139,8 +125,8 @@ describe("a token limit", () => {
   });
 
   it("gives a reply that was cut off more room, within the limits and the context window", async () => {
-    const cut: ModelAnswer = { ...answered(""), finishReason: "length" } as ModelAnswer;
-    const script = [cut, cut, cut, cut, answered(reads[0] as string)];
+    const cut: ModelAnswer = { ...halfCached(), finishReason: "length" } as ModelAnswer;
+    const script = [cut, cut, cut, cut, halfCached(reads[0])];
     const roomOf = () => ({ contextTokens: 32_000, replyTokens: 1_000, windowTokens: 200_000 });
     const caps = async (settings: Partial<AgentSettings>) => {
       const loop = await makeLoop({ script, settings: { stepLimit: 3, ...settings }, roomOf });
@@ -150,19 +136,6 @@ describe("a token limit", () => {
     expect(await caps({})).toEqual([1_000, 4_000, 16_000]);
     const [first, second] = await caps({ tokenLimit: 4_000 });
     expect([first, (second ?? 0) > 1_000, (second ?? 0) < 4_000]).toEqual([1_000, true, true]);
-  });
-
-  it("pauses before a request that does not fit, and counts requests of a dead process", async () => {
-    const loop = await limited({ tokenLimit: 1e9, stepLimit: 1 });
-    await loop.run();
-    const reservedTokens = (await loop.of("model-asked"))[0]?.reservedTokens ?? 0;
-
-    const crashing = await limited({ tokenLimit: Math.round(reservedTokens * 1.5) });
-    await dieWhileAsking(crashing);
-    expect((await crashing.run()).paused).toMatchObject({ code: "token-limit" });
-    expect(crashing.model.requests).toHaveLength(1);
-    const control = await limited({ tokenLimit: Math.round(reservedTokens * 1.5) });
-    expect((await control.run()).step).toBeGreaterThan(1);
   });
 });
 
@@ -181,7 +154,7 @@ describe("a server that reports more output tokens than its request allowed", ()
     ["token-limit", { tokenLimit: 50_000 }],
     ["budget", { budgetUsd: 100_000 }],
   ])("is named in the reason of the pause %s, and its report counts", async (code, settings) => {
-    const loop = await limited(settings, { script: [{ ...answered(reads[0] as string), usage } as ModelAnswer] });
+    const loop = await limited(settings, { script: [{ ...halfCached(reads[0]), usage } as ModelAnswer] });
     const state = await loop.run();
     expect(state.paused).toMatchObject({ code, reason: expect.stringContaining(NAMED) });
     expect(state.usage.outputTokens).toBe(1_000_000);
@@ -192,7 +165,7 @@ describe("a server that reports more output tokens than its request allowed", ()
       ...{ kind: "failed", code: "cap-ignored", message: "", usage },
       retry: { afterMs: 0, isChanged: true },
     };
-    const loop = await limited({ tokenLimit: 1_005_000, stepLimit: null }, { script: [cut, ...reads.map(answered)] });
+    const loop = await limited({ tokenLimit: 1_005_000, stepLimit: null }, { script: [cut, ...reads.map(halfCached)] });
     expect((await loop.run()).paused?.reason).toContain(NAMED);
     expect(loop.model.requests.length).toBeGreaterThan(1);
   });
@@ -204,13 +177,6 @@ describe("a server that reports more output tokens than its request allowed", ()
 });
 
 describe("a deadline", () => {
-  it("ends a wait for the next attempt", async () => {
-    const script = [{ kind: "failed", code: "rate-limited", message: "", retry: { afterMs: 3_600_000 } } as const];
-    const loop = await limited({ deadline: "2026-11-20T08:10:00.000Z" }, { script });
-    expect((await loop.run()).paused).toMatchObject({ code: "time-limit" });
-    expect(loop.clock.slept).toEqual([600_000]);
-  });
-
   it("sets the wake time of an agent that waits for an approval, so that it pauses then", async () => {
     const loop = await limited({ approve: "always", deadline: "2026-11-20T08:10:00.000Z" });
     expect(activeFrame(await loop.run()).phase.kind).toBe("awaiting-approval");
@@ -257,25 +223,6 @@ describe("a model that repeats a command", () => {
     expect(await loop.of("repetition-noticed")).toHaveLength(1);
     expect((await loop.events()).slice(-2)).toMatchObject([{ type: "command-requested" }, { type: "agent-paused" }]);
   });
-
-  it("continues with the call that was held back when a person resumes", async () => {
-    const loop = await circle();
-    await loop.run();
-    await loop.tell({ type: "say", from: "ada", text: "Try b.txt." });
-    expect((await loop.run()).paused).toMatchObject({ code: "loop" });
-    await loop.tell({ type: "resume" });
-    await loop.run();
-    const finished = await loop.of("command-finished");
-    expect(finished.map((event) => event.callId).slice(0, 6)).toEqual(["c1", "c2", "c3", "c4", "c5", "c6"]);
-    expect(loop.prompt(5)).toContain("Try b.txt.");
-  });
-
-  it("is not warned when it runs another command in between", async () => {
-    const turns = Array.from({ length: 12 }, (_, at) => reply("read_file", { file: at % 2 === 0 ? "a" : "b" }));
-    const loop = await makeLoop({ script: [...turns, done()] });
-    expect(activeFrame(await loop.run()).phase.kind).toBe("resting");
-    expect((await loop.events()).some((event) => event.type === "repetition-noticed")).toBe(false);
-  });
 });
 
 describe("an agent whose commands kill the process", () => {
@@ -306,42 +253,6 @@ describe("an agent whose commands kill the process", () => {
     expect(activeFrame(state).phase.kind).toBe("resting");
     expect(state.deaths).toBe(0);
   });
-
-  it("is not paused when commands finish in between", async () => {
-    const deadly = { is: true };
-    const loop = await makeLoop({ script, commands: [hammer("pure", { count: 0 })] });
-    for (let death = 1; death <= 5; death++) {
-      let runs = 0;
-      // From the second process on, the interrupted call finishes first; then the next call kills the process.
-      const prepare: (real: PrepareMove) => PrepareMove = (real) => async (move, journal) => {
-        if (move.kind === "execute") deadly.is = ++runs > (death === 1 ? 0 : 1);
-        return dying(deadly).prepare(real)(move, journal);
-      };
-      await expect(loop.run({ prepare })).rejects.toThrow(PowerCut);
-    }
-    expect(await loop.of("call-interrupted")).toHaveLength(4);
-    expect(activeFrame(await loop.run()).phase.kind).toBe("resting");
-  });
-});
-
-describe("an agent that has finished", () => {
-  it("begins its next turn for a person's words or new goals, and keeps its limits", async () => {
-    const loop = await makeLoop({ script: [done("first"), done("second"), done("third")], settings: { stepLimit: 2 } });
-    await loop.run();
-    await loop.tell({ type: "say", from: "ada", text: "And the second part?" });
-    const second = await loop.run();
-    expect(activeFrame(second).phase).toMatchObject({ kind: "resting", reason: "second" });
-    expect(second.turn).toBe(2);
-    expect(JSON.stringify(loop.model.requests[1]?.messages)).toContain("And the second part?");
-    await loop.tell({ type: "goals", goals: ["Count to a hundred"] });
-    const third = await loop.run();
-    expect(third).toMatchObject({ turn: 3, goals: ["Count to a hundred"], paused: { code: "step-limit" } });
-    await loop.tell({ type: "settings", stepLimit: 9 });
-    await loop.tell({ type: "resume" });
-    expect(activeFrame(await loop.run()).phase).toMatchObject({ kind: "resting", reason: "third" });
-    expect(loop.model.requests[2]?.messages[0]?.content).toContain("Count to a hundred");
-    expect(JSON.stringify(loop.model.requests[2]?.messages)).toContain("goals were changed just now");
-  });
 });
 
 const CODE =
@@ -354,39 +265,33 @@ const REVIEW = {
   ],
 };
 
-const advised = (text: string, inputTokens = 100): ModelAnswer => ({
-  kind: "replied",
-  text,
-  finishReason: "stop",
-  usage: { inputTokens, cachedTokens: 0, outputTokens: 10, estimated: false },
-});
-
 /** The loop's own request is the one whose system message names task_complete. */
 const isAdvice = ({ messages }: ModelRequest): boolean => !messages[0]?.content.includes("task_complete");
 
 /** Makes an agent that calls evaluate_code and finishes; `advice` holds the answers to the command's requests. */
 function evaluating(
   advice: readonly (string | ModelAnswer)[],
-  { inputTokens, ...options }: Partial<LoopOptions> & { readonly inputTokens?: number } = {},
+  { inputTokens = 100, ...options }: Partial<LoopOptions> & { readonly inputTokens?: number } = {},
 ): Promise<Loop> {
   let asked = 0;
   let step = 0;
   return makeLoop({
     script: (request) => {
       if (isAdvice(request)) return typed(advice[asked++] ?? "no answer");
-      return advised([reply("evaluate_code", { code: CODE }), done()][step++] ?? done(), inputTokens);
+      const next = [reply("evaluate_code", { code: CODE }), done()][step++] ?? done();
+      return answered(next, { inputTokens });
     },
     services: { advisor: { ready: true } },
     ...options,
   });
 }
-const typed = (answer: string | ModelAnswer): ModelAnswer => (typeof answer === "string" ? advised(answer) : answer);
+const typed = (answer: string | ModelAnswer): ModelAnswer => (typeof answer === "string" ? answered(answer) : answer);
 
 /** The first command that finished. */
 const finished = async (loop: Loop) => (await loop.of("command-finished"))[0] as EventOf<"command-finished">;
 
 describe("a command that asks a model for advice", () => {
-  it("returns an answer of the requested form, worst findings first", async () => {
+  it("sends the material inside a delimiter that it cannot close, and returns the worst findings first", async () => {
     const loop = await evaluating([JSON.stringify(REVIEW)]);
     await loop.run();
     expect((await finished(loop)).observation).toMatchObject({
@@ -394,11 +299,6 @@ describe("a command that asks a model for advice", () => {
       source: "model",
       text: expect.stringMatching(/One wrong result\.\n1\. \[critical\] half: .*\n2\. \[minor\]/s),
     });
-  });
-
-  it("sends the material as user data inside a delimiter that it cannot close", async () => {
-    const loop = await evaluating([JSON.stringify(REVIEW)]);
-    await loop.run();
     const [system, material] = loop.model.requests.find(isAdvice)?.messages ?? [];
     expect(system).toMatchObject({ role: "system", content: expect.stringContaining("JSON Schema") });
     expect(system?.content).not.toMatch(/divides|poem/);

@@ -15,7 +15,7 @@ import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
-import { done, type LoopOptions, makeLoop, reply, testCommand } from "../helpers/loop.ts";
+import { cell, done, type LoopOptions, makeLoop, reply, testCommand } from "../helpers/loop.ts";
 import { describeMany, REACT_METHODS } from "../helpers/react-methods/methods.ts";
 import { inputWith, stateWith } from "../prompt/fixtures.ts";
 
@@ -35,12 +35,9 @@ const MODULES = [
 async function runAgent(options: LoopOptions & { readonly script: readonly string[] }) {
   const loop = await makeLoop({ services: { methods: { ready: true } }, commands: [WHISPER, SHOUT], ...options });
   const state = await loop.run();
-  const requests = loop.model.requests.map(({ messages }) => messages.map(({ content }) => content).join("\n"));
-  const events = await loop.events();
-  const of = <T extends (typeof events)[number]["type"]>(type: T) =>
-    events.filter((event): event is Extract<typeof event, { type: T }> => event.type === type);
-  const results = of("command-finished").map(({ observation }) => observation);
-  return { loop, state, requests, of, results };
+  const requests = loop.model.requests.map((_request, index) => loop.prompt(index));
+  const problems = (await loop.of("reply-rejected")).flatMap((rejected) => rejected.problems);
+  return { loop, state, requests, problems, results: await loop.results() };
 }
 const search = (description: string): string => reply("method_search", { description });
 
@@ -91,11 +88,11 @@ describe("an unlisted command", () => {
   });
 
   it("stays out of reach of an agent whose profile lacks it", async () => {
-    const { requests, results, of } = await runAgent({
+    const { requests, results, problems } = await runAgent({
       script: [reply("shout_loudly", { text: "a" }), search("cry out"), done()],
       settings: { commands: "files,code" },
     });
-    expect(of("reply-rejected")[0]?.problems[0]).toMatch(/You may not use shout_loudly/);
+    expect(problems[0]).toMatch(/You may not use shout_loudly/);
     expect(requests.at(-1)).not.toContain("cries a text");
     expect(results[0]?.text).toMatch(/No method fits/);
   });
@@ -110,7 +107,7 @@ describe("method_search", () => {
   });
 
   it("finds the Python helpers of the home, which are not commands", async () => {
-    const { requests, results, of } = await runAgent({
+    const { requests, results, problems } = await runAgent({
       script: [search("commas between words"), reply("add_commas", { text: "a b" }), done()],
       commands: [],
       modules: MODULES,
@@ -119,7 +116,7 @@ describe("method_search", () => {
       "`add_commas(text: str) -> str`: Puts commas between the words of a text. A Python helper: only code can call it, in run_code.";
     expect(results[0]?.text).toBe(line);
     expect(requests[1]).toMatch(/\n`add_commas\(text: str\) -> str`: Puts commas/);
-    const [unknown, helper] = of("reply-rejected")[0]?.problems ?? [];
+    const [unknown, helper] = problems;
     expect(unknown).toMatch(/^There is no command "add_commas"/);
     expect(helper).toBe(`Methods that a search finds for this name: ${line}`);
   });
@@ -157,9 +154,9 @@ describe("method_search", () => {
     };
     const script = [search("low voice"), done()];
     const priceOf = () => ({ input: 2, cachedInput: 1, output: 8 });
-    const { of } = await runAgent({ script, methods, embeddingModel: "e", priceOf });
+    const { loop } = await runAgent({ script, methods, embeddingModel: "e", priceOf });
     expect(bought).toEqual([25]);
-    const [finished] = of("command-finished");
+    const [finished] = await loop.of("command-finished");
     expect(finished?.spent).toMatchObject({ usage: { inputTokens: 25, outputTokens: 0 }, modelCalls: 0 });
     expect(finished?.spent?.costUsd).toBeCloseTo(0.00005);
   });
@@ -167,7 +164,6 @@ describe("method_search", () => {
 
 describe("code", () => {
   const services = { methods: { ready: true }, cells: { ready: true } } as const;
-  const cell = (code: string): string => reply("run_code", { code });
 
   it("has unlisted commands and Python helpers under their names, found or not", async () => {
     const cells: Cell[] = [];
@@ -254,16 +250,15 @@ describe("prompts", () => {
 
 describe("a name that does not exist", () => {
   it("is answered with what the search finds for it", async () => {
-    const { of, requests } = await runAgent({ script: [reply("whisper", { text: "a" }), done()] });
-    const [rejected] = of("reply-rejected");
-    expect(rejected?.problems[0]).toMatch(/There is no command "whisper"/);
-    expect(rejected?.problems[1]).toMatch(/`whisper_softly\(text: str\) -> str`: Says a text in a low voice/);
+    const { problems, requests } = await runAgent({ script: [reply("whisper", { text: "a" }), done()] });
+    expect(problems[0]).toMatch(/There is no command "whisper"/);
+    expect(problems[1]).toMatch(/`whisper_softly\(text: str\) -> str`: Says a text in a low voice/);
     expect(requests[1]).toContain("`whisper_softly(text: str) -> str`");
   });
 
   it("is answered with the nearest names alone when everything is listed", async () => {
-    const { of } = await runAgent({ script: [reply("writefile", { text: "a" }), done()], commands: [] });
-    expect(of("reply-rejected")[0]?.problems).toHaveLength(1);
+    const { problems } = await runAgent({ script: [reply("writefile", { text: "a" }), done()], commands: [] });
+    expect(problems).toHaveLength(1);
   });
 
   it("in code is answered with functions of Python", async () => {

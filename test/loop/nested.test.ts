@@ -1,12 +1,11 @@
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
-import type { CommandContext } from "#core/command.ts";
-import { GoaldError } from "#core/errors.ts";
+import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import { MAX_FRAMES } from "#core/frames.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { isFinished } from "#core/state.ts";
-import { estimateTokens } from "#prompt/tokens.ts";
-import { done, loopWith, makeLoop, outerCommand, reply, resultOf } from "../helpers/loop.ts";
-import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
+import { done, loopWith, makeLoop, outerCommand, READS, reply, resultOf, testCommand } from "../helpers/loop.ts";
+import { cutPowerAt, PowerCut, replaceCommit } from "../helpers/power-cut.ts";
 
 const typesOf = (events: readonly { readonly type: string; readonly callId?: string }[]) =>
   events.flatMap(({ type, callId }) => (callId?.startsWith("c1") ? [`${type} ${callId}`] : []));
@@ -110,26 +109,6 @@ describe("a sub-task", () => {
     expect(ids).toEqual(["m1", "c1.1.m1", "c1.1.m2", "m4"]);
   });
 
-  it("asks once more after a value of another type", async () => {
-    const loop = await loopWith(population, {
-      script: [reply("outer"), answer("about 14 million"), answer(14), done()],
-    });
-    await loop.run();
-    expect((await resultOf(loop)).observation.text).toBe("14");
-    expect(loop.model.requests).toHaveLength(4);
-  });
-
-  it("throws a typed error when no value fits, and the agent goes on", async () => {
-    const wrong = answer("many");
-    const caught = async (context: CommandContext) =>
-      population(context).catch((error: unknown) => (error instanceof GoaldError ? error.code : "other"));
-    const loop = await loopWith(caught, { script: [reply("outer"), wrong, wrong, done()] });
-    const state = await loop.run();
-    expect((await resultOf(loop)).observation.text).toBe('"GOALD_SUBTASK"');
-    expect(isFinished(state)).toBe(true);
-    expect(state.frames).toHaveLength(1);
-  });
-
   it("fails its command in words when the command does not catch the error", async () => {
     const wrong = answer("many");
     const loop = await loopWith(population, { script: [reply("outer"), wrong, wrong, done()] });
@@ -167,7 +146,7 @@ describe("a sub-task", () => {
     const loop = await loopWith(population, { script });
     await loop.run();
     const texts = loop.model.requests.map(({ messages }) => messages.map(({ content }) => content).join("\n"));
-    expect(texts.map((text) => text.includes("BE BRIEF"))).toEqual([false, false, true, true]);
+    expect(texts.map((text) => text.split("BE BRIEF").length - 1)).toEqual([0, 0, 1, 1]);
   });
 });
 
@@ -183,7 +162,11 @@ describe("an interrupted command with nested work", () => {
     expect(state).toMatchObject({ frames: [{ id: 0 }], open: [] });
   });
 
-  it.each(["something else", "less"])("has an unknown outcome when its second run asks for %s", async (what) => {
+  it.each([
+    ["something else", 5, "run 1\n"],
+    ["less", 5, "run 1\n"],
+    ["something else, and the first call was under way", 4, undefined],
+  ])("has an unknown outcome when its second run asks for %s", async (what, at, text) => {
     let runs = 0;
     const loop = await loopWith(async (context) => {
       runs++;
@@ -191,11 +174,11 @@ describe("an interrupted command with nested work", () => {
       await context.call("append_to_file", { file: "a.txt", text: `run ${runs}\n` });
       return context.call("append_to_file", { file: "a.txt", text: "second\n" });
     });
-    await expect(loop.run({ store: cutPowerAt(5, "after") })).rejects.toThrow(PowerCut);
+    await expect(loop.run({ store: cutPowerAt(at, "after") })).rejects.toThrow(PowerCut);
     const state = await loop.run();
     expect(isFinished(state)).toBe(true);
     expect((await resultOf(loop)).observation).toMatchObject({ status: "unknown" });
-    expect(loop.text("a.txt")).toBe("run 1\n");
+    expect(loop.text("a.txt")).toBe(text);
   });
 });
 
@@ -230,19 +213,14 @@ const book = async (chapters: number, options: Partial<Parameters<typeof loopWit
 };
 
 describe("the prompt of a sub-task", () => {
-  it("has the messages of the larger task up to the reply whose code runs", async () => {
+  it("has the messages of the larger task up to the reply whose code runs, and its own behind them", async () => {
     const { nested } = await book(1);
-    const [first] = nested as [ModelRequest];
+    const [first, second] = nested as [ModelRequest, ModelRequest];
     expect(textOf(first)).toContain("THE CODE");
     const roles = first.messages.map(({ role }) => role);
     expect(roles).toEqual(["system", "assistant", "user", "user"]);
     expect(first.messages[2]?.content).toContain("the larger task");
     expect(first.messages.at(-1)?.content).toContain("Write CHAPTER 1.");
-  });
-
-  it("has its own messages behind them", async () => {
-    const { nested } = await book(1);
-    const second = nested[1] as ModelRequest;
     const places = ["THE CODE", "the larger task", "THINKING 1;"].map((words) =>
       second.messages.findIndex(({ content }) => content.includes(words)),
     );
@@ -257,13 +235,6 @@ describe("the prompt of a sub-task", () => {
     expect([1, 2, 3, 4, 5, 6].filter((chapter) => last.includes(`THINKING ${chapter};`))).toEqual([]);
   });
 
-  it("does not grow with the number of sub-tasks", async () => {
-    const { nested } = await book(14);
-    const sizes = nested.map((request) => estimateTokens(textOf(request)));
-    const [fifth = 0, ...later] = sizes.slice(8).filter((_size, index) => index % 2 === 0);
-    for (const size of later) expect(Math.abs(size - fifth)).toBeLessThan(40);
-  });
-
   it("says why an earlier sub-task has no result", async () => {
     const wrong = reply("task_complete", { result: [5] });
     const loop = await loopWith(
@@ -275,18 +246,6 @@ describe("the prompt of a sub-task", () => {
     );
     await loop.run();
     expect(textOf(loop.model.requests[3] as ModelRequest)).toMatch(/Result: No result: 2 results in a row/);
-  });
-
-  it("has a person's words once", async () => {
-    const words = { type: "say", from: "person", text: "BE BRIEF" } as const;
-    const loop = await loopWith((context) => context.run("Write CHAPTER 1.", TEXT), {
-      script: (_request, index) => {
-        if (index === 1) void loop.tell(words);
-        return [reply("outer"), reply("list_agents"), reply("task_complete", { result: "x" }), done()][index] ?? done();
-      },
-    });
-    await loop.run();
-    expect(textOf(loop.model.requests[2] as ModelRequest).split("BE BRIEF")).toHaveLength(2);
   });
 
   it("loses messages of the larger task before any of its own", async () => {
@@ -322,12 +281,203 @@ describe("the prompt of a sub-task", () => {
   });
 });
 
-describe("the prompt after a sub-task", () => {
-  it("has the code and its result, and none of the messages of the sub-tasks", async () => {
-    const { requests } = await book(3);
-    const last = textOf(requests.at(-1) as ModelRequest);
-    expect(last).toContain("THE CODE");
-    expect(last).toContain("Command outer");
-    expect(last).not.toMatch(/THINKING|TEXT \d|CHAPTER/);
+const LINE = "a line of some length\n";
+const write = (context: CommandContext, file: string, text: string) => context.call("write_to_file", { file, text });
+const read = (context: CommandContext, file: string) => context.call("read_file", { file });
+
+/** A command whose result has this text and value. */
+const tellCommand = (text: string, value?: unknown): Command =>
+  testCommand("tell", async () => succeed(text, value === undefined ? {} : { value }), { effect: "pure" });
+
+const told = async (command: Command, act: (context: CommandContext) => Promise<unknown>) => {
+  const loop = await makeLoop({ script: [reply("outer"), done()], commands: [command, outerCommand(act)] });
+  await loop.run();
+  return loop;
+};
+
+describe("the value of a nested call", () => {
+  it("is the whole text of a file that the model reads in parts", async () => {
+    const content = LINE.repeat(5_000);
+    const loop = await loopWith(async (context) => {
+      await write(context, "a.txt", content);
+      return (await read(context, "a.txt")).value === content;
+    });
+    await loop.run();
+    expect((await resultOf(loop)).observation.text).toBe("true");
+  });
+
+  it("is the same after a crash, from the log", async () => {
+    const values: unknown[] = [];
+    const content = LINE.repeat(5_000);
+    const loop = await loopWith(async (context) => {
+      await write(context, "a.txt", content);
+      values.push((await read(context, "a.txt")).value);
+      await write(context, "a.txt", "other");
+      return "done";
+    });
+    await expect(loop.run({ store: cutPowerAt(5, "after") })).rejects.toThrow(PowerCut);
+    expect(loop.text("a.txt")).not.toBe(undefined);
+    await loop.run();
+    expect(values).toEqual([content, content]);
+  });
+
+  it("is any JSON, without the secrets of the settings", async () => {
+    const value = { list: [1, { deep: "the secret word" }], blob: "0".repeat(64) };
+    const command = tellCommand("short", value);
+    const seen: unknown[] = [];
+    const outer = outerCommand(async (context) => seen.push((await context.call("tell", {})).value));
+    const loop = await makeLoop({ script: [reply("outer"), done()], commands: [command, outer] });
+    await loop.run({ scrub: (text) => text.replaceAll("secret", "[redacted]") });
+    expect(seen).toEqual([{ list: [1, { deep: "the [redacted] word" }], blob: "0".repeat(64) }]);
+  });
+
+  it("comes back from a blob when it is long in all", async () => {
+    const value = Array.from({ length: 5_000 }, (_, index) => `item ${index}`);
+    const seen: unknown[] = [];
+    const loop = await told(tellCommand("many", value), async (context) =>
+      seen.push((await context.call("tell", {})).value),
+    );
+    expect(seen).toEqual([value]);
+    const event = (await loop.events()).find((one) => one.type === "command-finished" && one.callId === "c1.1");
+    expect(JSON.stringify(event).length).toBeLessThan(10_000);
+  });
+
+  it("is not kept for a call that the model made", async () => {
+    const loop = await makeLoop({ script: [reply("tell"), done()], commands: [tellCommand("short", [1, 2])] });
+    await loop.run();
+    expect((await resultOf(loop)).observation).not.toHaveProperty("value");
+  });
+
+  it("is left out when it is not JSON, and code gets the text", async () => {
+    const seen: unknown[] = [];
+    const circle: unknown[] = [];
+    circle.push(circle);
+    await told(tellCommand("round", circle), async (context) => seen.push(await context.call("tell", {})));
+    expect(seen).toMatchObject([{ status: "ok", text: "round" }]);
+    expect(seen[0]).not.toHaveProperty("value");
+  });
+});
+
+describe("a long text of a nested call", () => {
+  const text = LINE.repeat(2_000);
+
+  it("reaches code whole, and no file holds it", async () => {
+    const seen: unknown[] = [];
+    const loop = await told(tellCommand(text), async (context) => seen.push((await context.call("tell", {})).text));
+    expect(seen).toEqual([text]);
+    expect([...loop.files.keys()]).toEqual([]);
+  });
+});
+
+describe("pure calls of a command", () => {
+  const CALLS = 1_000;
+  /** Counts commits; `cutAt`: the commit after which the power fails. */
+  const counted = (cutAt = Number.POSITIVE_INFINITY) => {
+    const counts = { commits: 0 };
+    const store: NonNullable<Parameters<Awaited<ReturnType<typeof makeLoop>>["run"]>[0]>["store"] = (real) =>
+      replaceCommit(real, async (...given) => {
+        counts.commits++;
+        await real.commit(...given);
+        if (counts.commits === cutAt) throw new PowerCut();
+      });
+    return { counts, store };
+  };
+  const reading = (count: number) => async (context: CommandContext) => {
+    for (let index = 0; index < count; index++) await read(context, "a.txt");
+    return "done";
+  };
+
+  it("are committed in batches", async () => {
+    const { counts, store } = counted();
+    const loop = await loopWith(reading(CALLS));
+    loop.files.set("a.txt", Buffer.from("x"));
+    expect(isFinished(await loop.run({ store }))).toBe(true);
+    const finished = await loop.of("command-finished");
+    expect(finished.length).toBe(CALLS + 2);
+    expect(counts.commits).toBeLessThan(30);
+  });
+
+  it("have a commit each when they reach outside", async () => {
+    const { counts, store } = counted();
+    const reaching = { ...tellCommand("far"), annotations: { ...READS, openWorld: true } };
+    const outer = outerCommand(async (context) => {
+      for (let index = 0; index < 50; index++) await context.call("tell", {});
+    });
+    const loop = await makeLoop({ script: [reply("outer"), done()], commands: [reaching, outer] });
+    await loop.run({ store });
+    expect(counts.commits).toBeGreaterThan(50);
+  });
+
+  it("are durable before the next call that changes something begins", async () => {
+    const loop = await loopWith(async (context) => {
+      for (let index = 0; index < 5; index++) await read(context, "a.txt");
+      return write(context, "b.txt", "x");
+    });
+    loop.files.set("a.txt", Buffer.from("x"));
+    const durable: number[] = [];
+    await loop.run({
+      prepare: (prepare) => async (move, journal) => {
+        const work = await prepare(move, journal);
+        return {
+          ...work,
+          perform: (enter) => {
+            if (move.kind === "execute" && move.callId === "c1.6") durable.push(journal.head - journal.durable);
+            return work.perform(enter);
+          },
+        };
+      },
+    });
+    expect(durable).toEqual([0]);
+  });
+
+  it("are shown only when they are durable", async () => {
+    const loop = await loopWith(reading(150));
+    loop.files.set("a.txt", Buffer.from("x"));
+    let stored = 0;
+    const early: number[] = [];
+    await loop.run({
+      store: (real) =>
+        replaceCommit(real, async (...given) => {
+          if (loop.shown.length > stored) early.push(loop.shown.length);
+          await real.commit(...given);
+          stored += given[2].events.length;
+        }),
+    });
+    expect(early).toEqual([]);
+    expect(loop.shown.length).toBe((await loop.events()).length - 1);
+  });
+
+  it("are durable after a second at the latest", async () => {
+    const isDurable = (callId: string): boolean =>
+      loop.shown.some((event) => "callId" in event && event.callId === callId);
+    const loop = await loopWith(
+      async (context) => {
+        await read(context, "a.txt");
+        const before = isDurable("c1.1");
+        await setTimeout(1_300);
+        return [before, isDurable("c1.1")];
+      },
+      { timeoutMs: 10_000 },
+    );
+    await loop.run();
+    expect(JSON.parse((await resultOf(loop)).observation.text)).toEqual([false, true]);
+  });
+
+  it("are made again after a crash when they were not durable, and no other", async () => {
+    const reads: string[] = [];
+    const act = async (context: CommandContext) => {
+      for (let index = 0; index < 250; index++) {
+        const { value } = await read(context, "a.txt");
+        reads.push(String(value));
+      }
+      return write(context, "b.txt", reads.slice(-250).join(""));
+    };
+    const loop = await loopWith(act);
+    loop.files.set("a.txt", Buffer.from("1"));
+    await expect(loop.run({ store: counted(4).store })).rejects.toThrow(PowerCut);
+    loop.files.set("a.txt", Buffer.from("2"));
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(loop.text("b.txt")).toMatch(/^1{50,249}2+$/);
+    expect(loop.text("b.txt")).toHaveLength(250);
   });
 });

@@ -7,8 +7,8 @@ import fc from "fast-check";
 import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import { stateOf } from "#views/read-agent.ts";
-import { finished, stamped, wrote } from "../helpers/events.ts";
-import { type Loop, makeLoop } from "../helpers/loop.ts";
+import { bytesOf } from "../helpers/events.ts";
+import { addMole, type Loop, MOLE_FILE, makeLoop } from "../helpers/loop.ts";
 import { append, numberedModel, write } from "../helpers/models.ts";
 import type { ChatRequest } from "../helpers/openai-server.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
@@ -52,7 +52,6 @@ const program: fc.Arbitrary<Program> = fc.record({
   crash: fc.record({ at: fc.integer({ min: 1, max: 40 }), when: fc.constantFrom("before", "after") }),
 });
 
-const CHILD_FILE = "agents/foo-mole/pages/x.md";
 function callOf(taken: Step): CommandCall {
   switch (taken.kind) {
     case "web":
@@ -68,7 +67,7 @@ function callOf(taken: Step): CommandCall {
     case "fail":
       return { name: "download_file", args: { url: `https://${taken.host}/broken`, file: "no.md" } };
     case "child":
-      return { name: "read_file", args: { file: CHILD_FILE } };
+      return { name: "read_file", args: { file: MOLE_FILE } };
   }
 }
 
@@ -83,18 +82,12 @@ async function start({ segments }: Program): Promise<Loop> {
       downloads: {
         get: async (url) => {
           if (url.includes("broken")) throw new GoaldError("GOALD_WEB", "It answered with 500.");
-          return { url, contentType: "", bytes: new TextEncoder().encode(`Words of ${url}\n`), holdsSecret: false };
+          return { url, contentType: "", bytes: bytesOf(`Words of ${url}\n`), holdsSecret: false };
         },
       },
     },
   });
-  const { store, row, clock, files } = loop;
-  const spec = { name: "mole", role: "a helper", goals: ["Read"], approve: "never", stepLimit: 9 } as const;
-  await store.create({ ...spec, id: "foo-mole", parent: row.id }, "mole", clock.now().toISOString());
-  const page = { ...wrote("pages/x.md", "x"), outside: [{ from: "web", name: "child.example" } as const] };
-  const nothing = { consumed: [], memories: [], blobs: [], staged: [] };
-  await store.commit(await store.claim("foo-mole"), 1, { ...nothing, events: stamped(2, finished(1)), files: [page] });
-  files.set(CHILD_FILE, new TextEncoder().encode("x"));
+  await addMole(loop, "child.example");
   return loop;
 }
 
@@ -115,8 +108,7 @@ async function runProgram(loop: Loop, { segments, crash }: Program): Promise<voi
   for (const [index, { after }] of segments.entries()) {
     await runOn();
 
-    if (after.edit !== null && loop.files.has(after.edit))
-      loop.files.set(after.edit, new TextEncoder().encode("edited"));
+    if (after.edit !== null && loop.files.has(after.edit)) loop.files.set(after.edit, bytesOf("edited"));
     if (after.trust === "all") await loop.tell({ type: "trust", what: "all" });
     else if (after.trust !== null) await loop.tell({ type: "trust", what: "file", path: after.trust });
     if (index < segments.length - 1) await loop.tell({ type: "say", from: "ada", text: "Go on." });
@@ -148,7 +140,7 @@ async function follow({ store, row }: Loop, isStrict: boolean): Promise<Oracle> 
     const isOk = event.observation.status === "ok";
     if (name === "download_file") take([new URL(String(args.url)).host]);
     if (name === "read_file")
-      take(args.file === CHILD_FILE ? ["foo-mole", "child.example"] : isOk ? wordsIn(args.file) : []);
+      take(args.file === MOLE_FILE ? ["foo-mole", "child.example"] : isOk ? wordsIn(args.file) : []);
     if (!isStrict && name === "append_to_file") take(wordsIn(args.file));
     if (!isStrict && name === "move_file") take([...wordsIn(args.from), ...wordsIn(args.to)]);
     // A missing file makes goald suggest other names.

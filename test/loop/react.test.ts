@@ -274,20 +274,3 @@ describe("an agent in the form react", () => {
     expect([...loop.files.keys()]).toEqual([]);
   });
 });
-
-describe("an agent in the form json", () => {
-  it("gets no remark for the same code (control)", async () => {
-    const say = (name: string, args: object) => JSON.stringify({ thoughts: { text: "t" }, command: { name, args } });
-    const code = "print(get_weather(48.8566, 2.3522))";
-    const { loop, server, request } = await makeProseLoop(
-      "json",
-      [say("run_code", { code }), say("task_complete", { reason: "done" })],
-      { [code]: forecast(48.8566, 2.3522) },
-      { commands, goals: GOALS },
-    );
-    await loop.run();
-    expect(request(2).join()).toContain("Rain at 48.8566");
-    expect(request(2).join()).not.toContain("Remark");
-    expect(server.chats[0]).not.toHaveProperty("stop");
-  });
-});

@@ -1,12 +1,26 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
+import type { Observation } from "#core/call.ts";
 import { type Command, type CommandWrite, succeed, wait } from "#core/command.ts";
+import type { RecordedEvent } from "#core/event.ts";
 import { isTainted } from "#core/provenance.ts";
-import { activeFrame } from "#core/state.ts";
+import { activeFrame, isFinished } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
-import { done, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
-import { replaceCommit } from "../helpers/power-cut.ts";
+import {
+  done,
+  type Loop,
+  type LoopOptions,
+  makeLoop,
+  outerCommand,
+  type PersonAnswer,
+  reply,
+  testCommand,
+  textArgs,
+  WRITES,
+} from "../helpers/loop.ts";
+import { type Script, scriptedModel } from "../helpers/models.ts";
+import { cutPoints, cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
 const phaseOf = (state: Parameters<typeof activeFrame>[0]) => activeFrame(state).phase;
 
@@ -30,39 +44,6 @@ describe("the main loop", () => {
     const loop = await makeLoop({ script: [...reads, done()] });
     await loop.run();
     expect(loop.store.commits).toHaveLength(2 * 10 + 1);
-  });
-
-  it("commits once more a step for a command with `prepare`, so that the reply is durable before it", async () => {
-    const writes = Array.from({ length: 9 }, (_, at) => reply("write_to_file", { file: `${at}.txt`, text: "x" }));
-    const loop = await makeLoop({ script: [...writes, done()] });
-    await loop.run();
-    expect(loop.store.commits).toHaveLength(3 * 9 + 2 + 1);
-  });
-
-  it("shows only events that are committed", async () => {
-    const loop = await makeLoop({ script: [reply("do_nothing"), done()] });
-    let kept = 0;
-    await loop.run({
-      store: (store) =>
-        replaceCommit(store, async (lease, head, commit) => {
-          expect(loop.shown).toHaveLength(kept);
-          await store.commit(lease, head, commit);
-          kept += commit.events.length;
-        }),
-    });
-    expect(loop.shown).toHaveLength(kept);
-  });
-
-  it("sends at most nine messages, oldest first, between the rules and the instruction", async () => {
-    const reads = Array.from({ length: 7 }, (_, at) => reply("read_file", { file: `${at}.txt` }, `thought ${at + 1}`));
-    const loop = await makeLoop({ script: [...reads, done()] });
-    await loop.run();
-    const last = loop.model.requests.at(-1)?.messages ?? [];
-    expect(last.map((message) => message.role).join(" ")).toBe(
-      "system user assistant user assistant user assistant user assistant user user",
-    );
-    expect(last[2]?.content).toContain("thought 4");
-    expect(loop.model.requests[0]?.messages.map((message) => message.role)).toEqual(["system", "user"]);
   });
 
   it("stores a memory for every step's result, failures too", async () => {
@@ -94,16 +75,6 @@ describe("the main loop", () => {
     const state = await loop.run();
     expect(state.paused).toMatchObject({ code: "prompt-too-long", reason: expect.stringContaining("tokens") });
     expect(loop.model.requests).toHaveLength(0);
-  });
-
-  it("pauses at the step limit, and continues when the limit was raised", async () => {
-    const script = [...Array(3).fill(reply("do_nothing")), done()];
-    const loop = await makeLoop({ script, settings: { stepLimit: 3 } });
-    expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
-    expect(loop.model.requests).toHaveLength(3);
-    await loop.tell({ type: "settings", stepLimit: 10 });
-    await loop.tell({ type: "resume" });
-    expect(phaseOf(await loop.run()).kind).toBe("resting");
   });
 
   it("does nothing when it is run again after the end", async () => {
@@ -152,23 +123,6 @@ describe("the end of the work without a reason", () => {
 describe("a model failure", () => {
   const failed = (code: string, retry: { afterMs: number | null } | null) =>
     ({ kind: "failed", code, message: `It said ${code}.`, retry }) as const;
-
-  it("is retried in the same step after the time that the server asks for", async () => {
-    const script = [failed("rate-limited", { afterMs: 90_000 }), failed("server-error", { afterMs: null }), done()];
-    const loop = await makeLoop({ script });
-    const state = await loop.run();
-    expect(phaseOf(state).kind).toBe("resting");
-    expect(state.step).toBe(1);
-    expect(loop.clock.slept).toEqual([90_000, 2_000]);
-    expect((await loop.of("model-asked")).map((event) => event.attempt)).toEqual([1, 2, 3]);
-  });
-
-  it("pauses the agent after eight in a row, and is retried after a resume", async () => {
-    const loop = await makeLoop({ script: [...Array(8).fill(failed("no-connection", { afterMs: null })), done()] });
-    expect((await loop.run()).paused).toMatchObject({ code: "model-unreachable" });
-    await loop.tell({ type: "resume" });
-    expect(phaseOf(await loop.run()).kind).toBe("resting");
-  });
 
   it("is retried in the background after a day at the latest, whatever the server says", async () => {
     const script = [failed("rate-limited", { afterMs: 99_999_999_999_999 }), done()];
@@ -401,6 +355,8 @@ describe("a command that waits", () => {
     const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
     expect(phaseOf(await loop.run())).toMatchObject({ kind: "waiting", callId: "c1" });
     expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-21T00:00:00.000Z");
+    await loop.run();
+    expect(await loop.of("command-started")).toHaveLength(1);
     const observation = { status: "ok", text: "42", source: "agent", artifacts: [] } as const;
     await loop.tell({ type: "answer", callId: "c1", observation });
     const state = await loop.run();
@@ -408,11 +364,208 @@ describe("a command that waits", () => {
     expect(isTainted(state)).toBe(true);
     expect(loop.prompt(1)).toContain("42");
   });
+});
 
-  it("is started once, even when the agent is run twice", async () => {
-    const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
+const terms = { mode: "plain", takesTools: true, contextTokens: null, replyTokens: null } as const;
+type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
+
+/** A reply in the form in which tool calls are kept. */
+const calls = (...list: readonly Call[]): string => {
+  const commands = list.map(([name, args]) => ({ name, args: { thought: `I use ${name}.`, ...args } }));
+  return JSON.stringify(commands.length === 1 ? { command: commands[0] } : { commands });
+};
+const look = (at: string): Call => ["look", { at }];
+const DONE = calls(["task_complete", { reason: "Done." }]);
+
+/** Returns a loop with a command that only reads. `onLook` is called while it runs. */
+async function loopOf(
+  script: Script,
+  options: Partial<LoopOptions> = {},
+  onLook: (at: string, loop: Loop) => unknown = () => undefined,
+) {
+  const seen: string[] = [];
+  const command = testCommand<{ at: string }>(
+    "look",
+    async ({ at }) => {
+      seen.push(at);
+      await onLook(at, loop);
+      return succeed(`Saw ${at}.`);
+    },
+    { args: textArgs("at"), effect: "pure" },
+  );
+  const scripted = scriptedModel(script);
+  const model = { ...scripted, terms: async () => terms };
+  const { commands = [], ...rest } = options;
+  const settings = { form: "tools", ...options.settings } as const;
+  const loop: Loop = await makeLoop({ ...rest, script: [], model, commands: [command, ...commands], settings });
+  return { loop, seen, requests: scripted.requests };
+}
+/** Ids and results of the calls that have ended, in order. */
+const resultsIn = (events: readonly RecordedEvent[]) =>
+  events.flatMap((event): readonly (readonly [string, Observation["text"] | Observation["status"]])[] => {
+    if (event.type === "command-finished") return [[event.callId, event.observation.text]];
+    return event.type === "command-denied" ? [[event.callId, "denied"]] : [];
+  });
+const THREE = [
+  ["c1", "Saw a."],
+  ["c1-2", "Saw b."],
+  ["c1-3", "Saw c."],
+];
+const LOOK_THRICE = [calls(look("a"), look("b"), look("c")), DONE];
+
+describe("a reply with several tool calls that only read", () => {
+  it("runs them one after the other in one step, and the model reads their results in order", async () => {
+    const { loop, requests } = await loopOf(LOOK_THRICE);
+    const state = await loop.run();
+    expect(isFinished(state)).toBe(true);
+    expect(state).toMatchObject({ step: 2, open: [], usage: { modelCalls: 2 } });
+    const events = await loop.events();
+    expect(resultsIn(events).slice(0, 3)).toEqual(THREE);
+    expect(new Set(events.flatMap((event) => ("step" in event ? [event.step] : [])))).toEqual(new Set([1, 2]));
+    const order = events.flatMap((event) =>
+      "callId" in event && event.callId.startsWith("c1") ? [`${event.type.slice(8)} ${event.callId}`] : [],
+    );
+    const each = (id: string) => [`approved ${id}`, `started ${id}`, `finished ${id}`];
+    const ids = ["c1", "c1-2", "c1-3"];
+    expect(order).toEqual([...ids.map((id) => `requested ${id}`), ...ids.flatMap(each)]);
+    const shown = requests[1]?.messages.map(({ content }) => content).join("\n") ?? "";
+    expect(shown).toMatch(/Saw a\.[\s\S]*Saw b\.[\s\S]*Saw c\./);
+    const rows = await loop.store.memories(loop.row.id, 0, 10);
+    expect(rows.slice(0, 3).map(({ text }) => text)).toEqual(
+      ["a", "b", "c"].map((at) => `Command: look {"at":"${at}"}\nResult (ok): Saw ${at}.\nThought: I use look.`),
+    );
+  });
+
+  it("shows the model the reply with all of eight results", async () => {
+    const eight = [..."abcdefgh"];
+    const { loop, requests } = await loopOf([calls(...eight.map(look)), DONE]);
     await loop.run();
+    const shown = requests[1]?.messages.map(({ content }) => content).join("\n") ?? "";
+    for (const at of eight) expect(shown).toContain(`Saw ${at}.`);
+    expect(requests[1]?.messages.some(({ role }) => role === "assistant")).toBe(true);
+  });
+
+  it("ends with the same results in the same order after a power cut at any commit", async () => {
+    const whole = await loopOf(LOOK_THRICE);
+    await whole.loop.run();
+    const commits = whole.loop.store.commits.length;
+    expect(commits).toBeGreaterThan(5);
+    for (const [at, when] of cutPoints(commits)) {
+      const { loop, seen } = await loopOf(({ messages }) =>
+        messages.some(({ content }) => content.includes("Saw c.")) ? DONE : (LOOK_THRICE[0] as string),
+      );
+      await expect(loop.run({ store: cutPowerAt(at, when) })).rejects.toThrow(PowerCut);
+      const state = await loop.run();
+      expect(isFinished(state)).toBe(true);
+      expect({ at, when, results: resultsIn(await loop.events()).slice(0, -1) }).toEqual({ at, when, results: THREE });
+      expect(seen.length).toBeLessThanOrEqual(4);
+    }
+  });
+
+  it("is judged call by call: a person's no to one of them leaves the others", async () => {
+    const { loop } = await loopOf(LOOK_THRICE, { settings: { approve: "always" } });
+    const answers: PersonAnswer[] = [
+      { kind: "approved", count: 1 },
+      { kind: "feedback", text: "not b" },
+    ];
+    await loop.run({ ask: async () => answers.shift() ?? { kind: "approved", count: 1 } });
+    expect(resultsIn(await loop.events()).slice(0, 3)).toEqual([THREE[0], ["c1-2", "denied"], THREE[2]]);
+  });
+
+  it("stops between two calls when a person pauses the agent, and goes on there", async () => {
+    const { loop, seen } = await loopOf(LOOK_THRICE, {}, async (at, loop) => {
+      if (at !== "a") return;
+      await loop.tell({ type: "say", from: "ann", text: "Mind the gap." });
+      await loop.tell({ type: "pause", reason: "Wait." });
+    });
+    expect((await loop.run()).paused).toMatchObject({ code: "person" });
+    expect(seen).toEqual(["a"]);
+    await loop.tell({ type: "resume" });
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(resultsIn(await loop.events()).slice(0, 3)).toEqual(THREE);
+    expect(seen).toEqual(["a", "b", "c"]);
+  });
+
+  it("is left between two calls by a host that goes down", async () => {
+    const goesDown = new AbortController();
+    const { loop, seen } = await loopOf(LOOK_THRICE, {}, () => goesDown.abort());
+    await loop.run({ draining: goesDown.signal });
+    expect(seen).toEqual(["a"]);
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(resultsIn(await loop.events()).slice(0, 3)).toEqual(THREE);
+  });
+
+  it("is noticed when the model repeats the whole list, and pauses the agent", async () => {
+    const { loop, seen } = await loopOf(() => calls(look("a"), look("b")));
+    expect((await loop.run()).paused).toMatchObject({ code: "loop" });
+    expect(seen).toHaveLength(8);
+    expect(await loop.of("repetition-noticed")).toHaveLength(1);
+  });
+
+  it("has ids below the path of a sub-task", async () => {
+    const outer = outerCommand((context) => context.run("Look.", { type: "string" }));
+    const script = [
+      calls(look("z"), ["outer", {}]),
+      calls(look("a"), look("b")),
+      calls(["task_complete", { result: "x" }]),
+      DONE,
+    ];
+    const { loop } = await loopOf(script, { commands: [outer] });
+    expect(isFinished(await loop.run())).toBe(true);
+    expect(resultsIn(await loop.events()).map(([id]) => id)).toEqual([
+      ...["c1", "c1-2.1.c1", "c1-2.1.c1-2", "c1-2.1.c2", "c1-2"],
+      "c4",
+    ]);
+  });
+});
+
+describe("a reply with several tool calls that may not run together", () => {
+  const problemsOf = async (text: string): Promise<string> => {
+    const { loop, seen } = await loopOf([text, DONE]);
     await loop.run();
-    expect(await loop.of("command-started")).toHaveLength(1);
+    expect([seen, loop.files.size]).toEqual([[], 0]);
+    const [rejected] = await loop.of("reply-rejected");
+    return rejected?.problems.join(" ") ?? "";
+  };
+
+  it.each<[title: string, list: readonly Call[], problem: RegExp]>([
+    [
+      "one that writes",
+      [look("a"), ["write_to_file", { file: "a", text: "x" }]],
+      /only read.*Call alone: write_to_file\./,
+    ],
+    ["two that write", [1, 2].map((at) => ["append_to_file", { file: "a", text: `${at}` }]), /alone: append_to_file\./],
+    ["the end of the work", [look("a"), ["task_complete", { reason: "x" }]], /Call alone: task_complete\./],
+    ["a question", [look("a"), ["ask_user", { question: "Why?" }]], /Call alone: ask_user\./],
+    ["nine calls", [..."abcdefghi"].map(look), /calls 9 tools, and at most 8/],
+    ["a hundred calls", Array.from({ length: 100 }, (_, at) => look(`${at}`)), /calls 100 tools/],
+    ["a call that is not valid", [look("a"), ["look", {}]], /look/],
+    ["a command that does not exist", [look("a"), ["peek", {}]], /no command “?"?peek/],
+  ])("is rejected in words: %s", async (_title, list, problem) => {
+    expect(await problemsOf(calls(...list))).toMatch(problem);
+  });
+
+  it("is rejected when it was cut off", async () => {
+    const cut = { kind: "replied", text: LOOK_THRICE[0] as string, finishReason: "length", usage: null } as const;
+    const { loop, seen } = await loopOf([cut, DONE]);
+    await loop.run();
+    expect(seen).toEqual([]);
+  });
+
+  it("counts calls that are alike once", async () => {
+    const { loop, seen } = await loopOf([calls(...[..."ababababab"].map(look)), DONE]);
+    await loop.run();
+    expect(seen).toEqual(["a", "b"]);
+    const write: Call = ["append_to_file", { file: "a.txt", text: "x" }];
+    const writing = await loopOf([calls(write, write), DONE]);
+    await writing.loop.run();
+    expect(writing.loop.text("a.txt")).toBe("x");
+  });
+
+  it("is rejected in the forms of JSON, whatever the commands do", async () => {
+    const { loop, seen } = await loopOf([LOOK_THRICE[0] as string, DONE], { settings: { form: "json" } });
+    await loop.run();
+    expect(seen).toEqual([]);
+    expect((await loop.events()).some(({ type }) => type === "reply-rejected")).toBe(true);
   });
 });

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, CommandError, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
-import { done, type Loop, loopWith, makeLoop, reply, resultOf } from "../helpers/loop.ts";
+import { cell, done, type Loop, loopWith, makeLoop, reply, resultOf } from "../helpers/loop.ts";
 
-const cell = (code: string): string => reply("run_code", { code });
 const block = (code: string): string => `I try it.\n\n\`\`\`python\n${code}\n\`\`\``;
 const answer = (result: unknown): string => reply("task_complete", { result });
 const INTEGER = { type: "integer" };
@@ -132,66 +131,33 @@ describe("a sub-task in the form `code`", () => {
     expect(lastTextOf(loop, 2)).toContain("Give only the value as the result, such as 14284000.");
   });
 
-  it("ends with the value of a cell that succeeds, not its text", async () => {
-    const list: CellBehaviour = () => ({ value: { text: "a list of three", json: [1, 2, 3] } });
-    const { value, requests } = await solve({ outer: subtask(LIST, "code"), "[1, 2, 3]": list }, [block("[1, 2, 3]")]);
-    expect([value, requests]).toEqual([{ result: [1, 2, 3] }, 3]);
-  });
-
-  it("goes on after a cell without a value", async () => {
-    const { value, requests } = await solve(
-      { outer: subtask(INTEGER, "code"), "x = 5": () => undefined, x: () => ({ value: cellValue(5) }) },
-      [block("x = 5"), block("x")],
-    );
-    expect([value, requests]).toEqual([{ result: 5 }, 4]);
-  });
-
-  it("goes on after a cell that failed", async () => {
-    const { value } = await solve(
-      { outer: subtask(INTEGER, "code"), bad: () => failedCell({}), good: () => ({ value: cellValue(6) }) },
-      [block("bad"), block("good")],
-    );
-    expect(value).toEqual({ result: 6 });
-  });
-
   it("reads the reason when the value does not match, once", async () => {
     const wrong: CellBehaviour = () => ({ value: cellValue("many") });
     const { value, loop } = await solve({ outer: subtask(INTEGER, "code"), wrong }, [block("wrong"), block("wrong")]);
     expect(value).toMatchObject({ code: "bad-result" });
     expect(lastTextOf(loop, 2)).toContain("must be integer");
   });
-
-  it("ends with a reply without code, read as the type", async () => {
-    const { value } = await solve({ outer: subtask(INTEGER, "code") }, ["14284000"]);
-    expect(value).toEqual({ result: 14_284_000 });
-  });
-
-  it("asks once more for a reply that is not of the type", async () => {
-    const { value, requests } = await solve({ outer: subtask(INTEGER, "code") }, ["about 14 million", "14000000"]);
-    expect([value, requests]).toEqual([{ result: 14_000_000 }, 4]);
-  });
 });
 
-describe("a cell of a sub-task in another form", () => {
-  it("does not end it with its value", async () => {
-    const { value, requests } = await solve({ outer: subtask(INTEGER), x: () => ({ value: cellValue(5) }) }, [
-      cell("x"),
-      answer(7),
-    ]);
-    expect([value, requests]).toEqual([{ result: 7 }, 4]);
-  });
+describe("a cell of a sub-task", () => {
+  const list: CellBehaviour = () => ({ value: { text: "a list of three", json: [1, 2, 3] } });
+  const five: CellBehaviour = () => ({ value: cellValue(5) });
+  const bad: CellBehaviour = () => failedCell({});
+  const stopWith =
+    (value: unknown): CellBehaviour =>
+    () => ({ stop: { value } });
 
-  it("ends it with stop(value)", async () => {
-    const { value, requests } = await solve({ outer: subtask(INTEGER), end: () => ({ stop: { value: 8 } }) }, [
-      cell("end"),
-    ]);
-    expect([value, requests]).toEqual([{ result: 8 }, 3]);
-  });
-
-  it("does not end it with stop of a wrong value", async () => {
-    const end: CellBehaviour = () => ({ stop: { value: "eight" } });
-    const { value } = await solve({ outer: subtask(INTEGER), end }, [cell("end"), answer(8)]);
-    expect(value).toEqual({ result: 8 });
+  it.each<[title: string, form: string | null, cells: object, script: readonly string[], result: unknown]>([
+    ["ends it with its value, not its text, in the form code", "code", { list }, [block("list")], [1, 2, 3]],
+    ["without a value does not end it", "code", { x: () => undefined, five }, [block("x"), block("five")], 5],
+    ["that failed does not end it", "code", { bad, five }, [block("bad"), block("five")], 5],
+    ["does not end it with its value in another form", null, { five }, [cell("five"), answer(7)], 7],
+    ["ends it with stop(value) in any form", null, { end: stopWith(8) }, [cell("end")], 8],
+    ["does not end it with stop of a wrong value", null, { end: stopWith("eight") }, [cell("end"), answer(8)], 8],
+  ])("%s", async (_title, form, cells, script, result) => {
+    const returns = Array.isArray(result) ? LIST : INTEGER;
+    const { value, requests } = await solve({ outer: subtask(returns, form), ...cells }, script);
+    expect([value, requests]).toEqual([{ result }, script.length + 2]);
   });
 });
 
@@ -270,12 +236,6 @@ describe("sub-tasks within sub-tasks", () => {
     const { value, loop } = await solve({ outer: again }, Array<string>(7).fill(block("outer")));
     expect(value).toBe("deep.txt");
     expect(loop.text("deep.txt")).toBe("x");
-  });
-
-  it("are told not to pass the whole task on", async () => {
-    const { loop } = await solve({ outer: subtask(INTEGER, "code") }, ["5"]);
-    expect(lastTextOf(loop, 1)).toContain("do not pass it on as a whole");
-    expect(lastTextOf(loop, 0)).not.toContain("do not pass it on as a whole");
   });
 });
 

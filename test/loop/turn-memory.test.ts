@@ -1,15 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import type { Observation } from "#core/call.ts";
 import { type Command, fail, succeed } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent, TurnMemory } from "#core/event.ts";
-import { evolve } from "#core/evolve.ts";
 import { type AgentState, initialState, type Message } from "#core/state.ts";
 import { describeWork } from "#loop/ask-model.ts";
 import { describeArguments, listLongArguments, listSucceeded, turnMemoryOf } from "#loop/turn-memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { fitRecalls, renderPassages } from "#prompt/recalls.ts";
 import * as given from "../helpers/events.ts";
 import { done, makeLoop, outerCommand, type PersonAnswer, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { openHashEmbedder } from "../helpers/memory-rows.ts";
@@ -43,65 +39,17 @@ describe("the arguments of a remembered call", () => {
   });
 });
 
-interface Link {
-  readonly status: Observation["status"];
-  readonly code: string;
-  readonly result: string;
-}
-const THOUGHT = "I should think about this for a while, because it is not clear what to do, and then decide. ";
-
-/** Events of one step for each link: a reply with a thought, a call, and its result. */
-function memoryOf(chain: readonly Link[], output: string): { readonly memory: TurnMemory; readonly chars: number } {
-  const steps = chain.flatMap(({ status, code, result }, at) => {
-    const step = at + 1;
-    const text = JSON.stringify({ thoughts: { text: THOUGHT }, command: { name: "run_code", args: { code } } });
-    return [
-      ...[given.asked(step), given.replied(step, text), given.approved(step), given.started("transactional", step)],
-      { ...given.requested("run_code", step, { code }), thought: THOUGHT },
-      given.finished(step, given.observed(result, { status })),
-    ];
-  });
-  const events = given.log(given.created(), ...steps);
-  const state: AgentState = events.reduce(evolve, initialState);
-  const succeeded = listSucceeded(events);
-  const calls = succeeded.map(({ name, args }) => ({ name, input: describeArguments(args) }));
-  const texts = events.flatMap((event) =>
-    event.type === "model-replied" ? [event.text] : event.type === "command-finished" ? [event.observation.text] : [],
-  );
-  return { memory: turnMemoryOf(state, succeeded, calls, output), chars: texts.join("").length };
-}
-
-describe("C4: the memory of any chain of calls", () => {
-  const link = fc.record({
-    status: fc.constantFrom("ok", "failed", "denied", "cancelled", "unknown"),
-    code: fc.nat().map((number) => `run(${number})`),
-    result: fc.constantFrom("An error? No: all is well.", "Error: no such file", "done"),
-  }) satisfies fc.Arbitrary<Link>;
-
-  it("has exactly the calls that succeeded, in their order, no thought, no failed input, and is shorter than the chain", () => {
-    fc.assert(
-      fc.property(fc.array(link, { minLength: 1, maxLength: 30 }), (chain) => {
-        const { memory, chars } = memoryOf(chain, "The end.");
-        const inputs = chain.flatMap(({ status, code }) => (status === "ok" ? [`code: ${code}`] : []));
-        expect(memory.calls.map(({ input }) => input)).toEqual(inputs);
-        expect(JSON.stringify(memory)).not.toContain("think");
-        expect([...memory.calls.map(({ input }) => input), memory.output].join("").length).toBeLessThan(chars);
-      }),
-    );
-  });
-
-  it("would lose calls, and keep failures, if words decided: a control", () => {
-    const chain: Link[] = [
-      { status: "ok", code: "a()", result: "There was no error." },
-      { status: "failed", code: "b()", result: "It did not work." },
-    ];
-    const byWords = chain.filter(({ result }) => !/error/i.test(result)).map(({ code }) => code);
-    expect(byWords).toEqual(["b()"]);
-    expect(memoryOf(chain, "").memory.calls.map(({ input }) => input)).toEqual(["code: a()"]);
-  });
-});
-
 describe("the memory of a turn", () => {
+  it("has exactly the calls that succeeded, in their order, whatever the words of their results", () => {
+    const statuses = ["ok", "failed", "denied", "cancelled", "unknown", "ok"] as const;
+    const steps = statuses.flatMap((status, at) => [
+      given.requested("run_code", at + 1, { code: `run(${at})` }),
+      given.finished(at + 1, given.observed(status === "ok" ? "An error? No." : "done", { status })),
+    ]);
+    const succeeded = listSucceeded(given.log(given.created(), ...steps));
+    expect(succeeded.map(({ args }) => args.code)).toEqual(["run(0)", "run(5)"]);
+  });
+
   it("leaves out plans, thoughts and the end, and bounds what was asked, the files and the closing words", () => {
     const names = ["think", "do_nothing", "add_task", "modify_task", "write_to_file", "task_complete"];
     const events = given.log(
@@ -179,9 +127,6 @@ describe("the memory of a turn in the loop", () => {
     const [memory] = await loop.of("turn-remembered");
     expect(memory?.calls).toEqual([{ name: "try", input: "what: C\nok: true" }]);
     expect(JSON.stringify(memory)).not.toMatch(/THOUGHT|went wrong/);
-    // A filter by words loses the call, because its result has the word "error".
-    const byWords = (await loop.results()).slice(0, 3).map(({ text }) => !/error/i.test(String(text)));
-    expect(byWords).toEqual([true, true, false]);
   });
 
   it("drops calls that a person denied and calls whose outcome is unknown", async () => {
@@ -274,15 +219,6 @@ describe("the memory of a turn in the loop", () => {
     expect(JSON.stringify(memory).length).toBeLessThan(48_000);
   });
 
-  it("is redacted like all events", async () => {
-    const loop = await makeLoop({ script: [write("a.txt", "the key is k-123456"), done("k-123456 is in it")] });
-    await loop.run({ scrub: (text) => text.replaceAll("k-123456", "[secret]") });
-    const [memory] = await loop.of("turn-remembered");
-    expect(JSON.stringify(memory)).not.toContain("k-123456");
-    const calls = [{ input: "file: a.txt\ntext: the key is [secret]" }];
-    expect(memory).toMatchObject({ output: "[secret] is in it", calls });
-  });
-
   it("belongs to the turn of the agent alone: calls of a command's code are part of the command", async () => {
     const outer = outerCommand(({ call }) => call("try", { what: "inner", ok: true }));
     const loop = await makeLoop({ script: [reply("outer"), done()], commands: [TRY, outer] });
@@ -295,56 +231,9 @@ describe("the memory of a turn in the loop", () => {
 const thinks = (thoughts: Record<string, string>, name: string, args: Record<string, unknown> = {}): string =>
   JSON.stringify({ thoughts: { speak: "Going on.", ...thoughts }, command: { name, args } });
 const filler = (chars: number): string => "The path is long and nothing happens there. ".repeat(Math.ceil(chars / 44));
-const KILN = "The kiln of Marta needs nineteen hours.";
 const FERRY = "The ferry to Tessel leaves from pier four.";
-const LAMP = "The lighthouse lamp was replaced by Odd in spring.";
-
-/** Runs an agent that meets three facts, and returns what a prompt would show for a question. */
-async function meetFacts({ keepsPieces }: { readonly keepsPieces: boolean }) {
-  const script = [
-    thinks({ text: "I look.", reasoning: `${filler(500)}${KILN} ${filler(200)}` }, "do_nothing"),
-    thinks({ text: "I read." }, "read_file", { file: "page.txt" }),
-    thinks({ text: "I write." }, "write_to_file", { file: "out.md", text: `${filler(40_000)}\n${LAMP}` }),
-    ...Array.from({ length: 12 }, (_none, at) => thinks({ text: `Idle thought number ${at}.` }, "do_nothing")),
-  ];
-  const loop = await makeLoop({ script, settings: { stepLimit: script.length } });
-  loop.files.set("page.txt", Buffer.from(`${filler(9_000)}\n${FERRY}\n${filler(900)}`));
-  await loop.run();
-  const memories: typeof loop.store.memories = async (...of) =>
-    (await loop.store.memories(...of)).map((row) =>
-      keepsPieces || row.kind !== "piece" ? row : { ...row, forgotten: "source" as const },
-    );
-  const problems: string[] = [];
-  const memory = openLongTermMemory({
-    store: {
-      ...{ ...loop.store, memories, saveVectors: async () => undefined },
-      memory: (namespace, id) => loop.store.memory(namespace, id),
-    },
-    embedder: openHashEmbedder(),
-    report: (problem) => problems.push(problem),
-  });
-  const shown = async (question: string): Promise<string> => {
-    const query = { agent: loop.row.id, texts: [question], count: 10, excludeSteps: new Set<number>() };
-    const recalls = await memory.recall(query, new AbortController().signal);
-    expect(problems).toEqual([]);
-    return renderPassages(fitRecalls(recalls, 32_000));
-  };
-  return shown;
-}
-const QUESTIONS: readonly (readonly [question: string, fact: string])[] = [
-  ["How many hours does the kiln of Marta need?", KILN],
-  ["From which pier does the ferry to Tessel leave?", FERRY],
-  ["Who replaced the lighthouse lamp?", LAMP],
-];
 
 describe("what an agent remembers of its steps", () => {
-  it("shows facts of its thoughts, of a long result and of a long argument, and none of them without pieces", async () => {
-    const shown = await meetFacts({ keepsPieces: true });
-    for (const [question, fact] of QUESTIONS) expect(await shown(question)).toContain(fact);
-    const without = await meetFacts({ keepsPieces: false });
-    for (const [question, fact] of QUESTIONS) expect(await without(question)).not.toContain(fact);
-  });
-
   it("stores each piece in the commit of its event, with a known file's pieces once", async () => {
     const page = (first: string) => Buffer.from(`${first}\n\n${filler(400)}\n\n${FERRY} ${filler(300)}`);
     const read = thinks({ text: "I read." }, "read_file", { file: "page.txt" });
@@ -366,17 +255,6 @@ describe("what an agent remembers of its steps", () => {
     expect(after.filter(({ text }) => text.includes(FERRY))).toMatchObject([{ step: 1, supersededBy: null }]);
     for (const { seq } of after)
       expect(loop.store.commits.filter(({ memories }) => memories.some((row) => row.seq === seq))).toHaveLength(1);
-  });
-
-  it("keeps no secret of thoughts and long texts", async () => {
-    const secret = "hunter2hunter2";
-    const args = { file: "a.md", text: `${filler(600)}${secret}` };
-    const script = [thinks({ text: `${filler(400)} ${secret}` }, "write_to_file", args)];
-    const loop = await makeLoop({ script, settings: { stepLimit: 1 } });
-    await loop.run({ scrub: (text) => text.replaceAll(secret, "[redacted]") });
-    const rows = JSON.stringify(await loop.store.memories(loop.row.id, 0, 99));
-    expect(rows).toContain("[redacted]");
-    expect(rows).not.toContain(secret);
   });
 });
 

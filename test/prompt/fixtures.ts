@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Recall } from "#core/ports/memory.ts";
-import { type AgentState, initialState, type Message } from "#core/state.ts";
+import { type AgentState, createFrame, type Frame, type FrameOrigin, initialState, type Message } from "#core/state.ts";
 import type { PromptInput } from "#prompt/build.ts";
 import { templatesOf, type Words } from "#prompt/words.ts";
 
@@ -68,6 +68,16 @@ export const stateWith = (window: readonly Message[], changes: Partial<AgentStat
   frames: [{ ...initialState.frames[0], window }],
   ...changes,
 });
+
+/** The frame of a sub-task that code of the agent gave. */
+export const subtaskFrame = (
+  task: string,
+  changes: Partial<Frame> = {},
+  returns: FrameOrigin["returns"] = {},
+): Frame => {
+  const of = { callId: "c1", command: "run_code", step: 1, ordinal: 1, hash: "", seq: 5 };
+  return { ...createFrame({ id: 1, kind: "run", path: "c1.1", origin: { ...of, task, returns } }), ...changes };
+};
 
 export const recalls = (
   count: number,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { initialState, type Message } from "#core/state.ts";
 import { buildPrompt, type PromptInput } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
-import { inputWith, recalls, replyMessage, resultMessage, shippedWords, stateWith } from "./fixtures.ts";
+import { inputWith, recalls, replyMessage, resultMessage, shippedWords, stateWith, subtaskFrame } from "./fixtures.ts";
 
 const REACT = templatesOf("react");
 const CODE = templatesOf("code");
@@ -88,24 +88,8 @@ describe("the prompt of the form react", () => {
   });
 
   it("counts the actions of a sub-task on their own", () => {
-    const root = initialState.frames[0];
-    const origin = {
-      callId: "c9",
-      command: "run_code",
-      step: 9,
-      ordinal: 1,
-      hash: "",
-      seq: 5,
-      task: "Count.",
-      returns: {},
-    };
-    const run = { ...root, id: 1, kind: "run" as const, path: "c9.1", origin, window: [{ ...STEP_1, step: 10 }] };
-    const state = stateWith([], {
-      frames: [
-        { ...root, asked: 9 },
-        { ...run, asked: 1 },
-      ],
-    });
+    const run = subtaskFrame("Count.", { window: [{ ...STEP_1, step: 10 }], asked: 1 });
+    const state = stateWith([], { frames: [{ ...initialState.frames[0], asked: 9 }, run] });
     const shown = buildPrompt(inputWith({ state, form: REACT })).messages.map(({ content }) => content);
     expect(shown).toContainEqual(expect.stringMatching(/^THOUGHT 1:/));
     expect(shown.at(-1)).toMatch(/Count\.[\s\S]*stop\(result\)[\s\S]*THOUGHT 2:\nBased on previous observations,$/);
@@ -180,19 +164,8 @@ describe("the prompt of the form code", () => {
   });
 
   it("tells a sub-task to do its part itself, and how to answer", () => {
-    const root = initialState.frames[0];
-    const returns = { type: "integer" };
-    const origin = {
-      callId: "c1",
-      command: "run_code",
-      step: 1,
-      ordinal: 1,
-      hash: "",
-      seq: 5,
-      task: "Extract it.",
-      returns,
-    };
-    const state = stateWith([], { frames: [root, { ...root, id: 1, kind: "run", path: "c1.1", origin }] });
+    const run = subtaskFrame("Extract it.", {}, { type: "integer" });
+    const state = stateWith([], { frames: [initialState.frames[0], run] });
     const shown = buildPrompt(inputWith({ state, form: CODE })).messages.map(({ content }) => content);
     expect(shown[0]).toMatch(/do not pass it on as a whole to agent\.run[\s\S]*\{"type":"integer"\}/);
     expect(shown.at(-1)).toMatch(/Extract it\.[\s\S]*If you know the result, send it alone/);
@@ -229,12 +202,6 @@ describe("the rules of every form", () => {
       expect([rule, system.match(rule)]).toEqual([rule, [expect.any(String)]]);
     expect(system).toMatch(/in the language of the (?:goals|task)\./);
     expect(system).not.toContain("{{");
-  });
-
-  it("say when to go on, to look, to plan, to delegate and to end, and the language", () => {
-    expect(shippedWords["system/evaluation"].text).toMatch(
-      /Go on until every goal is reached[\s\S]*Take the step that settles most, and find out instead of guessing[\s\S]*before you change it[\s\S]*run or read what you made[\s\S]*Plan work of several parts[\s\S]*Give a helper[\s\S]*Before you end, compare each goal[\s\S]*language of the goals/,
-    );
   });
 
   it.each(MODES)("explain recalls, so that the last message only names them: %s", (mode) => {

@@ -67,10 +67,6 @@ describe("renderMessage", () => {
     expect(content.split(`<data-${mark}>\n`)[1]).toBe(`${text}\n</data-${mark}>`);
   });
 
-  it("would be closed by a fixed delimiter (control: the texts are hostile)", () => {
-    expect(`<data-abc>\n${HOSTILE[0]}\n</data-abc>`.split("</data-abc>")).toHaveLength(3);
-  });
-
   it("removes control characters from every kind of message", () => {
     const nasty = "a\u001b[31mb\u202ec\rd\u0000\ud800";
     for (const message of [replyMessage(1, nasty), resultMessage(2, nasty), feedback({ text: nasty })])
@@ -93,8 +89,9 @@ describe("renderMessage", () => {
     expect(render(resultMessage(2, text)).content).toContain("\n(no text)\n");
   });
 
-  it("renders a message once for each set of words", () => {
+  it("renders a message once for each set of words, also in a window that has moved on", () => {
     const message = resultMessage(4);
+    expect(renderMessage(message, words, styled([message]))).toBe(renderMessage(message, words, styled([message])));
     expect(renderMessage(message, words)).toBe(renderMessage(message, words));
     expect(renderMessage(message, { ...words })).not.toBe(renderMessage(message, words));
   });

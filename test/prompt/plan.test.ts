@@ -1,8 +1,8 @@
 /** plan.test.ts -- plans for tests, and the oracle for what a prompt shows of them. */
+
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { AgentSettings } from "#core/agent-settings.ts";
-import { isGoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
 import {
   addTask,
@@ -20,8 +20,18 @@ import { type AgentState, initialState, type Message } from "#core/state.ts";
 import { buildPrompt, type PromptInput } from "#prompt/build.ts";
 import { renderPlan, renderTree } from "#prompt/plan.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
-import { type TemplateName, templatesOf, type Words } from "#prompt/words.ts";
-import { inputWith, messages, recalls, replyMessage, resultMessage, shippedWords, stateWith } from "./fixtures.ts";
+import { type TemplateName, templatesOf } from "#prompt/words.ts";
+import { refusalOf } from "../helpers/folder.ts";
+import {
+  inputWith,
+  messages,
+  recalls,
+  replyMessage,
+  resultMessage,
+  shippedWords,
+  stateWith,
+  subtaskFrame,
+} from "./fixtures.ts";
 
 const task = (goal: string, state: TaskState = "open", subtasks: readonly PlanTask[] = []): PlanTask => ({
   goal,
@@ -139,24 +149,6 @@ describe("the plan in the last message", () => {
     expect(places).toEqual(places.toSorted((a, b) => a - b));
   });
 
-  it.each(FORMS)("leaves prompts as they were, byte for byte, without a plan: %s", (mode) => {
-    const without = Object.fromEntries(
-      Object.entries(shippedWords).map(([name, words]) => {
-        const lines = words.text.replace(/^\{\{(?:plan|hint)\??\}\}\n*/gm, "").trimEnd();
-        return [name, { ...words, text: lines }];
-      }),
-    ) as Words;
-    const settings = { ...initialState.settings };
-    const form = templatesOf(mode);
-    for (const count of [0, 4, 9]) {
-      const state = stateWith(messages(count), { settings });
-      const prompt = buildPrompt(inputWith({ state, form, recalls: recalls(3) }));
-      expect(prompt).toEqual(buildPrompt(inputWith({ state, form, recalls: recalls(3), words: without })));
-      const planned = { ...state, plan: PLAN };
-      expect(buildPrompt(inputWith({ state: planned, form })).messages.at(-1)?.content).toContain('"Find sources"');
-    }
-  });
-
   it.each<[mode: OutputMode, words: RegExp]>([
     ["json_object", /add_task and modify_task:[\s\S]*then, use task_complete\./],
     ["tools", /add_task and modify_task:[\s\S]*then, use task_complete\./],
@@ -167,19 +159,8 @@ describe("the plan in the last message", () => {
   });
 
   it("is not shown in a sub-task", () => {
-    const root = initialState.frames[0];
-    const origin = {
-      callId: "c1",
-      command: "run_code",
-      step: 1,
-      ordinal: 1,
-      hash: "",
-      seq: 5,
-      task: "Sum.",
-      returns: {},
-    };
-    const inner = { ...root, id: 1, kind: "run" as const, path: "c1.1", origin };
-    const state = withPlan(PLAN, [], { frames: [root, inner] });
+    const [root] = initialState.frames;
+    const state = withPlan(PLAN, [], { frames: [root, subtaskFrame("Sum.")] });
     for (const mode of FORMS) {
       expect(last(state, { form: templatesOf(mode) })).not.toContain("Find sources");
       expect(renderPlan(state, shippedWords, templatesOf(mode), { maxTokens: 1_000 })).toEqual({ plan: "", hint: "" });
@@ -406,33 +387,25 @@ describe("the plan in a small context window", () => {
     expect(prompt.messages.at(-1)?.content).toContain('"goal":"Now this one"');
   });
 
-  it("is not to blame when the prompt is too long: the largest section is", () => {
+  it("is not to blame when the prompt is too long: the largest section is", async () => {
     const state = withPlan(wide, [], { goals: ["all about strings ".repeat(3_000)] });
-    const refused = catchError(() => buildPrompt(inputWith({ state, contextTokens: 8_192, replyTokens: 1_000 })));
+    const refused = await refusalOf(() => buildPrompt(inputWith({ state, contextTokens: 8_192, replyTokens: 1_000 })));
     expect(refused).toMatchObject({ code: "GOALD_PROMPT_TOO_LONG", hint: expect.stringMatching(/shorten the goals/) });
   });
 
-  it("is named with its file when its own words are the largest section", () => {
+  it("is named with its file when its own words are the largest section", async () => {
     const words = {
       ...shippedWords,
       "plan/plan": { place: "x", text: `{{tree}} {{status}} ${"and mind this. ".repeat(5_000)}` },
     };
     const state = withPlan(PLAN);
-    const refused = catchError(() =>
+    const refused = await refusalOf(() =>
       buildPrompt(inputWith({ state, words, contextTokens: 8_192, replyTokens: 1_000 })),
     );
-    expect(refused).toMatchObject({ hint: expect.stringContaining("shorten section plan of plan.md in prompts/") });
+    const hint = expect.stringContaining("shorten section plan of plan.md in prompts/");
+    expect(refused).toMatchObject({ code: "GOALD_PROMPT_TOO_LONG", hint });
   });
 });
-
-function catchError(build: () => unknown): unknown {
-  try {
-    return build();
-  } catch (error) {
-    if (isGoaldError(error, "GOALD_PROMPT_TOO_LONG")) return { code: error.code, hint: error.hint };
-    throw error;
-  }
-}
 
 describe("the end of a limit", () => {
   const settings = { ...initialState.settings, stepLimit: 10 };

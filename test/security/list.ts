@@ -204,7 +204,7 @@ const FINDINGS: readonly Defence[] = [
         "sends nothing unasked, by address, search, memory, message or child: in the background, in front, continuous",
       ),
       proof("cli/what-may-leave.long", "sends it with the rule switched off"),
-      proof("loop/research-run.long", "asks nothing, and so is refused nothing when nobody can be asked"),
+      proof("loop/long-runs.long", "asks nothing, and so is refused nothing when nobody can be asked"),
       proof("cli/what-may-leave.long", "asks at most two questions in the background"),
       proof(
         "cli/what-may-leave.long",
@@ -530,11 +530,11 @@ const CODE: readonly Defence[] = [
     claim: "A cell whose process or host was killed repeats no effect of its calls.",
     proofs: [
       proof(
-        "loop/cells-crash.test",
+        "loop/cells.test",
         "runs again without repeating an effect, at every commit, with the same seed, time and namespace",
       ),
       proof("seeds/general-agent.long", "resumes at ten points and repeats no nested call"),
-      proof("loop/cells-crash.test", "has an unknown outcome when it takes another way the second time"),
+      proof("loop/nested.test", "has an unknown outcome when its second run asks for %s"),
     ],
   },
   {
