@@ -14,6 +14,7 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { Schema } from "#util/schema.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { type Reply, serve } from "../helpers/local-server.ts";
+import { strict } from "../helpers/view-schemas.ts";
 
 export interface ControlUnderTest extends AsyncDisposable {
   readonly control: Control;
@@ -216,17 +217,4 @@ export function validate(schema: Schema, value: unknown): readonly string[] {
   return (ajv.errors ?? []).map(
     ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
   );
-}
-
-/** Returns the schema without room for members that it does not name. */
-function strict(schema: Schema): Schema {
-  const inner = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
-    if (keyword === "properties")
-      return [
-        keyword,
-        Object.fromEntries(Object.entries(value as Record<string, Schema>).map(([name, each]) => [name, strict(each)])),
-      ];
-    return [keyword, keyword === "items" ? strict(value as Schema) : value];
-  });
-  return { ...Object.fromEntries(inner), ...("properties" in schema ? { additionalProperties: false } : {}) };
 }
