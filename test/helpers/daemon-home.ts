@@ -221,20 +221,18 @@ export function nestedModel({ messages }: ChatRequest): string {
 
 type Hooks = Pick<StartOptions, "imports" | "env">;
 
-const under = (name: string, env: StartOptions["env"] = {}): Hooks => ({
-  imports: [fileURLToPath(new URL(`./${name}.child.ts`, import.meta.url))],
-  env,
-});
-/** Kills the process at a commit, such as 12:before. */
-export const killAtCommit = (point: string): Hooks => under("kill-at-commit", { KILL_AT_COMMIT: point });
+const hookOf = (name: string): string => fileURLToPath(new URL(`./${name}.child.ts`, import.meta.url));
+const under = (env: Required<Hooks>["env"]): Hooks => ({ imports: [hookOf("kill-at")], env });
+/** Kills the process at a commit, such as 12:before, or at none: 0. It prints the number of its commits when it exits. */
+export const killAtCommit = (point: string): Hooks => under({ KILL_AT_COMMIT: point });
 /** Kills the process at the commit of an event of the store's nth agent, such as 1:7:after. */
-export const killAtEvent = (point: string): Hooks => under("kill-at-event", { KILL_AT_EVENT: point });
-/** Kills the process at a rename, such as 3:before. */
-export const killAtRename = (point: string): Hooks => under("kill-at-rename", { KILL_AT_RENAME: point });
+export const killAtEvent = (point: string): Hooks => under({ KILL_AT_EVENT: point });
+/** Kills the process at a rename, such as 3:before, or a.md:before. */
+export const killAtRename = (point: string): Hooks => under({ KILL_AT_RENAME: point });
 /** Writes the last event of each commit into a file, such as 1:8. */
-export const logCommits = (file: string): Hooks => under("kill-at-event", { COMMIT_LOG: file });
+export const logCommits = (file: string): Hooks => under({ COMMIT_LOG: file });
 /** Refuses every socket of the process, with a line on standard error. */
-export const NO_NETWORK = under("no-network");
+export const NO_NETWORK = { imports: [hookOf("no-network")] } satisfies Hooks;
 
 /** Runs the call until a hook kills the daemon, then kills the call, so that nobody starts the next daemon. */
 export async function killUnder(

@@ -3,10 +3,9 @@
  * prompt.
  */
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { estimateMessage } from "#prompt/tokens.ts";
-import { killUnder } from "../helpers/daemon-home.ts";
+import { killAtEvent, killUnder } from "../helpers/daemon-home.ts";
 import { reply } from "../helpers/loop.ts";
 import { action, type Line, type Seen, thoughtOf } from "../helpers/models.ts";
 import { readPng } from "../helpers/react-methods/commands/_picture.ts";
@@ -20,7 +19,6 @@ import {
 } from "../helpers/react-methods/methods.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
 
-const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const SEARCH = 'method_search("Write a file")';
 
 /** Each action at its thought. Then the end. */
@@ -97,11 +95,7 @@ describe("ReAct REPL", () => {
     await home.run("react", { flags: ["--max-steps", "2"], code: 6 });
     const { length } = await home.log();
     const again = ["resume", "t", "--json", "--max-steps", "10"];
-    const killed = await killUnder(
-      { imports: [HOOK], env: { KILL_AT_EVENT: `1:${length + 4}:after` } },
-      home.goald,
-      again,
-    );
+    const killed = await killUnder(killAtEvent(`1:${length + 4}:after`), home.goald, again);
     expect(killed.signal).toBe("SIGKILL");
     expect((await home.goald.run(again)).code).toBe(0);
     expect(observationOf(home, 3)).toContain("nasa.pngnasa.png");
