@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Cell, CellBridge, CellOutcome, NamespaceChange, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import { cellOf } from "../helpers/fake-sandbox.ts";
 
 /** Code for each thing that the suite does. */
 export interface CellWords {
@@ -70,11 +71,8 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
     };
     const cell = (code: string, saved: SavedNamespace | null, more: Partial<Cell> = {}): Cell => {
       number += 1;
-      return {
-        ...{ agent: "alice", code, name: `cell c${number}`, version: `c${number}.1` },
-        ...{ saved, seed: 7, startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, functions: FUNCTIONS },
-        ...{ modules: [], imports: "safe", hasStop: true, ...more },
-      };
+      const own = { name: `cell c${number}`, version: `c${number}.1`, saved, functions: FUNCTIONS, hasStop: true };
+      return cellOf(code, { ...own, ...more });
     };
     /** What the last cell saved, so that most tests need no new process. */
     let latest: SavedNamespace | null = null;

@@ -3,7 +3,7 @@ import { probeCage } from "#cage/find-cage.ts";
 import type { Cell, CellBridge, CellFunction, CellOutcome, CellProblem, SavedNamespace } from "#core/ports/sandbox.ts";
 import { CellProcess } from "#sandbox/cell-process.ts";
 import type { CellWords } from "../contracts/sandbox.ts";
-import { type CellBehaviour, CommandError, cellValue, failedCell } from "./fake-sandbox.ts";
+import { type CellBehaviour, CommandError, cellOf, cellValue, failedCell } from "./fake-sandbox.ts";
 
 type Level = NonNullable<Parameters<typeof probeCage>[0]>["atMost"];
 interface ProcessOptions {
@@ -40,11 +40,7 @@ export class PythonProcess implements AsyncDisposable {
   async run(code: string, options: CellOptions = {}, saved: SavedNamespace | null = null): Promise<CellOutcome> {
     const number = ++this.#cells;
     const { call, run, listFiles, readFile, saveFiles, show, ...rest } = options;
-    const cell: Cell = {
-      ...{ agent: "alice", code, name: `cell c${number}`, version: `c${number}.1`, saved, seed: 7 },
-      ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, functions: [], modules: [], imports: "safe" },
-      ...rest,
-    };
+    const cell = cellOf(code, { name: `cell c${number}`, version: `c${number}.1`, saved, ...rest });
     const given = Object.fromEntries(
       Object.entries({ call, run, listFiles, readFile, saveFiles, show }).filter(([, method]) => method !== undefined),
     );
