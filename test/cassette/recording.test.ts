@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { open, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type AskPort, playAnswers, recordAnswers, tapePorts } from "#cassette/answers.ts";
 import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
 import { type AnswerLine, type Line, ofType, type Session } from "#cassette/format.ts";
@@ -196,11 +196,10 @@ describe("a recording of a run whose model repeats the key in pieces", () => {
       const headers = { "content-type": "text/event-stream", "content-encoding": "gzip" };
       return { status: 200, headers, body: gzipSync(chunks.map((chunk) => `data: ${chunk}\n\n`).join("")) };
     };
-    run = await recordRun(reply, { env: { OPENAI_API_KEY: PLAIN }, dotenv: `GITHUB_TOKEN='${ODD}'\n`, json: true });
+    run = await recordRun(reply, { env: { OPENAI_API_KEY: PLAIN }, files: { ".env": `GITHUB_TOKEN='${ODD}'\n` } });
     goald = run.goald;
     endedWith(0, run.ended);
   });
-  afterAll(() => run.close());
 
   it("holds no form of it in its lines", async () => {
     const path = join(goald.cwd, "t.ndjson");
@@ -253,15 +252,12 @@ let run: RecordedRun;
 let goald: Goald;
 let played: string;
 beforeAll(async () => {
-  run = await recordRun(
-    (request) => {
-      const next = highestTask(request) + 1;
-      const call = CALLS[next - 1] ?? { name: "task_complete", args: { reason: "All is done at the depot." } };
-      const thought = `Task ${next} of ${CALLS.length}: what about the depot, its opening hour and its guard?`;
-      return replyWith(typeof call === "function" ? call(request) : call, thought);
-    },
-    { json: true },
-  );
+  run = await recordRun((request) => {
+    const next = highestTask(request) + 1;
+    const call = CALLS[next - 1] ?? { name: "task_complete", args: { reason: "All is done at the depot." } };
+    const thought = `Task ${next} of ${CALLS.length}: what about the depot, its opening hour and its guard?`;
+    return replyWith(typeof call === "function" ? call(request) : call, thought);
+  });
   goald = run.goald;
   endedWith(0, run.ended);
   expect(run.server.violations).toEqual([]);
@@ -269,7 +265,6 @@ beforeAll(async () => {
   const ended = endedWith(0, await goald.ask(["replay", "t.ndjson", "--json", "--home", played]));
   expect(linesOf(ended).at(-1)).toMatchObject({ same: true, step: CALLS.length + 1, problems: [] });
 });
-afterAll(async () => run.close());
 
 const memoriesOf = async (home: string) => {
   const rows = await readStore({ home }, (reader) => reader.memories("t", 0, 1_000));
@@ -444,7 +439,6 @@ describe("a recording from a stranger", () => {
   beforeAll(async () => {
     recording = await makeRecording();
   });
-  afterAll(async () => recording[Symbol.asyncDispose]());
 
   /** Writes the recording with one changed line of a type. */
   async function change(type: string, edit: (line: never) => object): Promise<string> {

@@ -8,7 +8,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome, type RecordedRun, recordRun } from "../helpers/daemon-home.ts";
 import {
   AGENT,
@@ -202,7 +202,6 @@ describe("no control character and no mark without width", () => {
     await goald.write("workspace/t/person.txt", HOSTILE);
   });
 
-  afterAll(() => run.close());
   const shown: string[] = [];
 
   const CALLS: readonly Words[] = [

@@ -11,6 +11,7 @@ import { prepareSnapshot } from "#sandbox/python-snapshot.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { cellOf } from "../helpers/fake-sandbox.ts";
+import { NO_MESSAGES } from "../helpers/hostile-guest.child.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { cellFunction, PYTHON, PythonProcess } from "../helpers/python-process.ts";
 
@@ -157,34 +158,7 @@ describe("a cell process that hostile code has taken over", () => {
     expect([outcome.kind, outcome.saved, isGone]).toEqual(["done", saved, false]);
   });
 
-  it.each([
-    "a length of 4 GB",
-    "JSON of 20 MB",
-    "no JSON",
-    "a number",
-    "another type",
-    "ready again",
-    "loaded without a namespace",
-    "ended twice",
-    "an outcome without fields",
-    "an outcome of another kind",
-    "values that are no texts",
-    "definitions that are no pairs",
-    "a namespace of 12 MB",
-    "30,000 names",
-    "a call without arguments",
-    "a question of 3 MB",
-    "a call with a list",
-    "arguments 100 levels deep",
-    "a task that is no text",
-    "a file without a path",
-    "a negative length",
-    "lengths that do not add up",
-    "a length that is no whole number",
-    "20,000 files",
-    "a question of another kind",
-    "30,000 questions",
-  ])("is ended when it sends %s", async (code) => {
+  it.each(Object.keys(NO_MESSAGES))("is ended when it sends %s", async (code) => {
     const { problem, saved, isGone } = await runFailing(code);
     expect(problem.kind).toBe("died");
     expect(problem.message).toContain("sent what is not a message");
