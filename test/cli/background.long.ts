@@ -1,8 +1,18 @@
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
+import {
+  AGENT,
+  endedWith,
+  errorOf,
+  type Goald,
+  linesOf,
+  lookInto,
+  makeGoald,
+  notRefused,
+  type RefusedCall,
+  RUN,
+} from "../helpers/goald.ts";
 import { append, ledger, ledgerText, replyWith } from "../helpers/models.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { screenOf } from "../helpers/screen.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/view-schemas.ts";
 

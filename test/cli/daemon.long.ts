@@ -13,11 +13,11 @@ import {
   endedWith,
   errorOf,
   type Goald,
+  homeOf,
   lookInto,
   makeGoald,
   type TestDaemon,
 } from "../helpers/goald.ts";
-import { homeOf } from "../helpers/home-of.ts";
 import { done, reply } from "../helpers/loop.ts";
 import { ledger, ledgerText, write } from "../helpers/models.ts";
 

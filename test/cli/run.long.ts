@@ -14,6 +14,8 @@ import {
   linesOf,
   lookInto,
   makeGoald,
+  notRefused,
+  type RefusedCall,
   RUN,
   readStore,
 } from "../helpers/goald.ts";
@@ -29,7 +31,6 @@ import {
   write,
 } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { problemsOfResult, problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-8Hq2vX5tLm9";

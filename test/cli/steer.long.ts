@@ -5,9 +5,18 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import { type DaemonHome, killAtCommit, killAtRename, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { makeRepository, startGitServer } from "../helpers/git-server.ts";
-import { AGENT, type Ended, endedWith, errorOf, type Goald, linesOf, lookInto } from "../helpers/goald.ts";
+import {
+  AGENT,
+  type Ended,
+  endedWith,
+  errorOf,
+  type Goald,
+  linesOf,
+  lookInto,
+  notRefused,
+  type RefusedCall,
+} from "../helpers/goald.ts";
 import { append, ledger, ledgerText, numberedModel, write } from "../helpers/models.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-4Wm9rY2qZc7";

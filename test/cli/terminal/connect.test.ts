@@ -6,7 +6,7 @@ import {
   type ServerChoice,
   type ServerProbe,
 } from "#cli/terminal/set-up.ts";
-import { scriptedLines } from "../../helpers/scripted-lines.ts";
+import { scriptedLines } from "../../helpers/screen.ts";
 
 const ollama: FoundServer = { name: "Ollama", baseUrl: "http://127.0.0.1:11434/v1", models: ["llama3", "qwen3"] };
 const llama: FoundServer = { name: "llama.cpp", baseUrl: "http://127.0.0.1:8080/v1", models: ["only"] };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ApprovalReply, askText, askYesNo, readApproval } from "#cli/terminal/questions.ts";
 import { askToContinue, chooseConnection } from "#cli/terminal/set-up.ts";
-import { scriptedLines } from "../../helpers/scripted-lines.ts";
+import { scriptedLines } from "../../helpers/screen.ts";
 
 const last = { name: "Foo", role: "an AI", goals: ["one"] };
 const KEY = "sk-abcdefgh";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { readBudget } from "#cli/run-options.ts";
 import { askForAgent, askForTerms, askToContinue } from "#cli/terminal/set-up.ts";
 import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
-import { scriptedLines } from "../../helpers/scripted-lines.ts";
+import { scriptedLines } from "../../helpers/screen.ts";
 
 const last = { name: "Foo", role: "an AI", goals: ["one", "two"] };
 
