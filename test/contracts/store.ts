@@ -26,7 +26,6 @@ import { forkContract, removalContract } from "./store-agents.ts";
 import { curationContract, memoryContract, pieceContract, sameRowContract } from "./store-memories.ts";
 
 export function storeContract(name: string, make: () => Promise<Store>): void {
-  commitContract(name, make);
   describe(`${name} keeps the store contract`, () => generalContract(make));
   memoryContract(name, make);
   pieceContract(name, make);
@@ -36,7 +35,11 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
   forkContract(name, make);
 }
 
-/** The part of the contract about agents, logs, inbox, timers and remote rows. */
+const web = (name: string) => ({ from: "web", name }) as const;
+/** A state version that this goald does not know, so that it cannot refold to it. */
+const OTHER_VERSION = STATE_VERSION + 1;
+
+/** The part of the contract about agents, logs, inbox, timers, remote rows and commits. */
 function generalContract(make: () => Promise<Store>): void {
   let store: Store;
   let lease: Lease;
@@ -294,29 +297,13 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await store.remoteNamespaces("a")).toEqual(["foo"]);
     });
   });
-}
 
-// One commit is written completely or not at all.
-
-const web = (name: string) => ({ from: "web", name }) as const;
-/** A state version that this goald does not know, so that it cannot refold to it. */
-const OTHER_VERSION = STATE_VERSION + 1;
-
-function commitContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: commits`, () => {
-    let store: Store;
-    let lease: Lease;
+  describe("commits, which are written completely or not at all", () => {
     beforeEach(async () => {
-      store = await make();
-      await store.create(SPEC, "key-1", AT);
-      lease = await store.claim("foo");
       await store.create({ ...SPEC, name: "Bar" }, "key-bar", AT);
       await store.commit(await store.claim("bar"), 1, { ...NOTHING, wakeAt: null });
       await store.deliver("foo", "in", words("go on"), later(1));
     });
-    afterEach(() => store.close());
-    const commit = (head: number, parts: Partial<Commit>): Promise<void> =>
-      store.commit(lease, head, { ...NOTHING, ...parts });
 
     const full = (): Partial<Commit> => ({
       events: stamped(2, finished(7), asked(8)),
