@@ -2,7 +2,7 @@
 import type { ValidateFunction } from "ajv";
 import { AgentList } from "#api/schemas.ts";
 import { TASK_STATES } from "#core/plan.ts";
-import { createAjv, flag, type ObjectSchema, type Schema } from "#util/schema.ts";
+import { createAjv, flag, listOf, type ObjectSchema, type Schema } from "#util/schema.ts";
 import { AgentDetails, CheckView } from "#views/agent-details.ts";
 import { DiffView } from "#views/file-diff.ts";
 import { FileStory } from "#views/file-story.ts";
@@ -16,7 +16,7 @@ const bool = { type: "boolean" } as const;
 const count = { type: "integer", minimum: 0 } as const;
 const positive = { type: "integer", minimum: 1 } as const;
 const time = { type: "string", format: "date-time" } as const;
-const strings = { type: "array", items: string } as const;
+const strings = listOf(string);
 
 type Properties = Readonly<Record<string, Schema>>;
 
@@ -65,7 +65,7 @@ const VIEWS = {
   restore: withMembers(RestorePlan, { dryRun: flag }),
   test: closed({
     ...{ type: { const: "test" }, file: string, agent: string, passed: bool, outcome: string, reason: string },
-    ...{ checks: { type: "array", items: CheckView }, step: count, costUsd: { type: "number", minimum: 0 } },
+    ...{ checks: listOf(CheckView), step: count, costUsd: { type: "number", minimum: 0 } },
     ...{ exitCode: count, home: { type: ["string", "null"], pattern: "^/" }, tokens },
   }),
 } as const;
@@ -113,10 +113,7 @@ const usageOfReply = closed(
   { allowedTokens: count },
 );
 const callOfModel = closed({ name: { type: "string", minLength: 1 }, args: { type: "object" } });
-const sources = {
-  type: "array",
-  items: closed({ from: { enum: ["web", "agent"] }, name: string }, { file: string }),
-};
+const sources = listOf(closed({ from: { enum: ["web", "agent"] }, name: string }, { file: string }));
 const script = closed({ file: string, sha256: { type: ["string", "null"] }, code: text });
 const observation = closed(
   {
@@ -138,7 +135,7 @@ const shown = {
   type: "array",
   items: closed(
     { id: string },
-    { ranges, with: { type: "array", items: closed({ id: string }, { ranges }) }, series: strings, others: positive },
+    { ranges, with: listOf(closed({ id: string }, { ranges })), series: strings, others: positive },
   ),
 };
 
@@ -183,10 +180,7 @@ const ofNested = { step: positive, callId: ofCall.callId, ordinal: positive, has
 const definitions = { type: "array", items: { type: "array", items: { type: ["string", "null"] } } };
 const values = { type: "object", additionalProperties: { type: ["string", "null"] } };
 
-const checksOfGoals = {
-  type: "array",
-  items: closed({ goal: { type: ["integer", "null"] }, test: { type: "object" } }),
-};
+const checksOfGoals = listOf(closed({ goal: { type: ["integer", "null"] }, test: { type: "object" } }));
 
 const EVENTS: Readonly<Record<string, Shape>> = {
   "agent-created": {
@@ -281,7 +275,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "namespace-saved": {
     required: {
       ...{ step: positive, callId: ofCall.callId, version: string },
-      ...{ definitions, values, lost: { type: "array", items: closed({ name: string, reason: string }) } },
+      ...{ definitions, values, lost: listOf(closed({ name: string, reason: string })) },
     },
     optional: {
       call: callOfModel,
@@ -300,10 +294,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "files-restored": {
     required: {
       ...{ toStep: count, more: count },
-      changes: {
-        type: "array",
-        items: closed({ path: string, change: { enum: ["written", "removed"] } }),
-      },
+      changes: listOf(closed({ path: string, change: { enum: ["written", "removed"] } })),
     },
   },
   "agent-paused": { required: { code: string, reason: string } },
@@ -319,14 +310,14 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "goals-checked": {
     required: {
       ...{ step: positive, callId: ofCall.callId },
-      results: { type: "array", items: closed({ check: count, isPassed: bool, proof: string }) },
+      results: listOf(closed({ check: count, isPassed: bool, proof: string })),
     },
     optional: { call: callOfModel },
   },
   "turn-remembered": {
     required: {
       ...{ turn: positive, step: count, asked: strings, artifacts: strings, output: string, callsLeftOut: count },
-      calls: { type: "array", items: closed({ name: string, input: string }) },
+      calls: listOf(closed({ name: string, input: string })),
     },
     optional: { outside: sources },
   },
