@@ -5,18 +5,59 @@ import type { MemoryChange, MemoryKind, MemoryRow, NewMemory } from "#core/ports
 import type { Commit, Lease, Store } from "#core/ports/store.ts";
 import { AT, finished, later, memoryOf, NOTHING, readEverything, SPEC, said, stamped } from "../helpers/events.ts";
 
-export function memoryContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: memory`, () => {
-    let store: Store;
+const FILE = "a.md";
+/** One line of the file is one piece. */
+const piece = (seq: number, line: number, text: string, all = 9): NewMemory => ({
+  ...memoryOf(seq, formatPiece(FILE, { first: line, last: line, all }, text)),
+  ...{ kind: "piece", source: FILE, key: `${FILE} ${text}` },
+});
+/** The row of a step that has these lines of the file, and its pieces. Without `lines`: all lines. */
+const reading = (seq: number, texts: readonly string[], lines?: { first: number; last: number; all: number }) => [
+  { ...memoryOf(seq), source: FILE, replaces: { source: FILE, ...(lines ? { lines } : {}) } },
+  ...texts.map((text, at) => piece(seq, (lines?.first ?? 1) + at, text)),
+];
+const note = (text: string, more: object = {}): MemoryChange => ({
+  ...{ op: "add", kind: "note", text, importance: 1, trust: "person" },
+  ...more,
+});
+const chunk = (text: string, more: object = {}): MemoryChange =>
+  note(text, { kind: "file_chunk", importance: 0.5, trust: "file", source: "a.md", key: `a.md ${text}`, ...more });
+const forget = (id: string, by: "person" | "source" = "person"): MemoryChange => ({ op: "forget", id, by });
+const WRONG = "The code of the gate is 7731.";
+const RIGHT = "The code of the gate is 5005.";
+const step = (thought: string, result = WRONG): string =>
+  `Thought: ${thought}\nCommand: read_file {"file":"gate.md"}\nResult (ok): ${result}`;
+const correction = (supersedes: string, more: object = {}): MemoryChange => ({
+  ...{ op: "add", kind: "fact", text: RIGHT, importance: 1, trust: "person", supersedes, copies: true },
+  ...more,
+});
+const forgetAll = (id: string, more: object = {}): MemoryChange => ({
+  ...{ op: "forget", id, by: "person", copies: true },
+  ...more,
+});
+
+/** Memory rows, their vectors and pieces, and changes of memory by people. */
+export function memoryContract(make: () => Promise<Store>): void {
+  let store: Store;
+  let calls: number;
+  beforeEach(async () => {
+    calls = 0;
+    store = await make();
+    await store.create(SPEC, "key-1", AT);
+  });
+  afterEach(async () => {
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+  });
+  const curate = (...changes: MemoryChange[]) => store.curate("foo", changes, `call ${++calls}`, later(60));
+
+  describe("memory rows", () => {
     beforeEach(async () => {
-      store = await make();
-      await store.create(SPEC, "key-1", AT);
       const events = stamped(2, said("2"), said("3"), finished(1));
       const staged = ["x", "y"].map((text) => ({ kind: "memory", text, importance: 1, memoryKind: "fact" }) as const);
       const lease = await store.claim("foo");
       await store.commit(lease, 1, { ...NOTHING, events, memories: [memoryOf(2), memoryOf(3), memoryOf(4)], staged });
     });
-    afterEach(() => store.close());
 
     it("returns rows in pages, in the order of their creation", async () => {
       const page = async (after: number) => (await store.memories("foo", after, 2)).map(({ text }) => text);
@@ -166,34 +207,11 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       expect(await store.memories("foo", 5, 9)).toEqual([]);
     });
   });
-}
 
-// Store contract: pieces of long texts. See store.ts.
-
-const FILE = "a.md";
-/** One line of the file is one piece. */
-const piece = (seq: number, line: number, text: string, all = 9): NewMemory => ({
-  ...memoryOf(seq, formatPiece(FILE, { first: line, last: line, all }, text)),
-  ...{ kind: "piece", source: FILE, key: `${FILE} ${text}` },
-});
-/** The row of a step that has these lines of the file, and its pieces. Without `lines`: all lines. */
-const reading = (seq: number, texts: readonly string[], lines?: { first: number; last: number; all: number }) => [
-  { ...memoryOf(seq), source: FILE, replaces: { source: FILE, ...(lines ? { lines } : {}) } },
-  ...texts.map((text, at) => piece(seq, (lines?.first ?? 1) + at, text)),
-];
-
-export function pieceContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: pieces`, () => {
-    let store: Store;
+  describe("pieces of long texts", () => {
     let lease: Lease;
     beforeEach(async () => {
-      store = await make();
-      await store.create(SPEC, "key-1", AT);
       lease = await store.claim("foo");
-    });
-    afterEach(async () => {
-      expect((await store.verify()).problems).toEqual([]);
-      await store.close();
     });
     const commit = (seq: number, memories: readonly NewMemory[]): Promise<void> =>
       store.commit(lease, seq - 1, { ...NOTHING, events: stamped(seq, said(String(seq))), memories });
@@ -258,37 +276,15 @@ export function pieceContract(name: string, make: () => Promise<Store>): void {
       expect(await live("foo-3")).toEqual(["2.1 one", "3.2 2"]);
     });
   });
-}
 
-// Changes of memory by people.
-
-const note = (text: string, more: object = {}): MemoryChange => ({
-  ...{ op: "add", kind: "note", text, importance: 1, trust: "person" },
-  ...more,
-});
-const chunk = (text: string, more: object = {}): MemoryChange =>
-  note(text, { kind: "file_chunk", importance: 0.5, trust: "file", source: "a.md", key: `a.md ${text}`, ...more });
-const forget = (id: string, by: "person" | "source" = "person"): MemoryChange => ({ op: "forget", id, by });
-
-export function curationContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: changes of memory by people`, () => {
-    let store: Store;
-    let calls: number;
+  describe("changes of memory by people", () => {
     beforeEach(async () => {
-      calls = 0;
-      store = await make();
-      await store.create(SPEC, "key-1", AT);
       const lease = await store.claim("foo");
       const events = stamped(2, said("2"), said("3"));
       await store.commit(lease, 1, { ...NOTHING, events, memories: [memoryOf(2), memoryOf(3)] });
       await store.saveVectors("foo", "e@1", [{ id: "foo/2", vector: Float32Array.of(1) }]);
     });
-    afterEach(async () => {
-      expect((await store.verify()).problems).toEqual([]);
-      await store.close();
-    });
 
-    const curate = (...changes: MemoryChange[]) => store.curate("foo", changes, `call ${++calls}`, later(60));
     /** The ids of the changes, of which some changed nothing. */
     const idsOf = async (changes: ReturnType<Store["curate"]>) =>
       (await changes).map(({ id, isNew }) => (isNew ? id : `known ${id}`));
@@ -425,36 +421,11 @@ export function curationContract(name: string, make: () => Promise<Store>): void
       expect(await store.curate("bar", [note("own")], "call 1", AT)).toEqual([{ id: "bar/+5", isNew: true }]);
     });
   });
-}
 
-// Store contract: corrections and wishes to forget that act on every row that says the same. See store.ts.
-
-const WRONG = "The code of the gate is 7731.";
-const RIGHT = "The code of the gate is 5005.";
-const step = (thought: string, result = WRONG): string =>
-  `Thought: ${thought}\nCommand: read_file {"file":"gate.md"}\nResult (ok): ${result}`;
-const correction = (supersedes: string, more: object = {}): MemoryChange => ({
-  ...{ op: "add", kind: "fact", text: RIGHT, importance: 1, trust: "person", supersedes, copies: true },
-  ...more,
-});
-const forgetAll = (id: string, more: object = {}): MemoryChange => ({
-  ...{ op: "forget", id, by: "person", copies: true },
-  ...more,
-});
-
-export function sameRowContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: rows that say the same`, () => {
-    let store: Store;
+  describe("changes that act on every row that says the same", () => {
     let head: number;
-    let calls: number;
-    beforeEach(async () => {
-      [head, calls] = [1, 0];
-      store = await make();
-      await store.create(SPEC, "key-1", AT);
-    });
-    afterEach(async () => {
-      expect((await store.verify()).problems).toEqual([]);
-      await store.close();
+    beforeEach(() => {
+      head = 1;
     });
 
     /** Leaves one row for each text, `foo/2` first. */
@@ -468,7 +439,6 @@ export function sameRowContract(name: string, make: () => Promise<Store>): void 
       await store.commit(lease, head, { ...NOTHING, events, memories });
       head += given.length;
     }
-    const curate = (...changes: MemoryChange[]) => store.curate("foo", changes, `call ${++calls}`, later(60));
     const live = async () => (await store.memories("foo", 0, 99)).filter(isLive).map(({ id }) => id.slice(4));
 
     it("replaces every copy of a corrected row, and lists the copies", async () => {

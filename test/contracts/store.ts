@@ -23,14 +23,11 @@ import {
   wrote,
 } from "../helpers/events.ts";
 import { forkContract, removalContract } from "./store-agents.ts";
-import { curationContract, memoryContract, pieceContract, sameRowContract } from "./store-memories.ts";
+import { memoryContract } from "./store-memories.ts";
 
 export function storeContract(name: string, make: () => Promise<Store>): void {
   describe(`${name} keeps the store contract`, () => generalContract(make));
-  memoryContract(name, make);
-  pieceContract(name, make);
-  curationContract(name, make);
-  sameRowContract(name, make);
+  describe(`${name} keeps the store contract: memory`, () => memoryContract(make));
   removalContract(name, make);
   forkContract(name, make);
 }
