@@ -204,7 +204,6 @@ const FINDINGS: readonly Defence[] = [
         "sends nothing unasked, by address, search, memory, message or child: in the background, in front, continuous",
       ),
       proof("cli/what-may-leave.long", "sends it with the rule switched off"),
-      proof("loop/research-run.long", "asks nothing, and so is refused nothing when nobody can be asked"),
       proof("cli/what-may-leave.long", "asks at most two questions in the background"),
       proof(
         "cli/what-may-leave.long",
