@@ -6,9 +6,6 @@ import { PROTOCOL_VERSION } from "#api/control.ts";
 import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
 import { askDaemon, ensureDaemon, findHost, revive } from "#api/find-daemon.ts";
 import { callHost } from "#api/socket.ts";
-import { describeReading, readingOver } from "../contracts/reading.ts";
-import { readingOf } from "../helpers/host.ts";
-import { serve } from "../helpers/local-server.ts";
 import { fakeHost, STARTED_AT, sendJson, startUnixServer } from "./unix-server.ts";
 
 describe("a call to the host", () => {
@@ -161,16 +158,6 @@ describe("a call to the host", () => {
     while (server.connections > 0) await new Promise(setImmediate);
     expect(server.connections).toBe(0);
   });
-});
-
-describeReading("a store", async (world, host) => ({
-  reading: await readingOf(world, host),
-  [Symbol.asyncDispose]: async () => undefined,
-}));
-
-describeReading("a host, over its socket", async (world, host) => {
-  const api = await serve(host.control, { reading: await readingOf(world, host) });
-  return { reading: readingOver(api.server.socket), [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
 });
 
 describe("finding the host of a home", () => {

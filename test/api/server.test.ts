@@ -177,6 +177,10 @@ describe("a route", () => {
       expectReply(reply, method, path);
       expect(control.calls).toEqual([{ method: called, given }]);
       expect(reply.headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+      if (method !== "GET") return;
+      const read = control[called] as (...given: readonly unknown[]) => Promise<unknown>;
+      // A list is inside an object.
+      expect([reply.body, ...Object.values(reply.body as object)]).toContainEqual(await read(...given));
     },
   );
 

@@ -1,5 +1,5 @@
 import { readdir, writeFile } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { readCassette } from "#cassette/recording-file.ts";
 import { isGoaldError } from "#core/errors.ts";
 import { makeRecording, type Recording } from "../helpers/daemon-home.ts";
@@ -10,7 +10,6 @@ let recording: Recording;
 beforeAll(async () => {
   recording = await makeRecording();
 });
-afterAll(async () => recording[Symbol.asyncDispose]());
 
 describe("a recording from a stranger", () => {
   it("ends with a sentence for any damage, and soon", async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { open, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type AskPort, playAnswers, recordAnswers, tapePorts } from "#cassette/answers.ts";
 import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
 import { type AnswerLine, type Line, ofType, type Session } from "#cassette/format.ts";
@@ -15,11 +15,10 @@ import type { RecordedEvent } from "#core/event.ts";
 import type { AddressStatus } from "#core/goal-check.ts";
 import type { Embedder } from "#core/ports/memory.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
-import type { Cell, CellBridge } from "#core/ports/sandbox.ts";
-import { openSqliteReader } from "#store/sqlite/open-store.ts";
+import type { CellBridge } from "#core/ports/sandbox.ts";
 import { makeRecording, type RecordedRun, type Recording, recordRun } from "../helpers/daemon-home.ts";
-import { type CellBehaviour, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
-import { endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto } from "../helpers/goald.ts";
+import { type CellBehaviour, cellOf, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
+import { endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto, readStore } from "../helpers/goald.ts";
 import { append, highestTask, replyWith } from "../helpers/models.ts";
 import type { Answer, ChatRequest } from "../helpers/openai-server.ts";
 
@@ -197,11 +196,10 @@ describe("a recording of a run whose model repeats the key in pieces", () => {
       const headers = { "content-type": "text/event-stream", "content-encoding": "gzip" };
       return { status: 200, headers, body: gzipSync(chunks.map((chunk) => `data: ${chunk}\n\n`).join("")) };
     };
-    run = await recordRun(reply, { env: { OPENAI_API_KEY: PLAIN }, dotenv: `GITHUB_TOKEN='${ODD}'\n`, json: true });
+    run = await recordRun(reply, { env: { OPENAI_API_KEY: PLAIN }, files: { ".env": `GITHUB_TOKEN='${ODD}'\n` } });
     goald = run.goald;
     endedWith(0, run.ended);
   });
-  afterAll(() => run.close());
 
   it("holds no form of it in its lines", async () => {
     const path = join(goald.cwd, "t.ndjson");
@@ -254,15 +252,12 @@ let run: RecordedRun;
 let goald: Goald;
 let played: string;
 beforeAll(async () => {
-  run = await recordRun(
-    (request) => {
-      const next = highestTask(request) + 1;
-      const call = CALLS[next - 1] ?? { name: "task_complete", args: { reason: "All is done at the depot." } };
-      const thought = `Task ${next} of ${CALLS.length}: what about the depot, its opening hour and its guard?`;
-      return replyWith(typeof call === "function" ? call(request) : call, thought);
-    },
-    { json: true },
-  );
+  run = await recordRun((request) => {
+    const next = highestTask(request) + 1;
+    const call = CALLS[next - 1] ?? { name: "task_complete", args: { reason: "All is done at the depot." } };
+    const thought = `Task ${next} of ${CALLS.length}: what about the depot, its opening hour and its guard?`;
+    return replyWith(typeof call === "function" ? call(request) : call, thought);
+  });
   goald = run.goald;
   endedWith(0, run.ended);
   expect(run.server.violations).toEqual([]);
@@ -270,15 +265,10 @@ beforeAll(async () => {
   const ended = endedWith(0, await goald.ask(["replay", "t.ndjson", "--json", "--home", played]));
   expect(linesOf(ended).at(-1)).toMatchObject({ same: true, step: CALLS.length + 1, problems: [] });
 });
-afterAll(async () => run.close());
 
 const memoriesOf = async (home: string) => {
-  const reader = await openSqliteReader(join(home, ".goald", "goald.db"));
-  try {
-    return (await reader.memories("t", 0, 1_000)).map(({ vector: _, embedder: __, ...row }) => row);
-  } finally {
-    await reader.close();
-  }
+  const rows = await readStore({ home }, (reader) => reader.memories("t", 0, 1_000));
+  return rows.map(({ vector: _, embedder: __, ...row }) => row);
 };
 const recallsIn = (log: readonly RecordedEvent[]) =>
   log.flatMap((event) => (event.type === "model-asked" ? [[event.recallIds, event.shown]] : []));
@@ -341,19 +331,7 @@ describe("a recording of a run that changes its own memory", () => {
   });
 });
 
-const cell = (code: string): Cell => ({
-  agent: "a",
-  code,
-  name: "cell c1",
-  version: "c1#1",
-  saved: null,
-  seed: 1,
-  startedAt: "2026-01-01T00:00:00.000Z",
-  timeLimitMs: 1_000,
-  functions: [],
-  modules: [],
-  imports: "safe",
-});
+const CELL = cellOf("x");
 
 /** A host that notes what it is asked. */
 function listeningHost(asked: unknown[]): CellBridge {
@@ -388,24 +366,16 @@ const asksForAll: CellBehaviour = async (_cell, host) => {
 };
 
 describe("a recorded cell", () => {
-  const signal = new AbortController().signal;
-
   async function record(behaviour: CellBehaviour) {
-    const lines: Line[] = [];
-    const asked: unknown[] = [];
+    const [lines, asked, shown]: [Line[], unknown[], string[]] = [[], [], []];
     const value = <T>(_name: string, compute: () => T): T => compute();
     const sandbox = recordSandbox(createFakeSandbox(behaviour), { redact, write: (line) => lines.push(line), value });
-    const outcome = await sandbox.run(cell("x"), listeningHost(asked), signal);
-    return { lines, asked, outcome };
+    const host = { ...listeningHost(asked), show: (line: string) => void shown.push(line) };
+    return { outcome: await sandbox.run(CELL, host, signal), lines, asked, shown };
   }
 
   it("passes on what it prints, which is in the recording only with its outcome", async () => {
-    const shown: string[] = [];
-    const lines: Line[] = [];
-    const value = <T>(_name: string, compute: () => T): T => compute();
-    const prints: CellBehaviour = (_cell, _host, { print }) => print("one");
-    const sandbox = recordSandbox(createFakeSandbox(prints), { redact, write: (line) => lines.push(line), value });
-    await sandbox.run(cell("x"), { ...listeningHost([]), show: (line) => void shown.push(line) }, signal);
+    const { lines, shown } = await record((_cell, _host, { print }) => print("one"));
     expect(shown).toEqual(["one"]);
     expect(lines.map(({ type }) => type)).toEqual(["cell-end"]);
   });
@@ -422,7 +392,7 @@ describe("a recorded cell", () => {
   it("is played with the same questions in the same order, and ends the same", async () => {
     const { lines, asked, outcome } = await record(asksForAll);
     const again: unknown[] = [];
-    expect(await play(lines).run(cell("x"), listeningHost(again), signal)).toEqual(outcome);
+    expect(await play(lines).run(CELL, listeningHost(again), signal)).toEqual(outcome);
     expect(again).toEqual(asked);
     expect(again.map((one) => (one as unknown[])[0])).toEqual(["call", "run", "list", "read", "save"]);
   });
@@ -450,7 +420,7 @@ describe("a recorded cell", () => {
   it("ends the replay where a cell asks for more than was recorded", async () => {
     const { lines } = await record(asksForAll);
     const cut = play(lines.slice(0, 2));
-    await expect(cut.run(cell("x"), listeningHost([]), signal)).rejects.toThrow("the recording of it ends");
+    await expect(cut.run(CELL, listeningHost([]), signal)).rejects.toThrow("the recording of it ends");
   });
 
   it.each<[what: string, line: object]>([
@@ -469,7 +439,6 @@ describe("a recording from a stranger", () => {
   beforeAll(async () => {
     recording = await makeRecording();
   });
-  afterAll(async () => recording[Symbol.asyncDispose]());
 
   /** Writes the recording with one changed line of a type. */
   async function change(type: string, edit: (line: never) => object): Promise<string> {

@@ -2,9 +2,17 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import {
+  AGENT,
+  type Ended,
+  endedWith,
+  errorOf,
+  type Goald,
+  makeGoald,
+  notRefused,
+  type RefusedCall,
+} from "../helpers/goald.ts";
 import { ledger, ledgerText } from "../helpers/models.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 
 const RUN = ["run", ...AGENT, "--continuous"];
 

@@ -6,9 +6,16 @@ import { describe, expect, it } from "@jest/globals";
 import { SETTINGS } from "#config/settings.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
-import { type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import {
+  type Ended,
+  endedWith,
+  errorOf,
+  type Goald,
+  makeGoald,
+  notRefused,
+  type RefusedCall,
+} from "../helpers/goald.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 
 const KEY = "sk-planted-0123456789";
 const FILE = "config/goald.json";

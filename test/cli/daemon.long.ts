@@ -13,11 +13,11 @@ import {
   endedWith,
   errorOf,
   type Goald,
+  homeOf,
   lookInto,
   makeGoald,
   type TestDaemon,
 } from "../helpers/goald.ts";
-import { homeOf } from "../helpers/home-of.ts";
 import { ask, greet, linkIn } from "../helpers/local-server.ts";
 import { done, reply } from "../helpers/loop.ts";
 import { ledger, write } from "../helpers/models.ts";

@@ -5,9 +5,8 @@ import { openForWriting } from "#store/sqlite/connection.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { createTables } from "#store/sqlite/schema.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
-import { examine, levelOf, textOf } from "../helpers/doctor-report.ts";
 import { AT, SPEC } from "../helpers/events.ts";
-import { endedWith, type Goald, makeGoald, type StartOptions } from "../helpers/goald.ts";
+import { endedWith, examine, type Goald, levelOf, makeGoald, type StartOptions, textOf } from "../helpers/goald.ts";
 import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
 import { makeUnreleasedStore } from "../store/made-stores.ts";
 

@@ -2,10 +2,9 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import { type Ended, endedWith, type Goald, linesOf, wordsOf } from "../helpers/goald.ts";
+import { type Ended, endedWith, type Goald, linesOf, notRefused, type RefusedCall, wordsOf } from "../helpers/goald.ts";
 import { write } from "../helpers/models.ts";
 import type { OpenAIServer } from "../helpers/openai-server.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const PLAN = "# Plan\n\nConclusion: go on.\n";

@@ -19,8 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { findProgram } from "#util/find-program.ts";
 import { SUMMARIES, VERB_NAMES } from "../../src/cli/verb-list.ts";
-import { examine, levelOf, textOf } from "../helpers/doctor-report.ts";
-import { daemonOf, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { daemonOf, endedWith, errorOf, examine, type Goald, levelOf, makeGoald, textOf } from "../helpers/goald.ts";
 import { numberedModel } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 

@@ -9,10 +9,21 @@ import { type AgentState, initialState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
 import { findProgram } from "#util/find-program.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, type Ended, endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto, RUN } from "../helpers/goald.ts";
+import {
+  AGENT,
+  type Ended,
+  endedWith,
+  errorOf,
+  type Goald,
+  jsonOf,
+  linesOf,
+  lookInto,
+  notRefused,
+  type RefusedCall,
+  RUN,
+} from "../helpers/goald.ts";
 import { append, ledger, ledgerText, onceATurn, write } from "../helpers/models.ts";
 import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { screenOf } from "../helpers/screen.ts";
 import { problemsOfEvent, problemsOfResult } from "../helpers/view-schemas.ts";
 import { describeKills } from "./kill-points.ts";

@@ -6,8 +6,17 @@ import { findCage } from "#cage/find-cage.ts";
 import type { Home } from "#config/home.ts";
 import { initialState } from "#core/state.ts";
 import { type DaemonHome, makeDaemonHome, NO_NETWORK } from "../helpers/daemon-home.ts";
-import { daemonOf, endedWith, errorOf, type Goald, linesOf, lookInto, makeGoald, RUN } from "../helpers/goald.ts";
-import { homeOf } from "../helpers/home-of.ts";
+import {
+  daemonOf,
+  endedWith,
+  errorOf,
+  type Goald,
+  homeOf,
+  linesOf,
+  lookInto,
+  makeGoald,
+  RUN,
+} from "../helpers/goald.ts";
 import { append, ledger, ledgerText, numberedModel } from "../helpers/models.ts";
 import {
   SEARCH_KEY,

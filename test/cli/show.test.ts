@@ -6,10 +6,9 @@ import { drawPlan } from "#cli/verbs/plan.ts";
 import { currentTask, type PlanTask, type TaskState } from "#core/plan.ts";
 import { type TaskView, viewTask } from "#views/plan-view.ts";
 import { makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
-import { endedWith, errorOf, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { endedWith, errorOf, type Goald, linesOf, makeGoald, notRefused, type RefusedCall } from "../helpers/goald.ts";
 import { append, replyWith, write } from "../helpers/models.ts";
 import type { OpenAIServer } from "../helpers/openai-server.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 /** A home whose agent has worked. Its tests change nothing. */

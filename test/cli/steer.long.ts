@@ -5,9 +5,8 @@ import { describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import { type DaemonHome, killAtCommit, killAtRename, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { makeRepository, startGitServer } from "../helpers/git-server.ts";
-import { AGENT, type Ended, endedWith, errorOf, type Goald, lookInto } from "../helpers/goald.ts";
+import { AGENT, type Ended, endedWith, errorOf, type Goald, lookInto, notRefused } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, numberedModel, write } from "../helpers/models.ts";
-import { notRefused } from "../helpers/refused-calls.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-4Wm9rY2qZc7";

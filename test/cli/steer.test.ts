@@ -4,10 +4,9 @@ import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
-import { endedWith, type Goald, linesOf, lookInto, RUN } from "../helpers/goald.ts";
+import { endedWith, type Goald, linesOf, lookInto, notRefused, type RefusedCall, RUN } from "../helpers/goald.ts";
 import { append, ledgerText, nameIn, numberedModel, write } from "../helpers/models.ts";
 import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
-import { notRefused, type RefusedCall } from "../helpers/refused-calls.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const modify = (id: string, state: string): CommandCall => ({ name: "modify_task", args: { id, state } });

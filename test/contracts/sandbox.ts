@@ -5,12 +5,13 @@
  */
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Cell, CellBridge, CellOutcome, NamespaceChange, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import { cellOf } from "../helpers/fake-sandbox.ts";
 
 /** Code for each thing that the suite does. */
 export interface CellWords {
   /** Sets x to 41. */
   readonly setX: string;
-  /** Sets x to 1, then fails in line 2 of 3 with an error `boo` of the program. */
+  /** Sets x to 1, then fails. */
   readonly setXAndFail: string;
   /** x plus 1. */
   readonly readX: string;
@@ -20,8 +21,6 @@ export interface CellWords {
   readonly callDouble: string;
   /** Prints `hello` and has no value. */
   readonly print: string;
-  /** Prints 100,000 characters and, at the end, an escape sequence around the word `red`. */
-  readonly printMuch: string;
   /** Calls the command `echo` with the text `hi`; its value. */
   readonly echo: string;
   /** Calls the command `refuse`. */
@@ -32,15 +31,8 @@ export interface CellWords {
   readonly runCount: string;
   /** Sets x to 1, gives the model the task `nest`, and has x as value. */
   readonly runNest: string;
-  /** Uses the name `send_discord`, which does not exist. */
-  readonly useMissing: string;
-  readonly loopForEver: string;
   /** Ends the work with `{"done": true}`. */
   readonly stop: string;
-  /** A list of a random number and the time in milliseconds since 1970. */
-  readonly readDice: string;
-  /** Sets x to 41 and g to something that cannot be kept. */
-  readonly setUnkept: string;
 }
 
 type Commands = Partial<CellBridge>;
@@ -79,11 +71,8 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
     };
     const cell = (code: string, saved: SavedNamespace | null, more: Partial<Cell> = {}): Cell => {
       number += 1;
-      return {
-        ...{ agent: "alice", code, name: `cell c${number}`, version: `c${number}.1` },
-        ...{ saved, seed: 7, startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, functions: FUNCTIONS },
-        ...{ modules: [], imports: "safe", hasStop: true, ...more },
-      };
+      const own = { name: `cell c${number}`, version: `c${number}.1`, saved, functions: FUNCTIONS, hasStop: true };
+      return cellOf(code, { ...own, ...more });
     };
     /** What the last cell saved, so that most tests need no new process. */
     let latest: SavedNamespace | null = null;
@@ -163,35 +152,11 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
       expect(await resultOf(words.readX, before.saved)).toBe(42);
     });
 
-    it("returns what code printed", async () => {
-      const outcome = await done(words.print);
-      expect([outcome.value, outcome.output, outcome.isCut]).toEqual([null, "hello\n", false]);
-    });
-
     it("shows what code prints while it runs, to a host that watches", async () => {
       const lines: string[] = [];
       const outcome = await done(words.print, latest, {}, { show: (line) => void lines.push(line) });
       expect(lines).toEqual(["hello"]);
       expect(outcome.output).toBe("hello\n");
-    });
-
-    it("cuts a long output, and cleans it of control characters", async () => {
-      const { output, isCut } = await done(words.printMuch);
-      expect(isCut).toBe(true);
-      expect(output.length).toBeLessThanOrEqual(65_536);
-      expect(output.trimEnd().endsWith("red")).toBe(true);
-      expect(output).not.toContain("\u001b");
-    });
-
-    it("tells which line failed and how, and keeps what was set before", async () => {
-      const { problem, saved } = await failed(words.setXAndFail);
-      expect(problem).toMatchObject({ kind: "error", message: "boo", line: 2 });
-      expect(problem.source).toContain("boo");
-      expect(await resultOf(words.readX, saved)).toBe(2);
-    });
-
-    it("names a name that does not exist", async () => {
-      expect((await failed(words.useMissing)).problem.missingName).toBe("send_discord");
     });
 
     it("calls commands as functions", async () => {
@@ -248,14 +213,6 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
       expect(await resultOf(words.runNest, latest, {}, { run: async () => ({ value: 0 }) })).toBe(1);
     });
 
-    it("stops code at its time limit, and the next cell works", async () => {
-      const first = await done(words.setX);
-      const { problem, saved } = await failed(words.loopForEver, first.saved, { timeLimitMs: 300 });
-      expect(problem.kind).toBe("timeout");
-      expect(problem.message).toContain("0.3 s");
-      expect(await resultOf(words.readX, saved ?? first.saved)).toBe(42);
-    });
-
     it("does not count the time of commands", async () => {
       const call: CellBridge["call"] = async (_name, { text }) => {
         await new Promise((resolve) => setTimeout(resolve, 1_500));
@@ -283,24 +240,6 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
       expect(await resultOf(words.echo)).toBe("hi");
     });
 
-    it("gives code the same random numbers and clock for the same seed and start", async () => {
-      const [first, again, other] = [
-        await resultOf(words.readDice),
-        await resultOf(words.readDice),
-        await resultOf(words.readDice, latest, { seed: 8 }),
-      ] as [number, number][];
-      const start = Date.parse("2026-11-20T08:00:00.000Z");
-      expect(first?.[0]).toBe(again?.[0]);
-      expect(first?.[0]).not.toBe(other?.[0]);
-      expect(first?.[1]).toBeGreaterThanOrEqual(start);
-      expect(first?.[1]).toBeLessThan(start + 10_000);
-    });
-
-    it("reports that code asks to end the work", async () => {
-      expect((await done(words.stop)).stop).toEqual({ value: { done: true } });
-      expect((await done(words.print)).stop).toBeNull();
-    });
-
     it("does not end the work when only a nested cell asks for it", async () => {
       let nested: CellOutcome | undefined;
       const host: Commands = {
@@ -311,12 +250,6 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
       };
       expect(await done(words.runNest, latest, {}, host)).toMatchObject({ value: { json: 1 }, stop: null });
       expect(nested).toMatchObject({ kind: "done", stop: { value: { done: true } } });
-    });
-
-    it("names what it cannot keep", async () => {
-      const { lost, saved } = await done(words.setUnkept);
-      expect(lost).toEqual([{ name: "g", reason: expect.stringMatching(/\w/) }]);
-      expect(await resultOf(words.readX, saved)).toBe(42);
     });
 
     it("lets cells wait for a free process, and says so", async () => {

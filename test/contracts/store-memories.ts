@@ -1,22 +1,63 @@
-/** Store contract: memory rows and their vectors. See store.ts. */
+/** Store contract: memory rows, their vectors and pieces, and changes of memory by people. See store.ts. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { formatPiece, isLive } from "#core/memory.ts";
-import type { NewMemory } from "#core/ports/memory.ts";
+import type { MemoryChange, MemoryKind, MemoryRow, NewMemory } from "#core/ports/memory.ts";
 import type { Commit, Lease, Store } from "#core/ports/store.ts";
-import { AT, finished, memoryOf, NOTHING, SPEC, said, stamped } from "../helpers/events.ts";
+import { AT, finished, later, memoryOf, NOTHING, readEverything, SPEC, said, stamped } from "../helpers/events.ts";
 
-export function memoryContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: memory`, () => {
-    let store: Store;
+const FILE = "a.md";
+/** One line of the file is one piece. */
+const piece = (seq: number, line: number, text: string, all = 9): NewMemory => ({
+  ...memoryOf(seq, formatPiece(FILE, { first: line, last: line, all }, text)),
+  ...{ kind: "piece", source: FILE, key: `${FILE} ${text}` },
+});
+/** The row of a step that has these lines of the file, and its pieces. Without `lines`: all lines. */
+const reading = (seq: number, texts: readonly string[], lines?: { first: number; last: number; all: number }) => [
+  { ...memoryOf(seq), source: FILE, replaces: { source: FILE, ...(lines ? { lines } : {}) } },
+  ...texts.map((text, at) => piece(seq, (lines?.first ?? 1) + at, text)),
+];
+const note = (text: string, more: object = {}): MemoryChange => ({
+  ...{ op: "add", kind: "note", text, importance: 1, trust: "person" },
+  ...more,
+});
+const chunk = (text: string, more: object = {}): MemoryChange =>
+  note(text, { kind: "file_chunk", importance: 0.5, trust: "file", source: "a.md", key: `a.md ${text}`, ...more });
+const forget = (id: string, by: "person" | "source" = "person"): MemoryChange => ({ op: "forget", id, by });
+const WRONG = "The code of the gate is 7731.";
+const RIGHT = "The code of the gate is 5005.";
+const step = (thought: string, result = WRONG): string =>
+  `Thought: ${thought}\nCommand: read_file {"file":"gate.md"}\nResult (ok): ${result}`;
+const correction = (supersedes: string, more: object = {}): MemoryChange => ({
+  ...{ op: "add", kind: "fact", text: RIGHT, importance: 1, trust: "person", supersedes, copies: true },
+  ...more,
+});
+const forgetAll = (id: string, more: object = {}): MemoryChange => ({
+  ...{ op: "forget", id, by: "person", copies: true },
+  ...more,
+});
+
+/** Memory rows, their vectors and pieces, and changes of memory by people. */
+export function memoryContract(make: () => Promise<Store>): void {
+  let store: Store;
+  let calls: number;
+  beforeEach(async () => {
+    calls = 0;
+    store = await make();
+    await store.create(SPEC, "key-1", AT);
+  });
+  afterEach(async () => {
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+  });
+  const curate = (...changes: MemoryChange[]) => store.curate("foo", changes, `call ${++calls}`, later(60));
+
+  describe("memory rows", () => {
     beforeEach(async () => {
-      store = await make();
-      await store.create(SPEC, "key-1", AT);
       const events = stamped(2, said("2"), said("3"), finished(1));
       const staged = ["x", "y"].map((text) => ({ kind: "memory", text, importance: 1, memoryKind: "fact" }) as const);
       const lease = await store.claim("foo");
       await store.commit(lease, 1, { ...NOTHING, events, memories: [memoryOf(2), memoryOf(3), memoryOf(4)], staged });
     });
-    afterEach(() => store.close());
 
     it("returns rows in pages, in the order of their creation", async () => {
       const page = async (after: number) => (await store.memories("foo", after, 2)).map(({ text }) => text);
@@ -166,34 +207,11 @@ export function memoryContract(name: string, make: () => Promise<Store>): void {
       expect(await store.memories("foo", 5, 9)).toEqual([]);
     });
   });
-}
 
-// Store contract: pieces of long texts. See store.ts.
-
-const FILE = "a.md";
-/** One line of the file is one piece. */
-const piece = (seq: number, line: number, text: string, all = 9): NewMemory => ({
-  ...memoryOf(seq, formatPiece(FILE, { first: line, last: line, all }, text)),
-  ...{ kind: "piece", source: FILE, key: `${FILE} ${text}` },
-});
-/** The row of a step that has these lines of the file, and its pieces. Without `lines`: all lines. */
-const reading = (seq: number, texts: readonly string[], lines?: { first: number; last: number; all: number }) => [
-  { ...memoryOf(seq), source: FILE, replaces: { source: FILE, ...(lines ? { lines } : {}) } },
-  ...texts.map((text, at) => piece(seq, (lines?.first ?? 1) + at, text)),
-];
-
-export function pieceContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: pieces`, () => {
-    let store: Store;
+  describe("pieces of long texts", () => {
     let lease: Lease;
     beforeEach(async () => {
-      store = await make();
-      await store.create(SPEC, "key-1", AT);
       lease = await store.claim("foo");
-    });
-    afterEach(async () => {
-      expect((await store.verify()).problems).toEqual([]);
-      await store.close();
     });
     const commit = (seq: number, memories: readonly NewMemory[]): Promise<void> =>
       store.commit(lease, seq - 1, { ...NOTHING, events: stamped(seq, said(String(seq))), memories });
@@ -258,63 +276,282 @@ export function pieceContract(name: string, make: () => Promise<Store>): void {
       expect(await live("foo-3")).toEqual(["2.1 one", "3.2 2"]);
     });
   });
-}
 
-// Store contract: the journal of rows in remote indexes. See store.ts.
-
-export function remoteContract(name: string, make: () => Promise<Store>): void {
-  describe(`${name} keeps the store contract: rows in remote indexes`, () => {
-    let store: Store;
+  describe("changes of memory by people", () => {
     beforeEach(async () => {
-      store = await make();
-    });
-    afterEach(() => store.close());
-    const row = (id: string, version = "1", isSent = true) => ({ id, version, isSent });
-
-    it("are empty at first, and removing an unknown one has no effect", async () => {
-      expect(await store.remoteNamespaces("a")).toEqual([]);
-      expect(await store.remoteRows("a", "foo", "", 9)).toEqual([]);
-      await store.saveRemoteRows("a", "foo", [], ["foo/1"]);
-      expect(await store.remoteRows("a", "foo", "", 9)).toEqual([]);
+      const lease = await store.claim("foo");
+      const events = stamped(2, said("2"), said("3"));
+      await store.commit(lease, 1, { ...NOTHING, events, memories: [memoryOf(2), memoryOf(3)] });
+      await store.saveVectors("foo", "e@1", [{ id: "foo/2", vector: Float32Array.of(1) }]);
     });
 
-    it("are kept in their latest version, by index and namespace", async () => {
-      await store.saveRemoteRows("a", "foo", [row("foo/1", "1", false), row("foo/2")], []);
-      await store.saveRemoteRows("a", "shared", [row("shared/1")], []);
-      await store.saveRemoteRows("b", "foo", [row("foo/1", "9")], []);
-      await store.saveRemoteRows("a", "foo", [row("foo/1", "2")], ["foo/2"]);
-      expect(await store.remoteRows("a", "foo", "", 9)).toEqual([row("foo/1", "2")]);
-      expect(await store.remoteNamespaces("a")).toEqual(["foo", "shared"]);
-      expect(await store.remoteRows("b", "foo", "", 9)).toEqual([row("foo/1", "9")]);
-      await store.saveRemoteRows("a", "foo", [], ["foo/1"]);
-      expect(await store.remoteNamespaces("a")).toEqual(["shared"]);
+    /** The ids of the changes, of which some changed nothing. */
+    const idsOf = async (changes: ReturnType<Store["curate"]>) =>
+      (await changes).map(({ id, isNew }) => (isNew ? id : `known ${id}`));
+    const row = async (id: string) => (await store.memory(id.split("/")[0] as string, id)) as MemoryRow;
+    const texts = async (namespace = "foo") =>
+      (await store.memories(namespace, 0, 99)).filter(isLive).map(({ text }) => text);
+
+    it("adds rows without a step while an agent holds the lease, and fences nobody", async () => {
+      const lease = await store.claim("foo");
+      expect(await idsOf(curate(note("one"), chunk("two")))).toEqual(["foo/+1", "foo/+2"]);
+      const common = { namespace: "foo", seq: 3, step: null, at: later(60), pinned: false, forgotten: null };
+      const none = { supersedes: null, supersededBy: null, embedder: null, vector: null };
+      const one = { ...common, ...none, kind: "note", text: "one" };
+      const two = { ...common, ...none, kind: "file_chunk", text: "two" };
+      expect(await store.memories("foo", 2, 9)).toEqual([
+        { ...one, id: "foo/+1", change: 3, importance: 1, trust: "person", key: null, source: null },
+        { ...two, id: "foo/+2", change: 4, importance: 0.5, trust: "file", key: "a.md two", source: "a.md" },
+      ]);
+      await store.commit(lease, 3, { ...NOTHING, events: stamped(4, said("4")), memories: [memoryOf(4)] });
+      expect((await store.memories("foo", 4, 9)).map(({ id }) => id)).toEqual(["foo/4"]);
     });
 
-    it("are listed when their memory was forgotten, until they are deleted there", async () => {
-      const note = { op: "add", kind: "note", text: "x", importance: 1, trust: "person" } as const;
-      await store.curate("shared", [note, note, note], "k", AT);
-      await store.saveRemoteRows("a", "shared", [row("shared/+1"), row("shared/+2", "1", false)], []);
-      expect(await store.remoteForgotten("a")).toEqual([]);
-      const forget = (id: string) => ({ op: "forget", id, by: "person" }) as const;
-      await store.curate("shared", [forget("shared/+2"), forget("shared/+3")], "k 2", AT);
-      expect(await store.remoteForgotten("a")).toEqual(["shared/+2"]);
-      expect(await store.remoteForgotten("b")).toEqual([]);
-      await store.saveRemoteRows("a", "shared", [], ["shared/+2"]);
-      expect(await store.remoteForgotten("a")).toEqual([]);
+    it("applies each call once, even when it is repeated with other changes", async () => {
+      const first = await store.curate("foo", [note("one"), forget("foo/2")], "key", AT);
+      expect(await store.curate("foo", [note("other")], "key", AT)).toEqual(first);
+      expect(await texts()).toEqual(["memory 3", "one"]);
     });
 
-    it("are returned in pages, in the order of ids", async () => {
-      const rows = ["c", "a", "d", "b"].map((id) => row(id));
-      await store.saveRemoteRows("a", "foo", rows, []);
-      const ids = async (after: string) => (await store.remoteRows("a", "foo", after, 3)).map(({ id }) => id);
-      expect([await ids(""), await ids("c")]).toEqual([["a", "b", "c"], ["d"]]);
+    it("returns a row again to readers when it was pinned or unpinned", async () => {
+      expect(await curate({ op: "pin", id: "foo/2" })).toEqual([{ id: "foo/2", isNew: true }]);
+      expect(await curate({ op: "pin", id: "foo/2" })).toEqual([{ id: "foo/2", isNew: false }]);
+      const pinned = { id: "foo/2", change: 3, pinned: true, text: "memory 2" };
+      expect(await store.memories("foo", 2, 9)).toMatchObject([pinned]);
+      await curate({ op: "unpin", id: "foo/2" });
+      expect(await store.memories("foo", 3, 9)).toMatchObject([{ id: "foo/2", change: 4, pinned: false }]);
     });
 
-    it("are kept when their agent is removed, because they must still be deleted remotely", async () => {
-      await store.create(SPEC, "key-1", AT);
-      await store.saveRemoteRows("a", "foo", [row("foo/1")], []);
+    it("keeps a forgotten row without its text and vector, for good", async () => {
+      await curate({ op: "pin", id: "foo/2" });
+      await curate(forget("foo/2"));
+      const left = { text: "", vector: null, embedder: null, pinned: false, forgotten: "person", kind: "step", seq: 2 };
+      expect(await store.memories("foo", 3, 9)).toMatchObject([{ id: "foo/2", change: 4, ...left }]);
+      await store.saveVectors("foo", "e@1", [{ id: "foo/2", vector: Float32Array.of(1) }]);
+      expect(await row("foo/2")).toMatchObject(left);
+      expect(await curate(forget("foo/2"))).toEqual([{ id: "foo/2", isNew: false }]);
+      for (const change of [{ op: "pin", id: "foo/2" }, note("x", { supersedes: "foo/2" })] as const)
+        await expect(curate(change)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+    });
+
+    it("marks a corrected row as superseded, and allows a correction of the newest row only", async () => {
+      await curate(note("right", { supersedes: "foo/2" }));
+      expect(await row("foo/2")).toMatchObject({ supersededBy: "foo/+1", text: "memory 2" });
+      expect(await row("foo/+1")).toMatchObject({ supersedes: "foo/2", supersededBy: null });
+      const again = curate(note("again", { supersedes: "foo/2" }));
+      await expect(again).rejects.toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("foo/+1") });
+      await curate(note("still better", { supersedes: "foo/+1" }));
+      expect(await texts()).toEqual(["memory 3", "still better"]);
+    });
+
+    it("adds a keyed row once, and again after its source dropped it", async () => {
+      await curate(chunk("one"), chunk("two"));
+      const again = curate(chunk("one"), chunk("two"), chunk("three"));
+      expect(await idsOf(again)).toEqual(["known foo/+1", "known foo/+2", "foo/+3"]);
+      await curate(forget("foo/+1", "source"), chunk("deux", { supersedes: "foo/+2" }));
+      expect(await texts()).toEqual(["memory 2", "memory 3", "three", "deux"]);
+      await curate(forget("foo/+4", "source"), chunk("one"), chunk("two"));
+      expect(await texts()).toEqual(["memory 2", "memory 3", "three", "one", "two"]);
+    });
+
+    it("does not add a keyed row again that a person forgot or corrected", async () => {
+      await curate(chunk("one"), chunk("two"));
+      await curate(forget("foo/+1"), note("better", { supersedes: "foo/+2" }));
+      await curate(forget("foo/+1", "source"));
+      await curate(chunk("one"), chunk("two"));
+      expect(await texts()).toEqual(["memory 2", "memory 3", "better"]);
+    });
+
+    it("recognizes a key by a row that a person forgot, even when its source dropped a newer one", async () => {
+      await curate(chunk("one"));
+      await curate(forget("foo/+1", "source"), chunk("one"));
+      await curate(forget("foo/+1"), forget("foo/+2", "source"));
+      expect(await curate(chunk("one"))).toEqual([{ id: "foo/+1", isNew: false }]);
+      expect(await texts()).toEqual(["memory 2", "memory 3"]);
+    });
+
+    it.each<[why: string, change: MemoryChange]>([
+      ["an unknown row", { op: "pin", id: "foo/9" }],
+      ["another agent's row", { op: "pin", id: "bar/2" }],
+      ["an invalid id", { op: "pin", id: "foo/../2" }],
+      ["an unknown number", forget("foo/+7")],
+      ["an unknown superseded row", note("x", { supersedes: "foo/9" })],
+    ])("changes nothing at all when one change names %s", async (_why, change) => {
+      const before = await readEverything(store);
+      await expect(curate(forget("foo/2"), note("x"), change)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+      expect(await readEverything(store)).toEqual(before);
+    });
+
+    it("has a shared memory without an owner, and reserves its name", async () => {
+      await store.curate("shared", [note("for all"), chunk("two")], "key", AT);
+      expect(await store.memories("shared", 0, 9)).toMatchObject([
+        { id: "shared/+1", seq: 0, text: "for all", namespace: "shared", change: 1 },
+        { id: "shared/+2" },
+      ]);
+      await store.saveVectors("shared", "e@1", [{ id: "shared/+1", vector: Float32Array.of(1) }]);
+      await store.curate("shared", [forget("shared/+2")], "key 2", AT);
+      expect(await store.memory("shared", "shared/+1")).toMatchObject({ embedder: "e@1" });
+      expect((await store.create({ ...SPEC, name: "Shared" }, "key-2", AT)).id).toBe("agent-shared");
       await store.remove("foo");
-      expect(await store.remoteNamespaces("a")).toEqual(["foo"]);
+      expect(await texts("shared")).toEqual(["for all"]);
+      await expect(store.curate("foo", [note("x")], "k", AT)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+    });
+
+    it("numbers rows from one again for a new agent with a removed agent's name", async () => {
+      await curate(note("one"));
+      await store.remove("foo");
+      await store.create(SPEC, "key-2", AT);
+      expect(await store.memories("foo", 0, 9)).toEqual([]);
+      expect(await store.curate("foo", [note("x")], "call 1", AT)).toEqual([{ id: "foo/+1", isNew: true }]);
+    });
+
+    it("copies rows and changes by people to a fork, whenever they were made", async () => {
+      await curate(note("one", { supersedes: "foo/3" }), { op: "pin", id: "foo/2" }, note("two"), note("three"));
+      await curate(forget("foo/+3"), note("four", { supersedes: "foo/+2" }));
+      await store.fork("foo", { name: "Bar", head: 2, events: [] }, "fork");
+      expect(await store.memories("bar", 0, 9)).toMatchObject([
+        { id: "bar/+1", text: "one", seq: 2, supersedes: null },
+        { id: "bar/2", pinned: true },
+        { id: "bar/+3", text: "", forgotten: "person" },
+        { id: "bar/+4", supersedes: "bar/+2" },
+        { id: "bar/+2", supersededBy: "bar/+4" },
+      ]);
+      await store.fork("foo", { name: "Baz", head: 3, events: [] }, "fork 2");
+      expect(await store.memory("baz", "baz/3")).toMatchObject({ supersededBy: "baz/+1" });
+      expect(await store.curate("bar", [note("own")], "call 1", AT)).toEqual([{ id: "bar/+5", isNew: true }]);
+    });
+  });
+
+  describe("changes that act on every row that says the same", () => {
+    let head: number;
+    beforeEach(() => {
+      head = 1;
+    });
+
+    /** Leaves one row for each text, `foo/2` first. */
+    async function leave(...given: (string | Partial<NewMemory>)[]): Promise<void> {
+      const lease = await store.claim("foo");
+      const events = stamped(head + 1, ...given.map(() => said("x")));
+      const memories = given.map((each, place) => ({
+        ...memoryOf(head + 1 + place),
+        ...(typeof each === "string" ? { text: each } : each),
+      }));
+      await store.commit(lease, head, { ...NOTHING, events, memories });
+      head += given.length;
+    }
+    const live = async () => (await store.memories("foo", 0, 99)).filter(isLive).map(({ id }) => id.slice(4));
+
+    it("replaces every copy of a corrected row, and lists the copies", async () => {
+      await leave(WRONG, "the code of  the gate is 7731", "Another thing", WRONG, "The code of the gate is 7732.");
+      expect(await curate(correction("foo/3"))).toEqual([{ id: "foo/+1", isNew: true, copies: ["foo/2", "foo/5"] }]);
+      expect(await live()).toEqual(["4", "6", "+1"]);
+      expect(await store.memory("foo", "foo/5")).toMatchObject({ supersededBy: "foo/+1", text: WRONG });
+    });
+
+    it("lists the memory of the turn that a forgotten or corrected step belongs to", async () => {
+      const turn = (text: string) => ({ kind: "turn" as const, text });
+      await leave(turn("Turn 1 was for bread."), step("I look."), turn(`Turn 2 was for: ${WRONG}`), turn("Turn 3"));
+      expect(await curate(forgetAll("foo/3"))).toEqual([{ id: "foo/3", isNew: true, alike: ["foo/4"] }]);
+      await leave(step("I look again.", RIGHT));
+      expect(await curate(correction("foo/6"))).toEqual([{ id: "foo/+1", isNew: true }]);
+    });
+
+    it("changes one row alone unless copies are asked for", async () => {
+      await leave(WRONG, WRONG, "a", "a");
+      expect(await curate(correction("foo/2", { copies: false }))).toEqual([{ id: "foo/+1", isNew: true }]);
+      expect(await curate(forgetAll("foo/4", { copies: false }))).toEqual([{ id: "foo/4", isNew: true }]);
+      expect(await live()).toEqual(["3", "5", "+1"]);
+    });
+
+    it("forgets every copy, also one that was replaced, with its text and vectors", async () => {
+      await leave(WRONG, WRONG, "The code of that gate is 7731.", WRONG);
+      await curate(correction("foo/2", { copies: false }));
+      await store.saveVectors("foo", "e@1", [{ id: "foo/5", vector: Float32Array.of(1) }]);
+      const outcome = { id: "foo/3", isNew: true, copies: ["foo/5", "foo/2"], alike: ["foo/4"] };
+      expect(await curate(forgetAll("foo/3"))).toEqual([outcome]);
+      const gone = { text: "", vector: null, embedder: null, forgotten: "person" };
+      for (const id of ["foo/2", "foo/3", "foo/5"]) expect(await store.memory("foo", id)).toMatchObject(gone);
+      expect(await live()).toEqual(["4", "+1"]);
+    });
+
+    it("returns the copies again when a call is repeated", async () => {
+      await leave(WRONG, WRONG, WRONG);
+      const first = await store.curate("foo", [forgetAll("foo/2"), forgetAll("foo/3")], "key", AT);
+      expect(first).toEqual([
+        { id: "foo/2", isNew: true, copies: ["foo/3", "foo/4"] },
+        { id: "foo/3", isNew: false },
+      ]);
+      expect(await store.curate("foo", [forgetAll("foo/2"), forgetAll("foo/3")], "key", AT)).toEqual(first);
+    });
+
+    it("takes steps with the same command and result together when the correction is about the result", async () => {
+      await leave(step("I look."), step("Which code was it?"), step("The alarm is 1234."), step("I look.", RIGHT));
+      expect(await curate(correction("foo/2"))).toEqual([{ id: "foo/+1", isNew: true, copies: ["foo/3"] }]);
+      await leave(step("Again."), "Something else");
+      expect(await live()).toEqual(["4", "5", "+1", "7"]);
+    });
+
+    it("lists steps with another thought when one is forgotten, or when the correction is about the thought", async () => {
+      await leave(step("Ada leads it."), step("Which code was it?"));
+      const thought = correction("foo/2", { text: "Carla leads it now." });
+      expect(await curate(thought)).toEqual([{ id: "foo/+1", isNew: true, alike: ["foo/3"] }]);
+      await leave(step("Which code?"));
+      expect(await curate(forgetAll("foo/3"))).toEqual([{ id: "foo/3", isNew: true, alike: ["foo/4"] }]);
+    });
+
+    it("replaces a later row that repeats what a person corrected, until the person says it again", async () => {
+      await leave(WRONG);
+      await curate(correction("foo/2"));
+      await leave("the code of the gate is 7731", RIGHT);
+      expect(await store.memory("foo", "foo/3")).toMatchObject({ supersededBy: "foo/+1" });
+      const piece = { op: "add", kind: "file_chunk", text: WRONG, importance: 0.5, trust: "file" } as const;
+      expect(await curate(piece)).toEqual([{ id: "foo/+2", isNew: true }]);
+      expect(await live()).toEqual(["+1", "4"]);
+      await curate({ ...piece, kind: "note", trust: "person" });
+      await leave(WRONG);
+      expect(await live()).toEqual(["+1", "4", "+3", "5"]);
+    });
+
+    it("does not recognize a forgotten text when the agent leaves it again", async () => {
+      await leave(WRONG);
+      await curate(correction("foo/2"));
+      await curate(forgetAll("foo/2"));
+      await leave(WRONG);
+      expect(await live()).toEqual(["+1", "3"]);
+    });
+
+    it("forgets the pieces of a step with it, and lists other rows of the same event", async () => {
+      const staged = (text: string, memoryKind: string) =>
+        ({ kind: "memory", text, memoryKind: memoryKind as MemoryKind, importance: 0.4 }) as const;
+      const lease = await store.claim("foo");
+      await store.commit(lease, 1, {
+        ...{ ...NOTHING, events: stamped(2, said("x")), memories: [memoryOf(2, "a long result")] },
+        staged: [staged("its first half", "piece"), staged("its other half", "piece"), staged("a fact", "fact")],
+      });
+      expect(await curate(correction("foo/2"))).toMatchObject([{ alike: ["foo/2.1", "foo/2.2", "foo/2.3"] }]);
+      const outcome = { id: "foo/2", isNew: true, copies: ["foo/2.1", "foo/2.2"], alike: ["foo/2.3"] };
+      expect(await curate(forgetAll("foo/2"))).toEqual([outcome]);
+      expect(await live()).toEqual(["2.3", "+1"]);
+    });
+
+    it("acts on the shared memory by itself", async () => {
+      const add = (text: string): MemoryChange => ({ op: "add", kind: "note", text, importance: 1, trust: "agent" });
+      await leave(WRONG);
+      await store.curate("shared", [add(WRONG), add(WRONG), correction("shared/+1")], "key", AT);
+      expect(await store.memory("shared", "shared/+2")).toMatchObject({ supersededBy: "shared/+3" });
+      expect(await live()).toEqual(["2"]);
+    });
+
+    it("keeps copies replaced in a fork, and replaces later ones there", async () => {
+      await leave(WRONG, WRONG, WRONG);
+      await curate(correction("foo/2"));
+      await curate(forgetAll("foo/4", { copies: false }));
+      await store.fork("foo", { name: "Bar", head: 4, events: [] }, "fork");
+      expect(await store.memory("bar", "bar/3")).toMatchObject({ supersededBy: "bar/+1" });
+      const lease = await store.claim("bar");
+      const memories = [{ ...memoryOf(5, WRONG), namespace: "bar" }];
+      await store.commit(lease, 4, { ...NOTHING, events: stamped(5, said("x")), memories });
+      expect(await store.memory("bar", "bar/5")).toMatchObject({ supersededBy: "bar/+1" });
     });
   });
 }

@@ -4,16 +4,16 @@ import { fileURLToPath } from "node:url";
 import type { CageFinding, CageLevel } from "#cage/cage.ts";
 
 const LEVELS = ["strict", "degraded", "off"] as const satisfies readonly CageLevel[];
-const CHILD = fileURLToPath(new URL("./find-cage.child.ts", import.meta.url));
+const FIND = 'import { findCage } from "#cage/find-cage.ts"; console.log(JSON.stringify(await findCage()));';
 
 /**
  * Warns when the machine has no strict cage: tests then run in the levels that it has. A process of its own finds them,
  * because Jest needs the tables of tests before it waits for anything.
  */
 export function findLevelsHere(): readonly CageLevel[] {
-  const { level, reason, advice } = JSON.parse(
-    execFileSync(process.execPath, [CHILD], { encoding: "utf8" }),
-  ) as CageFinding;
+  const cwd = fileURLToPath(new URL("../..", import.meta.url));
+  const found = execFileSync(process.execPath, ["--input-type=module", "-e", FIND], { cwd, encoding: "utf8" });
+  const { level, reason, advice } = JSON.parse(found) as CageFinding;
   if (level !== "strict")
     console.warn(`No strict cage here, so tests run in a cage that is ${level}. ${reason} ${advice}`);
   return LEVELS.slice(LEVELS.indexOf(level));

@@ -9,7 +9,17 @@ import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import { isHostHeld } from "#store/sqlite/host-lock.ts";
-import { type Ended, endedWith, type Goald, lookInto, makeGoald, readStore, type StartOptions } from "./goald.ts";
+import {
+  AGENT,
+  type Ended,
+  endedWith,
+  type Goald,
+  lookInto,
+  makeGoald,
+  RUN,
+  readStore,
+  type StartOptions,
+} from "./goald.ts";
 import { append, numberedModel, replyWith } from "./models.ts";
 import {
   type ChatRequest,
@@ -115,36 +125,21 @@ afterAll(async () => {
   for (const home of open) await home[Symbol.asyncDispose]();
 });
 
-// A home with a model server, in which one run of the agent "T" was recorded into `t.ndjson`.
+// A home in which one run of the agent "T" was recorded into `t.ndjson`.
 
-export interface RecordedRun {
-  readonly goald: Goald;
-  readonly server: OpenAIServer;
+export interface RecordedRun extends DaemonHome {
   readonly ended: Ended;
-  close(): Promise<void>;
-}
-
-export interface RecordedRunOptions {
-  readonly env?: Readonly<Record<string, string>>;
-  /** Content of the home's .env. */
-  readonly dotenv?: string;
-  readonly json?: boolean;
 }
 
 export async function recordRun(
-  reply: NonNullable<OpenAIServerOptions["reply"]>,
-  { env = {}, dotenv, json = false }: RecordedRunOptions = {},
+  reply: NonNullable<DaemonHomeOptions["reply"]>,
+  options: DaemonHomeOptions = {},
 ): Promise<RecordedRun> {
-  const server = await startOpenAIServer({ embeddings: null, reply });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline", ...env });
-  if (dotenv !== undefined) await goald.write(".env", dotenv);
-  const agent = ["--name", "T", "--role", "r", "--goal", "g", "--continuous", "--record", "t.ndjson"];
-  const ended = await goald.ask(["run", ...agent, ...(json ? ["--json"] : [])]);
-  const close = async (): Promise<void> => void (await Promise.all([goald[Symbol.asyncDispose](), server.close()]));
-  return { goald, server, ended, close };
+  const home = await makeDaemonHome([], { reply, ...options });
+  return { ...home, ended: await home.goald.ask(["run", ...AGENT, "--continuous", "--record", "t.ndjson"]) };
 }
 
-export interface Recording extends AsyncDisposable {
+export interface Recording {
   readonly goald: Goald;
   readonly lines: readonly Record<string, unknown>[];
   /** The path of a file beside the home. */
@@ -155,20 +150,17 @@ export interface Recording extends AsyncDisposable {
 
 /** Makes a home with the recording `good.ndjson` of a run that was given a file and appended a line. Its model server is gone. */
 export async function makeRecording(): Promise<Recording> {
-  await using server = await startOpenAIServer({ reply: numberedModel([append("one\n")]), embeddings: null });
-  const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" });
+  const { goald, server } = await makeDaemonHome([append("one\n")], { files: { "workspace/t/given.txt": "given\n" } });
   const at = (name: string): string => join(goald.cwd, name);
   await mkdir(at("tmp"));
-  await goald.write("workspace/t/given.txt", "given\n");
-  const agent = ["--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
-  endedWith(0, await goald.ask(["run", ...agent, "--record", "good.ndjson"]));
+  endedWith(0, await goald.ask([...RUN, "--record", "good.ndjson"]));
+  await server.close();
   const recorded = (await readFile(at("good.ndjson"), "utf8")).trim().split("\n");
   return {
     goald,
     lines: recorded.map((line) => JSON.parse(line) as Record<string, unknown>),
     at,
     replay: (name) => goald.ask(["replay", name, "--json"], { env: { TMPDIR: at("tmp") } }),
-    [Symbol.asyncDispose]: () => goald[Symbol.asyncDispose](),
   };
 }
 
@@ -221,20 +213,18 @@ export function nestedModel({ messages }: ChatRequest): string {
 
 type Hooks = Pick<StartOptions, "imports" | "env">;
 
-const under = (name: string, env: StartOptions["env"] = {}): Hooks => ({
-  imports: [fileURLToPath(new URL(`./${name}.child.ts`, import.meta.url))],
-  env,
-});
-/** Kills the process at a commit, such as 12:before. */
-export const killAtCommit = (point: string): Hooks => under("kill-at-commit", { KILL_AT_COMMIT: point });
+const hookOf = (name: string): string => fileURLToPath(new URL(`./${name}.child.ts`, import.meta.url));
+const under = (env: Required<Hooks>["env"]): Hooks => ({ imports: [hookOf("kill-at")], env });
+/** Kills the process at a commit, such as 12:before, or at none: 0. It prints the number of its commits when it exits. */
+export const killAtCommit = (point: string): Hooks => under({ KILL_AT_COMMIT: point });
 /** Kills the process at the commit of an event of the store's nth agent, such as 1:7:after. */
-export const killAtEvent = (point: string): Hooks => under("kill-at-event", { KILL_AT_EVENT: point });
-/** Kills the process at a rename, such as 3:before. */
-export const killAtRename = (point: string): Hooks => under("kill-at-rename", { KILL_AT_RENAME: point });
+export const killAtEvent = (point: string): Hooks => under({ KILL_AT_EVENT: point });
+/** Kills the process at a rename, such as 3:before, or a.md:before. */
+export const killAtRename = (point: string): Hooks => under({ KILL_AT_RENAME: point });
 /** Writes the last event of each commit into a file, such as 1:8. */
-export const logCommits = (file: string): Hooks => under("kill-at-event", { COMMIT_LOG: file });
+export const logCommits = (file: string): Hooks => under({ COMMIT_LOG: file });
 /** Refuses every socket of the process, with a line on standard error. */
-export const NO_NETWORK = under("no-network");
+export const NO_NETWORK = { imports: [hookOf("no-network")] } satisfies Hooks;
 
 /** Runs the call until a hook kills the daemon, then kills the call, so that nobody starts the next daemon. */
 export async function killUnder(

@@ -97,24 +97,14 @@ export const started = (effect: Effect = "idempotent", step = 1, epoch = 1): Eve
   annotations: FACTS,
   prepared: null,
 });
-export const interrupted = (epoch = 2, step = 1): EventOf<"call-interrupted"> => ({
-  type: "call-interrupted",
-  step,
-  callId: `c${step}`,
-  epoch,
-});
-export const isolated = (epoch = 2, step = 1): EventOf<"call-isolated"> => ({
-  type: "call-isolated",
-  step,
-  callId: `c${step}`,
-  epoch,
-});
-export const cutOff = (epoch = 1, step = 1): EventOf<"call-cut-off"> => ({
-  type: "call-cut-off",
-  step,
-  callId: `c${step}`,
-  epoch,
-});
+type CutType = "call-interrupted" | "call-isolated" | "call-cut-off";
+const cutEvents =
+  <T extends CutType>(type: T, usualEpoch: number) =>
+  (epoch = usualEpoch, step = 1) =>
+    ({ type, step, callId: `c${step}`, epoch }) as EventOf<T>;
+export const interrupted = cutEvents("call-interrupted", 2);
+export const isolated = cutEvents("call-isolated", 2);
+export const cutOff = cutEvents("call-cut-off", 1);
 export const observed = (text = "done", change: Partial<Observation> = {}): Observation => ({
   status: "ok",
   text,

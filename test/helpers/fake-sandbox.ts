@@ -49,6 +49,13 @@ export class CommandError extends Error {
   }
 }
 
+/** A cell of the agent alice, without a saved namespace unless `more` has one. */
+export const cellOf = (code: string, more: Partial<Cell> = {}): Cell => ({
+  ...{ agent: "alice", code, name: "cell c1", version: "c1.1", saved: null, seed: 7 },
+  ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, functions: [], modules: [], imports: "safe" },
+  ...more,
+});
+
 /** The value of a cell's last expression. */
 export const cellValue = (json: unknown) => ({ text: typeof json === "string" ? json : JSON.stringify(json), json });
 export const failedCell = (problem: Partial<CellProblem>) => ({

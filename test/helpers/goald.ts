@@ -12,6 +12,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
 import { type Client, connectHost } from "#api/client.ts";
+import { findHome, type Home } from "#config/home.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
@@ -256,6 +257,13 @@ export const memoriesIn = (goald: Pick<Goald, "home">, namespace: string): Promi
 export const playRecording = async ({ ask, cwd }: Pick<Goald, "ask" | "cwd">, file: string, code = 0) =>
   linesOf(endedWith(code, await ask(["replay", file, "--json"], { env: { TMPDIR: cwd } }))).at(-1);
 
+/** The home of a test, found by its flag. */
+export const homeOf = ({ home, cwd, userHome }: Pick<Goald, "home" | "cwd" | "userHome">): Promise<Home> =>
+  findHome({
+    ...{ flag: home, env: {}, cwd, checkout: undefined, userHome, configHome: undefined, isTerminal: false },
+    ...{ askTrust: async () => false, uid: process.getuid?.() },
+  });
+
 /** Parses the error that --json prints on standard error. */
 export const errorOf = ({ stderr }: Pick<Ended, "stderr">): { code: string; message: string; hint: string } =>
   (JSON.parse(stderr) as { error: { code: string; message: string; hint: string } }).error;
@@ -325,6 +333,53 @@ function endGroup({ pid }: ChildProcessWithoutNullStreams): void {
     // The process group has ended already.
   }
 }
+
+// Tables of calls that goald refuses, judged in one test each.
+
+/** A call, its exit code, and what its message and its hint say. */
+export type RefusedCall = readonly [call: Words, code: number, message: RegExp, hint?: RegExp];
+
+/** Makes each call with --json and returns those that were not refused so: one JSON error and nothing on standard output. */
+export async function notRefused(goald: Pick<Goald, "ask">, calls: readonly RefusedCall[]): Promise<readonly object[]> {
+  const others: object[] = [];
+  for (const [words, code, message, hint = /^/] of calls) {
+    const args = [...wordsOf(words), "--json"];
+    const ended = await goald.ask(args);
+    const isRefused = ended.code === code && ended.stdout === "" && isError(ended.stderr, message, hint);
+    if (!isRefused) others.push({ args, expected: { code, message, hint }, ended });
+  }
+  return others;
+}
+
+function isError(stderr: string, message: RegExp, hint: RegExp): boolean {
+  if (!stderr.startsWith('{"error":') || /undefined|\[object/.test(stderr)) return false;
+  const error = errorOf({ stderr });
+  return /^GOALD_[A-Z_]+$/.test(error.code) && message.test(error.message) && hint.test(error.hint);
+}
+
+// What `goald doctor --json` finds in a home.
+
+export interface DoctorReport {
+  readonly errors: number;
+  readonly warnings: number;
+  readonly findings: readonly { check: string; level: string; text: string; advice: string }[];
+  readonly repaired: readonly { text: string }[];
+}
+
+/** Expects this exit code. */
+export async function examine(
+  goald: Goald,
+  code: number,
+  args: readonly string[] = [],
+  env: StartOptions["env"] = {},
+): Promise<DoctorReport> {
+  return JSON.parse(endedWith(code, await goald.ask(["doctor", "--json", ...args], { env })).stdout) as DoctorReport;
+}
+export const levelOf = ({ findings }: DoctorReport, check: string): readonly string[] =>
+  findings.filter((finding) => finding.check === check).map(({ level }) => level);
+/** Texts and advice of a check, one a line. */
+export const textOf = ({ findings }: DoctorReport, check: string): string =>
+  findings.flatMap((one) => (one.check === check ? [`${one.text} ${one.advice}`] : [])).join("\n");
 
 // The daemon of a test's home: finds it, calls it, and kills it when the test is over.
 //

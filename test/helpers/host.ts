@@ -23,7 +23,7 @@ import { viewAgent } from "#views/agent-view.ts";
 import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
 import { AT } from "./events.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
-import { shippedRegistry, shippedWords, subagentPartsIn, withCommands } from "./loop.ts";
+import { memoryPartsOf, shippedRegistry, shippedWords, subagentPartsIn, withCommands } from "./loop.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, type ScriptedModel, scriptedModel } from "./models.ts";
@@ -104,28 +104,10 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         const lease = await seen.claim(id);
         const own = files.get(id) ?? new Map();
         files.set(id, own);
-        const lastVersion = (path: string) => store.lastFileVersion(id, path);
         const prepare = createMovePreparer({
-          agentId: id,
-          folder: "/nowhere",
-          model,
-          modelName: "test-model",
-          memory: { remote: false, recall: async () => [] },
-          recallCount: 10,
-          commandsFor,
-          words,
-          contextTokens: 32_000,
-          replyTokens: 1_000,
-          random: () => 0,
-          openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files: own, onChange, lastVersion }),
-          openOwnWorkspace: (_folder, onChange) =>
-            new MemoryWorkspace({ files: own, onChange, own: true, lastVersion }),
-          history: store,
-          services: {},
+          ...memoryPartsOf(id, store, own, clock),
+          ...{ model, commandsFor, words, services: {}, signal },
           subagents: subagentPartsIn(store, id),
-          knowsAgent: async (name) => (await store.agent(name)) !== undefined,
-          clock,
-          signal,
         });
         return {
           lease,
@@ -134,11 +116,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
             clock,
             prepare,
             remoteRecall: () => false,
-            rules: {
-              epoch: lease.epoch,
-              facts: (name) => registry.get(name),
-              ...expiry,
-            },
+            rules: { epoch: lease.epoch, facts: (name) => registry.get(name), ...expiry },
             remember: (before, event, read) => rememberStep(before, event, id, read),
             scrub: (text) => text,
           },

@@ -46,11 +46,10 @@ const ask = (question: object): void => {
   receive();
 };
 
-const ACTS: Readonly<Record<string, () => void>> = {
-  well: () => send(done()),
+/** Sends what is not a message. */
+export const NO_MESSAGES: Readonly<Record<string, () => void>> = {
   "a length of 4 GB": () => write(Buffer.from([255, 255, 255, 255, 255, 255, 255, 255])),
   "JSON of 20 MB": () => send(done({ output: "x".repeat(20_000_000) })),
-  "half a frame": () => write(frame("{}").subarray(0, 5)),
   "no JSON": () => write(frame("nonsense")),
   "a number": () => send(7),
   "another type": () => send({ type: "root" }),
@@ -59,11 +58,6 @@ const ACTS: Readonly<Record<string, () => void>> = {
   "ended twice": () => {
     send({ type: "ended" });
     send({ type: "ended" });
-  },
-  "two outcomes": () => write(Buffer.concat([frame(JSON.stringify(done())), frame(JSON.stringify(done()))])),
-  "an outcome instead of waiting for a reply": () => {
-    send({ type: "ask", what: "list" });
-    send(done());
   },
   "an outcome without fields": () => send({ type: "done", outcome: {} }),
   "an outcome of another kind": () => send(done({ kind: "root" })),
@@ -104,6 +98,17 @@ const ACTS: Readonly<Record<string, () => void>> = {
   "a question of another kind": () => ask({ what: "exec" }),
   "30,000 questions": () => {
     for (let count = 0; count < 30_000; count++) ask({ what: "list" });
+  },
+};
+
+const ACTS: Readonly<Record<string, () => void>> = {
+  ...NO_MESSAGES,
+  well: () => send(done()),
+  "half a frame": () => write(frame("{}").subarray(0, 5)),
+  "two outcomes": () => write(Buffer.concat([frame(JSON.stringify(done())), frame(JSON.stringify(done()))])),
+  "an outcome instead of waiting for a reply": () => {
+    send({ type: "ask", what: "list" });
+    send(done());
   },
   "its own end": () => process.exit(7),
   silence: () => undefined,

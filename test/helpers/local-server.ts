@@ -6,7 +6,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Control, PROTOCOL_VERSION, type Reading } from "#api/control.ts";
-import { type ControlResult, type DaemonStatus, DashboardLink } from "#api/schemas.ts";
+import { type ControlResult, DaemonStatus, DashboardLink } from "#api/schemas.ts";
 import { type LocalServer, type LocalServerOptions, startServer } from "#api/server.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
@@ -14,7 +14,7 @@ import { createLiveText } from "#host/observer.ts";
 import { parseJson } from "#util/json.ts";
 import type { Schema, Static } from "#util/schema.ts";
 import { AgentDetails } from "#views/agent-details.ts";
-import type { AgentView } from "#views/agent-view.ts";
+import { AgentView } from "#views/agent-view.ts";
 import { DiffView } from "#views/file-diff.ts";
 import { FileStory } from "#views/file-story.ts";
 import { FileContent, FileList } from "#views/file-versions.ts";
@@ -488,47 +488,14 @@ const eventOf = (seq: number, text: string): RecordedEvent => ({
 });
 
 const viewOf = (id: string, name: string): AgentView => ({
-  id,
-  name,
-  parent: null,
-  state: "waiting: person",
-  standing: { kind: "waiting", cause: "person" },
-  now: { kind: "waiting", command: "ask_user", subject: "Which city?", thought: "" },
-  closing: "",
-  budget: null,
-  head: 3,
-  reason: null,
-  step: 3,
-  turn: 1,
-  tokens: 1_200,
-  costUsd: 0.01,
-  background: true,
-  stalledMs: null,
-  until: null,
-  lastCommand: "write_to_file",
+  ...sampleOf(AgentView),
+  ...{ id, name, workspace: `/home/you/goald/workspace/${id}` },
   received: [{ from: "web", name: "evil.example", step: 2, at: "2026-01-01T00:00:00.500Z" }],
-  createdAt: "2026-01-01T00:00:00.000Z",
-  changedAt: "2026-01-01T00:00:01.000Z",
-  workspace: `/home/you/goald/workspace/${id}`,
 });
 
 const statusOf = (waiting: number): DaemonStatus => ({
-  pid: 4_711,
-  version: "0.1.0",
-  protocol: PROTOCOL_VERSION,
-  startedAt: "2026-01-01T00:00:00.000Z",
-  home: "/home/you/goald",
-  stopping: false,
-  agents: { running: 0, waiting, paused: 0, finished: 0, stalled: 0 },
-  eventLoopDelayMs: { p50: 1, p99: 2.5, max: 9 },
-  rssBytes: 80_000_000,
-  modelServers: [{ origin: "http://127.0.0.1:11434", limit: 4, active: 0, queued: 0, closedUntil: null }],
-  cage: { level: "degraded", reason: "bubblewrap is not installed.", advice: "Install bubblewrap." },
-  sandbox: { ready: true, level: "degraded", reason: "bubblewrap is not installed." },
-  followers: 0,
-  page: null,
-  problems: [],
-  connections: [],
+  ...sampleOf(DaemonStatus),
+  ...{ protocol: PROTOCOL_VERSION, agents: { running: 0, waiting, paused: 0, finished: 0, stalled: 0 } },
 });
 
 // A `Reading` whose replies are samples of their schemas, and that writes every call down.

@@ -12,8 +12,7 @@ import type { Annotations, CommandCall, Observation } from "#core/call.ts";
 import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import type { EventBody, EventOf, RecordedEvent } from "#core/event.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
-import type { LongTermMemory, MethodIndex } from "#core/ports/memory.ts";
-import type { LanguageModel } from "#core/ports/model.ts";
+import type { LongTermMemory } from "#core/ports/memory.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
 import type { AgentRow, InboxMessage, Lease, Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
@@ -43,27 +42,21 @@ import { type Script, type ScriptedModel, scriptedModel, subagentModel } from ".
 import { createOpenAIModel } from "./openai-model.ts";
 import { type Answer, type ChatRequest, type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
 
-export interface LoopOptions {
+/** What a test may replace of the parts of each move. Without `model` the script answers; `methods` finds by words and spelling. */
+type GivenMoveParts = Partial<
+  Pick<PerformParts, "model" | "fallbackModel" | "memory" | "methods" | "embeddingModel" | "contextTokens"> &
+    Pick<PerformParts, "priceOf" | "roomOf" | "servicePriceOf" | "downloadLimitBytes">
+>;
+export interface LoopOptions extends GivenMoveParts {
   readonly script: Script;
   readonly settings?: Partial<AgentSettings>;
   /** Added to the shipped catalogue; replaces a command of the same name. */
   readonly commands?: readonly Command[];
-  readonly contextTokens?: number;
-  readonly memory?: LongTermMemory;
-  /** Default: words and spelling. */
-  readonly methods?: MethodIndex;
   /** Python helpers of the home; none by default. */
   readonly modules?: readonly PythonModule[];
-  readonly embeddingModel?: string;
   readonly goals?: readonly string[];
   /** Checks of the goals; none by default. */
   readonly checks?: readonly GoalCheck[];
-  readonly priceOf?: PerformParts["priceOf"];
-  readonly roomOf?: PerformParts["roomOf"];
-  readonly servicePriceOf?: PerformParts["servicePriceOf"];
-  /** Replaces the scripted model, which then gets no requests. */
-  readonly model?: LanguageModel;
-  readonly fallbackModel?: string;
   /** Services that the shipped commands find set up; none by default. */
   readonly services?: ServiceStates;
   /** The implementations of those services; none by default. */
@@ -71,7 +64,6 @@ export interface LoopOptions {
   /** Runs cells of code. */
   readonly sandbox?: Sandbox;
   readonly cells?: Partial<CellParts>;
-  readonly downloadLimitBytes?: number;
   readonly aliases?: Aliases;
   /** The setting web.askBeforeSending; true by default. */
   readonly asksBeforeSending?: boolean;
@@ -82,17 +74,14 @@ export interface LoopOptions {
   /** Limits of sub-agents; by default two deep, five at a time, a quarter of the rest each. */
   readonly subagents?: Partial<SubagentParts["rules"]>;
 }
-export interface RunChange {
+/** `draining`: aborted when the host goes down in an orderly way. */
+export interface RunChange extends Partial<Pick<RunParts, "scrub" | "keepText" | "draining">> {
   /** Wraps the store that the loop uses, to simulate crashes. */
   readonly store?: (
     store: MemoryStore,
   ) => Pick<Store, "load" | "commit" | "inbox" | "blob" | "read" | "deliver" | "lastFileVersion">;
   readonly prepare?: (prepare: PrepareMove) => PrepareMove;
   readonly ask?: (call: CommandCall) => Promise<PersonAnswer>;
-  /** Aborted when the host goes down in an orderly way. */
-  readonly draining?: AbortSignal;
-  readonly scrub?: (text: string) => string;
-  readonly keepText?: RunParts["keepText"];
   /** Runs another agent of the store, with files of its own. */
   readonly agent?: string;
 }
@@ -124,39 +113,44 @@ const METHODS = createMethodIndex({ embedder: openWordEmbedder(), report: () => 
 
 const NO_MEMORY: LongTermMemory = { remote: false, recall: async () => [] };
 
+/** Parts of the moves of an agent in a store in memory. */
+export function memoryPartsOf(agentId: string, store: MemoryStore, files: Files, clock: FakeClock) {
+  const lastVersion = (path: string) => store.lastFileVersion(agentId, path);
+  return {
+    ...{ agentId, folder: "/nowhere", modelName: "test-model", memory: NO_MEMORY, recallCount: 10 },
+    ...{ contextTokens: 32_000, replyTokens: 1_000, random: () => 0, history: store, clock },
+    openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
+    openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
+    knowsAgent: async (id) => (await store.agent(id)) !== undefined,
+  } satisfies Partial<PerformParts>;
+}
+
 export async function makeLoop(options: LoopOptions): Promise<Loop> {
+  const {
+    script,
+    settings,
+    commands: added = [],
+    modules = [],
+    goals = ["Count to twelve"],
+    checks,
+    ...rest
+  } = options;
+  const { services, serving = {}, sandbox, cells, aliases = { commands: {}, args: {} }, subagents, ...others } = rest;
+  const { asksBeforeSending = true, openHosts = [], settingTexts = "", ...given } = others;
   const store = new MemoryStore();
   const files: Files = new Map();
-  const model = scriptedModel(options.script);
+  const model = scriptedModel(script);
   const clock = fakeClock({ auto: true });
-  const commands = withCommands(
-    await shippedRegistry({
-      plan: { ready: true },
-      memories: { ready: true },
-      ...(options.sandbox ? { cells: { ready: true } } : {}),
-      tests: { ready: true },
-      ...options.services,
-    }),
-    options.commands ?? [],
-  );
-  const finding = (await options.sandbox?.find()) ?? null;
-  const registry = judgeByLevel(commands, { finding });
+  const ready = { ready: true } as const;
+  const isReady = { plan: ready, memories: ready, ...(sandbox ? { cells: ready } : {}), tests: ready, ...services };
+  const commands = withCommands(await shippedRegistry(isReady), added);
+  const registry = judgeByLevel(commands, { finding: (await sandbox?.find()) ?? null });
   const words = await shippedWords();
   const shown: RecordedEvent[] = [];
-  const spec = {
-    name: "Foo",
-    role: "a tester",
-    goals: options.goals ?? ["Count to twelve"],
-    ...(options.checks ? { checks: options.checks } : {}),
-    approve: "never",
-    stepLimit: 100,
-  } as const;
-  const row = await store.create({ ...spec, ...options.settings }, "test", clock.now().toISOString());
-  const commandsFor = createCommandSets(
-    registry.all,
-    options.aliases ?? { commands: {}, args: {} },
-    options.modules ?? [],
-  );
+  const agent = { name: "Foo", role: "a tester", goals, ...(checks ? { checks } : {}) };
+  const spec = { ...agent, approve: "never", stepLimit: 100, ...settings } as const;
+  const row = await store.create(spec, "test", clock.now().toISOString());
+  const commandsFor = createCommandSets(registry.all, aliases, modules);
 
   const filesOf = new Map<string, Files>([[row.id, files]]);
 
@@ -167,76 +161,45 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   }
 
   async function run(change: RunChange = {}): Promise<AgentState> {
-    const { agent = row.id } = change;
+    const { store: wrap, prepare, ask, agent = row.id, ...replaced } = change;
     const files = filesOf.get(agent) ?? new Map();
     filesOf.set(agent, files);
     const lease = await store.claim(agent);
-    const lastVersion = (path: string) => store.lastFileVersion(agent, path);
-    const prepare = createMovePreparer({
-      agentId: agent,
-      ...(options.asksBeforeSending === false
-        ? {}
-        : {
-            checkOutgoing: createOutgoingCheck({
-              row: (await store.agent(agent)) ?? row,
-              store,
-              registry,
-              settings: () => ({ texts: options.settingTexts ?? "", openHosts: options.openHosts ?? [] }),
-              openFiles: ({ id }) =>
-                new MemoryWorkspace({ files: filesOf.get(id) ?? new Map(), onChange: () => undefined }),
-            }),
-          }),
-      subagents: subagentPartsIn(store, agent, options.subagents),
-      folder: "/nowhere",
-      model: options.model ?? model,
-      fallbackModel: options.fallbackModel ?? null,
-      modelName: "test-model",
-      memory: options.memory ?? NO_MEMORY,
-      methods: options.methods ?? METHODS,
-      ...(options.embeddingModel ? { embeddingModel: options.embeddingModel } : {}),
-      recallCount: 10,
-      commandsFor,
-      words,
-      contextTokens: options.contextTokens ?? 32_000,
-      replyTokens: 1_000,
-      ...(options.priceOf ? { priceOf: options.priceOf } : {}),
-      ...(options.roomOf ? { roomOf: options.roomOf } : {}),
-      ...(options.servicePriceOf ? { servicePriceOf: options.servicePriceOf } : {}),
-      random: () => 0,
-      openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
-      openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
-      history: store,
-      services: options.serving ?? {},
-      ...(options.sandbox
-        ? {
-            cells: { sandbox: options.sandbox, timeLimitMs: 10_000, imports: "safe", location: null, ...options.cells },
-          }
-        : {}),
-      ...(options.downloadLimitBytes === undefined ? {} : { downloadLimitBytes: options.downloadLimitBytes }),
-      knowsAgent: async (id) => (await store.agent(id)) !== undefined,
-      clock,
-      signal: new AbortController().signal,
+    const parts = memoryPartsOf(agent, store, files, clock);
+    const checkOutgoing = createOutgoingCheck({
+      row: (await store.agent(agent)) ?? row,
+      store,
+      registry,
+      settings: () => ({ texts: settingTexts, openHosts }),
+      openFiles: ({ id }) => new MemoryWorkspace({ files: filesOf.get(id) ?? new Map() }),
     });
-    const seen = change.store?.(store) ?? store;
+    const moves = createMovePreparer({
+      ...parts,
+      ...(asksBeforeSending ? { checkOutgoing } : {}),
+      ...{ model, methods: METHODS, commandsFor, words, services: serving },
+      subagents: subagentPartsIn(store, agent, subagents),
+      ...(sandbox ? { cells: { sandbox, timeLimitMs: 10_000, imports: "safe", location: null, ...cells } } : {}),
+      signal: new AbortController().signal,
+      ...given,
+    });
+    const seen = wrap?.(store) ?? store;
     return runLoop(lease, {
       store: seen,
       clock,
-      wait: createPerson({ store: seen, clock, lease, ask: change.ask }),
-      prepare: change.prepare?.(prepare) ?? prepare,
-      readScript: (file) => readScript(file, new MemoryWorkspace({ files, onChange: () => undefined, lastVersion })),
-      keepText:
-        change.keepText ??
-        ((path, text) =>
-          keepText(path, text, (onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }))),
+      wait: createPerson({ store: seen, clock, lease, ask }),
+      prepare: prepare?.(moves) ?? moves,
+      readScript: (file) =>
+        readScript(
+          file,
+          parts.openWorkspace("", () => undefined),
+        ),
+      keepText: (path, text) => keepText(path, text, (onChange) => parts.openOwnWorkspace("", onChange)),
       remoteRecall: () => false,
-      ...(change.draining ? { draining: change.draining } : {}),
-      rules: {
-        epoch: lease.epoch,
-        facts: (name) => registry.get(name),
-      },
+      rules: { epoch: lease.epoch, facts: (name) => registry.get(name) },
       remember: (before, event, read) => rememberStep(before, event, agent, read),
-      scrub: change.scrub ?? ((text) => text),
+      scrub: (text) => text,
       onCommitted: (events) => shown.push(...events),
+      ...replaced,
     });
   }
   const events = () => store.read(row.id, 0, 10_000);

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createHttp } from "#http/http.ts";
 import { isRecord, parseJson } from "#util/json.ts";
-import { createAjv } from "#util/schema.ts";
+import { closed, createAjv, flag, listOf, ordinal, recordOf, text } from "#util/schema.ts";
 import { listenOnLoopback } from "./loopback.ts";
 import { createOpenAIModel, type OpenAIModelSettings } from "./openai-model.ts";
 
@@ -12,6 +12,8 @@ import { createOpenAIModel, type OpenAIModelSettings } from "./openai-model.ts";
 // and only known keywords are allowed.
 
 const anySchema = { $ref: "#/properties/response_format/$defs/any" } as const;
+const someSchema = { required: ["type"], properties: { type: { const: "object" } } } as const;
+const name = { ...text, pattern: "^[A-Za-z0-9_-]{1,64}$" };
 
 export const RESPONSE_FORMAT = {
   $defs: {
@@ -22,16 +24,16 @@ export const RESPONSE_FORMAT = {
         type: {
           anyOf: [
             { $ref: "#/properties/response_format/$defs/type" },
-            { type: "array", items: { $ref: "#/properties/response_format/$defs/type" } },
+            listOf({ $ref: "#/properties/response_format/$defs/type" }),
           ],
         },
-        description: { type: "string" },
+        description: text,
         enum: { type: "array", minItems: 1 },
         items: anySchema,
-        properties: { type: "object", additionalProperties: anySchema },
-        required: { type: "array", items: { type: "string" } },
+        properties: recordOf(anySchema),
+        required: listOf(text),
         additionalProperties: { const: false },
-        anyOf: { type: "array", minItems: 1, items: anySchema },
+        anyOf: listOf(anySchema, { minItems: 1 }),
       },
       if: { required: ["type"], properties: { type: { const: "object" } } },
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
@@ -42,59 +44,32 @@ export const RESPONSE_FORMAT = {
   type: "object",
   required: ["type"],
   oneOf: [
-    { additionalProperties: false, properties: { type: { enum: ["json_object", "text"] } } },
-    {
-      additionalProperties: false,
-      required: ["json_schema"],
-      properties: {
-        type: { const: "json_schema" },
-        json_schema: {
-          type: "object",
-          additionalProperties: false,
-          required: ["name", "strict", "schema"],
-          properties: {
-            name: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
-            strict: { type: "boolean" },
-            schema: { required: ["type"], properties: { type: { const: "object" } } },
-          },
-          if: { properties: { strict: { const: true } } },
-          // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
-          then: { properties: { schema: anySchema } },
-        },
+    closed({ type: { enum: ["json_object", "text"] } }),
+    closed({
+      type: { const: "json_schema" },
+      json_schema: {
+        ...closed({ name, strict: flag, schema: someSchema }),
+        if: { properties: { strict: { const: true } } },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+        then: { properties: { schema: anySchema } },
       },
-    },
+    }),
   ],
 } as const;
 
-const strictParameters = { $ref: "#/properties/response_format/$defs/any" } as const;
 /** What OpenAI accepts as `tools`, in a request whose schema has `RESPONSE_FORMAT` too. */
-const TOOLS = {
-  type: "array",
-  minItems: 1,
-  maxItems: 128,
-  items: {
-    type: "object",
-    additionalProperties: false,
-    required: ["type", "function"],
-    properties: {
-      type: { const: "function" },
-      function: {
-        type: "object",
-        additionalProperties: false,
-        required: ["name", "parameters"],
-        properties: {
-          name: { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" },
-          description: { type: "string" },
-          strict: { type: "boolean" },
-          parameters: { required: ["type"], properties: { type: { const: "object" } } },
-        },
-        if: { required: ["strict"], properties: { strict: { const: true } } },
-        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
-        then: { properties: { parameters: strictParameters } },
-      },
+const TOOLS = listOf(
+  closed({
+    type: { const: "function" },
+    function: {
+      ...closed({ name, description: text, strict: flag, parameters: someSchema }, "description", "strict"),
+      if: { required: ["strict"], properties: { strict: { const: true } } },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+      then: { properties: { parameters: anySchema } },
     },
-  },
-} as const;
+  }),
+  { minItems: 1, maxItems: 128 },
+);
 
 // An OpenAI-compatible server on loopback: strict in its input, scripted in its answers.
 //
@@ -196,69 +171,49 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}): Prom
 // ---------------------------------------------------------------- what requests may say
 
 const ajv = createAjv({ allErrors: true, strictRequired: false, strictTypes: false });
-const text = { type: "string", minLength: 1 } as const;
+const someText = { ...text, minLength: 1 };
+const toolCall = closed({
+  // Mistral's servers take no other ids.
+  id: { ...text, pattern: "^[a-zA-Z0-9]{9}$" },
+  type: { const: "function" },
+  function: closed({ name: { ...text, pattern: "^[\\w-]{1,64}$" }, arguments: someText }),
+});
+const message = {
+  ...closed(
+    {
+      role: { enum: ["system", "user", "assistant", "tool"] },
+      content: text,
+      tool_calls: listOf(toolCall, { minItems: 1 }),
+      tool_call_id: someText,
+    },
+    "tool_calls",
+    "tool_call_id",
+  ),
+  if: { properties: { role: { const: "assistant" } }, required: ["tool_calls"] },
+  else: { properties: { content: someText, tool_calls: false } },
+};
 const isChatRequest = ajv.compile<ChatRequest>({
   type: "object",
   additionalProperties: false,
   required: ["model", "messages"],
   properties: {
-    model: text,
-    messages: {
-      type: "array",
-      minItems: 1,
-      items: {
-        type: "object",
-        additionalProperties: false,
-        required: ["role", "content"],
-        properties: {
-          role: { enum: ["system", "user", "assistant", "tool"] },
-          content: { type: "string" },
-          tool_calls: {
-            type: "array",
-            minItems: 1,
-            items: {
-              type: "object",
-              additionalProperties: false,
-              required: ["id", "type", "function"],
-              properties: {
-                // Mistral's servers take no other ids.
-                id: { type: "string", pattern: "^[a-zA-Z0-9]{9}$" },
-                type: { const: "function" },
-                function: {
-                  type: "object",
-                  additionalProperties: false,
-                  required: ["name", "arguments"],
-                  properties: { name: { type: "string", pattern: "^[\\w-]{1,64}$" }, arguments: text },
-                },
-              },
-            },
-          },
-          tool_call_id: text,
-        },
-        if: { properties: { role: { const: "assistant" } }, required: ["tool_calls"] },
-        else: { properties: { content: text, tool_calls: false } },
-      },
-    },
+    model: someText,
+    messages: listOf(message, { minItems: 1 }),
     temperature: { type: "number", minimum: 0, maximum: 2 },
     top_p: { type: "number", minimum: 0, maximum: 1 },
-    max_tokens: { type: "integer", minimum: 1 },
-    max_completion_tokens: { type: "integer", minimum: 1 },
+    max_tokens: ordinal,
+    max_completion_tokens: ordinal,
     reasoning_effort: { enum: ["minimal", "low", "medium", "high"] },
-    stop: { anyOf: [text, { type: "array", minItems: 1, maxItems: 4, items: text }] },
+    stop: { anyOf: [someText, listOf(someText, { minItems: 1, maxItems: 4 })] },
     seed: { type: "integer" },
     n: { const: 1 },
-    stream: { type: "boolean" },
-    stream_options: {
-      type: "object",
-      additionalProperties: false,
-      required: ["include_usage"],
-      properties: { include_usage: { const: true } },
-    },
+    stream: flag,
+    stream_options: closed({ include_usage: { const: true } }),
     response_format: RESPONSE_FORMAT,
     tools: TOOLS,
     tool_choice: { enum: ["auto", "required", "none"] },
-    user: text,
-    prompt_cache_key: text,
+    user: someText,
+    prompt_cache_key: someText,
   },
   // OpenAI rejects stream_options without a stream.
   dependentSchemas: {
@@ -279,18 +234,18 @@ export function findUnpaired(messages: ChatRequest["messages"]): string | undefi
   return open.length > 0 ? `tool_call_ids without a response: ${open.join(", ")}` : undefined;
 }
 
-const isEmbeddingRequest = ajv.compile<EmbeddingRequest>({
-  type: "object",
-  additionalProperties: false,
-  required: ["model", "input"],
-  properties: {
-    model: text,
-    input: { anyOf: [text, { type: "array", minItems: 1, maxItems: 2048, items: text }] },
-    encoding_format: { enum: ["float", "base64"] },
-    dimensions: { type: "integer", minimum: 1 },
-    user: text,
-  },
-});
+const isEmbeddingRequest = ajv.compile<EmbeddingRequest>(
+  closed(
+    {
+      model: someText,
+      input: { anyOf: [someText, listOf(someText, { minItems: 1, maxItems: 2048 })] },
+      encoding_format: { enum: ["float", "base64"] },
+      dimensions: ordinal,
+      user: someText,
+    },
+    ...(["encoding_format", "dimensions", "user"] as const),
+  ),
+);
 const problemsOf = ({ errors }: { errors?: Parameters<typeof ajv.errorsText>[0] }): string =>
   `${ajv.errorsText(errors ?? [])} ${JSON.stringify(errors?.map(({ params }) => params))}`;
 

@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { parseJson } from "#util/json.ts";
-import { createAjv } from "#util/schema.ts";
+import { closed, createAjv, flag, listOf, recordOf, text } from "#util/schema.ts";
 import { listenOnLoopback } from "./loopback.ts";
 
 interface StoredRecord {
@@ -210,58 +210,34 @@ interface QueryBody {
   readonly filter?: { readonly embedder: { readonly $eq: string } };
 }
 const ajv = createAjv({ allErrors: true, allowUnionTypes: true });
-const ascii = { type: "string", minLength: 1, maxLength: 512, pattern: "^[\\x20-\\x7e]+$" } as const;
-const vector = { type: "array", minItems: 1, maxItems: 20_000, items: { type: "number" } } as const;
+const ascii = { ...text, minLength: 1, maxLength: 512, pattern: "^[\\x20-\\x7e]+$" };
+const vector = listOf({ type: "number" }, { minItems: 1, maxItems: 20_000 });
+/** Flat, and never null. */
+const metadata = recordOf({ type: ["string", "number", "boolean"] });
 const SCHEMAS: Readonly<Record<string, ReturnType<typeof ajv.compile>>> = {
-  "/describe_index_stats": compile({}, []),
-  "/query": compile(
-    {
-      namespace: ascii,
-      vector,
-      topK: { type: "integer", minimum: 1, maximum: 10_000 },
-      includeValues: { type: "boolean" },
-      includeMetadata: { type: "boolean" },
-      filter: {
-        type: "object",
-        additionalProperties: false,
-        required: ["embedder"],
-        properties: {
-          embedder: { type: "object", additionalProperties: false, required: ["$eq"], properties: { $eq: ascii } },
-        },
+  "/describe_index_stats": ajv.compile(closed({})),
+  "/query": ajv.compile(
+    closed(
+      {
+        ...{ namespace: ascii, vector, topK: { type: "integer", minimum: 1, maximum: 10_000 } },
+        ...{ includeValues: flag, includeMetadata: flag, filter: closed({ embedder: closed({ $eq: ascii }) }) },
       },
-    },
-    ["topK", "vector"],
+      ...(["namespace", "includeValues", "includeMetadata", "filter"] as const),
+    ),
   ),
-  "/vectors/upsert": compile(
-    {
-      namespace: ascii,
-      vectors: {
-        type: "array",
-        minItems: 1,
-        maxItems: 1_000,
-        items: {
-          type: "object",
-          additionalProperties: false,
-          required: ["id", "values"],
-          properties: {
-            id: ascii,
-            values: vector,
-            // Flat, and never null.
-            metadata: { type: "object", additionalProperties: { type: ["string", "number", "boolean"] } },
-          },
-        },
+  "/vectors/upsert": ajv.compile(
+    closed(
+      {
+        namespace: ascii,
+        vectors: listOf(closed({ id: ascii, values: vector, metadata }, "metadata"), { minItems: 1, maxItems: 1_000 }),
       },
-    },
-    ["vectors"],
+      "namespace",
+    ),
   ),
-  "/vectors/delete": compile({ namespace: ascii, ids: { type: "array", minItems: 1, maxItems: 1_000, items: ascii } }, [
-    "ids",
-  ]),
+  "/vectors/delete": ajv.compile(
+    closed({ namespace: ascii, ids: listOf(ascii, { minItems: 1, maxItems: 1_000 }) }, "namespace"),
+  ),
 };
-
-function compile(properties: Readonly<Record<string, unknown>>, required: readonly string[]) {
-  return ajv.compile({ type: "object", additionalProperties: false, required, properties });
-}
 
 function cosine(a: readonly number[], b: readonly number[]): number {
   const dot = a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);

@@ -3,7 +3,7 @@ import { probeCage } from "#cage/find-cage.ts";
 import type { Cell, CellBridge, CellFunction, CellOutcome, CellProblem, SavedNamespace } from "#core/ports/sandbox.ts";
 import { CellProcess } from "#sandbox/cell-process.ts";
 import type { CellWords } from "../contracts/sandbox.ts";
-import { type CellBehaviour, CommandError, cellValue, failedCell } from "./fake-sandbox.ts";
+import { type CellBehaviour, CommandError, cellOf, cellValue, failedCell } from "./fake-sandbox.ts";
 
 type Level = NonNullable<Parameters<typeof probeCage>[0]>["atMost"];
 interface ProcessOptions {
@@ -40,11 +40,7 @@ export class PythonProcess implements AsyncDisposable {
   async run(code: string, options: CellOptions = {}, saved: SavedNamespace | null = null): Promise<CellOutcome> {
     const number = ++this.#cells;
     const { call, run, listFiles, readFile, saveFiles, show, ...rest } = options;
-    const cell: Cell = {
-      ...{ agent: "alice", code, name: `cell c${number}`, version: `c${number}.1`, saved, seed: 7 },
-      ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, functions: [], modules: [], imports: "safe" },
-      ...rest,
-    };
+    const cell = cellOf(code, { name: `cell c${number}`, version: `c${number}.1`, saved, ...rest });
     const given = Object.fromEntries(
       Object.entries({ call, run, listFiles, readFile, saveFiles, show }).filter(([, method]) => method !== undefined),
     );
@@ -121,17 +117,12 @@ export const PYTHON: CellWords = {
   defineDouble: "def double(value):\n    return value * 2",
   callDouble: "double(21)",
   print: "print('hello')",
-  printMuch: "print('a' * 100_000 + '\\x1b[31mred\\x1b[0m')",
   echo: "echo(text='hi')",
   refuse: "refuse()",
   catchRefusal: "try:\n    refuse()\nexcept CommandError as error:\n    seen = [error.code, error.text]\nseen",
   runCount: "agent.run('count', float) + 1",
   runNest: "x = 1\nagent.run('nest', int)\nx",
-  useMissing: "send_discord('hi')",
-  loopForEver: "while True: pass",
   stop: "stop({'done': True})",
-  readDice: "import random, time\n[random.random(), int(time.time() * 1000)]",
-  setUnkept: "x = 41\ng = (value for value in [1])",
 };
 
 const missing = (name: string) =>
@@ -142,7 +133,7 @@ export const FAKE_CELLS: Readonly<Record<string, CellBehaviour>> = {
   [PYTHON.setX]: (_cell, _host, { names }) => void names.set("x", 41),
   [PYTHON.setXAndFail]: (_cell, _host, { names }) => {
     names.set("x", 1);
-    return failedCell({ message: "boo", line: 2, source: "raise ValueError('boo')" });
+    return failedCell({});
   },
   [PYTHON.readX]: (_cell, _host, { names }) =>
     names.has("x") ? { value: cellValue(Number(names.get("x")) + 1) } : missing("x"),
@@ -151,7 +142,6 @@ export const FAKE_CELLS: Readonly<Record<string, CellBehaviour>> = {
   [PYTHON.callDouble]: (_cell, _host, { definitions }) =>
     definitions.has("double") ? { value: cellValue(42) } : missing("double"),
   [PYTHON.print]: (_cell, _host, { print }) => print("hello"),
-  [PYTHON.printMuch]: () => ({ output: `${"a".repeat(65_000)}red`, isCut: true }),
   [PYTHON.echo]: async (_cell, _host, { call }) => ({ value: cellValue(await call("echo", { text: "hi" })) }),
   [PYTHON.refuse]: async (_cell, _host, { call }) => void (await call("refuse")),
   [PYTHON.catchRefusal]: async (_cell, _host, { call }) => {
@@ -166,13 +156,5 @@ export const FAKE_CELLS: Readonly<Record<string, CellBehaviour>> = {
     await run("nest", { type: "number" });
     return { value: cellValue(names.get("x")) };
   },
-  [PYTHON.useMissing]: () => missing("send_discord"),
-  [PYTHON.loopForEver]: ({ timeLimitMs }) =>
-    failedCell({ kind: "timeout", message: `The code ran longer than ${timeLimitMs / 1000} s and was stopped.` }),
   [PYTHON.stop]: () => ({ stop: { value: { done: true } } }),
-  [PYTHON.readDice]: ({ seed, startedAt }) => ({ value: cellValue([seed / 2 ** 32, Date.parse(startedAt)]) }),
-  [PYTHON.setUnkept]: (_cell, _host, { names }) => {
-    names.set("x", 41);
-    return { lost: [{ name: "g", reason: "a generator cannot be kept" }] };
-  },
 };

@@ -4,6 +4,7 @@
  * The screen has no end at the top. Any other control character or sequence throws.
  */
 import { stripVTControlCharacters } from "node:util";
+import type { LineInput } from "#cli/terminal/line-input.ts";
 
 const CONTROL = /\u001b\[(\?)?(\d*)(?:;\d*)*([A-Za-z])/y;
 const WIDE = /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uff00-\uff60]/u;
@@ -75,3 +76,31 @@ function firstOf(text: string): string {
 
 /** All that was ever shown, as text: with the frames of lines that changed, without control sequences. */
 export const everShown = (output: string): string => stripVTControlCharacters(output).replaceAll("\r", "");
+
+// The input of a person who types given lines and then leaves.
+
+export interface ScriptedLines extends LineInput {
+  /** All questions, oldest first; questions for secrets begin with "(secret) ". */
+  readonly asked: readonly string[];
+}
+
+/** `typedAhead` are the lines that `takeTypedAhead` returns. */
+export function scriptedLines(lines: readonly string[], typedAhead: readonly string[] = []): ScriptedLines {
+  const left = [...lines];
+  const asked: string[] = [];
+  const answer = (question: string): Promise<string | undefined> => {
+    asked.push(question);
+    return Promise.resolve(left.shift());
+  };
+  return {
+    asked,
+    interrupted: false,
+    askLine: answer,
+    askSecret: (question) => answer(`(secret) ${question}`),
+    wasBegunEarly: false,
+    typed: "",
+    watchTyping: () => {},
+    takeTypedAhead: () => Promise.resolve(typedAhead),
+    close: () => {},
+  };
+}

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { deflateSync } from "node:zlib";
-import { createAjv } from "#util/schema.ts";
+import { closed, createAjv, type Schema, text } from "#util/schema.ts";
 import { listArrivals, listenOnLoopback } from "./loopback.ts";
 import { type Answer, failure, type RawAnswer, sendAnswer, unauthorized } from "./openai-server.ts";
 
@@ -72,16 +72,14 @@ export interface MediaServer extends ServiceServer {
 }
 
 const isImageRequest = createAjv({}).compile<ImageRequest>({
-  type: "object",
-  properties: {
-    model: { type: "string", minLength: 1 },
-    prompt: { type: "string", minLength: 1, maxLength: 32_000 },
-    size: { type: "string", pattern: "^([0-9]+x[0-9]+|auto)$" },
-    n: { const: 1 },
-    response_format: { enum: ["b64_json"] },
-  },
-  required: ["model", "prompt", "size", "n"],
-  additionalProperties: false,
+  ...closed(
+    {
+      ...{ model: { ...text, minLength: 1 }, prompt: { ...text, minLength: 1, maxLength: 32_000 } },
+      ...{ size: { ...text, pattern: "^([0-9]+x[0-9]+|auto)$" }, n: { const: 1 } },
+      response_format: { enum: ["b64_json"] },
+    },
+    "response_format",
+  ),
   // The service rejects response_format for its present models.
   if: { properties: { model: { type: "string", pattern: "^gpt-image" } } },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
@@ -285,19 +283,13 @@ interface Service {
   answer(hits: readonly Hit[]): RawAnswer;
 }
 
-const words = { type: "string", minLength: 1, maxLength: 400 };
-const only = (properties: object, more: object = {}) => ({
-  type: "object",
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-  ...more,
-});
-const asks = (method: string, path: string, parts: { query?: object; body?: object; headers?: object }) =>
-  only({
+const words = { ...text, minLength: 1, maxLength: 400 };
+type Headers = Readonly<Record<string, Schema>>;
+const asks = (method: string, path: string, parts: { query?: Schema; body?: Schema; headers?: Headers }) =>
+  closed({
     method: { const: method },
     path: { const: path },
-    query: parts.query ?? only({}),
+    query: parts.query ?? closed({}),
     headers: {
       type: "object",
       properties: { cookie: false, ...parts.headers },
@@ -312,7 +304,7 @@ const SERVICES: Readonly<Record<Name, Service>> = {
     key: ["authorization", `Bearer ${SEARCH_KEY}`],
     schema: asks("POST", "/search", {
       headers: json,
-      body: only({
+      body: closed({
         query: words,
         max_results: { type: "integer", minimum: 0, maximum: 20 },
         search_depth: { enum: ["basic", "advanced"] },
@@ -340,7 +332,7 @@ const SERVICES: Readonly<Record<Name, Service>> = {
     key: ["x-api-key", SEARCH_KEY],
     schema: asks("POST", "/search", {
       headers: json,
-      body: only({ q: words, num: { type: "integer", minimum: 1, maximum: 100 } }),
+      body: closed({ q: words, num: { type: "integer", minimum: 1, maximum: 100 } }),
     }),
     query: ({ body }) => (body as { q: string }).q,
     answer: (hits) => ({
@@ -360,7 +352,7 @@ const SERVICES: Readonly<Record<Name, Service>> = {
   brave: {
     key: ["x-subscription-token", SEARCH_KEY],
     schema: asks("GET", "/res/v1/web/search", {
-      query: only({ q: words, count: { type: "string", pattern: "^(?:[1-9]|1\\d|20)$" } }),
+      query: closed({ q: words, count: { type: "string", pattern: "^(?:[1-9]|1\\d|20)$" } }),
       headers: { accept: { const: "application/json" } },
     }),
     query: ({ query }) => query.q as string,
@@ -381,7 +373,7 @@ const SERVICES: Readonly<Record<Name, Service>> = {
     }),
   },
   searxng: {
-    schema: asks("GET", "/search", { query: only({ q: words, format: { const: "json" } }) }),
+    schema: asks("GET", "/search", { query: closed({ q: words, format: { const: "json" } }) }),
     query: ({ query }) => query.q as string,
     answer: (hits) => ({
       status: 200,
@@ -395,7 +387,7 @@ const SERVICES: Readonly<Record<Name, Service>> = {
     }),
   },
   duckduckgo: {
-    schema: asks("POST", "/html/", { body: only({ q: words }), headers: { "user-agent": { pattern: "^goald/" } } }),
+    schema: asks("POST", "/html/", { body: closed({ q: words }), headers: { "user-agent": { pattern: "^goald/" } } }),
     query: ({ body }) => (body as { q: string }).q,
     answer: (hits) => page(hits.length > 0 ? hits.map(pageResult).join("\n") : NO_RESULTS),
   },
@@ -444,12 +436,7 @@ export const X_ENVIRONMENT = {
   TW_ACCESS_TOKEN_SECRET: X_KEYS.accessTokenSecret,
 };
 
-const isPost = createAjv({}).compile<{ text: string }>({
-  type: "object",
-  properties: { text: { type: "string", minLength: 1 } },
-  required: ["text"],
-  additionalProperties: false,
-});
+const isPost = createAjv({}).compile<{ text: string }>(closed({ text: { ...text, minLength: 1 } }));
 
 export interface XServer extends ServiceServer {
   readonly posts: readonly string[];

@@ -1,16 +1,24 @@
 /** view-schemas.ts -- closed schemas of what verbs print with --json, so that a new or missing field fails a test. */
 import type { ValidateFunction } from "ajv";
+import { AgentList } from "#api/schemas.ts";
 import { TASK_STATES } from "#core/plan.ts";
-import { createAjv } from "#util/schema.ts";
+import { createAjv, flag, listOf, type ObjectSchema, type Schema } from "#util/schema.ts";
+import { AgentDetails, CheckView } from "#views/agent-details.ts";
+import { DiffView } from "#views/file-diff.ts";
+import { FileStory } from "#views/file-story.ts";
+import { PlanView } from "#views/plan-view.ts";
+import { ReportFacts } from "#views/report-facts.ts";
+import { RestorePlan } from "#views/restore-plan.ts";
+import { WholeStep } from "#views/whole-step.ts";
 
 const string = { type: "string" } as const;
 const bool = { type: "boolean" } as const;
 const count = { type: "integer", minimum: 0 } as const;
 const positive = { type: "integer", minimum: 1 } as const;
-const time = { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" } as const;
-const strings = { type: "array", items: string } as const;
+const time = { type: "string", format: "date-time" } as const;
+const strings = listOf(string);
 
-type Properties = Readonly<Record<string, object>>;
+type Properties = Readonly<Record<string, Schema>>;
 
 /** Returns a schema of an object with exactly these properties. */
 function closed(required: Properties, optional: Properties = {}) {
@@ -18,245 +26,60 @@ function closed(required: Properties, optional: Properties = {}) {
   return { type: "object", additionalProperties: false, required: Object.keys(required), properties } as const;
 }
 
-// The documented JSON of the reading verbs: ps, show, report, why, diff, restore.
-//
-// Each has a closed schema, so that a new, missing or changed field fails a test: it changes the interface.
+/** Returns the schema without room for members that it does not name, at any depth. */
+export function strict(schema: Schema): Schema {
+  const inner = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
+    if (keyword === "properties")
+      return [
+        keyword,
+        Object.fromEntries(Object.entries(value as Properties).map(([name, each]) => [name, strict(each)])),
+      ];
+    if (keyword === "anyOf") return [keyword, (value as readonly Schema[]).map(strict)];
+    return [keyword, keyword === "items" ? strict(value as Schema) : value];
+  });
+  return { ...Object.fromEntries(inner), ...("properties" in schema ? { additionalProperties: false } : {}) };
+}
 
-const number = { type: "number", minimum: 0 } as const;
-const absolute = { type: "string", pattern: "^/" } as const;
-const sha256 = { type: "string", pattern: "^[0-9a-f]{64}$" } as const;
-const list = (items: object) => ({ type: "array", items }) as const;
-const orNull = (schema: object) => ({ anyOf: [schema, { type: "null" }] }) as const;
-const byWhom = { enum: ["agent", "person"] } as const;
-const operation = { enum: ["write", "append", "delete", "found", "place", "trust"] } as const;
+// The JSON of the reading verbs has the schemas of the local API, which config/openapi.json documents.
 
-const usage = { inputTokens: count, outputTokens: count, cachedTokens: count, estimated: bool };
-const lost = closed({ tokens: count, usd: number });
-const limits = list(
-  closed({
-    limit: { enum: ["steps", "tokens", "usd", "time"] },
-    allowed: { anyOf: [number, time] },
-    used: number,
-    spent: number,
-    left: number,
-  }),
-);
-const call = closed({ name: string, args: { type: "object" } });
-const thoughts = closed({ text: string, reasoning: string, plan: string, criticism: string, speak: string });
-const sourceNames = { from: { enum: ["web", "agent"] }, name: string };
-const outside = list(closed(sourceNames, { file: string }));
-const received = list(closed({ ...sourceNames, step: count, at: time }, { file: string }));
-const trusted = list(closed({ path: orNull(string), at: time }));
-const source = {
-  kind: { enum: ["workspace", "web", "agent", "person"] },
-  what: string,
-  command: orNull(string),
-  step: count,
-  at: time,
-  outside,
-  kept: strings,
-  answer: string,
-};
-const fileVersion = closed(
-  {
-    ...{ path: string, operation, step: count, callId: string, at: time, bytes: count },
-    sha256: orNull(sha256),
-  },
-  { outside },
-);
-
-const view = {
-  ...{ id: string, name: string, reason: orNull(string), step: count, turn: positive, tokens: count, costUsd: number },
-  ...{
-    background: bool,
-    stalledMs: orNull(count),
-    until: orNull(time),
-    lastCommand: orNull(string),
-    createdAt: time,
-    changedAt: time,
-  },
-  state: {
-    type: "string",
-    pattern: "^(running|interrupted|waiting: \\w+|paused: [\\w-]+|stopped|killed|ended|completed|damaged)$",
-  },
-  standing: closed({
-    kind: { enum: ["running", "interrupted", "waiting", "paused", "over", "damaged"] },
-    cause: string,
-  }),
-  now: closed({
-    ...{ kind: { enum: ["thinking", "running", "waiting", "resting"] } },
-    ...{ command: string, subject: string, thought: string },
-  }),
-  closing: string,
-  budget: orNull(closed({ allowedUsd: number, spentUsd: number, reservedUsd: number })),
-  head: count,
-  workspace: absolute,
-  parent: orNull(string),
-  received,
-};
-
-const checks = list(closed({ goal: orNull(count), check: string, isPassed: orNull(bool), proof: string }));
-
-const waiting = orNull(
-  closed({
-    ...{ agent: string, name: string, kind: { enum: ["approval", "question"] }, since: time, step: count },
-    ...{ callId: string, command: call, reason: orNull(string), question: orNull(string), until: orNull(time) },
-    ...{ thought: string, change: { type: "null" } },
-    code: orNull(closed({ file: orNull(string), sha256: orNull(string), text: string })),
-    ...{ received, files: list(closed({ path: string, outside: outside })) },
-  }),
-);
-
-const task = closed({
-  ...{ id: { type: "string", pattern: "^0(\\.\\d+)*$" }, goal: string },
-  state: { enum: ["open", "in_progress", "completed", "verified", "abandoned"] },
-  subtasks: list({ $ref: "#/$defs/task" }),
+const withMembers = (
+  { properties, required, ...schema }: ObjectSchema,
+  more: Readonly<Record<string, Schema>>,
+): Schema => ({
+  ...{ ...schema, properties: { ...properties, ...more }, required: [...required, ...Object.keys(more)] },
 });
+function withoutMember(schema: ObjectSchema, left: string): Schema {
+  const { [left]: _left, ...properties } = schema.properties;
+  return { ...schema, properties, required: schema.required.filter((name) => name !== left) };
+}
 
-const state = {
-  ...view,
-  ...{ role: string, goals: strings, checks, settings: { type: "object" }, limits, lost },
-  usage: closed({ ...usage, modelCalls: count }),
-  files: list(closed({ path: string, operation, step: count, bytes: count, at: time, by: byWhom, changes: positive })),
-};
-
-const SCHEMAS = {
-  plan: {
-    $defs: { task },
-    ...closed({
-      ...{ agent: string, turn: positive, current: orNull(string), isRead: bool },
-      plan: orNull({ $ref: "#/$defs/task" }),
-    }),
-  },
-  ps: closed({ agents: list(closed(view)) }),
-  show: closed({ ...state, lastThought: string, waiting, trusted, agents: list(closed(view)) }),
-  step: closed({
-    ...{ agent: string, name: string, step: positive, turn: positive, startedAt: time, endedAt: time, goals: strings },
-    attempts: list(
-      closed({
-        ...{ at: time, seq: positive, attempt: positive, model: string, mode: string, requestHash: sha256 },
-        ...{ reservedTokens: count, reservedUsd: orNull(number) },
-        failure: orNull(closed({ code: string, message: string, retryAt: orNull(time) })),
-      }),
-    ),
-    recallIds: strings,
-    recalls: list(closed({ id: string, step: count, at: time, kind: string, trust: string, text: string })),
-    prompt: closed({
-      messages: list(closed({ role: { enum: ["system", "user", "assistant"] }, content: string })),
-      exact: bool,
-      note: string,
-    }),
-    reply: orNull(
-      closed({
-        ...{ at: time, seq: positive, text: string, finishReason: string, durationMs: count },
-        ...{ usage: closed(usage), costUsd: orNull(number) },
-      }),
-    ),
-    problems: strings,
-    thoughts: orNull(thoughts),
-    command: orNull(call),
-    thought: string,
-    repaired: bool,
-    approval: closed({
-      ...{ asked: orNull(string), verdict: orNull({ enum: ["approved", "denied"] }) },
-      ...{ by: orNull(string), reason: orNull(string) },
-    }),
-    starts: list(
-      closed({ at: time, seq: positive, attempt: positive, effect: string, annotations: { type: "object" } }),
-    ),
-    interruptions: count,
-    planChanges: list(closed({ seq: positive, id: string, goal: string, state: string, isNew: bool, subtasks: count })),
-    checks: list(closed({ seq: positive, check: count, isPassed: bool, proof: string })),
-    result: orNull(
-      closed({
-        ...{ at: time, seq: positive, status: string, code: orNull(string), source: string, artifacts: strings },
-        ...{ text: string, durationMs: count, reconciled: bool },
-      }),
-    ),
-    spent: orNull(closed({ usage: closed(usage), costUsd: orNull(number), modelCalls: positive })),
-    nested: closed({
-      rows: list(
-        closed({
-          ...{ callId: string, lastCallId: string, parent: orNull(string), depth: count, step: positive },
-          ...{ kind: { enum: ["call", "sub-task", "step"] }, command: string, about: string, times: positive },
-          ...{ status: orNull(string), problem: string, startedAt: time, durationMs: orNull(count) },
-          ...{ tokens: count, costUsd: orNull(number) },
-        }),
-      ),
-      leftOut: list(closed({ command: string, times: positive })),
-      ...{ calls: count, steps: count, tokens: count, costUsd: orNull(number) },
-    }),
-    files: list(fileVersion),
-  }),
-  report: closed({
-    ...state,
-    next: closed({ why: string, todo: list(closed({ text: string, command: string })) }),
-    ...{ since: count, lastThought: string, hasUnpriced: bool, lastEventAt: time },
-    turns: list(closed({ turn: positive, at: time, reason: string })),
-    sources: list(closed({ ...source, times: positive })),
-    troubles: { type: "object", additionalProperties: positive },
-    lastTroubles: list(closed({ kind: string, step: count, at: time, what: string, reason: string })),
-    helpers: closed({ agents: count, steps: count, tokens: count, usd: number }),
-    events: positive,
-  }),
+const tokens = closed({ input: count, output: count, cached: count, estimated: bool });
+const VIEWS = {
+  plan: PlanView,
+  ps: AgentList,
+  show: withoutMember(AgentDetails, "next"),
+  step: WholeStep,
+  report: ReportFacts,
+  why: FileStory,
+  diff: DiffView,
+  restore: withMembers(RestorePlan, { dryRun: flag }),
   test: closed({
     ...{ type: { const: "test" }, file: string, agent: string, passed: bool, outcome: string, reason: string },
-    ...{ checks, step: count, costUsd: number, exitCode: count, home: orNull(absolute) },
-    tokens: closed({ input: count, output: count, cached: count, estimated: bool }),
-  }),
-  why: closed({
-    trusted,
-    ...{ agent: string, name: string, path: string, workspace: absolute },
-    versions: list(
-      closed({
-        ...{ version: positive, step: count, callId: string, at: time, operation, by: byWhom, bytes: count },
-        ...{
-          sha256: orNull(sha256),
-          goals: strings,
-          command: orNull(call),
-          cell: orNull(
-            closed({
-              ...{ callId: string, command: string, file: orNull(string) },
-              ...{ line: orNull(positive), source: string },
-            }),
-          ),
-          thought: string,
-          thoughts: orNull(thoughts),
-        },
-        outside,
-        ...{ recalledSteps: list(count), sources: list(closed(source)), sourcesLeftOut: count, received },
-      }),
-    ),
-  }),
-  diff: closed({
-    ...{ agent: string, from: count, to: orNull(count) },
-    files: list(
-      closed({
-        ...{ path: string, change: { enum: ["added", "removed", "changed"] }, fromBytes: count, toBytes: count },
-        ...{ added: orNull(count), removed: orNull(count), patch: orNull(string), note: string },
-        editedByPerson: list(count),
-      }),
-    ),
-  }),
-  restore: closed({
-    ...{ agent: string, step: count, lastStep: count, dryRun: bool, workspace: absolute },
-    clones: list(closed({ path: string, isThere: bool })),
-    files: list(
-      closed({
-        ...{ path: string, action: { enum: ["write", "remove", "keep"] } },
-        ...{ bytesNow: orNull(count), bytes: orNull(count) },
-      }),
-    ),
+    ...{ checks: listOf(CheckView), step: count, costUsd: { type: "number", minimum: 0 } },
+    ...{ exitCode: count, home: { type: ["string", "null"], pattern: "^/" }, tokens },
   }),
 } as const;
 
-const ajv = createAjv({ allErrors: true, strict: true, strictTypes: false });
+const ajv = createAjv({
+  ...{ allErrors: true, strict: true, strictTypes: false },
+  formats: { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ },
+});
 const validators = new Map<string, ValidateFunction>(
-  Object.entries(SCHEMAS).map(([name, schema]) => [name, ajv.compile(schema)]),
+  Object.entries(VIEWS).map(([name, schema]) => [name, ajv.compile(strict(schema))]),
 );
 
 /** Returns what is wrong with a document; an empty string when nothing is. */
-export function problemsOfView(name: keyof typeof SCHEMAS, document: unknown): string {
+export function problemsOfView(name: keyof typeof VIEWS, document: unknown): string {
   const validate = validators.get(name);
   return validate?.(document) ? "" : ajv.errorsText(validate?.errors);
 }
@@ -290,10 +113,7 @@ const usageOfReply = closed(
   { allowedTokens: count },
 );
 const callOfModel = closed({ name: { type: "string", minLength: 1 }, args: { type: "object" } });
-const sources = {
-  type: "array",
-  items: closed({ from: { enum: ["web", "agent"] }, name: string }, { file: string }),
-};
+const sources = listOf(closed({ from: { enum: ["web", "agent"] }, name: string }, { file: string }));
 const script = closed({ file: string, sha256: { type: ["string", "null"] }, code: text });
 const observation = closed(
   {
@@ -315,7 +135,7 @@ const shown = {
   type: "array",
   items: closed(
     { id: string },
-    { ranges, with: { type: "array", items: closed({ id: string }, { ranges }) }, series: strings, others: positive },
+    { ranges, with: listOf(closed({ id: string }, { ranges })), series: strings, others: positive },
   ),
 };
 
@@ -360,10 +180,7 @@ const ofNested = { step: positive, callId: ofCall.callId, ordinal: positive, has
 const definitions = { type: "array", items: { type: "array", items: { type: ["string", "null"] } } };
 const values = { type: "object", additionalProperties: { type: ["string", "null"] } };
 
-const checksOfGoals = {
-  type: "array",
-  items: closed({ goal: { type: ["integer", "null"] }, test: { type: "object" } }),
-};
+const checksOfGoals = listOf(closed({ goal: { type: ["integer", "null"] }, test: { type: "object" } }));
 
 const EVENTS: Readonly<Record<string, Shape>> = {
   "agent-created": {
@@ -458,7 +275,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "namespace-saved": {
     required: {
       ...{ step: positive, callId: ofCall.callId, version: string },
-      ...{ definitions, values, lost: { type: "array", items: closed({ name: string, reason: string }) } },
+      ...{ definitions, values, lost: listOf(closed({ name: string, reason: string })) },
     },
     optional: {
       call: callOfModel,
@@ -477,10 +294,7 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "files-restored": {
     required: {
       ...{ toStep: count, more: count },
-      changes: {
-        type: "array",
-        items: closed({ path: string, change: { enum: ["written", "removed"] } }),
-      },
+      changes: listOf(closed({ path: string, change: { enum: ["written", "removed"] } })),
     },
   },
   "agent-paused": { required: { code: string, reason: string } },
@@ -496,14 +310,14 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "goals-checked": {
     required: {
       ...{ step: positive, callId: ofCall.callId },
-      results: { type: "array", items: closed({ check: count, isPassed: bool, proof: string }) },
+      results: listOf(closed({ check: count, isPassed: bool, proof: string })),
     },
     optional: { call: callOfModel },
   },
   "turn-remembered": {
     required: {
       ...{ turn: positive, step: count, asked: strings, artifacts: strings, output: string, callsLeftOut: count },
-      calls: { type: "array", items: closed({ name: string, input: string }) },
+      calls: listOf(closed({ name: string, input: string })),
     },
     optional: { outside: sources },
   },
@@ -532,7 +346,7 @@ const RESULT = closed({
   checks: closed({ passed: count, failed: count, notRun: count }),
   step: count,
   modelCalls: count,
-  tokens: closed({ input: count, output: count, cached: count, estimated: bool }),
+  tokens,
   costUsd: { type: "number", minimum: 0 },
   workspace: { type: "string", pattern: "^/" },
   exitCode: count,

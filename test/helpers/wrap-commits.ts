@@ -15,10 +15,3 @@ export function wrapCommits(wrap: <T>(commit: () => T) => T): void {
     return Object.assign(statement, { run: () => wrap(() => run()) });
   };
 }
-
-/** Kills this process with SIGKILL. */
-export function killSelf(): never {
-  process.kill(process.pid, "SIGKILL");
-  // Wait, because the signal may reach another thread first.
-  for (;;);
-}

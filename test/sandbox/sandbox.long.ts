@@ -5,15 +5,16 @@ import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { createSandbox } from "#app/sandbox.ts";
 import { findCage, probeCage } from "#cage/find-cage.ts";
 import { readPythonFunctions } from "#commands/python-modules.ts";
-import type { Cell, CellBridge, CellOutcome, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { CellBridge, CellOutcome, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import { CellProcess } from "#sandbox/cell-process.ts";
 import { prepareSnapshot } from "#sandbox/python-snapshot.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
+import { cellOf } from "../helpers/fake-sandbox.ts";
+import { NO_MESSAGES } from "../helpers/hostile-guest.child.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
-import { PYTHON, PythonProcess } from "../helpers/python-process.ts";
+import { cellFunction, PYTHON, PythonProcess } from "../helpers/python-process.ts";
 
-const STARTED_AT = "2026-11-20T08:00:00.000Z";
 const cacheFolder = mkdtempSync(join(tmpdir(), "goald-sandbox-"));
 const sandbox = createSandbox({ findCage, cacheFolder });
 afterAll(async () => {
@@ -57,10 +58,9 @@ let cells = 0;
 
 /** Each cell gets a new process: it is of another agent. */
 function runAnew(code: string, saved: SavedNamespace | null): Promise<CellOutcome> {
-  const [number, functions] = [++cells, [{ name: "note", parameters: [], signature: "note()", doc: "" }]];
-  const cell = { agent: `agent ${number}`, code, name: "cell", version: `c${number}` } as const;
-  const rules = { seed: 1, functions, modules: [], imports: "safe", timeLimitMs: 10_000 } as const;
-  return sandbox.run({ ...cell, ...rules, saved, startedAt: STARTED_AT }, HOST, new AbortController().signal);
+  cells += 1;
+  const own = { agent: `agent ${cells}`, version: `c${cells}`, functions: [cellFunction("note")], timeLimitMs: 10_000 };
+  return sandbox.run(cellOf(code, { ...own, saved }), HOST, new AbortController().signal);
 }
 async function save(code: string): Promise<SavedNamespace> {
   const { saved } = await runAnew(code, null);
@@ -132,16 +132,12 @@ const NOBODY: CellBridge = {
   readFile: () => Promise.reject(new Error("Nothing may be read.")),
   saveFiles: () => Promise.reject(new Error("Nothing may be saved.")),
 };
-const hostileCell = (code: string, timeLimitMs: number): Cell => ({
-  ...{ agent: "mallory", code, name: "cell c1", version: "c1.1", saved: null, seed: 1 },
-  ...{ startedAt: STARTED_AT, timeLimitMs, functions: [], modules: [], imports: "safe" },
-});
 
 let running: CellProcess | undefined;
 async function runHostile(code: string, timeLimitMs = 20_000) {
   const options = { memoryMegabytes: 64, snapshot: null } as const;
   running = new CellProcess(await findCage(), options, PROGRAM);
-  const outcome = await running.run(hostileCell(code, timeLimitMs), NOBODY, new AbortController().signal, true);
+  const outcome = await running.run(cellOf(code, { timeLimitMs }), NOBODY, new AbortController().signal, true);
   return { outcome, isGone: running.isGone };
 }
 const runFailing = async (...given: Parameters<typeof runHostile>) => {
@@ -162,34 +158,7 @@ describe("a cell process that hostile code has taken over", () => {
     expect([outcome.kind, outcome.saved, isGone]).toEqual(["done", saved, false]);
   });
 
-  it.each([
-    "a length of 4 GB",
-    "JSON of 20 MB",
-    "no JSON",
-    "a number",
-    "another type",
-    "ready again",
-    "loaded without a namespace",
-    "ended twice",
-    "an outcome without fields",
-    "an outcome of another kind",
-    "values that are no texts",
-    "definitions that are no pairs",
-    "a namespace of 12 MB",
-    "30,000 names",
-    "a call without arguments",
-    "a question of 3 MB",
-    "a call with a list",
-    "arguments 100 levels deep",
-    "a task that is no text",
-    "a file without a path",
-    "a negative length",
-    "lengths that do not add up",
-    "a length that is no whole number",
-    "20,000 files",
-    "a question of another kind",
-    "30,000 questions",
-  ])("is ended when it sends %s", async (code) => {
+  it.each(Object.keys(NO_MESSAGES))("is ended when it sends %s", async (code) => {
     const { problem, saved, isGone } = await runFailing(code);
     expect(problem.kind).toBe("died");
     expect(problem.message).toContain("sent what is not a message");

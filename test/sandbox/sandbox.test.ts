@@ -5,11 +5,11 @@ import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { createSandbox, type SandboxOptions } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
-import type { Cell, CellBridge, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { CellBridge, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import { hasPyodide } from "#sandbox/python-files.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
-import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
-import { FAKE_CELLS, PYTHON } from "../helpers/python-process.ts";
+import { cellOf, createFakeSandbox } from "../helpers/fake-sandbox.ts";
+import { cellFunction, FAKE_CELLS, PYTHON } from "../helpers/python-process.ts";
 import { waitUntil } from "../helpers/waits.ts";
 
 // The contract of the real sandbox is in sandbox.long.ts.
@@ -24,16 +24,9 @@ const open = (options: Partial<SandboxOptions> = {}): void => {
   sandbox = createSandbox({ findCage, cacheFolder, ...options });
 };
 
-function cell(agent: string, code: string, saved: SavedNamespace | null): Cell {
-  number += 1;
-  const functions = [{ name: "pause", parameters: [], signature: "pause()", doc: "" }];
-  return {
-    ...{ agent, code, name: "cell", version: `c${number}`, saved, seed: 1, functions },
-    ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, modules: [], imports: "safe" },
-  };
-}
+const functions = [cellFunction("pause")];
 const run = (agent: string, code: string, saved: SavedNamespace | null = null, host: Partial<CellBridge> = {}) =>
-  sandbox.run(cell(agent, code, saved), { ...NOTHING_HERE, ...host }, signal);
+  sandbox.run(cellOf(code, { agent, version: `c${++number}`, saved, functions }), { ...NOTHING_HERE, ...host }, signal);
 async function resultOf(...given: Parameters<typeof run>): Promise<unknown> {
   const outcome = await run(...given);
   if (outcome.kind !== "done") throw new Error(outcome.problem.message);

@@ -204,7 +204,6 @@ const FINDINGS: readonly Defence[] = [
         "sends nothing unasked, by address, search, memory, message or child: in the background, in front, continuous",
       ),
       proof("cli/what-may-leave.long", "sends it with the rule switched off"),
-      proof("loop/long-runs.long", "asks nothing, and so is refused nothing when nobody can be asked"),
       proof("cli/what-may-leave.long", "asks at most two questions in the background"),
       proof(
         "cli/what-may-leave.long",
@@ -518,8 +517,9 @@ const CODE: readonly Defence[] = [
     id: "code: limits",
     claim: "Code that does not end is stopped, its output is cut and cleaned, and the next cell works.",
     proofs: [
-      proof("sandbox/sandbox.test", "stops code at its time limit, and the next cell works", "contracts/sandbox"),
-      proof("sandbox/sandbox.test", "cuts a long output, and cleans it of control characters", "contracts/sandbox"),
+      proof("sandbox/python-engine.test", "ends at its time limit, also in sleep, and keeps the namespace"),
+      proof("sandbox/python-engine.test", "keeps the start and the end of long output"),
+      proof("sandbox/sandbox.long", "cannot send control characters"),
       proof("sandbox/python-engine.test", "gets MemoryError at the limit of memory, and goes on"),
       proof("sandbox/sandbox.test", "are never more than permitted, and no namespace is lost"),
       proof("loop/cells.test", "pause the agent when three in a row failed"),

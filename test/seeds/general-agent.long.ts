@@ -4,18 +4,16 @@
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import { MAX_FRAMES } from "#core/frames.ts";
-import { killUnder } from "../helpers/daemon-home.ts";
-import { daemonOf, endedWith, lookInto } from "../helpers/goald.ts";
+import { killAtEvent, killUnder, logCommits } from "../helpers/daemon-home.ts";
+import { daemonOf, endedWith, lookInto, type StartOptions } from "../helpers/goald.ts";
 import { block, DONE, type Line, nextStep, onGoals, onTask } from "../helpers/models.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
 import { inPool } from "../helpers/waits.ts";
 import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity, NATURAL_LINES } from "./jobs.ts";
 
-const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const PYTHON_VALUE = "4.317124741065786e-05";
 
 /** Each block of code in turn. Then the end. */
@@ -66,8 +64,13 @@ describe("General Agent", () => {
     await home.run("code", { flags: ["--max-steps", "1"], code: 6 });
     const before = await home.log();
     expect(before.at(-1)?.type).toBe("agent-paused");
-    const hooks = { imports: [HOOK], env: { KILL_AT_EVENT: `1:${before.length + 4}:after` } };
-    const killed = await killUnder(hooks, goald, ["resume", "t", "--json", "--max-steps", "10"]);
+    const killed = await killUnder(killAtEvent(`1:${before.length + 4}:after`), goald, [
+      "resume",
+      "t",
+      "--json",
+      "--max-steps",
+      "10",
+    ]);
     expect(killed.signal).toBe("SIGKILL");
     expect((await goald.run(["resume", "t", "--json", "--max-steps", "10"])).code).toBe(0);
     const [, sum = "", lost = ""] = resultsOf(await home.log());
@@ -267,10 +270,10 @@ const types = (log: readonly RecordedEvent[], type: RecordedEvent["type"]): numb
   log.filter((event) => event.type === type).length;
 
 /** Runs the cities in a daemon that the hook kills, and then in the next daemon to the end. */
-async function runInDaemon(home: SeedHome, env: Readonly<Record<string, string>>): Promise<boolean> {
+async function runInDaemon(home: SeedHome, hooks: StartOptions = {}): Promise<boolean> {
   const { goald } = home;
   await using daemon = daemonOf(goald);
-  const first = goald.start(["up", "--foreground", "--home", goald.home], { imports: [HOOK], env });
+  const first = goald.start(["up", "--foreground", "--home", goald.home], hooks);
   await first.see("The daemon is ready");
   endedWith(0, await goald.ask(["run", "-d", ...AGENT, "--approve", "never"]));
   const isDone = async (): Promise<boolean> => types((await lookInto(goald)).log, "turn-finished") === 1;
@@ -299,7 +302,7 @@ describe("the cities of seed 000, in a daemon that is killed with -9 inside the 
   beforeAll(async () => {
     await using home = await openHome();
     const file = join(home.goald.cwd, "commits");
-    expect(await runInDaemon(home, { COMMIT_LOG: file })).toBe(false);
+    expect(await runInDaemon(home, logCommits(file))).toBe(false);
     const log = await expectWhole(home);
     asked = home.seen.length;
     const start = log.find((event) => event.type === "frame-pushed" && event.task === "Introduce Chengdu");
@@ -316,7 +319,7 @@ describe("the cities of seed 000, in a daemon that is killed with -9 inside the 
     await Promise.all(
       inPool(2, points, async (seq) => {
         await using home = await openHome();
-        expect(await runInDaemon(home, { KILL_AT_EVENT: `1:${seq}:after` })).toBe(true);
+        expect(await runInDaemon(home, killAtEvent(`1:${seq}:after`))).toBe(true);
         await expectWhole(home);
         // All that was done is known: no request of the model and no search is made twice.
         expect(home.seen.length).toBe(asked);
@@ -329,7 +332,7 @@ describe("the cities of seed 000, in a daemon that is killed with -9 inside the 
 describe("the cities of seed 000, unattended, with numbers with commas and search words of the model's own", () => {
   it("are compared and introduced, and no search is refused", async () => {
     await using home = await makeSeedHome(NATURAL_LINES, { find: findCity });
-    expect(await runInDaemon(home, {})).toBe(false);
+    expect(await runInDaemon(home)).toBe(false);
     expectCitiesFile(await home.file("cities_introduction.md"));
     const log = await home.log();
     for (const type of ["command-denied", "approval-asked", "reply-rejected"] as const)

@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import { killUnder, runUnder } from "../helpers/daemon-home.ts";
-import { daemonOf, endedWith, lookInto } from "../helpers/goald.ts";
+import { killAtCommit, killAtEvent, killAtRename, killUnder, runUnder } from "../helpers/daemon-home.ts";
+import { daemonOf, endedWith, lookInto, type StartOptions } from "../helpers/goald.ts";
 import { makeSeedHome, type SeedHome, type SeedHomeOptions } from "../helpers/seed-home.ts";
 import { inPool } from "../helpers/waits.ts";
 import {
@@ -28,10 +27,6 @@ import {
   TUTORIAL_PLAN,
   TUTORIAL_STEPS,
 } from "./jobs.ts";
-
-const hookOf = (name: string): string => fileURLToPath(new URL(`../helpers/${name}.child.ts`, import.meta.url));
-const EVENT_HOOK = hookOf("kill-at-event");
-const RENAME_HOOK = hookOf("kill-at-rename");
 
 /** What one run left. */
 interface Run {
@@ -67,8 +62,8 @@ async function runJob(form: ReplyForm, { steps = jobSteps, env = {}, killedLike 
   });
   const { goald } = home;
   await using daemon = daemonOf(goald);
-  const up = async (hook: string, variables: Readonly<Record<string, string>>) => {
-    const running = goald.start(["up", "--foreground", "--home", goald.home], { imports: [hook], env: variables });
+  const upUnder = async (hooks: StartOptions) => {
+    const running = goald.start(["up", "--foreground", "--home", goald.home], hooks);
     await running.see("The daemon is ready");
     return running;
   };
@@ -77,14 +72,14 @@ async function runJob(form: ReplyForm, { steps = jobSteps, env = {}, killedLike 
     endedWith(0, await goald.ask(["run", "-d", ...agent]));
   };
   if (killedLike) {
-    const first = await up(EVENT_HOOK, { KILL_AT_EVENT: `1:${findReply(killedLike, "/lamps/birch")}:before` });
+    const first = await upUnder(killAtEvent(`1:${findReply(killedLike, "/lamps/birch")}:before`));
     await start();
     expect((await first.ended).signal).toBe("SIGKILL");
     endedWith(0, await goald.ask(["up"]));
     await held;
     await daemon.kill();
     release();
-    const third = await up(RENAME_HOOK, { KILL_AT_RENAME: "hazel.md:before" });
+    const third = await upUnder(killAtRename("hazel.md:before"));
     expect((await third.ended).signal).toBe("SIGKILL");
     endedWith(0, await goald.ask(["up"]));
   } else {
@@ -200,7 +195,6 @@ describe("three addresses in a row that nobody gave", () => {
   });
 });
 
-const HOOK = fileURLToPath(new URL("../helpers/kill-at-commit.child.ts", import.meta.url));
 const RUN = ["run", "--name", "T", "--role", "a blogger", "--goal", TUTORIAL_GOAL, "--form", "plan", "--continuous"];
 
 const openHome = (): Promise<SeedHome> => makeSeedHome(TUTORIAL_LINES);
@@ -218,7 +212,7 @@ describe("the tutorial of seed 002, killed with -9 before and after every commit
   beforeAll(async () => {
     await using home = await openHome();
     const recording = join(home.goald.cwd, "tutorial.ndjson");
-    const ended = await runUnder({ imports: [HOOK] }, home.goald, [...RUN, "--record", recording]);
+    const ended = await runUnder(killAtCommit("0"), home.goald, [...RUN, "--record", recording]);
     endedWith(0, ended);
     await expectWhole(home);
     expect(home.seen).toHaveLength(TUTORIAL_STEPS);
@@ -235,11 +229,7 @@ describe("the tutorial of seed 002, killed with -9 before and after every commit
       await Promise.all(
         inPool(2, points, async (at) => {
           await using home = await openHome();
-          const killed = await killUnder(
-            { imports: [HOOK], env: { KILL_AT_COMMIT: `${at}:${when}` } },
-            home.goald,
-            RUN,
-          );
+          const killed = await killUnder(killAtCommit(`${at}:${when}`), home.goald, RUN);
           expect(killed.signal).toBe("SIGKILL");
           const asked = home.seen.length;
           const { log } = await lookInto(home.goald);

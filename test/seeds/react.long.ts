@@ -3,10 +3,9 @@
  * prompt.
  */
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { estimateMessage } from "#prompt/tokens.ts";
-import { killUnder } from "../helpers/daemon-home.ts";
+import { killAtEvent, killUnder } from "../helpers/daemon-home.ts";
 import { reply } from "../helpers/loop.ts";
 import { action, type Line, type Seen, thoughtOf } from "../helpers/models.ts";
 import { readPng } from "../helpers/react-methods/commands/_picture.ts";
@@ -20,7 +19,6 @@ import {
 } from "../helpers/react-methods/methods.ts";
 import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
 
-const HOOK = fileURLToPath(new URL("../helpers/kill-at-event.child.ts", import.meta.url));
 const SEARCH = 'method_search("Write a file")';
 
 /** Each action at its thought. Then the end. */
@@ -97,11 +95,7 @@ describe("ReAct REPL", () => {
     await home.run("react", { flags: ["--max-steps", "2"], code: 6 });
     const { length } = await home.log();
     const again = ["resume", "t", "--json", "--max-steps", "10"];
-    const killed = await killUnder(
-      { imports: [HOOK], env: { KILL_AT_EVENT: `1:${length + 4}:after` } },
-      home.goald,
-      again,
-    );
+    const killed = await killUnder(killAtEvent(`1:${length + 4}:after`), home.goald, again);
     expect(killed.signal).toBe("SIGKILL");
     expect((await home.goald.run(again)).code).toBe(0);
     expect(observationOf(home, 3)).toContain("nasa.pngnasa.png");
@@ -408,30 +402,27 @@ const tokensOf = ({ server }: SeedHome): number =>
     ...server.chats.map(({ messages }) => messages.reduce((sum, { content }) => sum + estimateMessage(content), 0)),
   );
 
-describe.each([0, 1_000])("R14: the six tasks of seed 001 over fifteen methods and %d more", (more) => {
+const METHODS: readonly (readonly [over: string, write: (home: string, origin: string) => Promise<void>])[] = [
+  ["fifteen methods", (home, origin) => writeReactMethods(join(home, "commands"), origin)],
+  [
+    "fifteen methods and 1,000 more",
+    async (home, origin) => {
+      await writeManyMethods(join(home, "commands"), 1_000);
+      await writeReactMethods(join(home, "commands"), origin);
+    },
+  ],
+  ["methods/*.py", writePythonMethods],
+];
+
+describe.each(METHODS)("R14: the six tasks of seed 001 over %s", (_over, writeMethods) => {
   it.each(REACT_TASKS.map((task) => [task.id, task] as const))(
-    "%s takes as many steps as in the seed, none of them lost, and short prompts",
+    "%s takes as many steps as in the seed, none of them lost, nothing is denied or remarked, and prompts are short",
     async (_id, task) => {
       await using services = await startReactServices();
       await using home = await makeSeedHome(linesOf(task), { env: { GOALD_SANDBOX_LOCATION: LOCATION } });
-      const commands = join(home.goald.home, "commands");
-      await writeManyMethods(commands, more);
-      await writeReactMethods(commands, services.origin);
+      await writeMethods(home.goald.home, services.origin);
       await runTask(task, home, services);
       expect(tokensOf(home)).toBeLessThan(MAX_PROMPT_TOKENS);
-    },
-    60_000,
-  );
-});
-
-describe("R14: the six tasks of seed 001 over methods/*.py", () => {
-  it.each(REACT_TASKS.map((task) => [task.id, task] as const))(
-    "%s takes as many steps as in the seed, and nothing is denied or remarked",
-    async (_id, task) => {
-      await using services = await startReactServices();
-      await using home = await makeSeedHome(linesOf(task), { env: { GOALD_SANDBOX_LOCATION: LOCATION } });
-      await writePythonMethods(home.goald.home, services.origin);
-      await runTask(task, home, services);
     },
     60_000,
   );

@@ -32,7 +32,7 @@ import fc from "fast-check";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { type Anchor, openFile, openFolder, openPlace, useAnchor } from "#workspace/resolve-path.ts";
-import { namesIn } from "../contracts/workspace-history.ts";
+import { namesIn } from "../contracts/workspace.ts";
 import { useFolder } from "../helpers/folder.ts";
 
 const SECRET = "never to be read";

@@ -12,7 +12,7 @@ import {
   type ServerProbe,
 } from "#cli/terminal/set-up.ts";
 import { DEFAULT_AGENT, validateAgent } from "#config/agent-spec.ts";
-import { scriptedLines } from "../../helpers/scripted-lines.ts";
+import { scriptedLines } from "../../helpers/screen.ts";
 
 const KEY = "sk-abcdefgh";
 const last = { name: "Foo", role: "an AI", goals: ["one", "two"] };
