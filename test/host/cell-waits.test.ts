@@ -1,35 +1,25 @@
 import { describe, expect, it } from "@jest/globals";
-import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import { until } from "../helpers/fake-clock.ts";
 import { makeWorld, type TestHost, type World, type WorldOptions } from "../helpers/host.ts";
-import { done, reply } from "../helpers/loop.ts";
+import { done, reply, testCommand, WRITES } from "../helpers/loop.ts";
 
 const MINUTE = 60_000;
 
 /** Stands in for a cell: it acts only through nested work, and holds a process of the sandbox until its signal is aborted. */
 function cellCommand(act: (context: CommandContext) => Promise<unknown>, more: Partial<Command> = {}) {
   const cell = { runs: 0, processes: 0 };
-  const command = {
-    ...defineCommand({
-      name: "run_code",
-      label: "Run code",
-      summary: "runs code.",
-      args: { type: "object", properties: {} },
-      annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-      effect: "transactional",
-      run: async (_args, context) => {
-        cell.runs++;
-        cell.processes++;
-        try {
-          return succeed(JSON.stringify(await act(context)));
-        } finally {
-          cell.processes--;
-        }
-      },
-    }),
-    ...more,
-  } as unknown as Command;
-  return { cell, command };
+  const run = async (_args: object, context: CommandContext) => {
+    cell.runs++;
+    cell.processes++;
+    try {
+      return succeed(JSON.stringify(await act(context)));
+    } finally {
+      cell.processes--;
+    }
+  };
+  const annotations = { ...WRITES, idempotent: false };
+  return { cell, command: testCommand("run_code", run, { annotations, effect: "transactional", ...more }) };
 }
 
 const append = (context: CommandContext, text: string) =>
@@ -61,23 +51,17 @@ async function makeAsker(
   return { world, host, cell };
 }
 
-const typesOf = async (world: World): Promise<readonly string[]> => (await world.events("foo")).map(({ type }) => type);
-const isWaiting = async (world: World): Promise<boolean> => (await typesOf(world)).includes("command-waiting");
-const linesOf = (world: World): string => Buffer.from(world.files.get("foo")?.get("lines.txt") ?? []).toString();
+const isWaiting = async (world: World): Promise<boolean> => (await world.types()).includes("command-waiting");
+const linesOf = (world: World): string => world.textOf("foo", "lines.txt");
 const answer = async (world: World, host: TestHost): Promise<void> => {
-  await world.store.deliver(
-    "foo",
-    "answer",
-    { type: "say", from: "person", text: "Chengdu" },
-    world.clock.now().toISOString(),
-  );
+  await world.deliver("foo", "answer", { type: "say", from: "person", text: "Chengdu" });
   host.supervisor.wake("foo");
 };
 /** Lets time pass in small steps, so that each look of the runner happens. */
 const pass = async (world: World, ms: number): Promise<void> => {
   for (let passed = 0; passed < ms; passed += MINUTE) await world.clock.advance(Math.min(MINUTE, ms - passed));
 };
-const isEnded = async (world: World): Promise<boolean> => (await typesOf(world)).at(-1) === "turn-finished";
+const isEnded = async (world: World): Promise<boolean> => (await world.types()).at(-1) === "turn-finished";
 
 describe("a cell whose nested call waits for a person", () => {
   it("keeps its process for minutes, and goes on in it with the answer", async () => {
@@ -96,11 +80,11 @@ describe("a cell whose nested call waits for a person", () => {
     await pass(world, 11 * MINUTE);
     await host.quiet();
     expect(cell).toEqual({ runs: 1, processes: 0 });
-    expect((await typesOf(world)).at(-1)).toBe("call-cut-off");
+    expect((await world.types()).at(-1)).toBe("call-cut-off");
     await answer(world, host);
     await until(() => isEnded(world));
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
-    expect(await typesOf(world)).not.toContain("call-interrupted");
+    expect(await world.types()).not.toContain("call-interrupted");
   });
 
   it("gives it back at once when others wait for a process", async () => {
@@ -123,7 +107,7 @@ describe("a cell whose nested call waits for a person", () => {
     await until(() => isWaiting(world));
     await pass(world, 11 * MINUTE);
     await host.quiet();
-    await world.store.deliver("foo", "s", { type: "settings", stepLimit: 50 }, world.clock.now().toISOString());
+    await world.deliver("foo", "s", { type: "settings", stepLimit: 50 });
     host.supervisor.wake("foo");
     await host.quiet();
     expect(cell.runs).toBe(1);
@@ -189,7 +173,7 @@ describe("a cell whose sub-task asks a person", () => {
       return isEnded(world);
     });
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
-    expect((await typesOf(world)).filter((type) => type === "call-interrupted")).toHaveLength(1);
+    expect((await world.types()).filter((type) => type === "call-interrupted")).toHaveLength(1);
   });
 });
 
@@ -200,7 +184,7 @@ describe("a cell whose nested call waits for approval", () => {
       return (await context.call("delete_file", { file: "big", permanently: true })).status;
     };
     const { world, host, cell } = await makeAsker({ act });
-    await until(async () => (await typesOf(world)).includes("approval-asked"));
+    await until(async () => (await world.types()).includes("approval-asked"));
     await pass(world, 11 * MINUTE);
     await host.quiet();
     expect(cell).toEqual({ runs: 1, processes: 0 });
