@@ -256,6 +256,24 @@ describe("finding the host of a home", () => {
     expect(silences).toHaveLength(1);
   });
 
+  it("calls a host mute after a timeout, and at once for a run that takes no calls", async () => {
+    await using host = await fakeHost();
+    await host.server.stop();
+    const daemon = host.hold({ socket: host.server.socket });
+    const start = performance.now();
+    expect(await askDaemon(host.home, 300)).toMatchObject({
+      kind: "mute",
+      info: { pid: process.pid },
+      problem: { code: "GOALD_DAEMON" },
+    });
+    expect(performance.now() - start).toBeGreaterThan(290);
+    daemon.release();
+    using _run = host.hold();
+    // This is longer than a test may take.
+    expect(await askDaemon(host.home, 600_000)).toMatchObject({ kind: "mute", info: { startedAt: STARTED_AT } });
+    await expect(ensureDaemon(host.home)).rejects.toMatchObject({ code: "GOALD_ALREADY_RUNNING", exitCode: 7 });
+  });
+
   it("sends nothing to a socket of another user", async () => {
     await using host = await fakeHost();
     const { getuid } = process;

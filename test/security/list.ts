@@ -418,7 +418,7 @@ const FINDINGS: readonly Defence[] = [
   {
     id: "F10: half-sent heads",
     claim: "Clients that send half a request leave room for calls.",
-    proofs: [proof("api/api.long", "leave room for calls, however many clients send half a head")],
+    proofs: [proof("api/socket.test", "leave room for calls, however many clients send half a head")],
   },
   {
     id: "F10: log as a link",
