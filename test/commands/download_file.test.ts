@@ -1,17 +1,18 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
 import { createDownloads, createPoliteWeb } from "#services/web/polite-web.ts";
 import { createValueRedactor } from "#util/redact.ts";
 import download_file from "../../commands/download_file.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
+import { failureOf } from "../helpers/folder.ts";
 import { type DualStack, listenOnBoth } from "../helpers/loopback.ts";
-import { repeatDownloads } from "./command-runs.ts";
-import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
+import { call, contextOf, REFUSED_PATHS } from "./context.ts";
+import { useDesk } from "./use-desk.ts";
 
-let desk: Desk;
+const desk = useDesk();
 let site: DualStack;
 let asked: string[];
 let answer: RequestListener;
@@ -23,10 +24,9 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => site[Symbol.asyncDispose]());
-beforeEach(async () => {
-  [desk, asked] = [await makeDesk(), []];
+beforeEach(() => {
+  asked = [];
 });
-afterEach(async () => desk[Symbol.asyncDispose]());
 
 const KEY = "MARKERkey-7f3a9c1e5b2d8f604a6c";
 const MAX_BYTES = 100_000;
@@ -40,18 +40,6 @@ function download(file: string, path = "/data.csv", signal = new AbortController
   };
   return call(download_file, { url: path.startsWith("/") ? origin() + path : path, file }, context);
 }
-/** 40 downloads of one file, of which a half breaks off. 1,000 of them: downloads.long.ts. */
-const download40 = (): ReturnType<typeof repeatDownloads> => {
-  const listenWith = (listener: RequestListener): void => {
-    answer = listener;
-  };
-  return repeatDownloads(desk, 40, () => failureOf(download("same.txt")), listenWith);
-};
-const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => "no error",
-    (error: unknown) => error,
-  );
 const files = async (): Promise<string[]> => (await readdir(desk.folder, { recursive: true })).sort();
 
 describe("download_file", () => {
@@ -115,8 +103,19 @@ describe("download_file", () => {
     expect(await readFile(join(desk.folder, "kept.txt"), "utf8")).toBe("kept");
   });
 
-  it("leaves no temporary files behind, also when downloads break off", async () => {
-    expect(await download40()).toEqual({ folder: ["same.txt"], temporary: [] });
+  it("leaves no temporary files behind in 40 downloads, of which a half breaks off", async () => {
+    const [temporary, kept] = [join(desk.home, "tmp"), process.env.TMPDIR];
+    await mkdir(temporary);
+    process.env.TMPDIR = temporary;
+    let answers = 0;
+    answer = (request, response) => (++answers % 2 === 1 ? response.end(`${answers}`) : breaksOff(request, response));
+    try {
+      for (let at = 0; at < 40; at++) await failureOf(download("same.txt"));
+    } finally {
+      if (kept === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = kept;
+    }
+    expect([answers, await files(), await readdir(temporary)]).toEqual([40, ["same.txt"], []]);
   });
 
   it("leaves nothing after a timeout", async () => {

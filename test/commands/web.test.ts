@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { checkCommand } from "#commands/validate.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Advisor, Question, SearchAnswer, Services, WebSearch } from "#core/services.ts";
@@ -13,13 +13,10 @@ import browse_website from "../../commands/browse_website.ts";
 import google from "../../commands/google.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
 import { type ServiceServer, startServiceServer } from "../helpers/service-servers.ts";
-import { call, contextOf, type Desk, makeDesk } from "./context.ts";
+import { call, contextOf } from "./context.ts";
+import { useDesk } from "./use-desk.ts";
 
-let desk: Desk;
-beforeEach(async () => {
-  desk = await makeDesk();
-});
-afterEach(async () => desk[Symbol.asyncDispose]());
+const desk = useDesk();
 
 const HIT = { title: "Strings", href: "https://one.example/", body: "A few words." };
 const search = (answer: Partial<SearchAnswer>) => {

@@ -300,8 +300,8 @@ const FINDINGS: readonly Defence[] = [
       "A clone is made outside the folder, checked, and moved in; git reaches its one server and runs no program of the repository.",
     proofs: [
       proof(
-        "commands/clone-swapped.long",
-        "a clone reads, writes and runs nothing outside while the folder above is swapped for a link",
+        "commands/clone_repository.long",
+        "200 clones read, write and run nothing outside while the folder above is swapped for a link",
       ),
       proof("workspace/place-folder.test", "is refused with %s, and leaves nothing"),
       withBubblewrap(
