@@ -13,7 +13,7 @@ import type { MemoryChange } from "#core/ports/memory.ts";
 import { createRedactor } from "#util/redact.ts";
 import { bodyFor, describeLocalApi, expectReply, routeOf, validate } from "../contracts/local-api.ts";
 import { makeWorld, readingOf } from "../helpers/host.ts";
-import { type AskOptions, enterDoor, makeFakeControl, serve, useServers } from "../helpers/local-server.ts";
+import { enterDoor, makeFakeControl, serve, useServers } from "../helpers/local-server.ts";
 import { done } from "../helpers/loop.ts";
 
 const serveAgents = useServers();
@@ -311,38 +311,30 @@ describe("a body with one name twice in an object", () => {
 
 describe("a request that may come from another origin", () => {
   const json = JSON.stringify(NEW_AGENT);
-  const FOREIGN: readonly [string, number, AskOptions][] = [
-    ["CVE-2024-1879: with a foreign Origin", 403, { body: json, headers: { origin: "https://evil.example" } }],
-    ["CVE-2024-1879: with the Origin of a sandboxed frame", 403, { body: json, headers: { origin: "null" } }],
-    [
-      "CVE-2024-1879: with an Origin that resembles goald's own",
-      403,
-      { body: json, headers: { origin: "http://goald" } },
-    ],
-    ["CVE-2024-1879: from the same site", 403, { body: json, headers: { "sec-fetch-site": "same-site" } }],
-    ["CVE-2024-1879: with any Sec-Fetch header", 403, { body: json, headers: { "sec-fetch-mode": "no-cors" } }],
-    ["CVE-2024-1879: as text/plain", 415, { body: json, headers: { "content-type": "text/plain" } }],
-    ["as a form", 415, { body: json, headers: { "content-type": "application/x-www-form-urlencoded" } }],
-    [
-      "as a type that starts like application/json",
-      415,
-      { body: json, headers: { "content-type": "application/json-patch" } },
-    ],
-    ["as two types", 415, { body: json, headers: { "content-type": "application/json, text/plain" } }],
-    ["in another charset", 415, { body: json, headers: { "content-type": "application/json; charset=utf-16" } }],
-    ["compressed", 415, { body: json, headers: { "content-encoding": "gzip" } }],
-    ["CVE-2024-1879: for the Host evil.example", 421, { body: json, headers: { host: "evil.example" } }],
-    ["CVE-2024-1879: for the Host localhost", 421, { body: json, headers: { host: "localhost" } }],
-    ["CVE-2025-0454: for a Host with a port", 421, { body: json, headers: { host: "goald:80" } }],
-    ["CVE-2025-0454: for a Host with a user", 421, { body: json, headers: { host: "goald@evil.example" } }],
-    ["CVE-2025-0454: for a Host with a backslash", 421, { body: json, headers: { host: "goald\\@evil.example" } }],
-    ["CVE-2025-0454: for a Host that ends in goald", 421, { body: json, headers: { host: "evil.goald" } }],
-    ["CVE-2025-0454: for a Host that starts with goald", 421, { body: json, headers: { host: "goald.evil.example" } }],
+  const FOREIGN: readonly [string, number, Readonly<Record<string, string>>][] = [
+    ["CVE-2024-1879: with a foreign Origin", 403, { origin: "https://evil.example" }],
+    ["CVE-2024-1879: with the Origin of a sandboxed frame", 403, { origin: "null" }],
+    ["CVE-2024-1879: with an Origin that resembles goald's own", 403, { origin: "http://goald" }],
+    ["CVE-2024-1879: from the same site", 403, { "sec-fetch-site": "same-site" }],
+    ["CVE-2024-1879: with any Sec-Fetch header", 403, { "sec-fetch-mode": "no-cors" }],
+    ["CVE-2024-1879: as text/plain", 415, { "content-type": "text/plain" }],
+    ["as a form", 415, { "content-type": "application/x-www-form-urlencoded" }],
+    ["as a type that starts like application/json", 415, { "content-type": "application/json-patch" }],
+    ["as two types", 415, { "content-type": "application/json, text/plain" }],
+    ["in another charset", 415, { "content-type": "application/json; charset=utf-16" }],
+    ["compressed", 415, { "content-encoding": "gzip" }],
+    ["CVE-2024-1879: for the Host evil.example", 421, { host: "evil.example" }],
+    ["CVE-2024-1879: for the Host localhost", 421, { host: "localhost" }],
+    ["CVE-2025-0454: for a Host with a port", 421, { host: "goald:80" }],
+    ["CVE-2025-0454: for a Host with a user", 421, { host: "goald@evil.example" }],
+    ["CVE-2025-0454: for a Host with a backslash", 421, { host: "goald\\@evil.example" }],
+    ["CVE-2025-0454: for a Host that ends in goald", 421, { host: "evil.goald" }],
+    ["CVE-2025-0454: for a Host that starts with goald", 421, { host: "goald.evil.example" }],
   ];
 
-  it.each(FOREIGN)("%s is rejected with %i and has no effect", async (_what, status, options) => {
+  it.each(FOREIGN)("%s is rejected with %i and has no effect", async (_what, status, headers) => {
     const { control, api } = await serveAgents();
-    const reply = await api.ask("POST", "/v1/agents", options);
+    const reply = await api.ask("POST", "/v1/agents", { body: json, headers });
     expect(reply.status).toBe(status);
     expect(errorIn(reply.body)).toEqual({
       code: status === 415 ? "GOALD_USAGE" : "GOALD_HTTP_REFUSED",
