@@ -65,14 +65,6 @@ describe("an agent that is killed", () => {
     await next.quiet();
     expect([(await stateOf(world)).paused?.code, isFinished(await stateOf(world))]).toEqual(["killed", false]);
   });
-
-  it("continues when it is resumed afterwards", async () => {
-    const { world, host } = await askingForever();
-    await host.control.kill("foo");
-    await host.control.resume("foo", {});
-    await host.quiet();
-    expect(isFinished(await stateOf(world))).toBe(true);
-  });
 });
 
 it("continues an agent of a terminal whose resume reached a host that died before it acted", async () => {
