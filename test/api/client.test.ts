@@ -9,7 +9,7 @@ import { callHost } from "#api/socket.ts";
 import { describeReading, readingOver } from "../contracts/reading.ts";
 import { readingOf } from "../helpers/host.ts";
 import { serve } from "../helpers/local-server.ts";
-import { fakeHost, STARTED_AT, sendJson, startUnixServer } from "./unix-server.ts";
+import { type FakeHost, fakeHost, STARTED_AT, sendJson, startUnixServer } from "./unix-server.ts";
 
 describe("a call to the host", () => {
   it("sends its request as JSON to the Host goald on a connection of its own", async () => {
@@ -173,6 +173,12 @@ describeReading("a host, over its socket", async (world, host) => {
   return { reading: readingOver(api.server.socket), [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
 });
 
+/** Writes the file of a host that listens, without its lock. */
+const writeInfo = ({ home, server }: FakeHost): Promise<void> => {
+  const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: server.socket };
+  return writeFile(join(home.privateFolder, "daemon.json"), JSON.stringify(told));
+};
+
 describe("finding the host of a home", () => {
   it("finds none in an empty home, or after a host that died", async () => {
     await using host = await fakeHost();
@@ -197,18 +203,14 @@ describe("finding the host of a home", () => {
 
   it("finds none in a copy of a home, and sends nothing to the host of the original", async () => {
     await using host = await fakeHost();
-    await writeFile(
-      join(host.home.privateFolder, "daemon.json"),
-      JSON.stringify({ pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket }),
-    );
+    await writeInfo(host);
     expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
     expect(await findHost(host.home)).toBeUndefined();
   });
 
   it("finds the host of this home without its lock file, and starts no second one", async () => {
     await using host = await fakeHost();
-    const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket };
-    await writeFile(join(host.home.privateFolder, "daemon.json"), JSON.stringify(told));
+    await writeInfo(host);
     host.tell({ home: host.home.root });
     expect(await askDaemon(host.home)).toMatchObject({ kind: "host", status: { pid: 4711 } });
     host.tell({ home: join(host.home.root, "another") });

@@ -5,7 +5,7 @@ import { connectHost } from "#api/client.ts";
 import { createLiveReader } from "#api/event-stream.ts";
 import type { Followed } from "#api/socket.ts";
 import { createRedactor } from "#util/redact.ts";
-import { eventually, makeFakeControl, messagesIn, serve, useServers } from "../helpers/local-server.ts";
+import { eventually, messagesIn, useServers } from "../helpers/local-server.ts";
 import { type Answer, type Request, sendJson, startUnixServer } from "./unix-server.ts";
 
 const serveAgents = useServers();
@@ -62,9 +62,7 @@ describe("a reader of changes", () => {
   });
 
   it("gets what is committed and bye when the host goes, and counts as a follower", async () => {
-    const control = makeFakeControl();
-    control.add("a", 1);
-    const api = await serve(control, { limits: { followers: 1 } });
+    const { control, api } = await serveAgents({ a: 1 }, { limits: { followers: 1 } });
     await using reader = await api.follow("/v1/changes");
     await reader.until(() => reader.messages.length === 1);
     await expect(api.follow("/v1/changes")).rejects.toThrow(/503 .*Too many clients/);
@@ -76,9 +74,8 @@ describe("a reader of changes", () => {
   });
 
   it("gets dropped with the reason when the agents cannot be read", async () => {
-    const control = makeFakeControl();
+    const { control, api } = await serveAgents({});
     control.fail("agents", new Error("the disk is gone"));
-    await using api = await serve(control);
     await using reader = await api.follow("/v1/changes");
     await reader.ended;
     expect(reader.messages).toMatchObject([{ event: "dropped", data: { reason: expect.stringContaining("gone") } }]);
@@ -144,10 +141,8 @@ describe("a reader of events", () => {
   });
 
   it("is disconnected at a gap in the log and gets no event after the gap", async () => {
-    const control = makeFakeControl();
-    control.add("t", 5);
+    const { control, api } = await serveAgents({ t: 5 });
     control.damage("t", 2);
-    await using api = await serve(control);
     await using reader = await api.follow("/v1/agents/t/events");
     await reader.ended;
     expect([reader.numbers, reader.messages.at(-1)?.event]).toEqual([[1, 2, 3], "dropped"]);
@@ -249,10 +244,8 @@ describe("a server that closes", () => {
   });
 
   it("limits how long it waits for a reader that does not read", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1_000);
+    const { control, api } = await serveAgents({ t: 1_000 }, { limits: { flushMs: 50, closeMs: 60_000 } });
     control.append("t", 1_000, LONG);
-    await using api = await serve(control, { limits: { flushMs: 50, closeMs: 60_000 } });
     const slow = api.open(following("t"));
     await eventually(() => api.server.followers === 1);
     await api.server.close("The host goes down.");

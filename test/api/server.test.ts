@@ -12,7 +12,7 @@ import type { GoalCheck } from "#core/goal-check.ts";
 import type { MemoryChange } from "#core/ports/memory.ts";
 import { createRedactor } from "#util/redact.ts";
 import { bodyFor, describeLocalApi, expectReply, routeOf, validate } from "../contracts/local-api.ts";
-import { makeWorld, readingOf } from "../helpers/host.ts";
+import { readingOf, startHost } from "../helpers/host.ts";
 import { enterDoor, makeFakeControl, serve, useServers } from "../helpers/local-server.ts";
 import { done } from "../helpers/loop.ts";
 
@@ -567,8 +567,7 @@ describeLocalApi("a host in memory", async () => {
 });
 
 describeLocalApi("a host with a real supervisor", async () => {
-  const world = await makeWorld({ script: () => done() });
-  const host = world.begin();
+  const { world, host } = await startHost({ script: () => done() }, {});
   return {
     control: host.control,
     reading: await readingOf(world, host),
@@ -585,9 +584,7 @@ describeLocalApi("a host with a real supervisor", async () => {
 it.each(["..%2f..%2f.env", "%2Fetc%2Fpasswd", "a%00b"])(
   "the path %s is a refused request, and no fault of the host",
   async (path) => {
-    const world = await makeWorld({ script: () => done() });
-    const host = world.begin();
-    await world.create("t", { approve: "always", background: false });
+    const { world, host } = await startHost({ script: [] }, { t: { approve: "always", background: false } });
     await using api = await serve(host.control, { reading: await readingOf(world, host) });
     const { status, body } = await api.ask("GET", `/v1/agents/t/files/${path}`);
     expect([status, body]).toMatchObject([400, { error: { code: "GOALD_PATH_REFUSED" } }]);
