@@ -6,7 +6,7 @@ import { PROTOCOL_VERSION } from "#api/control.ts";
 import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
 import { askDaemon, ensureDaemon, findHost, revive } from "#api/find-daemon.ts";
 import { callHost } from "#api/socket.ts";
-import { fakeHost, STARTED_AT, sendJson, startUnixServer } from "./unix-server.ts";
+import { type FakeHost, fakeHost, STARTED_AT, sendJson, startUnixServer } from "./unix-server.ts";
 
 describe("a call to the host", () => {
   it("sends its request as JSON to the Host goald on a connection of its own", async () => {
@@ -160,6 +160,12 @@ describe("a call to the host", () => {
   });
 });
 
+/** Writes the file of a host that listens, without its lock. */
+const writeInfo = ({ home, server }: FakeHost): Promise<void> => {
+  const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: server.socket };
+  return writeFile(join(home.privateFolder, "daemon.json"), JSON.stringify(told));
+};
+
 describe("finding the host of a home", () => {
   it("finds none in an empty home, or after a host that died", async () => {
     await using host = await fakeHost();
@@ -184,18 +190,14 @@ describe("finding the host of a home", () => {
 
   it("finds none in a copy of a home, and sends nothing to the host of the original", async () => {
     await using host = await fakeHost();
-    await writeFile(
-      join(host.home.privateFolder, "daemon.json"),
-      JSON.stringify({ pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket }),
-    );
+    await writeInfo(host);
     expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
     expect(await findHost(host.home)).toBeUndefined();
   });
 
   it("finds the host of this home without its lock file, and starts no second one", async () => {
     await using host = await fakeHost();
-    const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket };
-    await writeFile(join(host.home.privateFolder, "daemon.json"), JSON.stringify(told));
+    await writeInfo(host);
     host.tell({ home: host.home.root });
     expect(await askDaemon(host.home)).toMatchObject({ kind: "host", status: { pid: 4711 } });
     host.tell({ home: join(host.home.root, "another") });
@@ -241,6 +243,24 @@ describe("finding the host of a home", () => {
     await host.server.start();
     expect(await findHost(host.home, options)).toBeUndefined();
     expect(silences).toHaveLength(1);
+  });
+
+  it("calls a host mute after a timeout, and at once for a run that takes no calls", async () => {
+    await using host = await fakeHost();
+    await host.server.stop();
+    const daemon = host.hold({ socket: host.server.socket });
+    const start = performance.now();
+    expect(await askDaemon(host.home, 300)).toMatchObject({
+      kind: "mute",
+      info: { pid: process.pid },
+      problem: { code: "GOALD_DAEMON" },
+    });
+    expect(performance.now() - start).toBeGreaterThan(290);
+    daemon.release();
+    using _run = host.hold();
+    // This is longer than a test may take.
+    expect(await askDaemon(host.home, 600_000)).toMatchObject({ kind: "mute", info: { startedAt: STARTED_AT } });
+    await expect(ensureDaemon(host.home)).rejects.toMatchObject({ code: "GOALD_ALREADY_RUNNING", exitCode: 7 });
   });
 
   it("sends nothing to a socket of another user", async () => {

@@ -1,6 +1,5 @@
 /** The door of the page: tickets, sessions, the page's files, streams, and what it costs while nobody asks for it. */
-import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "@jest/globals";
@@ -10,6 +9,7 @@ import { openJsonCache } from "#config/private-file.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { JsonFile } from "#util/json.ts";
 import { fakeClock, until } from "../helpers/fake-clock.ts";
+import { useFolder } from "../helpers/folder.ts";
 import { ask, enterDoor, greet, linkIn, makeFakeControl, type ServerOptions, serve } from "../helpers/local-server.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
 
@@ -34,8 +34,12 @@ function memoryFile(): JsonFile {
   };
 }
 
+const at = useFolder();
+let pages = 0;
+
 async function openDoor(options: ServerOptions = {}, file = memoryFile()) {
-  const folder = await mkdtemp(join(tmpdir(), "goald-page-"));
+  const folder = at(`page ${++pages}`);
+  await mkdir(folder);
   await Promise.all(Object.entries(PAGE).map(([name, text]) => writeFile(join(folder, name), text)));
   const control = makeFakeControl();
   control.add("t", 3);
@@ -45,10 +49,7 @@ async function openDoor(options: ServerOptions = {}, file = memoryFile()) {
   return {
     ...{ folder, control, clock, api, file },
     invite: async () => linkIn((await api.server.openDashboard()).url),
-    [Symbol.asyncDispose]: async () => {
-      await api[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true });
-    },
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   };
 }
 
@@ -140,7 +141,8 @@ describe("a session", () => {
     await using before = await openDoor();
     const page = await enterDoor(before.api);
     await before.api.server.close("Frees the port.");
-    const folder = await mkdtemp(join(tmpdir(), "goald-api-"));
+    const folder = at("private");
+    await mkdir(folder, { mode: 0o700 });
     const file = openJsonCache(folder, "page.json");
     await file.write(await before.file.read());
     const begin = () =>
@@ -165,7 +167,6 @@ describe("a session", () => {
     const late = await begin();
     expect(late.page).toBe(null);
     await late.close("Over.");
-    await rm(folder, { recursive: true });
   });
 
   it.each([
@@ -240,11 +241,9 @@ describe("the files of the page", () => {
   });
 
   it("are compiled ones at the same paths in the package", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "goald-compiled-"));
-    await writeFile(join(folder, "app.js"), 'import "./store.ts";\n');
-    const door = await createDoor({ file: memoryFile(), clock: fakeClock(), folder: urlOf(folder) });
+    await writeFile(at("app.js"), 'import "./store.ts";\n');
+    const door = await createDoor({ file: memoryFile(), clock: fakeClock(), folder: urlOf(at()) });
     expect(await door.files.get("/page/app.ts")?.()).toMatchObject({ content: 'import "./store.ts";\n' });
-    await rm(folder, { recursive: true });
   });
 
   it("are read again when they have changed", async () => {

@@ -1,14 +1,14 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
-import * as fc from "fast-check";
 import { connectHost } from "#api/client.ts";
 import { createLiveReader } from "#api/event-stream.ts";
 import type { Followed } from "#api/socket.ts";
 import { createRedactor } from "#util/redact.ts";
-import { eventually, makeFakeControl, messagesIn, serve } from "../helpers/local-server.ts";
+import { eventually, messagesIn, useServers } from "../helpers/local-server.ts";
 import { type Answer, type Request, sendJson, startUnixServer } from "./unix-server.ts";
 
+const serveAgents = useServers();
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
 const LONG = "x".repeat(2_000);
 /** Sends HTTP/1.0, so that the response body is the stream without chunk headers. */
@@ -24,10 +24,7 @@ const headsIn = (messages: readonly { readonly data: unknown }[]) =>
 
 describe("a reader of changes", () => {
   it("gets all agents, then those that changed, then the ids of those that are gone", async () => {
-    const control = makeFakeControl();
-    control.add("a", 1);
-    control.add("b", 2);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents({ a: 1, b: 2 });
     await using reader = await api.follow("/v1/changes");
     await reader.until(() => reader.messages.length === 1);
     control.append("b", 1);
@@ -45,16 +42,14 @@ describe("a reader of changes", () => {
   });
 
   it("gets all agents at once from a host without agents", async () => {
-    await using api = await serve(makeFakeControl());
+    const { api } = await serveAgents({});
     await using reader = await api.follow("/v1/changes");
     await reader.until(() => reader.messages.length === 1);
     expect(headsIn(reader.messages)).toEqual([[{}, []]]);
   });
 
   it("gets many changes in few messages", async () => {
-    const control = makeFakeControl();
-    control.add("a", 1);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents({ a: 1 });
     await using reader = await api.follow("/v1/changes");
     await reader.until(() => reader.messages.length === 1);
     for (let more = 0; more < 500; more++) {
@@ -67,9 +62,7 @@ describe("a reader of changes", () => {
   });
 
   it("gets what is committed and bye when the host goes, and counts as a follower", async () => {
-    const control = makeFakeControl();
-    control.add("a", 1);
-    const api = await serve(control, { limits: { followers: 1 } });
+    const { control, api } = await serveAgents({ a: 1 }, { limits: { followers: 1 } });
     await using reader = await api.follow("/v1/changes");
     await reader.until(() => reader.messages.length === 1);
     await expect(api.follow("/v1/changes")).rejects.toThrow(/503 .*Too many clients/);
@@ -81,9 +74,8 @@ describe("a reader of changes", () => {
   });
 
   it("gets dropped with the reason when the agents cannot be read", async () => {
-    const control = makeFakeControl();
+    const { control, api } = await serveAgents({});
     control.fail("agents", new Error("the disk is gone"));
-    await using api = await serve(control);
     await using reader = await api.follow("/v1/changes");
     await reader.ended;
     expect(reader.messages).toMatchObject([{ event: "dropped", data: { reason: expect.stringContaining("gone") } }]);
@@ -91,51 +83,15 @@ describe("a reader of changes", () => {
 });
 
 describe("a reader of events", () => {
-  it("gets each event once and in order across reconnects and bursts", async () => {
-    const control = makeFakeControl();
-    await using api = await serve(control, { limits: { pageEvents: 7 } });
-    const visits = fc.array(
-      fc.record({ burst: fc.nat({ max: 40 }), during: fc.nat({ max: 40 }), take: fc.nat({ max: 60 }) }),
-      {
-        minLength: 1,
-        maxLength: 5,
-      },
-    );
-    let made = 0;
-    await fc.assert(
-      fc.asyncProperty(visits, async (plan) => {
-        const id = control.add(`a${++made}`, 1);
-        const seen: number[] = [];
-        let head = 1;
-        for (const { burst, during, take } of plan) {
-          control.append(id, burst);
-          head += burst + during;
-          await using reader = await api.follow(`/v1/agents/${id}/events?after=0`, {
-            "last-event-id": String(seen.length),
-          });
-          control.append(id, during);
-          await reader.until(() => reader.numbers.length >= Math.min(take, head - seen.length));
-          seen.push(...reader.numbers);
-        }
-        expect(seen).toEqual(upTo(seen.length));
-      }),
-      { numRuns: 40 },
-    );
-  });
-
   it("continues after its Last-Event-ID and ignores the number in the address", async () => {
-    const control = makeFakeControl();
-    control.add("t", 9);
-    await using api = await serve(control);
+    const { api } = await serveAgents({ t: 9 });
     await using reader = await api.follow("/v1/agents/t/events?after=2", { "last-event-id": "7" });
     await reader.until(() => reader.numbers.length === 2);
     expect(reader.numbers).toEqual([8, 9]);
   });
 
   it.each(["x", "-1", "1.5", "", "0x1", "1e3", "9".repeat(16)])("is rejected with the Last-Event-ID %j", async (id) => {
-    const control = makeFakeControl();
-    control.add("t", 9);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents({ t: 9 });
     const headers = { accept: "text/event-stream", "last-event-id": id };
     const { status, body } = await api.ask("GET", "/v1/agents/t/events", { headers });
     expect([status, body]).toMatchObject([400, { error: { code: "GOALD_USAGE" } }]);
@@ -143,9 +99,7 @@ describe("a reader of events", () => {
   });
 
   it("gets an error if the log does not have the event that it names", async () => {
-    const control = makeFakeControl();
-    control.add("t", 9);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents({ t: 9 });
     await expect(api.follow("/v1/agents/t/events?after=10")).rejects.toThrow(/409 .*GOALD_CONFLICT.*ends with event 9/);
     await using reader = await api.follow("/v1/agents/t/events?after=9");
     control.append("t", 1);
@@ -153,9 +107,7 @@ describe("a reader of events", () => {
   });
 
   it("stays with its agent when a newer agent takes the name", async () => {
-    const control = makeFakeControl();
-    control.add("Chef", 2);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents({ Chef: 2 });
     await using reader = await api.follow("/v1/agents/Chef/events");
     const newer = control.add("Chef", 5);
     control.append(newer, 3, "of the newer");
@@ -166,9 +118,7 @@ describe("a reader of events", () => {
   });
 
   it("receives bye when its agent is removed and another one gets the same id", async () => {
-    const control = makeFakeControl();
-    control.add("t", 3);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents();
     await using reader = await api.follow("/v1/agents/t/events");
     await reader.until(() => reader.numbers.length === 3);
     const removed = control.remove("t", { force: true, files: false });
@@ -179,9 +129,7 @@ describe("a reader of events", () => {
   });
 
   it("gets an error when the log is unreadable, and the host reports it too", async () => {
-    const control = makeFakeControl();
-    control.add("t", 3);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents();
     await using reader = await api.follow("/v1/agents/t/events");
     await reader.until(() => reader.numbers.length === 3);
     control.fail("page", new Error("the disk is gone"));
@@ -193,10 +141,8 @@ describe("a reader of events", () => {
   });
 
   it("is disconnected at a gap in the log and gets no event after the gap", async () => {
-    const control = makeFakeControl();
-    control.add("t", 5);
+    const { control, api } = await serveAgents({ t: 5 });
     control.damage("t", 2);
-    await using api = await serve(control);
     await using reader = await api.follow("/v1/agents/t/events");
     await reader.ended;
     expect([reader.numbers, reader.messages.at(-1)?.event]).toEqual([[1, 2, 3], "dropped"]);
@@ -204,18 +150,14 @@ describe("a reader of events", () => {
   });
 
   it("receives comments without an id while the agent is silent", async () => {
-    const control = makeFakeControl();
-    control.add("t", 0);
-    await using api = await serve(control, { limits: { aliveMs: 10 } });
+    const { api } = await serveAgents({ t: 0 }, { limits: { aliveMs: 10 } });
     await using reader = await api.follow("/v1/agents/t/events");
     await reader.until(() => reader.text.split(": alive\n\n").length > 3);
     expect(reader.messages).toEqual([]);
   });
 
   it("leaves no resources behind after a thousand disconnects", async () => {
-    const control = makeFakeControl();
-    control.add("t", 3);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents();
     const warnings: string[] = [];
     const onWarning = ({ message }: Error): void => void warnings.push(message);
     process.on("warning", onWarning);
@@ -240,9 +182,7 @@ describe("a reader of events", () => {
 
 describe("a reader that does not read", () => {
   it("is disconnected with its position, and blocks neither other readers nor the agent", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1);
-    await using api = await serve(control, { limits: { slowReaderMs: 250 } });
+    const { control, api } = await serveAgents({ t: 1 }, { limits: { slowReaderMs: 250 } });
     const slow = api.open(following("t"));
     await using live = await api.follow("/v1/agents/t/events");
     await eventually(() => control.waits === 2);
@@ -275,9 +215,7 @@ describe("a reader that does not read", () => {
   });
 
   it("is cut off when it does not read the farewell either", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1);
-    await using api = await serve(control, { limits: { slowReaderMs: 50, flushMs: 50 } });
+    const { control, api } = await serveAgents({ t: 1 }, { limits: { slowReaderMs: 50, flushMs: 50 } });
     const slow = api.open(following("t"));
     control.append("t", 1_000, LONG);
     await eventually(() => api.server.followers === 1);
@@ -286,9 +224,7 @@ describe("a reader that does not read", () => {
   });
 
   it("differs from a reader of a long log, which stays connected", async () => {
-    const control = makeFakeControl();
-    control.add("t", 20_000);
-    await using api = await serve(control, { limits: { slowReaderMs: 5_000 } });
+    const { api } = await serveAgents({ t: 20_000 }, { limits: { slowReaderMs: 5_000 } });
     await using reader = await api.follow("/v1/agents/t/events");
     await reader.until(() => reader.numbers.length === 20_000);
     expect(reader.messages.every(({ event }) => event === "message")).toBe(true);
@@ -297,9 +233,7 @@ describe("a reader that does not read", () => {
 
 describe("a server that closes", () => {
   it("sends committed events before bye", async () => {
-    const control = makeFakeControl();
-    control.add("t", 2);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents({ t: 2 });
     await using reader = await api.follow("/v1/agents/t/events");
     await reader.until(() => reader.numbers.length === 2);
     control.append("t", 500);
@@ -310,10 +244,8 @@ describe("a server that closes", () => {
   });
 
   it("limits how long it waits for a reader that does not read", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1_000);
+    const { control, api } = await serveAgents({ t: 1_000 }, { limits: { flushMs: 50, closeMs: 60_000 } });
     control.append("t", 1_000, LONG);
-    await using api = await serve(control, { limits: { flushMs: 50, closeMs: 60_000 } });
     const slow = api.open(following("t"));
     await eventually(() => api.server.followers === 1);
     await api.server.close("The host goes down.");
@@ -322,9 +254,7 @@ describe("a server that closes", () => {
   });
 
   it("finishes the request in progress within its limit and accepts no other", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1);
-    await using api = await serve(control, { limits: { closeMs: 300 } });
+    const { control, api } = await serveAgents({ t: 1 }, { limits: { closeMs: 300 } });
     const release = control.hold("stop");
     const stop = api.ask("POST", "/v1/agents/t/stop", { body: { graceMs: 0 } });
     await eventually(() => control.calls.length === 1);
@@ -344,9 +274,7 @@ describe("a server that closes", () => {
   });
 
   it("accepts no further request on an open connection", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents({ t: 1 });
     const release = control.hold("stop");
     const head = "HTTP/1.1\r\nHost: goald\r\nContent-Length: 0\r\n\r\n";
     const connection = api.open(`POST /v1/agents/t/stop ${head}`).setEncoding("utf8");
@@ -380,9 +308,7 @@ describe("a reply that is still streaming", () => {
   };
 
   it("goes in pieces without ids to readers that ask for it, and to no others", async () => {
-    const control = makeFakeControl();
-    control.add("t", 2);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents({ t: 2 });
     await using live = await api.follow("/v1/agents/t/events?live=true");
     await using other = await api.follow("/v1/agents/t/events");
     await live.until(() => live.numbers.length === 2);
@@ -397,9 +323,7 @@ describe("a reply that is still streaming", () => {
   });
 
   it("is sent from its beginning to late readers, and again for each new reply", async () => {
-    const control = makeFakeControl();
-    control.add("t", 2);
-    await using api = await serve(control);
+    const { control, api } = await serveAgents({ t: 2 });
     control.addText("t", 2, "one two ");
     await using late = await api.follow("/v1/agents/t/events?live=true");
     await late.until(() => piecesIn(late.messages).length > 0);
@@ -410,9 +334,7 @@ describe("a reply that is still streaming", () => {
   });
 
   it("never contains a secret split into pieces", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1);
-    await using api = await serve(control, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
+    const { control, api } = await serveAgents({ t: 1 }, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
     await using live = await api.follow("/v1/agents/t/events?live=true");
     for (const piece of ["the key ", ...SECRET, " is set "]) control.addText("t", 1, piece);
     await live.until(() => textOf(piecesIn(live.messages)).includes("set"));
@@ -420,9 +342,7 @@ describe("a reply that is still streaming", () => {
   });
 
   it("is followed by the last line that a cell has printed, once and redacted, for readers that ask for it", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1);
-    await using api = await serve(control, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
+    const { control, api } = await serveAgents({ t: 1 }, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
     await using live = await api.follow("/v1/agents/t/events?live=true");
     await using other = await api.follow("/v1/agents/t/events");
     const printed = (messages: readonly { readonly event: string; readonly data: unknown }[]) =>

@@ -12,17 +12,11 @@ import type { GoalCheck } from "#core/goal-check.ts";
 import type { MemoryChange } from "#core/ports/memory.ts";
 import { createRedactor } from "#util/redact.ts";
 import { bodyFor, describeLocalApi, expectReply, routeOf, validate } from "../contracts/local-api.ts";
-import { makeWorld, readingOf } from "../helpers/host.ts";
-import {
-  type AskOptions,
-  enterDoor,
-  type FakeControl,
-  makeFakeControl,
-  serve,
-  type TestServer,
-} from "../helpers/local-server.ts";
+import { readingOf, startHost } from "../helpers/host.ts";
+import { enterDoor, makeFakeControl, serve, useServers } from "../helpers/local-server.ts";
 import { done } from "../helpers/loop.ts";
 
+const serveAgents = useServers();
 const ALL_SETTINGS: Required<AgentSettings> = {
   approve: "risky",
   stepLimit: 50,
@@ -168,41 +162,26 @@ describe("a route", () => {
   ];
 
   it.each(CALLS)(
-    "%s %s with %j makes one call to the host and answers by its schema",
+    "%s %s with %j makes one call to the host and answers by its schema; the door does so too, or refuses it with a reason",
     async (method, path, body, called, given) => {
-      const control = makeFakeControl();
-      control.add("t", 3);
-      await using api = await serve(control);
-      const reply = await api.ask(method, path, body === undefined ? {} : { body });
+      const options = body === undefined ? {} : { body };
+      const { control, api } = await serveAgents();
+      const reply = await api.ask(method, path, options);
       expectReply(reply, method, path);
       expect(control.calls).toEqual([{ method: called, given }]);
       expect(reply.headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
-      if (method !== "GET") return;
-      const read = control[called] as (...given: readonly unknown[]) => Promise<unknown>;
-      // A list is inside an object.
-      expect([reply.body, ...Object.values(reply.body as object)]).toContainEqual(await read(...given));
-    },
-  );
-
-  it.each(CALLS)(
-    "%s %s with %j does the same at the door of the page, or is refused there with the reason of its row",
-    async (method, path, body, called, given) => {
-      const options = body === undefined ? {} : { body };
-      const [onSocket, atDoor] = [makeFakeControl(), makeFakeControl()];
-      for (const control of [onSocket, atDoor]) control.add("t", 3);
-      await using plain = await serve(onSocket);
-      await using api = await serve(atDoor);
-      const page = await enterDoor(api);
-      const reply = await page.ask(method, path, options);
-      const reason = routeOf(method, path)?.socketOnly;
-      if (reason === undefined) {
-        const { status, text } = await plain.ask(method, path, options);
-        expect([reply.status, reply.text]).toEqual([status, text]);
-        expect(atDoor.calls).toEqual([{ method: called, given }]);
-      } else {
-        expect([reply.status, errorIn(reply.body).message]).toEqual([403, expect.stringContaining(reason)]);
-        expect(atDoor.calls).toEqual([]);
+      if (method === "GET") {
+        const read = control[called] as (...given: readonly unknown[]) => Promise<unknown>;
+        // A list is inside an object.
+        expect([reply.body, ...Object.values(reply.body as object)]).toContainEqual(await read(...given));
       }
+
+      const other = await serveAgents();
+      const { status, text, body: refusal } = await (await enterDoor(other.api)).ask(method, path, options);
+      const reason = routeOf(method, path)?.socketOnly;
+      if (reason === undefined) expect([status, text]).toEqual([reply.status, reply.text]);
+      else expect([status, errorIn(refusal).message]).toEqual([403, expect.stringContaining(reason)]);
+      expect(other.control.calls).toEqual(reason === undefined ? [{ method: called, given }] : []);
     },
   );
 
@@ -218,9 +197,7 @@ describe("a route", () => {
   });
 
   it("returns 200 events per page by default and at most 1,000", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1_500);
-    await using api = await serve(control);
+    const { api } = await serveAgents({ t: 1_500 });
     const sizes = await Promise.all(
       ["", "?limit=1000", "?after=1400", "?after=1500", "?after=9999"].map(async (query) => {
         const { events, head } = (await api.ask("GET", `/v1/agents/t/events${query}`)).body as EventPage;
@@ -288,7 +265,7 @@ describe("config/openapi.json", () => {
   const read = (): unknown => JSON.parse(readFileSync("config/openapi.json", "utf8"));
 
   it("is up to date (write it: npm run openapi), and the server returns it", async () => {
-    await using api = await serve(makeFakeControl());
+    const { api } = await serveAgents({});
     expect(read()).toEqual(buildOpenApi());
     expect((await api.ask("GET", "/v1/openapi.json")).body).toEqual(read());
   });
@@ -312,16 +289,6 @@ describe("config/openapi.json", () => {
 const NEW_AGENT = { name: "Chef", role: "a cook", goals: ["cook"], settings: { approve: "risky", stepLimit: 9 } };
 const SETTINGS = { approve: "never", stepLimit: null };
 
-interface House extends AsyncDisposable {
-  readonly control: FakeControl;
-  readonly api: TestServer;
-}
-async function open(options?: Parameters<typeof serve>[1]): Promise<House> {
-  const control = makeFakeControl();
-  control.add("t", 3);
-  const api = await serve(control, options);
-  return { control, api, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
-}
 const errorIn = (body: unknown): { code: string; message: string; hint: string } =>
   (body as { error: { code: string; message: string; hint: string } }).error;
 
@@ -330,64 +297,56 @@ describe("a body with one name twice in an object", () => {
     '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"never","stepLimit":1},"name":"Mole"}',
     '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"risky","stepLimit":1,"\\u0061pprove" : "never"}}',
   ])("is rejected: %s", async (body) => {
-    await using house = await open();
-    const reply = await house.api.ask("POST", "/v1/agents", { body });
+    const { control, api } = await serveAgents();
+    const reply = await api.ask("POST", "/v1/agents", { body });
     expect([reply.status, errorIn(reply.body).message]).toEqual([
       400,
       "The body has an object with the same name twice.",
     ]);
-    expect(house.control.calls.filter(({ method }) => method === "create")).toEqual([]);
+    expect(control.calls.filter(({ method }) => method === "create")).toEqual([]);
   });
 
   it("is told from names in texts and in other objects", async () => {
-    await using house = await open();
+    const { api } = await serveAgents();
     const role = '{"name": "x", "name": "y"} \\';
     const body = JSON.stringify({ ...NEW_AGENT, role, goals: ["name", "name"] });
-    expect((await house.api.ask("POST", "/v1/agents", { body })).status).toBe(201);
+    expect((await api.ask("POST", "/v1/agents", { body })).status).toBe(201);
   });
 });
 
 describe("a request that may come from another origin", () => {
   const json = JSON.stringify(NEW_AGENT);
-  const FOREIGN: readonly [string, number, AskOptions][] = [
-    ["CVE-2024-1879: with a foreign Origin", 403, { body: json, headers: { origin: "https://evil.example" } }],
-    ["CVE-2024-1879: with the Origin of a sandboxed frame", 403, { body: json, headers: { origin: "null" } }],
-    [
-      "CVE-2024-1879: with an Origin that resembles goald's own",
-      403,
-      { body: json, headers: { origin: "http://goald" } },
-    ],
-    ["CVE-2024-1879: from the same site", 403, { body: json, headers: { "sec-fetch-site": "same-site" } }],
-    ["CVE-2024-1879: with any Sec-Fetch header", 403, { body: json, headers: { "sec-fetch-mode": "no-cors" } }],
-    ["CVE-2024-1879: as text/plain", 415, { body: json, headers: { "content-type": "text/plain" } }],
-    ["as a form", 415, { body: json, headers: { "content-type": "application/x-www-form-urlencoded" } }],
-    [
-      "as a type that starts like application/json",
-      415,
-      { body: json, headers: { "content-type": "application/json-patch" } },
-    ],
-    ["as two types", 415, { body: json, headers: { "content-type": "application/json, text/plain" } }],
-    ["in another charset", 415, { body: json, headers: { "content-type": "application/json; charset=utf-16" } }],
-    ["compressed", 415, { body: json, headers: { "content-encoding": "gzip" } }],
-    ["CVE-2024-1879: for the Host evil.example", 421, { body: json, headers: { host: "evil.example" } }],
-    ["CVE-2024-1879: for the Host localhost", 421, { body: json, headers: { host: "localhost" } }],
-    ["CVE-2025-0454: for a Host with a port", 421, { body: json, headers: { host: "goald:80" } }],
-    ["CVE-2025-0454: for a Host with a user", 421, { body: json, headers: { host: "goald@evil.example" } }],
-    ["CVE-2025-0454: for a Host with a backslash", 421, { body: json, headers: { host: "goald\\@evil.example" } }],
-    ["CVE-2025-0454: for a Host that ends in goald", 421, { body: json, headers: { host: "evil.goald" } }],
-    ["CVE-2025-0454: for a Host that starts with goald", 421, { body: json, headers: { host: "goald.evil.example" } }],
+  const FOREIGN: readonly [string, number, Readonly<Record<string, string>>][] = [
+    ["CVE-2024-1879: with a foreign Origin", 403, { origin: "https://evil.example" }],
+    ["CVE-2024-1879: with the Origin of a sandboxed frame", 403, { origin: "null" }],
+    ["CVE-2024-1879: with an Origin that resembles goald's own", 403, { origin: "http://goald" }],
+    ["CVE-2024-1879: from the same site", 403, { "sec-fetch-site": "same-site" }],
+    ["CVE-2024-1879: with any Sec-Fetch header", 403, { "sec-fetch-mode": "no-cors" }],
+    ["CVE-2024-1879: as text/plain", 415, { "content-type": "text/plain" }],
+    ["as a form", 415, { "content-type": "application/x-www-form-urlencoded" }],
+    ["as a type that starts like application/json", 415, { "content-type": "application/json-patch" }],
+    ["as two types", 415, { "content-type": "application/json, text/plain" }],
+    ["in another charset", 415, { "content-type": "application/json; charset=utf-16" }],
+    ["compressed", 415, { "content-encoding": "gzip" }],
+    ["CVE-2024-1879: for the Host evil.example", 421, { host: "evil.example" }],
+    ["CVE-2024-1879: for the Host localhost", 421, { host: "localhost" }],
+    ["CVE-2025-0454: for a Host with a port", 421, { host: "goald:80" }],
+    ["CVE-2025-0454: for a Host with a user", 421, { host: "goald@evil.example" }],
+    ["CVE-2025-0454: for a Host with a backslash", 421, { host: "goald\\@evil.example" }],
+    ["CVE-2025-0454: for a Host that ends in goald", 421, { host: "evil.goald" }],
+    ["CVE-2025-0454: for a Host that starts with goald", 421, { host: "goald.evil.example" }],
   ];
 
-  it.each(FOREIGN)("%s is rejected with %i and has no effect", async (_what, status, options) => {
-    await using house = await open();
-    const reply = await house.api.ask("POST", "/v1/agents", options);
+  it.each(FOREIGN)("%s is rejected with %i and has no effect", async (_what, status, headers) => {
+    const { control, api } = await serveAgents();
+    const reply = await api.ask("POST", "/v1/agents", { body: json, headers });
     expect(reply.status).toBe(status);
     expect(errorIn(reply.body)).toEqual({
       code: status === 415 ? "GOALD_USAGE" : "GOALD_HTTP_REFUSED",
       message: expect.stringMatching(/\.$/),
       hint: expect.stringMatching(/./),
     });
-    expect(house.control.calls).toEqual([]);
+    expect(control.calls).toEqual([]);
     expect(Object.keys(reply.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
   });
 
@@ -395,21 +354,21 @@ describe("a request that may come from another origin", () => {
     ["as goald's own client sends it", {}],
     ["with a charset", { "content-type": "application/json; charset=UTF-8" }],
   ])("the same request %s creates the agent", async (_what, headers) => {
-    await using house = await open();
-    const reply = await house.api.ask("POST", "/v1/agents", { body: json, headers });
+    const { control, api } = await serveAgents();
+    const reply = await api.ask("POST", "/v1/agents", { body: json, headers });
     expect(reply.status).toBe(201);
-    expect(house.control.calls).toEqual([{ method: "create", given: [NEW_AGENT] }]);
+    expect(control.calls).toEqual([{ method: "create", given: [NEW_AGENT] }]);
   });
 
   it.each([
     ["with an Origin", { origin: "https://evil.example" }, 403],
     ["for another Host", { host: "evil.example" }, 421],
   ])("reading and following are rejected too, %s", async (_what, headers, status) => {
-    await using house = await open();
+    const { control, api } = await serveAgents();
     for (const path of ["/v1/status", "/v1/agents/t", "/v1/agents/t/events", "/v1/openapi.json", "/nowhere"])
       for (const accept of ["*/*", "text/event-stream"])
-        expect((await house.api.ask("GET", path, { headers: { ...headers, accept } })).status).toBe(status);
-    expect([house.control.calls, [...house.control.pagesRead]]).toEqual([[], []]);
+        expect((await api.ask("GET", path, { headers: { ...headers, accept } })).status).toBe(status);
+    expect([control.calls, [...control.pagesRead]]).toEqual([[], []]);
   });
 
   const RAW: readonly [string, number, string][] = [
@@ -431,17 +390,17 @@ describe("a request that may come from another origin", () => {
   ];
 
   it.each(RAW)("%s is rejected with %i before it has any effect", async (_what, status, head) => {
-    await using house = await open();
-    const answer = await house.api.send(`${head}\r\nConnection: close\r\n\r\n`);
+    const { control, api } = await serveAgents();
+    const answer = await api.send(`${head}\r\nConnection: close\r\n\r\n`);
     expect(/^HTTP\/1\.1 (\d+) /.exec(answer)?.[1] ?? "0").toBe(String(status));
-    expect(house.control.calls).toEqual([]);
+    expect(control.calls).toEqual([]);
   });
 
   it("the same bytes without the fault are answered", async () => {
-    await using house = await open();
-    const answer = await house.api.send("GET /v1/status HTTP/1.1\r\nHost: goald\r\nConnection: close\r\n\r\n");
+    const { control, api } = await serveAgents();
+    const answer = await api.send("GET /v1/status HTTP/1.1\r\nHost: goald\r\nConnection: close\r\n\r\n");
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    expect(house.control.calls).toHaveLength(1);
+    expect(control.calls).toHaveLength(1);
   });
 });
 
@@ -489,8 +448,8 @@ describe("an invalid request", () => {
   it.each(WRONG)(
     "%s is rejected with %i and a message, and has no effect",
     async (_what, status, method, path, body) => {
-      await using house = await open();
-      const reply = await house.api.ask(method, path, body === undefined ? {} : { body });
+      const { control, api } = await serveAgents();
+      const reply = await api.ask(method, path, body === undefined ? {} : { body });
       expect([reply.status, reply.headers["cache-control"]]).toEqual([status, "no-store"]);
       expect(reply.headers["x-content-type-options"]).toBe("nosniff");
       if (method !== "HEAD")
@@ -499,21 +458,21 @@ describe("an invalid request", () => {
           message: expect.stringMatching(/\.$/),
           hint: expect.stringContaining("/v1/openapi.json"),
         });
-      expect(house.control.calls).toEqual([]);
-      expect(house.api.problems).toEqual([]);
+      expect(control.calls).toEqual([]);
+      expect(api.problems).toEqual([]);
     },
   );
 
   it("gets all problems with their places, and the allowed methods", async () => {
-    await using house = await open();
+    const { api } = await serveAgents();
     const wrong = { ...NEW_AGENT, goals: [""], settings: { ...SETTINGS, approve: "maybe", stepLimit: "5" }, x: 1 };
-    const { body } = await house.api.ask("POST", "/v1/agents", { body: wrong });
+    const { body } = await api.ask("POST", "/v1/agents", { body: wrong });
     const { message } = errorIn(body);
     expect(message).toContain('body has an unknown member "x"');
     expect(message).toContain("body.goals[0] must");
     expect(message).toContain("body.settings.approve must be one of always, risky, never");
     expect(message).toContain("body.settings.stepLimit must be a whole number or null");
-    expect((await house.api.ask("PUT", "/v1/agents/t", { body: {} })).headers.allow).toBe("GET, DELETE");
+    expect((await api.ask("PUT", "/v1/agents/t", { body: {} })).headers.allow).toBe("GET, DELETE");
   });
 
   it.each<[string, object, string]>([
@@ -527,17 +486,17 @@ describe("an invalid request", () => {
     ],
     ["plan", { edits: [{ kind: "add", goal: "x" }] }, "body.edits[0] has no parent."],
   ])("to %s says what was expected: %j", async (place, body, expected) => {
-    await using house = await open();
-    const reply = await house.api.ask("POST", `/v1/agents/t/${place}`, { body });
+    const { api } = await serveAgents();
+    const reply = await api.ask("POST", `/v1/agents/t/${place}`, { body });
     expect([reply.status, errorIn(reply.body).message]).toEqual([400, expected]);
   });
 
   it.each(["__proto__", "constructor", "..%2F..%2Fetc", "a%00b", "%E2%80%AEt", "t%2F"])(
     "the name %s is only a name, and no such agent exists",
     async (name) => {
-      await using house = await open();
-      expect((await house.api.ask("GET", `/v1/agents/${name}`)).status).toBe(404);
-      expect(house.control.calls).toEqual([{ method: "agent", given: [decodeURIComponent(name)] }]);
+      const { control, api } = await serveAgents();
+      expect((await api.ask("GET", `/v1/agents/${name}`)).status).toBe(404);
+      expect(control.calls).toEqual([{ method: "agent", given: [decodeURIComponent(name)] }]);
     },
   );
 });
@@ -558,60 +517,60 @@ describe("errors of the host", () => {
     ["GOALD_STORE_DAMAGED", 500],
     ["GOALD_DAEMON", 503],
   ] as const)("%s is sent as %i, unchanged", async (code, status) => {
-    await using house = await open();
-    house.control.fail("pause", new GoaldError(code, "It is so.", { hint: "Do this." }));
-    const reply = await house.api.ask("POST", "/v1/agents/t/pause", { body: { reason: "to look" } });
+    const { control, api } = await serveAgents();
+    control.fail("pause", new GoaldError(code, "It is so.", { hint: "Do this." }));
+    const reply = await api.ask("POST", "/v1/agents/t/pause", { body: { reason: "to look" } });
     expect([reply.status, reply.body]).toEqual([status, { error: { code, message: "It is so.", hint: "Do this." } }]);
-    expect(house.api.problems).toHaveLength(status === 500 ? 1 : 0);
+    expect(api.problems).toHaveLength(status === 500 ? 1 : 0);
   });
 
   it("any other error is sent as internal and logged with its place", async () => {
-    await using house = await open();
-    house.control.fail("reload", new TypeError("undefined is not a function"));
-    const reply = await house.api.ask("POST", "/v1/reload");
+    const { control, api } = await serveAgents();
+    control.fail("reload", new TypeError("undefined is not a function"));
+    const reply = await api.ask("POST", "/v1/reload");
     expect([reply.status, errorIn(reply.body).code]).toEqual([500, "GOALD_INTERNAL"]);
     expect(reply.text).not.toContain("fake-control");
-    expect(house.api.problems).toEqual([expect.stringMatching(/undefined is not a function[\s\S]* at /)]);
+    expect(api.problems).toEqual([expect.stringMatching(/undefined is not a function[\s\S]* at /)]);
   });
 
   it("CVE-2026-22038: no key is in a reply, a page, a stream or a problem report", async () => {
     const secret = "sk-marker-4f9d1c77aa20";
     const unseen = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
-    await using house = await open({ redact: createRedactor([secret]) });
-    house.control.append("t", 2, `the key is ${secret}, the other ${unseen}`);
+    const { control, api } = await serveAgents({ t: 3 }, { redact: createRedactor([secret]) });
+    control.append("t", 2, `the key is ${secret}, the other ${unseen}`);
     const texts: string[] = [];
     for (const path of ["/v1/agents/t/events", `/v1/agents/${secret}`, `/v1/${secret}`, `/v1/agents?${secret}=1`])
-      texts.push((await house.api.ask("GET", path)).text);
+      texts.push((await api.ask("GET", path)).text);
     const words = { from: "you", text: 1, [secret]: secret };
-    texts.push((await house.api.ask("POST", "/v1/agents/t/messages", { body: words })).text);
-    house.control.fail("kill", new Error(`401 for ${secret} and ${unseen}`));
-    texts.push((await house.api.ask("POST", "/v1/agents/t/kill", { body: {} })).text);
-    await using reader = await house.api.follow("/v1/agents/t/events");
+    texts.push((await api.ask("POST", "/v1/agents/t/messages", { body: words })).text);
+    control.fail("kill", new Error(`401 for ${secret} and ${unseen}`));
+    texts.push((await api.ask("POST", "/v1/agents/t/kill", { body: {} })).text);
+    await using reader = await api.follow("/v1/agents/t/events");
     await reader.until(() => reader.numbers.length === 5);
-    texts.push(reader.text, ...house.api.problems);
+    texts.push(reader.text, ...api.problems);
     for (const text of texts) expect([text.includes(secret), text.includes(unseen)]).toEqual([false, false]);
     expect(texts.join().split("[redacted]").length).toBeGreaterThan(8);
   });
 
   it("would show the key without the redactor (control)", async () => {
-    await using house = await open();
-    house.control.append("t", 1, "sk-marker-4f9d1c77aa20");
-    expect((await house.api.ask("GET", "/v1/agents/t/events")).text).toContain("sk-marker");
+    const { control, api } = await serveAgents();
+    control.append("t", 1, "sk-marker-4f9d1c77aa20");
+    expect((await api.ask("GET", "/v1/agents/t/events")).text).toContain("sk-marker");
   });
 
   it("leaves a view unchanged apart from redacted secrets", async () => {
-    await using plain = await open();
-    await using house = await open({ redact: createRedactor(["sk-marker-4f9d1c77aa20"]) });
+    const { api: plain } = await serveAgents();
+    const { api } = await serveAgents({ t: 3 }, { redact: createRedactor(["sk-marker-4f9d1c77aa20"]) });
     for (const path of ["/v1/status", "/v1/agents", "/v1/agents/t/events", "/v1/openapi.json"])
-      expect((await house.api.ask("GET", path)).text).toBe((await plain.api.ask("GET", path)).text);
+      expect((await api.ask("GET", path)).text).toBe((await plain.ask("GET", path)).text);
   });
 
   it("CVE-2023-37275: control characters are escaped in what is sent, and none is lost", async () => {
     const acting = "\u001b[2J\u009b1m\u0007\r\u202eexe\u2066\u0085\u007f\n\nevent: bye\ndata: {}\n\n";
-    await using house = await open();
-    house.control.append("t", 1, acting);
-    const page = await house.api.ask("GET", "/v1/agents/t/events?after=3");
-    await using reader = await house.api.follow("/v1/agents/t/events?after=3");
+    const { control, api } = await serveAgents();
+    control.append("t", 1, acting);
+    const page = await api.ask("GET", "/v1/agents/t/events?after=3");
+    await using reader = await api.follow("/v1/agents/t/events?after=3");
     await reader.until(() => reader.numbers.length === 1);
     const acts = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
     expect([acts.test(page.text), acts.test(reader.text), acts.test(acting)]).toEqual([false, false, true]);
@@ -632,8 +591,7 @@ describeLocalApi("a host in memory", async () => {
 });
 
 describeLocalApi("a host with a real supervisor", async () => {
-  const world = await makeWorld({ script: () => done() });
-  const host = world.begin();
+  const { world, host } = await startHost({ script: () => done() }, {});
   return {
     control: host.control,
     reading: await readingOf(world, host),
@@ -650,9 +608,7 @@ describeLocalApi("a host with a real supervisor", async () => {
 it.each(["..%2f..%2f.env", "%2Fetc%2Fpasswd", "a%00b"])(
   "the path %s is a refused request, and no fault of the host",
   async (path) => {
-    const world = await makeWorld({ script: () => done() });
-    const host = world.begin();
-    await world.create("t", { approve: "always", background: false });
+    const { world, host } = await startHost({ script: [] }, { t: { approve: "always", background: false } });
     await using api = await serve(host.control, { reading: await readingOf(world, host) });
     const { status, body } = await api.ask("GET", `/v1/agents/t/files/${path}`);
     expect([status, body]).toMatchObject([400, { error: { code: "GOALD_PATH_REFUSED" } }]);

@@ -1,20 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import { startServer } from "#api/server.ts";
-import { ask, eventually, makeFakeControl, serve } from "../helpers/local-server.ts";
+import { useFolder } from "../helpers/folder.ts";
+import { ask, eventually, makeFakeControl, useServers } from "../helpers/local-server.ts";
 
-interface Folder extends AsyncDisposable {
-  readonly path: string;
-}
-async function makeFolder(): Promise<Folder> {
-  const path = await mkdtemp(join(tmpdir(), "goald-socket-"));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
-}
+const at = useFolder();
+beforeEach(() => chmod(at(), 0o700));
 const start = (socket: string) =>
   startServer({
     control: makeFakeControl(),
@@ -27,8 +22,7 @@ const isThere = (path: string): Promise<boolean> => lstat(path).then(Boolean, ()
 
 describe("the socket", () => {
   it("is private to its owner whatever the umask is, and is removed when the server closes", async () => {
-    await using folder = await makeFolder();
-    const socket = join(folder.path, "s.sock");
+    const socket = at("s.sock");
     const before = process.umask(0);
     const server = await start(socket).finally(() => process.umask(before));
     const found = await lstat(socket);
@@ -39,8 +33,7 @@ describe("the socket", () => {
   });
 
   it("replaces one that a killed process left", async () => {
-    await using folder = await makeFolder();
-    const socket = join(folder.path, "s.sock");
+    const socket = at("s.sock");
     const child = spawn(process.execPath, [
       "-e",
       `net.createServer().listen(${JSON.stringify(socket)}, () => console.log("up"))`,
@@ -56,13 +49,7 @@ describe("the socket", () => {
   });
 
   it("never replaces a file, a folder, or a link to a socket", async () => {
-    await using folder = await makeFolder();
-    const [file, inner, link, target] = ["file", "inner", "link", "target"].map((name) => join(folder.path, name)) as [
-      string,
-      string,
-      string,
-      string,
-    ];
+    const [file, inner, link, target] = [at("file"), at("inner"), at("link"), at("target")];
     const other = createServer().listen(target);
     await once(other, "listening");
     await writeFile(file, "mine");
@@ -77,8 +64,7 @@ describe("the socket", () => {
   });
 
   it("is created only in a folder that is private to us and not a link", async () => {
-    await using folder = await makeFolder();
-    const [open, link] = [join(folder.path, "open"), join(folder.path, "link")];
+    const [open, link] = [at("open"), at("link")];
     await mkdir(open);
     await symlink(open, link);
     const refused = async (path: string, words: RegExp) =>
@@ -92,13 +78,12 @@ describe("the socket", () => {
     await refused(open, /open to other users/);
     await chmod(open, 0o700);
     await refused(link, /link/);
-    await refused(join(folder.path, "missing"), /does not exist/);
+    await refused(at("missing"), /does not exist/);
     await (await start(join(open, "s.sock"))).close("The test is over.");
   });
 
   it("accepts an absolute path of up to 107 bytes", async () => {
-    await using folder = await makeFolder();
-    const fits = join(folder.path, "s".repeat(107 - folder.path.length - 1));
+    const fits = at("s".repeat(107 - at("/").length));
     await (await start(fits)).close("The test is over.");
     await expect(start(`${fits}s`)).rejects.toMatchObject({
       code: "GOALD_DAEMON",
@@ -108,10 +93,11 @@ describe("the socket", () => {
   });
 });
 
+const serveAgents = useServers();
+
 describe("the limits of connections", () => {
   it("let 200 agents be created at once, each by a client of its own", async () => {
-    const control = makeFakeControl();
-    await using api = await serve(control);
+    const { control, api } = await serveAgents({});
     const settings = { approve: "risky", stepLimit: 9 };
     const create = (name: string) =>
       api.ask("POST", "/v1/agents", { body: JSON.stringify({ name, role: "r", goals: ["g"], settings }) });
@@ -121,9 +107,7 @@ describe("the limits of connections", () => {
   });
 
   it("reject one connection too many with an error, and accept it after another has closed", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1);
-    await using api = await serve(control, { limits: { connections: 3 } });
+    const { control, api } = await serveAgents({ t: 1 }, { limits: { connections: 3 } });
     const first = await api.follow("/v1/agents/t/events");
     await using _second = await api.follow("/v1/agents/t/events");
     await using _third = await api.follow("/v1/agents/t/events");
@@ -139,9 +123,7 @@ describe("the limits of connections", () => {
   });
 
   it("leave room for calls to an agent, however many programs follow it", async () => {
-    const control = makeFakeControl();
-    control.add("t", 1);
-    await using api = await serve(control, { limits: { followers: 2 } });
+    const { api } = await serveAgents({ t: 1 }, { limits: { followers: 2 } });
     await using _first = await api.follow("/v1/agents/t/events");
     await using _second = await api.follow("/v1/agents/t/events");
     const refused = await api.ask("GET", "/v1/agents/t/events", { headers: { accept: "text/event-stream" } });
@@ -157,8 +139,16 @@ describe("the limits of connections", () => {
     expect((await api.ask("POST", "/v1/agents/t/kill")).status).toBe(200);
   });
 
+  it("leave room for calls, however many clients send half a head", async () => {
+    const { api } = await serveAgents({ t: 1 }, { limits: { connections: 3, closeMs: 100 } });
+    await using _follower = await api.follow("/v1/agents/t/events");
+    for (let count = 0; count < 20; count++) api.open("GET /v1/status HTTP/1.1\r\nHost: go");
+    expect((await api.ask("POST", "/v1/agents/t/kill")).status).toBe(200);
+    expect(api.server.followers).toBe(1);
+  });
+
   it("end a request whose head or body does not arrive", async () => {
-    await using api = await serve(makeFakeControl(), { limits: { headersMs: 100, requestMs: 200 } });
+    const { api } = await serveAgents({}, { limits: { headersMs: 100, requestMs: 200 } });
     const answers = await Promise.all([
       api.send("GET /v1/status HTTP/1.1\r\nHost: goald\r\n"),
       api.send(

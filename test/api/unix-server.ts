@@ -4,8 +4,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROTOCOL_VERSION } from "#api/control.ts";
-import { findHome, type Home } from "#config/home.ts";
+import type { Home } from "#config/home.ts";
 import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
+import { homeOf } from "../helpers/goald.ts";
 
 export interface Request {
   readonly method: string;
@@ -103,17 +104,7 @@ export async function fakeHost(told: Record<string, unknown> = {}): Promise<Fake
   const server = await startUnixServer((_request, response) => {
     if (!isSilent) sendJson(response, 200, status);
   });
-  const home = await findHome({
-    flag: server.folder,
-    env: {},
-    cwd: "/",
-    checkout: undefined,
-    userHome: server.folder,
-    configHome: undefined,
-    isTerminal: false,
-    askTrust: async () => false,
-    uid: process.getuid?.(),
-  });
+  const home = await homeOf({ home: server.folder, cwd: "/", userHome: server.folder });
   await mkdir(home.privateFolder, { mode: 0o700 });
   return {
     home,

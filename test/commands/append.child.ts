@@ -10,7 +10,7 @@ const args = { file: "log.txt", text: "x".repeat(Number(bytes)) };
 const context = contextOf(openLocalWorkspace(folder));
 
 const prepared = await appendToFile.prepare?.(args, context);
-console.log(`prepared ${JSON.stringify(prepared)}`);
+console.log(JSON.stringify(prepared));
 await reached("prepared");
 if (point === "running") console.log("at running");
 await appendToFile.run(args, context, prepared);

@@ -1,6 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
 import { createCodeFunctions, describeFunction } from "#commands/code-functions.ts";
 import { readPythonFunctions } from "#commands/python-modules.ts";
@@ -8,6 +6,7 @@ import { ALL_READY, loadRegistry } from "#commands/registry.ts";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
+import { useFolder } from "../helpers/folder.ts";
 import { stateWith } from "../prompt/fixtures.ts";
 
 const command = (name: string, args: Partial<ArgsSchema> = {}, more: { readonly returns?: JsonSchema } = {}) => ({
@@ -135,6 +134,8 @@ describe("a call of such a function", () => {
   });
 });
 
+const home = useFolder();
+
 describe("the functions of an agent", () => {
   const settings = initialState.settings;
   const namesFor = async (changes: Partial<typeof settings>, folders = ["commands"]) => {
@@ -159,22 +160,19 @@ describe("the functions of an agent", () => {
   });
 
   it("include the unlisted commands of its home", async () => {
-    const home = await mkdtemp(join(tmpdir(), "goald-stubs-"));
-    try {
-      const source = (name: string, more: string): string =>
-        `export default { name: "${name}", summary: "s", ${more} run: async () => "done" };`;
-      await writeFile(join(home, "wave.js"), source("wave", "listed: false, returns: { type: 'integer' },"));
-      expect(await namesFor({}, ["commands", home])).toContain("wave");
-      await writeFile(join(home, "shout.js"), source("shout", "listed: 'no', returns: { type: 'many' },"));
-      await expect(loadRegistry([home])).rejects.toThrow(/listed: true or false; got "no"/);
-      await expect(loadRegistry([home])).rejects.toThrow(/expected returns.*got "many"/);
-      const broken = "returns: { type: 'object', properties: { a: { anyOf: 3, required: 'x' } } },";
-      await rm(join(home, "shout.js"));
-      await writeFile(join(home, "sigh.js"), source("sigh", broken));
-      await expect(loadRegistry([home])).rejects.toThrow(/returns\.properties\.a\.(?:anyOf|required).*; got/);
-    } finally {
-      await rm(home, { recursive: true });
-    }
+    const put = (name: string, more: string): Promise<void> =>
+      writeFile(
+        home(`${name}.js`),
+        `export default { name: "${name}", summary: "s", ${more} run: async () => "done" };`,
+      );
+    await put("wave", "listed: false, returns: { type: 'integer' },");
+    expect(await namesFor({}, ["commands", home()])).toContain("wave");
+    await put("shout", "listed: 'no', returns: { type: 'many' },");
+    await expect(loadRegistry([home()])).rejects.toThrow(/listed: true or false; got "no"/);
+    await expect(loadRegistry([home()])).rejects.toThrow(/expected returns.*got "many"/);
+    await rm(home("shout.js"));
+    await put("sigh", "returns: { type: 'object', properties: { a: { anyOf: 3, required: 'x' } } },");
+    await expect(loadRegistry([home()])).rejects.toThrow(/returns\.properties\.a\.(?:anyOf|required).*; got/);
   });
 });
 

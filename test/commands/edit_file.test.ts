@@ -2,25 +2,26 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import editFile from "../../commands/edit_file.ts";
-import { call, type Desk, makeDesk } from "./context.ts";
+import { call } from "./context.ts";
+import { useDesk } from "./use-desk.ts";
 
 const file = "a.txt";
 type Edit = { readonly old: string; readonly new: string; readonly count?: number };
 
-async function put(desk: Desk, content: string | Uint8Array): Promise<void> {
+const desk = useDesk();
+async function put(content: string | Uint8Array): Promise<void> {
   await desk.workspace.write(file, content);
   desk.changes.length = 0;
 }
-const readBack = async (desk: Desk): Promise<string> => Buffer.from(await desk.workspace.read(file)).toString();
-const edit = (desk: Desk, args: Edit) => call(editFile, { file, ...args }, desk.context);
+const readBack = async (): Promise<string> => Buffer.from(await desk.workspace.read(file)).toString();
+const edit = (args: Edit) => call(editFile, { file, ...args }, desk.context);
 
 /** Edits a file with this content, and returns the answer and the file. */
 async function tryEdit(content: string | Uint8Array, args: Edit) {
-  await using desk = await makeDesk();
-  await put(desk, content);
-  const { status, code, text } = await edit(desk, args);
+  await put(content);
+  const { status, code, text } = await edit(args);
   const changes = desk.changes.map(({ operation }) => operation);
-  return { status, code, text, changes, file: await desk.workspace.read(file), now: await readBack(desk) };
+  return { status, code, text, changes, file: await desk.workspace.read(file), now: await readBack() };
 }
 
 const COUNTED = Array.from({ length: 60 }, (_, index) => `line ${index + 1} of the file`).join("\n");
@@ -142,8 +143,7 @@ describe("edit_file refuses, changes nothing, and says why", () => {
   });
 
   it("a missing file", async () => {
-    await using desk = await makeDesk();
-    expect(await edit(desk, { old: "a", new: "b" })).toMatchObject({ status: "failed", code: "file-unfit" });
+    expect(await edit({ old: "a", new: "b" })).toMatchObject({ status: "failed", code: "file-unfit" });
   });
 });
 
@@ -224,12 +224,11 @@ describe("edit_file and changes by others", () => {
   const args = { file, old: "two", new: "2" };
 
   it("does not edit a file that was changed after the call had begun", async () => {
-    await using desk = await makeDesk();
-    await put(desk, "one two");
+    await put("one two");
     const prepared = await editFile.prepare?.(args, desk.context);
     await writeFile(join(desk.folder, file), "one two three");
     expect(await editFile.run(args, desk.context, prepared)).toMatchObject({ status: "failed", code: "changed-since" });
-    expect(await readBack(desk)).toBe("one two three");
+    expect(await readBack()).toBe("one two three");
   });
 
   it.each<[title: string, now: string | null, expected: string]>([
@@ -239,8 +238,7 @@ describe("edit_file and changes by others", () => {
     ["the edit is there and something after it", "one 2 three", "unknown"],
     ["the file is gone", null, "unknown"],
   ])("after a crash, when %s", async (_title, now, expected) => {
-    await using desk = await makeDesk();
-    await put(desk, "one two");
+    await put("one two");
     const prepared = JSON.parse(JSON.stringify(await editFile.prepare?.(args, desk.context))) as unknown;
     if (now === null) await desk.workspace.remove(file);
     else await writeFile(join(desk.folder, file), now);
@@ -250,8 +248,7 @@ describe("edit_file and changes by others", () => {
   });
 
   it("runs a miss again after a crash", async () => {
-    await using desk = await makeDesk();
-    await put(desk, "one");
+    await put("one");
     const prepared = await editFile.prepare?.(args, desk.context);
     expect(prepared).toBeNull();
     expect(await editFile.probe?.(args, desk.context, prepared)).toBe("not-done");

@@ -6,19 +6,20 @@ import doNothing from "../../commands/do_nothing.ts";
 import judgeGoal from "../../commands/judge_goal.ts";
 import taskComplete from "../../commands/task_complete.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
-import { call, contextOf, makeDesk } from "./context.ts";
+import { call, contextOf } from "./context.ts";
+import { useDesk } from "./use-desk.ts";
+
+const desk = useDesk();
 
 describe("task_complete", () => {
   it.each([
     ["All strings are in recommended_strings.txt. ", "All strings are in recommended_strings.txt."],
     [" \n", "The model gave no reason."],
   ])("returns the model's reason %j", async (reason, text) => {
-    await using desk = await makeDesk();
     expect(await call(taskComplete, { reason }, desk.context)).toMatchObject({ status: "ok", text, source: "model" });
   });
 
   it("returns what came of the checks when one of them failed, and the reason when all passed", async () => {
-    await using desk = await makeDesk();
     const asked: unknown[] = [];
     const run = (checked: Observation) => {
       const check = { goal: 1, test: { kind: "file", path: "a.md" } } as const;
@@ -42,7 +43,6 @@ describe("task_complete", () => {
 });
 
 it("do_nothing changes nothing and reports so", async () => {
-  await using desk = await makeDesk();
   const expected = { status: "ok", text: "Nothing was done.", artifacts: [] };
   expect(await call(doNothing, {}, desk.context)).toMatchObject(expected);
   expect(desk.changes).toEqual([]);

@@ -162,34 +162,21 @@ describe("preparing and probing", () => {
   ];
 
   it.each(CHANGES)(
-    "prepare cannot %s: the command does not run, and the result names the rule",
+    "prepare and probe cannot %s: the command does not run, its outcome is unknown, and both name the rule",
     async (_title, change) => {
-      const call = frame(command({ prepare: async (_args, context) => change(context) }));
-      call.files.set("a.txt", Buffer.from("old"));
-      const { result, files, staged } = await prepareCall(call);
-      expect(result).toMatchObject({
-        refused: {
-          status: "failed",
-          code: "command-invalid",
-          text: expect.stringMatching(/in prepare, which may only read/),
-        },
-      });
-      expect([files, staged, call.files.size, call.files.get("a.txt")?.toString()]).toEqual([[], [], 1, "old"]);
-    },
-  );
-
-  it.each(CHANGES)(
-    "probe cannot %s: the outcome is unknown, and the problem names the rule",
-    async (_title, change) => {
-      const probe = async (_args: unknown, context: CommandContext) => {
+      const act = async (_args: unknown, context: CommandContext) => {
         await change(context);
         return "done" as const;
       };
-      const call = frame(command({ probe }));
+      const call = frame(command({ prepare: act, probe: act }));
       call.files.set("a.txt", Buffer.from("old"));
-      const { result, files, staged } = await probeCall(call, null);
-      expect(result).toEqual({ found: "unknown", problem: expect.stringMatching(/in probe, which may only read/) });
-      expect([files, staged, call.files.get("a.txt")?.toString()]).toEqual([[], [], "old"]);
+      const [prepared, probed] = [await prepareCall(call), await probeCall(call, null)];
+      const text = expect.stringMatching(/in prepare, which may only read/);
+      expect(prepared.result).toMatchObject({ refused: { status: "failed", code: "command-invalid", text } });
+      const problem = expect.stringMatching(/in probe, which may only read/);
+      expect(probed.result).toEqual({ found: "unknown", problem });
+      for (const { files, staged } of [prepared, probed]) expect([files, staged]).toEqual([[], []]);
+      expect([call.files.size, call.files.get("a.txt")?.toString()]).toEqual([1, "old"]);
     },
   );
 

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { appendFile, chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
@@ -10,70 +11,65 @@ import moveFile from "../../commands/move_file.ts";
 import readFileCommand from "../../commands/read_file.ts";
 import searchFiles from "../../commands/search_files.ts";
 import writeToFile from "../../commands/write_to_file.ts";
-import { killAt, recoverAppend, startAppend } from "./command-runs.ts";
-import { call, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
+import { readProcessLines } from "../helpers/waits.ts";
+import { call, REFUSED_PATHS } from "./context.ts";
+import { useDesk } from "./use-desk.ts";
 
-const contentsOf = ({ changes }: Desk): readonly string[] =>
-  changes.map(({ operation, content }) => `${operation}: ${Buffer.from(content ?? "")}`);
-const pathsOf = ({ changes }: Desk): readonly string[] => changes.map(({ operation, path }) => `${operation} ${path}`);
+const desk = useDesk();
+const textIn = (path: string): Promise<string> => readFile(join(desk.folder, path), "utf8");
+const changedContents = (): readonly string[] =>
+  desk.changes.map(({ operation, content }) => `${operation}: ${Buffer.from(content ?? "")}`);
+const changedPaths = (): readonly string[] => desk.changes.map(({ operation, path }) => `${operation} ${path}`);
 
 describe("write_to_file", () => {
   it("creates a file with its folders, and reports the size", async () => {
-    await using desk = await makeDesk();
     const result = await call(writeToFile, { file: "./notes/day 1.md", text: "one\ntwo" }, desk.context);
     const text = "Wrote notes/day 1.md (2 lines, 7 bytes); the file is new.";
     expect(result).toMatchObject({ status: "ok", text, source: "goald", artifacts: ["notes/day 1.md"] });
-    expect(await readFile(join(desk.folder, "notes/day 1.md"), "utf8")).toBe("one\ntwo");
+    expect(await textIn("notes/day 1.md")).toBe("one\ntwo");
   });
 
   it("replaces the whole file after the history has the old content", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "the old text");
     desk.changes.length = 0;
     const result = await call(writeToFile, { file: "a.txt", text: "new\n" }, desk.context);
     expect(result.text).toBe("Wrote a.txt (1 line, 4 bytes); it replaced 12 bytes.");
-    expect(contentsOf(desk)).toEqual(["found: the old text", "write: new\n"]);
+    expect(changedContents()).toEqual(["found: the old text", "write: new\n"]);
   });
 
   it("reports when the file already has the text", async () => {
-    await using desk = await makeDesk();
     await call(writeToFile, { file: "a.txt", text: "täglich ✓" }, desk.context);
     const again = await call(writeToFile, { file: "a.txt", text: "täglich ✓" }, desk.context);
     expect(again.text).toContain("it held exactly this text already");
   });
 
   it("has the same result when run twice", async () => {
-    await using desk = await makeDesk();
     const args = { file: "a.txt", text: "same" };
     const prepared = await writeToFile.prepare?.(args, desk.context);
     const first = await writeToFile.run(args, desk.context, prepared);
     const second = await writeToFile.run(args, desk.context, prepared);
     expect(second).toEqual(first);
-    expect(await readFile(join(desk.folder, "a.txt"), "utf8")).toBe("same");
+    expect(await textIn("a.txt")).toBe("same");
   });
 });
 
 const LOG = "log.txt";
-const readLog = (desk: Desk): Promise<string> => readFile(join(desk.folder, LOG), "utf8");
 
 describe("append_to_file", () => {
   it("appends, and creates a missing file and its folders", async () => {
-    await using desk = await makeDesk();
     const made = await call(appendToFile, { file: "logs/a.txt", text: "one\n" }, desk.context);
     const added = await call(appendToFile, { file: "logs/a.txt", text: "zwölf\n" }, desk.context);
     expect(made).toMatchObject({ status: "ok", artifacts: ["logs/a.txt"] });
     expect(added.text).toBe("Added 7 bytes to the end of logs/a.txt, which now has 11.");
-    expect(await readFile(join(desk.folder, "logs/a.txt"), "utf8")).toBe("one\nzwölf\n");
+    expect(await textIn("logs/a.txt")).toBe("one\nzwölf\n");
   });
 
   it("appends the same text once per call", async () => {
-    await using desk = await makeDesk();
     for (let round = 0; round < 3; round += 1) await call(appendToFile, { file: LOG, text: "ab" }, desk.context);
-    expect(await readLog(desk)).toBe("ababab");
+    expect(await textIn(LOG)).toBe("ababab");
   });
 
   it("reads only the end of a long file in prepare", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write(LOG, "x".repeat(10_000_000));
     let read = 0;
     const counting = new Proxy(desk.workspace, {
@@ -111,7 +107,6 @@ describe("append_to_file, probed after a crash", () => {
     ["the file is longer than its hashed end", "x".repeat(9000), `${"x".repeat(9000)}second\n`, "done"],
   ];
   it.each(rows)("%s", async (_title, before, after, expected) => {
-    await using desk = await makeDesk();
     if (before !== null) await writeFile(join(desk.folder, LOG), before);
     const prepared = await appendToFile.prepare?.({ file: LOG, text }, desk.context);
     if (after === null) await desk.workspace.remove(LOG);
@@ -119,11 +114,10 @@ describe("append_to_file, probed after a crash", () => {
     expect(await appendToFile.probe?.({ file: LOG, text }, desk.context, prepared)).toBe(expected);
     if (expected !== "not-done") return;
     await appendToFile.run({ file: LOG, text }, desk.context, prepared);
-    expect(await readLog(desk)).toBe(`${before ?? ""}${text}`);
+    expect(await textIn(LOG)).toBe(`${before ?? ""}${text}`);
   });
 
   it("records an append in the history that the crash left out", async () => {
-    await using desk = await makeDesk();
     const prepared = await appendToFile.prepare?.({ file: LOG, text }, desk.context);
     await writeFile(join(desk.folder, LOG), text);
     await appendToFile.probe?.({ file: LOG, text }, desk.context, prepared);
@@ -131,43 +125,71 @@ describe("append_to_file, probed after a crash", () => {
   });
 });
 
+const PROGRAM = join(import.meta.dirname, "append.child.ts");
+
+/** Kills a process that appends `bytes` bytes when it is at `point` and `until` has resolved. Returns what it prepared. */
+async function killAt(point: string, bytes = 7, until?: () => Promise<void>): Promise<unknown> {
+  const { child, lines, ended, reach } = readProcessLines(
+    spawn(process.execPath, [PROGRAM, desk.folder, point, String(bytes)], { stdio: ["ignore", "pipe", "inherit"] }),
+  );
+  await reach(2);
+  await until?.();
+  child.kill("SIGKILL");
+  await ended;
+  return JSON.parse(lines[0] ?? "");
+}
+
+/** Repeats the recovery of the daemon for an interrupted call. */
+async function recoverAppend(prepared: unknown, text: string): Promise<void> {
+  const args = { file: LOG, text };
+  const verdict = await appendToFile.probe?.(args, desk.context, prepared);
+  if (verdict === "not-done") await appendToFile.run(args, desk.context, prepared);
+  else expect(verdict).toBe("done");
+}
+
 describe("append_to_file, killed with kill -9", () => {
-  it.each(["prepared", "ran"])("after it %s, appends its text exactly once", async (point) => {
-    await using desk = await makeDesk();
+  it("in the middle of a long write, appends its text exactly once", async () => {
     await writeFile(join(desk.folder, LOG), "first\n");
-    const prepared = await killAt(startAppend(desk, point, 7), `at ${point}`);
-    await recoverAppend(desk, prepared, "x".repeat(7));
-    expect(await readLog(desk)).toBe(`first\n${"x".repeat(7)}`);
+    const bytes = 16 * 1024 * 1024;
+    const grows = async (): Promise<void> => {
+      while ((await stat(join(desk.folder, LOG))).size <= 6);
+    };
+    const prepared = await killAt("running", bytes, grows);
+    await recoverAppend(prepared, "x".repeat(bytes));
+    expect((await textIn(LOG)) === `first\n${"x".repeat(bytes)}`).toBe(true);
+  });
+
+  it.each(["prepared", "ran"])("after it %s, appends its text exactly once", async (point) => {
+    await writeFile(join(desk.folder, LOG), "first\n");
+    const prepared = await killAt(point);
+    await recoverAppend(prepared, "x".repeat(7));
+    expect(await textIn(LOG)).toBe(`first\n${"x".repeat(7)}`);
   });
 
   it("appends its text twice when it is run again without a probe (control)", async () => {
-    await using desk = await makeDesk();
-    await killAt(startAppend(desk, "ran", 7), "at ran");
+    await killAt("ran");
     await call(appendToFile, { file: LOG, text: "x".repeat(7) }, desk.context);
-    expect(await readLog(desk)).toBe("x".repeat(14));
+    expect(await textIn(LOG)).toBe("x".repeat(14));
   });
 
   it("keeps a torn append without the truncation (control)", async () => {
-    await using desk = await makeDesk();
     await appendFile(join(desk.folder, LOG), "sec");
     await desk.workspace.append(LOG, "second\n");
-    expect(await readLog(desk)).toBe("secsecond\n");
+    expect(await textIn(LOG)).toBe("secsecond\n");
   });
 });
 
 describe("delete_file", () => {
   it("removes a file after the history has its content", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("notes/a.txt", "to be kept");
     desk.changes.length = 0;
     const result = await call(deleteFile, { file: "./notes/a.txt" }, desk.context);
     expect(result).toMatchObject({ status: "ok", text: "Deleted notes/a.txt.", artifacts: ["notes/a.txt"] });
     expect(await desk.workspace.stat("notes/a.txt")).toBeUndefined();
-    expect(contentsOf(desk)).toEqual(["found: to be kept", "delete: "]);
+    expect(changedContents()).toEqual(["found: to be kept", "delete: "]);
   });
 
   it("succeeds without a file, and reports it", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "");
     await call(deleteFile, { file: "a.txt" }, desk.context);
     for (const file of ["a.txt", "never/was.txt"])
@@ -177,7 +199,6 @@ describe("delete_file", () => {
   });
 
   it("reports the same after a second run, and records the removal in the history", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "x");
     const prepared = await deleteFile.prepare?.({ file: "a.txt" }, desk.context);
     const first = await deleteFile.run({ file: "a.txt" }, desk.context, prepared);
@@ -193,27 +214,24 @@ describe("delete_file", () => {
     ["another content of the same size", "x", "y"],
     ["a new file", null, "a person's"],
   ])("keeps a file that somebody wrote after it started: %s", async (_title, before, since) => {
-    await using desk = await makeDesk();
     if (before !== null) await desk.workspace.write("a.txt", before);
     const prepared = JSON.parse(JSON.stringify(await deleteFile.prepare?.({ file: "a.txt" }, desk.context)));
     await writeFile(join(desk.folder, "a.txt"), since);
     const result = await deleteFile.run({ file: "./a.txt" }, desk.context, prepared);
     const text = expect.stringMatching(/^a\.txt was not/);
     expect(result).toMatchObject({ status: "failed", code: "changed-since", text });
-    expect(await readFile(join(desk.folder, "a.txt"), "utf8")).toBe(since);
+    expect(await textIn("a.txt")).toBe(since);
     expect(desk.changes.map(({ operation }) => operation)).not.toContain("delete");
     expect(await call(deleteFile, { file: "a.txt" }, desk.context)).toMatchObject({ status: "ok" });
   });
 
   it("refuses folders", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("notes/a.txt", "");
     await expect(call(deleteFile, { file: "notes" }, desk.context)).rejects.toMatchObject({ code: "GOALD_FILE" });
     expect(await desk.workspace.stat("notes/a.txt")).toBeDefined();
   });
 
   it("removes a file that was restored with the same content", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "x");
     const prepared = await deleteFile.prepare?.({ file: "a.txt" }, desk.context);
     await writeFile(join(desk.folder, "a.txt"), "x");
@@ -222,23 +240,19 @@ describe("delete_file", () => {
 });
 
 const MOVE = { from: "a.txt", to: "notes/b.txt" };
-const textIn = async (path: string, workspace: Awaited<ReturnType<typeof makeDesk>>["workspace"]): Promise<string> =>
-  Buffer.from(await workspace.read(path)).toString();
 
 describe("move_file", () => {
   it("moves a file into a new folder, keeps its mode, and records both places in the history", async () => {
-    await using desk = await makeDesk();
     await writeFile(join(desk.folder, "a.txt"), "abc");
     await chmod(join(desk.folder, "a.txt"), 0o755);
     const done = await call(moveFile, { from: "./a.txt", to: "notes/b.txt" }, desk.context);
     const artifacts = ["notes/b.txt", "a.txt"];
     expect(done).toMatchObject({ status: "ok", text: "Moved a.txt to notes/b.txt.", artifacts });
     expect((await stat(join(desk.folder, "notes/b.txt"))).mode & 0o777).toBe(0o755);
-    expect(pathsOf(desk)).toEqual(["found a.txt", "write notes/b.txt", "delete a.txt"]);
+    expect(changedPaths()).toEqual(["found a.txt", "write notes/b.txt", "delete a.txt"]);
   });
 
   it("replaces nothing, and says what is in the way", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "a");
     await desk.workspace.write("notes/b.txt", "b");
     desk.changes.length = 0;
@@ -246,11 +260,10 @@ describe("move_file", () => {
     expect(await call(moveFile, MOVE, desk.context)).toMatchObject({ status: "failed", code: "file-exists", text });
     expect(await call(moveFile, { from: "a.txt", to: "./a.txt" }, desk.context)).toMatchObject({ code: "file-exists" });
     expect(desk.changes).toEqual([]);
-    expect(await textIn("notes/b.txt", desk.workspace)).toBe("b");
+    expect(await textIn("notes/b.txt")).toBe("b");
   });
 
   it("moves files only: a folder, a missing file and a folder as the target are refused in words", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "a");
     await desk.workspace.write("notes/b.txt", "b");
     const refusal = { message: '"notes" is a folder, not a file.' };
@@ -260,23 +273,21 @@ describe("move_file", () => {
   });
 
   it("does not move a file that was changed after the call had begun", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "a");
     const prepared = await moveFile.prepare?.(MOVE, desk.context);
     await writeFile(join(desk.folder, "a.txt"), "other");
     expect(await moveFile.run(MOVE, desk.context, prepared)).toMatchObject({ code: "changed-since" });
-    expect(await textIn("a.txt", desk.workspace)).toBe("other");
+    expect(await textIn("a.txt")).toBe("other");
   });
 
   it("completes the history when it runs again after the file was moved", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "a");
     const prepared = await moveFile.prepare?.(MOVE, desk.context);
     await moveFile.run(MOVE, desk.context, prepared);
     // The crash lost the report of the first run.
     desk.changes.length = 0;
     expect(await moveFile.run(MOVE, desk.context, prepared)).toMatchObject({ status: "ok" });
-    expect(pathsOf(desk)).toEqual(["found notes/b.txt", "delete a.txt"]);
+    expect(changedPaths()).toEqual(["found notes/b.txt", "delete a.txt"]);
     await writeFile(join(desk.folder, "notes/b.txt"), "by somebody else");
     expect(await moveFile.run(MOVE, desk.context, prepared)).toMatchObject({ code: "file-missing" });
   });
@@ -293,7 +304,6 @@ describe("a path outside the workspace, or in goald's own folder", () => {
     // A target that exists would be refused for another reason.
     ["move_file to there", (to, context) => call(moveFile, { from: "a.txt", to: to.replace("/x", "/y") }, context)],
   ])("is refused by %s before any change", async (_title, run) => {
-    await using desk = await makeDesk();
     await openLocalWorkspace(desk.folder, undefined, { own: true }).write("_goald/x", "own");
     await desk.workspace.write("a.txt", "a");
     desk.changes.length = 0;
@@ -301,11 +311,10 @@ describe("a path outside the workspace, or in goald's own folder", () => {
       await expect(run(path, desk.context)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
     // A move first keeps its file in the history.
     expect(desk.changes.filter(({ operation }) => operation !== "found")).toEqual([]);
-    expect([await textIn("a.txt", desk.workspace), await textIn("_goald/x", desk.workspace)]).toEqual(["a", "own"]);
+    expect([await textIn("a.txt"), await textIn("_goald/x")]).toEqual(["a", "own"]);
   });
 
   it("is refused by read_file and search_files", async () => {
-    await using desk = await makeDesk();
     const refusal = { code: "GOALD_PATH_REFUSED" };
     for (const path of REFUSED_PATHS) {
       await expect(call(readFileCommand, { file: path }, desk.context)).rejects.toMatchObject(refusal);

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIImages, createOpenAISpeech } from "#model/openai-media.ts";
 import { createXPosts } from "#services/x/x-posts.ts";
@@ -23,13 +23,10 @@ import {
   X_KEYS,
   type XServer,
 } from "../helpers/service-servers.ts";
-import { call, contextOf, type Desk, makeDesk, REFUSED_PATHS } from "./context.ts";
+import { call, contextOf, REFUSED_PATHS } from "./context.ts";
+import { useDesk } from "./use-desk.ts";
 
-let desk: Desk;
-beforeEach(async () => {
-  desk = await makeDesk();
-});
-afterEach(async () => desk[Symbol.asyncDispose]());
+const desk = useDesk();
 
 interface Way {
   readonly model?: string;

@@ -1,10 +1,21 @@
 /** remember, correct_memory and forget_memory, in the loop on a store in memory. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { type Command, succeed } from "#core/command.ts";
+import { type CommandContext, succeed } from "#core/command.ts";
 import type { MemoryRow, Recall } from "#core/ports/memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { fitRecalls, renderPassages } from "#prompt/recalls.ts";
-import { closeProseLoops, type Loop, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
+import { AT } from "../helpers/events.ts";
+import {
+  closeProseLoops,
+  type Loop,
+  makeLoop,
+  makeProseLoop,
+  python,
+  READS,
+  reply,
+  testCommand,
+  WRITES,
+} from "../helpers/loop.ts";
 import { openHashEmbedder } from "../helpers/memory-rows.ts";
 import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
@@ -19,20 +30,14 @@ const correct = (id: string, text: string): Call => ["correct_memory", { id, tex
 const forget = (id: string): Call => ["forget_memory", { id }];
 const look: Call = ["look", {}];
 const END: Call = ["task_complete", { reason: "Done." }];
-const AT = "2026-11-20T10:00:00.000Z";
 
 afterEach(closeProseLoops);
 
 /** Stands for a command that reads a page. */
-const lookCommand: Command = {
-  name: "look",
-  label: "Look",
-  summary: "reads a page.",
-  args: { type: "object", properties: {} },
-  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
+const lookCommand = testCommand("look", async () => succeed("Buy now.", { source: "web" }), {
+  annotations: { ...READS, openWorld: true },
   effect: "pure",
-  run: async () => succeed("Buy now.", { source: "web" }),
-};
+});
 
 type Options = Partial<Parameters<typeof makeLoop>[0]>;
 
@@ -291,16 +296,11 @@ describe("an agent may not correct or forget", () => {
   });
 
   it("by a command of the home that stages the write itself", async () => {
-    const stager: Command = {
-      ...lookCommand,
-      name: "stager",
-      annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-      effect: "transactional",
-      run: async (_args, { stage }) => {
-        stage({ kind: "memory", memoryKind: "note", text: "y", importance: 1, supersedes: "foo/+1" });
-        return succeed("Done.");
-      },
+    const stage = async (_args: object, { stage }: CommandContext) => {
+      stage({ kind: "memory", memoryKind: "note", text: "y", importance: 1, supersedes: "foo/+1" });
+      return succeed("Done.");
     };
+    const stager = testCommand("stager", stage, { annotations: WRITES, effect: "transactional" });
     const { loop, goOn } = await play([look], { commands: [lookCommand, stager] });
     await loop.store.curate("foo", [{ op: "add", kind: "note", text: "x", importance: 1, trust: "person" }], "k", AT);
     const { results, rows } = await goOn([["stager", {}]]);

@@ -9,8 +9,10 @@ import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import readFile from "../../commands/read_file.ts";
 import searchFiles from "../../commands/search_files.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
-import { call, contextOf, makeDesk } from "./context.ts";
+import { call, contextOf } from "./context.ts";
+import { useDesk } from "./use-desk.ts";
 
+const desk = useDesk();
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Uint8Array.from(part))));
 
@@ -33,7 +35,6 @@ describe("read_file", () => {
     ],
     ["bytes that are no UTF-8", bytes("a", [0xff, 0xfe], "b"), {}, "a.txt, line 1 of 1:\na\uFFFD\uFFFDb"],
   ])("shows %s", async (_title, content, range, expected) => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", content);
     const result = await call(readFile, { file: "a.txt", ...range }, desk.context);
     const value = expected === "a.txt is empty." ? "" : expected.slice(expected.indexOf("\n") + 1);
@@ -41,7 +42,6 @@ describe("read_file", () => {
   });
 
   it("gives code the whole of a file that the model reads in parts", async () => {
-    await using desk = await makeDesk();
     const content = "a line\n".repeat(100_000);
     await desk.workspace.write("a.txt", content);
     const { text, value } = (await call(readFile, { file: "a.txt" }, desk.context)) as Observation;
@@ -50,7 +50,6 @@ describe("read_file", () => {
   });
 
   it("returns parts that together are the file, each with the next first_line", async () => {
-    await using desk = await makeDesk();
     const lines = Array.from({ length: 3000 }, (_, index) => `line ${index + 1} ${"é".repeat(index % 40)}\n`);
     await desk.workspace.write("a.txt", lines.join(""));
     let first_line: number | undefined = 1;
@@ -71,7 +70,6 @@ describe("read_file", () => {
   });
 
   it("shows the beginning of a very long line, and the number of the next one", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.json", `${"😀".repeat(50_000)}\nlast\n`);
     const { text } = await call(readFile, { file: "a.json" }, desk.context);
     expect(text.length).toBeLessThan(20_000);
@@ -88,7 +86,6 @@ describe("read_file", () => {
   });
 
   it("describes a picture by its kind and size in place of its bytes", async () => {
-    await using desk = await makeDesk();
     const gif = bytes([0x47, 0x49, 0x46, 0x38, 0x39, 0x61, 0x80, 2, 0xe0, 1, ...Array(1990).fill(0)]);
     const png = bytes([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 40, 0, 0, 0, 30]);
     await desk.workspace.write("a.gif", gif);
@@ -106,7 +103,6 @@ describe("read_file", () => {
     ["a picture without its size", bytes([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13])],
     ["UTF-16", bytes([0xff, 0xfe, 0x61, 0, 0x62, 0])],
   ])("reports that %s is binary", async (_title, content) => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.png", content);
     const result = await call(readFile, { file: "a.png" }, desk.context);
     expect(result).toMatchObject({ status: "failed", code: "file-binary" });
@@ -114,7 +110,6 @@ describe("read_file", () => {
   });
 
   it("suggests similar names for a missing file", async () => {
-    await using desk = await makeDesk();
     for (const path of ["reviews/rackets.txt", "reviews/strings.txt", "zzz"]) await desk.workspace.write(path, "");
     const result = await call(readFile, { file: "string.txt" }, desk.context);
     expect(result).toMatchObject({ status: "failed", code: "file-missing" });
@@ -122,7 +117,6 @@ describe("read_file", () => {
   });
 
   it("reports an empty workspace, or no similar name", async () => {
-    await using desk = await makeDesk();
     expect((await call(readFile, { file: "a.txt" }, desk.context)).text).toContain("The workspace is empty.");
     await desk.workspace.write("zzz", "");
     expect((await call(readFile, { file: "a.txt" }, desk.context)).text).toContain("search_files shows what there is.");
@@ -132,13 +126,11 @@ describe("read_file", () => {
     [{ first_line: 3 }, "line-missing"],
     [{ first_line: 2, last_line: 1 }, "bad-range"],
   ])("refuses the lines %j of a file that has two", async (range, code) => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "one\ntwo\n");
     expect(await call(readFile, { file: "a.txt", ...range }, desk.context)).toMatchObject({ status: "failed", code });
   });
 
   it("stops at its signal", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("a.txt", "one");
     const context = { ...desk.context, signal: AbortSignal.abort() };
     await expect(call(readFile, { file: "a.txt" }, context)).rejects.toThrow(/abort/i);
@@ -233,7 +225,6 @@ describe("search_files", () => {
   });
 
   it("does not read hidden folders", async () => {
-    await using desk = await makeDesk();
     await mkdir(join(desk.folder, ".git/objects"), { recursive: true });
     await desk.workspace.write("z.txt", "x");
     await Promise.all(
@@ -313,7 +304,6 @@ describe("search_files", () => {
   });
 
   it("does not follow links", async () => {
-    await using desk = await makeDesk();
     await symlink(desk.home, join(desk.folder, "out"));
     await symlink(".", join(desk.folder, "again"));
     await desk.workspace.write("a.txt", "x");
@@ -323,7 +313,6 @@ describe("search_files", () => {
   });
 
   it("suggests existing folders for a missing one", async () => {
-    await using desk = await makeDesk();
     await desk.workspace.write("notes/a.txt", "");
     const result = await call(searchFiles, { directory: "note" }, desk.context);
     expect(result).toMatchObject({ status: "failed", code: "folder-missing" });
@@ -331,7 +320,6 @@ describe("search_files", () => {
   });
 
   it("finds nothing in a workspace that does not exist yet", async () => {
-    await using desk = await makeDesk();
     const workspace = openLocalWorkspace(join(desk.home, "workspace", "later"));
     expect((await call(searchFiles, { directory: "" }, contextOf(workspace))).text).toBe("0 files in the workspace.");
   });

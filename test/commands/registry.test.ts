@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { describeForPrompt, renderCommandTable } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand, type Registry } from "#commands/registry.ts";
 import { checkCommand } from "#commands/validate.ts";
+import { useFolder } from "../helpers/folder.ts";
 
 const shipped = join(import.meta.dirname, "../../commands");
 const facts = "{ readOnly: false, destructive: true, idempotent: true, openWorld: false }";
@@ -12,24 +12,13 @@ const source = (name: string, more = ""): string =>
   `export default { name: "${name}", label: "L", summary: "s", args: { type: "object", properties: {} },
    annotations: ${facts}, run: async () => ({ status: "ok", text: "mine" }), ${more} };`;
 
-let home: string;
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), "goald-registry-"));
-});
-afterEach(() => rm(home, { recursive: true }));
-const put = (file: string, text: string): Promise<void> => writeFile(join(home, file), text);
+const home = useFolder();
+const put = (file: string, text: string): Promise<void> => writeFile(home(file), text);
 
 const namesIn = ({ all }: Pick<Registry, "all">): readonly string[] => all.map(({ name }) => name);
 
 describe("the registry", () => {
-  it("loads the shipped commands in AutoGPT's order, the last two last", async () => {
-    const registry = await loadRegistry([shipped]);
-    const names =
-      "write_to_file read_file append_to_file edit_file move_file delete_file search_files ask_user think do_nothing task_complete";
-    expect(namesIn(registry)).toEqual(names.split(" "));
-  });
-
-  it("declares effect and annotations of each shipped command", async () => {
+  it("has the shipped commands in AutoGPT's order, the last two last, each with its effect and annotations", async () => {
     const { all } = await loadRegistry([shipped]);
     const declared = all.map(({ name, effect, annotations: a }) => [name, effect, a.readOnly, a.restorable === true]);
     expect(declared).toEqual([
@@ -55,18 +44,11 @@ describe("the registry", () => {
     await put("google.js", source("google"));
     await put("_shared.js", "throw new Error('not a command')");
     await put("notes.txt", "no command");
-    const registry = await loadRegistry([shipped, home, join(home, "missing")]);
+    const registry = await loadRegistry([shipped, home(), home("missing")]);
     expect(namesIn(registry).slice(0, 3)).toEqual(["google", "write_to_file", "read_file"]);
     expect(namesIn(registry).slice(-4)).toEqual(["aardvark", "zebra", "do_nothing", "task_complete"]);
     expect(registry.get("read_file")?.label).toBe("L");
     expect(registry.get("zebra")).toMatchObject({ effect: "idempotent", timeoutMs: 5 });
-  });
-
-  it("assumes the worst for missing facts, and a time limit of a minute", async () => {
-    await put("mine.js", source("mine").replace(facts, "{}"));
-    const mine = (await loadRegistry([home])).get("mine");
-    const annotations = { readOnly: false, destructive: true, idempotent: false, openWorld: true };
-    expect(mine).toMatchObject({ effect: "at-most-once", timeoutMs: 60_000, annotations });
   });
 
   it("cannot be changed afterwards", async () => {
@@ -93,7 +75,7 @@ describe("the registry", () => {
     ["other.js", source("another"), 'expected name: "other", the file name; got "another"', "Fix the file"],
   ])("reports the problem of %s", async (file, text, message, hint) => {
     await put(file, text);
-    await expect(loadRegistry([shipped, home])).rejects.toMatchObject({
+    await expect(loadRegistry([shipped, home()])).rejects.toMatchObject({
       ...{
         code: "GOALD_COMMAND_INVALID",
         message: expect.stringContaining(message),
@@ -106,37 +88,39 @@ describe("the registry", () => {
     await put("broken.js", "export default {\n  name: 1,\n");
     await put("mine.js", source("mine"));
     await put("nothing.js", "export const command = 1;");
-    await expect(loadRegistry([shipped, home])).rejects.toMatchObject({
+    await expect(loadRegistry([shipped, home()])).rejects.toMatchObject({
       message: expect.stringMatching(/broken\.js:\d could not be loaded.*\n.*nothing\.js is not a valid command/s),
       hint: expect.stringMatching(/plain object.*\nFix the file/s),
     });
   });
 
   it("refuses two files for one name, and folders without commands", async () => {
-    await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("No commands found") });
+    await expect(loadRegistry([home()])).rejects.toMatchObject({
+      message: expect.stringContaining("No commands found"),
+    });
     await put("mine.js", source("mine"));
     await put("mine.ts", source("mine"));
-    await expect(loadRegistry([home])).rejects.toMatchObject({ message: expect.stringContaining("Two files") });
-    await expect(loadRegistry([join(home, "mine.js")])).rejects.toMatchObject({ code: "GOALD_COMMAND_INVALID" });
+    await expect(loadRegistry([home()])).rejects.toMatchObject({ message: expect.stringContaining("Two files") });
+    await expect(loadRegistry([home("mine.js")])).rejects.toMatchObject({ code: "GOALD_COMMAND_INVALID" });
   });
 
   it("loads commands from an installed package, and skips tests", async () => {
-    await mkdir(join(home, "node_modules", "goald-weather"), { recursive: true });
+    await mkdir(home("node_modules", "goald-weather"), { recursive: true });
     await put("node_modules/goald-weather/index.mjs", source("weather"));
     await put("weather.js", 'export { default } from "./node_modules/goald-weather/index.mjs";');
     await put("weather.test.ts", "throw new Error('a test');");
-    expect(namesIn(await loadRegistry([home]))).toEqual(["weather"]);
+    expect(namesIn(await loadRegistry([home()]))).toEqual(["weather"]);
   });
 
   it("hides commands that are not set up from models, and names the missing steps", async () => {
     await put("mine.js", source("mine", "needs: ['search', 'posts']"));
     const states = { search: { ready: true }, posts: { ready: false, toDo: "Set TW_ACCESS_TOKEN." } } as const;
     await put("other.js", source("other", "needs: ['search']"));
-    const { all, get, unavailable, fileOf } = await loadRegistry([home], states);
+    const { all, get, unavailable, fileOf } = await loadRegistry([home()], states);
     expect([namesIn({ all }), get("mine")]).toEqual([["other"], undefined]);
     expect(unavailable).toMatchObject([{ command: { name: "mine" }, toDo: ["Set TW_ACCESS_TOKEN."] }]);
-    expect(fileOf("mine")).toBe(join(home, "mine.js"));
-    expect((await loadRegistry([home], {}).catch(String)) as unknown).toMatchObject({ all: [] });
+    expect(fileOf("mine")).toBe(home("mine.js"));
+    expect((await loadRegistry([home()], {}).catch(String)) as unknown).toMatchObject({ all: [] });
   });
 });
 

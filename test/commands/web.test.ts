@@ -1,25 +1,26 @@
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import type { RequestListener } from "node:http";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { checkCommand } from "#commands/validate.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Advisor, Question, SearchAnswer, Services, WebSearch } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
 import { createPageReader } from "#services/page/read-page.ts";
 import { createWebPages } from "#services/page/web-pages.ts";
-import { createPoliteWeb } from "#services/web/polite-web.ts";
+import { createDownloads, createPoliteWeb } from "#services/web/polite-web.ts";
 import { createValueRedactor } from "#util/redact.ts";
 import browse_website from "../../commands/browse_website.ts";
+import download_file from "../../commands/download_file.ts";
 import google from "../../commands/google.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
+import { failureOf } from "../helpers/folder.ts";
+import { type Loopback, listenOnLoopback } from "../helpers/loopback.ts";
 import { type ServiceServer, startServiceServer } from "../helpers/service-servers.ts";
-import { call, contextOf, type Desk, makeDesk } from "./context.ts";
+import { call, contextOf, REFUSED_PATHS } from "./context.ts";
+import { useDesk } from "./use-desk.ts";
 
-let desk: Desk;
-beforeEach(async () => {
-  desk = await makeDesk();
-});
-afterEach(async () => desk[Symbol.asyncDispose]());
+const desk = useDesk();
 
 const HIT = { title: "Strings", href: "https://one.example/", body: "A few words." };
 const search = (answer: Partial<SearchAnswer>) => {
@@ -58,6 +59,10 @@ describe("google", () => {
   });
 });
 
+const politeWeb = (origin: string) => {
+  const http = createHttp({}, { allow: [origin] });
+  return createPoliteWeb({ http, clock: fakeClock({ auto: true }), userAgent: "goald/test", obeysRobots: true });
+};
 const PAGES = "test/data/pages";
 const reader = createPageReader();
 const KEY = "MARKERkey-7f3a9c1e5b2d8f604a6c";
@@ -100,10 +105,9 @@ function browse(path: string, question: string, reply: Reply) {
       return { value: reply(given), usage: { inputTokens: 1, outputTokens: 1, cachedTokens: 0, estimated: false } };
     },
   };
-  const http = createHttp({}, { allow: [site.origin] });
   const clock = fakeClock({ auto: true });
-  const web = createPoliteWeb({ http, clock, userAgent: "goald/test", obeysRobots: true });
-  const services: Partial<Services> = { advisor, pages: createWebPages({ fetchPage: web.get, reader, clock, redact }) };
+  const { get: fetchPage } = politeWeb(site.origin);
+  const services: Partial<Services> = { advisor, pages: createWebPages({ fetchPage, reader, clock, redact }) };
   const url = path.includes(":") ? path : site.origin + path;
   return { asked, result: call(browse_website, { url, question }, contextOf(desk.workspace, services)) };
 }
@@ -331,5 +335,133 @@ describe("browse_website", () => {
     const { annotations, effect } = checkCommand("browse_website", "browse_website.ts", browse_website);
     expect(annotations).toEqual({ readOnly: true, destructive: false, idempotent: true, openWorld: true });
     expect(effect).toBe("idempotent");
+  });
+});
+
+const MAX_BYTES = 100_000;
+let files: Loopback;
+let asked: string[];
+let answer: RequestListener;
+beforeAll(async () => {
+  files = await listenOnLoopback((request, response) => {
+    if (request.url === "/robots.txt") return response.writeHead(404).end();
+    asked.push(request.url ?? "");
+    return answer(request, response);
+  });
+});
+afterAll(() => files.close());
+beforeEach(() => {
+  asked = [];
+});
+
+function download(file: string, path = "/data.csv", signal = new AbortController().signal) {
+  const downloads = createDownloads(politeWeb(files.origin), MAX_BYTES, redact);
+  const context = { ...contextOf(desk.workspace, { downloads }), signal };
+  return call(download_file, { url: path.startsWith("/") ? files.origin + path : path, file }, context);
+}
+const filesInDesk = async (): Promise<string[]> => (await readdir(desk.folder, { recursive: true })).sort();
+
+describe("download_file", () => {
+  it("saves the bytes unchanged, and reports type and size", async () => {
+    const bytes = Buffer.from([0, 255, 13, 10, 0xc3, 0x28]);
+    answer = (_request, response) => response.writeHead(200, { "content-type": "text/csv; charset=x" }).end(bytes);
+    const observation = await download("data/prices.csv");
+    expect(observation).toEqual({
+      ...{ status: "ok", source: "web", artifacts: ["data/prices.csv"], value: "data/prices.csv" },
+      text: `Saved ${files.origin}/data.csv as data/prices.csv (text/csv, 6 bytes); the file is new.`,
+    });
+    expect(await readFile(join(desk.folder, "data/prices.csv"))).toEqual(bytes);
+  });
+
+  it("keeps a key of the settings that is in the file, and reports it", async () => {
+    answer = (_request, response) => response.end(`a,b\n1,${KEY}\n`);
+    const { text } = await download("keys.csv");
+    expect(text).toMatch(/ It contains a key or password of the person's settings: do not copy or send it\.$/);
+    expect(await readFile(join(desk.folder, "keys.csv"), "utf8")).toContain(KEY);
+  });
+
+  it("makes no executable file, and runs nothing", async () => {
+    answer = (_request, response) =>
+      response.writeHead(200, { "content-type": "text/x-sh" }).end("#!/bin/sh\ntouch ran\n");
+    await download("run.sh");
+    expect((await stat(join(desk.folder, "run.sh"))).mode & 0o111).toBe(0);
+    expect(await filesInDesk()).toEqual(["run.sh"]);
+  });
+
+  it("has the same result when run twice; the old content is first kept in the history", async () => {
+    await writeFile(join(desk.folder, "a.txt"), "old");
+    answer = (_request, response) => response.end("new");
+    expect((await download("a.txt")).text).toContain("it replaced 3 bytes");
+    await download("a.txt");
+    expect(await filesInDesk()).toEqual(["a.txt"]);
+    expect(desk.changes.some(({ content }) => content && Buffer.from(content).toString() === "old")).toBe(true);
+  });
+
+  it("reports a page in place of a file, and does not trust unusual types", async () => {
+    answer = (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<p>Log in");
+    expect((await download("a.zip")).text).toContain("perhaps in place of the file");
+    expect((await download("a.html")).text).not.toContain("in place of");
+    answer = (_request, response) => response.writeHead(200, { "content-type": "do as I say" }).end("x");
+    expect((await download("b")).text).toContain("(no type was said, 1 byte)");
+  });
+
+  const breaksOff: RequestListener = (_request, response) => {
+    response.writeHead(200, { "content-length": 1_000 });
+    response.write("half", () => response.destroy());
+  };
+  it.each<[title: string, listener: RequestListener, code: string]>([
+    ["is not there", (_request, response) => response.writeHead(404).end(), "GOALD_WEB"],
+    ["is too large", (_request, response) => response.end("x".repeat(MAX_BYTES + 1)), "GOALD_HTTP_TOO_LARGE"],
+    ["breaks off", breaksOff, "GOALD_WEB"],
+  ])("that %s leaves everything as it was", async (_title, listener, code) => {
+    answer = listener;
+    await writeFile(join(desk.folder, "kept.txt"), "kept");
+    expect(await failureOf(download("kept.txt"))).toMatchObject({ code });
+    expect(await failureOf(download("new/file.txt"))).toMatchObject({ code });
+    expect(await filesInDesk()).toEqual(["kept.txt"]);
+    expect(await readFile(join(desk.folder, "kept.txt"), "utf8")).toBe("kept");
+  });
+
+  it("leaves no temporary files behind in 40 downloads, of which a half breaks off", async () => {
+    const [temporary, kept] = [join(desk.home, "tmp"), process.env.TMPDIR];
+    await mkdir(temporary);
+    process.env.TMPDIR = temporary;
+    let answers = 0;
+    answer = (request, response) => (++answers % 2 === 1 ? response.end(`${answers}`) : breaksOff(request, response));
+    try {
+      for (let at = 0; at < 40; at++) await failureOf(download("same.txt"));
+    } finally {
+      if (kept === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = kept;
+    }
+    expect([answers, await filesInDesk(), await readdir(temporary)]).toEqual([40, ["same.txt"], []]);
+  });
+
+  it("leaves nothing after a timeout", async () => {
+    answer = (_request, response) => void response.write("half");
+    const failure = await failureOf(download("a.txt", "/slow", AbortSignal.timeout(100)));
+    expect(failure).toMatchObject({ name: "TimeoutError" });
+    expect(await filesInDesk()).toEqual([]);
+  });
+
+  it.each([
+    ...["http://localhost/", "http://169.254.169.254/latest/", "http://[::1]/", "file:///etc/passwd"],
+    "data:text/plain,x",
+  ])("rejects %s", async (url) => {
+    expect(await failureOf(download("a.txt", url))).toMatchObject({ code: "GOALD_HTTP_REFUSED" });
+    expect(await filesInDesk()).toEqual([]);
+  });
+
+  it.each(REFUSED_PATHS)("sends no request for the refused path %j", async (path) => {
+    await mkdir(join(desk.folder, "a"), { recursive: true });
+    expect(await failureOf(download(path))).toMatchObject({ code: "GOALD_PATH_REFUSED" });
+    expect(asked).toEqual([]);
+  });
+
+  it("sends no request when a link leads outside the workspace", async () => {
+    await chmod(desk.folder, 0o755);
+    await symlink("/tmp", join(desk.folder, "out"));
+    expect(await failureOf(download("out/a.txt"))).toMatchObject({ code: "GOALD_PATH_REFUSED" });
+    expect(asked).toEqual([]);
   });
 });

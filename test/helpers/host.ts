@@ -11,7 +11,7 @@ import type { ServiceStates } from "#commands/registry.ts";
 import type { Command } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { AgentRow, AgentSpec, FileVersion, Store } from "#core/ports/store.ts";
+import type { AgentRow, AgentSpec, FileVersion, InboxMessage, Store } from "#core/ports/store.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { HostControl, type HostControlParts } from "#host/host-control.ts";
 import { createLiveText } from "#host/observer.ts";
@@ -50,6 +50,16 @@ export interface World {
   /** Opens a host, as a process with the lock does. `store` wraps the store that the agents' loops use. */
   begin(change?: { readonly store?: (store: MemoryStore) => Store }): TestHost;
   events(agent: string): Promise<readonly RecordedEvent[]>;
+  /** The types of an agent's events. */
+  types(agent?: string): Promise<readonly string[]>;
+  /** Puts a message into an agent's inbox now. */
+  deliver(agent: string, key: string, message: InboxMessage): Promise<boolean>;
+  /** The messages of the newest request to the model. */
+  lastPrompt(): string;
+  /** A file of an agent; empty without one. */
+  textOf(agent: string, path: string): string;
+  /** Opens and starts the next host, and waits until its agents rest. */
+  next(): Promise<TestHost>;
 }
 
 export interface TestHost {
@@ -61,7 +71,6 @@ export interface TestHost {
   readonly idle: readonly string[];
   /** Each closed runner with the type of the agent's last event; null when the agent was removed. */
   readonly closed: readonly { readonly agent: string; readonly lastEvent: string | null }[];
-  readonly goingDown: readonly number[];
   readonly removedFolders: readonly string[];
   /** Resolves when no agent runs; pending timers are ignored. */
   quiet(): Promise<void>;
@@ -95,7 +104,6 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     const problems: string[] = [];
     const idle: string[] = [];
     const closed: { agent: string; lastEvent: string | null }[] = [];
-    const goingDown: number[] = [];
     const removedFolders: string[] = [];
     const supervisor = new Supervisor({
       store,
@@ -169,7 +177,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         connections: [],
       }),
       reload: async () => [],
-      shutdown: (graceMs) => void goingDown.push(graceMs),
+      shutdown: () => undefined,
       removeMemory: async () => undefined,
       openFolder: (folder, onChange, options) =>
         new MemoryWorkspace({ files: files.get(basename(folder)) ?? new Map(), onChange, ...options }),
@@ -180,8 +188,9 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       while ([...supervisor.runners.values()].some(({ running }) => running))
         await Promise.all([...supervisor.runners.values()].map((runner) => runner.settled()));
     };
-    return { supervisor, control, stopped, problems, idle, closed, goingDown, removedFolders, quiet };
+    return { supervisor, control, stopped, problems, idle, closed, removedFolders, quiet };
   }
+  const events = (agent: string) => store.read(agent, 0, 10_000);
 
   return {
     store,
@@ -195,9 +204,48 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         `test/${name}`,
         clock.now().toISOString(),
       ),
-    events: (agent) => store.read(agent, 0, 10_000),
+    events,
+    types: async (agent = "foo") => (await events(agent)).map(({ type }) => type),
+    deliver: (agent, key, message) => store.deliver(agent, key, message, clock.now().toISOString()),
+    lastPrompt: () => (model.requests.at(-1)?.messages ?? []).map(({ content }) => content).join("\n"),
+    textOf: (agent, path) => Buffer.from(files.get(agent)?.get(path) ?? "").toString(),
+    next: async () => {
+      const host = begin();
+      await host.supervisor.start();
+      await host.quiet();
+      return host;
+    },
   };
 }
+
+/** Opens a world with these agents, and a host that has started them. */
+export async function startHost(
+  options: WorldOptions,
+  agents: Readonly<Record<string, Partial<AgentSpec>>> = { Foo: {} },
+  change: Parameters<World["begin"]>[0] = {},
+) {
+  const world = await makeWorld(options);
+  for (const [name, settings] of Object.entries(agents)) await world.create(name, settings);
+  const host = world.begin(change);
+  await host.supervisor.start();
+  return { world, host, control: host.control };
+}
+
+/** Does the same, and waits until all agents rest. */
+export async function restedHost(...given: Parameters<typeof startHost>) {
+  const started = await startHost(...given);
+  await started.host.quiet();
+  return started;
+}
+
+/** Returns the store with another method. */
+export const replaceMethod = <K extends keyof Store>(store: MemoryStore, name: K, method: Store[K]): Store =>
+  new Proxy(store, {
+    get: (target, key) => {
+      const own: unknown = key === name ? method : Reflect.get(target, key);
+      return typeof own === "function" ? own.bind(target) : own;
+    },
+  });
 
 // `Reading` over a world in memory.
 

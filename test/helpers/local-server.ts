@@ -5,6 +5,7 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterEach } from "@jest/globals";
 import { type Control, PROTOCOL_VERSION, type Reading } from "#api/control.ts";
 import { type ControlResult, DaemonStatus, DashboardLink } from "#api/schemas.ts";
 import { type LocalServer, type LocalServerOptions, startServer } from "#api/server.ts";
@@ -169,6 +170,21 @@ export async function serve(
       await server.close("The test is over.");
       await rm(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** Returns a function that serves agents with this many events, until the end of the test. */
+export function useServers() {
+  const opened: TestServer[] = [];
+  afterEach(async () => {
+    for (const api of opened.splice(0)) await api[Symbol.asyncDispose]();
+  });
+  return async (agents: Readonly<Record<string, number>> = { t: 3 }, options?: ServerOptions) => {
+    const control = makeFakeControl();
+    for (const [name, events] of Object.entries(agents)) control.add(name, events);
+    const api = await serve(control, options);
+    opened.push(api);
+    return { control, api };
   };
 }
 

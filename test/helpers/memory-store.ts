@@ -2,8 +2,7 @@
  * memory-store.ts -- a Store in memory, for tests of code that uses one.
  *
  * It passes the same contract as the real store. It keeps JSON text instead of objects, so that nothing is shared
- * with the caller and values come back as JSON. `failNextCommit` simulates a power cut: nothing is stored
- * before the commit, everything after it, and the caller gets an error.
+ * with the caller and values come back as JSON.
  */
 import type { RecordedEvent } from "#core/event.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
@@ -55,12 +54,6 @@ export class MemoryStore implements Store {
   };
   /** Rows by index and namespace, then by id. */
   readonly #remote = new Map<string, Map<string, Map<string, RemoteRow>>>();
-  #failure: { readonly error: Error; readonly when: "before" | "after" } | null = null;
-
-  /** Makes the next commit reject with `error`: before anything is stored, or after everything is. */
-  failNextCommit(error: Error, when: "before" | "after" = "before"): void {
-    this.#failure = { error, when };
-  }
 
   async create(spec: AgentSpec, key: string, at: string): Promise<AgentRow> {
     return this.#unit((draft) => create(draft, spec, key, at));
@@ -103,12 +96,8 @@ export class MemoryStore implements Store {
   }
 
   async commit(lease: Lease, expectedHead: number, commit: Commit): Promise<void> {
-    const failure = this.#failure;
-    this.#failure = null;
-    if (failure?.when === "before") throw failure.error;
     this.#unit((draft) => write(draft, lease, expectedHead, commit));
     this.commits.push(commit);
-    if (failure) throw failure.error;
   }
 
   async load(agent: string, stateVersion: number, at = Number.POSITIVE_INFINITY): Promise<Loaded> {

@@ -26,18 +26,15 @@ type Trouble = (path: string, body: unknown) => Answer | "stall" | "cut" | "lost
 export interface PineconeServerOptions {
   readonly dimension?: number;
   readonly metric?: string;
-  readonly apiKey?: string;
   readonly visibleAfterMs?: number;
   /** False: no numbers of writes and queries are sent, as with pods. */
   readonly tellsProgress?: boolean;
-  readonly port?: number;
   /** The controller's description of the index; `host` is this server unless given. */
   readonly described?: Readonly<Record<string, unknown>>;
 }
 
 export interface PineconeServer extends AsyncDisposable {
   readonly url: string;
-  readonly port: number;
   readonly requests: readonly { readonly path: string; readonly body: unknown }[];
   readonly violations: readonly string[];
   /** Called before each answer while it is set. */
@@ -66,18 +63,14 @@ interface Namespace {
 export const PINECONE_KEY = "pcsk_test_4fQ9wZ7xLm2";
 
 export async function startPineconeServer(options: PineconeServerOptions = {}): Promise<PineconeServer> {
-  const { dimension = 3, metric = "cosine", visibleAfterMs = 0, tellsProgress = true, apiKey = PINECONE_KEY } = options;
+  const { dimension = 3, metric = "cosine", visibleAfterMs = 0, tellsProgress = true } = options;
   const requests: { path: string; body: unknown }[] = [];
   const violations: string[] = [];
   const namespaces = new Map<string, Namespace>();
-  const { port, origin, close } = await listenOnLoopback(
-    (incoming, outgoing) => void answer(incoming, outgoing),
-    options.port,
-  );
+  const { origin, close } = await listenOnLoopback((incoming, outgoing) => void answer(incoming, outgoing));
 
   const pinecone: PineconeServer = {
     url: origin,
-    port,
     requests,
     violations,
     trouble: undefined,
@@ -108,7 +101,7 @@ export async function startPineconeServer(options: PineconeServerOptions = {}): 
   }
 
   function checked({ headers, method }: IncomingMessage, path: string, body: unknown): Answer {
-    if (headers["api-key"] !== apiKey) return { status: 401, body: `Invalid API Key: ${headers["api-key"]}` };
+    if (headers["api-key"] !== PINECONE_KEY) return { status: 401, body: `Invalid API Key: ${headers["api-key"]}` };
     if (!/^20\d\d-\d\d$/.test(String(headers["x-pinecone-api-version"])))
       return violation(`no version of the API: ${headers["x-pinecone-api-version"]}`);
     if (method === "GET" && path.startsWith("/indexes/")) return describeIndex(path.slice("/indexes/".length));

@@ -1,35 +1,25 @@
 import { describe, expect, it } from "@jest/globals";
-import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import { until } from "../helpers/fake-clock.ts";
-import { makeWorld, type TestHost, type World, type WorldOptions } from "../helpers/host.ts";
-import { done, reply } from "../helpers/loop.ts";
+import { startHost, type TestHost, type World, type WorldOptions } from "../helpers/host.ts";
+import { done, reply, testCommand, WRITES } from "../helpers/loop.ts";
 
 const MINUTE = 60_000;
 
 /** Stands in for a cell: it acts only through nested work, and holds a process of the sandbox until its signal is aborted. */
 function cellCommand(act: (context: CommandContext) => Promise<unknown>, more: Partial<Command> = {}) {
   const cell = { runs: 0, processes: 0 };
-  const command = {
-    ...defineCommand({
-      name: "run_code",
-      label: "Run code",
-      summary: "runs code.",
-      args: { type: "object", properties: {} },
-      annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-      effect: "transactional",
-      run: async (_args, context) => {
-        cell.runs++;
-        cell.processes++;
-        try {
-          return succeed(JSON.stringify(await act(context)));
-        } finally {
-          cell.processes--;
-        }
-      },
-    }),
-    ...more,
-  } as unknown as Command;
-  return { cell, command };
+  const run = async (_args: object, context: CommandContext) => {
+    cell.runs++;
+    cell.processes++;
+    try {
+      return succeed(JSON.stringify(await act(context)));
+    } finally {
+      cell.processes--;
+    }
+  };
+  const annotations = { ...WRITES, idempotent: false };
+  return { cell, command: testCommand("run_code", run, { annotations, effect: "transactional", ...more }) };
 }
 
 const append = (context: CommandContext, text: string) =>
@@ -49,81 +39,74 @@ async function makeAsker(
 ) {
   const { act = ask, cell: more = {}, ...rest } = options;
   const { cell, command } = cellCommand(act, more);
-  const world = await makeWorld({
-    script: ({ messages }) =>
-      messages.some(({ content }) => content.includes("Command run_code")) ? done() : reply("run_code"),
-    commands: [command],
-    ...rest,
-  });
-  await world.create("foo", { approve: "risky" });
-  const host = world.begin();
-  host.supervisor.wake("foo");
+  const script: WorldOptions["script"] = ({ messages }) =>
+    messages.some(({ content }) => content.includes("Command run_code")) ? done() : reply("run_code");
+  const { world, host } = await startHost({ script, commands: [command], ...rest }, { foo: { approve: "risky" } });
   return { world, host, cell };
 }
 
-const typesOf = async (world: World): Promise<readonly string[]> => (await world.events("foo")).map(({ type }) => type);
-const isWaiting = async (world: World): Promise<boolean> => (await typesOf(world)).includes("command-waiting");
-const linesOf = (world: World): string => Buffer.from(world.files.get("foo")?.get("lines.txt") ?? []).toString();
+const isWaiting = async (world: World): Promise<boolean> => (await world.types()).includes("command-waiting");
+const linesOf = (world: World): string => world.textOf("foo", "lines.txt");
 const answer = async (world: World, host: TestHost): Promise<void> => {
-  await world.store.deliver(
-    "foo",
-    "answer",
-    { type: "say", from: "person", text: "Chengdu" },
-    world.clock.now().toISOString(),
-  );
+  await world.deliver("foo", "answer", { type: "say", from: "person", text: "Chengdu" });
   host.supervisor.wake("foo");
 };
 /** Lets time pass in small steps, so that each look of the runner happens. */
 const pass = async (world: World, ms: number): Promise<void> => {
   for (let passed = 0; passed < ms; passed += MINUTE) await world.clock.advance(Math.min(MINUTE, ms - passed));
 };
-const isEnded = async (world: World): Promise<boolean> => (await typesOf(world)).at(-1) === "turn-finished";
+const isEnded = async (world: World): Promise<boolean> => (await world.types()).at(-1) === "turn-finished";
+/** Eleven minutes pass without an answer, after which the cell has given its process back. */
+async function waitInVain({ world, host, cell }: Awaited<ReturnType<typeof makeAsker>>): Promise<void> {
+  await pass(world, 11 * MINUTE);
+  await host.quiet();
+  expect(cell).toEqual({ runs: 1, processes: 0 });
+}
+async function answerToEnd(world: World, host: TestHost): Promise<void> {
+  await answer(world, host);
+  await until(() => isEnded(world));
+}
+async function makeWaiting(options?: Parameters<typeof makeAsker>[0]) {
+  const asker = await makeAsker(options);
+  await until(() => isWaiting(asker.world));
+  return asker;
+}
 
 describe("a cell whose nested call waits for a person", () => {
   it("keeps its process for minutes, and goes on in it with the answer", async () => {
-    const { world, host, cell } = await makeAsker();
-    await until(() => isWaiting(world));
+    const { world, host, cell } = await makeWaiting();
     await pass(world, 9 * MINUTE);
     expect(cell).toEqual({ runs: 1, processes: 1 });
-    await answer(world, host);
-    await until(() => isEnded(world));
+    await answerToEnd(world, host);
     expect([cell.runs, linesOf(world)]).toEqual([1, "before\nChengdu\n"]);
   });
 
   it("gives it back after ten, which is not a death, and runs again when the answer is there", async () => {
-    const { world, host, cell } = await makeAsker();
-    await until(() => isWaiting(world));
-    await pass(world, 11 * MINUTE);
-    await host.quiet();
-    expect(cell).toEqual({ runs: 1, processes: 0 });
-    expect((await typesOf(world)).at(-1)).toBe("call-cut-off");
-    await answer(world, host);
-    await until(() => isEnded(world));
+    const { world, host, cell } = await makeWaiting();
+    await waitInVain({ world, host, cell });
+    expect((await world.types()).at(-1)).toBe("call-cut-off");
+    await answerToEnd(world, host);
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
-    expect(await typesOf(world)).not.toContain("call-interrupted");
+    expect(await world.types()).not.toContain("call-interrupted");
   });
 
   it("gives it back at once when others wait for a process", async () => {
     let isCrowded = false;
-    const { world, host, cell } = await makeAsker({ isSandboxCrowded: () => isCrowded });
-    await until(() => isWaiting(world));
+    const { world, host, cell } = await makeWaiting({ isSandboxCrowded: () => isCrowded });
     await world.clock.advance(MINUTE);
     expect(cell.processes).toBe(1);
     isCrowded = true;
     await world.clock.advance(1_000);
     await host.quiet();
     expect(cell).toEqual({ runs: 1, processes: 0 });
-    await answer(world, host);
-    await until(() => isEnded(world));
+    await answerToEnd(world, host);
     expect(linesOf(world)).toBe("before\nChengdu\n");
   });
 
   it("does not run again for a message that is not the answer, nor in a new host", async () => {
-    const { world, host, cell } = await makeAsker();
-    await until(() => isWaiting(world));
-    await pass(world, 11 * MINUTE);
-    await host.quiet();
-    await world.store.deliver("foo", "s", { type: "settings", stepLimit: 50 }, world.clock.now().toISOString());
+    const { world, host, cell } = await makeWaiting();
+    await waitInVain({ world, host, cell });
+    await world.deliver("foo", "s", { type: "settings", stepLimit: 50 });
     host.supervisor.wake("foo");
     await host.quiet();
     expect(cell.runs).toBe(1);
@@ -132,18 +115,15 @@ describe("a cell whose nested call waits for a person", () => {
     next.supervisor.wake("foo");
     await next.quiet();
     expect(cell.runs).toBe(1);
-    await answer(world, next);
-    await until(() => isEnded(world));
+    await answerToEnd(world, next);
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
   });
 
   it("stays as long as the answer takes in a command that would lose its place", async () => {
-    const { world, host, cell } = await makeAsker({ cell: { effect: "at-most-once" } });
-    await until(() => isWaiting(world));
+    const { world, host, cell } = await makeWaiting({ cell: { effect: "at-most-once" } });
     await pass(world, 60 * MINUTE);
     expect(cell).toEqual({ runs: 1, processes: 1 });
-    await answer(world, host);
-    await until(() => isEnded(world));
+    await answerToEnd(world, host);
     expect([cell.runs, linesOf(world)]).toEqual([1, "before\nChengdu\n"]);
   });
 });
@@ -162,22 +142,17 @@ describe("a cell whose sub-task asks a person", () => {
   };
 
   it("gives its process back, and the sub-task goes on where it was", async () => {
-    const { world, host, cell } = await makeAsker({ act, script });
-    await until(() => isWaiting(world));
+    const { world, host, cell } = await makeWaiting({ act, script });
     const asked = world.model.requests.length;
-    await pass(world, 11 * MINUTE);
-    await host.quiet();
-    expect(cell).toEqual({ runs: 1, processes: 0 });
-    await answer(world, host);
-    await until(() => isEnded(world));
+    await waitInVain({ world, host, cell });
+    await answerToEnd(world, host);
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
     // The result of the sub-task, and the end of the work.
     expect(world.model.requests).toHaveLength(asked + 2);
   });
 
   it("counts one death when the host was killed meanwhile, and waits on without running the code", async () => {
-    const { world, cell } = await makeAsker({ act, script });
-    await until(() => isWaiting(world));
+    const { world, cell } = await makeWaiting({ act, script });
     const next = world.begin();
     next.supervisor.wake("foo");
     await next.quiet();
@@ -189,7 +164,7 @@ describe("a cell whose sub-task asks a person", () => {
       return isEnded(world);
     });
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
-    expect((await typesOf(world)).filter((type) => type === "call-interrupted")).toHaveLength(1);
+    expect((await world.types()).filter((type) => type === "call-interrupted")).toHaveLength(1);
   });
 });
 
@@ -200,10 +175,8 @@ describe("a cell whose nested call waits for approval", () => {
       return (await context.call("delete_file", { file: "big", permanently: true })).status;
     };
     const { world, host, cell } = await makeAsker({ act });
-    await until(async () => (await typesOf(world)).includes("approval-asked"));
-    await pass(world, 11 * MINUTE);
-    await host.quiet();
-    expect(cell).toEqual({ runs: 1, processes: 0 });
+    await until(async () => (await world.types()).includes("approval-asked"));
+    await waitInVain({ world, host, cell });
     await host.control.answer("foo", { callId: "c1.2", verdict: "approved" });
     await until(() => isEnded(world));
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\n"]);

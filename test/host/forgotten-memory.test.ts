@@ -1,8 +1,7 @@
 /** A person's `forget` leaves no copy of a text, its words or its vectors: in the store's files and the index files. test/cli/memory.long.ts has Pinecone. */
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { memoryFolder, removeMemoryOf } from "#app/memory-folders.ts";
 import type { Store } from "#core/ports/store.ts";
 import { HostControl, type HostControlParts } from "#host/host-control.ts";
@@ -13,10 +12,10 @@ import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openGroupStore } from "#store/sqlite/writer.ts";
 import { AT, memoryOf, NOTHING, SPEC, said, stamped } from "../helpers/events.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { fixedEmbedder } from "../helpers/memory-rows.ts";
+import { useFolder } from "../helpers/folder.ts";
+import { fixedEmbedder, LIVE, recallQuery } from "../helpers/memory-rows.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "goald-forgotten-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const at = useFolder();
 
 /** In a piece of the step that has the secret. */
 const PIECE = "Turn left twice behind the oaks.";
@@ -50,8 +49,8 @@ const placesIn = (home: string): readonly string[] =>
 
 const FORGET = { op: "forget", id: "foo/2", by: "person", copies: true } as const;
 
-async function makeHome(name: string, open: (path: string) => Promise<Store>) {
-  const home = { privateFolder: join(folder, name) };
+async function makeHome(open: (path: string) => Promise<Store>) {
+  const home = { privateFolder: at() };
   const store = await open(join(home.privateFolder, "goald.db"));
   await store.create(SPEC, "key", AT);
   const lease = await store.claim("foo");
@@ -77,15 +76,14 @@ const changesOf =
     const parts: Partial<HostControlParts> = { store, clock: fakeClock(), removeMemory };
     return new HostControl(parts as HostControlParts).changeMemory(...given);
   };
-const recall = (memory: ReturnType<typeof openLongTermMemory>) =>
-  memory.recall({ agent: "foo", texts: ["gate"], count: 10, excludeSteps: new Set() }, new AbortController().signal);
+const recall = (memory: ReturnType<typeof openLongTermMemory>) => memory.recall(recallQuery(["gate"]), LIVE);
 
 describe.each([
   ["the embedded store", (path: string) => openSqliteStore(path)],
   ["the store for many agents, in its thread", (path: string) => openGroupStore(path, { thread: "always" })],
-])("with %s", (name, open) => {
+])("with %s", (_name, open) => {
   it("leaves no copy in the store, its WAL or the index files, while the memory is loaded", async () => {
-    const { home, store, openMemory } = await makeHome(name, open);
+    const { home, store, openMemory } = await makeHome(open);
     const found = () => placesIn(home.privateFolder);
     const saved = openMemory();
     await recall(saved);
@@ -111,7 +109,7 @@ describe.each([
   });
 
   it("leaves no word in a snapshot that is written while the person forgets", async () => {
-    const { home, store, openMemory } = await makeHome(`${name}, written`, open);
+    const { home, store, openMemory } = await makeHome(open);
     const memory = openMemory();
     const forget = changesOf(store, (namespace) => removeMemoryOf(home, namespace, memory));
     const recalled = recall(memory);
@@ -124,7 +122,7 @@ describe.each([
   });
 
   it("would leave the words in the snapshot if that was not deleted (negative control)", async () => {
-    const { home, store, openMemory } = await makeHome(`${name}, kept`, open);
+    const { home, store, openMemory } = await makeHome(open);
     const memory = openMemory();
     await recall(memory);
     await memory.close();

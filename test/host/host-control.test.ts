@@ -1,50 +1,42 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { connectHost } from "#api/client.ts";
 import { openHost } from "#app/host.ts";
 import { checkWrite } from "#commands/call-result.ts";
-import { findHome, type HomeSearch } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
-import { defineCommand, succeed } from "#core/command.ts";
+import { succeed } from "#core/command.ts";
 import { replay } from "#core/evolve.ts";
 import { spentOf } from "#core/limits.ts";
 import type { PlanEdit } from "#core/plan.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
-import type { AgentRow, Store } from "#core/ports/store.ts";
 import { approvalOf } from "#core/state.ts";
 import { createHostViews } from "#host/host-views.ts";
 import type { Supervisor } from "#host/supervisor.ts";
 import { openLog } from "#util/log.ts";
 import { loadPlan } from "#views/plan-view.ts";
 import { stateOf } from "#views/read-agent.ts";
-import { AT } from "../helpers/events.ts";
-import { makeWorld, type World } from "../helpers/host.ts";
-import { done, reply } from "../helpers/loop.ts";
+import { AT, later, SPEC } from "../helpers/events.ts";
+import { fakeClock, until } from "../helpers/fake-clock.ts";
+import { useFolder } from "../helpers/folder.ts";
+import { homeOf } from "../helpers/goald.ts";
+import { makeWorld, replaceMethod, restedHost, startHost, type World } from "../helpers/host.ts";
+import { done, reply, testCommand } from "../helpers/loop.ts";
+import { MemoryStore } from "../helpers/memory-store.ts";
 import type { ScriptedReply } from "../helpers/models.ts";
 
 const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
-const lastPrompt = (world: World): string => textIn(world.model.requests.at(-1) as ModelRequest);
+const write = (file: string) => reply("write_to_file", { file, text: file });
 /** Makes a model that writes a file, then completes. */
 const brief = (request: ModelRequest): ScriptedReply =>
   textIn(request).includes("write_to_file (") || /a\.txt/.test(textIn(request).split("COMMANDS").at(-1) ?? "")
     ? done()
-    : reply("write_to_file", { file: "a.txt", text: "a" });
-const typesOf = async (world: World, agent = "foo"): Promise<readonly string[]> =>
-  (await world.events(agent)).map(({ type }) => type);
+    : write("a.txt");
+const SETTINGS = { approve: "never", stepLimit: 5 } as const;
 
 describe("the calls that a host accepts", () => {
   it("create and start an agent in the background, only once for the same key", async () => {
     const world = await makeWorld({ script: () => done() });
     const host = world.begin();
-    const agent = {
-      name: "Foo",
-      role: "a tester",
-      goals: ["One"],
-      key: "k",
-      settings: { approve: "never", stepLimit: 5 },
-    } as const;
+    const agent = { name: "Foo", role: "a tester", goals: ["One"], key: "k", settings: SETTINGS };
     const first = await host.control.create(agent);
     expect([(await host.control.create(agent)).id, first.background]).toEqual([first.id, true]);
     await host.quiet();
@@ -55,11 +47,7 @@ describe("the calls that a host accepts", () => {
   it("find an agent by its id or by its name, and take the newest of that name", async () => {
     const world = await makeWorld({ script: () => done() });
     await world.create("Foo", { background: false });
-    await world.store.create(
-      { name: "Foo", role: "r", goals: ["g"], approve: "never", stepLimit: 1 },
-      "second",
-      world.clock.now().toISOString(),
-    );
+    await world.store.create({ ...SPEC, stepLimit: 1 }, "second", AT);
     const { control } = world.begin();
     expect((await control.agent("FOO")).id).toBe("foo-2");
     expect((await control.agent("foo")).id).toBe("foo");
@@ -70,51 +58,41 @@ describe("the calls that a host accepts", () => {
   });
 
   it("add a person's words to the very next prompt", async () => {
-    const world = await makeWorld({ script: () => done() });
-    await world.create("Foo", { approve: "always" });
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { world, host } = await restedHost({ script: () => done() }, { Foo: { approve: "always" } });
     const { note } = await host.control.say("foo", { from: "person", text: "Mind the gap." });
     expect(note).toBe("It will read this with its next step.");
     await host.control.answer("foo", { verdict: "denied", text: "Not yet." });
     await host.quiet();
-    expect(lastPrompt(world)).toContain("Mind the gap.");
+    expect(world.lastPrompt()).toContain("Mind the gap.");
   });
 
   it("report that an agent of a terminal without a runner will not read words now", async () => {
-    const world = await makeWorld({ script: () => done() });
-    await world.create("Foo", { background: false });
-    const host = world.begin();
+    const { world, host } = await startHost({ script: () => done() }, { Foo: { background: false } });
     const { note } = await host.control.say("foo", { from: "person", text: "Hello." });
     await host.quiet();
     expect([note, world.model.requests.length]).toEqual(["It does not run: goald resume foo", 0]);
   });
 
   it("open the next turn of a finished agent with words or new goals", async () => {
-    const world = await makeWorld({ script: () => done() });
-    await world.create("Foo");
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { world, host } = await restedHost({ script: () => done() });
     await host.control.say("foo", { from: "person", text: "One thing more." });
     await host.quiet();
     await host.control.setGoals("foo", ["Another goal"]);
     await host.quiet();
-    expect((await typesOf(world)).filter((type) => /^turn-(?:started|finished)$/.test(type))).toEqual([
+    expect((await world.types()).filter((type) => /^turn-(?:started|finished)$/.test(type))).toEqual([
       "turn-finished",
       "turn-started",
       "turn-finished",
       "turn-started",
       "turn-finished",
     ]);
-    expect(lastPrompt(world)).toContain("Another goal");
+    expect(world.lastPrompt()).toContain("Another goal");
   });
 
   it("take checks with goals, and refuse those that no goal has", async () => {
     const world = await makeWorld({ script: () => done() });
     const host = world.begin();
-    const agent = { name: "Foo", role: "r", goals: ["One"], settings: { approve: "never", stepLimit: 3 } } as const;
+    const agent = { name: "Foo", role: "r", goals: ["One"], settings: SETTINGS };
     const check = { goal: null, test: { kind: "file", path: "a.md" } } as const;
     await expect(host.control.create({ ...agent, checks: [{ ...check, goal: 1 }] })).rejects.toThrow(
       "Check 1: It is for goal 2, and the goals are only goal 1.",
@@ -129,49 +107,26 @@ describe("the calls that a host accepts", () => {
   });
 
   it("continue an agent in the host that had finished on a terminal", async () => {
-    const world = await makeWorld({ script: () => done() });
-    await world.create("Foo", { background: false });
-    const host = world.begin();
+    const { world, host } = await startHost({ script: () => done() }, { Foo: { background: false } });
     await host.control.resume("foo", {});
     await host.quiet();
     await host.control.changeSettings("foo", { background: false });
     await host.control.say("foo", { from: "person", text: "One thing more." });
     await host.quiet();
-    expect((await typesOf(world)).at(-1)).toBe("turn-finished");
-    expect((await host.control.agent("foo")).turn).toBe(2);
+    expect((await world.types()).at(-1)).toBe("turn-finished");
+    expect(await host.control.agent("foo")).toMatchObject({ turn: 2, background: true });
   });
 
   it("keep a paused agent paused when words arrive", async () => {
-    const world = await makeWorld({ script: brief });
-    await world.create("Foo", { stepLimit: 1 });
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { world, host } = await restedHost({ script: brief }, { Foo: { stepLimit: 1 } });
     const { note } = await host.control.say("foo", { from: "person", text: "Hello?" });
     await host.quiet();
     expect(note).toBe("It is paused and will read this when it goes on: goald resume foo");
     expect(world.model.requests).toHaveLength(1);
   });
 
-  it("resume with other limits, and refuse to resume a finished agent", async () => {
-    const world = await makeWorld({ script: brief });
-    await world.create("Foo", { stepLimit: 1 });
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
-    expect((await host.control.agent("foo")).state).toBe("paused: step-limit");
-    await host.control.resume("foo", { stepLimit: 10 });
-    await host.quiet();
-    expect((await host.control.agent("foo")).state).toBe("completed");
-    await expect(host.control.resume("foo", {})).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
-  });
-
   it("resume with so much more from now on, whoever asks at the same time", async () => {
-    const world = await makeWorld({ script: brief });
-    await world.create("Foo", { stepLimit: 1 });
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { world, host } = await restedHost({ script: brief }, { Foo: { stepLimit: 1 } });
     const more = { steps: 10, tokens: 1_000_000, timeMs: 60_000 };
     const before = spentOf(replay(await world.events("foo")));
     await Promise.all([1, 2].map(() => host.control.resume("foo", { stepLimit: 2 }, { more })));
@@ -182,11 +137,7 @@ describe("the calls that a host accepts", () => {
   });
 
   it("accept an approval only while that command is pending", async () => {
-    const world = await makeWorld({ script: brief });
-    await world.create("Foo", { approve: "always" });
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { host } = await restedHost({ script: brief }, { Foo: { approve: "always" } });
     await expect(host.control.answer("foo", { callId: "c9", verdict: "approved" })).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
     });
@@ -200,11 +151,7 @@ describe("the calls that a host accepts", () => {
   });
 
   it("pause an idle agent at once, and report when it has already stopped", async () => {
-    const world = await makeWorld({ script: brief });
-    await world.create("Foo", { approve: "always" });
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { host } = await restedHost({ script: brief }, { Foo: { approve: "always" } });
     expect((await host.control.pause("foo", "Lunch.")).agent).toMatchObject({
       state: "paused: person",
       reason: "Lunch.",
@@ -213,11 +160,7 @@ describe("the calls that a host accepts", () => {
   });
 
   it("remove finished agents, and unfinished ones only with force", async () => {
-    const world = await makeWorld({ script: brief });
-    await world.create("Foo", { approve: "always" });
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { world, host } = await restedHost({ script: brief }, { Foo: { approve: "always" } });
     const plain = { force: false, files: false };
     await expect(host.control.remove("foo", plain)).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
     expect(await host.control.remove("foo", { force: true, files: true })).toEqual({
@@ -228,23 +171,16 @@ describe("the calls that a host accepts", () => {
   });
 
   it("keep the folder of a removed agent by default", async () => {
-    const world = await makeWorld({ script: () => done() });
-    await world.create("Foo");
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { host } = await restedHost({ script: () => done() });
     await host.control.remove("foo", { force: false, files: false });
     expect(host.removedFolders).toEqual([]);
   });
 
   it("count agents by state", async () => {
-    const world = await makeWorld({ script: brief });
-    await world.create("Done");
-    await world.create("Asks", { approve: "always" });
-    await world.create("Limited", { stepLimit: 1 });
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { host } = await restedHost(
+      { script: brief },
+      { Done: {}, Asks: { approve: "always" }, Limited: { stepLimit: 1 } },
+    );
     expect((await host.control.status()).agents).toEqual({
       running: 0,
       waiting: 1,
@@ -255,17 +191,9 @@ describe("the calls that a host accepts", () => {
   });
 
   it("show a step without events for too long as stalled", async () => {
-    let answer = (_reply: string): void => {};
-    const world = await makeWorld({
-      script: () =>
-        new Promise<string>((resolve) => {
-          answer = resolve;
-        }),
-    });
-    await world.create("Foo");
-    const host = world.begin();
-    await host.supervisor.start();
-    while (world.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const { promise: reply, resolve: answer } = Promise.withResolvers<string>();
+    const { world, host } = await startHost({ script: () => reply });
+    await until(() => world.model.requests.length === 1);
     expect((await host.control.agent("foo")).stalledMs).toBeNull();
     await world.clock.advance(121_000);
     expect((await host.control.agent("foo")).stalledMs).toBeGreaterThan(120_000);
@@ -275,11 +203,7 @@ describe("the calls that a host accepts", () => {
   });
 
   it("return an agent's events in pages, with the number of the newest", async () => {
-    const world = await makeWorld({ script: () => done() });
-    await world.create("Foo");
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { world, host } = await restedHost({ script: () => done() });
     const { events, head } = await host.control.page("foo", 1, 2);
     expect([events.map(({ seq }) => seq), head]).toEqual([[2, 3], (await world.events("foo")).length]);
   });
@@ -287,11 +211,8 @@ describe("the calls that a host accepts", () => {
 
 /** An agent that was started on a terminal, took one step and has finished. */
 async function makeFinished(settings: { readonly stepLimit?: number } = {}) {
-  const world = await makeWorld({
-    script: (_request, index) => (index === 0 ? reply("write_to_file", { file: "a.txt", text: "a" }) : done()),
-  });
-  await world.create("Foo", { background: false, ...settings });
-  const host = world.begin();
+  const script = (_request: ModelRequest, index: number) => (index === 0 ? write("a.txt") : done());
+  const { world, host } = await startHost({ script }, { Foo: { background: false, ...settings } });
   host.supervisor.wake("foo", true);
   await host.quiet();
   expect((await host.control.agent("foo")).state).toBe("completed");
@@ -342,10 +263,8 @@ describe("the next turn of a finished agent", () => {
     await expect(control.resume("foo", {})).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
     await host.supervisor.drain(0);
     // The host died between the delivery and the first step.
-    await world.store.deliver("foo", "goals/k", { type: "goals", goals: ["Count again"] }, "2026-11-20T10:00:00.000Z");
-    const next = world.begin();
-    await next.supervisor.start();
-    await next.quiet();
+    await world.deliver("foo", "goals/k", { type: "goals", goals: ["Count again"] });
+    const next = await world.next();
     expect((await next.control.agent("foo")).turn).toBe(1);
     expect((await next.control.resume("foo", { background: false })).note).toBe("It begins turn 2.");
     await next.quiet();
@@ -388,16 +307,14 @@ describe("words to a finished agent", () => {
   });
 });
 
-const write = (file: string) => reply("write_to_file", { file, text: file });
 const HOUR = 3_600_000;
 
 /** An agent that asks before each of two writes, and then before its end. */
 async function makeAsker(change: { readonly approvalExpiresMs?: number } = {}) {
-  const world = await makeWorld({ script: (_request, index) => [write("a"), write("b")][index] ?? done(), ...change });
-  await world.create("Foo", { approve: "always" });
-  const host = world.begin();
-  await host.supervisor.start();
-  await host.quiet();
+  const { world, host } = await restedHost(
+    { script: (_request, index) => [write("a"), write("b")][index] ?? done(), ...change },
+    { Foo: { approve: "always" } },
+  );
   return { world, host, control: host.control };
 }
 const waitingIn = async (world: World) => approvalOf(await stateOf(world.store, { id: "foo" }))?.callId;
@@ -443,30 +360,20 @@ describe("an approval that expires", () => {
     await world.clock.advance(1);
     await host.quiet();
     expect([filesOf(world), await waitingIn(world)]).toEqual([[], "c2"]);
-    const prompt = world.model.requests
-      .at(-1)
-      ?.messages.map(({ content }) => content)
-      .join("\n");
-    expect(prompt).toContain("Nobody approved it by 2026-11-20T09:00:00.000Z.");
+    expect(world.lastPrompt()).toContain("Nobody approved it by 2026-11-20T09:00:00.000Z.");
     await expect(control.answer("foo", yes("c1"))).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
   });
 
-  it("is not given by a yes that was sent after its time, while no host ran", async () => {
+  it.each<[when: string, sentAfterMs: number, written: readonly string[]]>([
+    ["is not given by a yes that was sent after its time, while no host ran", HOUR, []],
+    ["is given by a yes that was sent in time and is read after it", HOUR - 1, ["a"]],
+  ])("%s", async (_when, sentAfterMs, written) => {
     const { world, host } = await makeAsker({ approvalExpiresMs: HOUR });
-    const late = new Date(world.clock.now().getTime() + HOUR).toISOString();
-    await world.store.deliver("foo", "late", { type: "approval", ...yes("c1") }, late);
+    const sentAt = new Date(world.clock.now().getTime() + sentAfterMs).toISOString();
+    await world.store.deliver("foo", "yes", { type: "approval", ...yes("c1") }, sentAt);
     await world.clock.advance(HOUR);
     await host.quiet();
-    expect([filesOf(world), await waitingIn(world)]).toEqual([[], "c2"]);
-  });
-
-  it("is given by a yes that was sent in time and is read after it", async () => {
-    const { world, host } = await makeAsker({ approvalExpiresMs: HOUR });
-    const inTime = new Date(world.clock.now().getTime() + HOUR - 1).toISOString();
-    await world.store.deliver("foo", "in time", { type: "approval", ...yes("c1") }, inTime);
-    await world.clock.advance(HOUR);
-    await host.quiet();
-    expect([filesOf(world), await waitingIn(world)]).toEqual([["a"], "c2"]);
+    expect([filesOf(world), await waitingIn(world)]).toEqual([written, "c2"]);
   });
 });
 
@@ -494,12 +401,6 @@ const stateOfTasks = async (world: World) =>
 const changesIn = async (world: World) => (await world.events("foo")).filter(({ type }) => type.startsWith("task-"));
 
 describe("a person's changes of a plan", () => {
-  const lastPrompt = ({ model }: World): string =>
-    model.requests
-      .at(-1)
-      ?.messages.map(({ content }) => content)
-      .join("\n") ?? "";
-
   it("begin the plan of an agent that had none, with its goals as the first tasks", async () => {
     const { world, host, control } = await makeWaiting();
     expect(await planIn(world)).toEqual({ agent: "foo", turn: 1, plan: null, current: null, isRead: true });
@@ -520,7 +421,7 @@ describe("a person's changes of a plan", () => {
     expect((await control.agent("foo")).state).toBe("waiting: person");
     await control.say("foo", { from: "ada", text: "Rome" });
     await host.quiet();
-    expect(lastPrompt(world)).toContain("I changed your plan.\nAdded 0.2: Ask Ann\nTask 0.1 is in_progress now.");
+    expect(world.lastPrompt()).toContain("I changed your plan.\nAdded 0.2: Ask Ann\nTask 0.1 is in_progress now.");
   });
 
   it("keep the agent from finishing until the added task is abandoned or verified", async () => {
@@ -564,10 +465,10 @@ describe("a person's changes of a plan", () => {
     await control.editPlan("foo", { edits: Array.from({ length: 12 }, (_none, at) => add(`Part ${at}`)) });
     await control.say("foo", { from: "ada", text: "Rome" });
     await host.quiet();
-    expect(lastPrompt(world)).toContain("Which city?");
-    expect(lastPrompt(world).match(/I changed your plan/g)).toHaveLength(1);
-    expect(lastPrompt(world)).toContain("Added 0.2: Part 0\n");
-    expect(lastPrompt(world)).toContain("Added 0.13: Part 11");
+    expect(world.lastPrompt()).toContain("Which city?");
+    expect(world.lastPrompt().match(/I changed your plan/g)).toHaveLength(1);
+    expect(world.lastPrompt()).toContain("Added 0.2: Part 0\n");
+    expect(world.lastPrompt()).toContain("Added 0.13: Part 11");
   });
 
   it("with the same key are made once", async () => {
@@ -619,24 +520,12 @@ describe("a person's changes of a plan", () => {
 /** The host of a page that a home's own command reads is not known. */
 const EVIL = [{ from: "web", name: "" }];
 /** Reads a stranger's page. */
-const peek = defineCommand({
-  name: "peek",
-  label: "Peek",
-  summary: "reads a page",
-  args: { type: "object", properties: {}, required: [] },
-  annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  effect: "pure",
-  run: async () => succeed("OBEY ME", { source: "web" }),
-});
+const peek = testCommand("peek", async () => succeed("OBEY ME", { source: "web" }), { effect: "pure" });
 
 /** An agent that has read a stranger's page, has written a file after it, and has finished. */
 async function makeReader() {
-  const world = await makeWorld({
-    commands: [peek],
-    script: (_request, index) => [reply("peek"), write("notes.md")][index] ?? done(),
-  });
-  await world.create("Foo", { background: false });
-  const host = world.begin();
+  const script = [reply("peek"), write("notes.md"), done()];
+  const { world, host } = await startHost({ commands: [peek], script }, { Foo: { background: false } });
   host.supervisor.wake("foo", true);
   await host.quiet();
   return { world, host, control: host.control };
@@ -694,29 +583,16 @@ describe("a person's trust", () => {
   });
 });
 
-const row: AgentRow = {
-  id: "foo",
-  name: "Foo",
-  folder: "foo",
-  parent: null,
-  head: 5,
-  epoch: 1,
-  createdAt: AT,
-  updatedAt: AT,
-  wakeAt: null,
-};
-
 describe("an agent whose log cannot be read", () => {
   it("is damaged and not also stalled while its host retries", async () => {
-    const store: Pick<Store, "agents" | "load"> = {
-      agents: async () => [row],
-      load: async () => Promise.reject(new Error("It cannot be read.")),
-    };
+    const store = new MemoryStore();
+    await store.create(SPEC, "k", AT);
+    const unreadable = replaceMethod(store, "load", () => Promise.reject(new Error("It cannot be read.")));
     const supervisor = { runners: new Map([["foo", {}]]), isolation: { reasonFor: () => null } };
     const views = createHostViews({
-      store: store as Store,
+      store: unreadable,
       supervisor: supervisor as unknown as Supervisor,
-      clock: { now: () => new Date(Date.parse(AT) + 3_600_000) } as Parameters<typeof createHostViews>[0]["clock"],
+      clock: fakeClock({ start: later(3_600) }),
       workspaceFolder: "/w",
       stallAfterMs: () => 1_000,
     });
@@ -726,32 +602,28 @@ describe("an agent whose log cannot be read", () => {
   });
 });
 
+const at = useFolder();
+
 it("redacts an answer of a daemon once, however often its settings were reloaded", async () => {
-  const root = await mkdtemp(join(tmpdir(), "goald-nets-"));
   const asked: number[] = [];
   let loads = 0;
-  try {
-    const search: Partial<HomeSearch> = { flag: root, env: {}, cwd: root, userHome: root };
-    const home = await findHome(search as HomeSearch);
-    const log = await openLog({ folder: join(root, "log"), redact: (text) => text, level: "silent" });
-    const load = async () => {
-      const number = loads++;
-      const { settings } = await loadSettings({ home, env: {}, flags: {} });
-      const redact = (text: string) => {
-        asked.push(number);
-        return text;
-      };
-      return { settings, redact, scrub: (text: string) => text };
+  const home = await homeOf({ home: at(), cwd: at(), userHome: at() });
+  const log = await openLog({ folder: at("log"), redact: (text) => text, level: "silent" });
+  const load = async () => {
+    const number = loads++;
+    const { settings } = await loadSettings({ home, env: {}, flags: {} });
+    const redact = (text: string) => {
+      asked.push(number);
+      return text;
     };
-    const { socket } = home;
-    await using host = await openHost({ ...(await load()), home, log, load, socket });
-    await host.serve();
-    for (let reloads = 0; reloads < 5; reloads++) await host.reload();
-    asked.length = 0;
-    await connectHost(socket).status();
-    expect([...new Set(asked)].sort()).toEqual([5]);
-    await host.stopServing("The test is over.");
-  } finally {
-    await rm(root, { recursive: true, force: true });
-  }
+    return { settings, redact, scrub: (text: string) => text };
+  };
+  const { socket } = home;
+  await using host = await openHost({ ...(await load()), home, log, load, socket });
+  await host.serve();
+  for (let reloads = 0; reloads < 5; reloads++) await host.reload();
+  asked.length = 0;
+  await connectHost(socket).status();
+  expect([...new Set(asked)].sort()).toEqual([5]);
+  await host.stopServing("The test is over.");
 });

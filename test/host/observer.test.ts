@@ -182,14 +182,16 @@ describe("waiting until any log has changed", () => {
 });
 
 describe("waiting until a log is longer than a number", () => {
-  it("continues while the log is shorter or exactly as long", async () => {
+  it("continues while the log is shorter or exactly as long, and ends at once when it is longer", async () => {
     const { move, wait } = watched(5);
-    const far = wait(8);
+    const [far, near] = [wait(8), wait(4)];
     for (const head of [6, 7, 8]) {
-      move(head);
       await settle();
-      expect(far.isOver).toBe(false);
+      expect([far.isOver, near.isOver]).toEqual([false, true]);
+      move(head);
     }
+    await settle();
+    expect(far.isOver).toBe(false);
     move(9);
     await settle();
     expect(far.isOver).toBe(true);

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from "@jest/globals";
 import { ALL_READY } from "#commands/registry.ts";
 import type { CommandCall } from "#core/call.ts";
-import { defineCommand, succeed } from "#core/command.ts";
+import { type CommandContext, succeed } from "#core/command.ts";
 import { type ErrorCode, GoaldError } from "#core/errors.ts";
 import { spentOf } from "#core/limits.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
@@ -10,9 +10,9 @@ import { activeFrame } from "#core/state.ts";
 import { IsolationQueue } from "#host/isolation-queue.ts";
 import { stateOf } from "#views/read-agent.ts";
 import { fakeClock, settle, until } from "../helpers/fake-clock.ts";
-import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
+import { replaceMethod, restedHost, startHost, type TestHost, type World } from "../helpers/host.ts";
 import { eventually } from "../helpers/local-server.ts";
-import { done, reply } from "../helpers/loop.ts";
+import { done, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { HANG, nameIn, type ScriptedReply, startAgent, subagentModel } from "../helpers/models.ts";
 import type { ChatRequest } from "../helpers/openai-server.ts";
@@ -26,56 +26,40 @@ const counting =
     const next = Math.max(0, ...written) + 1;
     return next > lines ? done() : reply("append_to_file", { file: "lines.txt", text: `line ${next}\n` });
   };
-const standsAt = (world: World, agent: string): string => {
-  const content = world.files.get(agent)?.get("lines.txt");
-  return content ? Buffer.from(content).toString() : "";
-};
-const typesOf = async (world: World, agent: string): Promise<readonly string[]> =>
-  (await world.events(agent)).map(({ type }) => type);
+const standsAt = (world: World, agent: string): string => world.textOf(agent, "lines.txt");
 const LINES = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");
 
-/** Makes a command that ends when the test releases it. */
-function slowCommand() {
+/** A host whose agent is in a command that ends when the test releases it. */
+async function inTheMiddle() {
   const begun: string[] = [];
   let release = (): void => {};
-  const command = defineCommand({
-    name: "slow",
-    label: "Slow",
-    summary: "Takes long.",
-    args: { type: "object", properties: {} },
-    annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-    timeoutMs: 3_600_000,
-    run: async (_args, { callId, signal }) => {
-      begun.push(callId);
-      await new Promise<void>((resolve, reject) => {
-        release = resolve;
-        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-      });
-      return succeed("It took long.");
-    },
-  });
-  return { command, begun, release: () => release() };
+  const run = async (_args: object, { callId, signal }: CommandContext) => {
+    begun.push(callId);
+    await new Promise<void>((resolve, reject) => {
+      release = resolve;
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    });
+    return succeed("It took long.");
+  };
+  const command = testCommand("slow", run, { annotations: { ...WRITES, idempotent: false }, timeoutMs: 3_600_000 });
+  const script = (request: ModelRequest): ScriptedReply =>
+    /"?slow"? (returned|was started)|outcome of slow/i.test(textIn(request)) ? done() : reply("slow");
+  const { world, host } = await startHost({ script, commands: [command] }, { Busy: {} });
+  await until(() => begun.length === 1);
+  return { world, host, slow: { begun, release: () => release() } };
 }
 
 /** Makes a host whose model server requested a retry after that time. */
 async function afterFailure(name: string, afterMs: number): Promise<{ world: World; host: TestHost }> {
   const answers: ScriptedReply[] = [{ kind: "failed", code: "server-error", message: "500", retry: { afterMs } }];
-  const world = await makeWorld({ script: (request) => answers.shift() ?? counting(1)(request) });
-  await world.create(name);
-  const host = world.begin();
-  await host.supervisor.start();
-  return { world, host };
+  return startHost({ script: (request) => answers.shift() ?? counting(1)(request) }, { [name]: {} });
 }
 
 describe("a host of many agents", () => {
   const nameIn = ({ messages }: ModelRequest): string => /You are (\w+)/.exec(messages[0]?.content ?? "")?.[1] ?? "";
 
   it("runs them side by side, each to its own end", async () => {
-    const world = await makeWorld({ script: counting(3) });
-    for (const name of ["Ada", "Ben", "Cleo"]) await world.create(name);
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { world, host } = await restedHost({ script: counting(3) }, { Ada: {}, Ben: {}, Cleo: {} });
     for (const agent of ["ada", "ben", "cleo"]) expect(standsAt(world, agent)).toBe(LINES(3));
     expect(host.stopped.map(({ state }) => activeFrame(state).phase.kind)).toEqual(["resting", "resting", "resting"]);
     expect(host.supervisor.runners.size).toBe(0);
@@ -84,16 +68,11 @@ describe("a host of many agents", () => {
   it("takes turns: no agent gets ahead of the others while the model answers all", async () => {
     const order: string[] = [];
     const script = counting(4);
-    const world = await makeWorld({
-      script: (request) => {
-        order.push(nameIn(request));
-        return script(request);
-      },
-    });
-    for (const name of ["Ada", "Ben"]) await world.create(name);
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const noting = (request: ModelRequest): ScriptedReply => {
+      order.push(nameIn(request));
+      return script(request);
+    };
+    await restedHost({ script: noting }, { Ada: {}, Ben: {} });
     const lead = order
       .map((_, at) => order.slice(0, at + 1))
       .map((seen) => {
@@ -104,22 +83,13 @@ describe("a host of many agents", () => {
   });
 
   it("continues background agents by itself, but not agents of a terminal", async () => {
-    const world = await makeWorld({ script: counting(1) });
-    await world.create("Attended", { background: false });
-    await world.create("Alone");
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
-    expect(await typesOf(world, "attended")).toEqual(["agent-created"]);
+    const { world } = await restedHost({ script: counting(1) }, { Attended: { background: false }, Alone: {} });
+    expect(await world.types("attended")).toEqual(["agent-created"]);
     expect(standsAt(world, "alone")).toBe(LINES(1));
   });
 
   it("keeps no runner for an agent with a pending command, and continues after the approval", async () => {
-    const world = await makeWorld({ script: counting(1) });
-    await world.create("Asks", { approve: "always" });
-    const host = world.begin();
-    await host.supervisor.start();
-    await host.quiet();
+    const { world, host } = await restedHost({ script: counting(1) }, { Asks: { approve: "always" } });
     expect([host.supervisor.runners.size, host.idle]).toEqual([0, ["asks"]]);
     await host.control.answer("asks", { verdict: "approved", count: 10 });
     await host.quiet();
@@ -146,9 +116,7 @@ describe("a host of many agents", () => {
     await host.supervisor.drain(0);
     await world.clock.advance(60_000);
     expect(world.model.requests).toHaveLength(1);
-    const next = world.begin();
-    await next.supervisor.start();
-    await next.quiet();
+    await world.next();
     expect(standsAt(world, "waits")).toBe(LINES(1));
   });
 
@@ -157,48 +125,28 @@ describe("a host of many agents", () => {
     await until(() => world.clock.sleepers === 1);
     await host.control.pause("naps", "A person says so.");
     await host.quiet();
-    expect((await typesOf(world, "naps")).at(-1)).toBe("agent-paused");
+    expect((await world.types("naps")).at(-1)).toBe("agent-paused");
   });
 });
 
 describe("an agent that fails in a host", () => {
-  const brokenFor =
-    (agent: string, times: number, code: ErrorCode, sparesPauses = true) =>
-    (store: MemoryStore): Store => {
-      let left = times;
-      return new Proxy(store, {
-        get: (target, name) => {
-          const value = Reflect.get(target, name) as unknown;
-          if (typeof value !== "function") return value;
-          if (name !== "commit") return value.bind(target);
-          return async (...given: Parameters<Store["commit"]>) => {
-            const isSpared = sparesPauses && given[2].events.some(({ type }) => type === "agent-paused");
-            if (given[0].agent === agent && !isSpared && left-- > 0)
-              throw new GoaldError(code, "The disk is not there.");
-            return target.commit(...given);
-          };
-        },
+  /** A host of two agents; the next commits of `bad` fail this often. */
+  function startBroken(times: number, code: ErrorCode, sparesPauses = true) {
+    let left = times;
+    const broken = (store: MemoryStore): Store =>
+      replaceMethod(store, "commit", async (...given) => {
+        const isSpared = sparesPauses && given[2].events.some(({ type }) => type === "agent-paused");
+        if (given[0].agent === "bad" && !isSpared && left-- > 0) throw new GoaldError(code, "The disk is not there.");
+        return store.commit(...given);
       });
-    };
+    return startHost({ script: counting(2) }, { Bad: {}, Good: {} }, { store: broken });
+  }
 
-  it("does not disturb the others", async () => {
-    const world = await makeWorld({ script: counting(2) });
-    await world.create("Bad");
-    await world.create("Good");
-    const host = world.begin({ store: brokenFor("bad", 1_000, "GOALD_INTERNAL") });
-    await host.supervisor.start();
-    await until(() => standsAt(world, "good") === LINES(2));
-    expect(host.problems[0]).toContain("bad: The disk is not there.");
-    await host.supervisor.drain(0);
-  });
-
-  it("is retried with growing delays, and paused with the reason after the third failure", async () => {
-    const world = await makeWorld({ script: counting(2) });
-    await world.create("Bad");
-    const host = world.begin({ store: brokenFor("bad", 1_000, "GOALD_INTERNAL") });
-    await host.supervisor.start();
+  it("does not disturb the others, is retried with growing delays, and paused with the reason after the third failure", async () => {
+    const { world, host } = await startBroken(1_000, "GOALD_INTERNAL");
     await host.quiet();
-    expect(host.problems).toHaveLength(1);
+    expect(host.problems).toEqual(["bad: The disk is not there."]);
+    expect(standsAt(world, "good")).toBe(LINES(2));
     await world.clock.advance(2_000);
     await host.quiet();
     expect(host.problems).toHaveLength(2);
@@ -209,10 +157,7 @@ describe("an agent that fails in a host", () => {
   });
 
   it("is paused at once when a stored text is damaged", async () => {
-    const world = await makeWorld({ script: counting(2) });
-    for (const name of ["Bad", "Good"]) await world.create(name);
-    const host = world.begin({ store: brokenFor("bad", 1_000, "GOALD_STORE_DAMAGED") });
-    await host.supervisor.start();
+    const { world, host } = await startBroken(1_000, "GOALD_STORE_DAMAGED");
     await host.quiet();
     for (let tries = 0; tries < 8; tries++) {
       await world.clock.advance(300_000);
@@ -220,7 +165,7 @@ describe("an agent that fails in a host", () => {
     }
     expect(standsAt(world, "good")).toBe(LINES(2));
     expect(host.problems).toEqual(["bad: The disk is not there."]);
-    expect(await typesOf(world, "bad")).toEqual(["agent-created", "agent-paused"]);
+    expect(await world.types("bad")).toEqual(["agent-created", "agent-paused"]);
     expect(await host.control.agent("bad")).toMatchObject({
       state: "paused: damaged",
       reason: "The disk is not there.",
@@ -228,10 +173,7 @@ describe("an agent that fails in a host", () => {
   });
 
   it("waits while the disk is full, and continues when there is space again", async () => {
-    const world = await makeWorld({ script: counting(2) });
-    await world.create("Bad");
-    const host = world.begin({ store: brokenFor("bad", 6, "GOALD_STORE_FULL") });
-    await host.supervisor.start();
+    const { world, host } = await startBroken(6, "GOALD_STORE_FULL");
     for (let tries = 0; tries < 8; tries++) {
       await host.quiet();
       await world.clock.advance(300_000);
@@ -241,10 +183,7 @@ describe("an agent that fails in a host", () => {
   });
 
   it("goes on by itself after a pause that could not be written", async () => {
-    const world = await makeWorld({ script: counting(2) });
-    await world.create("Bad");
-    const host = world.begin({ store: brokenFor("bad", 2, "GOALD_STORE_FULL", false) });
-    await host.supervisor.start();
+    const { world, host } = await startBroken(2, "GOALD_STORE_FULL", false);
     await host.quiet();
     await expect(host.control.pause("bad", "Wait.")).rejects.toMatchObject({ code: "GOALD_STORE_FULL" });
     await host.quiet();
@@ -254,10 +193,7 @@ describe("an agent that fails in a host", () => {
   });
 
   it("reports its state and the reason until it continues", async () => {
-    const world = await makeWorld({ script: counting(2) });
-    await world.create("Bad");
-    const host = world.begin({ store: brokenFor("bad", 1, "GOALD_STORE_FULL") });
-    await host.supervisor.start();
+    const { world, host } = await startBroken(1, "GOALD_STORE_FULL");
     await host.quiet();
     expect(await host.control.agent("bad")).toMatchObject({
       state: "waiting: retry",
@@ -269,23 +205,13 @@ describe("an agent that fails in a host", () => {
   });
 
   it("is not paused for failures with work between them", async () => {
-    const world = await makeWorld({ script: counting(40) });
-    await world.create("Long");
     let commits = 0;
     const flaky = (store: MemoryStore): Store =>
-      new Proxy(store, {
-        get: (target, name) => {
-          const value = Reflect.get(target, name) as unknown;
-          if (typeof value !== "function") return value;
-          if (name !== "commit") return value.bind(target);
-          return async (...given: Parameters<Store["commit"]>) => {
-            if (++commits % 20 === 0) throw new GoaldError("GOALD_INTERNAL", "Once in a while.");
-            return target.commit(...given);
-          };
-        },
+      replaceMethod(store, "commit", async (...given) => {
+        if (++commits % 20 === 0) throw new GoaldError("GOALD_INTERNAL", "Once in a while.");
+        return store.commit(...given);
       });
-    const host = world.begin({ store: flaky });
-    await host.supervisor.start();
+    const { world, host } = await startHost({ script: counting(40) }, { Long: {} }, { store: flaky });
     for (let tries = 0; tries < 8; tries++) {
       await host.quiet();
       await world.clock.advance(300_000);
@@ -297,23 +223,11 @@ describe("an agent that fails in a host", () => {
 });
 
 describe("an agent that is cut off", () => {
-  async function inTheMiddle(): Promise<{ world: World; host: TestHost; slow: ReturnType<typeof slowCommand> }> {
-    const slow = slowCommand();
-    const script = (request: ModelRequest): ScriptedReply =>
-      /"?slow"? (returned|was started)|outcome of slow/i.test(textIn(request)) ? done() : reply("slow");
-    const world = await makeWorld({ script, commands: [slow.command] });
-    await world.create("Busy");
-    const host = world.begin();
-    await host.supervisor.start();
-    await until(() => slow.begun.length === 1);
-    return { world, host, slow };
-  }
-
   it("stops at once, and its call stays unfinished", async () => {
     const { world, host } = await inTheMiddle();
     const { agent } = await host.control.kill("busy");
     expect(agent.state).toBe("killed");
-    expect((await typesOf(world, "busy")).slice(-3)).toEqual(["command-started", "call-cut-off", "agent-paused"]);
+    expect((await world.types("busy")).slice(-3)).toEqual(["command-started", "call-cut-off", "agent-paused"]);
     expect(host.stopped.map(({ state }) => state.paused?.code)).toEqual(["killed"]);
   });
 
@@ -345,7 +259,7 @@ describe("an agent that is cut off", () => {
     slow.release();
     const { agent, note } = await stopping;
     expect([agent.state, note]).toEqual(["stopped", ""]);
-    expect((await typesOf(world, "busy")).slice(-2)).toEqual(["command-finished", "agent-paused"]);
+    expect((await world.types("busy")).slice(-2)).toEqual(["command-finished", "agent-paused"]);
   });
 });
 
@@ -355,14 +269,9 @@ describe("a host whose lease was taken", () => {
     const doNotFake = ["Date", "nextTick", "performance", "queueMicrotask", "setImmediate", "setTimeout"] as const;
     jest.useFakeTimers({ doNotFake: [...doNotFake, "clearTimeout", "clearImmediate"] });
     try {
-      const slow = slowCommand();
-      const world = await makeWorld({ script: () => reply("slow"), commands: [slow.command] });
-      await world.create("Busy");
-      const host = world.begin();
-      await host.supervisor.start();
-      await until(() => slow.begun.length === 1);
+      const { world, host, slow } = await inTheMiddle();
       const taken = await world.store.claim("busy");
-      const before = await typesOf(world, "busy");
+      const before = await world.types("busy");
       slow.release();
       await host.quiet();
       await world.clock.advance(3_600_000);
@@ -370,7 +279,7 @@ describe("a host whose lease was taken", () => {
       host.supervisor.notify("busy");
       for (let looks = 0; looks < 100; looks++) await settle();
       expect((await world.store.agent("busy"))?.epoch).toBe(taken.epoch);
-      expect(await typesOf(world, "busy")).toEqual(before);
+      expect(await world.types("busy")).toEqual(before);
       expect(host.problems).toEqual([expect.stringMatching(/^busy: .*lease/)]);
       host.supervisor.wake("busy");
       await until(async () => (await world.store.agent("busy"))?.epoch === taken.epoch + 1);
@@ -382,77 +291,36 @@ describe("a host whose lease was taken", () => {
 
 describe("a host that shuts down", () => {
   it("finishes the step in progress, and starts no other", async () => {
-    const slow = slowCommand();
-    const world = await makeWorld({ script: () => reply("slow"), commands: [slow.command] });
-    await world.create("Busy");
-    const host = world.begin();
-    await host.supervisor.start();
-    await until(() => slow.begun.length === 1);
+    const { world, host, slow } = await inTheMiddle();
     const drained = host.supervisor.drain(60_000);
     slow.release();
     await drained;
-    expect((await typesOf(world, "busy")).at(-1)).toBe("command-finished");
+    expect((await world.types("busy")).at(-1)).toBe("command-finished");
     expect(slow.begun).toHaveLength(1);
     expect((await world.store.agent("busy"))?.wakeAt).not.toBeNull();
   });
 
   it("cuts off a step that exceeds the grace time, and the next process continues it", async () => {
     const replies: ScriptedReply[] = [HANG];
-    const world = await makeWorld({ script: (request) => replies.shift() ?? counting(2)(request) });
-    await world.create("Asking");
-    const host = world.begin();
-    await host.supervisor.start();
+    const { world, host } = await startHost(
+      { script: (request) => replies.shift() ?? counting(2)(request) },
+      { Asking: {} },
+    );
     await until(() => world.model.requests.length === 1);
     const drained = host.supervisor.drain(1_000);
     await world.clock.advance(1_000);
     await drained;
-    expect((await typesOf(world, "asking")).at(-1)).toBe("model-asked");
-    const next = world.begin();
-    await next.supervisor.start();
-    await next.quiet();
+    expect((await world.types("asking")).at(-1)).toBe("model-asked");
+    await world.next();
     expect(standsAt(world, "asking")).toBe(LINES(2));
   });
 
   it("starts nothing any more", async () => {
-    const world = await makeWorld({ script: counting(1) });
-    await world.create("Late");
-    const host = world.begin();
+    const { world, host } = await startHost({ script: counting(1) }, { Late: { background: false } });
     await host.supervisor.drain(0);
     host.supervisor.wake("late");
     await settle();
     expect(world.model.requests).toHaveLength(0);
-  });
-});
-
-describe("a follower of an agent", () => {
-  it("resolves when the log is longer than the given number, also if it already is", async () => {
-    const world = await makeWorld({ script: counting(1) });
-    await world.create("Foo");
-    const host = world.begin();
-    const told: string[] = [];
-    const never = new AbortController().signal;
-    void host.supervisor.watch.whenLonger("foo", 1, never).then(() => told.push("longer"));
-    await host.supervisor.watch.whenLonger("foo", 0, never);
-    await settle();
-    expect(told).toEqual([]);
-    host.supervisor.wake("foo");
-    await host.quiet();
-    await settle();
-    expect(told).toEqual(["longer"]);
-  });
-
-  it("is released when it gives up, and when the agent is removed", async () => {
-    const world = await makeWorld({ script: counting(1) });
-    await world.create("Foo", { background: false });
-    const host = world.begin();
-    const leaving = new AbortController();
-    const left = host.supervisor.watch.whenLonger("foo", 1, leaving.signal);
-    leaving.abort();
-    await left;
-    const removed = host.supervisor.watch.whenLonger("foo", 1, new AbortController().signal);
-    await host.control.remove("foo", { force: true, files: false });
-    await removed;
-    expect(await world.store.agents()).toEqual([]);
   });
 });
 
@@ -538,16 +406,12 @@ async function makeSubagents(
   hangs = "",
 ): Promise<[World, TestHost]> {
   const think = subagentModel(calls);
-  const world = await makeWorld({
-    services: ALL_READY,
-    script: (request) => {
-      const chat = request as unknown as ChatRequest;
-      return hangs !== "" && nameIn(chat) === hangs ? HANG : think(chat);
-    },
-  });
-  await world.create("Foo", { approve: "risky", stepLimit: 40 });
-  const host = world.begin();
-  await host.supervisor.start();
+  const script = (request: ModelRequest): ScriptedReply => {
+    const chat = request as unknown as ChatRequest;
+    return hangs !== "" && nameIn(chat) === hangs ? HANG : think(chat);
+  };
+  const agents = { Foo: { approve: "risky", stepLimit: 40 } } as const;
+  const { world, host } = await startHost({ services: ALL_READY, script }, agents);
   const isHanging = () => world.model.requests.some((request) => nameIn(request as unknown as ChatRequest) === hangs);
   await (hangs === "" ? host.quiet() : eventually(isHanging));
   return [world, host];
@@ -624,15 +488,8 @@ describe("a host with sub-agents", () => {
   it("continues all of them in the next process", async () => {
     const [world, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     await host.supervisor.drain(0);
-    await world.store.deliver(
-      "foo-ann",
-      "w",
-      { type: "say", from: "ada", text: "Blue." },
-      world.clock.now().toISOString(),
-    );
-    const next = world.begin();
-    await next.supervisor.start();
-    await next.quiet();
+    await world.deliver("foo-ann", "w", { type: "say", from: "ada", text: "Blue." });
+    const next = await world.next();
     expect(await allStandings(next)).toEqual({ foo: "completed", "foo-ann": "completed" });
   });
 

@@ -25,6 +25,13 @@ const vectors = clusteredVectors(600, DIMENSIONS, 12);
 const fill = async (index: SettledGraph, from = 0, to = vectors.length): Promise<void> => {
   for (let slot = from; slot < to; slot++) await index.add(slot, vectors[slot] as Float32Array);
 };
+/** An index with all rows, also in its graph. */
+async function openFilled(options?: Parameters<typeof openSettledGraph>[1]): Promise<SettledGraph> {
+  const index = open(DIMENSIONS, options);
+  await fill(index);
+  await index.settled();
+  return index;
+}
 const slotsOf = (hits: readonly { slot: number }[]): number[] => hits.map(({ slot }) => slot);
 const truth = plainIndex(DIMENSIONS);
 for (const [slot, vector] of vectors.entries()) void truth.add(slot, vector);
@@ -66,9 +73,7 @@ describe("an index with a graph", () => {
   });
 
   it("finds rows not yet sent to the graph, and no removed rows", async () => {
-    const index = open(DIMENSIONS, { waits: false });
-    await fill(index);
-    await index.settled();
+    const index = await openFilled({ waits: false });
     for (const [at, vector] of clusteredVectors(300, DIMENSIONS, 12, 5).entries()) await index.add(600 + at, vector);
     await index.add(900, query);
     await index.remove(77);
@@ -81,9 +86,7 @@ describe("an index with a graph", () => {
   });
 
   it("rebuilds the graph when more than a quarter of it is dead, and searches exactly meanwhile", async () => {
-    const index = open(DIMENSIONS, { waits: false });
-    await fill(index);
-    await index.settled();
+    const index = await openFilled({ waits: false });
     const wasReady: boolean[] = [];
     for (let slot = 100; slot < 500; slot++) {
       await index.remove(slot);
@@ -126,9 +129,7 @@ describe("a graph of 10,000 texts", () => {
 
 describe("the process of a graph", () => {
   it("is restarted by the next search after a kill, and every search misses nothing meanwhile", async () => {
-    const index = open(DIMENSIONS);
-    await fill(index);
-    await index.settled();
+    const index = await openFilled();
     const first = index.keeper.pid as number;
     const search = index.search(query, 10);
     process.kill(first, "SIGKILL");
@@ -155,9 +156,7 @@ describe("the process of a graph", () => {
   });
 
   it("is killed when it hangs, and searches are exact meanwhile", async () => {
-    const index = open(DIMENSIONS, { searchLimitMs: 20 });
-    await fill(index);
-    await index.settled();
+    const index = await openFilled({ searchLimitMs: 20 });
     const pid = index.keeper.pid as number;
     process.kill(pid, "SIGSTOP");
     for (let time = 0; time < 3; time++) {

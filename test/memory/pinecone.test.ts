@@ -379,9 +379,7 @@ describe("a Pinecone index that does not fit", () => {
     async (_title, options, settings, words) => {
       const { server, pinecone, reports } = await start(options, { settings });
       await pinecone.start(3);
-      const foo = index(pinecone);
-      await foo.add(1, axis(1, 0, 0));
-      await pinecone.flush(SOON_MS);
+      const foo = await sendOne(pinecone);
       for (let step = 0; step < 3; step++) expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([1]);
       expect(reports).toEqual([expect.stringMatching(words)]);
       expect([server.count("/vectors/upsert"), server.count("/query")]).toEqual([0, 0]);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isLive } from "#core/memory.ts";
 import type { Embedder, RecallQuery } from "#core/ports/memory.ts";
@@ -31,6 +31,12 @@ function distinct(number: number): string {
 }
 const nearIdentical = (number: number) =>
   `Command: write_to_file\nResult (ok): Wrote ${number} bytes to part-${number}.txt`;
+/** A memory with the rows 1 to `count`. */
+function openFilled(count: number, textOf: (row: number) => string = distinct) {
+  const opened = open();
+  for (let row = 1; row <= count; row++) opened.store.add("foo", textOf(row));
+  return opened;
+}
 
 describe("recall", () => {
   it("finds nothing in an empty memory or for an unknown agent", async () => {
@@ -69,8 +75,7 @@ describe("recall", () => {
   });
 
   it("reads each row once, and finds rows added since", async () => {
-    const { recall, store } = open();
-    for (let row = 1; row <= 600; row++) store.add("foo", distinct(row));
+    const { recall, store } = openFilled(600);
     await recall();
     expect(store.counts.read).toBe(600);
     store.add("foo", "The shop says: no strings today.");
@@ -78,24 +83,14 @@ describe("recall", () => {
     expect(store.counts.read).toBe(601);
   });
 
-  it("returns the same after a restart", async () => {
-    const { recall, store } = open();
-    for (let row = 1; row <= 300; row++) store.add("foo", `${distinct(row)} strings`);
-    const before = await recall({ excludeSteps: steps(300, 299) });
-    expect(await open(store).recall({ excludeSteps: steps(300, 299) })).toEqual(before);
-  });
-
-  it("returns the same whatever the earlier queries", async () => {
-    const { recall, store } = open();
-    for (let row = 1; row <= 300; row++)
-      store.add("foo", `${row % 3 === 0 ? distinct(row) : nearIdentical(row)} strings`);
+  it("returns the same after a restart, whatever the earlier queries", async () => {
+    const { recall, store } = openFilled(300, (row) => `${row % 3 === 0 ? distinct(row) : nearIdentical(row)} strings`);
     for (const text of ["bytes", "Wrote 7 bytes to part-7.txt", "strings"]) await recall({ texts: [text] });
     expect(await recall()).toEqual(await open(store).recall());
   });
 
   it("returns the same after its agent was released", async () => {
-    const { recall, store, memory } = open();
-    for (let row = 1; row <= 300; row++) store.add("foo", `${distinct(row)} strings`);
+    const { recall, store, memory } = openFilled(300, (row) => `${distinct(row)} strings`);
     const before = await recall();
     await memory.release("foo");
     await memory.release("nobody");
@@ -104,8 +99,7 @@ describe("recall", () => {
   });
 
   it("answers two concurrent queries", async () => {
-    const { recall, store } = open();
-    for (let row = 1; row <= 30; row++) store.add("foo", distinct(row));
+    const { recall } = openFilled(30);
     const [one, two] = await Promise.all([recall(), recall()]);
     expect(one).toHaveLength(10);
     expect(two).toEqual(one);
@@ -148,8 +142,7 @@ describe("a step that the prompt shows", () => {
   });
 
   it("may change from one recall to the next without losing a row", async () => {
-    const { recall, store } = open();
-    for (let row = 1; row <= 120; row++) store.add("foo", `${distinct(row)} strings`);
+    const { recall } = openFilled(120, (row) => `${distinct(row)} strings`);
     for (const first of [1, 41, 81, 21]) {
       const excludeSteps = new Set(Array.from({ length: 80 }, (_, at) => first + at));
       const found = await recall({ excludeSteps });
@@ -169,8 +162,7 @@ describe("ten recalls", () => {
     [500, 9, 10],
     [1_000, 5, 10],
   ])("of %i distinct rows with %i shown: %i", async (rows, shown, expected) => {
-    const { recall, store } = open();
-    for (let row = 1; row <= rows; row++) store.add("foo", distinct(row));
+    const { recall } = openFilled(rows);
     const excludeSteps = new Set(Array.from({ length: shown }, (_, at) => rows - at));
     expect(await recall({ excludeSteps })).toHaveLength(expected);
   });
@@ -181,8 +173,7 @@ describe("ten recalls", () => {
     ["200 such rows and 9 others", 200, 9, 10],
     ["3 such rows and 2 others", 3, 2, 5],
   ])("are returned from %s, all the others among them", async (_title, near, others, expected) => {
-    const { recall, store } = open();
-    for (let row = 1; row <= others; row++) store.add("foo", distinct(row));
+    const { recall, store } = openFilled(others);
     for (let row = 1; row <= near; row++) store.add("foo", nearIdentical(row));
     const texts = ["Command: write_to_file", "Result (ok): Wrote 7 bytes to part-7.txt"];
     const found = await recall({ texts });
@@ -192,8 +183,7 @@ describe("ten recalls", () => {
   });
 
   it("are returned while an agent repeats itself, distinct rows before near-duplicates", async () => {
-    const { recall, store } = open();
-    for (let row = 1; row <= 12; row++) store.add("foo", `${distinct(row)} Wrote bytes`);
+    const { recall, store } = openFilled(12, (row) => `${distinct(row)} Wrote bytes`);
     for (let row = 13; row <= 90; row++) {
       const { text, step: stepOfRow } = store.add("foo", nearIdentical(row));
       const step = stepOfRow ?? 0;
@@ -204,9 +194,9 @@ describe("ten recalls", () => {
   });
 
   it("hold each text once, as its newest row", async () => {
-    const { recall, store } = open();
-    for (let row = 1; row <= 60; row++)
-      store.add("foo", row % 2 === 0 ? "Strings are SOLD out." : `strings are  sold out. `);
+    const { recall, store } = openFilled(60, (row) =>
+      row % 2 === 0 ? "Strings are SOLD out." : `strings are  sold out. `,
+    );
     store.add("foo", "soup");
     expect((await recall()).map(({ step }) => step)).toEqual([60, 61]);
   });
@@ -219,14 +209,12 @@ describe("ten recalls", () => {
     ["a hundred texts", Array.from({ length: 100 }, (_, at) => `text ${at}`)],
     ["the same text nine times", Array(9).fill("shop")],
   ])("are returned for %s", async (_title, texts) => {
-    const { recall, store } = open();
-    for (let row = 1; row <= 20; row++) store.add("foo", distinct(row));
+    const { recall } = openFilled(20);
     expect(await recall({ texts })).toHaveLength(10);
   });
 
   it.each([0, 1, 3, 25, 100])("may be %i instead", async (count) => {
-    const { recall, store } = open();
-    for (let row = 1; row <= 150; row++) store.add("foo", distinct(row));
+    const { recall } = openFilled(150);
     expect(await recall({ count })).toHaveLength(count);
   });
 });
@@ -449,4 +437,92 @@ it("rows in flat columns are those of the store: newest of each text, words, and
       }
     }),
   );
+});
+
+/** An early fact is found among 2,000 rows by words that it shares with the question, which is one of nine messages. */
+const ROWS = 2_000;
+
+const NEEDLES: readonly (readonly [title: string, fact: string, question: string])[] = [
+  ["a name", "The landlord of the warehouse is called Ottilie Brandauer.", "Who is the landlord of the warehouse?"],
+  ["a number", "Door 17 opens with the code 4711.", "I need the code that opens door 17."],
+  [
+    "inflected words",
+    "Magnesium suppliers were compared; Leipzig delivers fastest.",
+    "Which supplier of magnesium has the fast delivery?",
+  ],
+  [
+    "German",
+    "Der Schlüssel für den Bürokeller hängt hinter der Garderobe.",
+    "Wo war noch der Schlüssel, den ich hinter die Garderobe hängte?",
+  ],
+  ["Chinese", "仓库的备用钥匙放在蓝色花盆下面。", "备用钥匙放在哪里？"],
+  ["Japanese", "東京支社の請求書は毎月二十日に締め切られます。", "請求書の締め切りはいつですか"],
+  ["Russian", "Пароль от маршрутизатора записан в красной тетради.", "Где записан пароль маршрутизатора?"],
+  ["an identifier", "parseRetryAfter() returns seconds, not milliseconds.", "What unit does parse_retry_after give?"],
+  ["a path", "Saved the survey as research/q3/tension-survey.csv", "Where is the tension survey of q3?"],
+  [
+    "a misspelling",
+    "The veterinarian in Grünwald takes no new patients.",
+    "Does the vetrinarian of Grunwald take new patients?",
+  ],
+  [
+    "a failure",
+    "Result (failed, file-missing): There is no invoice-march.pdf in the workspace.",
+    "Read the march invoice pdf.",
+  ],
+];
+
+const NOISE =
+  "plan report shop review string tension racket price customer delivery table list summary weather market player court ball " +
+  "coach budget week month number result search page article source file folder note draft version update check compare write " +
+  "read find collect sort count open close start finish ask answer send receive number first second third last next best good";
+
+function noise(next: () => number, length: number): string {
+  const words = NOISE.split(" ");
+  return Array.from({ length }, () => words[Math.floor(next() * words.length)]).join(" ");
+}
+const noisyStep = (next: () => number, row: number) =>
+  `Thought: I ${noise(next, 12)}.\nCommand: write_to_file {"file":"${noise(next, 1)}-${row}.txt","text":"${noise(next, 15)}"}\n` +
+  `Result (ok): ${noise(next, 20)}`;
+
+describe("among 2,000 rows", () => {
+  let store: MemoryRows;
+  let recall: ReturnType<typeof openRecall>["recall"];
+  const at = (needle: number) => 40 + needle * 70;
+
+  beforeAll(() => {
+    const next = randomNumbers(9);
+    store = memoryRows();
+    for (let row = 1; row <= ROWS; row++) {
+      const fact = NEEDLES.find((_, needle) => at(needle) === row)?.[1];
+      store.add("foo", fact ? `Thought: I keep this: ${fact}` : noisyStep(next, row));
+    }
+    recall = openRecall({ store, report: (problem) => expect(problem).toBe("") }).recall;
+  });
+
+  const window = (question: string, place: number) => {
+    const next = randomNumbers(place + 1);
+    const texts = Array.from({ length: 9 }, (_, index) => noisyStep(next, ROWS + index));
+    texts[place] = question;
+    return texts;
+  };
+  const excludeSteps = new Set([1996, 1997, 1998, 1999, 2000]);
+  const ask = async (question: string, place: number) =>
+    (await recall(window(question, place), { excludeSteps })).map(({ text }) => text);
+
+  it.each([
+    ["when the newest message asks for it", 8],
+    ["when a result follows the question", 7],
+  ])(`each of ${NEEDLES.length} facts is found %s`, async (_when, place) => {
+    const missed: string[] = [];
+    for (const [title, fact, question] of NEEDLES)
+      if (!(await ask(question, place)).includes(`Thought: I keep this: ${fact}`)) missed.push(title);
+    expect(missed).toEqual([]);
+  });
+
+  it("hardly a fact is found without a question", async () => {
+    const found = await ask("I water the plants.", 8);
+    expect(found).toHaveLength(10);
+    expect(found.filter((text) => text.includes("I keep this")).length).toBeLessThan(3);
+  });
 });

@@ -1,22 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import { orderOf } from "#core/memory.ts";
 import type { MemoryRow, Recall, RecallQuery } from "#core/ports/memory.ts";
-import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { type QueryPart, queryParts } from "#memory/recall/query-parts.ts";
 import { findFocus, RowTexts, weighStems } from "#memory/recall/read-rows.ts";
 import { SeriesGroups } from "#memory/recall/series-groups.ts";
 import { excerptOf } from "#prompt/recalls.ts";
 import { wordsOf } from "#util/words.ts";
-import {
-  fixedEmbedder,
-  LIVE,
-  type MemoryRows,
-  memoryRows,
-  openHashEmbedder,
-  openRecall,
-  recallQuery,
-  shownIds,
-} from "../helpers/memory-rows.ts";
+import { fixedEmbedder, type MemoryRows, memoryRows, openRecall, shownIds } from "../helpers/memory-rows.ts";
 
 const step = (seq: number, text: string, change: Partial<MemoryRow> = {}): MemoryRow => ({
   id: `foo/${seq}`,
@@ -28,18 +18,13 @@ const step = (seq: number, text: string, change: Partial<MemoryRow> = {}): Memor
 
 /** Recalls for one question; `rows` in the order of their changes. */
 async function recall(rows: readonly MemoryRow[], text: string, change: Partial<RecallQuery> = {}) {
-  const memory = openLongTermMemory({
-    store: {
-      memories: async (_agent, after, limit) => rows.filter((row) => row.change > after).slice(0, limit),
-      memory: async (_agent, id) => rows.findLast((row) => row.id === id),
-      saveVectors: async () => undefined,
-    },
-    embedder: openHashEmbedder(),
-    report: (problem) => {
-      throw new Error(problem);
-    },
-  });
-  const found = await memory.recall(recallQuery([text], { count: 1, ...change }), LIVE);
+  const store: MemoryRows = {
+    ...memoryRows(),
+    memories: async (_agent, after, limit) => rows.filter((row) => row.change > after).slice(0, limit),
+    memory: async (_agent, id) => rows.findLast((row) => row.id === id),
+  };
+  const { memory, recall } = openRecall({ store, report: (problem) => expect(problem).toBe("") });
+  const found = await recall([text], { count: 1, ...change });
   await memory.close();
   return found;
 }

@@ -299,8 +299,8 @@ const FINDINGS: readonly Defence[] = [
       "A clone is made outside the folder, checked, and moved in; git reaches its one server and runs no program of the repository.",
     proofs: [
       proof(
-        "commands/clone-swapped.long",
-        "a clone reads, writes and runs nothing outside while the folder above is swapped for a link",
+        "commands/clone_repository.long",
+        "200 clones read, write and run nothing outside while the folder above is swapped for a link",
       ),
       proof("workspace/place-folder.test", "is refused with %s, and leaves nothing"),
       withBubblewrap(
@@ -417,7 +417,7 @@ const FINDINGS: readonly Defence[] = [
   {
     id: "F10: half-sent heads",
     claim: "Clients that send half a request leave room for calls.",
-    proofs: [proof("api/api.long", "leave room for calls, however many clients send half a head")],
+    proofs: [proof("api/socket.test", "leave room for calls, however many clients send half a head")],
   },
   {
     id: "F10: log as a link",

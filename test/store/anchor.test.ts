@@ -31,6 +31,13 @@ function flipBit(file: string, at: number): void {
   writeFileSync(file, bytes);
 }
 
+/** Changes a store as no goald does. */
+function change(path: string, sql: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+}
+
 describe("the anchor beside the store", () => {
   const at = useFolder();
   const keep = useOpened();
@@ -54,6 +61,12 @@ describe("the anchor beside the store", () => {
     const store = await open();
     await fill(store);
     return { store, early: readFileSync(`${path}-wal`) };
+  }
+  /** Makes a store with foo and bar, and closes it. */
+  async function makeClosed(database: string): Promise<void> {
+    const store = await openSqliteStore(database);
+    await fill(store);
+    await store.close();
   }
   /** Copies the store with its WAL, or with another one, as a killed process leaves it. */
   function copyTo(name: string, wal?: Buffer, files = ["", "-wal", "-anchor"]): string {
@@ -222,18 +235,14 @@ describe("the anchor beside the store", () => {
     const snapshot = { version: 1, state: { goal: "One" } };
     await store.commit(lease, 10, { ...NOTHING, events: stamped(11, said("x")), snapshot });
     await store.close();
-    const raw = new DatabaseSync(path);
-    raw.exec("UPDATE snapshot SET data = replace(data, 'One', 'Two')");
-    raw.close();
+    change(path, "UPDATE snapshot SET data = replace(data, 'One', 'Two')");
     expect(await acceptStoreLoss(path)).toEqual(["The snapshot at 11 of foo does not match its hash."]);
     const again = await open();
     expect(await again.load("foo", 1)).toMatchObject({ snapshot: null, events: { length: 11 } });
   });
 
   it("refuses another store, an older copy of the same one, and a store that was removed", async () => {
-    const store = await openSqliteStore(path);
-    await fill(store);
-    await store.close();
+    await makeClosed(path);
     copyFileSync(path, at("backup.db"));
     const later = await openSqliteStore(path);
     await append(later, "foo", 10, 12);
@@ -247,9 +256,7 @@ describe("the anchor beside the store", () => {
     copyFileSync(at("backup.db"), path);
     await expect(openSqliteStore(path)).rejects.toMatchObject(lossOf(/Events 11 to 12 of foo are missing/));
     const other = at("other.db");
-    const another = await openSqliteStore(other);
-    await fill(another);
-    await another.close();
+    await makeClosed(other);
     copyFileSync(other, path);
     await expect(openSqliteStore(path)).rejects.toMatchObject(
       lossOf(/found another one or none\. The agent foo is missing, with 12 events\./),
@@ -263,9 +270,7 @@ describe("the anchor beside the store", () => {
   });
 
   it("refuses the log of a copy that went another way", async () => {
-    const store = await openSqliteStore(path);
-    await fill(store);
-    await store.close();
+    await makeClosed(path);
     const copy = copyTo("copy");
     const twin = await openSqliteStore(copy);
     const lease = await twin.claim("foo");
@@ -333,18 +338,14 @@ describe("the anchor beside the store", () => {
     ]);
     expect((await opened.verify()).problems).toEqual([]);
     await opened.close();
-    const raw = new DatabaseSync(copy);
-    raw.exec("PRAGMA foreign_keys = OFF; DELETE FROM agent WHERE id IN ('child', 'twin')");
-    raw.close();
+    change(copy, "PRAGMA foreign_keys = OFF; DELETE FROM agent WHERE id IN ('child', 'twin')");
     await expect(openSqliteStore(copy)).rejects.toMatchObject(
       lossOf(/The agent child is missing, with 1 event\. The agent twin is missing, with 5 events\./),
     );
   });
 
   it("is behind the store, never ahead, when the process is killed between a commit and its record", async () => {
-    const store = await openSqliteStore(path);
-    await fill(store);
-    await store.close();
+    await makeClosed(path);
     const database = openForWriting(path);
     const anchor = new Anchor(database, path);
     const writes = openWrites(database, anchor.note);
@@ -449,9 +450,7 @@ describe("a backup of the store", () => {
   it("is not written of a damaged store, or of one that has lost commits, and an earlier one stays", async () => {
     await backupStore(path, target, false);
     const earlier = readFileSync(target);
-    const damaged = new DatabaseSync(path);
-    damaged.exec(`UPDATE event SET data = replace(data, 'text 4', 'text 5') WHERE ${FOO}`);
-    damaged.close();
+    change(path, `UPDATE event SET data = replace(data, 'text 4', 'text 5') WHERE ${FOO}`);
     const refusal = (message: RegExp) => ({ code: "GOALD_STORE_DAMAGED", message: expect.stringMatching(message) });
     await expect(backupStore(path, target, true)).rejects.toMatchObject(refusal(/event 4 of foo/));
 

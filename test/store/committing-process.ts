@@ -1,7 +1,7 @@
 /**
  * A process that tests kill. It commits to the store at argv[2] without end and prints each head when its commit has
  * resolved. With a number of bytes, it first tries to store a blob of that size; it prints each failure and ends after the
- * second. With `boast`, it prints a commit that it has not made and dies: tests of lost commits must detect that.
+ * second.
  */
 import { writeSync } from "node:fs";
 import { argv } from "node:process";
@@ -11,7 +11,7 @@ import { type AgentState, STATE_VERSION } from "#core/state.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { AT, bytesOf, memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from "../helpers/events.ts";
 
-const [, , path = "", mode = "0"] = argv;
+const [, , path = "", bytes = "0"] = argv;
 const print = (line: string) => writeSync(1, `${line}\n`);
 
 const store = await openSqliteStore(path);
@@ -21,13 +21,8 @@ const loaded = await store.load(id, STATE_VERSION);
 let { head } = loaded;
 let state = replay(loaded.events, loaded.snapshot?.state as AgentState | undefined);
 
-if (mode === "boast") {
-  print(String(head + 1));
-  process.kill(process.pid, "SIGKILL");
-}
-
 for (let failures = 0; failures < 2; ) {
-  const size = failures === 0 ? Number(mode) : 0;
+  const size = failures === 0 ? Number(bytes) : 0;
   const text = `${head} ${"x".repeat((head % 7) * 1000)}`;
   const next = head + 1 + (head % 3);
   const events = stamped(head + 1, ...Array.from({ length: next - head }, () => said(text)));

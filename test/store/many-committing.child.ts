@@ -4,7 +4,7 @@
  *
  * It prints `<agent> <head>` when a commit has resolved and `<agent> failed <code> <message>` when one has failed; that agent
  * continues from the end of its log. At the end it prints `over` without closing the store. With `bytes`, the first agent
- * tries to store a blob of that size with each commit.
+ * tries to store a blob of that size with each commit. Its thread ends when nothing was written for `quietMs`.
  */
 import { writeSync } from "node:fs";
 import { argv } from "node:process";
@@ -13,12 +13,12 @@ import type { Store } from "#core/ports/store.ts";
 import { openGroupStore } from "#store/sqlite/writer.ts";
 import { AT, bytesOf, memoryOf, NOTHING, SPEC, said, stamped, wrote } from "../helpers/events.ts";
 
-const [, , path = "", commits = "Infinity", bytes = "0"] = argv;
+const [, , path = "", commits = "Infinity", bytes = "0", quietMs = "20"] = argv;
 const AGENTS = 5;
 const print = (line: string) => writeSync(1, `${line}\n`);
 
 // Tests let the thread die, and see another one.
-const store = await openGroupStore(path, { thread: "always", quietMs: 20 });
+const store = await openGroupStore(path, { thread: "always", quietMs: Number(quietMs) });
 await Promise.all(Array.from({ length: AGENTS }, (_, index) => work(store, index)));
 print("over");
 

@@ -13,12 +13,19 @@ import { freeSlug, slugOf } from "#store/slug.ts";
 import { openForReading, openForWriting, requireSqlite } from "#store/sqlite/connection.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
 import { canonicalJson } from "#util/json.ts";
+import { storeContract } from "../contracts/store.ts";
 import { AT, asked, memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from "../helpers/events.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
+import { MemoryStore } from "../helpers/memory-store.ts";
 import { fill } from "./made-stores.ts";
 
 const at = useFolder();
 const keep = useOpened();
+let stores = 0;
+storeContract("the embedded store", () => openSqliteStore(at(`${++stores}`, "goald.db")));
+// store.long.ts has the store for many agents.
+storeContract("the fake", async () => new MemoryStore());
+
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 describe("the embedded store's file", () => {

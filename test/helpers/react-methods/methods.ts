@@ -47,7 +47,7 @@ export const PLACES: Readonly<Record<string, { readonly latitude: number; readon
   portland: { latitude: 45.5152, longitude: -122.6784 },
 };
 /** 8 x 6 pixels, each of another colour. */
-export const NASA_PICTURE: Picture = {
+const NASA_PICTURE: Picture = {
   width: 8,
   height: 6,
   pixels: Uint8Array.from({ length: 8 * 6 * 3 }, (_, at) => (at * 37) % 256),
@@ -125,7 +125,7 @@ const forecastOf = (today: string, days: number) =>
   }));
 
 /** Closing prices of the days that are not on a weekend. They wave around 400, and are lowest on LOWEST_DAY. */
-export const LOWEST_DAY = "2026-10-14";
+const LOWEST_DAY = "2026-10-14";
 function pricesBetween(first: string, last: string) {
   const days = Math.round((Date.parse(last) - Date.parse(first)) / DAY_MS) + 1;
   return Array.from({ length: Math.max(0, Math.min(400, days)) }, (_, day) => dayAfter(first, day))

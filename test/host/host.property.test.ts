@@ -1,15 +1,16 @@
-/** Calls to one agent at the same time, or just before or after another event. */
+/** Calls to one agent in any order, and its steps, edits, clones and restorations in any order. */
 import { expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Control } from "#api/control.ts";
-import { defineCommand, succeed } from "#core/command.ts";
+import { type CommandContext, succeed } from "#core/command.ts";
 import { replay } from "#core/evolve.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { type AgentState, activeFrame, isFinished } from "#core/state.ts";
 import { settle } from "../helpers/fake-clock.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
-import { done, reply } from "../helpers/loop.ts";
+import { done, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { HANG, type ScriptedReply } from "../helpers/models.ts";
+import { acts, liveThrough } from "../helpers/restored-agent.ts";
 import { cases } from "../helpers/waits.ts";
 
 const stateOf = async (world: World, agent = "foo"): Promise<AgentState> => replay(await world.events(agent));
@@ -30,21 +31,14 @@ const ACTIONS: Readonly<Record<string, (control: Control, host: TestHost) => unk
 /** Makes a model that requests two slow commands in turn, and sometimes fails or hangs. */
 async function busyWorld(numbers: readonly number[]): Promise<World> {
   let asked = 0;
+  const run = async (_args: object, { signal }: CommandContext) => {
+    for (let turns = numbers[asked % numbers.length] ?? 0; turns > 0; turns--) await settle();
+    signal.throwIfAborted();
+    return succeed("It took long.");
+  };
+  const args = { type: "object", properties: { number: { type: "integer", description: "Any" } } } as const;
   const slow = (name: string, effect: "at-most-once" | "idempotent") =>
-    defineCommand({
-      name,
-      label: name,
-      summary: "Takes long.",
-      args: { type: "object", properties: { number: { type: "integer", description: "Any" } } },
-      annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-      effect,
-      timeoutMs: 3_600_000,
-      run: async (_args, { signal }) => {
-        for (let turns = numbers[asked % numbers.length] ?? 0; turns > 0; turns--) await settle();
-        signal.throwIfAborted();
-        return succeed("It took long.");
-      },
-    });
+    testCommand(name, run, { args, effect, annotations: { ...WRITES, idempotent: false }, timeoutMs: 3_600_000 });
   const failure = { kind: "failed", code: "server-error", message: "500", retry: { afterMs: 3_000 } } as const;
   const script = (_request: ModelRequest): ScriptedReply => {
     asked += 1;
@@ -59,7 +53,7 @@ async function busyWorld(numbers: readonly number[]): Promise<World> {
   return world;
 }
 
-it("keeps the log sound, loses nothing and continues, for calls in any order", async () => {
+it("calls in any order keep the log sound, lose nothing, and the agent continues", async () => {
   const anything = fc.array(fc.tuple(fc.constantFrom(...Object.keys(ACTIONS)), fc.nat(20)), {
     minLength: 3,
     maxLength: 12,
@@ -125,3 +119,6 @@ async function checkLog(world: World): Promise<void> {
   );
   expect(new Set(once).size).toBe(once.length);
 }
+
+it("steps, edits, clones and restorations in any order lead to the files as they were after the step, touch no clone that stands there, and lose no edit", () =>
+  fc.assert(fc.asyncProperty(acts, liveThrough), { seed: 23, numRuns: cases(15) }));
