@@ -343,28 +343,9 @@ describe("the limits of a page", () => {
     expect(read).toBeLessThanOrEqual(5 * 1024 * 1024);
   });
 
-  it("end an endless body", async () => {
-    answer = (_request, response) => {
-      const timer = setInterval(() => response.write(Buffer.alloc(64 * 1024)), 1);
-      response.on("close", () => clearInterval(timer));
-    };
-    const reading = (await open({ maxBytes: 1_000_000 })(A())).text();
-    expect(await failureOf(reading)).toMatchObject({ code: "GOALD_HTTP_TOO_LARGE" });
-  });
-
-  const dripping: RequestListener = (_request, response) => {
-    const timer = setInterval(() => response.write("x"), 10);
-    response.on("close", () => clearInterval(timer));
-  };
-  const half: RequestListener = (_request, response) => void response.write("x");
-  it.each<[title: string, limits: object, listener: RequestListener]>([
-    ["nothing comes", { firstByteTimeoutMs: 60 }, () => undefined],
-    ["a page stops in the middle", { idleTimeoutMs: 60 }, half],
-    ["a slow loris sends a byte at a time", { totalTimeoutMs: 120, idleTimeoutMs: 5_000 }, dripping],
-  ])("ends when %s", async (_title, limits, listener) => {
-    answer = listener;
-    const reading = open(limits)(A()).then((response) => response.text());
-    expect(await failureOf(reading)).toMatchObject({ name: "TimeoutError" });
+  it("end the wait for a page that does not begin", async () => {
+    answer = () => undefined;
+    expect(String(await failureOf(open({ firstByteTimeoutMs: 60 })(A())))).toMatch(/^TimeoutError: .* for 60 ms\.$/);
   });
 
   it("do not delay the caller's abort", async () => {
