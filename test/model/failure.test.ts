@@ -4,10 +4,12 @@ import {
   type Answer,
   answerTo,
   ask,
+  chunk,
   closeServers,
   KEY,
   openServers,
   type RawAnswer,
+  SSE,
   start,
   startOpenAIServer,
 } from "../helpers/openai-server.ts";
@@ -53,16 +55,6 @@ describe("an error status", () => {
     const expected = { kind: "failed", code, retry, message: expect.stringMatching(message) };
     expect(await answerTo({ status, body })).toMatchObject(expected);
     expect(openServers()[0]?.requests).toHaveLength(1);
-  });
-
-  it.each<[Record<string, string>, number | null]>([
-    [{ "retry-after": "120" }, 120_000],
-    [{ "retry-after-ms": "250", "retry-after": "9" }, 250],
-    [{ "retry-after": "Sun, 06 Nov 1994 08:49:37 GMT", date: "Sun, 06 Nov 1994 08:49:07 GMT" }, 30_000],
-    [{ "retry-after": "soon" }, null],
-  ])("429 with %j has the time of the retry", async (headers, afterMs) => {
-    const failure = await answerTo({ status: 429, headers, body: error("slow") });
-    expect(failure).toMatchObject({ code: "rate-limited", retry: { afterMs } });
   });
 
   it("404 names the models that the server has, ten at most", async () => {
@@ -262,11 +254,8 @@ const inOneDocument = (message: object, finishReason: string, usage: object): Ra
   body: { choices: [{ index: 0, message, finish_reason: finishReason }], usage },
 });
 function asStream(message: object, finishReason: string, usage: object): RawAnswer {
-  const chunk = (delta: object, finish: string | null = null) =>
-    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
   const end = `${chunk({}, finishReason)}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`;
-  const headers = { "content-type": "text/event-stream" };
-  return { status: 200, headers, body: chunk({ role: "assistant" }) + chunk(message) + end };
+  return { status: 200, headers: SSE, body: chunk({ role: "assistant" }) + chunk(message) + end };
 }
 
 const WAYS = [
