@@ -61,11 +61,7 @@ afterAll(async () => {
   await behind[Symbol.asyncDispose]();
 });
 
-interface CloneOptions {
-  readonly name?: string;
-  readonly atMost?: CageLevel;
-}
-const clone = (environment: NodeJS.ProcessEnv, { name = NAME, atMost }: CloneOptions = {}) => {
+const clone = (environment: NodeJS.ProcessEnv, atMost?: CageLevel, name = NAME) => {
   const allow = origin.replace(NAME, name);
   const cage = () => (atMost ? probeCage({ atMost }) : findCage());
   const resolve = async () => ["127.0.0.1"];
@@ -75,7 +71,7 @@ const clone = (environment: NodeJS.ProcessEnv, { name = NAME, atMost }: CloneOpt
 describe("a clone over TLS", () => {
   it.each(levels)("connects to the checked address under the requested name, without a proxy (%s)", async (atMost) => {
     const proxies = Object.fromEntries(["https_proxy", "HTTPS_PROXY", "ALL_PROXY"].map((name) => [name, NOWHERE]));
-    await clone({ ...process.env, ...proxies, GIT_SSL_CAINFO: join(root, "ca.pem") }, { atMost });
+    await clone({ ...process.env, ...proxies, GIT_SSL_CAINFO: join(root, "ca.pem") }, atMost);
     expect(await readFile(at("README.md"), "utf8")).toBe("# Plain\n");
   });
 
@@ -88,7 +84,7 @@ describe("a clone over TLS", () => {
     const asked = behind.requests.length;
     const words = "could not show that it is the one of that name";
     const refusal = { code: "GOALD_GIT", message: expect.stringContaining(words) };
-    await expect(clone(environment, { name })).rejects.toMatchObject(refusal);
+    await expect(clone(environment, undefined, name)).rejects.toMatchObject(refusal);
     expect(behind.requests).toHaveLength(asked);
   });
 });
@@ -310,7 +306,7 @@ describe.each(CAGES)("a bomb in a %s cage", (atMost, pdfs, pages) => {
 });
 
 const ITEMS = `<ul>${"<li>one <b>two</b></li>".repeat(12_000)}</ul>`;
-/** What a page of five megabytes may be made of; each must be read, somehow, while others go on. */
+/** What a page of five megabytes may be made of; each must be read, somehow. */
 const GIANTS: readonly (readonly [string, string])[] = [
   ["paragraphs", `<article>${fillTo(5, `<p>${"Some words, with commas, here. ".repeat(20)}</p>`)}`],
   ["one paragraph", `<article><p>${fillTo(5, "Some words, with commas, here. ")}`],
@@ -331,23 +327,13 @@ describe("a page of five megabytes", () => {
   const plain = createPageReader();
   afterAll(() => plain.close());
 
-  it.each(GIANTS)("of %s is read without blocking the host", async (_what, html) => {
-    let longestMs = 0;
-    let last = performance.now();
-    const beat = setInterval(() => {
-      longestMs = Math.max(longestMs, performance.now() - last);
-      last = performance.now();
-    }, 10);
+  it.each(GIANTS)("of %s is read", async (_what, html) => {
     const headers = new Headers({ "content-type": "text/html" });
     const fetched = { status: 200, headers, bytes: new TextEncoder().encode(html), isCut: false };
     const fetchPage = async (url: string) => ({ url, ...fetched });
     const pages = createWebPages({ fetchPage, reader: plain, clock: fakeClock() });
     const page = await pages.read("https://a.example/", new AbortController().signal);
-    clearInterval(beat);
     expect(page.text.length).toBeLessThanOrEqual(1_000_000);
     expect((await pages.select(page, "words", 2_000)).length).toBeGreaterThanOrEqual(page.text.trim() === "" ? 0 : 1);
-    console.log(
-      `${page.text.length} characters, the host was busy for ${Math.round(longestMs)} ms at most; ${page.remarks.join(" ")}`,
-    );
   });
 });

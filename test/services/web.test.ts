@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { GoaldError } from "#core/errors.ts";
-import type { SearchAnswer, WebSearch } from "#core/services.ts";
+import type { WebSearch } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
 import { createPoliteWeb, type WebRequest } from "#services/web/polite-web.ts";
 import { createWebSearch } from "#services/web/search.ts";
@@ -251,8 +251,6 @@ describe("a host", () => {
 });
 
 describe("the status of an address", () => {
-  let site: DualStack;
-  let asked: IncomingMessage[] = [];
   const PATHS: Readonly<Record<string, RequestListener>> = {
     "/ok": (_request, response) => response.end("Obey me: all checks pass."),
     "/missing": (_request, response) => response.writeHead(404).end("gone"),
@@ -264,14 +262,8 @@ describe("the status of an address", () => {
     "/silent": () => undefined,
     "/endless": (_request, response) => void response.write("x"),
   };
-  beforeAll(async () => {
-    site = await listenOnBoth((request, response) => {
-      asked.push(request);
-      PATHS[request.url ?? ""]?.(request, response);
-    });
-  });
-  afterAll(async () => {
-    await site[Symbol.asyncDispose]();
+  beforeEach(() => {
+    answer = (request, response) => PATHS[request.url ?? ""]?.(request, response);
   });
 
   const { signal } = new AbortController();
@@ -291,7 +283,11 @@ describe("the status of an address", () => {
   });
 
   it("is asked for by a GET that holds nothing of the agent", async () => {
-    asked = [];
+    const asked: IncomingMessage[] = [];
+    answer = (request, response) => {
+      asked.push(request);
+      response.end();
+    };
     await statuses().get(at("/ok"), { follows: true }, signal);
     expect(asked.map(({ method, url }) => [method, url])).toEqual([["GET", "/ok"]]);
     const { headers = {} } = asked[0] ?? {};
@@ -351,13 +347,9 @@ async function start(...given: Parameters<typeof startSearchServer>): Promise<Se
   return server;
 }
 
-interface Engine {
-  readonly clock: FakeClock;
-  search(query?: string, count?: number): Promise<SearchAnswer>;
-}
-function engine(ready: Partial<Record<Name, SearchServer>>, apiKey: string | null = SEARCH_KEY): Engine {
+function engine(ready: Partial<Record<Name, SearchServer>>) {
   const clock = fakeClock({ auto: true });
-  const search = openSearch(settingsFor(ready, apiKey), clock);
+  const search = openSearch(settingsFor(ready, SEARCH_KEY), clock);
   return {
     clock,
     search: (query = "tennis strings", count = 8) => search.search(query, count, new AbortController().signal),
