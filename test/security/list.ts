@@ -287,8 +287,8 @@ const FINDINGS: readonly Defence[] = [
     claim:
       "No write, download or move makes a folder that git takes for a repository; files that other programs run are asked about.",
     proofs: [
-      proof("workspace/place-folder.test", "never makes a folder that git answers to as its repository"),
-      proof("workspace/place-folder.test", "is refused in other forms and spellings: %j"),
+      proof("workspace/confinement.test", "never makes a folder that git answers to as its repository"),
+      proof("workspace/confinement.test", "is refused in other forms and spellings: %j"),
       proof("loop/approval.test", "is asked about before %s %j, with who runs it and when"),
       proof("loop/approval.test", "is asked about although a person approved the next twenty commands"),
       proof("loop/approval.test", "is refused where nobody is asked, and the agent goes on: %s %j"),
@@ -303,7 +303,7 @@ const FINDINGS: readonly Defence[] = [
         "commands/clone-swapped.long",
         "a clone reads, writes and runs nothing outside while the folder above is swapped for a link",
       ),
-      proof("workspace/place-folder.test", "is refused with %s, and leaves nothing"),
+      proof("workspace/confinement.test", "is refused with %s, and leaves nothing"),
       withBubblewrap(
         proof("services/clone.test", "reaches no server but the judged one, neither by itself nor through the tunnel"),
       ),
