@@ -667,7 +667,10 @@ const PAGE: readonly Defence[] = [
     claim: "A page on another port or of another site cannot use the door, by fetch, form, preflight or navigation.",
     proofs: [
       proof(PAGE_DOOR, "%s is refused with %i, even with a key"),
-      proof(PAGE_DOOR, "%s without a key creates nothing when that guard is off (not %i but 401)"),
+      proof(
+        PAGE_DOOR,
+        "%s is let in when that guard is off and it has a key, and creates nothing without one (control, not %i)",
+      ),
       proof(PAGE_DOOR, "that a browser marks as %s is refused with 403"),
       proof(PAGE_DOOR, "gets no permission by a preflight"),
       proof(

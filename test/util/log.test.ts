@@ -110,14 +110,6 @@ describe("the log", () => {
     expect(found).toEqual(Array.from({ length: 60 }, (_, at) => at).slice(-found.length));
     expect(found.length).toBeGreaterThan(40);
   });
-
-  it("is also rotated while it is written", async () => {
-    const log = await open({ maxBytes: 400 });
-    for (let number = 1; number <= 20; number++) log.info(`message ${number}`);
-    expect((await lstat(file())).size).toBeLessThan(700);
-    expect(await readFile(file(), "utf8")).toContain("message 20");
-    expect(await readdir(folder)).toHaveLength(4);
-  });
 });
 
 describe("a log that cannot be written", () => {
