@@ -202,9 +202,6 @@ describe("origins that the settings allow", () => {
 });
 
 describe("a name that changes its address (CVE-2025-31490)", () => {
-  // Public when it is looked at, this machine when it is connected to.
-  const names = { "rebind.example": [["8.8.8.8"], ["127.0.0.1"]] };
-
   it("is resolved once per connection: the checked address is connected to", async () => {
     const { lookup, asked } = resolver({ "a.test.example": [["127.0.0.1"], ["169.254.169.254"]] });
     await (await open({}, { lookup })(A())).text();
@@ -213,16 +210,9 @@ describe("a name that changes its address (CVE-2025-31490)", () => {
     await expectRefused(again(A()));
   });
 
-  it("is refused as soon as it resolves to this machine", async () => {
-    const { lookup } = resolver(names);
-    await new Promise((resolve) => lookup("rebind.example", { all: true }, resolve));
-    const before = site.connections;
-    await expectRefused(door({ lookup })(at("rebind.example")));
-    expect(site.connections).toBe(before);
-  });
-
   it("gets through a check that is separate from the connection", async () => {
-    const { lookup } = resolver(names);
+    // Public when it is looked at, this machine when it is connected to.
+    const { lookup } = resolver({ "rebind.example": [["8.8.8.8"], ["127.0.0.1"]] });
     const looking = Promise.withResolvers<unknown>();
     lookup("rebind.example", { all: true }, (_error, found) => looking.resolve(found));
     const seen = await looking.promise;

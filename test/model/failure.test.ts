@@ -190,7 +190,7 @@ describe("messages of servers about a prompt that is too long", () => {
   });
 });
 
-describe("messages of servers that need a person", () => {
+describe("messages of servers that need a person, or refuse the content", () => {
   it.each<Row>([
     ["OpenAI", 400, said("Billing hard limit has been reached"), "quota-exhausted"],
     ["Anthropic", 400, said("Your credit balance is too low to access the API."), "quota-exhausted"],
@@ -204,20 +204,13 @@ describe("messages of servers that need a person", () => {
     ["Groq", 400, said("decommissioned", { code: "model_decommissioned" }), "model-not-found"],
     ["OpenRouter", 400, said("foo/bar is not a valid model ID"), "model-not-found"],
     ["Mistral", 400, { message: "Invalid model: foo", type: "invalid_model" }, "model-not-found"],
+    ["Azure", 400, said("filtered", { code: "content_filter" }), "refused"],
+    ["OpenAI", 400, said("your prompt was flagged as potentially violating our usage policy"), "refused"],
+    ["DashScope", 400, said("x", { code: "data_inspection_failed" }), "refused"],
+    ["DeepSeek", 400, said("Content Exists Risk"), "refused"],
+    ["OpenRouter", 403, said("Your chosen model requires moderation and your input was flagged"), "refused"],
   ])("%s (%i %j)", async (_server, status, body, code) => {
     expect(await answerTo({ status, body })).toMatchObject({ code, retry: null });
-  });
-});
-
-describe("messages of servers about refused content", () => {
-  it.each<Row>([
-    ["Azure", 400, said("filtered", { code: "content_filter" }), ""],
-    ["OpenAI", 400, said("your prompt was flagged as potentially violating our usage policy"), ""],
-    ["DashScope", 400, said("x", { code: "data_inspection_failed" }), ""],
-    ["DeepSeek", 400, said("Content Exists Risk"), ""],
-    ["OpenRouter", 403, said("Your chosen model requires moderation and your input was flagged"), ""],
-  ])("%s (%i)", async (_server, status, body) => {
-    expect(await answerTo({ status, body })).toMatchObject({ code: "refused", retry: null });
   });
 });
 

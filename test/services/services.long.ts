@@ -8,7 +8,6 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Cage, CageLevel } from "#cage/cage.ts";
 import { findCage, probeCage } from "#cage/find-cage.ts";
@@ -91,7 +90,6 @@ describe("a clone over TLS", () => {
 
 const SITE = "https://site.example/a/b";
 const STUBBORN = new URL("./stubborn-reader.child.ts", import.meta.url);
-const HOST = fileURLToPath(new URL("./reading-host.child.ts", import.meta.url));
 const reader = createPageReader({ program: STUBBORN, plainTimeLimitMs: 30_000 });
 afterAll(() => reader.close());
 
@@ -214,8 +212,26 @@ describe("a page that makes its reader", () => {
 });
 
 describe("a host", () => {
-  const startHost = (...args: readonly string[]) =>
-    spawn(process.execPath, [HOST, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  /** Starts a host that reads these pages, and prints each with its readers. */
+  function startHost(atMost: CageLevel, ...pages: readonly string[]) {
+    const program = `
+      import { probeCage } from "#cage/find-cage.ts";
+      import { createPageReader } from "#services/page/read-page.ts";
+      const reader = createPageReader({
+        findCage: () => probeCage({ atMost: "${atMost}" }),
+        program: new URL("${STUBBORN}"),
+        idleMs: 2 ** 31 - 1,
+        timeLimitMs: 2 ** 31 - 1,
+      });
+      for (const page of ${JSON.stringify(pages)}) {
+        const reading = reader.read(Buffer.from("<p>" + page), "text/html", "${SITE}", new AbortController().signal);
+        if (!page.startsWith("do: ")) await reading;
+        while (reader.pids.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        console.log(JSON.stringify({ page, pids: reader.pids }));
+      }`;
+    const args = ["--input-type=module", "-e", program];
+    return spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] });
+  }
 
   it("is kept alive by a page that is being read, and not by a warm reader", async () => {
     const host = startHost("strict", "one", "two");
