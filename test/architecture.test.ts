@@ -311,7 +311,7 @@ describe("the laws of the house", () => {
     files.filter((file) => pattern.test(withoutComments(readFileSync(file, "utf8"))));
 
   it("HTTP leaves by one module", () => {
-    // The page's requests leave a browser, to the door that it came from: test/page/laws.test.ts.
+    // The page's requests leave a browser, to the door that it came from: test/page/page.test.ts.
     const outside = sources.filter((file) => !file.startsWith("src/http/") && file !== "src/page/api.ts");
     expect(
       matching(

@@ -2,11 +2,10 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ModelAnswer } from "#core/ports/model.ts";
-import { createHttp } from "#http/http.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { closed, createAjv, flag, listOf, ordinal, recordOf, text } from "#util/schema.ts";
 import { listenOnLoopback } from "./loopback.ts";
-import { createOpenAIModel, type OpenAIModelSettings } from "./openai-model.ts";
+import { askModel, createOpenAIModel, type OpenAIModelSettings } from "./openai-model.ts";
 
 // A schema of what OpenAI accepts as `response_format`: in strict mode every object is closed, every key is required,
 // and only known keywords are allowed.
@@ -548,6 +547,11 @@ interface Body {
 
 const head = ({ id, model }: Body): object => ({ id, object: "chat.completion.chunk", created: 0, model });
 
+/** Headers and one event of a stream that a test writes itself. */
+export const SSE = { "content-type": "text/event-stream" };
+export const chunk = (delta: object, finishReason: string | null = null): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finishReason }] })}\n\n`;
+
 // Sends one request to the OpenAI model, over real HTTP to a scripted server.
 
 /** A planted key: it may appear only in the Authorization header. */
@@ -569,11 +573,8 @@ export async function closeServers(): Promise<void> {
   servers = [];
 }
 
-export async function ask(baseUrl: string, settings: Partial<OpenAIModelSettings> = {}): Promise<ModelAnswer> {
-  const model = createOpenAIModel({ baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 20_000, ...settings });
-  const messages = [{ role: "user" as const, content: "Which command?" }];
-  return model.complete({ model: "gpt-test", messages }, new AbortController().signal);
-}
+export const ask = (baseUrl: string, settings: Partial<OpenAIModelSettings> = {}): Promise<ModelAnswer> =>
+  askModel(createOpenAIModel({ baseUrl, apiKey: KEY, ...settings }));
 
 export async function answerTo(answer: Answer, settings: Partial<OpenAIModelSettings> = {}): Promise<ModelAnswer> {
   return ask((await start({ reply: [answer] })).baseUrl, settings);

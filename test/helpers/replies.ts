@@ -198,7 +198,7 @@ function randomIntegers(seed: number): (limit: number) => number {
   };
 }
 
-export interface Tally {
+interface Tally {
   mutants: number;
   right: number;
   wrong: number;

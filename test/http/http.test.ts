@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
 import type { RequestListener } from "node:http";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { connect } from "node:net";
 import { dirname } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -12,7 +12,7 @@ import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { openTunnel, type TunnelTarget } from "#http/tunnel.ts";
 import { failureOf, useOpened } from "../helpers/folder.ts";
-import { listenOnLoopback } from "../helpers/loopback.ts";
+import { type Loopback, listenOnLoopback } from "../helpers/loopback.ts";
 
 const keep = useOpened();
 const listen = async (listener: RequestListener) => keep(await listenOnLoopback(listener));
@@ -22,7 +22,6 @@ async function runScript(script: string, env = process.env): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname, env });
   return stdout;
 }
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("Http.to", () => {
   it("sends method, headers and body to its origin and returns the response", async () => {
@@ -177,6 +176,23 @@ describe("time", () => {
     expect(await response.text()).toBe("patient");
   });
 
+  it("to the first byte may exceed the limit of Node's fetch, and an idle connection keeps no process alive", async () => {
+    const origin = await serve(async (_request, response) => {
+      await sleep(2_500);
+      response.end("at last");
+    });
+    // Node's limit is five minutes; here it is lowered to half a second for everything but the door.
+    const script = `
+      void globalThis.Response;
+      const key = Symbol.for("undici.globalDispatcher.1");
+      globalThis[key] = new globalThis[key].constructor({ headersTimeout: 500 });
+      const { createHttp } = await import("#http/http.ts");
+      const read = (send) => send("${origin}").then((response) => response.text()).catch((error) => error.cause.code);
+      console.log(JSON.stringify(await Promise.all([read(createHttp().to("${origin}")), read(fetch)])));
+    `;
+    expect(JSON.parse(await runScript(script))).toEqual(["at last", "UND_ERR_HEADERS_TIMEOUT"]);
+  });
+
   it("is limited in the same way after public() has loaded its own agent", async () => {
     const origin = await serve((_request, response) => response.end("yes"));
     const script = `
@@ -261,27 +277,21 @@ describe("an abort", () => {
   });
 });
 
-let server: Server;
-let connections = 0;
+/** Sends 1,000 bytes to whoever connects. */
+let site: Loopback;
 let exceeded = 0;
 beforeAll(async () => {
-  server = createServer((socket: Socket) => {
-    connections++;
-    socket.on("error", () => undefined);
-    socket.end(Buffer.alloc(1_000, "x"));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  site = await listenOnLoopback(() => undefined);
+  site.server.on("connection", (socket) => socket.end(Buffer.alloc(1_000, "x")));
 });
-afterAll(() => void server.close());
+afterAll(() => site.close());
 
-const portOf = (): number => (server.address() as AddressInfo).port;
 const open = (more: Partial<TunnelTarget> = {}) => {
-  const target = { host: "judged.test", port: portOf(), addresses: ["127.0.0.1"], maxBytes: 10_000 };
+  const target = { host: "judged.test", port: site.port, addresses: ["127.0.0.1"], maxBytes: 10_000 };
   return openTunnel({ ...target, onExceeded: () => void exceeded++, ...more });
 };
 const portBytes = (port: number): Uint8Array => Uint8Array.of(port >> 8, port & 0xff);
-const request = (type: number, host: Uint8Array, port = portOf()): Uint8Array =>
+const request = (type: number, host: Uint8Array, port = site.port): Uint8Array =>
   Buffer.concat([Uint8Array.of(5, 1, 0, 5, 1, 0, type), host, portBytes(port)]);
 const named = (name: string): Uint8Array => Buffer.concat([Uint8Array.of(name.length), Buffer.from(name)]);
 
@@ -312,11 +322,11 @@ it.each<[title: string, make: () => Uint8Array, answer: string]>([
   ["another version", () => Uint8Array.of(4, 1, 0, 80, 127, 0, 0, 1, 0), "05ff"],
   ["an unknown kind of host", () => request(9, Uint8Array.of(1)), "0500"],
 ])("a tunnel refuses %s", async (_title, make, answer) => {
-  const before = connections;
+  const before = site.connections;
   await using tunnel = await open();
   const bytes = make();
   expect((await talk(tunnel.path, bytes)).toString("hex")).toMatch(new RegExp(`^${answer}`));
-  expect(connections).toBe(before);
+  expect(site.connections).toBe(before);
 });
 
 it("a tunnel to an address takes its other forms", async () => {

@@ -202,9 +202,6 @@ describe("origins that the settings allow", () => {
 });
 
 describe("a name that changes its address (CVE-2025-31490)", () => {
-  // Public when it is looked at, this machine when it is connected to.
-  const names = { "rebind.example": [["8.8.8.8"], ["127.0.0.1"]] };
-
   it("is resolved once per connection: the checked address is connected to", async () => {
     const { lookup, asked } = resolver({ "a.test.example": [["127.0.0.1"], ["169.254.169.254"]] });
     await (await open({}, { lookup })(A())).text();
@@ -213,16 +210,9 @@ describe("a name that changes its address (CVE-2025-31490)", () => {
     await expectRefused(again(A()));
   });
 
-  it("is refused as soon as it resolves to this machine", async () => {
-    const { lookup } = resolver(names);
-    await new Promise((resolve) => lookup("rebind.example", { all: true }, resolve));
-    const before = site.connections;
-    await expectRefused(door({ lookup })(at("rebind.example")));
-    expect(site.connections).toBe(before);
-  });
-
   it("gets through a check that is separate from the connection", async () => {
-    const { lookup } = resolver(names);
+    // Public when it is looked at, this machine when it is connected to.
+    const { lookup } = resolver({ "rebind.example": [["8.8.8.8"], ["127.0.0.1"]] });
     const looking = Promise.withResolvers<unknown>();
     lookup("rebind.example", { all: true }, (_error, found) => looking.resolve(found));
     const seen = await looking.promise;
@@ -343,28 +333,9 @@ describe("the limits of a page", () => {
     expect(read).toBeLessThanOrEqual(5 * 1024 * 1024);
   });
 
-  it("end an endless body", async () => {
-    answer = (_request, response) => {
-      const timer = setInterval(() => response.write(Buffer.alloc(64 * 1024)), 1);
-      response.on("close", () => clearInterval(timer));
-    };
-    const reading = (await open({ maxBytes: 1_000_000 })(A())).text();
-    expect(await failureOf(reading)).toMatchObject({ code: "GOALD_HTTP_TOO_LARGE" });
-  });
-
-  const dripping: RequestListener = (_request, response) => {
-    const timer = setInterval(() => response.write("x"), 10);
-    response.on("close", () => clearInterval(timer));
-  };
-  const half: RequestListener = (_request, response) => void response.write("x");
-  it.each<[title: string, limits: object, listener: RequestListener]>([
-    ["nothing comes", { firstByteTimeoutMs: 60 }, () => undefined],
-    ["a page stops in the middle", { idleTimeoutMs: 60 }, half],
-    ["a slow loris sends a byte at a time", { totalTimeoutMs: 120, idleTimeoutMs: 5_000 }, dripping],
-  ])("ends when %s", async (_title, limits, listener) => {
-    answer = listener;
-    const reading = open(limits)(A()).then((response) => response.text());
-    expect(await failureOf(reading)).toMatchObject({ name: "TimeoutError" });
+  it("end the wait for a page that does not begin", async () => {
+    answer = () => undefined;
+    expect(String(await failureOf(open({ firstByteTimeoutMs: 60 })(A())))).toMatch(/^TimeoutError: .* for 60 ms\.$/);
   });
 
   it("do not delay the caller's abort", async () => {

@@ -1,22 +1,21 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { afterEach, describe, expect, it } from "@jest/globals";
 import { openJsonCache } from "#config/private-file.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
-import { createHttp } from "#http/http.ts";
 import { createTermsKeeper, FULL_TERMS, type SentParts, stepDown } from "#model/capabilities.ts";
 import { withMargin } from "#model/chat-stream.ts";
 import { mergeIntoTurns } from "#model/openai-model.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { createOpenAIModel } from "../helpers/openai-model.ts";
+import { useFolder } from "../helpers/folder.ts";
+import { askModel, createOpenAIModel } from "../helpers/openai-model.ts";
 import {
   type Answer,
+  chunk,
   closeServers,
   failure,
-  KEY,
   openServers,
   type RawAnswer,
+  SSE,
   start,
 } from "../helpers/openai-server.ts";
 
@@ -28,27 +27,20 @@ const SENT: SentParts = {
   parts: new Set(["stream", "stream_options", "temperature"]),
   ...{ turns: false, cap: null, isBare: false },
 };
-const SSE = { "content-type": "text/event-stream" };
 const WORD = "seven eight ";
 
 /** A client of a server with these answers. */
 async function client(answers: readonly Answer[], settings: object = {}): Promise<LanguageModel> {
   const { baseUrl } = await start({ reply: answers });
-  return createOpenAIModel({ baseUrl, apiKey: KEY, http: createHttp(), timeoutMs: 20_000, ...settings });
+  return createOpenAIModel({ baseUrl, ...settings });
 }
-const ask = (model: LanguageModel): Promise<ModelAnswer> =>
-  model.complete(
-    { model: "m", messages: [{ role: "user", content: "x" }], maxTokens: CAP },
-    new AbortController().signal,
-  );
+const ask = (model: LanguageModel): Promise<ModelAnswer> => askModel(model, { maxTokens: CAP });
 const chats = () => openServers().flatMap((server) => server.chats);
 /** Both names of the cap in each request. */
 const caps = () => chats().map((chat) => `${chat.max_completion_tokens ?? "none"}, ${chat.max_tokens ?? "none"}`);
 
 /** A stream that repeats one delta `times` times, and then ends with a short reply and this usage. */
 function streamOf(delta: object, times: number, usage?: object): RawAnswer {
-  const chunk = (piece: object, finish: string | null = null) =>
-    `data: ${JSON.stringify({ choices: [{ index: 0, delta: piece, finish_reason: finish }] })}\n\n`;
   const end = usage ? `data: ${JSON.stringify({ choices: [], usage })}\n\n` : "";
   const body = `${chunk(delta).repeat(times)}${chunk({ content: "done" })}${chunk({}, "stop")}${end}data: [DONE]\n\n`;
   return { status: 200, headers: SSE, body };
@@ -122,23 +114,16 @@ describe("a stream that exceeds its cap", () => {
     });
   });
 
-  it("is not cut off when its long words are within the cap", async () => {
-    const prose = { reasoning_content: " thinking".repeat(50) };
-    expect(await ask(await client([streamOf(prose, CAP / 50)]))).toMatchObject({ kind: "replied" });
-    expect(await ask(await client([streamOf(prose, (4 * CAP) / 50)]))).toMatchObject({ kind: "failed" });
-  });
-
-  it("is not cut off when its long runs of white space are within the cap", async () => {
-    const padding = { content: " ".repeat(128) };
-    expect(await ask(await client([streamOf(padding, CAP)]))).toMatchObject({ kind: "replied" });
-    const twice = { content: " ".repeat(256) };
-    expect(await ask(await client([streamOf(twice, CAP)]))).toMatchObject({ kind: "failed", code: "cap-ignored" });
-  });
-
-  it("is not cut off within the margin of the estimate", async () => {
-    const text = { content: "word" };
-    expect(await ask(await client([streamOf(text, withMargin(CAP) - 2)]))).toMatchObject({ kind: "replied" });
-    expect(await ask(await client([streamOf(text, withMargin(CAP) + 2)]))).toMatchObject({ kind: "failed" });
+  const thinking = { reasoning_content: " thinking".repeat(50) };
+  const blanks = (count: number) => ({ content: " ".repeat(count) });
+  const word = { content: "word" };
+  it.each<[what: string, within: RawAnswer, beyond: RawAnswer]>([
+    ["long words", streamOf(thinking, CAP / 50), streamOf(thinking, (4 * CAP) / 50)],
+    ["long runs of white space", streamOf(blanks(128), CAP), streamOf(blanks(256), CAP)],
+    ["words in the margin", streamOf(word, withMargin(CAP) - 2), streamOf(word, withMargin(CAP) + 2)],
+  ])("is not cut off when its %s are within the cap", async (_what, within, beyond) => {
+    expect(await ask(await client([within]))).toMatchObject({ kind: "replied" });
+    expect(await ask(await client([beyond]))).toMatchObject({ kind: "failed", code: "cap-ignored" });
   });
 });
 
@@ -192,60 +177,49 @@ const RUNS_ON = "I add.\nACTION 1:\n1 + 1\nOBSERVATION 1:\n3\nTHOUGHT 2:";
 const CUT = "I add.\nACTION 1:\n1 + 1";
 
 /** Asks as often as there are answers. */
-async function asked(answers: readonly Answer[], stop: readonly string[] | undefined = STOP) {
-  const server = await start({ reply: answers });
-  const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: "k", http: createHttp(), timeoutMs: 20_000 });
-  const request = { model: "gpt-test", messages: [{ role: "user" as const, content: "Add." }], mode: "react" as const };
-  const replies = [];
-  for (const _ of answers)
-    replies.push(await model.complete({ ...request, ...(stop ? { stop } : {}) }, new AbortController().signal));
-  return { replies, chats: server.chats, violations: server.violations };
+async function askToStop(...answers: readonly Answer[]): Promise<readonly ModelAnswer[]> {
+  const model = await client(answers);
+  const replies: ModelAnswer[] = [];
+  for (const _ of answers) replies.push(await askModel(model, { mode: "react", stop: STOP }));
+  return replies;
 }
-
-const refuses = (message: string): Answer => ({ status: 400, body: { error: { message } } });
 
 describe("the texts that end a reply", () => {
   it("are sent, and no response format with them", async () => {
-    const { replies, chats, violations } = await asked([CUT]);
-    expect(chats[0]).toMatchObject({ stop: STOP });
-    expect(chats[0]).not.toHaveProperty("response_format");
-    expect(replies[0]).toMatchObject({ text: CUT, finishReason: "stop" });
-    expect(violations).toEqual([]);
+    expect(await askToStop(CUT)).toMatchObject([{ text: CUT, finishReason: "stop" }]);
+    expect(chats()[0]).toMatchObject({ stop: STOP });
+    expect(chats()[0]).not.toHaveProperty("response_format");
+    expect(openServers()[0]?.violations).toEqual([]);
   });
 
   it("cut a reply that runs on, even one that reached its limit, and all of it counts", async () => {
     const usage = { prompt_tokens: 7, completion_tokens: 40 };
-    const { replies } = await asked([RUNS_ON, { text: RUNS_ON, finishReason: "length", usage }]);
-    expect(replies[0]).toMatchObject({ text: CUT, finishReason: "stop" });
-    expect(replies[1]).toMatchObject({ text: CUT, finishReason: "stop", usage: { outputTokens: 40 } });
+    const cut = { text: CUT, finishReason: "stop" };
+    const replies = await askToStop(RUNS_ON, { text: RUNS_ON, finishReason: "length", usage });
+    expect(replies).toMatchObject([cut, { ...cut, usage: { outputTokens: 40 } }]);
   });
 
-  it("do not cut in the reasoning before the reply", async () => {
-    const { replies } = await asked([`<think>Then\nOBSERVATION 1 comes.</think>${RUNS_ON}`]);
-    expect(replies[0]).toMatchObject({ text: `<think>Then\nOBSERVATION 1 comes.</think>${CUT}` });
-  });
-
-  it("do not cut reasoning that was cut off itself", async () => {
-    const text = "<think>Then\nOBSERVATION 1 comes";
-    const { replies } = await asked([{ text, finishReason: "length" }]);
-    expect(replies[0]).toMatchObject({ text, finishReason: "length" });
+  it("do not cut in the reasoning before the reply, also where that was cut off itself", async () => {
+    const thought = "<think>Then\nOBSERVATION 1 comes";
+    const half = { text: thought, finishReason: "length" };
+    expect(await askToStop(`${thought}.</think>${RUNS_ON}`, half)).toMatchObject([
+      { text: `${thought}.</think>${CUT}` },
+      half,
+    ]);
   });
 
   it("are not in a request without them, whose reply stays whole (control)", async () => {
-    const server = await start({ reply: [RUNS_ON] });
-    const model = createOpenAIModel({ baseUrl: server.baseUrl, apiKey: "k", http: createHttp(), timeoutMs: 20_000 });
-    const messages = [{ role: "user" as const, content: "Add." }];
-    const reply = await model.complete({ model: "gpt-test", messages, mode: "code" }, new AbortController().signal);
-    expect(server.chats[0]).not.toHaveProperty("stop");
-    expect(reply).toMatchObject({ text: RUNS_ON });
+    expect(await askModel(await client([RUNS_ON]), { mode: "code" })).toMatchObject({ text: RUNS_ON });
+    expect(chats()[0]).not.toHaveProperty("stop");
   });
 
   it.each(["Unsupported parameter: 'stop' is not supported with this model.", "stop sequences are not allowed"])(
     "are left out from then on where a server rejects them: %s",
     async (message) => {
-      const { replies, chats } = await asked([refuses(message), RUNS_ON, RUNS_ON]);
-      expect(chats.map((chat) => chat.stop)).toEqual([STOP, undefined, undefined]);
-      expect(chats.map((chat) => chat.stream)).toEqual([true, true, true]);
+      const replies = await askToStop(failure(400, message), RUNS_ON, RUNS_ON);
+      expect(chats().map(({ stop, stream }) => [stop, stream])).toEqual(
+        [STOP, undefined, undefined].map((stop) => [stop, true]),
+      );
       expect(replies).toMatchObject([
         { kind: "failed", code: "unsupported", retry: { isChanged: true } },
         { text: CUT },
@@ -255,21 +229,15 @@ describe("the texts that end a reply", () => {
   );
 
   it("stay when the server rejects something else (control)", async () => {
-    const { chats } = await asked([refuses("Unknown field stream_options"), CUT]);
-    expect(chats.map((chat) => chat.stop)).toEqual([STOP, STOP]);
+    await askToStop(failure(400, "Unknown field stream_options"), CUT);
+    expect(chats().map(({ stop }) => stop)).toEqual([STOP, STOP]);
   });
 });
 
-let folder = "";
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "goald-terms-"));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
+const at = useFolder();
 const rejects = (message: string, status = 400) => ({ status, body: JSON.stringify({ error: { message } }) });
 const clock = fakeClock();
-const keeper = (server = "http://a/v1") =>
-  createTermsKeeper(server, clock, openJsonCache(folder, "model-servers.json"));
+const keeper = (server = "http://a/v1") => createTermsKeeper(server, clock, openJsonCache(at(), "model-servers.json"));
 
 describe("the terms of a model server", () => {
   it("persist per server and model in their own file", async () => {
@@ -280,7 +248,7 @@ describe("the terms of a model server", () => {
     expect(await keeper().of("n")).toEqual({ ...FULL_TERMS, contextTokens: 4096 });
     expect(await keeper("http://b/v1").of("m")).toEqual({ ...FULL_TERMS, without: ["stream"] });
     expect(await keeper("http://c/v1").of("m")).toEqual(FULL_TERMS);
-    expect((await stat(join(folder, "model-servers.json"))).mode & 0o777).toBe(0o600);
+    expect((await stat(at("model-servers.json"))).mode & 0o777).toBe(0o600);
   });
 
   it("expire after a week", async () => {
@@ -295,14 +263,14 @@ describe("the terms of a model server", () => {
     ...["", "no JSON", "[]", '{"version": 2}'],
     '{"version":1,"servers":{"http://a/v1":{"m":{"terms":{"mode":"x"}}}}}',
   ])("are ignored in a file with %j", async (content) => {
-    await writeFile(join(folder, "model-servers.json"), content);
+    await writeFile(at("model-servers.json"), content);
     expect(await keeper().of("m")).toEqual(FULL_TERMS);
     await keeper().learnFromRejection("m", SENT, rejects("json_schema is not supported"));
     expect((await keeper().of("m")).mode).toBe("json_object");
   });
 
   it("are kept in memory if the file cannot be written", async () => {
-    await rm(folder, { recursive: true });
+    await rm(at(), { recursive: true });
     const terms = keeper();
     await terms.learnFromRejection("m", SENT, rejects("json_schema is not supported"));
     expect((await terms.of("m")).mode).toBe("json_object");
@@ -333,7 +301,7 @@ describe("the terms of a model server", () => {
     expect((await terms.of("m")).mode).toBe("plain");
     for (const _ of [1, 2, 3]) await terms.noteReply("m", "plan", false);
     expect((await terms.of("m")).without).toEqual(["json_object"]);
-    expect(JSON.parse(await readFile(join(folder, "model-servers.json"), "utf8"))).toMatchObject({ version: 1 });
+    expect(JSON.parse(await readFile(at("model-servers.json"), "utf8"))).toMatchObject({ version: 1 });
   });
 });
 

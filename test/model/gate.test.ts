@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import { createRateLimiter } from "#model/rate-limiter.ts";
-import { fakeClock } from "../helpers/fake-clock.ts";
+import { fakeClock, settle } from "../helpers/fake-clock.ts";
+import { scriptedModel } from "../helpers/models.ts";
 
 const REPLIED: ModelAnswer = { kind: "replied", text: "{}", finishReason: "stop", usage: null };
 const tooMany = (afterMs: number | null): ModelAnswer => ({
@@ -9,7 +10,6 @@ const tooMany = (afterMs: number | null): ModelAnswer => ({
 });
 const REQUEST = { model: "m", messages: [] };
 const never = (): AbortSignal => new AbortController().signal;
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A model that notes when it is called and answers when the test lets it. */
 function heldModel() {
@@ -26,18 +26,6 @@ function heldModel() {
     },
   };
   return { model, calls, most: () => most };
-}
-
-/** A model that answers at once and counts its calls. */
-function countingModel() {
-  const model = {
-    calls: 0,
-    complete: async (): Promise<ModelAnswer> => {
-      model.calls++;
-      return REPLIED;
-    },
-  };
-  return model;
 }
 
 describe("the model gate", () => {
@@ -74,14 +62,13 @@ describe("the model gate", () => {
 
   it("makes all agents wait after a rate limit until the time that the server names", async () => {
     const clock = fakeClock();
-    const answers = [tooMany(5_000), REPLIED, REPLIED];
-    const model: LanguageModel = { complete: async () => answers.shift() ?? REPLIED };
+    const model = scriptedModel([tooMany(5_000), "{}"]);
     const gate = createRateLimiter({ concurrency: 2, requestsPerMinute: null }, clock);
     expect((await gate.guard(model).complete(REQUEST, never())).kind).toBe("failed");
     expect(gate.closedUntil).toEqual(new Date(clock.now().getTime() + 5_000));
     const second = gate.guard(model).complete(REQUEST, never());
     await clock.advance(4_999);
-    expect(answers).toHaveLength(2);
+    expect(model.requests).toHaveLength(1);
     await clock.advance(1);
     expect((await second).kind).toBe("replied");
     expect(gate.closedUntil).toBeNull();
@@ -90,29 +77,29 @@ describe("the model gate", () => {
   it("waits at most a minute: agents record longer waits themselves", async () => {
     const clock = fakeClock();
     const gate = createRateLimiter({ concurrency: 1, requestsPerMinute: null }, clock);
-    await gate.guard({ complete: async () => tooMany(3_600_000) }).complete(REQUEST, never());
+    await gate.guard(scriptedModel([tooMany(3_600_000)])).complete(REQUEST, never());
     expect(gate.closedUntil).toEqual(new Date(clock.now().getTime() + 60_000));
   });
 
   it("spreads calls over the minute, and allows a tenth in a burst", async () => {
     const clock = fakeClock();
-    const model = countingModel();
+    const model = scriptedModel(() => "{}");
     const gate = createRateLimiter({ concurrency: 100, requestsPerMinute: 60 }, clock);
     const all = Array.from({ length: 30 }, () => gate.guard(model).complete(REQUEST, never()));
     await settle();
-    expect(model.calls).toBe(6);
+    expect(model.requests.length).toBe(6);
     await clock.advance(10_000);
-    expect(model.calls).toBe(16);
+    expect(model.requests.length).toBe(16);
     await clock.advance(14_000);
     await Promise.all(all);
-    expect(model.calls).toBe(30);
+    expect(model.requests.length).toBe(30);
   });
 
   it("spreads nothing without a limit per minute", async () => {
     const gate = createRateLimiter({ concurrency: 100, requestsPerMinute: null }, fakeClock());
-    const model = countingModel();
+    const model = scriptedModel(() => "{}");
     await Promise.all(Array.from({ length: 30 }, () => gate.guard(model).complete(REQUEST, never())));
-    expect(model.calls).toBe(30);
+    expect(model.requests.length).toBe(30);
   });
 
   it("frees the place of an aborted agent", async () => {
@@ -134,12 +121,11 @@ describe("the model gate", () => {
     let backMs = 0;
     const setBack = { ...clock, now: () => new Date(clock.now().getTime() - backMs) };
     const gate = createRateLimiter({ concurrency: 1, requestsPerMinute: null }, setBack);
-    const answers = [tooMany(30_000), REPLIED];
-    const model: LanguageModel = { complete: async () => answers.shift() ?? REPLIED };
+    const model = scriptedModel([tooMany(30_000), "{}"]);
     await gate.guard(model).complete(REQUEST, never());
     expect(gate.closedUntil).not.toBeNull();
     backMs = 3_600_000;
     expect(gate.closedUntil).toBeNull();
-    expect(await gate.guard(model).complete(REQUEST, never())).toBe(REPLIED);
+    expect((await gate.guard(model).complete(REQUEST, never())).kind).toBe("replied");
   });
 });

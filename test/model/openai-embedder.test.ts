@@ -1,29 +1,24 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { type ErrorCode, isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
+import { failureOf, useOpened } from "../helpers/folder.ts";
 import {
   type Answer,
   base64Of,
   type EmbeddingRequest,
-  type OpenAIServer,
   startOpenAIServer,
   timeoutMsFor,
 } from "../helpers/openai-server.ts";
 
 const live = new AbortController().signal;
-let servers: OpenAIServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.map(({ close }) => close()));
-  servers = [];
-});
+const keep = useOpened();
 
 async function start(
   options: Parameters<typeof startOpenAIServer>[0] = {},
   settings: Partial<OpenAIEmbedderSettings> = {},
 ) {
-  const server = await startOpenAIServer(options);
-  servers.push(server);
+  const server = keep(await startOpenAIServer(options));
   const { baseUrl } = server;
   const given = { baseUrl, apiKey: "sk-planted-4fQ9wZ7xLm2", model: "embed", http: createHttp(), timeoutMs: 120_000 };
   const embedder = createOpenAIEmbedder({ ...given, ...settings });
@@ -36,7 +31,6 @@ const list = (embeddings: readonly unknown[]): Answer => ({
   body: { object: "list", data: embeddings.map((embedding, index) => ({ object: "embedding", index, embedding })) },
 });
 const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, place) => sum + value * (b[place] ?? 0), 0);
-const refusal = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
 const ONE = [1, 0];
 
@@ -125,7 +119,7 @@ describe("the OpenAI embedder", () => {
     ["items that are no objects", { status: 200, body: { data: [null, 3] } }],
   ])("refuses %s", async (_title, answer) => {
     const { embedder } = await answering(answer);
-    const error = await refusal(embedder.embed(["a", "b"], live));
+    const error = await failureOf(embedder.embed(["a", "b"], live));
     expect(isGoaldError(error, "GOALD_HTTP_REFUSED")).toBe(true);
     expect(embedder.id).toBe("embed@0");
   });
@@ -135,7 +129,7 @@ describe("the OpenAI embedder", () => {
     const { embedder } = await start({ embeddings: () => list([Array.from({ length: size }, () => 1)]) });
     await embedder.embed(["a"], live);
     size = 4;
-    expect(String(await refusal(embedder.embed(["a"], live)))).toContain(
+    expect(String(await failureOf(embedder.embed(["a"], live)))).toContain(
       "vectors of 3 dimensions were expected and one of 4 came",
     );
   });
@@ -158,7 +152,7 @@ describe("the OpenAI embedder", () => {
     ["silence", { fault: "stall" }, false, "GOALD_HTTP_REFUSED"],
   ])("after %s reports whether a retry can help, and another embedder", async (_title, answer, unavailable, code) => {
     const { embedder } = await start({ embeddings: () => answer }, { timeoutMs: timeoutMsFor(answer) });
-    const error = await refusal(embedder.embed(["a"], live));
+    const error = await failureOf(embedder.embed(["a"], live));
     expect(isGoaldError(error, code)).toBe(true);
     expect(String(error)).toContain(unavailable ? "will not pass" : "may pass");
     expect(String(error)).not.toContain("planted");
@@ -166,17 +160,17 @@ describe("the OpenAI embedder", () => {
 
   it("is refused if the server has no embeddings", async () => {
     const { embedder } = await start({ embeddings: null });
-    expect(await refusal(embedder.embed(["a"], live))).toMatchObject({ code: "GOALD_HTTP_REFUSED" });
+    expect(await failureOf(embedder.embed(["a"], live))).toMatchObject({ code: "GOALD_HTTP_REFUSED" });
   });
 
   it("rejects with the signal's reason before and during a request", async () => {
     const { embedder, server } = await answering({ fault: "stall" });
     const reason = new Error("enough");
-    expect(await refusal(embedder.embed(["a"], AbortSignal.abort(reason)))).toBe(reason);
+    expect(await failureOf(embedder.embed(["a"], AbortSignal.abort(reason)))).toBe(reason);
     expect(server.requests).toEqual([]);
     const controller = new AbortController();
     setTimeout(() => controller.abort(reason), 100);
-    expect(await refusal(embedder.embed(["a"], controller.signal))).toBe(reason);
+    expect(await failureOf(embedder.embed(["a"], controller.signal))).toBe(reason);
   });
 
   it("waits for a short pause, and reports a long one", async () => {
@@ -187,9 +181,9 @@ describe("the OpenAI embedder", () => {
     expect(await short.embedder.embed(["a"], live)).toHaveLength(1);
     expect(naps).toEqual([2_000, 2_000]);
     const long = await start({ embeddings: () => busy("40") }, { clock });
-    expect(await refusal(long.embedder.embed(["a"], live))).toMatchObject({ afterMs: 40_000, code: "GOALD_MODEL" });
+    expect(await failureOf(long.embedder.embed(["a"], live))).toMatchObject({ afterMs: 40_000, code: "GOALD_MODEL" });
     const stubborn = await start({ embeddings: () => busy("1") }, { clock });
-    expect(await refusal(stubborn.embedder.embed(["a"], live))).toMatchObject({ afterMs: 1_000 });
+    expect(await failureOf(stubborn.embedder.embed(["a"], live))).toMatchObject({ afterMs: 1_000 });
     expect([long.server.requests.length, stubborn.server.requests.length]).toEqual([1, 3]);
   });
 

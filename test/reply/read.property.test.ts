@@ -2,7 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { CommandCall } from "#core/call.ts";
 import { createReplyReader } from "#reply/read.ts";
-import { seedCatalogue } from "../helpers/replies.ts";
+import { createNaiveReader, mutants, seedCatalogue, tally } from "../helpers/replies.ts";
+import { cases } from "../helpers/waits.ts";
 
 const read = createReplyReader(seedCatalogue);
 
@@ -84,5 +85,31 @@ describe("a valid reply", () => {
       ),
       { seed: 13, numRuns: 3_000 },
     );
+  });
+});
+
+describe("structural damage of good replies", () => {
+  const count = cases(20_000);
+  const { sideEffect, readOnly } = tally(mutants(2024, count), seedCatalogue.hasSideEffect, (mutant) => {
+    const reading = read(mutant.text, mutant.finishReason);
+    return reading.kind === "command" ? reading.call : null;
+  });
+
+  it("causes a wrong command with side effects in at most 4 of 1,000, nearly all with a changed number", () => {
+    expect(sideEffect.wrong / sideEffect.mutants).toBeLessThan(0.004);
+  });
+
+  it("causes a wrong read-only command in at most 4 of 1,000", () => {
+    expect(readOnly.wrong / readOnly.mutants).toBeLessThan(0.004);
+  });
+
+  it("leaves at least four of ten replies readable", () => {
+    expect((sideEffect.right + readOnly.right) / count).toBeGreaterThan(0.44);
+  });
+
+  it("misleads a reader that repairs the whole reply far more often (control)", () => {
+    const naive = createNaiveReader(seedCatalogue);
+    const control = tally(mutants(2024, count), seedCatalogue.hasSideEffect, ({ text }) => naive(text));
+    expect(control.sideEffect.wrong).toBeGreaterThan(3 * sideEffect.wrong);
   });
 });

@@ -1,6 +1,6 @@
 /** A model that says what a stranger wants: shell text, template marks, and goald's own files. */
 import { createHash } from "node:crypto";
-import { globSync, readFileSync } from "node:fs";
+import { globSync, readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type Command, defineCommand, succeed } from "#core/command.ts";
@@ -29,19 +29,15 @@ const OWN = [
 /** Returns the hash of everything that an installed goald runs. */
 function hashInstalled(): string {
   const hash = createHash("sha256");
-  for (const path of globSync(["{src,commands,prompts,config,scripts}/**/*", "package*.json"]).sort()) {
-    const bytes = tryRead(path);
-    if (bytes) hash.update(`${path}\n${bytes.length}\n`).update(bytes);
+  const patterns = ["{src,commands,prompts,config,scripts}/**/*", "package*.json"];
+  for (const path of globSync(patterns)
+    .filter((path) => statSync(path).isFile())
+    .sort()) {
+    const bytes = readFileSync(path);
+    hash.update(`${path}\n${bytes.length}\n`).update(bytes);
   }
   return hash.digest("hex");
 }
-const tryRead = (path: string): Buffer | undefined => {
-  try {
-    return readFileSync(path);
-  } catch {
-    return undefined;
-  }
-};
 
 describe("a run of a hostile model without questions", () => {
   let results: readonly { readonly status: string }[];

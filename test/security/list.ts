@@ -286,8 +286,8 @@ const FINDINGS: readonly Defence[] = [
     claim:
       "No write, download or move makes a folder that git takes for a repository; files that other programs run are asked about.",
     proofs: [
-      proof("workspace/place-folder.test", "never makes a folder that git answers to as its repository"),
-      proof("workspace/place-folder.test", "is refused in other forms and spellings: %j"),
+      proof("workspace/confinement.test", "never makes a folder that git answers to as its repository"),
+      proof("workspace/confinement.test", "is refused in other forms and spellings: %j"),
       proof("loop/approval.test", "is asked about before %s %j, with who runs it and when"),
       proof("loop/approval.test", "is asked about although a person approved the next twenty commands"),
       proof("loop/approval.test", "is refused where nobody is asked, and the agent goes on: %s %j"),
@@ -302,7 +302,7 @@ const FINDINGS: readonly Defence[] = [
         "commands/clone_repository.long",
         "200 clones read, write and run nothing outside while the folder above is swapped for a link",
       ),
-      proof("workspace/place-folder.test", "is refused with %s, and leaves nothing"),
+      proof("workspace/confinement.test", "is refused with %s, and leaves nothing"),
       withBubblewrap(
         proof("services/clone.test", "reaches no server but the judged one, neither by itself nor through the tunnel"),
       ),
@@ -563,7 +563,7 @@ const HELD: readonly Defence[] = [
     proofs: [
       proof("http/http.test", "counts decompressed bytes: a gzip bomb of 64 MB is not decompressed"),
       proof("http/http.test", "ends a silent body"),
-      proof("http/public-door.test", "end an endless body"),
+      proof("http/public-door.test", "count decompressed bytes: a %s bomb of 16 MB is aborted at the limit"),
       proof("http/public-door.test", "is not followed a sixth time"),
       proof(
         "services/web.test",
@@ -667,7 +667,10 @@ const PAGE: readonly Defence[] = [
     claim: "A page on another port or of another site cannot use the door, by fetch, form, preflight or navigation.",
     proofs: [
       proof(PAGE_DOOR, "%s is refused with %i, even with a key"),
-      proof(PAGE_DOOR, "%s without a key creates nothing when that guard is off (not %i but 401)"),
+      proof(
+        PAGE_DOOR,
+        "%s is let in when that guard is off and it has a key, and creates nothing without one (control, not %i)",
+      ),
       proof(PAGE_DOOR, "that a browser marks as %s is refused with 403"),
       proof(PAGE_DOOR, "gets no permission by a preflight"),
       proof(

@@ -73,7 +73,6 @@ for (const level of findLevelsHere().filter((one) => one !== "off"))
     const attacks = ROWS.filter((row) => row.language === "python");
     const delays = monitorEventLoopDelay({ resolution: 5 });
     const late: number[] = [];
-    const worstDelays = new Map<string, number>();
     let ground: AttackGround;
     let sandbox: Sandbox;
     let saved: SavedNamespace | null = null;
@@ -88,13 +87,6 @@ for (const level of findLevelsHere().filter((one) => one !== "off"))
     afterAll(async () => {
       await sandbox.close();
       await ground.close();
-      const spread = (given: number[]): string => {
-        const sorted = given.toSorted((a, b) => a - b).map(Math.round);
-        return `median ${sorted[sorted.length >> 1]}, most ${sorted.at(-1)} ms of ${sorted.length}`;
-      };
-      const [slowest] = [...worstDelays].toSorted(([, a], [, b]) => b - a);
-      const delay = `delay of the host ${spread([...worstDelays.values()])} (${slowest?.[0]})`;
-      console.info(`${level}: stopped late by ${spread(late)}; ${delay}`);
     });
 
     const run = async (code: string, timeLimitMs = TIME_LIMIT_MS): Promise<CellOutcome> => {
@@ -128,13 +120,12 @@ for (const level of findLevelsHere().filter((one) => one !== "off"))
       },
     });
 
-    it.each(attacks)("$id: $must", async ({ id, code }) => {
+    it.each(attacks)("$id: $must", async ({ code }) => {
       calls = 0;
       delays.reset();
       const outcome = await run(ground.fill(code));
       if (outcome.kind === "failed" && outcome.problem.message.includes("ran longer"))
         late.push(outcome.durationMs - TIME_LIMIT_MS);
-      worstDelays.set(id, delays.max / 1e6);
       const { saved: _, ...told } = outcome;
       const text = JSON.stringify(told);
       expect(text).not.toContain(ground.secret);

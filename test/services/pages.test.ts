@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import type { Passage } from "#core/services.ts";
-import { createHttp } from "#http/http.ts";
 import { readPlainHtml } from "#services/page/plain-html.ts";
 import { createPageReader, type PageReader } from "#services/page/read-page.ts";
 import {
@@ -13,9 +12,8 @@ import {
   selectPassages,
   splitIntoPassages,
 } from "#services/page/web-pages.ts";
-import { createPoliteWeb } from "#services/web/polite-web.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { startServiceServer } from "../helpers/service-servers.ts";
+import { plainPdf } from "./pdf-bombs.ts";
 
 const FOLDER = "test/data/pages";
 const TYPES: Readonly<Record<string, string>> = {
@@ -74,17 +72,17 @@ describe("a page", () => {
 
   it("of 310 PDF pages is read up to page 300, with a remark", async () => {
     const pages = Array.from({ length: 310 }, (_, index) => `Words of page ${index + 1}.`);
-    const { text, remarks } = await read(writePdf(pages), "application/pdf");
+    const { text, remarks } = await read(plainPdf(pages), "application/pdf");
     expect(remarks).toEqual(["Only the first 300 of 310 pages were read."]);
     expect(text).toMatch(/## Page 300\n\nWords of page 300\.$/);
   });
 
   it("of only pictures gets a remark, and a locked PDF an error", async () => {
-    const { text, remarks } = await read(writePdf(["", ""]), "application/pdf");
+    const { text, remarks } = await read(plainPdf(["", ""]), "application/pdf");
     expect([text, ...remarks]).toEqual(["", "There is no text in this PDF: its pages are probably pictures."]);
     const key = "ab".repeat(32);
     const locked = `/ID [<${key}><${key}>] /Encrypt << /Filter /Standard /V 1 /R 2 /O <${key}> /U <${key}> /P -44 >>`;
-    const reading = read(writePdf(["x"], locked), "application/pdf");
+    const reading = read(plainPdf(["x"], locked), "application/pdf");
     await expect(reading).rejects.toMatchObject(refusal("locked with a password"));
   });
 
@@ -220,45 +218,6 @@ describe("readPlainHtml", () => {
   });
 });
 
-describe("the negative control", () => {
-  it("finds boilerplate in the plain text of a page that reading removes", async () => {
-    const html = readFileSync(`${FOLDER}/news.html`, "utf8");
-    const boilerplate = ["843 partners", "Most read", "All rights reserved", "Recommended for you"];
-    const all = readPlainHtml(html, URL).text;
-    const { text } = await read(html);
-    expect(boilerplate.filter((words) => all.includes(words))).toEqual(boilerplate);
-    expect(boilerplate.filter((words) => text.includes(words))).toEqual([]);
-  });
-});
-
-/** Writes a PDF of plain text: one line for each page, nothing where it is empty. */
-function writePdf(pages: readonly string[], trailer = ""): Uint8Array {
-  const kids = pages.map((_, index) => `${4 + 2 * index} 0 R`).join(" ");
-  const objects = [
-    "<< /Type /Catalog /Pages 2 0 R >>",
-    `<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`,
-    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ...pages.flatMap((line, index) => {
-      const content = line === "" ? "" : `BT /F1 12 Tf 72 720 Td (${line}) Tj ET`;
-      const resources = "/MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >>";
-      return [
-        `<< /Type /Page /Parent 2 0 R ${resources} /Contents ${5 + 2 * index} 0 R >>`,
-        `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
-      ];
-    }),
-  ];
-  let text = "%PDF-1.4\n";
-  const offsets = objects.map((object, index) => {
-    const offset = text.length;
-    text += `${index + 1} 0 obj\n${object}\nendobj\n`;
-    return String(offset).padStart(10, "0");
-  });
-  const rows = offsets.map((offset) => `${offset} 00000 n \n`).join("");
-  const size = objects.length + 1;
-  const end = `trailer\n<< /Size ${size} /Root 1 0 R ${trailer} >>\nstartxref\n${text.length}\n%%EOF\n`;
-  return Buffer.from(`${text}xref\n0 ${size}\n0000000000 65535 f \n${rows}${end}`, "latin1");
-}
-
 const A_MINUTE = 60_000;
 const HOME = "https://a.example/";
 
@@ -353,23 +312,6 @@ describe("a web page", () => {
   it("without a content type gets the type that its bytes show", async () => {
     const { pages } = openSite(() => ({ text: "<!doctype html><p>x", headers: new Headers() }));
     expect((await pages.read(HOME, signal)).contentType).toBe("text/html");
-  });
-
-  it("is revalidated over real HTTP at the polite rate", async () => {
-    await using site = await startServiceServer(({ path, headers }) => {
-      if (path === "/robots.txt") return { status: 404, body: "" };
-      if (headers["if-none-match"] === '"v1"') return { status: 304, body: "" };
-      return { status: 200, headers: { "content-type": "text/html; charset=shift_jis", etag: '"v1"' }, body: "<p>x" };
-    });
-    const clock = fakeClock({ auto: true });
-    const http = createHttp({}, { allow: [site.origin] });
-    const web = createPoliteWeb({ http, clock, userAgent: "goald/test", obeysRobots: true });
-    const pages = createWebPages({ fetchPage: web.get, reader, clock });
-    const first = await pages.read(`${site.origin}/a`, signal);
-    await clock.advance(6 * A_MINUTE);
-    expect(await pages.read(`${site.origin}/a`, signal)).toEqual({ ...first, fetchedAt: clock.now().toISOString() });
-    expect(site.requests.map(({ path }) => path)).toEqual(["/robots.txt", "/a", "/a"]);
-    expect(site.requests[2]?.headers).toMatchObject({ "if-none-match": '"v1"', "user-agent": "goald/test" });
   });
 
   it("provides passages for a question", async () => {

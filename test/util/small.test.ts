@@ -85,28 +85,6 @@ describe.each<[name: string, make: () => Clock]>([
   });
 });
 
-describe("a fake clock", () => {
-  it("stands still until it is advanced, and wakes sleepers in order of time", async () => {
-    const clock = fakeClock({ start: "2026-01-01T00:00:00.000Z" });
-    const woken: string[] = [];
-    const sleep = async (name: string, ms: number): Promise<void> => {
-      await clock.sleep(ms);
-      woken.push(`${name} ${clock.now().toISOString().slice(17, 19)}`);
-      if (name === "b") await sleep("c", 1_000);
-    };
-    const all = Promise.all([sleep("late", 5_000), sleep("b", 2_000)]);
-    await clock.advance(1_999);
-    expect(woken).toEqual([]);
-    expect(clock.sleepers).toBe(2);
-    await clock.advance(3_001);
-    await all;
-    expect(woken).toEqual(["b 02", "c 03", "late 05"]);
-    expect(clock.now().toISOString()).toBe("2026-01-01T00:00:05.000Z");
-    expect(clock.slept).toEqual([5_000, 2_000, 1_000]);
-    expect(clock.sleepers).toBe(0);
-  });
-});
-
 describe("KeyedQueue", () => {
   it("runs the work of one key in order, one at a time, and other keys meanwhile", async () => {
     const queue = new KeyedQueue();

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type Chunk, type ChunkOptions, chunkText } from "#util/chunk-text.ts";
 import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
+import { findNearLines } from "#util/near-text.ts";
 import { clean, makeInert } from "#util/outside-text.ts";
 import { findText, replaceText } from "#util/replace-text.ts";
 import { growthOverEightfold } from "../helpers/waits.ts";
@@ -282,6 +283,19 @@ describe("replaceText", () => {
         }
       }),
     );
+  });
+});
+
+describe("the cost of a search is linear in the file", () => {
+  it.each<[title: string, search: (content: Uint8Array) => unknown, fill: string]>([
+    ["for a text that almost matches everywhere", (content) => findText(content, bytes(`b${"a".repeat(20_000)}`)), "a"],
+    ["for a text that fails at its end", (content) => findText(content, bytes(`${"a".repeat(20_000)}b`)), "a"],
+    ["for the nearest lines of empty lines", (content) => findNearLines(content, "one line\nand another"), "\n"],
+    ["for the nearest lines to a long text", (content) => findNearLines(content, "a word\n".repeat(5_000)), "a wort\n"],
+    ["for the nearest lines of one long line", (content) => findNearLines(content, "a word"), "a wort "],
+  ])("%s", async (_title, search, fill) => {
+    const growth = await growthOverEightfold(1024 * 1024, (size) => search(Buffer.alloc(size, fill)));
+    expect(growth).toBeLessThan(24);
   });
 });
 

@@ -19,6 +19,7 @@ import { AT, finished, NOTHING, SPEC, stamped } from "../helpers/events.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
+import { acts, liveThrough as liveAndRestore } from "../helpers/restored-agent.ts";
 import { cases } from "../helpers/waits.ts";
 
 /** A store, a folder, and a person who changes files without a report. */
@@ -190,6 +191,11 @@ describe.each([
     await liveThrough(await make(), edited);
     await expect(liveThrough(await make(), edited, false)).rejects.toThrow("the history holds");
   });
+});
+
+describe("many random steps, edits, clones and restorations", () => {
+  it("lead to the files as they were after the step, touch no clone that stands there, and lose no edit", () =>
+    fc.assert(fc.asyncProperty(acts, liveAndRestore), { seed: 24, numRuns: cases(500) }));
 });
 
 // Restores a file's content from its history alone, as `FileChange` in ports/store.ts says.
