@@ -215,7 +215,7 @@ type Hooks = Pick<StartOptions, "imports" | "env">;
 
 const hookOf = (name: string): string => fileURLToPath(new URL(`./${name}.child.ts`, import.meta.url));
 const under = (env: Required<Hooks>["env"]): Hooks => ({ imports: [hookOf("kill-at")], env });
-/** Kills the process at a commit, such as 12:before, or at none: 0. It prints the number of its commits when it exits. */
+/** Kills the process at a commit, such as 12:before, or at none: 0. At its exit it prints the number of its commits. */
 export const killAtCommit = (point: string): Hooks => under({ KILL_AT_COMMIT: point });
 /** Kills the process at the commit of an event of the store's nth agent, such as 1:7:after. */
 export const killAtEvent = (point: string): Hooks => under({ KILL_AT_EVENT: point });

@@ -339,7 +339,7 @@ function endGroup({ pid }: ChildProcessWithoutNullStreams): void {
 /** A call, its exit code, and what its message and its hint say. */
 export type RefusedCall = readonly [call: Words, code: number, message: RegExp, hint?: RegExp];
 
-/** Makes each call with --json and returns those that were not refused so: one JSON error and nothing on standard output. */
+/** Makes each call with --json. Returns those without a refusal like it: one JSON error, and no standard output. */
 export async function notRefused(goald: Pick<Goald, "ask">, calls: readonly RefusedCall[]): Promise<readonly object[]> {
   const others: object[] = [];
   for (const [words, code, message, hint = /^/] of calls) {

@@ -5,7 +5,7 @@
  * on standard error when it exits; 0 names none.
  * KILL_AT_EVENT=2:7:before names the COMMIT of event 7 of the store's second agent, in any thread.
  * KILL_AT_RENAME=3:before names the third synchronous rename of the process, a.md:before the first to a file a.md.
- * COMMIT_LOG names a file that gets a line per COMMIT with events: agent number and last event of each, such as `1:8 2:1`.
+ * COMMIT_LOG names a file that gets a line per COMMIT with events: number and last event of each agent, as `1:8 2:1`.
  */
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";

@@ -42,7 +42,7 @@ import { type Script, type ScriptedModel, scriptedModel, subagentModel } from ".
 import { createOpenAIModel } from "./openai-model.ts";
 import { type Answer, type ChatRequest, type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
 
-/** What a test may replace of the parts of each move. Without `model` the script answers; `methods` finds by words and spelling. */
+/** Parts of each move that a test may replace. Without `model` the script answers. `methods`: by words and spelling. */
 type GivenMoveParts = Partial<
   Pick<PerformParts, "model" | "fallbackModel" | "memory" | "methods" | "embeddingModel" | "contextTokens"> &
     Pick<PerformParts, "priceOf" | "roomOf" | "servicePriceOf" | "downloadLimitBytes">

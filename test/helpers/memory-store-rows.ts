@@ -280,20 +280,12 @@ export interface Draft extends State {
 export function touch(draft: Draft, agent: string): Held {
   const touched = draft.touched.get(agent);
   if (touched) return touched;
-  const { no, row, events, inbox, timers, memories, curated, files, snapshots, kept, stored } =
-    draft.agents.get(agent) ?? throwNoAgent(agent);
+  const held = draft.agents.get(agent) ?? throwNoAgent(agent);
   const copy: Held = {
-    no,
-    row,
-    events: [...events],
-    inbox: [...inbox],
-    timers: new Map(timers),
-    memories: [...memories],
-    curated: new Map(curated),
-    files: [...files],
-    snapshots: [...snapshots],
-    kept: new Set(kept),
-    stored,
+    ...held,
+    ...{ events: [...held.events], inbox: [...held.inbox], timers: new Map(held.timers), files: [...held.files] },
+    ...{ memories: [...held.memories], curated: new Map(held.curated) },
+    ...{ snapshots: [...held.snapshots], kept: new Set(held.kept) },
   };
   draft.agents.set(agent, copy);
   draft.touched.set(agent, copy);
