@@ -137,12 +137,13 @@ export function Now({ agent: { standing, now, until, closing, reason } }: { agen
 function Row({ agent, depth = 0 }: { agent: Agent; depth?: number }) {
   const { id, name, parent, step, stalledMs, changedAt, costUsd, budget } = agent;
   const stalled = stalledMs !== null && html`<b class="hot">nothing for ${span(stalledMs)}</b>`;
+  const isTwin = host.agents.some((other) => other.name === name && other.id !== id);
   const bar =
     budget && html`<${Bar} label=${`Budget of ${name}`} spent=${budget.spentUsd} allowed=${budget.allowedUsd} />`;
   return html`<a class="row" data-row href=${`#/a/${id}`}>
     <span class="flex" style=${{ paddingLeft: `${Math.max(0, depth - 1) * 24}px` }}>
       ${depth > 0 && html`<span class="muted" aria-hidden="true">└</span>`}<${AgentMark} agent=${agent} />
-      <b class="cut">${name}</b>
+      <b class="cut">${name}</b>${isTwin && html` <span class="muted">(${id})</span>`}
       ${depth > 0 && html`<span class="hidden"> helper of ${parent}</span>`}</span>
     <span class="now sub cut"><${Now} agent=${agent} /> ${stalled}</span>
     <span class="step num">${step}</span>

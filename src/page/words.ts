@@ -53,7 +53,7 @@ const STATES: Readonly<Record<string, string>> = {
   "waiting rate limit": "waits, as the model server limits its rate",
   "waiting retry": "failed, and is tried again",
   "waiting recovery": "waits for its turn after a crash",
-  "paused person": "is paused by you",
+  "paused person": "is paused",
   "paused budget": "has used its budget",
   "paused step-limit": "has used its steps",
   "paused token-limit": "has used its tokens",

@@ -5,6 +5,7 @@
  */
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
+import fc from "fast-check";
 import type { Control, Reading } from "#api/control.ts";
 import type { RouteDescription } from "#api/route.ts";
 import { ALL_ROUTES } from "#api/routes.ts";
@@ -95,6 +96,31 @@ export function describeLocalApi(name: string, make: () => Promise<ControlUnderT
         numbers.push(...page.events.map(({ seq }) => seq));
       }
       expect(numbers).toEqual(upTo(numbers.length));
+    });
+
+    it("streams every event once and in order, also to a reader that reconnects while the log grows", async () => {
+      await using host = await make();
+      await using api = await serve(host.control, { reading: host.reading, limits: { pageEvents: 3 } });
+      let made = 0;
+      const breaks = fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 4 });
+      await fc.assert(
+        fc.asyncProperty(breaks, fc.boolean(), async (pauses, byHeader) => {
+          const id = await host.makeAgent(`follower-${++made}`);
+          const seen: number[] = [];
+          for (const more of pauses) {
+            const last = seen.at(-1) ?? 0;
+            const path = `/v1/agents/${id}/events${byHeader ? "" : `?after=${last}`}`;
+            await using reader = await api.follow(path, byHeader && last > 0 ? { "last-event-id": String(last) } : {});
+            for (let left = more; left > 0; left--) await host.lengthen(id);
+            const { head } = await host.control.page(id, 0, 1);
+            await reader.until(() => (reader.numbers.at(-1) ?? last) >= head);
+            expect(reader.messages.map((message) => message.id)).toEqual(reader.numbers.map(String));
+            seen.push(...reader.numbers);
+          }
+          expect(seen).toEqual(upTo(seen.length));
+        }),
+        { numRuns: 15 },
+      );
     });
 
     it("CVE-2025-53944: never shows a reader of one agent an event of another", async () => {

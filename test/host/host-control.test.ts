@@ -141,6 +141,8 @@ describe("the calls that a host accepts", () => {
     await expect(host.control.answer("foo", { callId: "c9", verdict: "approved" })).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
     });
+    const wrong = { callId: "c1", verdict: "approved", text: "Do it twice." } as const;
+    await expect(host.control.answer("foo", wrong)).rejects.toMatchObject({ code: "GOALD_USAGE" });
     expect((await host.control.answer("foo", { callId: "c1", verdict: "approved" })).note).toBe(
       "Approved: write_to_file",
     );

@@ -29,7 +29,7 @@ describe("words for a state", () => {
     [standing("waiting", "approval"), "asks", "waits for your approval"],
     [standing("waiting", "person"), "asks", "waits for your answer"],
     [standing("waiting", "agent"), "waits", "waits for its helpers"],
-    [standing("paused", "person"), "paused", "is paused by you"],
+    [standing("paused", "person"), "paused", "is paused"],
     [standing("paused", "budget"), "stuck", "has used its budget"],
     [standing("paused", "time-limit"), "stuck", "has used its time"],
     [standing("paused", "bad-replies"), "stuck", "is paused: bad replies"],
