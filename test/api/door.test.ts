@@ -47,7 +47,11 @@ async function openDoor(options: ServerOptions = {}, file = memoryFile()) {
   const createIt = () => createDoor({ file, clock, folder: urlOf(folder) });
   const api = await serve(control, { createDoor: createIt, ...options });
   return {
-    ...{ folder, control, clock, api, file },
+    folder,
+    control,
+    clock,
+    api,
+    file,
     invite: async () => linkIn((await api.server.openDashboard()).url),
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   };
@@ -147,8 +151,11 @@ describe("a session", () => {
     await file.write(await before.file.read());
     const begin = () =>
       startServer({
-        ...{ control: makeFakeControl(), reading: makeFakeControl(), socket: join(folder, "daemon.sock") },
-        ...{ redact: (text: string) => text, onProblem: () => undefined },
+        control: makeFakeControl(),
+        reading: makeFakeControl(),
+        socket: join(folder, "daemon.sock"),
+        redact: (text: string) => text,
+        onProblem: () => undefined,
         createDoor: () => createDoor({ file: before.file, clock: before.clock }),
       });
     const again = await begin();

@@ -56,7 +56,10 @@ describe("the reading of a store", () => {
       expect([state.step, row.id, namesakes]).toEqual([4, "worker", ["worker"]]);
       expect((await reading.page("worker", 0, 1)).head).toBe(head);
       expect(await reading.goals("careful")).toEqual({
-        ...{ agent: "careful", goals: ["Count"], checks: [], isRead: true },
+        agent: "careful",
+        goals: ["Count"],
+        checks: [],
+        isRead: true,
       });
       await control.pause("careful", "For the test.");
       await control.setGoals("careful", ["Rest"]);
@@ -84,7 +87,12 @@ describe("the reading of a store", () => {
       const [question, approval, ...others] = await reading.waiting();
       expect(others).toEqual([]);
       expect(question).toMatchObject({
-        ...{ agent: "worker", name: "Worker", kind: "question", step: 4, question: "Which city?", reason: null },
+        agent: "worker",
+        name: "Worker",
+        kind: "question",
+        step: 4,
+        question: "Which city?",
+        reason: null,
         command: { name: "ask_user", args: { question: "Which city?" } },
       });
       expect(approval).toMatchObject({ agent: "careful", kind: "approval", step: 1, question: null });
@@ -122,7 +130,9 @@ describe("the reading of a store", () => {
       ]);
       const [, third] = await Promise.all([2, 3].map((step) => reading.step("worker", step)));
       expect(steps[1]).toMatchObject({
-        ...{ startedAt: third?.startedAt, endedAt: third?.endedAt, costUsd: third?.reply?.costUsd },
+        startedAt: third?.startedAt,
+        endedAt: third?.endedAt,
+        costUsd: third?.reply?.costUsd,
         tokens: (third?.reply?.usage.inputTokens ?? 0) + (third?.reply?.usage.outputTokens ?? 0),
         files: third?.files.map(({ path }) => path),
       });
@@ -136,7 +146,10 @@ describe("the reading of a store", () => {
     withReading(async (reading) => {
       const step = await reading.step("worker", 1);
       expect(step).toMatchObject({
-        ...{ agent: "worker", step: 1, command: { name: "write_to_file" }, prompt: { exact: true, note: "" } },
+        agent: "worker",
+        step: 1,
+        command: { name: "write_to_file" },
+        prompt: { exact: true, note: "" },
         reply: { text: WORK[0] },
         thoughts: { reasoning: "Because." },
         result: { status: "ok" },
@@ -152,7 +165,12 @@ describe("the reading of a store", () => {
       expect([versions.length, workspace]).toEqual([3, "/home/workspace/worker"]);
       const path = "notes/a b.md";
       expect(await reading.file("worker", path, null)).toEqual({
-        ...{ agent: "worker", path, step: null, bytes: 8, encoding: "utf8", content: "one\ntwo\n" },
+        agent: "worker",
+        path,
+        step: null,
+        bytes: 8,
+        encoding: "utf8",
+        content: "one\ntwo\n",
       });
       expect(await reading.file("worker", path, 1)).toMatchObject({ step: 1, content: "one\n" });
       await expect(reading.file("worker", path, 0)).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
@@ -175,7 +193,10 @@ describe("the reading of a store", () => {
       await expect(reading.fileStory("worker", "x.md")).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
       const change = { path, change: "changed", added: 1, removed: 0 };
       expect(await reading.diff("worker", { from: 1, to: 2, paths: [] })).toMatchObject({
-        ...{ agent: "worker", from: 1, to: 2, files: [change] },
+        agent: "worker",
+        from: 1,
+        to: 2,
+        files: [change],
       });
       expect(await reading.diff("worker", { from: 1, paths: ["notes"] })).toMatchObject({
         to: null,
@@ -186,7 +207,10 @@ describe("the reading of a store", () => {
         code: "GOALD_USAGE",
       });
       expect(await reading.restorePlan("worker", 1, [path])).toEqual({
-        ...{ agent: "worker", step: 1, lastStep: 4, workspace: "/home/workspace/worker" },
+        agent: "worker",
+        step: 1,
+        lastStep: 4,
+        workspace: "/home/workspace/worker",
         files: [{ path, action: "write", bytesNow: 8, bytes: 4 }],
         clones: [],
       });
@@ -196,7 +220,9 @@ describe("the reading of a store", () => {
   it("reports on an agent, and checks what is stored", async () =>
     withReading(async (reading) => {
       expect(await reading.report("worker")).toMatchObject({
-        ...{ id: "worker", state: "waiting: person", since: 0 },
+        id: "worker",
+        state: "waiting: person",
+        since: 0,
       });
       const whole = await reading.verify(null);
       expect([whole.agents, whole.problems]).toEqual([2, []]);
@@ -222,7 +248,9 @@ describe("the reading of a store", () => {
       expect(row).not.toHaveProperty("vector");
       expect(await reading.memory(place, "+1")).toEqual(row);
       expect(await reading.searchMemory(place, "Ada", null)).toMatchObject({
-        ...{ namespace: "worker", query: "Ada", recalls: [{ id: row.id }] },
+        namespace: "worker",
+        query: "Ada",
+        recalls: [{ id: row.id }],
       });
       await expect(reading.memory(place, "+9")).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
     }));

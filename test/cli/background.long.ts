@@ -53,7 +53,11 @@ describe("goald run -d", () => {
     endedWith(11, await goald.ask(["run", "--wait", ...AGENT, ...limits, ...others]));
     const settings = (await lookInto(goald)).log[0] as unknown as Record<string, unknown>;
     expect(settings).toMatchObject({
-      ...{ approve: "always", stepLimit: 2, tokenLimit: 9_000_000, budgetUsd: 1.5, model: "own-model" },
+      approve: "always",
+      stepLimit: 2,
+      tokenLimit: 9_000_000,
+      budgetUsd: 1.5,
+      model: "own-model",
     });
     const hours = (Date.parse(String(settings.deadline)) - before) / 3_600_000;
     expect(hours).toBeGreaterThan(7.99);

@@ -309,7 +309,10 @@ describe("goald commands", () => {
     const risk = level === "strict" ? "restorable" : "asks first";
     for (const name of ["run_code", "execute_python_file"])
       expect(await goald.json(["commands", name])).toMatchObject({
-        ...{ state: "ready", group: "code", effect: "transactional", risk },
+        state: "ready",
+        group: "code",
+        effect: "transactional",
+        risk,
       });
     // Without bubblewrap on its path.
     const bare = await goald.run("commands run_code --json", { env: { PATH: "/nonexistent" } });

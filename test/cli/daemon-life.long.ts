@@ -24,7 +24,10 @@ async function openHome(reply: OpenAIServerOptions["reply"] = numberedModel([]))
   await goald.write(".env", `OPENAI_BASE_URL=${server.baseUrl}\nGOALD_MEMORY_EMBEDDER=offline\n`);
   const home = await homeOf(goald);
   return {
-    ...{ server, goald, home, daemon: daemonOf(goald) },
+    server,
+    goald,
+    home,
+    daemon: daemonOf(goald),
     start: (idleMs = IDLE_MS) => {
       process.env.IDLE_MS = `${idleMs}`;
       return spawnDaemon(home, { program: PROGRAM });
@@ -303,7 +306,9 @@ describe("a daemon that hangs in an own command", () => {
     expect(json.stderr).toContain(silence);
     expect(endedWith(4, await goald.ask("status")).stdout).toContain(silence);
     expect(JSON.parse(endedWith(4, await goald.ask("status --json")).stdout)).toMatchObject({
-      ...{ running: true, answers: false, host: { pid } },
+      running: true,
+      answers: false,
+      host: { pid },
     });
 
     const refused = endedWith(4, await goald.ask(behind("Other")));

@@ -305,7 +305,9 @@ describe("pictures that the real program pays for", () => {
       expect(media.images).toHaveLength(2);
       const reason = "The budget of 0.3 US dollars is reached: 0.4992 US dollars are spent. ";
       expect(linesOf(stopped).at(-1)).toMatchObject({
-        ...{ outcome: "budget", reason: expect.stringContaining(reason), exitCode: 6 },
+        outcome: "budget",
+        reason: expect.stringContaining(reason),
+        exitCode: 6,
         costUsd: expect.closeTo(2 * COST, 6),
       });
       expect(await shown(goald)).toMatchObject({ state: "paused: budget", costUsd: expect.closeTo(2 * COST, 6) });

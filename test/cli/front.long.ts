@@ -146,7 +146,9 @@ describe("the daemon of a run in front", () => {
     home.release();
     await home.logged("agent-paused");
     expect(await goald.json("show t")).toMatchObject({
-      ...{ state: "paused: person", reason: "Its terminal has gone.", step: 2 },
+      state: "paused: person",
+      reason: "Its terminal has gone.",
+      step: 2,
     });
   });
 });

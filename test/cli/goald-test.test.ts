@@ -48,7 +48,12 @@ describe("goald test", () => {
     expect(more).toEqual([]);
     expect(problemsOfView("test", line)).toBe("");
     expect(line).toMatchObject({
-      ...{ type: "test", file: "fails.yaml", agent: "Foo", passed: false, outcome: "not-proven", exitCode: 10 },
+      type: "test",
+      file: "fails.yaml",
+      agent: "Foo",
+      passed: false,
+      outcome: "not-proven",
+      exitCode: 10,
       checks: [
         { goal: 0, isPassed: true },
         { goal: 0, isPassed: false, proof: expect.stringMatching(/^plan\.md has 26 characters/) },

@@ -10,8 +10,17 @@ import { AGENT, type Ended, endedWith, errorOf, type Goald, makeGoald } from "..
 /** A recording of nothing. */
 const RECORDING = join(mkdtempSync(join(tmpdir(), "goald-owners-")), "recording.ndjson");
 const SESSION = {
-  ...{ type: "session", agent: { id: "t", createdAt: "2026-01-01T00:00:00.000Z" }, name: "T", role: "r", goals: ["g"] },
-  ...{ given: {}, epoch: 1, head: 1, settings: {}, catalogue: "", files: [] },
+  type: "session",
+  agent: { id: "t", createdAt: "2026-01-01T00:00:00.000Z" },
+  name: "T",
+  role: "r",
+  goals: ["g"],
+  given: {},
+  epoch: 1,
+  head: 1,
+  settings: {},
+  catalogue: "",
+  files: [],
 };
 const LINES = [{ recording: 1, goald: "0.1.0" }, SESSION, { type: "committed", head: 1, state: "" }];
 writeFileSync(RECORDING, `${LINES.map((line) => JSON.stringify(line)).join("\n")}\n`);

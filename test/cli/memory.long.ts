@@ -24,7 +24,9 @@ describe("goald ingest", () => {
     hours = "ten";
     expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ sources: 1, added: 0, changed: 1 });
     expect((await memoriesIn(goald, "shared")).find(({ source }) => source === address)).toMatchObject({
-      ...{ trust: "web", kind: "file_chunk", text: expect.stringContaining("opens at ten") },
+      trust: "web",
+      kind: "file_chunk",
+      text: expect.stringContaining("opens at ten"),
     });
     const refused = JSON.parse(endedWith(1, await from("")).stdout);
     expect(refused).toMatchObject({ sources: 0, skipped: [{ path: address }] });

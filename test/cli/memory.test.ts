@@ -36,7 +36,11 @@ describe("goald memory", () => {
     expect(found).toContain(right);
     expect(found).not.toContain(wrong);
     expect((await rowsOf("foo"))[0]).toMatchObject({
-      ...{ kind: "fact", trust: "person", importance: 1, supersedes: wrong, step: null },
+      kind: "fact",
+      trust: "person",
+      importance: 1,
+      supersedes: wrong,
+      step: null,
     });
     const again = errorOf(endedWith(7, await memory("correct", wrong, "At ten", "--json")));
     expect(again).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("foo/+1") });

@@ -59,7 +59,8 @@ describe("a recorded run with secrets in many places", () => {
   let shown: readonly Record<string, unknown>[];
   beforeAll(async () => {
     ({ goald, server } = await makeDaemonHome([], {
-      ...{ apiKey: KEY, embeddings: () => undefined },
+      apiKey: KEY,
+      embeddings: () => undefined,
       env: { OPENAI_API_KEY: KEY, GOALD_MEMORY_EMBEDDER: undefined },
       reply: (request) => {
         const next = highestTask(request) + 1;
@@ -258,7 +259,10 @@ export default {
 function completion(content: string): object {
   const message = { role: "assistant", content, refusal: null };
   return {
-    ...{ id: "chatcmpl-1", object: "chat.completion", created: 0, model: "m" },
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    created: 0,
+    model: "m",
     choices: [{ index: 0, finish_reason: "stop", logprobs: null, message }],
     usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
   };

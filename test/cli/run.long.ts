@@ -293,7 +293,10 @@ describe("an agent with --check that claims too early to be done", () => {
     const ended = endedWith(0, await goald.ask([...CHECKED_RUN, "--check", "1: plan.md contains *risks*", "--json"]));
     const lines = linesOf(ended);
     expect(lines.at(-1)).toMatchObject({
-      ...{ type: "result", outcome: "completed", step: 5, checks: { passed: 1, failed: 0, notRun: 0 } },
+      type: "result",
+      outcome: "completed",
+      step: 5,
+      checks: { passed: 1, failed: 0, notRun: 0 },
     });
     const checked = lines.filter(({ type }) => type === "goals-checked");
     expect(checked.map(({ results }) => results)).toMatchObject([

@@ -155,7 +155,13 @@ const context = {
   settings: { limits: { unattendedSteps: 100 } },
 } as CliContext;
 const ANN: ChildAccount = {
-  ...{ name: "Ann", task: "t", callId: "c1", tasksSent: 1, isWorking: false, isPaused: false, isStopping: false },
+  name: "Ann",
+  task: "t",
+  callId: "c1",
+  tasksSent: 1,
+  isWorking: false,
+  isPaused: false,
+  isStopping: false,
   limits: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
   spent: { steps: 40, tokens: 0, usd: 0 },
 };

@@ -46,10 +46,13 @@ describe("a recorded agent that searches and downloads", () => {
       { name: "download_file", args: { url: `${secret.origin}/`, file: "secret.txt" } },
     ];
     const env = {
-      ...{ TAVILY_API_KEY: SEARCH_KEY, TAVILY_BASE_URL: limited.origin },
-      ...{ BRAVE_API_KEY: SEARCH_KEY, BRAVE_BASE_URL: brave.origin },
+      TAVILY_API_KEY: SEARCH_KEY,
+      TAVILY_BASE_URL: limited.origin,
+      BRAVE_API_KEY: SEARCH_KEY,
+      BRAVE_BASE_URL: brave.origin,
       // No provider works without a key.
-      ...{ GOALD_WEB_ALLOW: site.origin, GOALD_SEARCH_PROVIDERS: "tavily,brave" },
+      GOALD_WEB_ALLOW: site.origin,
+      GOALD_SEARCH_PROVIDERS: "tavily,brave",
     };
     home = await makeDaemonHome(calls, { env });
     const goal = `Get ${site.origin}/data.bin and ${secret.origin}/`;

@@ -138,7 +138,9 @@ describe("an agent that has finished", () => {
     });
     expect(first.reply?.text).toBe(replyWith(write("notes.md", LONG), "I write the notes."));
     expect(await goald.json("show foo --step 2")).toMatchObject({
-      ...{ command: null, problems: [expect.stringContaining("no JSON object")], result: null },
+      command: null,
+      problems: [expect.stringContaining("no JSON object")],
+      result: null,
     });
   });
 

@@ -188,7 +188,9 @@ describe("goald restore", () => {
     const planned = await goald.json("restore foo-bar --step 1 --dry-run");
     expect(problemsOfView("restore", planned)).toBe("");
     expect(planned).toMatchObject({
-      ...{ dryRun: true, lastStep: 5, clones: [] },
+      dryRun: true,
+      lastStep: 5,
+      clones: [],
       files: [
         { path: "b.txt", action: "remove", bytesNow: 2, bytes: null },
         { path: "notes/a.md", action: "write", bytesNow: 10, bytes: 8 },

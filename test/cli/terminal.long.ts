@@ -316,7 +316,10 @@ describe("without a key, on a terminal", () => {
 
   it.concurrent("a server at a typed address is asked once, and kept with its model and key in a new home", async () => {
     await using server = await startOpenAIServer({
-      ...{ reply: numberedModel([]), embeddings: null, apiKey: KEY, models: ["big", "small", "tiny-embed"] },
+      reply: numberedModel([]),
+      embeddings: null,
+      apiKey: KEY,
+      models: ["big", "small", "tiny-embed"],
     });
     await using goald = await makeGoald({ GOALD_MEMORY_EMBEDDER: "offline" });
     const terminal = goald.openTerminal("run --budget 1 --continuous");

@@ -310,7 +310,9 @@ describe("an agent that read a stranger's page, wrote a file after it, and wants
     expect(shown).not.toContain("holds words from outside");
     expect(await see("why t notes.md")).toContain("trusted by a person");
     expect(await goald.json("trust t all")).toMatchObject({
-      ...{ agent: { received: [] }, received: [{ from: "web", step: 1 }], trusted: [{ path: null }] },
+      agent: { received: [] },
+      received: [{ from: "web", step: 1 }],
+      trusted: [{ path: null }],
     });
     expect(await see("why t notes.md")).toMatch(/Trusted by a person at 2\S+Z: all words/);
     expect(await see("show t --report")).toContain("`all words from outside until then` by `goald trust` (person)");

@@ -41,7 +41,8 @@ describe("a command as a function", () => {
     const [python] = createCodeFunctions([read]).all;
     const optional = ["first_line", "last_line"].map((name) => ({ name, isRequired: false }));
     expect(python).toEqual({
-      ...{ name: "read_file", parameters: [{ name: "file", isRequired: true }, ...optional] },
+      name: "read_file",
+      parameters: [{ name: "file", isRequired: true }, ...optional],
       signature: "read_file(file: str, first_line: int | None = None, last_line: int | None = None) -> str",
       doc: "Shows a text file; long ones come in parts. Arguments: file: relative path; first_line: first line to show, default 1; last_line: last line to show.",
     });

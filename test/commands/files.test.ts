@@ -194,7 +194,9 @@ describe("delete_file", () => {
     await call(deleteFile, { file: "a.txt" }, desk.context);
     for (const file of ["a.txt", "never/was.txt"])
       expect(await call(deleteFile, { file }, desk.context)).toMatchObject({
-        ...{ status: "ok", text: `${file} was not there, so nothing was deleted.`, artifacts: [] },
+        status: "ok",
+        text: `${file} was not there, so nothing was deleted.`,
+        artifacts: [],
       });
   });
 

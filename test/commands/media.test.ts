@@ -78,7 +78,10 @@ describe("generate_image", () => {
     await using server = await answering(pictureAnswer(picture));
     const path = "images/c1.png";
     expect(await paint(server)).toEqual({
-      ...{ status: "ok", source: "model", artifacts: [path], value: path },
+      status: "ok",
+      source: "model",
+      artifacts: [path],
+      value: path,
       text: `Saved to images/c1.png (PNG, 64 x 32 pixels, ${picture.length} bytes).`,
     });
     expect(new Uint8Array(await readFile(join(desk.folder, "images/c1.png")))).toEqual(picture);
@@ -209,7 +212,11 @@ describe("read_audio_from_file", () => {
   it("returns the text; the server gets the format but no file name", async () => {
     await using server = await startMediaServer();
     expect(await hear(server)).toEqual({
-      ...{ status: "ok", text: "The audio says: hello world", source: "web", artifacts: [], value: "hello world" },
+      status: "ok",
+      text: "The audio says: hello world",
+      source: "web",
+      artifacts: [],
+      value: "hello world",
     });
     expect(server.recordings).toEqual([{ model: "whisper-1", name: "audio.wav", bytes: wav(), language: null }]);
     expect(server.violations).toEqual([]);
@@ -292,7 +299,11 @@ describe("send_tweet", () => {
     const text = 'Hello Ladies + Gentlemen, a signed OAuth request! (100%) 日本 👍 "quoted"\nnext & last=1';
     const value = "https://x.com/i/web/status/1700000000000000001";
     expect(await tweet(server, text)).toEqual({
-      ...{ status: "ok", text: `Posted as 1700000000000000001: ${value}`, source: "goald", artifacts: [], value },
+      status: "ok",
+      text: `Posted as 1700000000000000001: ${value}`,
+      source: "goald",
+      artifacts: [],
+      value,
     });
     expect(server.posts).toEqual([text]);
     expect(server.violations).toEqual([]);

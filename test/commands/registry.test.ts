@@ -76,11 +76,9 @@ describe("the registry", () => {
   ])("reports the problem of %s", async (file, text, message, hint) => {
     await put(file, text);
     await expect(loadRegistry([shipped, home()])).rejects.toMatchObject({
-      ...{
-        code: "GOALD_COMMAND_INVALID",
-        message: expect.stringContaining(message),
-        hint: expect.stringContaining(hint),
-      },
+      code: "GOALD_COMMAND_INVALID",
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining(hint),
     });
   });
 
@@ -189,7 +187,10 @@ describe("a command's definition", () => {
   it("has defaults for missing fields, and the worst for the policy", () => {
     const bare = { name: "post_note", summary: "Posts a note.", run: async () => "posted" };
     expect(checkCommand("post_note", "post_note.ts", bare)).toMatchObject({
-      ...{ label: "Post note", args: { type: "object", properties: {} }, effect: "at-most-once", timeoutMs: 60_000 },
+      label: "Post note",
+      args: { type: "object", properties: {} },
+      effect: "at-most-once",
+      timeoutMs: 60_000,
       annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
     });
     expect(checkCommand("mine", "mine.ts", { ...sound, ...withArgument({ type: "string" }) })).toMatchObject({

@@ -367,7 +367,10 @@ describe("download_file", () => {
     answer = (_request, response) => response.writeHead(200, { "content-type": "text/csv; charset=x" }).end(bytes);
     const observation = await download("data/prices.csv");
     expect(observation).toEqual({
-      ...{ status: "ok", source: "web", artifacts: ["data/prices.csv"], value: "data/prices.csv" },
+      status: "ok",
+      source: "web",
+      artifacts: ["data/prices.csv"],
+      value: "data/prices.csv",
       text: `Saved ${files.origin}/data.csv as data/prices.csv (text/csv, 6 bytes); the file is new.`,
     });
     expect(await readFile(join(desk.folder, "data/prices.csv"))).toEqual(bytes);

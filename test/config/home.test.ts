@@ -19,8 +19,14 @@ const noQuestion = () => Promise.reject(new Error("no question is expected here"
 async function search(changes: Partial<HomeSearch> = {}): Promise<HomeSearch> {
   await mkdir(at("work"), { recursive: true });
   return {
-    ...{ env: {}, cwd: at("work"), checkout: undefined, userHome: at("person"), configHome: undefined },
-    ...{ isTerminal: false, askTrust: noQuestion, uid },
+    env: {},
+    cwd: at("work"),
+    checkout: undefined,
+    userHome: at("person"),
+    configHome: undefined,
+    isTerminal: false,
+    askTrust: noQuestion,
+    uid,
     ...changes,
   };
 }

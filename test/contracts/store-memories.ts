@@ -9,7 +9,9 @@ const FILE = "a.md";
 /** One line of the file is one piece. */
 const piece = (seq: number, line: number, text: string, all = 9): NewMemory => ({
   ...memoryOf(seq, formatPiece(FILE, { first: line, last: line, all }, text)),
-  ...{ kind: "piece", source: FILE, key: `${FILE} ${text}` },
+  kind: "piece",
+  source: FILE,
+  key: `${FILE} ${text}`,
 });
 /** The row of a step that has these lines of the file, and its pieces. Without `lines`: all lines. */
 const reading = (seq: number, texts: readonly string[], lines?: { first: number; last: number; all: number }) => [
@@ -17,7 +19,11 @@ const reading = (seq: number, texts: readonly string[], lines?: { first: number;
   ...texts.map((text, at) => piece(seq, (lines?.first ?? 1) + at, text)),
 ];
 const note = (text: string, more: object = {}): MemoryChange => ({
-  ...{ op: "add", kind: "note", text, importance: 1, trust: "person" },
+  op: "add",
+  kind: "note",
+  text,
+  importance: 1,
+  trust: "person",
   ...more,
 });
 const chunk = (text: string, more: object = {}): MemoryChange =>
@@ -28,11 +34,20 @@ const RIGHT = "The code of the gate is 5005.";
 const step = (thought: string, result = WRONG): string =>
   `Thought: ${thought}\nCommand: read_file {"file":"gate.md"}\nResult (ok): ${result}`;
 const correction = (supersedes: string, more: object = {}): MemoryChange => ({
-  ...{ op: "add", kind: "fact", text: RIGHT, importance: 1, trust: "person", supersedes, copies: true },
+  op: "add",
+  kind: "fact",
+  text: RIGHT,
+  importance: 1,
+  trust: "person",
+  supersedes,
+  copies: true,
   ...more,
 });
 const forgetAll = (id: string, more: object = {}): MemoryChange => ({
-  ...{ op: "forget", id, by: "person", copies: true },
+  op: "forget",
+  id,
+  by: "person",
+  copies: true,
   ...more,
 });
 
@@ -119,7 +134,11 @@ export function memoryContract(make: () => Promise<Store>): void {
     });
 
     const factOf = (value: string, factKey = "depot hour"): Commit["staged"][number] => ({
-      ...{ kind: "memory", memoryKind: "fact", text: `depot: hour: ${value}`, importance: 0.8, factKey },
+      kind: "memory",
+      memoryKind: "fact",
+      text: `depot: hour: ${value}`,
+      importance: 0.8,
+      factKey,
     });
     async function note(store: Store, seq: number, ...staged: Commit["staged"]): Promise<void> {
       const events = stamped(seq, { ...finished(2), step: seq });
@@ -525,7 +544,9 @@ export function memoryContract(make: () => Promise<Store>): void {
         ({ kind: "memory", text, memoryKind: memoryKind as MemoryKind, importance: 0.4 }) as const;
       const lease = await store.claim("foo");
       await store.commit(lease, 1, {
-        ...{ ...NOTHING, events: stamped(2, said("x")), memories: [memoryOf(2, "a long result")] },
+        ...NOTHING,
+        events: stamped(2, said("x")),
+        memories: [memoryOf(2, "a long result")],
         staged: [staged("its first half", "piece"), staged("its other half", "piece"), staged("a fact", "fact")],
       });
       expect(await curate(correction("foo/2"))).toMatchObject([{ alike: ["foo/2.1", "foo/2.2", "foo/2.3"] }]);

@@ -216,7 +216,9 @@ describe("short-term memory", () => {
 
 describe("a restoration of files", () => {
   const restored: FilesRestored = {
-    ...{ type: "files-restored", toStep: 3, more: 0 },
+    type: "files-restored",
+    toStep: 3,
+    more: 0,
     changes: [
       { path: "notes.md", change: "written" },
       { path: "other.md", change: "removed" },
@@ -226,7 +228,9 @@ describe("a restoration of files", () => {
 
   it("is a message of goald with the step and the names", () => {
     expect(windowAfter(...wholeStep(1), restored).at(-1)).toMatchObject({
-      ...{ kind: "feedback", from: "goald", source: "goald" },
+      kind: "feedback",
+      from: "goald",
+      source: "goald",
       text: "A person put files in your folder back as they were after step 3. Rewritten: notes.md. Removed: other.md. Your plan is unchanged. Look at these files before you rely on them.",
     });
     expect(describeRestored({ ...restored, more: 7 })).toContain("Removed: other.md. And 7 more. Your");

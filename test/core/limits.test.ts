@@ -17,12 +17,14 @@ const askedFor = (...of: Parameters<typeof asked>): NewEvent => ({ ...asked(...o
 const paid = (step = 1): NewEvent => ({ ...replied(step), costUsd: 0.2 });
 /** A command that may cost up to 60 tokens and 0.3 dollars, and its actual cost. */
 const buying = (epoch = 1, attempt = 1): NewEvent => ({
-  ...{ ...started("reconcilable", 1, epoch), attempt },
+  ...started("reconcilable", 1, epoch),
+  attempt,
   reserved: { tokens: 60, usd: 0.3 },
 });
 const spentOn = (costUsd: number | null) => ({
   usage: { inputTokens: 10, outputTokens: 40, cachedTokens: 0, estimated: false },
-  ...{ costUsd, modelCalls: 1 },
+  costUsd,
+  modelCalls: 1,
 });
 const bought = (costUsd: number | null = 0.25): NewEvent => ({ ...finished(), spent: spentOn(costUsd) });
 const waiting = { ...waits("person"), spent: spentOn(0.25) } as NewEvent;
@@ -209,7 +211,9 @@ describe("a deadline while the agent waits", () => {
     const moved: NewEvent = { type: "settings-changed", deadline: AFTER };
     const before = [created({ ...always, deadline: BEFORE }), ...awaiting];
     expect(decided(...before, paused("time-limit"), moved, RESUMED)).toEqual({
-      ...{ kind: "wait", waitFor: "approval", until: AFTER },
+      kind: "wait",
+      waitFor: "approval",
+      until: AFTER,
     });
   });
 });

@@ -59,11 +59,24 @@ describe("a request for a sub-agent", () => {
 
   it("is granted with a quarter of what is left, the same deadline, the fast model and the same approval mode", () => {
     expect(granted(stateOf(limited, asked(), replied()))).toEqual({
-      ...{ type: "agent-started", step: 1, callId: "c1", agent: "foo-ann", task: "counts" },
+      type: "agent-started",
+      step: 1,
+      callId: "c1",
+      agent: "foo-ann",
+      task: "counts",
       child: {
-        ...{ name: "Ann", role: "counts", goals: ["Count to ten."], approve: "risky", model: "fast-model" },
-        ...{ windowBatch: 3, form: "json", background: true },
-        ...{ stepLimit: 25, tokenLimit: 2_500, budgetUsd: 2, deadline: UNTIL },
+        name: "Ann",
+        role: "counts",
+        goals: ["Count to ten."],
+        approve: "risky",
+        model: "fast-model",
+        windowBatch: 3,
+        form: "json",
+        background: true,
+        stepLimit: 25,
+        tokenLimit: 2_500,
+        budgetUsd: 2,
+        deadline: UNTIL,
       },
     });
   });
@@ -417,7 +430,8 @@ describe("messages sent with an event", () => {
   it("a start creates the sub-agent one level deeper, with its parent's taint", () => {
     expect(sent(...waitingParent.slice(0, 7))).toEqual([
       {
-        ...{ kind: "spawn", key: "agent/7" },
+        kind: "spawn",
+        key: "agent/7",
         spec: { ...child(), id: "foo-ann", startedBy: { agent: "me", depth: 1, outside: [] } },
       },
     ]);
@@ -431,9 +445,14 @@ describe("messages sent with an event", () => {
     const wrote = finished(1, observed("", { artifacts: ["notes/a.md"] }));
     expect(sent(subagent, asked(), replied(), requested(), wrote, turnEnded("counted"))).toEqual([
       {
-        ...{ kind: "send", to: "foo", key: "report/6" },
+        kind: "send",
+        to: "foo",
+        key: "report/6",
         message: {
-          ...{ type: "report", agent: "me", status: "finished", tasksReceived: 1 },
+          type: "report",
+          agent: "me",
+          status: "finished",
+          tasksReceived: 1,
           spent: { steps: 1, tokens: 15, usd: 0 },
           observation: observed("counted\nIts files: agents/me/notes/a.md", {
             source: "agent",

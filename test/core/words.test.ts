@@ -299,7 +299,8 @@ describe("policy", () => {
       reason: expect.stringContaining("text from outside"),
     });
     expect(judged({ destructive: true })).toMatchObject({
-      ...{ kind: "ask", reason: "It destroys what cannot be restored." },
+      kind: "ask",
+      reason: "It destroys what cannot be restored.",
     });
   });
 });
@@ -394,7 +395,9 @@ describe("errors", () => {
 describe("a command", () => {
   it("derives its argument types from the schema", () => {
     const command = defineCommand({
-      ...{ name: "greet", label: "Greet", summary: "Greets." },
+      name: "greet",
+      label: "Greet",
+      summary: "Greets.",
       args: {
         type: "object",
         properties: {

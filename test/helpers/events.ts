@@ -130,8 +130,11 @@ export const wholeStep = (step: number, name = "write_to_file"): readonly NewEve
 ];
 
 export const denied = (reason = "", by: "policy" | "person" = "policy", step = 1): EventOf<"command-denied"> => ({
-  ...{ type: "command-denied", step, callId: `c${step}` },
-  ...{ by, reason },
+  type: "command-denied",
+  step,
+  callId: `c${step}`,
+  by,
+  reason,
 });
 export const approvalAsked = (step = 1): NewEvent => ({ type: "approval-asked", step, callId: `c${step}`, reason: "" });
 export const approvalsGranted = (count: number): NewEvent => ({ type: "approvals-granted", count });
@@ -140,13 +143,17 @@ export const waits = (
   until: string | null = null,
   step = 1,
 ): NewEvent => ({
-  ...{ type: "command-waiting", step, callId: `c${step}` },
-  ...{ waitFor, until },
+  type: "command-waiting",
+  step,
+  callId: `c${step}`,
+  waitFor,
+  until,
 });
 export const said = (text: string, from = "ada"): NewEvent => ({ type: "message-received", from, text });
 export const paused = (code: EventOf<"agent-paused">["code"] = "person", reason = ""): NewEvent => ({
   type: "agent-paused",
-  ...{ code, reason },
+  code,
+  reason,
 });
 export const RESUMED: NewEvent = { type: "agent-resumed" };
 export const turnEnded = (reason = "done"): NewEvent => ({ type: "turn-finished", outcome: "completed", reason });
@@ -178,7 +185,13 @@ export const stamped = (first: number, ...events: readonly NewEvent[]): readonly
     return { frame: 0, ...event, v: EVENT_VERSION, seq, at: later(seq) } as RecordedEvent;
   });
 export const memoryOf = (seq: number, text = `memory ${seq}`): NewMemory => ({
-  ...{ seq, step: 1, namespace: "foo", kind: "step", text, importance: 0.25, trust: "agent" },
+  seq,
+  step: 1,
+  namespace: "foo",
+  kind: "step",
+  text,
+  importance: 0.25,
+  trust: "agent",
 });
 export const sha256 = (bytes: string | Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

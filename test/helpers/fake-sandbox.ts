@@ -51,8 +51,17 @@ export class CommandError extends Error {
 
 /** A cell of the agent alice, without a saved namespace unless `more` has one. */
 export const cellOf = (code: string, more: Partial<Cell> = {}): Cell => ({
-  ...{ agent: "alice", code, name: "cell c1", version: "c1.1", saved: null, seed: 7 },
-  ...{ startedAt: "2026-11-20T08:00:00.000Z", timeLimitMs: 20_000, functions: [], modules: [], imports: "safe" },
+  agent: "alice",
+  code,
+  name: "cell c1",
+  version: "c1.1",
+  saved: null,
+  seed: 7,
+  startedAt: "2026-11-20T08:00:00.000Z",
+  timeLimitMs: 20_000,
+  functions: [],
+  modules: [],
+  imports: "safe",
   ...more,
 });
 

@@ -260,8 +260,15 @@ export const playRecording = async ({ ask, cwd }: Pick<Goald, "ask" | "cwd">, fi
 /** The home of a test, found by its flag. */
 export const homeOf = ({ home, cwd, userHome }: Pick<Goald, "home" | "cwd" | "userHome">): Promise<Home> =>
   findHome({
-    ...{ flag: home, env: {}, cwd, checkout: undefined, userHome, configHome: undefined, isTerminal: false },
-    ...{ askTrust: async () => false, uid: process.getuid?.() },
+    flag: home,
+    env: {},
+    cwd,
+    checkout: undefined,
+    userHome,
+    configHome: undefined,
+    isTerminal: false,
+    askTrust: async () => false,
+    uid: process.getuid?.(),
   });
 
 /** Parses the error that --json prints on standard error. */

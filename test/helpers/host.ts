@@ -114,7 +114,11 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         files.set(id, own);
         const prepare = createMovePreparer({
           ...memoryPartsOf(id, store, own, clock),
-          ...{ model, commandsFor, words, services: {}, signal },
+          model,
+          commandsFor,
+          words,
+          services: {},
+          signal,
           subagents: subagentPartsIn(store, id),
         });
         return {

@@ -33,8 +33,15 @@ function receive(): { readonly type: string; readonly cell?: { readonly code: st
 const done = (more: object = {}): object => ({
   type: "done",
   outcome: {
-    ...{ kind: "done", output: "", isCut: false, saved: { definitions: [], values: {} }, lost: [], value: null },
-    ...{ stop: null, durationMs: 1, ...more },
+    kind: "done",
+    output: "",
+    isCut: false,
+    saved: { definitions: [], values: {} },
+    lost: [],
+    value: null,
+    stop: null,
+    durationMs: 1,
+    ...more,
   },
 });
 const save = (files: unknown, bytes = 0): void => {
@@ -116,7 +123,9 @@ const ACTS: Readonly<Record<string, () => void>> = {
   "control characters": () =>
     send(
       done({
-        ...{ kind: "failed", output: "a\u001b[31mb", lost: [{ name: "x\u202e", reason: "\u001b]0;t\u0007r" }] },
+        kind: "failed",
+        output: "a\u001b[31mb",
+        lost: [{ name: "x\u202e", reason: "\u001b]0;t\u0007r" }],
         problem: {
           kind: "root",
           type: "E\u001b[2J",

@@ -120,7 +120,9 @@ export function keyOf(
 export function pageClient(port: number, secret: string, key: string): PageClient {
   const withKey = (headers?: AskOptions["headers"]) => ({ authorization: `Bearer ${key}`, ...headers });
   return {
-    ...{ port, secret, key },
+    port,
+    secret,
+    key,
     ask: (method, path, options) => ask({ port }, method, path, { ...options, headers: withKey(options?.headers) }),
     follow: (path, headers) => follow({ port }, path, withKey(headers)),
   };
@@ -505,13 +507,16 @@ const eventOf = (seq: number, text: string): RecordedEvent => ({
 
 const viewOf = (id: string, name: string): AgentView => ({
   ...sampleOf(AgentView),
-  ...{ id, name, workspace: `/home/you/goald/workspace/${id}` },
+  id,
+  name,
+  workspace: `/home/you/goald/workspace/${id}`,
   received: [{ from: "web", name: "evil.example", step: 2, at: "2026-01-01T00:00:00.500Z" }],
 });
 
 const statusOf = (waiting: number): DaemonStatus => ({
   ...sampleOf(DaemonStatus),
-  ...{ protocol: PROTOCOL_VERSION, agents: { running: 0, waiting, paused: 0, finished: 0, stalled: 0 } },
+  protocol: PROTOCOL_VERSION,
+  agents: { running: 0, waiting, paused: 0, finished: 0, stalled: 0 },
 });
 
 // A `Reading` whose replies are samples of their schemas, and that writes every call down.

@@ -117,8 +117,16 @@ const NO_MEMORY: LongTermMemory = { remote: false, recall: async () => [] };
 export function memoryPartsOf(agentId: string, store: MemoryStore, files: Files, clock: FakeClock) {
   const lastVersion = (path: string) => store.lastFileVersion(agentId, path);
   return {
-    ...{ agentId, folder: "/nowhere", modelName: "test-model", memory: NO_MEMORY, recallCount: 10 },
-    ...{ contextTokens: 32_000, replyTokens: 1_000, random: () => 0, history: store, clock },
+    agentId,
+    folder: "/nowhere",
+    modelName: "test-model",
+    memory: NO_MEMORY,
+    recallCount: 10,
+    contextTokens: 32_000,
+    replyTokens: 1_000,
+    random: () => 0,
+    history: store,
+    clock,
     openWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, lastVersion }),
     openOwnWorkspace: (_folder, onChange) => new MemoryWorkspace({ files, onChange, own: true, lastVersion }),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
@@ -176,7 +184,11 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     const moves = createMovePreparer({
       ...parts,
       ...(asksBeforeSending ? { checkOutgoing } : {}),
-      ...{ model, methods: METHODS, commandsFor, words, services: serving },
+      model,
+      methods: METHODS,
+      commandsFor,
+      words,
+      services: serving,
       subagents: subagentPartsIn(store, agent, subagents),
       ...(sandbox ? { cells: { sandbox, timeLimitMs: 10_000, imports: "safe", location: null, ...cells } } : {}),
       signal: new AbortController().signal,
@@ -294,8 +306,13 @@ export const testCommand = <A extends object = object>(
   part: Partial<Command> = {},
 ): Command =>
   ({
-    ...{ name, label: name, summary: `does ${name}.`, args: { type: "object", properties: {} }, annotations: READS },
-    ...{ run, ...part },
+    name,
+    label: name,
+    summary: `does ${name}.`,
+    args: { type: "object", properties: {} },
+    annotations: READS,
+    run,
+    ...part,
   }) as unknown as Command;
 /** The schema of arguments that are required texts. */
 export const textArgs = (...names: readonly string[]): Command["args"] => ({
@@ -310,7 +327,8 @@ export const outerCommand = (
   more: Partial<Command> = {},
 ): Command =>
   testCommand("outer", async (_args, context) => succeed(JSON.stringify(await act(context)) ?? "nothing"), {
-    ...{ effect: "transactional", ...more },
+    effect: "transactional",
+    ...more,
   });
 
 export const loopWith = (

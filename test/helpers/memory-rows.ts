@@ -106,7 +106,10 @@ export const LIVE = new AbortController().signal;
 
 /** Asks for ten rows of foo. */
 export const recallQuery = (texts: readonly string[], change: Partial<RecallQuery> = {}): RecallQuery => ({
-  ...{ agent: "foo", texts, count: 10, excludeSteps: new Set() },
+  agent: "foo",
+  texts,
+  count: 10,
+  excludeSteps: new Set(),
   ...change,
 });
 

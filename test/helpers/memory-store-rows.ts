@@ -283,9 +283,14 @@ export function touch(draft: Draft, agent: string): Held {
   const held = draft.agents.get(agent) ?? throwNoAgent(agent);
   const copy: Held = {
     ...held,
-    ...{ events: [...held.events], inbox: [...held.inbox], timers: new Map(held.timers), files: [...held.files] },
-    ...{ memories: [...held.memories], curated: new Map(held.curated) },
-    ...{ snapshots: [...held.snapshots], kept: new Set(held.kept) },
+    events: [...held.events],
+    inbox: [...held.inbox],
+    timers: new Map(held.timers),
+    files: [...held.files],
+    memories: [...held.memories],
+    curated: new Map(held.curated),
+    snapshots: [...held.snapshots],
+    kept: new Set(held.kept),
   };
   draft.agents.set(agent, copy);
   draft.touched.set(agent, copy);
@@ -304,7 +309,12 @@ export function create(draft: Draft, spec: AgentSpec, key: string, at: string): 
   const epoch = draft.highestEpoch;
   const row = { id, name: event.name, folder, parent: parent?.id ?? null, head: 1, epoch, ...times };
   const none = {
-    ...{ inbox: [], timers: new Map(), memories: [], curated: new Map(), files: [], snapshots: [] },
+    inbox: [],
+    timers: new Map(),
+    memories: [],
+    curated: new Map(),
+    files: [],
+    snapshots: [],
     kept: new Set<string>(),
     stored: 0,
   };

@@ -35,7 +35,9 @@ export function scriptedModel(script: Script): ScriptedModel {
 
 /** A complete reply with the usage that its server reports. */
 export const answered = (text: string, usage: Partial<Usage> = {}): ModelAnswer => ({
-  ...{ kind: "replied", text, finishReason: "stop" },
+  kind: "replied",
+  text,
+  finishReason: "stop",
   usage: { inputTokens: 100, cachedTokens: 0, outputTokens: 10, estimated: false, ...usage },
 });
 

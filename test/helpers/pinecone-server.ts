@@ -212,8 +212,12 @@ const SCHEMAS: Readonly<Record<string, ReturnType<typeof ajv.compile>>> = {
   "/query": ajv.compile(
     closed(
       {
-        ...{ namespace: ascii, vector, topK: { type: "integer", minimum: 1, maximum: 10_000 } },
-        ...{ includeValues: flag, includeMetadata: flag, filter: closed({ embedder: closed({ $eq: ascii }) }) },
+        namespace: ascii,
+        vector,
+        topK: { type: "integer", minimum: 1, maximum: 10_000 },
+        includeValues: flag,
+        includeMetadata: flag,
+        filter: closed({ embedder: closed({ $eq: ascii }) }),
       },
       ...(["namespace", "includeValues", "includeMetadata", "filter"] as const),
     ),

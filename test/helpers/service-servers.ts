@@ -74,8 +74,10 @@ export interface MediaServer extends ServiceServer {
 const isImageRequest = createAjv({}).compile<ImageRequest>({
   ...closed(
     {
-      ...{ model: { ...text, minLength: 1 }, prompt: { ...text, minLength: 1, maxLength: 32_000 } },
-      ...{ size: { ...text, pattern: "^([0-9]+x[0-9]+|auto)$" }, n: { const: 1 } },
+      model: { ...text, minLength: 1 },
+      prompt: { ...text, minLength: 1, maxLength: 32_000 },
+      size: { ...text, pattern: "^([0-9]+x[0-9]+|auto)$" },
+      n: { const: 1 },
       response_format: { enum: ["b64_json"] },
     },
     "response_format",

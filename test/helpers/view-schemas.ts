@@ -46,7 +46,9 @@ const withMembers = (
   { properties, required, ...schema }: ObjectSchema,
   more: Readonly<Record<string, Schema>>,
 ): Schema => ({
-  ...{ ...schema, properties: { ...properties, ...more }, required: [...required, ...Object.keys(more)] },
+  ...schema,
+  properties: { ...properties, ...more },
+  required: [...required, ...Object.keys(more)],
 });
 function withoutMember(schema: ObjectSchema, left: string): Schema {
   const { [left]: _left, ...properties } = schema.properties;
@@ -64,14 +66,25 @@ const VIEWS = {
   diff: DiffView,
   restore: withMembers(RestorePlan, { dryRun: flag }),
   test: closed({
-    ...{ type: { const: "test" }, file: string, agent: string, passed: bool, outcome: string, reason: string },
-    ...{ checks: listOf(CheckView), step: count, costUsd: { type: "number", minimum: 0 } },
-    ...{ exitCode: count, home: { type: ["string", "null"], pattern: "^/" }, tokens },
+    type: { const: "test" },
+    file: string,
+    agent: string,
+    passed: bool,
+    outcome: string,
+    reason: string,
+    checks: listOf(CheckView),
+    step: count,
+    costUsd: { type: "number", minimum: 0 },
+    exitCode: count,
+    home: { type: ["string", "null"], pattern: "^/" },
+    tokens,
   }),
 } as const;
 
 const ajv = createAjv({
-  ...{ allErrors: true, strict: true, strictTypes: false },
+  allErrors: true,
+  strict: true,
+  strictTypes: false,
   formats: { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ },
 });
 const validators = new Map<string, ValidateFunction>(
@@ -274,8 +287,12 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   },
   "namespace-saved": {
     required: {
-      ...{ step: positive, callId: ofCall.callId, version: string },
-      ...{ definitions, values, lost: listOf(closed({ name: string, reason: string })) },
+      step: positive,
+      callId: ofCall.callId,
+      version: string,
+      definitions,
+      values,
+      lost: listOf(closed({ name: string, reason: string })),
     },
     optional: {
       call: callOfModel,
@@ -293,7 +310,8 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   "message-received": { required: { from: string, text } },
   "files-restored": {
     required: {
-      ...{ toStep: count, more: count },
+      toStep: count,
+      more: count,
       changes: listOf(closed({ path: string, change: { enum: ["written", "removed"] } })),
     },
   },
@@ -309,14 +327,20 @@ const EVENTS: Readonly<Record<string, Shape>> = {
   },
   "goals-checked": {
     required: {
-      ...{ step: positive, callId: ofCall.callId },
+      step: positive,
+      callId: ofCall.callId,
       results: listOf(closed({ check: count, isPassed: bool, proof: string })),
     },
     optional: { call: callOfModel },
   },
   "turn-remembered": {
     required: {
-      ...{ turn: positive, step: count, asked: strings, artifacts: strings, output: string, callsLeftOut: count },
+      turn: positive,
+      step: count,
+      asked: strings,
+      artifacts: strings,
+      output: string,
+      callsLeftOut: count,
       calls: listOf(closed({ name: string, input: string })),
     },
     optional: { outside: sources },

@@ -61,9 +61,14 @@ async function makeHome(open: (path: string) => Promise<Store>) {
   await store.commit(lease, 1, { ...NOTHING, events, memories: [...memories, piece] });
   const openMemory = () =>
     openLongTermMemory({
-      ...{ store, embedder, report: (problem) => expect(problem).toBe("") },
+      store,
+      embedder,
+      report: (problem) => expect(problem).toBe(""),
       snapshots: new IndexSnapshots({
-        ...{ store, note: (text) => expect(text).toBe(""), isWriter: true, leastRows: 1 },
+        store,
+        note: (text) => expect(text).toBe(""),
+        isWriter: true,
+        leastRows: 1,
         folderOf: (namespace) => memoryFolder(join(home.privateFolder, "memory"), namespace),
       }),
     });

@@ -353,7 +353,8 @@ describe("a host that is asked to restore files", () => {
     const { world, host, release, text } = await makeWriter();
     while (world.model.requests.length < 3) await new Promise(setImmediate);
     await expect(host.control.restore("foo", { step: 1 })).rejects.toMatchObject({
-      ...{ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald stop foo") },
+      code: "GOALD_CONFLICT",
+      hint: expect.stringContaining("goald stop foo"),
     });
     release();
     await host.quiet();

@@ -79,7 +79,9 @@ it("continues an agent of a terminal whose resume reached a host that died befor
 const ALONE_MS = 30_000;
 /** The server wants no request for fifty minutes. */
 const LATER: ScriptedReply = {
-  ...{ kind: "failed", code: "rate-limited", message: "The server is busy." },
+  kind: "failed",
+  code: "rate-limited",
+  message: "The server is busy.",
   retry: { afterMs: 3_000_000 },
 };
 

@@ -67,7 +67,9 @@ describe("an agent that claims completion with a missing file", () => {
     expect(third).toMatchObject([{ check: 0, isPassed: true, proof }]);
     expect(state.proofs).toEqual(third);
     expect((await resultOf(loop)).observation).toMatchObject({
-      ...{ status: "failed", code: "check-failed", source: "workspace" },
+      status: "failed",
+      code: "check-failed",
+      source: "workspace",
       text: '1 of 1 checks failed, so this is not finished yet:\n- failed: report.md contains "42 cities". There is no file "report.md". Write it.\nDo what is missing, then report it again.',
     });
   });

@@ -162,7 +162,10 @@ describe("a server that reports more output tokens than its request allowed", ()
 
   it("is named when its reply was cut off, and when a later request reaches the limit", async () => {
     const cut: ModelAnswer = {
-      ...{ kind: "failed", code: "cap-ignored", message: "", usage },
+      kind: "failed",
+      code: "cap-ignored",
+      message: "",
+      usage,
       retry: { afterMs: 0, isChanged: true },
     };
     const loop = await limited({ tokenLimit: 1_005_000, stepLimit: null }, { script: [cut, ...reads.map(halfCached)] });

@@ -21,7 +21,11 @@ import { inputWith, stateWith } from "../prompt/fixtures.ts";
 
 const unlisted = (name: string, summary: string, more: { readonly listed?: boolean } = {}) =>
   testCommand<{ text: string }>(name, async ({ text }) => succeed(`${name} said ${text}`, { value: text }), {
-    ...{ label: name, group: "own", summary, listed: false, effect: "pure" },
+    label: name,
+    group: "own",
+    summary,
+    listed: false,
+    effect: "pure",
     args: { type: "object", properties: { text: { type: "string", description: "what to say" } }, required: ["text"] },
     ...more,
   });
@@ -130,7 +134,10 @@ describe("method_search", () => {
 
   it("keeps the twenty methods that were found last", async () => {
     const event = (names: readonly string[]): EventOf<"methods-found"> => ({
-      ...{ type: "methods-found", step: 1, callId: "c1", names },
+      type: "methods-found",
+      step: 1,
+      callId: "c1",
+      names,
     });
     const names = Array.from({ length: 18 }, (_, at) => `m${at}`);
     const at = { seq: 1, at: "2026-11-23T00:00:00.000Z", frame: 0 };

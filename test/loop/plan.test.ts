@@ -287,7 +287,9 @@ const checkGoals = testCommand<{ goals: readonly number[] }>(
     return isPassed ? succeed(proof) : fail("check-failed", proof);
   },
   {
-    ...{ isInternal: true, annotations: WRITES, effect: "transactional" },
+    isInternal: true,
+    annotations: WRITES,
+    effect: "transactional",
     args: { type: "object", properties: GOALS, required: ["goals"] },
   },
 );

@@ -104,8 +104,15 @@ const RECALLED: LongTermMemory = {
   remote: false,
   recall: async () => [
     {
-      ...{ id: "foo/+1", seq: 0, step: null, at: "2026-01-01", kind: "fact", trust: "file", score: 1 },
-      ...{ text: ORDER, outside: [EVIL] },
+      id: "foo/+1",
+      seq: 0,
+      step: null,
+      at: "2026-01-01",
+      kind: "fact",
+      trust: "file",
+      score: 1,
+      text: ORDER,
+      outside: [EVIL],
     },
   ],
 };
@@ -373,7 +380,12 @@ describe("a sub-task of a cell", () => {
 
 /** A memory of the agent foo. */
 const RECALL: Recall = {
-  ...{ id: "foo/9", step: 1, at: "2026-11-19T10:00:00.000Z", kind: "step", trust: "web", score: 1 },
+  id: "foo/9",
+  step: 1,
+  at: "2026-11-19T10:00:00.000Z",
+  kind: "step",
+  trust: "web",
+  score: 1,
   text: "Listing 3 costs 4.",
 };
 const OTHER: Recall = { ...RECALL, id: "foo/3", text: "Listing 1 costs 2." };

@@ -86,8 +86,11 @@ describe("the cost of pictures", () => {
     const state = await loop.run();
     expect(server.images).toHaveLength(2);
     expect(state.usage).toEqual({
-      ...{ modelCalls: 5, inputTokens: 3 * 100 + 2 * 20, outputTokens: 3 * 10 + 2 * 4_160 },
-      ...{ cachedTokens: 0, estimated: false },
+      modelCalls: 5,
+      inputTokens: 3 * 100 + 2 * 20,
+      outputTokens: 3 * 10 + 2 * 4_160,
+      cachedTokens: 0,
+      estimated: false,
     });
     expect(state.costUsd).toBeCloseTo(2 * COST, 9);
     expect(state.lost).toEqual({ tokens: 0, usd: 0 });

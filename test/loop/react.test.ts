@@ -24,7 +24,8 @@ const weather = testCommand<{ latitude: number; longitude: number }>(
   "get_weather",
   async ({ latitude, longitude }) => succeed(`Rain at ${latitude}, ${longitude}.`),
   {
-    ...{ effect: "pure", listed: false },
+    effect: "pure",
+    listed: false,
     args: { type: "object", properties: PLACE_ARGS, required: ["latitude", "longitude"] },
   },
 );

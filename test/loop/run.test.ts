@@ -230,7 +230,9 @@ describe("a person's own command that breaks the rules", () => {
 
   const send = (message: object): CommandWrite => ({ kind: "send", to: "foo", key: "k", message: message as never });
   const timer = (at: string | null, more: object = {}): CommandWrite => ({
-    ...{ kind: "timer", key: "k", at },
+    kind: "timer",
+    key: "k",
+    at,
     message: { type: "answer", callId: "c1", observation: { ...succeed("x"), ...more } },
   });
   it.each<[string, CommandWrite]>([

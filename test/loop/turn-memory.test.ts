@@ -71,7 +71,12 @@ describe("the memory of a turn", () => {
 
   it("shrinks when it is older: the oldest calls go, and then whole memories", () => {
     const memory = (turn: number, chars: number): TurnMemory => ({
-      ...{ turn, step: turn, asked: ["do it"], callsLeftOut: 0, artifacts: [], output: "done" },
+      turn,
+      step: turn,
+      asked: ["do it"],
+      callsLeftOut: 0,
+      artifacts: [],
+      output: "done",
       calls: Array.from({ length: 4 }, (_none, at) => ({ name: "try", input: `${at}`.repeat(chars / 4) })),
     });
     const left = (...turns: readonly TurnMemory[]) =>
@@ -110,12 +115,18 @@ describe("the memory of a turn in the loop", () => {
     const loop = await makeLoop({ script, goals: ["Write a", "Write b"] });
     const state = await loop.run();
     const calls = ["file: a.txt\ntext:\none\n  two\n", "file: b.txt\ntext: b"].map((input) => ({
-      ...{ name: "write_to_file", input },
+      name: "write_to_file",
+      input,
     }));
     expect(state.turns).toEqual([
       {
-        ...{ turn: 1, step: 4, asked: ["Write a", "Write b"], calls, callsLeftOut: 0 },
-        ...{ artifacts: ["a.txt", "b.txt"], output: "Both are there." },
+        turn: 1,
+        step: 4,
+        asked: ["Write a", "Write b"],
+        calls,
+        callsLeftOut: 0,
+        artifacts: ["a.txt", "b.txt"],
+        output: "Both are there.",
       },
     ]);
   });
@@ -294,7 +305,10 @@ describe("the recalls of a later step", () => {
   /** Requests with what each recalls, of an agent with the real memory. */
   async function play(script: readonly string[], commands: readonly Command[]) {
     const loop = await makeLoop({
-      ...{ script, commands, goals: ["Describe the lamp."], settings: { stepLimit: null } },
+      script,
+      commands,
+      goals: ["Describe the lamp."],
+      settings: { stepLimit: null },
       memory: { remote: false, recall: (query, signal) => real.recall(query, signal) },
     });
     const real = openLongTermMemory({
@@ -348,7 +362,13 @@ describe("the recalls of a later step", () => {
 });
 
 const message = (kind: Message["kind"], text: string, form?: NonNullable<Message["form"]>): Message => ({
-  ...{ seq: 1, step: 1, kind, from: "", status: null, source: "goald", text },
+  seq: 1,
+  step: 1,
+  kind,
+  from: "",
+  status: null,
+  source: "goald",
+  text,
   ...(form ? { form } : {}),
 });
 function stateWith(...window: Message[]): AgentState {

@@ -11,7 +11,8 @@ function openLamps() {
   const { recall, memory } = openRecall({ store });
   const add = (step: number, seq: number, change: Partial<MemoryRow> = {}) =>
     store.add("foo", `The lamp ${"abcdefghij"[seq % 10]}${"klmnopqrst"[Math.floor(seq / 10) % 10]} is lit.`, {
-      ...{ step, seq },
+      step,
+      seq,
       ...change,
     } as never);
   const ask = async (change: Partial<RecallQuery> = {}): Promise<readonly string[]> =>

@@ -36,7 +36,10 @@ function connect({ url }: PineconeServer, { store = new MemoryStore(), settings,
   let nowMs = 0;
   const given = { apiKey: PINECONE_KEY, index: "mem", controller: url, ...settings };
   const pinecone = new PineconeMemory({
-    ...{ client: new PineconeClient(given, createHttp(), limitMs), store, place: "mem", sendAfterMs: 60_000 },
+    client: new PineconeClient(given, createHttp(), limitMs),
+    store,
+    place: "mem",
+    sendAfterMs: 60_000,
     clock: { now: () => new Date(nowMs) },
     report: (sentence) => reports.push(sentence),
   });

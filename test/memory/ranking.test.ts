@@ -12,9 +12,17 @@ import { createWordSet, type WeighWord, type WordSet, weightedJaccard, weighWord
 import { wordsOf } from "#util/words.ts";
 
 const row = (seq: number, text: string, change: Partial<RecallableRow> = {}): RecallableRow => ({
-  ...{ id: `a/${seq}`, seq, step: seq, importance: 0.4, isCorrection: false, isPinned: false },
-  ...{ kind: "step", trust: "agent", sourceKey: 0 },
-  ...{ words: createWordSet(wordsOf(text)), isQuestion: text.includes("?") },
+  id: `a/${seq}`,
+  seq,
+  step: seq,
+  importance: 0.4,
+  isCorrection: false,
+  isPinned: false,
+  kind: "step",
+  trust: "agent",
+  sourceKey: 0,
+  words: createWordSet(wordsOf(text)),
+  isQuestion: text.includes("?"),
   ...change,
 });
 const candidate = (
@@ -109,8 +117,12 @@ describe("a near-duplicate", () => {
 });
 
 const part = (weight: number): QueryPart => ({
-  ...{ text: "", weight, words: [] },
-  ...{ stems: new Uint32Array(), topics: new Uint32Array(), numbers: new Set() },
+  text: "",
+  weight,
+  words: [],
+  stems: new Uint32Array(),
+  topics: new Uint32Array(),
+  numbers: new Set(),
 });
 const rankingOf = (scores: Readonly<Record<number, number>>): readonly ScoredSlot[] =>
   Object.entries(scores)

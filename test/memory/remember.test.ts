@@ -54,12 +54,22 @@ describe("the memory row of a step", () => {
     const closing: NewEvent = { ...finished(), closesTurn: true };
     expect(await left(asked(), replied(), requested("task_complete"), closing)).toBeUndefined();
     const memory = {
-      ...{ type: "turn-remembered" as const, turn: 2, step: 1, asked: ["Plot it.", "In red."], callsLeftOut: 0 },
-      ...{ calls: [{ name: "run_code", input: "code:\nplot()\nsave()" }], artifacts: ["a.svg"] },
+      type: "turn-remembered" as const,
+      turn: 2,
+      step: 1,
+      asked: ["Plot it.", "In red."],
+      callsLeftOut: 0,
+      calls: [{ name: "run_code", input: "code:\nplot()\nsave()" }],
+      artifacts: ["a.svg"],
       output: "It is in\na.svg.",
     };
     expect(await left(asked(), replied(), requested("task_complete"), closing, memory)).toEqual({
-      ...{ seq: 6, step: 1, namespace: "foo", kind: "turn", importance: 0.8, trust: "agent" },
+      seq: 6,
+      step: 1,
+      namespace: "foo",
+      kind: "turn",
+      importance: 0.8,
+      trust: "agent",
       text: "Turn 2 was for: Plot it.; In red.\nCommand: run_code code:\n  plot()\n  save()\nFiles: a.svg\nIts end: It is in a.svg.",
     });
     const calls = Array.from({ length: 9 }, (_none, at) => ({ name: "try", input: `CALL ${at} ${"x".repeat(900)}` }));

@@ -10,9 +10,23 @@ import { fixedEmbedder, type MemoryRows, memoryRows, openRecall, shownIds } from
 
 const step = (seq: number, text: string, change: Partial<MemoryRow> = {}): MemoryRow => ({
   id: `foo/${seq}`,
-  ...{ seq, step: seq, change: seq, text, namespace: "foo", kind: "step", trust: "agent", importance: 0.4 },
-  ...{ at: "2026-11-20T10:00:00.000Z", supersedes: null, supersededBy: null, key: null, source: null },
-  ...{ pinned: false, forgotten: null, embedder: null, vector: null },
+  seq,
+  step: seq,
+  change: seq,
+  text,
+  namespace: "foo",
+  kind: "step",
+  trust: "agent",
+  importance: 0.4,
+  at: "2026-11-20T10:00:00.000Z",
+  supersedes: null,
+  supersededBy: null,
+  key: null,
+  source: null,
+  pinned: false,
+  forgotten: null,
+  embedder: null,
+  vector: null,
   ...change,
 });
 

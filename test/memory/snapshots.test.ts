@@ -34,8 +34,12 @@ function makeHome() {
   const sameVersion = async () => ({ seq: 1, curation: 0, sha: "same" });
   const open = ({ embedder = openHashEmbedder(), memoryVersion = sameVersion, ...options }: OpenOptions = {}) => {
     const snapshots = new IndexSnapshots({
-      ...{ store: { memories: store.memories, memoryVersion }, isWriter: true, leastRows: 8 },
-      ...{ folderOf: () => join(folder, "foo"), note: (text) => notes.push(text), ...options },
+      store: { memories: store.memories, memoryVersion },
+      isWriter: true,
+      leastRows: 8,
+      folderOf: () => join(folder, "foo"),
+      note: (text) => notes.push(text),
+      ...options,
     });
     return openRecall({ store, embedder, snapshots, report: (problem) => expect(problem).toBe("") });
   };

@@ -25,7 +25,9 @@ const CAP = 1_000;
 const SENT: SentParts = {
   mode: "json_schema",
   parts: new Set(["stream", "stream_options", "temperature"]),
-  ...{ turns: false, cap: null, isBare: false },
+  turns: false,
+  cap: null,
+  isBare: false,
 };
 const WORD = "seven eight ";
 

@@ -6,7 +6,10 @@ import { scriptedModel } from "../helpers/models.ts";
 
 const REPLIED: ModelAnswer = { kind: "replied", text: "{}", finishReason: "stop", usage: null };
 const tooMany = (afterMs: number | null): ModelAnswer => ({
-  ...{ kind: "failed", code: "rate-limited", message: "Too many requests.", retry: { afterMs } },
+  kind: "failed",
+  code: "rate-limited",
+  message: "Too many requests.",
+  retry: { afterMs },
 });
 const REQUEST = { model: "m", messages: [] };
 const never = (): AbortSignal => new AbortController().signal;

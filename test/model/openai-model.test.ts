@@ -58,7 +58,8 @@ describe("a reply", () => {
     usage: { inputTokens: 7, outputTokens: 2, cachedTokens, estimated: false },
   });
   const message = (of: object, finishReason = "stop"): Answer => ({
-    ...{ status: 200, body: { choices: [{ finish_reason: finishReason, message: of }] } },
+    status: 200,
+    body: { choices: [{ finish_reason: finishReason, message: of }] },
   });
   const DONE = '{"command":{"name":"do_nothing","args":{}}}';
   const parts = [{ type: "thinking", thinking: [] }, ...["a", "b"].map((text) => ({ type: "text", text }))];
@@ -128,7 +129,9 @@ describe("a reply", () => {
 describe("an invalid reply", () => {
   const later = { afterMs: null };
   const json = (body: unknown): RawAnswer => ({
-    ...{ status: 200, body: JSON.stringify(body), headers: { "content-type": "application/json" } },
+    status: 200,
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json" },
   });
   const packed = (body: string | Buffer): RawAnswer => ({ status: 200, headers: { "content-encoding": "gzip" }, body });
   it.each<[string, Answer, string, object | null, RegExp]>([

@@ -213,7 +213,8 @@ async function repeat(outgoing: ServerResponse, text: string): Promise<void> {
 
 const choice = (index: number | undefined, content: string, finishReason: string | null = null): object => ({
   ...(index === undefined ? {} : { index }),
-  ...{ delta: { content }, finish_reason: finishReason },
+  delta: { content },
+  finish_reason: finishReason,
 });
 const pieces = (...choices: readonly object[]): string => `data: ${JSON.stringify({ choices })}\n\n`;
 

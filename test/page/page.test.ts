@@ -317,7 +317,10 @@ describe("a reply that arrives", () => {
 
   it("has its thoughts and its command", () => {
     expect(readReply(whole)).toEqual({
-      ...{ thought: 'A "quoted" thought', reasoning: "Because", plan: "- one\n- two", criticism: "None" },
+      thought: 'A "quoted" thought',
+      reasoning: "Because",
+      plan: "- one\n- two",
+      criticism: "None",
       next: "read_file",
     });
   });
@@ -366,7 +369,9 @@ describe("what happened since a person looked", () => {
 describe("a command that may be approved from its card", () => {
   type Item = Pick<Waiting, "command" | "code" | "files">;
   const waiting = (args: Record<string, unknown>, more: Partial<Item> = {}): Item => ({
-    ...{ command: { name: "x", args }, code: null, files: [] },
+    command: { name: "x", args },
+    code: null,
+    files: [],
     ...more,
   });
 

@@ -166,7 +166,12 @@ describe("renderRecalls", () => {
 
 const row = (seq: number, text = `memory ${seq}`, change: Partial<RecalledRow> = {}): RecalledRow => ({
   id: `foo/${seq}`,
-  ...{ seq, step: seq, at: "2026-11-20T08:15:42.123Z", kind: "step", trust: "agent", text },
+  seq,
+  step: seq,
+  at: "2026-11-20T08:15:42.123Z",
+  kind: "step",
+  trust: "agent",
+  text,
   ...change,
 });
 /** A recall with the row before and the row after it. */

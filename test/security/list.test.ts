@@ -37,7 +37,8 @@ describe("the list of npm run test:security", () => {
     expect([judgeProof(caged, [], true), judgeProof(plain, pending, false)]).toEqual([missing, missing]);
     expect(judgeProof(caged, [{ ...pending[0], status: "passed" }], false)).toEqual({ isGood: true, text: "1 passed" });
     expect(judgeProof(caged, [...pending, { ...pending[0], status: "failed" }], false)).toEqual({
-      ...{ isGood: false, text: "1 of 1 failed" },
+      isGood: false,
+      text: "1 of 1 failed",
     });
   });
 

@@ -60,7 +60,9 @@ async function openWorld(change: Change = () => ({})) {
   });
   const page = await enterDoor(api);
   return {
-    ...{ control, api, page },
+    control,
+    api,
+    page,
     /** The agents that were created. */
     created: () => control.calls.filter(({ method }) => method === "create").length,
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),

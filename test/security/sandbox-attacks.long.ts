@@ -92,8 +92,16 @@ for (const level of findLevelsHere().filter((one) => one !== "off"))
     const run = async (code: string, timeLimitMs = TIME_LIMIT_MS): Promise<CellOutcome> => {
       count += 1;
       const cell: Cell = {
-        ...{ agent: "mallory", code, name: `cell c${count}`, version: `c${count}`, saved, seed: count },
-        ...{ startedAt: new Date().toISOString(), timeLimitMs, modules: [], imports: "all" },
+        agent: "mallory",
+        code,
+        name: `cell c${count}`,
+        version: `c${count}`,
+        saved,
+        seed: count,
+        startedAt: new Date().toISOString(),
+        timeLimitMs,
+        modules: [],
+        imports: "all",
         functions: [
           { name: "echo", parameters: [{ name: "value", isRequired: true }], signature: "echo(value)", doc: "" },
         ],

@@ -17,8 +17,12 @@ import { plainPdf } from "./pdf-bombs.ts";
 
 const FOLDER = "test/data/pages";
 const TYPES: Readonly<Record<string, string>> = {
-  ...{ html: "text/html", csv: "text/csv", md: "text/markdown; charset=utf-8" },
-  ...{ json: "application/json", xml: "application/rss+xml", pdf: "application/pdf" },
+  html: "text/html",
+  csv: "text/csv",
+  md: "text/markdown; charset=utf-8",
+  json: "application/json",
+  xml: "application/rss+xml",
+  pdf: "application/pdf",
 };
 const SAID_BY_HEADER: Readonly<Record<string, string>> = { "windows-1251.html": 'text/html; Charset="windows-1251"' };
 const URL = "https://site.example/a/b";
@@ -241,7 +245,11 @@ describe("a web page", () => {
   it("has its final address, hash, time and remarks", async () => {
     const { pages, clock } = openSite(() => ({ url: "https://b.example/x", text: "<p>Words", isCut: true }));
     expect(await pages.read("https://a.example/#part", signal)).toEqual({
-      ...{ url: "https://b.example/x", title: "", text: "Words", links: [], contentType: "text/html" },
+      url: "https://b.example/x",
+      title: "",
+      text: "Words",
+      links: [],
+      contentType: "text/html",
       sha256: "cc7dcb79bf5b0e9e1c3f6d77d5d18dbee05a7abf7638b2eac3d44db22ed11e54",
       fetchedAt: clock.now().toISOString(),
       remarks: ["Only the first 10485760 bytes of the page were read."],

@@ -359,7 +359,9 @@ function settingsFor(ready: Partial<Record<Name, { readonly origin: string }>>, 
   });
   return {
     providers: Object.keys(ready).join(","),
-    ...{ tavily: keyed("tavily"), serper: keyed("serper"), brave: keyed("brave") },
+    tavily: keyed("tavily"),
+    serper: keyed("serper"),
+    brave: keyed("brave"),
     searxng: { baseUrl: ready.searxng?.origin ?? null },
     duckduckgo: { baseUrl: ready.duckduckgo?.origin ?? "http://127.0.0.1:1" },
   };

@@ -134,7 +134,8 @@ describe("the view of an agent", () => {
     });
     const over = stateAfter(...wholeStep(1), turnEnded("All is written."));
     expect(view(over)).toMatchObject({
-      ...{ standing: { kind: "over", cause: "completed" }, now: { kind: "resting", command: "" } },
+      standing: { kind: "over", cause: "completed" },
+      now: { kind: "resting", command: "" },
       closing: "All is written.",
     });
   });
@@ -248,10 +249,18 @@ describe("the view of an agent", () => {
 
 const file = (path: string, goal: number | null = null): GoalCheck => ({ goal, test: { kind: "file", path } });
 const given = (goals: readonly string[], ...checks: readonly GoalCheck[]): NewEvent => ({
-  ...{ type: "agent-created", name: "Foo", role: "r", goals, checks, approve: "never", stepLimit: null },
+  type: "agent-created",
+  name: "Foo",
+  role: "r",
+  goals,
+  checks,
+  approve: "never",
+  stepLimit: null,
 });
 const checked = (...results: readonly (readonly [check: number, isPassed: boolean, proof: string])[]): NewEvent => ({
-  ...{ type: "goals-checked", step: 1, callId: "c1.1" },
+  type: "goals-checked",
+  step: 1,
+  callId: "c1.1",
   results: results.map(([check, isPassed, proof]) => ({ check, isPassed, proof })),
 });
 const step: readonly NewEvent[] = [asked(1), replied(1), requested("task_complete", 1)];

@@ -140,7 +140,11 @@ const stepOf = (
 const toldOf = (path: string, versions: Awaited<ReturnType<typeof traceVersions>>): string =>
   describeFileStory(
     {
-      ...{ agent: "foo", name: "Foo", path, workspace: "/w/foo", trusted: [] },
+      agent: "foo",
+      name: "Foo",
+      path,
+      workspace: "/w/foo",
+      trusted: [],
       versions: versions.map((version) => ({ ...version, thoughts: null })),
     },
     ({ name }) => name,
@@ -227,7 +231,9 @@ describe("the story of a file that a cell wrote", () => {
     { ...requested(name, 1), call: { name, args }, thought: "I plot it" },
     {
       ...requested("save_files", 1),
-      ...{ callId: "c1.1", call: { name: "save_files", args: { files: [] } }, thought: "" },
+      callId: "c1.1",
+      call: { name: "save_files", args: { files: [] } },
+      thought: "",
     },
     { ...finished(1, observed("Saved 1 file.")), callId: "c1.1" },
     finished(1, observed("done")),

@@ -107,14 +107,17 @@ describe("the calls inside a step", () => {
 
   it("are at most 200 rows, also when no call repeats the one before, and the others are counted", () => {
     const node = (at: number, inside: readonly NestedNode[] = []): NestedNode => ({
-      ...{
-        kind: "call",
-        callId: `c1.${at}`,
-        step: 1,
-        command: at % 2 === 0 ? "read_file" : "write_to_file",
-        about: "",
-      },
-      ...{ status: "ok", problem: "", startedAt: "2026-11-20T08:00:00.000Z", durationMs: 1, tokens: 1, costUsd: 0.5 },
+      kind: "call",
+      callId: `c1.${at}`,
+      step: 1,
+      command: at % 2 === 0 ? "read_file" : "write_to_file",
+      about: "",
+      status: "ok",
+      problem: "",
+      startedAt: "2026-11-20T08:00:00.000Z",
+      durationMs: 1,
+      tokens: 1,
+      costUsd: 0.5,
       inside: [...inside],
     });
     const first = { ...node(0), callId: "c1" };

@@ -155,7 +155,9 @@ describe("a reply", () => {
     const redact = (given_: string): string => given_;
     const live = { live: { write, redact, createScanner: createLiveThoughts } };
     const show = createShowRun({
-      ...{ print: (line) => write(`${line}\n`), colour: true, thoughtsOf: () => thoughts },
+      print: (line) => write(`${line}\n`),
+      colour: true,
+      thoughtsOf: () => thoughts,
       ...(sizes.length > 0 ? live : {}),
     });
     const see = (...events: readonly NewEvent[]): void => {

@@ -52,11 +52,28 @@ describe("a table", () => {
 
 const fromNow = (ms: number): string => new Date(systemClock.now().getTime() + ms).toISOString();
 const agent = (id: string, change: Partial<AgentView> = {}): AgentView => ({
-  ...{ id, name: id, parent: null, state: "running", reason: null, until: null, step: 12, turn: 1, tokens: 5_000 },
-  ...{ costUsd: 0.04, background: true, stalledMs: null, lastCommand: null, received: [] },
-  ...{ createdAt: fromNow(-90_000), changedAt: fromNow(-3_500), workspace: `/home/ada/goald/workspace/${id}` },
-  ...{ standing: { kind: "running", cause: "" }, now: { kind: "thinking", command: "", subject: "", thought: "" } },
-  ...{ closing: "", budget: null, head: 90 },
+  id,
+  name: id,
+  parent: null,
+  state: "running",
+  reason: null,
+  until: null,
+  step: 12,
+  turn: 1,
+  tokens: 5_000,
+  costUsd: 0.04,
+  background: true,
+  stalledMs: null,
+  lastCommand: null,
+  received: [],
+  createdAt: fromNow(-90_000),
+  changedAt: fromNow(-3_500),
+  workspace: `/home/ada/goald/workspace/${id}`,
+  standing: { kind: "running", cause: "" },
+  now: { kind: "thinking", command: "", subject: "", thought: "" },
+  closing: "",
+  budget: null,
+  head: 90,
   ...change,
 });
 const now = { kind: "waiting", command: "clone_repository", subject: "", thought: "" } as const;
