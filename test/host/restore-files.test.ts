@@ -1,12 +1,11 @@
 import { readdirSync, rmSync, statSync, symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
 import { stateOf } from "#views/read-agent.ts";
 import { makeWorld } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import { PowerCut } from "../helpers/power-cut.ts";
-import { acts, liveThrough, RestoredAgent } from "../helpers/restored-agent.ts";
+import { RestoredAgent } from "../helpers/restored-agent.ts";
 
 const CLONE = { "README.md": "# Plain\n", "src/main.py": "print(1)\n", ".git/config": "[core]\n" };
 const TOO_LARGE = 65 * 1024 * 1024;
@@ -397,10 +396,4 @@ describe("a host that is asked to restore files", () => {
     await host.quiet();
     expect((await host.control.restore("foo", { step: 1 })).files).toHaveLength(1);
   });
-});
-
-// Many more of them: test/workspace/workspace.long.ts.
-describe("random steps, edits, clones and restorations", () => {
-  it("lead to the files as they were after the step, touch no clone that stands there, and lose no edit", () =>
-    fc.assert(fc.asyncProperty(acts, liveThrough), { seed: 23, numRuns: 2 }));
 });

@@ -348,12 +348,13 @@ describe("the value of a nested call", () => {
     expect((await resultOf(loop)).observation).not.toHaveProperty("value");
   });
 
-  it("is left out when it is not JSON, and code gets the text", async () => {
+  it("is left out when it is not JSON, and code gets the text with a sentence about it", async () => {
     const seen: unknown[] = [];
     const circle: unknown[] = [];
     circle.push(circle);
     await told(tellCommand("round", circle), async (context) => seen.push(await context.call("tell", {})));
-    expect(seen).toMatchObject([{ status: "ok", text: "round" }]);
+    const text = "round\n[tell returned a value that is not JSON of at most 8000000 characters. It is left out.]";
+    expect(seen).toMatchObject([{ status: "ok", text }]);
     expect(seen[0]).not.toHaveProperty("value");
   });
 });
