@@ -290,14 +290,14 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [19, 2887],
-  app: [10, 1597],
+  api: [19, 2883],
+  app: [10, 1589],
   cage: [7, 650],
-  cassette: [10, 1400],
-  cli: [60, 8139],
-  commands: [10, 1730],
-  config: [15, 1952],
-  core: [33, 4658],
+  cassette: [10, 1395],
+  cli: [60, 8121],
+  commands: [10, 1729],
+  config: [15, 1927],
+  core: [33, 4659],
   host: [11, 1594],
   http: [6, 612],
   loop: [26, 3842],
@@ -309,7 +309,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1778],
   services: [23, 2877],
   store: [26, 3609],
-  util: [22, 1627],
+  util: [22, 1622],
   views: [20, 3446],
   workspace: [8, 1276],
 };

@@ -154,22 +154,13 @@ export const findServiceStates = (settings: Settings): Promise<ServiceStates> =>
 /** Returns which services are ready. For a service that is not, it includes advice for a person. */
 export function serviceStates(settings: Settings): ServiceStates {
   return {
-    // Every agent has a model.
-    advisor: { ready: true },
-    // Each agent has its own service (agent.ts).
-    agents: { ready: true },
-    methods: { ready: true },
-    plan: { ready: true },
-    memories: { ready: true },
-    tests: { ready: true },
-    statuses: { ready: true },
-    pages: { ready: true },
+    // Every agent has a model, and its own agents, plan and memories (agent.ts).
+    ...ALL_READY,
     repositories: readyIf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
     search: readyIf(
       searchersOf(settings.search).length,
       "Set TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or name duckduckgo in GOALD_SEARCH_PROVIDERS.",
     ),
-    downloads: { ready: true },
     cells: cellsState(settings),
     images: readyIf(
       mediaServerOf(settings, settings.images),

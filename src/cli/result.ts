@@ -5,7 +5,7 @@ import { readSessions } from "#cassette/recording-file.ts";
 import type { LinesBelow } from "#cli/terminal/print.ts";
 import { createEventLines, createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
 import { reservedBy } from "#core/call.ts";
-import { EXIT } from "#core/errors.ts";
+import { EXIT, orUndefined } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, isAwaitingPerson, isFinished } from "#core/state.ts";
 import { countNoun, withCommas } from "#core/text.ts";
@@ -147,13 +147,7 @@ export function sayGoesOn({ id }: Shown, { output, home }: CliContext, backgroun
 }
 
 /** Returns the number of sessions in a recording; 0 when it cannot be read. */
-export function countSessions(path: string): number {
-  try {
-    return readSessions(path).sessions.length;
-  } catch {
-    return 0;
-  }
-}
+export const countSessions = (path: string): number => orUndefined(() => readSessions(path).sessions.length) ?? 0;
 
 /** `before`: sessions before this run. The host writes the end of a run shortly after the last event. */
 export async function sayRecorded(path: string, before: number, { output }: CliContext): Promise<void> {

@@ -12,6 +12,7 @@
  * `.nvmrc`, `.tool-versions` and `.env` (values, no programs); settings of a build, such as `vite.config.ts` and
  * `pyproject.toml` (a person's call is about the build, and few projects work without them).
  */
+import { orUndefined } from "./errors.ts";
 
 // The files of one call that others would run or obey.
 //
@@ -223,10 +224,7 @@ export function findInstallScripts(text: string): string {
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-  } catch {
-    return undefined;
-  }
+  const value: unknown = orUndefined(() => JSON.parse(text));
+  if (value === undefined) return undefined;
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }

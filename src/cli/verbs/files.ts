@@ -7,7 +7,7 @@ import type { Trusted } from "#api/schemas.ts";
 import { describeCall, styleOfDiff } from "#cli/terminal/describe-call.ts";
 import type { Style } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, orUndefined } from "#core/errors.ts";
 import { tidyPath } from "#core/guarded-files.ts";
 import { describeReceived, listSources } from "#core/provenance.ts";
 import { describeFileStory } from "#views/file-story.ts";
@@ -126,18 +126,11 @@ async function findOnDisk(file: string, workspaceFolder: string, reading: Agents
 /** Resolves links in the path of the home's workspace folder. */
 function insideOf(workspace: string, file: string, workspaceFolder: string): string | undefined {
   const own = relative(workspaceFolder, workspace);
-  for (const folder of [workspace, resolve(realOr(workspaceFolder), own)]) {
+  const real = orUndefined(() => realpathSync(workspaceFolder)) ?? workspaceFolder;
+  for (const folder of [workspace, resolve(real, own)]) {
     const path = relative(folder, resolve(file));
     if (path !== "" && !path.startsWith("..") && resolve(folder, path) === resolve(file))
       return path.replaceAll(sep, "/");
   }
   return undefined;
-}
-
-function realOr(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
 }
