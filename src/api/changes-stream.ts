@@ -7,28 +7,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { toError } from "#core/errors.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import type { Control } from "./control.ts";
-import { type Response, ServerSentEvents, type StreamLimits, type ToJson } from "./server-sent-events.ts";
-
-interface ChangesParts {
-  readonly control: Pick<Control, "agents" | "whenChanged">;
-  readonly toJson: ToJson;
-  readonly onProblem: (problem: string) => void;
-  readonly limits: StreamLimits;
-}
+import { type Response, ServerSentEvents, type StreamParts } from "./server-sent-events.ts";
 
 const EVERY_MS = 250;
 /** A client sees a stalled agent and a failure of the host, which are no events, after at most this time. */
 const LOOK_MS = 5_000;
 
 export class ChangesStream extends ServerSentEvents {
-  readonly #parts: ChangesParts;
   /** Each view that was sent with its JSON, by the id of the agent. The host keeps the view of an agent at rest. */
   #sent: ReadonlyMap<string, { readonly view: AgentView; readonly json: string }> = new Map();
 
-  constructor(response: Response, parts: ChangesParts) {
+  constructor(response: Response, parts: StreamParts) {
     super(response, parts);
-    this.#parts = parts;
     void this.#follow().catch((thrown: unknown) => {
       const reason = `The agents could not be read: ${toError(thrown).message}`;
       parts.onProblem(reason);
@@ -40,7 +30,7 @@ export class ChangesStream extends ServerSentEvents {
     const { signal } = this.waiting;
     for (let isFirst = true; !this.hasEnded; isFirst = false) {
       // Listens before it looks, so that no change is missed.
-      const changed = this.#parts.control.whenChanged(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
+      const changed = this.parts.control.whenChanged(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
       await this.#look(isFirst);
       if (this.farewell !== undefined) return this.end("bye", { reason: this.farewell });
       await Promise.all([changed, sleep(EVERY_MS, undefined, { signal }).catch(() => undefined)]);
@@ -49,7 +39,7 @@ export class ChangesStream extends ServerSentEvents {
 
   async #look(isFirst: boolean): Promise<void> {
     if (this.response.writableNeedDrain) return;
-    const { control, toJson } = this.#parts;
+    const { control, toJson } = this.parts;
     const before = this.#sent;
     const now = new Map(
       (await control.agents()).map((view) => {

@@ -11,27 +11,16 @@ import { cutToWholeWords } from "#util/outside-text.ts";
 import type { Static } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
 import { ChangesStream } from "./changes-stream.ts";
-import type { Control, LiveReply } from "./control.ts";
+import type { LiveReply } from "./control.ts";
 import { DEFAULT_PAGE, type Given } from "./route.ts";
 import type { EventPage, EventsQuery } from "./schemas.ts";
-import { type Response, ServerSentEvents, type StreamLimits, type ToJson } from "./server-sent-events.ts";
+import { type Response, ServerSentEvents, type StreamParts, type ToJson } from "./server-sent-events.ts";
 
 // Counts all clients that follow events, and sends them `bye` when the host shuts down.
 
-export interface EventStreams {
-  readonly count: number;
-  readonly isFull: boolean;
-  /** When the last of them ended, as `performance.now()`; 0 if none has. */
-  readonly endedAt: number;
-  /** `agent`: an id, because a newer agent may take the name. */
-  open(agent: string, start: StreamStart, response: Response): void;
-  /** Follows all agents of the host. */
-  openChanges(response: Response): void;
-  /** Sends committed events, then `bye`. Cuts off clients that do not read it within `flushMs`. */
-  close(reason: string): Promise<void>;
-}
+export type EventStreams = ReturnType<typeof createEventStreams>;
 
-export function createEventStreams(parts: StreamParts): EventStreams {
+export function createEventStreams(parts: StreamParts) {
   const streams = new Set<ServerSentEvents>();
   let farewell: string | undefined;
   let endedAt = 0;
@@ -46,17 +35,25 @@ export function createEventStreams(parts: StreamParts): EventStreams {
     if (farewell !== undefined) stream.sayBye(farewell);
   }
 
+  /** Throws GOALD_DAEMON when too many clients follow. */
+  function takeOver(reply: FastifyReply): Response {
+    if (streams.size < parts.limits.followers) return reply.hijack().raw;
+    throw new GoaldError("GOALD_DAEMON", `Too many clients follow agents: ${streams.size}.`, {
+      hint: "Close some of them and retry.",
+    });
+  }
+
   return {
     get count() {
       return streams.size;
     },
+    /** When the last of them ended, as `performance.now()`; 0 if none has. */
     get endedAt() {
       return endedAt;
     },
-    get isFull() {
-      return streams.size >= parts.limits.followers;
-    },
-    open: (agent, start, response) => {
+    /** `agent`: an id, because a newer agent may take the name. Throws as `takeOver`. */
+    open: (agent: string, start: StreamStart, reply: FastifyReply): void => {
+      const response = takeOver(reply);
       if (response.destroyed) return;
       const stream = new EventStream(agent, start, response, parts);
       keep(
@@ -64,10 +61,13 @@ export function createEventStreams(parts: StreamParts): EventStreams {
         parts.control.addFollower(agent, start.hold, (error) => stream.fail(error)),
       );
     },
-    openChanges: (response) => {
+    /** Follows all agents of the host. Throws as `takeOver`. */
+    openChanges: (reply: FastifyReply): void => {
+      const response = takeOver(reply);
       if (!response.destroyed) keep(new ChangesStream(response, parts), () => {});
     },
-    close: async (reason) => {
+    /** Sends committed events, then `bye`. Cuts off clients that do not read it within `flushMs`. */
+    close: async (reason: string): Promise<void> => {
       farewell = reason;
       for (const stream of streams) stream.sayBye(reason);
       const late = setTimeout(() => {
@@ -77,14 +77,6 @@ export function createEventStreams(parts: StreamParts): EventStreams {
       clearTimeout(late);
     },
   };
-}
-
-interface StreamParts {
-  readonly control: Pick<Control, "page" | "whenLonger" | "live" | "addFollower" | "agents" | "whenChanged">;
-  readonly toJson: ToJson;
-  readonly redact: (text: string) => string;
-  readonly onProblem: (problem: string) => void;
-  readonly limits: StreamLimits;
 }
 
 interface StreamStart {
@@ -99,7 +91,6 @@ const REMOVED = "The agent was removed.";
 
 class EventStream extends ServerSentEvents {
   readonly #agent: string;
-  readonly #parts: StreamParts;
   readonly #live: ReturnType<typeof openLiveSender> | undefined;
   readonly #turn = createTurns();
   #after: number;
@@ -109,7 +100,6 @@ class EventStream extends ServerSentEvents {
     super(response, parts);
     this.#agent = agent;
     this.#after = after;
-    this.#parts = parts;
     this.#live = live ? openLiveSender(agent, response, parts) : undefined;
     void this.#follow().catch((thrown: unknown) => this.#endWith(thrown));
   }
@@ -119,7 +109,7 @@ class EventStream extends ServerSentEvents {
   }
 
   async #follow(): Promise<void> {
-    const { control, limits } = this.#parts;
+    const { control, limits } = this.parts;
     let isSecondRead = false;
     while (!this.hasEnded) {
       const page = await control.page(this.#agent, this.#after, limits.pageEvents);
@@ -145,7 +135,7 @@ class EventStream extends ServerSentEvents {
   async #writePage({ events }: EventPage): Promise<boolean> {
     for (const event of events) {
       if (this.hasEnded) return false;
-      const isTaken = this.response.write(`id: ${event.seq}\ndata: ${this.#parts.toJson(event)}\n\n`);
+      const isTaken = this.response.write(`id: ${event.seq}\ndata: ${this.parts.toJson(event)}\n\n`);
       this.#after = event.seq;
       if (!isTaken && !(await this.#waitForDrain())) return false;
       await this.#turn();
@@ -155,7 +145,7 @@ class EventStream extends ServerSentEvents {
 
   /** Waits until the client has read the written data. Drops a client that is too slow, and resolves to false. */
   async #waitForDrain(): Promise<boolean> {
-    const { slowReaderMs } = this.#parts.limits;
+    const { slowReaderMs } = this.parts.limits;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const onDrain = (): void => resolve(false);
     const slow = setTimeout(() => resolve(true), slowReaderMs);
@@ -173,18 +163,13 @@ class EventStream extends ServerSentEvents {
       return;
     }
     const reason = `The events of ${this.#agent} could not be read: ${toError(thrown).message}`;
-    this.#parts.onProblem(reason);
+    this.parts.onProblem(reason);
     this.end("dropped", { reason, after: this.#after });
   }
 }
 
 // GET /v1/agents/:agent/events: replies with a page of the log as JSON, or starts a stream.
 
-export interface EventsParts {
-  readonly control: Pick<Control, "agent" | "page">;
-  readonly streams: EventStreams;
-  readonly toJson: ToJson;
-}
 export type EventsRequest = Given<{ readonly agent: string }, Static<typeof EventsQuery>>;
 
 /** Resolves to the JSON of a page, or to undefined after it has started a stream. */
@@ -192,7 +177,7 @@ export async function answerWithEvents(
   { params, query }: EventsRequest,
   request: FastifyRequest,
   reply: FastifyReply,
-  { control, streams, toJson }: EventsParts,
+  { control, streams, toJson }: StreamParts & { readonly streams: EventStreams },
 ): Promise<string | undefined> {
   const after = lastEventId(request) ?? query.after ?? 0;
   // Resolves the name once, because a newer agent may take it while the stream is open.
@@ -203,18 +188,8 @@ export async function answerWithEvents(
     throw new GoaldError("GOALD_CONFLICT", `The log of ${id} ends with event ${head}; there is no event ${after}.`, {
       hint: "The agent may have been removed and created again. Start without Last-Event-ID and `after`.",
     });
-  requireRoom(streams);
-  reply.hijack();
-  streams.open(id, { after, live: query.live ?? false, hold: query.hold ?? false }, reply.raw);
+  streams.open(id, { after, live: query.live ?? false, hold: query.hold ?? false }, reply);
   return undefined;
-}
-
-/** Throws GOALD_DAEMON when too many clients follow. */
-export function requireRoom({ isFull, count }: EventStreams): void {
-  if (!isFull) return;
-  throw new GoaldError("GOALD_DAEMON", `Too many clients follow agents: ${count}.`, {
-    hint: "Close some of them and retry.",
-  });
 }
 
 const wantsStream = ({ headers }: FastifyRequest): boolean =>
