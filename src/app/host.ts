@@ -22,7 +22,7 @@ import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { HostControl, type HostControlParts } from "#host/host-control.ts";
 import { createLoopMeter, createProblems, type Problems } from "#host/host-status.ts";
-import { createLiveText, Observer, type ObserverParts } from "#host/observer.ts";
+import { createLiveText, createObserver, type ObserverParts } from "#host/observer.ts";
 import { Supervisor, type SupervisorParts } from "#host/supervisor.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
 import { type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
@@ -194,7 +194,7 @@ export class Host implements AgentHost, AsyncDisposable {
   }
 
   #createSupervisor(): Supervisor {
-    const observer = new Observer({ ...this.#parts, live: this.#live, meter: this.#meter });
+    const observer = createObserver({ ...this.#parts, live: this.#live, meter: this.#meter });
     return new Supervisor({
       ...this.#parts,
       store: this.store,
