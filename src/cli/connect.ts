@@ -87,11 +87,7 @@ async function chooseServer(
   const { chooseConnection } = await import("#cli/terminal/set-up.ts");
   const probe = await openProbe(context);
   for (;;) {
-    const choice = await chooseConnection(
-      { input: output.input(), say: (text) => output.page(text) },
-      probe,
-      home.envFile,
-    );
+    const choice = await chooseConnection({ input: output.input, say: output.page }, probe, home.envFile);
     if (choice.kind === "left") return EXIT.interrupted;
     if (choice.kind === "demo") {
       const exitCode = await options.playDemo();

@@ -268,14 +268,11 @@ export const isClosed = (folder: string): Promise<boolean> =>
 
 async function askTrust(folder: string, output: Output): Promise<boolean> {
   output.say(`${clean(folder)} looks like a goald home. Its commands are programs and its .env holds keys.`);
-  const isTrusted = await askYesNo(
-    { input: output.input(), say: output.say },
-    {
-      question: "Do you trust this folder?",
-      default: false,
-      help: "  y  use it, and do not ask again\n  n  leave it alone",
-    },
-  );
+  const isTrusted = await askYesNo(output, {
+    question: "Do you trust this folder?",
+    default: false,
+    help: "  y  use it, and do not ask again\n  n  leave it alone",
+  });
   return isTrusted === true;
 }
 

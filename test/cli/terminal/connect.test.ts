@@ -31,7 +31,11 @@ async function choose(lines: readonly string[], { found = [ollama, llama], ...gi
     list: (server) => list(listed[listed.push(server) - 1] ?? {}),
     test: (server) => test(tested[tested.push(server) - 1] ?? {}),
   };
-  const choice = await chooseConnection({ input, say: (line) => said.push(line) }, probe, "/home/ada/goald/.env");
+  const choice = await chooseConnection(
+    { input: () => input, say: (line) => said.push(line) },
+    probe,
+    "/home/ada/goald/.env",
+  );
   return { choice, said: said.join("\n"), asked: input.asked, tested, listed };
 }
 const use = (server: ServerChoice, save = true): ConnectionChoice => ({ kind: "server", server, save });

@@ -43,7 +43,7 @@ const QUESTIONS: readonly {
     ask: (lines) =>
       ask(lines, async ({ input, say }) => {
         for (;;) {
-          const line = await input.askLine("Run it? ");
+          const line = await input().askLine("Run it? ");
           if (line === undefined) return undefined;
           const reply = readApproval(line);
           if (reply.kind === "approved") return true;
@@ -56,10 +56,11 @@ const QUESTIONS: readonly {
 
 async function ask<T>(
   lines: readonly string[],
-  question: (screen: { input: ReturnType<typeof scriptedLines>; say(line: string): void }) => Promise<T>,
+  question: (screen: { input(): ReturnType<typeof scriptedLines>; say(line: string): void }) => Promise<T>,
 ) {
   const said: string[] = [];
-  const meaning = await question({ input: scriptedLines(lines), say: (line) => said.push(line) });
+  const input = scriptedLines(lines);
+  const meaning = await question({ input: () => input, say: (line) => said.push(line) });
   return { meaning, said };
 }
 
@@ -100,7 +101,7 @@ describe("the default of a yes-or-no question", () => {
     [false, "[y/N]"],
   ])("%j is shown as %s", async (isYes, shown) => {
     const input = scriptedLines(["y"]);
-    await askYesNo({ input, say: () => {} }, { question: "Sure?", default: isYes, help: "" });
+    await askYesNo({ input: () => input, say: () => {} }, { question: "Sure?", default: isYes, help: "" });
     expect(input.asked).toEqual([`Sure? ${shown} `]);
   });
 });

@@ -9,7 +9,7 @@ const last = { name: "Foo", role: "an AI", goals: ["one", "two"] };
 function openScreen(lines: readonly string[], typedAhead: readonly string[] = []) {
   const input = scriptedLines(lines, typedAhead);
   const said: string[] = [];
-  return { screen: { input, say: (line: string) => said.push(line) }, said, asked: input.asked };
+  return { screen: { input: () => input, say: (line: string) => said.push(line) }, said, asked: input.asked };
 }
 async function answer(lines: readonly string[], typedAhead: readonly string[] = []) {
   const { screen, ...seen } = openScreen(lines, typedAhead);
