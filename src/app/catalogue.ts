@@ -16,7 +16,7 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { isFree, type Price } from "#core/limits.ts";
 import type { ServiceState } from "#core/services.ts";
 import { initialState } from "#core/state.ts";
-import { type CommandSet, type CommandsFor, createCommandSets } from "#loop/command-set.ts";
+import { createCommandSets } from "#loop/command-set.ts";
 import type { PaidService } from "#loop/purchases.ts";
 import {
   type ContextWindows,
@@ -26,7 +26,7 @@ import {
   priceOf,
   readPrices,
 } from "#model/prices.ts";
-import { loadWords, type Words } from "#prompt/words.ts";
+import { loadWords } from "#prompt/words.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { OAuthKeys } from "#services/x/oauth.ts";
@@ -39,23 +39,13 @@ import { cellsState, judgeByLevel, requireLevel, type SandboxLevel } from "./san
 export { createLiveThoughts } from "#reply/thoughts.ts";
 
 /** Contains the command set of an agent without sub-tasks; `commandsFor` has the set of each frame. */
-export interface Catalogue extends CommandSet {
-  readonly registry: Registry;
-  readonly commandsFor: CommandsFor;
-  readonly words: Words;
-  readonly prices: PriceTable;
-  readonly windows: ContextWindows;
-}
+export type Catalogue = Awaited<ReturnType<typeof loadCatalogue>>;
 
 /**
  * `services`: the services that commands find ready. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE, GOALD_CONFIG, and
  * GOALD_HOME_UNTRUSTED for a home that others may change.
  */
-export async function loadCatalogue(
-  home: Home,
-  services: ServiceStates,
-  level: SandboxLevel = { finding: null },
-): Promise<Catalogue> {
+export async function loadCatalogue(home: Home, services: ServiceStates, level: SandboxLevel = { finding: null }) {
   const registry = judgeByLevel(await loadRegistryOf(home, services), level);
   const modules = await loadModulesOf(home, registry);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));

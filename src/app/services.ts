@@ -12,7 +12,6 @@ import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Price } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { MethodIndex } from "#core/ports/memory.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { Store, StoreReader } from "#core/ports/store.ts";
 import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages, WebSearch } from "#core/services.ts";
@@ -35,14 +34,7 @@ import type { RedactedSettings } from "./agent.ts";
 import { loadPrices, loadWindows, mediaServerOf, xKeysOf } from "./catalogue.ts";
 import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 
-export interface Shared {
-  readonly model: LanguageModel;
-  readonly gate: RateLimiter;
-  readonly memory: RecallingMemory;
-  readonly methods: MethodIndex;
-  /** Services that do not depend on the agent. */
-  readonly services: Partial<Services>;
-}
+export type Shared = ReturnType<typeof openShared>;
 
 export interface SharedParts extends RedactedSettings {
   readonly home: Home;
@@ -56,7 +48,7 @@ export interface SharedParts extends RedactedSettings {
   readonly gate?: RateLimiter;
 }
 
-export function openShared(parts: SharedParts): Shared {
+export function openShared(parts: SharedParts) {
   const { home, settings, store, report, tape } = parts;
   const http = tape?.plays ? NO_NETWORK : (parts.edges?.http ?? openHttp(settings));
   const server = serverOf(settings, http);
@@ -75,6 +67,7 @@ export function openShared(parts: SharedParts): Shared {
     model,
     memory,
     methods,
+    /** Services that do not depend on the agent. */
     services: tapedServices(openServices({ settings, http, clock: tape?.beside ?? systemClock, scrub }), tape),
   };
 }

@@ -72,12 +72,6 @@ function describeTrusted({ trusted, received }: Trusted): string {
 
 // Finds an agent's file from `chef notes.md`, `chef/notes.md`, or a path on the disk.
 
-interface FoundFile {
-  readonly agent: string;
-  /** Path relative to the agent's folder, as in the history. */
-  readonly path: string;
-}
-
 export const findPaths = (agent: string, files: readonly string[], context: CliContext): Promise<readonly string[]> =>
   withReading(context, async (reading) => {
     const found = files.map((file) => findFile(agent, file, reading, context.home));
@@ -86,13 +80,13 @@ export const findPaths = (agent: string, files: readonly string[], context: CliC
 
 type Agents = Pick<Reading, "agents" | "agent">;
 
-/** Throws GOALD_NOT_FOUND for an unknown agent, GOALD_USAGE for a path outside all agents' folders. */
+/** `path`: relative to the agent's folder, as in the history. Throws GOALD_NOT_FOUND for an unknown agent, GOALD_USAGE for a path outside all agents' folders. */
 export async function findFile(
   file: string,
   path: string | undefined,
   reading: Agents,
   { workspaceFolder }: Pick<Home, "workspaceFolder">,
-): Promise<FoundFile> {
+) {
   if (path !== undefined) {
     const { id, workspace } = await reading.agent(file);
     return { agent: id, path: insideOf(workspace, path, workspaceFolder) ?? tidyPath(path) };
@@ -114,7 +108,7 @@ async function noFile(file: string, reading: Agents): Promise<GoaldError> {
 }
 
 /** Finds an absolute or relative path in an agent's folder. The innermost folder has precedence. */
-async function findOnDisk(file: string, workspaceFolder: string, reading: Agents): Promise<FoundFile | undefined> {
+async function findOnDisk(file: string, workspaceFolder: string, reading: Agents) {
   const views = [...(await reading.agents())].sort((a, b) => b.workspace.length - a.workspace.length);
   for (const { id, workspace } of views) {
     const path = insideOf(workspace, file, workspaceFolder);
