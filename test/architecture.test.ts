@@ -290,16 +290,16 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [19, 2883],
-  app: [10, 1589],
+  api: [19, 2832],
+  app: [10, 1568],
   cage: [7, 650],
-  cassette: [10, 1395],
-  cli: [60, 8121],
+  cassette: [10, 1391],
+  cli: [60, 8027],
   commands: [10, 1729],
-  config: [15, 1927],
+  config: [15, 1923],
   core: [33, 4659],
-  host: [11, 1594],
-  http: [6, 612],
+  host: [11, 1564],
+  http: [6, 608],
   loop: [26, 3842],
   memory: [33, 6360],
   model: [11, 1859],
@@ -310,7 +310,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2877],
   store: [26, 3609],
   util: [22, 1622],
-  views: [20, 3446],
+  views: [20, 3416],
   workspace: [8, 1276],
 };
 

@@ -50,13 +50,12 @@ export async function openHost(parts: HostParts): Promise<Host> {
   const catalogue = await loadCatalogue(home, services, level);
   const startedAt = systemClock.now().toISOString();
   const info = { pid: process.pid, version: readVersion(), startedAt, ...(socket === undefined ? {} : { socket }) };
-  const lock = holdHostLock(home.lock, info);
-  try {
-    return new Host(parts, { store: await openGroupStore(home.database), lock, catalogue, services, level, startedAt });
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
+  using releasing = new DisposableStack();
+  const lock = releasing.use(holdHostLock(home.lock, info));
+  const store = await openGroupStore(home.database);
+  const host = new Host(parts, { store, lock, catalogue, services, level, startedAt });
+  releasing.move();
+  return host;
 }
 
 type Opened = Pick<AgentHost, "store" | "catalogue" | "services" | "level"> & { lock: HostLock; startedAt: string };
