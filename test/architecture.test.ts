@@ -290,7 +290,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [19, 2832],
+  api: [18, 2829],
   app: [10, 1568],
   cage: [7, 650],
   cassette: [10, 1391],

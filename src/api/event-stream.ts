@@ -1,16 +1,17 @@
 /**
- * event-stream.ts -- sends an agent's committed events to one client as server-sent events.
+ * event-stream.ts -- sends clients server-sent events: an agent's committed events, or the views of all agents.
  *
- * The stream pulls: it writes a page of the log as fast as the client reads, then waits for more. So there is no queue:
- * each client costs one page of memory, and no agent waits for a client. Each committed event has its number as its id.
- * A client that reconnects with its last id gets every event once.
+ * The stream of an agent pulls: it writes a page of the log as fast as the client reads, then waits for more. So there is
+ * no queue: each client costs one page of memory, and no agent waits for a client. Each committed event has its number as
+ * its id. A client that reconnects with its last id gets every event once.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { cutToWholeWords } from "#util/outside-text.ts";
 import type { Static } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
-import { ChangesStream } from "./changes-stream.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import type { LiveReply } from "./control.ts";
 import { DEFAULT_PAGE, type Given } from "./route.ts";
 import type { EventPage, EventsQuery } from "./schemas.ts";
@@ -165,6 +166,57 @@ class EventStream extends ServerSentEvents {
     const reason = `The events of ${this.#agent} could not be read: ${toError(thrown).message}`;
     this.parts.onProblem(reason);
     this.end("dropped", { reason, after: this.#after });
+  }
+}
+
+// Sends one client the views of all agents of the host, and then those that have changed.
+//
+// At most four messages a second, and none while the client has not read the one before. So a client costs the views that
+// it has seen, and no agent waits for it. There are no numbers: a client that connects again gets all views.
+
+const EVERY_MS = 250;
+/** A client sees a stalled agent and a failure of the host, which are no events, after at most this time. */
+const LOOK_MS = 5_000;
+
+class ChangesStream extends ServerSentEvents {
+  /** Each view that was sent with its JSON, by the id of the agent. The host keeps the view of an agent at rest. */
+  #sent: ReadonlyMap<string, { readonly view: AgentView; readonly json: string }> = new Map();
+
+  constructor(response: Response, parts: StreamParts) {
+    super(response, parts);
+    void this.#follow().catch((thrown: unknown) => {
+      const reason = `The agents could not be read: ${toError(thrown).message}`;
+      parts.onProblem(reason);
+      this.end("dropped", { reason });
+    });
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.waiting;
+    for (let isFirst = true; !this.hasEnded; isFirst = false) {
+      // Listens before it looks, so that no change is missed.
+      const changed = this.parts.control.whenChanged(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
+      await this.#look(isFirst);
+      if (this.farewell !== undefined) return this.end("bye", { reason: this.farewell });
+      await Promise.all([changed, sleep(EVERY_MS, undefined, { signal }).catch(() => undefined)]);
+    }
+  }
+
+  async #look(isFirst: boolean): Promise<void> {
+    if (this.response.writableNeedDrain) return;
+    const { control, toJson } = this.parts;
+    const before = this.#sent;
+    const now = new Map(
+      (await control.agents()).map((view) => {
+        const sent = before.get(view.id);
+        return [view.id, sent?.view === view ? sent : { view, json: toJson(view) }];
+      }),
+    );
+    const changed = [...now].flatMap(([id, { json }]) => (before.get(id)?.json === json ? [] : [json]));
+    const removed = [...before.keys()].filter((id) => !now.has(id));
+    this.#sent = now;
+    if (this.hasEnded || (!isFirst && changed.length === 0 && removed.length === 0)) return;
+    this.response.write(`data: {"agents":[${changed.join(",")}],"removed":${toJson(removed)}}\n\n`);
   }
 }
 

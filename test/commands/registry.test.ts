@@ -85,12 +85,7 @@ describe("the registry", () => {
     ["enumeration.ts", "const a = 1;\nenum B { c }\nexport default {};", "could not be loaded", "plain object"],
     ["throws.js", "throw new Error('at import')", "at import", "plain object"],
     ["imports.ts", "import '#core/command.ts'; export default {};", "could not be loaded", "import type"],
-    [
-      "lacks.ts",
-      "import 'left-pad';\nexport default {};",
-      "left-pad",
-      "node_modules of the home",
-    ],
+    ["lacks.ts", "import 'left-pad';\nexport default {};", "left-pad", "node_modules of the home"],
     ["wrong.js", WRONG("wrong", "effct: 1,"), 'line 3: there is no field "effct"', "Fix the file"],
     ["worse.js", WRONG("worse", "summary: 's',"), "line 5: expected args.properties.file.type", "Fix the file"],
     ["nothing.js", "export const command = 1;", "got undefined", "Fix the file"],
