@@ -291,10 +291,10 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [18, 2829],
-  app: [10, 1568],
+  app: [10, 1566],
   cage: [7, 650],
   cassette: [10, 1391],
-  cli: [60, 8027],
+  cli: [60, 7990],
   commands: [10, 1729],
   config: [15, 1923],
   core: [33, 4659],
@@ -310,7 +310,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2877],
   store: [26, 3609],
   util: [22, 1622],
-  views: [20, 3416],
+  views: [20, 3415],
   workspace: [8, 1276],
 };
 

@@ -147,11 +147,7 @@ export interface ListedModel {
 }
 
 /** The models of the server and those of the settings, by name. `hasList` is false for a server without a list. */
-export async function listModels(
-  home: Home,
-  settings: Settings,
-  timeoutMs: number,
-): Promise<{ readonly hasList: boolean; readonly models: readonly ListedModel[] } | { readonly problem: string }> {
+export async function listModels(home: Home, settings: Settings, timeoutMs: number) {
   const { checkServer, isChatModel } = await import("#model/check-server.ts");
   const checked = await checkServer({ ...serverOf(settings, openHttp(settings)), timeoutMs });
   if ("problem" in checked) return checked;
@@ -163,15 +159,17 @@ export async function listModels(
   const isMeant = (name: string | null, offer: string): boolean => name === offer || `${name}:latest` === offer;
   const missing = used.filter((name) => !offered.some((offer) => isMeant(name, offer)));
   const names = [...new Set([...offered, ...missing])].sort();
-  const models = names.map((name) => ({
-    name,
-    setFor: Object.entries(uses).flatMap(([use, set]) => (isMeant(set, name) ? [use] : [])),
-    isForChat: isChatModel(name),
-    isOffered: offered.includes(name),
-    contextTokens: contextWindowOf(name, windows, (name === smart && contextTokens) || undefined),
-    price: priceOf(name, settings.openai.baseUrl, prices) ?? null,
-    isReasoning: isReasoningModel(name, windows),
-  }));
+  const models = names.map(
+    (name): ListedModel => ({
+      name,
+      setFor: Object.entries(uses).flatMap(([use, set]) => (isMeant(set, name) ? [use] : [])),
+      isForChat: isChatModel(name),
+      isOffered: offered.includes(name),
+      contextTokens: contextWindowOf(name, windows, (name === smart && contextTokens) || undefined),
+      price: priceOf(name, settings.openai.baseUrl, prices) ?? null,
+      isReasoning: isReasoningModel(name, windows),
+    }),
+  );
   return { hasList: checked.names !== undefined, models };
 }
 
