@@ -214,17 +214,12 @@ const HOOKS = ["husky", "simple-git-hooks", "pre-commit", "gitHooks", "eslintCon
 
 /** Returns these scripts as one text, to compare; empty for none. A text that is not JSON counts as a whole. */
 export function findInstallScripts(text: string): string {
-  const value = parseObject(text.replace(/^\ufeff/, ""));
-  if (value === undefined) return text.trim();
+  const parsed: unknown = orUndefined(() => JSON.parse(text.replace(/^\ufeff/, "")));
+  if (parsed === undefined) return text.trim();
+  const value = Object(parsed) as Readonly<Record<string, unknown>>;
   const scripts = Object.entries(Object(value.scripts) as object).filter(([name]) => RUNS_BY_ITSELF.test(name));
   const hooks = HOOKS.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]);
   const manager = String(value.packageManager ?? "").includes("://") ? [["packageManager", value.packageManager]] : [];
   const found = [...scripts, ...hooks, ...manager];
   return found.length === 0 ? "" : JSON.stringify(found);
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  const value: unknown = orUndefined(() => JSON.parse(text));
-  if (value === undefined) return undefined;
-  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
