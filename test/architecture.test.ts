@@ -281,16 +281,16 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [19, 2887],
-  app: [10, 1597],
+  api: [18, 2829],
+  app: [10, 1566],
   cage: [7, 650],
-  cassette: [10, 1400],
-  cli: [60, 8139],
+  cassette: [10, 1391],
+  cli: [60, 7990],
   commands: [10, 1729],
-  config: [15, 1952],
-  core: [33, 4658],
-  host: [11, 1596],
-  http: [6, 612],
+  config: [15, 1916],
+  core: [33, 4655],
+  host: [11, 1566],
+  http: [6, 608],
   loop: [26, 3842],
   memory: [33, 6360],
   model: [11, 1859],
@@ -300,8 +300,8 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1778],
   services: [23, 2877],
   store: [26, 3609],
-  util: [22, 1627],
-  views: [20, 3446],
+  util: [22, 1622],
+  views: [20, 3415],
   workspace: [8, 1276],
 };
 

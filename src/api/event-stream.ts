@@ -1,37 +1,27 @@
 /**
- * event-stream.ts -- sends an agent's committed events to one client as server-sent events.
+ * event-stream.ts -- sends clients server-sent events: an agent's committed events, or the views of all agents.
  *
- * The stream pulls: it writes a page of the log as fast as the client reads, then waits for more. So there is no queue:
- * each client costs one page of memory, and no agent waits for a client. Each committed event has its number as its id.
- * A client that reconnects with its last id gets every event once.
+ * The stream of an agent pulls: it writes a page of the log as fast as the client reads, then waits for more. So there is
+ * no queue: each client costs one page of memory, and no agent waits for a client. Each committed event has its number as
+ * its id. A client that reconnects with its last id gets every event once.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { cutToWholeWords } from "#util/outside-text.ts";
 import type { Static } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
-import { ChangesStream } from "./changes-stream.ts";
-import type { Control, LiveReply } from "./control.ts";
+import type { AgentView } from "#views/agent-view.ts";
+import type { LiveReply } from "./control.ts";
 import { DEFAULT_PAGE, type Given } from "./route.ts";
 import type { EventPage, EventsQuery } from "./schemas.ts";
-import { type Response, ServerSentEvents, type StreamLimits, type ToJson } from "./server-sent-events.ts";
+import { type Response, ServerSentEvents, type StreamParts, type ToJson } from "./server-sent-events.ts";
 
 // Counts all clients that follow events, and sends them `bye` when the host shuts down.
 
-export interface EventStreams {
-  readonly count: number;
-  readonly isFull: boolean;
-  /** When the last of them ended, as `performance.now()`; 0 if none has. */
-  readonly endedAt: number;
-  /** `agent`: an id, because a newer agent may take the name. */
-  open(agent: string, start: StreamStart, response: Response): void;
-  /** Follows all agents of the host. */
-  openChanges(response: Response): void;
-  /** Sends committed events, then `bye`. Cuts off clients that do not read it within `flushMs`. */
-  close(reason: string): Promise<void>;
-}
+export type EventStreams = ReturnType<typeof createEventStreams>;
 
-export function createEventStreams(parts: StreamParts): EventStreams {
+export function createEventStreams(parts: StreamParts) {
   const streams = new Set<ServerSentEvents>();
   let farewell: string | undefined;
   let endedAt = 0;
@@ -46,17 +36,25 @@ export function createEventStreams(parts: StreamParts): EventStreams {
     if (farewell !== undefined) stream.sayBye(farewell);
   }
 
+  /** Throws GOALD_DAEMON when too many clients follow. */
+  function takeOver(reply: FastifyReply): Response {
+    if (streams.size < parts.limits.followers) return reply.hijack().raw;
+    throw new GoaldError("GOALD_DAEMON", `Too many clients follow agents: ${streams.size}.`, {
+      hint: "Close some of them and retry.",
+    });
+  }
+
   return {
     get count() {
       return streams.size;
     },
+    /** When the last of them ended, as `performance.now()`; 0 if none has. */
     get endedAt() {
       return endedAt;
     },
-    get isFull() {
-      return streams.size >= parts.limits.followers;
-    },
-    open: (agent, start, response) => {
+    /** `agent`: an id, because a newer agent may take the name. Throws as `takeOver`. */
+    open: (agent: string, start: StreamStart, reply: FastifyReply): void => {
+      const response = takeOver(reply);
       if (response.destroyed) return;
       const stream = new EventStream(agent, start, response, parts);
       keep(
@@ -64,10 +62,13 @@ export function createEventStreams(parts: StreamParts): EventStreams {
         parts.control.addFollower(agent, start.hold, (error) => stream.fail(error)),
       );
     },
-    openChanges: (response) => {
+    /** Follows all agents of the host. Throws as `takeOver`. */
+    openChanges: (reply: FastifyReply): void => {
+      const response = takeOver(reply);
       if (!response.destroyed) keep(new ChangesStream(response, parts), () => {});
     },
-    close: async (reason) => {
+    /** Sends committed events, then `bye`. Cuts off clients that do not read it within `flushMs`. */
+    close: async (reason: string): Promise<void> => {
       farewell = reason;
       for (const stream of streams) stream.sayBye(reason);
       const late = setTimeout(() => {
@@ -77,14 +78,6 @@ export function createEventStreams(parts: StreamParts): EventStreams {
       clearTimeout(late);
     },
   };
-}
-
-interface StreamParts {
-  readonly control: Pick<Control, "page" | "whenLonger" | "live" | "addFollower" | "agents" | "whenChanged">;
-  readonly toJson: ToJson;
-  readonly redact: (text: string) => string;
-  readonly onProblem: (problem: string) => void;
-  readonly limits: StreamLimits;
 }
 
 interface StreamStart {
@@ -99,7 +92,6 @@ const REMOVED = "The agent was removed.";
 
 class EventStream extends ServerSentEvents {
   readonly #agent: string;
-  readonly #parts: StreamParts;
   readonly #live: ReturnType<typeof openLiveSender> | undefined;
   readonly #turn = createTurns();
   #after: number;
@@ -109,7 +101,6 @@ class EventStream extends ServerSentEvents {
     super(response, parts);
     this.#agent = agent;
     this.#after = after;
-    this.#parts = parts;
     this.#live = live ? openLiveSender(agent, response, parts) : undefined;
     void this.#follow().catch((thrown: unknown) => this.#endWith(thrown));
   }
@@ -119,7 +110,7 @@ class EventStream extends ServerSentEvents {
   }
 
   async #follow(): Promise<void> {
-    const { control, limits } = this.#parts;
+    const { control, limits } = this.parts;
     let isSecondRead = false;
     while (!this.hasEnded) {
       const page = await control.page(this.#agent, this.#after, limits.pageEvents);
@@ -145,7 +136,7 @@ class EventStream extends ServerSentEvents {
   async #writePage({ events }: EventPage): Promise<boolean> {
     for (const event of events) {
       if (this.hasEnded) return false;
-      const isTaken = this.response.write(`id: ${event.seq}\ndata: ${this.#parts.toJson(event)}\n\n`);
+      const isTaken = this.response.write(`id: ${event.seq}\ndata: ${this.parts.toJson(event)}\n\n`);
       this.#after = event.seq;
       if (!isTaken && !(await this.#waitForDrain())) return false;
       await this.#turn();
@@ -155,7 +146,7 @@ class EventStream extends ServerSentEvents {
 
   /** Waits until the client has read the written data. Drops a client that is too slow, and resolves to false. */
   async #waitForDrain(): Promise<boolean> {
-    const { slowReaderMs } = this.#parts.limits;
+    const { slowReaderMs } = this.parts.limits;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const onDrain = (): void => resolve(false);
     const slow = setTimeout(() => resolve(true), slowReaderMs);
@@ -173,18 +164,64 @@ class EventStream extends ServerSentEvents {
       return;
     }
     const reason = `The events of ${this.#agent} could not be read: ${toError(thrown).message}`;
-    this.#parts.onProblem(reason);
+    this.parts.onProblem(reason);
     this.end("dropped", { reason, after: this.#after });
+  }
+}
+
+// Sends one client the views of all agents of the host, and then those that have changed.
+//
+// At most four messages a second, and none while the client has not read the one before. So a client costs the views that
+// it has seen, and no agent waits for it. There are no numbers: a client that connects again gets all views.
+
+const EVERY_MS = 250;
+/** A client sees a stalled agent and a failure of the host, which are no events, after at most this time. */
+const LOOK_MS = 5_000;
+
+class ChangesStream extends ServerSentEvents {
+  /** Each view that was sent with its JSON, by the id of the agent. The host keeps the view of an agent at rest. */
+  #sent: ReadonlyMap<string, { readonly view: AgentView; readonly json: string }> = new Map();
+
+  constructor(response: Response, parts: StreamParts) {
+    super(response, parts);
+    void this.#follow().catch((thrown: unknown) => {
+      const reason = `The agents could not be read: ${toError(thrown).message}`;
+      parts.onProblem(reason);
+      this.end("dropped", { reason });
+    });
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.waiting;
+    for (let isFirst = true; !this.hasEnded; isFirst = false) {
+      // Listens before it looks, so that no change is missed.
+      const changed = this.parts.control.whenChanged(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
+      await this.#look(isFirst);
+      if (this.farewell !== undefined) return this.end("bye", { reason: this.farewell });
+      await Promise.all([changed, sleep(EVERY_MS, undefined, { signal }).catch(() => undefined)]);
+    }
+  }
+
+  async #look(isFirst: boolean): Promise<void> {
+    if (this.response.writableNeedDrain) return;
+    const { control, toJson } = this.parts;
+    const before = this.#sent;
+    const now = new Map(
+      (await control.agents()).map((view) => {
+        const sent = before.get(view.id);
+        return [view.id, sent?.view === view ? sent : { view, json: toJson(view) }];
+      }),
+    );
+    const changed = [...now].flatMap(([id, { json }]) => (before.get(id)?.json === json ? [] : [json]));
+    const removed = [...before.keys()].filter((id) => !now.has(id));
+    this.#sent = now;
+    if (this.hasEnded || (!isFirst && changed.length === 0 && removed.length === 0)) return;
+    this.response.write(`data: {"agents":[${changed.join(",")}],"removed":${toJson(removed)}}\n\n`);
   }
 }
 
 // GET /v1/agents/:agent/events: replies with a page of the log as JSON, or starts a stream.
 
-export interface EventsParts {
-  readonly control: Pick<Control, "agent" | "page">;
-  readonly streams: EventStreams;
-  readonly toJson: ToJson;
-}
 export type EventsRequest = Given<{ readonly agent: string }, Static<typeof EventsQuery>>;
 
 /** Resolves to the JSON of a page, or to undefined after it has started a stream. */
@@ -192,7 +229,7 @@ export async function answerWithEvents(
   { params, query }: EventsRequest,
   request: FastifyRequest,
   reply: FastifyReply,
-  { control, streams, toJson }: EventsParts,
+  { control, streams, toJson }: StreamParts & { readonly streams: EventStreams },
 ): Promise<string | undefined> {
   const after = lastEventId(request) ?? query.after ?? 0;
   // Resolves the name once, because a newer agent may take it while the stream is open.
@@ -203,18 +240,8 @@ export async function answerWithEvents(
     throw new GoaldError("GOALD_CONFLICT", `The log of ${id} ends with event ${head}; there is no event ${after}.`, {
       hint: "The agent may have been removed and created again. Start without Last-Event-ID and `after`.",
     });
-  requireRoom(streams);
-  reply.hijack();
-  streams.open(id, { after, live: query.live ?? false, hold: query.hold ?? false }, reply.raw);
+  streams.open(id, { after, live: query.live ?? false, hold: query.hold ?? false }, reply);
   return undefined;
-}
-
-/** Throws GOALD_DAEMON when too many clients follow. */
-export function requireRoom({ isFull, count }: EventStreams): void {
-  if (!isFull) return;
-  throw new GoaldError("GOALD_DAEMON", `Too many clients follow agents: ${count}.`, {
-    hint: "Close some of them and retry.",
-  });
 }
 
 const wantsStream = ({ headers }: FastifyRequest): boolean =>

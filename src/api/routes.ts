@@ -38,7 +38,7 @@ export const EVENTS_ROUTE: RouteDescription = {
   reply: schemas.EventPage,
 };
 
-/** A stream (changes-stream.ts), whatever the client accepts. */
+/** A stream (event-stream.ts), whatever the client accepts. */
 export const CHANGES_ROUTE: RouteDescription = {
   method: "GET",
   path: "/v1/changes",

@@ -1,5 +1,6 @@
 /** server-sent-events.ts -- one client's stream of server-sent events: its head, its comments and its end. */
 import type { FastifyReply } from "fastify";
+import type { Control } from "./control.ts";
 import { bodyOf, refusalOf } from "./refusals.ts";
 
 export type Response = FastifyReply["raw"];
@@ -26,26 +27,32 @@ const HEADERS = {
   connection: "close",
 };
 
+export interface StreamParts {
+  readonly control: Pick<Control, "agent" | "page" | "whenLonger" | "live" | "addFollower" | "agents" | "whenChanged">;
+  readonly toJson: ToJson;
+  readonly redact: (text: string) => string;
+  readonly onProblem: (problem: string) => void;
+  readonly limits: StreamLimits;
+}
+
 export abstract class ServerSentEvents {
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
   protected readonly response: Response;
-  protected readonly limits: StreamLimits;
+  protected readonly parts: StreamParts;
   /** Aborted by `sayBye` and when the connection is closed. */
   protected readonly waiting = new AbortController();
   protected farewell: string | undefined;
   protected hasEnded = false;
-  readonly #toJson: ToJson;
 
-  constructor(response: Response, { limits, toJson }: { readonly limits: StreamLimits; readonly toJson: ToJson }) {
+  constructor(response: Response, parts: StreamParts) {
     this.response = response;
-    this.limits = limits;
-    this.#toJson = toJson;
+    this.parts = parts;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.closed = promise;
     response.on("error", () => undefined);
     response.writeHead(200, { ...response.getHeaders(), ...HEADERS }).flushHeaders();
-    const alive = setInterval(() => this.#sendComment(), limits.aliveMs).unref();
+    const alive = setInterval(() => this.#sendComment(), parts.limits.aliveMs).unref();
     response.once("close", () => {
       this.hasEnded = true;
       this.onEnd();
@@ -77,8 +84,8 @@ export abstract class ServerSentEvents {
     if (this.hasEnded) return;
     this.hasEnded = true;
     this.onEnd();
-    this.response.end(`event: ${event}\ndata: ${this.#toJson(data)}\n\n`);
-    const late = setTimeout(() => this.cutOff(), this.limits.flushMs);
+    this.response.end(`event: ${event}\ndata: ${this.parts.toJson(data)}\n\n`);
+    const late = setTimeout(() => this.cutOff(), this.parts.limits.flushMs);
     this.response.once("close", () => clearTimeout(late));
   }
 

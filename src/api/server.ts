@@ -14,13 +14,7 @@ import type { JsonFile } from "#util/json.ts";
 import { inertJson } from "#util/outside-text.ts";
 import { closed, type Static, text } from "#util/schema.ts";
 import type { PageDoor } from "./door.ts";
-import {
-  answerWithEvents,
-  createEventStreams,
-  type EventStreams,
-  type EventsRequest,
-  requireRoom,
-} from "./event-stream.ts";
+import { answerWithEvents, createEventStreams, type EventStreams, type EventsRequest } from "./event-stream.ts";
 import { type AppLimits, createApp, turnAwayOver, withHeaders } from "./http-app.ts";
 import {
   bodyOf,
@@ -37,7 +31,7 @@ import {
 import { type Given, type HostApi, paramsOf, type RouteDescription } from "./route.ts";
 import { buildOpenApi, CHANGES_ROUTE, DOCUMENT_ROUTE, EVENTS_ROUTE, methodsOf, ROUTES } from "./routes.ts";
 import { type DashboardLink, PARAMS, ProofRequest } from "./schemas.ts";
-import type { StreamLimits, ToJson } from "./server-sent-events.ts";
+import type { StreamLimits, StreamParts, ToJson } from "./server-sent-events.ts";
 
 export interface ServerLimits extends AppLimits, StreamLimits {
   /** Maximum time for open requests when the server closes, in ms. */
@@ -58,25 +52,7 @@ export interface LocalServerOptions extends HostApi {
   createDoor?(file: JsonFile): Promise<PageDoor>;
 }
 
-export interface LocalServer {
-  readonly socket: string;
-  /** Number of open event streams. */
-  readonly followers: number;
-  /** Address of the page without a ticket; null while its door is closed. */
-  readonly page: string | null;
-  /** When the last request that no door refused came, or the last stream ended, as `performance.now()`. */
-  readonly usedAt: number;
-  /**
-   * Opens the door of the page on 127.0.0.1, unless it is open, and resolves to an address with a ticket of one use.
-   * Throws GOALD_DAEMON.
-   */
-  openDashboard(): Promise<DashboardLink>;
-  /**
-   * Refuses new requests, ends event streams with the committed events and `bye`, and waits for open requests up to the
-   * limit. `Control` and `Reading` must work until it resolves. A second call waits for the first.
-   */
-  close(reason: string): Promise<void>;
-}
+export type LocalServer = Awaited<ReturnType<typeof startServer>>;
 
 const LIMITS: ServerLimits = {
   // Requests that come at once wait in the host. Followers have their own limit.
@@ -100,22 +76,15 @@ const BACKLOG = 4_096;
  * Rejects with GOALD_DAEMON when it cannot listen at the socket. Opens the door again for pages that are signed in since
  * an earlier server of this home.
  */
-export async function startServer(options: LocalServerOptions): Promise<LocalServer> {
-  const { control, reading, socket } = options;
+export async function startServer(options: LocalServerOptions) {
+  const { control, reading, socket, redact } = options;
   const limits = { ...LIMITS, ...options.limits };
-  const toJson: ToJson = (value) => inertJson(options.redact(JSON.stringify(value)));
-  const onProblem = (problem: string): void => options.onProblem(options.redact(problem));
-  const streams = createEventStreams({ control, toJson, redact: options.redact, onProblem, limits });
-  const parts: Parts = {
-    control,
-    reading,
-    toJson,
-    onProblem,
-    streams,
-    limits,
-    apps: [],
-    state: { closing: false, askedAt: performance.now(), page: null },
-  };
+  const toJson: ToJson = (value) => inertJson(redact(JSON.stringify(value)));
+  const onProblem = (problem: string): void => options.onProblem(redact(problem));
+  const given = { control, toJson, redact, onProblem, limits };
+  const streams = createEventStreams(given);
+  const state = { closing: false, askedAt: performance.now(), page: null };
+  const parts: Parts = { ...given, reading, streams, apps: [], state };
   const app = await openApp(SOCKET, parts);
   await listen(app, socket, onProblem);
   parts.apps.push(app);
@@ -136,17 +105,28 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
     await open(doorPort ?? kept.keptPort, async () => kept).catch(({ message }) => onProblem(message));
   return {
     socket,
-    get followers() {
+    /** Number of open event streams. */
+    get followers(): number {
       return streams.count;
     },
-    get page() {
+    /** Address of the page without a ticket; null while its door is closed. */
+    get page(): string | null {
       return parts.state.page;
     },
-    get usedAt() {
+    /** When the last request that no door refused came, or the last stream ended, as `performance.now()`. */
+    get usedAt(): number {
       return Math.max(parts.state.askedAt, streams.endedAt);
     },
-    openDashboard: async () => (await open(doorPort ?? 0)).invite(),
-    close: (reason) => {
+    /**
+     * Opens the door of the page on 127.0.0.1, unless it is open, and resolves to an address with a ticket of one use.
+     * Throws GOALD_DAEMON.
+     */
+    openDashboard: async (): Promise<DashboardLink> => (await open(doorPort ?? 0)).invite(),
+    /**
+     * Refuses new requests, ends event streams with the committed events and `bye`, and waits for open requests up to the
+     * limit. `Control` and `Reading` must work until it resolves. A second call waits for the first.
+     */
+    close: (reason: string): Promise<void> => {
       parts.state.closing = true;
       closing ??= close(parts, file, reason);
       return closing;
@@ -154,9 +134,7 @@ export async function startServer(options: LocalServerOptions): Promise<LocalSer
   };
 }
 
-interface Parts extends HostApi {
-  readonly toJson: ToJson;
-  readonly onProblem: (problem: string) => void;
+interface Parts extends HostApi, Omit<StreamParts, "control"> {
   readonly streams: EventStreams;
   readonly limits: ServerLimits;
   /** The socket has one app, and the open door of the page another. */
@@ -221,9 +199,7 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
   app.route({
     ...addressOf(CHANGES_ROUTE),
     handler: async (_request, reply) => {
-      requireRoom(parts.streams);
-      reply.hijack();
-      parts.streams.openChanges(reply.raw);
+      parts.streams.openChanges(reply);
       return reply;
     },
   });

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
-import { codeOf, type ErrorCode, GoaldError, toError } from "#core/errors.ts";
+import { codeOf, type ErrorCode, GoaldError, orUndefined, toError } from "#core/errors.ts";
 import { asRecord } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import { createRedactor } from "#util/redact.ts";
@@ -162,11 +162,7 @@ function openOutput(path: string): number {
 
 /** Returns the last lines that were added to the file, which has hardly more than `MAX_OUT_BYTES` at a start. */
 function tailOf(path: string, from: number): string {
-  try {
-    const added = readFileSync(path).subarray(from).subarray(-TAIL_BYTES);
-    const text = createRedactor([])(clean(added.toString("utf8"))).trim();
-    return text.split("\n").slice(-TAIL_LINES).join("\n");
-  } catch {
-    return "";
-  }
+  const added = orUndefined(() => readFileSync(path).subarray(from).subarray(-TAIL_BYTES).toString("utf8")) ?? "";
+  const text = createRedactor([])(clean(added)).trim();
+  return text.split("\n").slice(-TAIL_LINES).join("\n");
 }

@@ -16,7 +16,7 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { isFree, type Price } from "#core/limits.ts";
 import type { ServiceState } from "#core/services.ts";
 import { initialState } from "#core/state.ts";
-import { type CommandSet, type CommandsFor, createCommandSets } from "#loop/command-set.ts";
+import { createCommandSets } from "#loop/command-set.ts";
 import type { PaidService } from "#loop/purchases.ts";
 import {
   type ContextWindows,
@@ -26,7 +26,7 @@ import {
   priceOf,
   readPrices,
 } from "#model/prices.ts";
-import { loadWords, type Words } from "#prompt/words.ts";
+import { loadWords } from "#prompt/words.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { OAuthKeys } from "#services/x/oauth.ts";
@@ -39,23 +39,13 @@ import { cellsState, judgeByLevel, requireLevel, type SandboxLevel } from "./san
 export { createLiveThoughts } from "#reply/thoughts.ts";
 
 /** Contains the command set of an agent without sub-tasks; `commandsFor` has the set of each frame. */
-export interface Catalogue extends CommandSet {
-  readonly registry: Registry;
-  readonly commandsFor: CommandsFor;
-  readonly words: Words;
-  readonly prices: PriceTable;
-  readonly windows: ContextWindows;
-}
+export type Catalogue = Awaited<ReturnType<typeof loadCatalogue>>;
 
 /**
  * `services`: the services that commands find ready. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE, GOALD_CONFIG, and
  * GOALD_HOME_UNTRUSTED for a home that others may change.
  */
-export async function loadCatalogue(
-  home: Home,
-  services: ServiceStates,
-  level: SandboxLevel = { finding: null },
-): Promise<Catalogue> {
+export async function loadCatalogue(home: Home, services: ServiceStates, level: SandboxLevel = { finding: null }) {
   const registry = judgeByLevel(await loadRegistryOf(home, services), level);
   const modules = await loadModulesOf(home, registry);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
@@ -154,22 +144,13 @@ export const findServiceStates = (settings: Settings): Promise<ServiceStates> =>
 /** Returns which services are ready. For a service that is not, it includes advice for a person. */
 export function serviceStates(settings: Settings): ServiceStates {
   return {
-    // Every agent has a model.
-    advisor: { ready: true },
-    // Each agent has its own service (agent.ts).
-    agents: { ready: true },
-    methods: { ready: true },
-    plan: { ready: true },
-    memories: { ready: true },
-    tests: { ready: true },
-    statuses: { ready: true },
-    pages: { ready: true },
+    // Every agent has a model, and its own agents, plan and memories (agent.ts).
+    ...ALL_READY,
     repositories: readyIf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
     search: readyIf(
       searchersOf(settings.search).length,
       "Set TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or name duckduckgo in GOALD_SEARCH_PROVIDERS.",
     ),
-    downloads: { ready: true },
     cells: cellsState(settings),
     images: readyIf(
       mediaServerOf(settings, settings.images),

@@ -22,7 +22,7 @@ import type { Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { HostControl, type HostControlParts } from "#host/host-control.ts";
 import { createLoopMeter, createProblems, type Problems } from "#host/host-status.ts";
-import { createLiveText, Observer, type ObserverParts } from "#host/observer.ts";
+import { createLiveText, createObserver, type ObserverParts } from "#host/observer.ts";
 import { Supervisor, type SupervisorParts } from "#host/supervisor.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
 import { type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
@@ -50,13 +50,12 @@ export async function openHost(parts: HostParts): Promise<Host> {
   const catalogue = await loadCatalogue(home, services, level);
   const startedAt = systemClock.now().toISOString();
   const info = { pid: process.pid, version: readVersion(), startedAt, ...(socket === undefined ? {} : { socket }) };
-  const lock = holdHostLock(home.lock, info);
-  try {
-    return new Host(parts, { store: await openGroupStore(home.database), lock, catalogue, services, level, startedAt });
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
+  using releasing = new DisposableStack();
+  const lock = releasing.use(holdHostLock(home.lock, info));
+  const store = await openGroupStore(home.database);
+  const host = new Host(parts, { store, lock, catalogue, services, level, startedAt });
+  releasing.move();
+  return host;
 }
 
 type Opened = Pick<AgentHost, "store" | "catalogue" | "services" | "level"> & { lock: HostLock; startedAt: string };
@@ -194,7 +193,7 @@ export class Host implements AgentHost, AsyncDisposable {
   }
 
   #createSupervisor(): Supervisor {
-    const observer = new Observer({ ...this.#parts, live: this.#live, meter: this.#meter });
+    const observer = createObserver({ ...this.#parts, live: this.#live, meter: this.#meter });
     return new Supervisor({
       ...this.#parts,
       store: this.store,

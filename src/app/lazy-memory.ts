@@ -10,10 +10,7 @@ import type { Embedder, MethodIndex, RecallQuery } from "#core/ports/memory.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import type { MemoryParts } from "./memory.ts";
 
-export function openSearchLate(parts: MemoryParts): {
-  readonly memory: RecallingMemory;
-  readonly methods: MethodIndex;
-} {
+export function openSearchLate(parts: MemoryParts) {
   let made: Embedder | undefined;
   const embedder = async (): Promise<Embedder> => {
     const { openEmbedder } = await import("./memory.ts");

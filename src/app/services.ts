@@ -12,7 +12,6 @@ import type { Settings } from "#config/settings.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Price } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { MethodIndex } from "#core/ports/memory.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
 import type { Store, StoreReader } from "#core/ports/store.ts";
 import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages, WebSearch } from "#core/services.ts";
@@ -35,14 +34,7 @@ import type { RedactedSettings } from "./agent.ts";
 import { loadPrices, loadWindows, mediaServerOf, xKeysOf } from "./catalogue.ts";
 import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 
-export interface Shared {
-  readonly model: LanguageModel;
-  readonly gate: RateLimiter;
-  readonly memory: RecallingMemory;
-  readonly methods: MethodIndex;
-  /** Services that do not depend on the agent. */
-  readonly services: Partial<Services>;
-}
+export type Shared = ReturnType<typeof openShared>;
 
 export interface SharedParts extends RedactedSettings {
   readonly home: Home;
@@ -56,7 +48,7 @@ export interface SharedParts extends RedactedSettings {
   readonly gate?: RateLimiter;
 }
 
-export function openShared(parts: SharedParts): Shared {
+export function openShared(parts: SharedParts) {
   const { home, settings, store, report, tape } = parts;
   const http = tape?.plays ? NO_NETWORK : (parts.edges?.http ?? openHttp(settings));
   const server = serverOf(settings, http);
@@ -75,6 +67,7 @@ export function openShared(parts: SharedParts): Shared {
     model,
     memory,
     methods,
+    /** Services that do not depend on the agent. */
     services: tapedServices(openServices({ settings, http, clock: tape?.beside ?? systemClock, scrub }), tape),
   };
 }
@@ -154,11 +147,7 @@ export interface ListedModel {
 }
 
 /** The models of the server and those of the settings, by name. `hasList` is false for a server without a list. */
-export async function listModels(
-  home: Home,
-  settings: Settings,
-  timeoutMs: number,
-): Promise<{ readonly hasList: boolean; readonly models: readonly ListedModel[] } | { readonly problem: string }> {
+export async function listModels(home: Home, settings: Settings, timeoutMs: number) {
   const { checkServer, isChatModel } = await import("#model/check-server.ts");
   const checked = await checkServer({ ...serverOf(settings, openHttp(settings)), timeoutMs });
   if ("problem" in checked) return checked;
@@ -170,15 +159,17 @@ export async function listModels(
   const isMeant = (name: string | null, offer: string): boolean => name === offer || `${name}:latest` === offer;
   const missing = used.filter((name) => !offered.some((offer) => isMeant(name, offer)));
   const names = [...new Set([...offered, ...missing])].sort();
-  const models = names.map((name) => ({
-    name,
-    setFor: Object.entries(uses).flatMap(([use, set]) => (isMeant(set, name) ? [use] : [])),
-    isForChat: isChatModel(name),
-    isOffered: offered.includes(name),
-    contextTokens: contextWindowOf(name, windows, (name === smart && contextTokens) || undefined),
-    price: priceOf(name, settings.openai.baseUrl, prices) ?? null,
-    isReasoning: isReasoningModel(name, windows),
-  }));
+  const models = names.map(
+    (name): ListedModel => ({
+      name,
+      setFor: Object.entries(uses).flatMap(([use, set]) => (isMeant(set, name) ? [use] : [])),
+      isForChat: isChatModel(name),
+      isOffered: offered.includes(name),
+      contextTokens: contextWindowOf(name, windows, (name === smart && contextTokens) || undefined),
+      price: priceOf(name, settings.openai.baseUrl, prices) ?? null,
+      isReasoning: isReasoningModel(name, windows),
+    }),
+  );
   return { hasList: checked.names !== undefined, models };
 }
 

@@ -17,10 +17,15 @@ interface CellRecording {
 
 const LEVEL = "level of the sandbox";
 
-export function recordSandbox(sandbox: Sandbox, recording: CellRecording): Sandbox {
-  const { value } = recording;
+export function recordSandbox(sandbox: Sandbox, { redact, write, value }: CellRecording): Sandbox {
   return {
-    run: recordCells(sandbox, recording),
+    run: async (cell, host, signal) => {
+      const { version } = cell;
+      const note = (ask: CellAsk): void => write({ type: "cell-ask", version, ask });
+      const outcome = redactJson<CellOutcome>(await sandbox.run(cell, listenTo(host, note, redact), signal), redact);
+      write({ type: "cell-end", version, outcome });
+      return outcome;
+    },
     find: async () => {
       const finding = await sandbox.find();
       return value(LEVEL, () => finding);
@@ -39,16 +44,6 @@ export function playSandbox(session: Pick<Session, "lines">, fail: (what: string
     find: async () => value(LEVEL, () => ({ level: "degraded", reason: "" })),
     close: async () => undefined,
     isCrowded: false,
-  };
-}
-
-function recordCells(sandbox: Sandbox, { redact, write }: CellRecording): Sandbox["run"] {
-  return async (cell, host, signal) => {
-    const { version } = cell;
-    const note = (ask: CellAsk): void => write({ type: "cell-ask", version, ask });
-    const outcome = redactJson<CellOutcome>(await sandbox.run(cell, listenTo(host, note, redact), signal), redact);
-    write({ type: "cell-end", version, outcome });
-    return outcome;
   };
 }
 

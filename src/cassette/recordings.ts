@@ -5,9 +5,10 @@
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { toError } from "#core/errors.ts";
+import { orUndefined, toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentRow } from "#core/ports/store.ts";
+import { parseJson } from "#util/json.ts";
 import { Recorder } from "./recorder.ts";
 import { continueRecordingFile, createRecordingFile, type RecordingFile } from "./recording-file.ts";
 
@@ -96,7 +97,8 @@ export class Recordings {
   #fileOf(row: AgentRow): RecordingFile | undefined {
     const open = this.#files.get(row.id);
     if (open?.createdAt === row.createdAt) return open.file;
-    const remembered = this.#readRemembered(row.id);
+    const text = orUndefined(() => readFileSync(this.#placeOf(row.id), "utf8")) ?? "";
+    const remembered = parseJson(text) as Remembered | undefined;
     if (remembered?.createdAt !== row.createdAt || remembered.folder !== this.#parts.folder) return undefined;
     try {
       const file = continueRecordingFile(remembered.path, row);
@@ -118,14 +120,6 @@ export class Recordings {
     const place = this.#placeOf(agent);
     writeFileSync(`${place}.tmp`, JSON.stringify(remembered), { mode: 0o600 });
     renameSync(`${place}.tmp`, place);
-  }
-
-  #readRemembered(agent: string): Remembered | undefined {
-    try {
-      return JSON.parse(readFileSync(this.#placeOf(agent), "utf8")) as Remembered;
-    } catch {
-      return undefined;
-    }
   }
 
   /** Agent ids are slugs and therefore valid file names. */

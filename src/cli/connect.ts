@@ -5,7 +5,6 @@
  * A server is never used without a choice. A daemon that is started inherits a choice that is not kept; a running one,
  * and an agent that outlives this shell, need a stored one.
  */
-import type { Client } from "#api/client.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
 import type { ServerChoice, ServerProbe } from "#cli/terminal/set-up.ts";
 import { connectionsOf, differingConnections } from "#config/connections.ts";
@@ -33,10 +32,7 @@ export interface ConnectOptions extends GlobalOptions {
  * agent. Throws GOALD_KEY_MISSING when no server is set and no person can choose one, and
  * GOALD_CONFLICT when the daemon has other servers, keys, proxies or models than this shell.
  */
-export async function connectRun(
-  visited: CliContext,
-  options: ConnectOptions,
-): Promise<{ readonly context: CliContext; readonly client: Client } | number> {
+export async function connectRun(visited: CliContext, options: ConnectOptions) {
   const context = await findServer(visited, options);
   if (typeof context === "number") return context;
   const { client, started, status } = await reachDaemon(context);
@@ -87,11 +83,7 @@ async function chooseServer(
   const { chooseConnection } = await import("#cli/terminal/set-up.ts");
   const probe = await openProbe(context);
   for (;;) {
-    const choice = await chooseConnection(
-      { input: output.input(), say: (text) => output.page(text) },
-      probe,
-      home.envFile,
-    );
+    const choice = await chooseConnection({ input: output.input, say: output.page }, probe, home.envFile);
     if (choice.kind === "left") return EXIT.interrupted;
     if (choice.kind === "demo") {
       const exitCode = await options.playDemo();

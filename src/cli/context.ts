@@ -166,18 +166,14 @@ export function printValue(
 
 /** Restarts a daemon that died with unfinished agents, unless the options prevent it. */
 export async function openContext(options: GlobalOptions, flags: SettingFlags = {}): Promise<CliContext & Disposable> {
-  const found = await findOwnContext(options);
-  const { home, output } = found;
-  try {
-    const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
-    for (const note of notes) printNote(note);
-    if (options.revives !== false && existsSync(join(home.privateFolder, "wanted"))) await reviveDaemon(home);
-    return { ...found, settings, ...redactorsFor(secrets) };
-  } catch (error) {
-    // An open terminal input keeps the process alive.
-    output.close();
-    throw error;
-  }
+  using closing = new DisposableStack();
+  const found = closing.use(await findOwnContext(options));
+  const { home } = found;
+  const { settings, secrets, notes } = await loadSettings({ home, env: process.env, flags });
+  for (const note of notes) printNote(note);
+  if (options.revives !== false && existsSync(join(home.privateFolder, "wanted"))) await reviveDaemon(home);
+  closing.move();
+  return { ...found, settings, ...redactorsFor(secrets) };
 }
 
 /**
@@ -185,37 +181,32 @@ export async function openContext(options: GlobalOptions, flags: SettingFlags = 
  * GOALD_HOME_UNTRUSTED for a home that others may change.
  */
 export async function findContext(options: GlobalOptions): Promise<FoundContext> {
-  const output = openOutput(options);
-  try {
-    const home = await findHome({
-      flag: options.home,
-      env: process.env,
-      cwd: currentFolder(),
-      checkout: CHECKOUT,
-      userHome: homedir(),
-      configHome: process.env.XDG_CONFIG_HOME,
-      isTerminal: output.interactive,
-      askTrust: (folder) => askTrust(folder, output),
-      uid: process.getuid?.(),
-    });
-    if (options.judges !== false) requireOwned(home);
-    return { home, output, [Symbol.dispose]: output.close };
-  } catch (error) {
-    output.close();
-    throw error;
-  }
+  // Closes the output after a failure: an open terminal input keeps the process alive.
+  using closing = new DisposableStack();
+  const output = closing.adopt(openOutput(options), ({ close }) => close());
+  const home = await findHome({
+    flag: options.home,
+    env: process.env,
+    cwd: currentFolder(),
+    checkout: CHECKOUT,
+    userHome: homedir(),
+    configHome: process.env.XDG_CONFIG_HOME,
+    isTerminal: output.interactive,
+    askTrust: (folder) => askTrust(folder, output),
+    uid: process.getuid?.(),
+  });
+  if (options.judges !== false) requireOwned(home);
+  closing.move();
+  return { home, output, [Symbol.dispose]: output.close };
 }
 
 /** Works as `findContext`, for verbs that call the daemon. Throws GOALD_HOME_UNWRITABLE for another user's home. */
 export async function findOwnContext(options: GlobalOptions): Promise<FoundContext> {
-  const context = await findContext(options);
-  try {
-    await requireFolder(context.home);
-    return context;
-  } catch (error) {
-    context.output.close();
-    throw error;
-  }
+  using closing = new DisposableStack();
+  const context = closing.use(await findContext(options));
+  await requireFolder(context.home);
+  closing.move();
+  return context;
 }
 
 /** Creates the redactors for these secrets: one for displayed text, one for stored text. */
@@ -268,14 +259,11 @@ export const isClosed = (folder: string): Promise<boolean> =>
 
 async function askTrust(folder: string, output: Output): Promise<boolean> {
   output.say(`${clean(folder)} looks like a goald home. Its commands are programs and its .env holds keys.`);
-  const isTrusted = await askYesNo(
-    { input: output.input(), say: output.say },
-    {
-      question: "Do you trust this folder?",
-      default: false,
-      help: "  y  use it, and do not ask again\n  n  leave it alone",
-    },
-  );
+  const isTrusted = await askYesNo(output, {
+    question: "Do you trust this folder?",
+    default: false,
+    help: "  y  use it, and do not ask again\n  n  leave it alone",
+  });
   return isTrusted === true;
 }
 

@@ -16,7 +16,7 @@ import { isSocketOf } from "#config/open-home.ts";
 import { findOwnerFaults, type OwnerFault } from "#config/owners.ts";
 import { SETTINGS } from "#config/settings.ts";
 import { settingsPath } from "#config/settings-file.ts";
-import { isGoaldError, toError } from "#core/errors.ts";
+import { isGoaldError, orUndefined, toError } from "#core/errors.ts";
 import { readVersion } from "../shipped.ts";
 import { formatCall } from "./context.ts";
 
@@ -163,12 +163,8 @@ function checkEnvironment(pid: number, home: Home): readonly Finding[] {
 }
 
 function environmentOf(pid: number): ReadonlyMap<string, string> | undefined {
-  try {
-    const lines = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
-    return new Map(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
-  } catch {
-    return undefined;
-  }
+  const lines = orUndefined(() => readFileSync(`/proc/${pid}/environ`, "utf8"))?.split("\0");
+  return lines && new Map(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
 }
 
 function checkMute(met: Extract<DaemonAnswer, { kind: "mute" }>): Finding {
@@ -188,12 +184,10 @@ function checkAbsent(home: Home): Finding {
 
 /** Returns the last line of the daemon's output, which may contain an error of goald or Node. */
 function lastWords(home: Home): string {
-  try {
-    const lines = readFileSync(outputFileOf(home), "utf8").trim().split("\n");
-    return (lines.at(-1) ?? "").slice(0, MAX_LINE_CHARS);
-  } catch {
-    return "";
-  }
+  const lines = orUndefined(() => readFileSync(outputFileOf(home), "utf8"))
+    ?.trim()
+    .split("\n");
+  return (lines?.at(-1) ?? "").slice(0, MAX_LINE_CHARS);
 }
 
 /** Finds sockets that a killed host left. The next host removes them. */

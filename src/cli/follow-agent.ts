@@ -44,12 +44,6 @@ export interface FollowParts {
   readonly onInterrupt: "pause" | "leave";
 }
 
-export interface FollowEnd {
-  readonly state: AgentState;
-  /** True when the person left, false when following ended with the agent. */
-  readonly left: boolean;
-}
-
 /** Wait for a lost host in ms, before checking whether it must be restarted. */
 const PATIENCE_MS = 2_000;
 /** How often agents below are looked at, in ms. */
@@ -57,7 +51,8 @@ const BELOW_MS = 2_000;
 /** Usual maximum time until a host has recorded a pause, in ms. */
 const SENDING_MS = 1_000;
 
-export const followAgent = (parts: FollowParts): Promise<FollowEnd> => new Follower(parts).follow();
+/** `left`: true when the person left, false when following ended with the agent. */
+export const followAgent = (parts: FollowParts) => new Follower(parts).follow();
 
 /** True for an agent that waits for a person, also after it has read what has arrived for it. */
 export async function keepsAwaiting(agent: string, { after, state }: KnownOf, client: Client): Promise<boolean> {
@@ -121,7 +116,7 @@ class Follower {
     return living;
   }
 
-  async follow(): Promise<FollowEnd> {
+  async follow() {
     const { interrupts, ask, show, onInterrupt } = this.#parts;
     const endOf = (now: AgentState): "over" | "asking" | undefined =>
       isOver(now) ? "over" : ask === undefined && isAwaitingPerson(now) ? "asking" : undefined;

@@ -13,19 +13,12 @@ export interface MemoryOptions extends GlobalOptions {
   readonly shared?: boolean;
 }
 
-export interface Space {
-  readonly place: MemoryPlace;
-  readonly namespace: string;
-}
+export type Space = Awaited<ReturnType<typeof findSpace>>;
 
 const PAGE = 500;
 
 /** `name`: id or name of an agent, or `shared`. Throws GOALD_NOT_FOUND. */
-export async function findSpace(
-  reading: Pick<Reading, "memoryPage">,
-  name: string,
-  { shared = false }: MemoryOptions,
-): Promise<Space> {
+export async function findSpace(reading: Pick<Reading, "memoryPage">, name: string, { shared = false }: MemoryOptions) {
   const place = { name, shared };
   const { namespace } = await reading.memoryPage(place, { after: 0, limit: 1 });
   return { place, namespace };

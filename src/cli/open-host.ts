@@ -32,14 +32,11 @@ export async function openServingHost(
   limits: Parameters<Host["serve"]>[0] = {},
 ) {
   const socket = await chooseSocketPath(home, process.getuid?.());
-  const host = await openHost({ ...parts, home, settings, redact, scrub, socket });
-  try {
-    await host.serve(limits);
-    return { host, socket };
-  } catch (thrown) {
-    await host[Symbol.asyncDispose]();
-    throw thrown;
-  }
+  await using closing = new AsyncDisposableStack();
+  const host = closing.use(await openHost({ ...parts, home, settings, redact, scrub, socket }));
+  await host.serve(limits);
+  closing.move();
+  return { host, socket };
 }
 
 /** A line that cannot be written is reported once. */

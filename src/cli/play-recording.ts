@@ -11,7 +11,6 @@ import { SETTINGS, type Settings } from "#config/settings.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { AgentRow, Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
-import type { AgentState } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { stateOf } from "#views/read-agent.ts";
 import { type CliContext, redactorsFor } from "./context.ts";
@@ -39,17 +38,7 @@ export function requireState({ path, sessions: [first, ...more] }: Cassette): vo
   });
 }
 
-export interface PlayedCassette {
-  readonly agent: AgentState;
-  readonly state: string;
-  readonly expected: string;
-  readonly step: number;
-  readonly requests: number;
-  readonly sessions: number;
-  readonly events: { readonly same: number; readonly all: number };
-  readonly files: number;
-  readonly problems: readonly string[];
-}
+export type PlayedCassette = Awaited<ReturnType<typeof playAll>>;
 
 /**
  * `context`: the home to play in; `visited`: the present one. `show`: replaces the usual output. Throws GOALD_REPLAY for
@@ -58,16 +47,11 @@ export interface PlayedCassette {
 export const playCassette = (...given: Parameters<typeof playAll>): Promise<PlayedCassette> =>
   playAll(...given).catch(refuse);
 
-async function playAll(
-  cassette: Cassette,
-  context: CliContext,
-  visited: CliContext,
-  show?: ShowRun,
-): Promise<PlayedCassette> {
+async function playAll(cassette: Cassette, context: CliContext, visited: CliContext, show?: ShowRun) {
   const { sessions } = cassette;
   let requests = 0;
   const events = { same: 0, all: 0 };
-  let played: Played | undefined;
+  let played: Awaited<ReturnType<typeof playSession>> | undefined;
   for (const [index, session] of sessions.entries()) {
     const cutAfter = session.end ? undefined : (sessions[index + 1]?.start.head ?? headOf(session));
     const settings = await settingsOf(session, visited);
@@ -77,7 +61,7 @@ async function playAll(
     events.all += played.events.all;
   }
   const last = sessions.at(-1) ?? sessions[0];
-  const { state, files } = played as Played;
+  const { state, files } = played as NonNullable<typeof played>;
   const committed = sessions.flatMap((session) => ofType(session, "committed"));
   const expected = last.end?.state ?? committed.at(-1)?.state ?? "";
   const problems = [
@@ -112,15 +96,6 @@ function differentFiles(
 
 // Plays one session of a recording, in a separate host.
 
-interface Played {
-  readonly requests: number;
-  /** Number of events whose content is identical to the recording, and of all events. */
-  readonly events: { readonly same: number; readonly all: number };
-  readonly state: AgentState;
-  /** Hash by path. */
-  readonly files: Readonly<Record<string, string>>;
-}
-
 interface Stage {
   host?: Host;
   folder?: Workspace;
@@ -128,13 +103,8 @@ interface Stage {
   failure?: Error;
 }
 
-/** `cutAfter`: the last event of a killed process. Throws GOALD_REPLAY for the first difference. */
-async function playSession(
-  session: Session,
-  cutAfter: number | undefined,
-  context: CliContext,
-  show?: ShowRun,
-): Promise<Played> {
+/** `cutAfter`: the last event of a killed process. `files`: hashes by path. Throws GOALD_REPLAY for the first difference. */
+async function playSession(session: Session, cutAfter: number | undefined, context: CliContext, show?: ShowRun) {
   const { start } = session;
   const stage: Stage = {};
   const player = openPlayer(session, cutAfter, stage, context);

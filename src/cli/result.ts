@@ -2,27 +2,22 @@
 import { createLiveThoughts, loadWholeCatalogue } from "#app/catalogue.ts";
 import { ofType } from "#cassette/format.ts";
 import { readSessions } from "#cassette/recording-file.ts";
-import type { LinesBelow } from "#cli/terminal/print.ts";
 import { createEventLines, createShowRun, type ShowRun, type ShowRunParts } from "#cli/terminal/show-run.ts";
 import { reservedBy } from "#core/call.ts";
-import { EXIT } from "#core/errors.ts";
+import { EXIT, orUndefined } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, isAwaitingPerson, isFinished } from "#core/state.ts";
 import { countNoun, withCommas } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
-import { dollars, reasonOf } from "#views/agent-view.ts";
+import { type AgentView, dollars, reasonOf } from "#views/agent-view.ts";
 import { goOnCall, nameCall } from "#views/next-step.ts";
 import { lookAgain } from "./agents.ts";
-import { type AskPerson, createAskPerson } from "./ask-person.ts";
+import { createAskPerson } from "./ask-person.ts";
 import { type CliContext, callsHere, formatCall } from "./context.ts";
 
 /** The parts of an agent that the end of the output mentions. */
-export interface Shown {
-  readonly id: string;
-  /** Absolute path. */
-  readonly workspace: string;
-}
+export type Shown = Pick<AgentView, "id" | "workspace">;
 
 /** `begun`: calls that are open when the output starts. `createScanner`: set when replies are shown while they arrive. */
 export function createPresenter(
@@ -109,13 +104,7 @@ export function spentOf({ step, usage, costUsd }: AgentState) {
 export const describeSpent = ({ step, usage, costUsd }: AgentState): string =>
   `${countNoun(step, "step")}, ${usage.estimated ? "about " : ""}${withCommas(usage.inputTokens)} tokens in and ${withCommas(usage.outputTokens)} out${costUsd >= 1e-6 ? `, ${dollars(costUsd)}` : ""}`;
 
-export interface Screen {
-  readonly show: ShowRun;
-  /** undefined without an interactive terminal. */
-  readonly ask: AskPerson | undefined;
-  /** Undefined when the output is not a person's terminal. */
-  readonly below: LinesBelow | undefined;
-}
+export type Screen = Awaited<ReturnType<typeof openScreen>>;
 
 /** The position in the log where following starts. */
 export interface KnownOf {
@@ -124,7 +113,8 @@ export interface KnownOf {
   readonly state: AgentState;
 }
 
-export async function openScreen(context: CliContext, begun: AgentState["open"]): Promise<Screen> {
+/** `ask`: undefined without an interactive terminal. `below`: undefined when the output is not a person's terminal. */
+export async function openScreen(context: CliContext, begun: AgentState["open"]) {
   const { output, home } = context;
   const below = output.below();
   const asking = { ask: createAskPerson(context), below };
@@ -147,13 +137,7 @@ export function sayGoesOn({ id }: Shown, { output, home }: CliContext, backgroun
 }
 
 /** Returns the number of sessions in a recording; 0 when it cannot be read. */
-export function countSessions(path: string): number {
-  try {
-    return readSessions(path).sessions.length;
-  } catch {
-    return 0;
-  }
-}
+export const countSessions = (path: string): number => orUndefined(() => readSessions(path).sessions.length) ?? 0;
 
 /** `before`: sessions before this run. The host writes the end of a run shortly after the last event. */
 export async function sayRecorded(path: string, before: number, { output }: CliContext): Promise<void> {

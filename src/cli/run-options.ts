@@ -5,32 +5,13 @@ import { isCharged } from "#app/catalogue.ts";
 import { MAX_CHECK_BYTES } from "#config/agent-spec.ts";
 import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
 import { readTextFile } from "#config/private-file.ts";
-import {
-  type AgentSettings,
-  type ApprovalMode,
-  type GivenSettings,
-  type PlanMode,
-  REPLY_FORMS,
-  type ReplyForm,
-} from "#core/agent-settings.ts";
+import { type AgentSettings, type ApprovalMode, type GivenSettings, REPLY_FORMS } from "#core/agent-settings.ts";
 import type { GoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import { limitReached, limitsFrom, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import { flag, type OptionValues, positiveInteger, text, texts, usageError, type VerbOption, value } from "./verb.ts";
-
-const formOption: VerbOption<ReplyForm> = {
-  flags: "--form <form>",
-  about: "let the model answer in this form (default: setting form)",
-  choices: REPLY_FORMS,
-};
-
-const planOption: VerbOption<PlanMode> = {
-  flags: "--plan <mode>",
-  about: "leave it free to make a plan, or make one required (default: setting plan)",
-  choices: ["free", "required"],
-};
 
 /** Throws an Error for a text that is neither an amount nor `none`, which is Infinity. */
 export const readBudget = orNone(dollars);
@@ -55,8 +36,16 @@ export const RUN_OPTIONS = {
     orNone(milliseconds),
   ),
   model: text("--model <name>", "use this model (default: setting models.smart)"),
-  form: formOption,
-  plan: planOption,
+  form: {
+    flags: "--form <form>",
+    about: "let the model answer in this form (default: setting form)",
+    choices: REPLY_FORMS,
+  },
+  plan: {
+    flags: "--plan <mode>",
+    about: "leave it free to make a plan, or make one required (default: setting plan)",
+    choices: ["free", "required"],
+  },
   commands: text("--commands <list>", "offer these groups and names of commands only, such as files,web, or all"),
   record: text("--record <file>", "record all input from outside into this file, for goald replay"),
 } as const;

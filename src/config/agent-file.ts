@@ -29,14 +29,15 @@ export interface AgentFile extends AgentDraft {
  * problems. It does not check lengths, because flags may replace these values before `validateAgent`.
  */
 export async function readAgentFile(path: string): Promise<AgentFile> {
-  const text = await readText(path);
+  const file = await readConfigFile(path, "");
+  if (!file) throw new GoaldError("GOALD_NOT_FOUND", `There is no file ${path}.`, { hint: EXAMPLE });
   const { LineCounter, parseDocument, visit } = await import("yaml");
   const lines = new LineCounter();
   const refuse: Refuse = (problem, offset) => {
     const line = offset === undefined ? "" : `, line ${lines.linePos(offset).line}`;
     return new GoaldError("GOALD_CONFIG", `${path}${line}: ${clean(problem)}`, { hint: EXAMPLE });
   };
-  const document = parseOrRefuse(() => parseDocument(text, { lineCounter: lines, prettyErrors: false }), refuse);
+  const document = parseOrRefuse(() => parseDocument(file.text, { lineCounter: lines, prettyErrors: false }), refuse);
   const [wrong] = [...document.errors, ...document.warnings];
   if (wrong) throw refuse(`this is not the YAML of an agent: ${describeYamlError(wrong)}.`, wrong.pos[0]);
   visit(document, {
@@ -51,12 +52,6 @@ const EXAMPLE =
   "An agent file looks like this:\n  ai_name: Chef\n  ai_role: an assistant that plans meals\n  ai_goals:\n    - Plan a week";
 
 type Refuse = (problem: string, offset?: number) => GoaldError;
-
-async function readText(path: string): Promise<string> {
-  const file = await readConfigFile(path, "");
-  if (!file) throw new GoaldError("GOALD_NOT_FOUND", `There is no file ${path}.`, { hint: EXAMPLE });
-  return file.text;
-}
 
 /** Thousands of nested brackets exhaust the parser's stack, which throws. */
 function parseOrRefuse<T>(parse: () => T, refuse: Refuse): T {

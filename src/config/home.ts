@@ -9,7 +9,7 @@
 import { lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { GoaldError, toError } from "#core/errors.ts";
-import { asRecord } from "#util/json.ts";
+import { asRecord, parseJson } from "#util/json.ts";
 import { readTextFile, replacePrivateFile, withFileLock } from "./private-file.ts";
 
 /** All paths are absolute and need not exist yet. */
@@ -159,14 +159,10 @@ export async function recordTrust(record: string, folder: string, uid: number | 
 }
 
 async function readTrusted(record: string, uid: number | undefined): Promise<readonly string[]> {
-  try {
-    const file = await readTextFile(record, MAX_TRUST_BYTES);
-    if (!file || (uid !== undefined && (file.owner !== uid || (file.mode & 0o022) !== 0))) return [];
-    const { trusted } = asRecord(JSON.parse(file.text));
-    return Array.isArray(trusted) ? trusted.filter((folder) => typeof folder === "string") : [];
-  } catch {
-    return [];
-  }
+  const file = await readTextFile(record, MAX_TRUST_BYTES).catch(() => undefined);
+  if (!file || (uid !== undefined && (file.owner !== uid || (file.mode & 0o022) !== 0))) return [];
+  const { trusted } = asRecord(parseJson(file.text));
+  return Array.isArray(trusted) ? trusted.filter((folder) => typeof folder === "string") : [];
 }
 
 /**

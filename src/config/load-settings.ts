@@ -4,7 +4,7 @@
  *
  * The first source that has a setting wins, and its origin is kept. All wrong values are reported at once.
  */
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, orUndefined } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { clean } from "#util/outside-text.ts";
@@ -144,15 +144,7 @@ function findPassword(value: string): readonly string[] {
     ) ?? [];
   const password = ofAddress ?? ofList;
   if (password === undefined) return [];
-  return URL.canParse(value) ? [password, decodeOrKeep(password)] : [password];
-}
-
-function decodeOrKeep(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return URL.canParse(value) ? [password, orUndefined(() => decodeURIComponent(password)) ?? password] : [password];
 }
 
 // Finds each setting in its sources: flags, the environment, the home's `.env`, its config/goald.json, and the shipped

@@ -6,7 +6,7 @@
  */
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, orUndefined } from "#core/errors.ts";
 import type { Home } from "./home.ts";
 import { settingsPath } from "./settings-file.ts";
 
@@ -68,38 +68,23 @@ function listBelow(folder: string): readonly string[] {
   const found = [folder];
   for (let next = 0; next < found.length && found.length < MAX_ENTRIES; next++) {
     const path = found[next] as string;
-    if (next > 0 && !lookAt(path, lstatSync)?.isDirectory()) continue;
-    found.push(...readNames(path).map((name) => join(path, name)));
+    if (next > 0 && !orUndefined(() => lstatSync(path))?.isDirectory()) continue;
+    const names = orUndefined(() => readdirSync(path)) ?? [];
+    found.push(...names.map((name) => join(path, name)));
   }
   return found.slice(0, MAX_ENTRIES);
 }
 
-function readNames(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
 /** Judges a link too, what it leads to, and the folder in which that is. A missing file has no fault. */
 function judgePath(path: string): readonly OwnerFault[] {
-  const own = lookAt(path, lstatSync);
+  const own = orUndefined(() => lstatSync(path));
   if (!own?.isSymbolicLink()) return own ? judge(path, own) : [];
-  const target = lookAt(path, statSync);
+  const target = orUndefined(() => statSync(path));
   if (!target) return judgeOwner(path, own);
   const real = realpathSync(path);
-  const folder = lookAt(dirname(real), statSync);
+  const folder = orUndefined(() => statSync(dirname(real)));
   const ofFolder = folder && (folder.mode & STICKY) === 0 ? judge(dirname(real), folder) : [];
   return [...judgeOwner(path, own), ...judge(real, target), ...ofFolder];
-}
-
-function lookAt(path: string, look: (path: string) => Stats): Stats | undefined {
-  try {
-    return look(path);
-  } catch {
-    return undefined;
-  }
 }
 
 const judge = (path: string, found: Stats): readonly OwnerFault[] => [
@@ -148,11 +133,6 @@ export function hasOtherMembers(gid: number, passwd: Table, group: Table): boole
 }
 
 function readTable(path: string): Table {
-  try {
-    return readFileSync(path, "utf8")
-      .split("\n")
-      .map((line) => line.split(":"));
-  } catch {
-    return [];
-  }
+  const text = orUndefined(() => readFileSync(path, "utf8")) ?? "";
+  return text.split("\n").map((line) => line.split(":"));
 }

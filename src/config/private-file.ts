@@ -8,7 +8,7 @@ import { constants, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, GoaldError, toError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
-import type { JsonFile } from "#util/json.ts";
+import { type JsonFile, parseJson } from "#util/json.ts";
 
 /** 64 KB hold hundreds of settings. */
 const MAX_BYTES = 64 * 1024;
@@ -143,11 +143,8 @@ export function openJsonCache(folder: string, name: string): JsonFile {
   const path = join(folder, name);
   return {
     async read() {
-      try {
-        return JSON.parse((await readTextFile(path, MAX_CACHE_BYTES))?.text ?? "null") as unknown;
-      } catch {
-        return undefined;
-      }
+      const file = await readTextFile(path, MAX_CACHE_BYTES).catch(() => undefined);
+      return parseJson(file?.text ?? "");
     },
     async write(content) {
       await replacePrivateFile(path, `${JSON.stringify(content, null, 2)}\n`).catch(() => undefined);

@@ -7,7 +7,7 @@
  */
 import type { CommandGroup, ReplyForm } from "./agent-settings.ts";
 import type { Annotations, Effect, Observation, ScriptHash, WaitFor } from "./call.ts";
-import { isGoaldError } from "./errors.ts";
+import { isGoaldError, orUndefined } from "./errors.ts";
 import type { EventOf } from "./event.ts";
 import type { CheckResult, GoalCheck } from "./goal-check.ts";
 import type { WrittenArgs } from "./guarded-files.ts";
@@ -277,11 +277,7 @@ export function findReferenced(reference: string, root: JsonSchema): JsonSchema 
 
 export function decodePointer(part: string): string {
   const plain = part.replaceAll("~1", "/").replaceAll("~0", "~");
-  try {
-    return decodeURIComponent(plain);
-  } catch {
-    return plain;
-  }
+  return orUndefined(() => decodeURIComponent(plain)) ?? plain;
 }
 
 export const isSchema = (value: unknown): value is JsonSchema =>

@@ -120,6 +120,15 @@ export function withOutside(error: unknown, outside: readonly OutsideSource[]): 
   return new GoaldError(code, message, { hint, words, outside, cause });
 }
 
+/** What `act` returns; undefined when it throws. */
+export function orUndefined<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Turns any thrown value into an Error with a message. */
 export function toError(thrown: unknown): Error {
   return Error.isError(thrown)

@@ -12,6 +12,7 @@
  * `.nvmrc`, `.tool-versions` and `.env` (values, no programs); settings of a build, such as `vite.config.ts` and
  * `pyproject.toml` (a person's call is about the build, and few projects work without them).
  */
+import { orUndefined } from "./errors.ts";
 
 // The files of one call that others would run or obey.
 //
@@ -213,20 +214,12 @@ const HOOKS = ["husky", "simple-git-hooks", "pre-commit", "gitHooks", "eslintCon
 
 /** Returns these scripts as one text, to compare; empty for none. A text that is not JSON counts as a whole. */
 export function findInstallScripts(text: string): string {
-  const value = parseObject(text.replace(/^\ufeff/, ""));
-  if (value === undefined) return text.trim();
+  const parsed: unknown = orUndefined(() => JSON.parse(text.replace(/^\ufeff/, "")));
+  if (parsed === undefined) return text.trim();
+  const value = Object(parsed) as Readonly<Record<string, unknown>>;
   const scripts = Object.entries(Object(value.scripts) as object).filter(([name]) => RUNS_BY_ITSELF.test(name));
   const hooks = HOOKS.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]);
   const manager = String(value.packageManager ?? "").includes("://") ? [["packageManager", value.packageManager]] : [];
   const found = [...scripts, ...hooks, ...manager];
   return found.length === 0 ? "" : JSON.stringify(found);
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-  } catch {
-    return undefined;
-  }
 }

@@ -29,14 +29,11 @@ export interface ForkParts {
   openWorkspace(row: AgentRow): Promise<Pick<Workspace, "write">>;
 }
 
-export interface Forked {
-  readonly row: AgentRow;
-  /** Number of files that the fork starts with. */
-  readonly files: number;
-}
-
-/** Throws GOALD_NOT_FOUND if the original has not taken the step, and GOALD_FILE if a file cannot be written. */
-export async function forkAgent(from: AgentRow, request: ForkRequest, parts: ForkParts): Promise<Forked> {
+/**
+ * `files`: number of files that the fork starts with. Throws GOALD_NOT_FOUND if the original has not taken the step, and
+ * GOALD_FILE if a file cannot be written.
+ */
+export async function forkAgent(from: AgentRow, request: ForkRequest, parts: ForkParts) {
   const past = await pastOf(from, request.step, parts.store);
   const state = replay(past);
   const given = request.goals ?? [];

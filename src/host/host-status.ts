@@ -4,17 +4,13 @@ import type { DaemonStatus } from "#api/schemas.ts";
 
 type Delay = DaemonStatus["eventLoopDelayMs"];
 
-export interface LoopMeter {
-  read(): Delay;
-  /** An idle host does not measure, because the timer alone would wake the processor. */
-  setBusy(busy: boolean): void;
-}
+export type LoopMeter = ReturnType<typeof createLoopMeter>;
 
 const WINDOW_MS = 60_000;
 /** Sampling interval; delays are measured beyond it. */
 const RESOLUTION_MS = 10;
 
-export function createLoopMeter(): LoopMeter {
+export function createLoopMeter() {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   let last: Delay = { p50: 0, p99: 0, max: 0 };
   let begunAtMs = performance.now();
@@ -39,7 +35,7 @@ export function createLoopMeter(): LoopMeter {
   }
 
   return {
-    read: () => {
+    read: (): Delay => {
       turn();
       const fresh = current();
       return {
@@ -48,7 +44,8 @@ export function createLoopMeter(): LoopMeter {
         max: Math.max(fresh.max, last.max),
       };
     },
-    setBusy: (busy) => {
+    /** An idle host does not measure, because the timer alone would wake the processor. */
+    setBusy: (busy: boolean): void => {
       turn();
       if (busy) histogram.enable();
       else histogram.disable();
@@ -56,12 +53,7 @@ export function createLoopMeter(): LoopMeter {
   };
 }
 
-export interface Problems {
-  /** `agent`: "" for the host itself. */
-  tell(agent: string, problem: string): void;
-  forget(agent: string): void;
-  readonly all: readonly string[];
-}
+export type Problems = ReturnType<typeof createProblems>;
 
 const FRAMES = /\n\s+at /;
 
@@ -73,17 +65,18 @@ const FRAMES = /\n\s+at /;
 export function createProblems(
   log: { warn(about: { readonly agent?: string }, text: string): void },
   redact: (text: string) => string,
-): Problems {
+) {
   const last = new Map<string, string>();
   return {
-    tell: (agent, problem) => {
+    /** `agent`: "" for the host itself. */
+    tell: (agent: string, problem: string): void => {
       const text = redact(problem);
       const [said = ""] = text.split(FRAMES, 1);
       last.set(agent, agent ? `${agent}: ${said}` : said);
       log.warn(agent ? { agent } : {}, text);
     },
-    forget: (agent) => void last.delete(agent),
-    get all() {
+    forget: (agent: string) => void last.delete(agent),
+    get all(): readonly string[] {
       return [...last.values()];
     },
   };

@@ -23,21 +23,14 @@ export interface Found {
   readonly state: AgentState;
 }
 
-export interface HostViews {
-  /** Throws GOALD_NOT_FOUND. */
-  find(name: string): Promise<Found>;
-  view(row: AgentRow): Promise<AgentView>;
-  /** Shows an agent with an unreadable log as damaged. The other agents are still listed. */
-  viewAll(rows: readonly AgentRow[]): Promise<readonly AgentView[]>;
-  /** Discards the cached view of a removed agent. */
-  forget(id: string): void;
-}
+export type HostViews = ReturnType<typeof createHostViews>;
 
-export function createHostViews(parts: HostViewParts): HostViews {
+export function createHostViews(parts: HostViewParts) {
   const { store, supervisor, clock } = parts;
   /** Views of agents without a runner; each is valid until the agent is claimed or its log grows. */
   const views = new Map<string, { readonly at: string; readonly view: AgentView }>();
 
+  /** Throws GOALD_NOT_FOUND. */
   async function find(name: string): Promise<Found> {
     const row = await findAgent(store, name);
     return { row, state: await stateHere(row) };
@@ -67,6 +60,7 @@ export function createHostViews(parts: HostViewParts): HostViews {
     return made;
   }
 
+  /** Shows an agent with an unreadable log as damaged. The other agents are still listed. */
   async function viewAll(rows: readonly AgentRow[]): Promise<readonly AgentView[]> {
     const all: AgentView[] = [];
     // Yields between logs, so that reading many of them does not hold up the agents.
@@ -78,7 +72,9 @@ export function createHostViews(parts: HostViewParts): HostViews {
     return all;
   }
 
-  return { find, view, viewAll, forget: (id) => void views.delete(id) };
+  /** Discards the cached view of a removed agent. */
+  const forget = (id: string): boolean => views.delete(id);
+  return { find, view, viewAll, forget };
 }
 
 export type DescribedAgent = Pick<AgentSpec, "name" | "role" | "goals" | "checks">;

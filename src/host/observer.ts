@@ -1,5 +1,5 @@
 /** observer.ts -- reacts to committed events: log lines and live replies. */
-import type { LiveReply, LiveText } from "#api/control.ts";
+import type { LiveReply } from "#api/control.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { isFurtherCall, isNestedCall } from "#core/frames.ts";
 import { headOf } from "#core/text.ts";
@@ -9,40 +9,28 @@ import type { LoopMeter } from "./host-status.ts";
 
 export interface ObserverParts {
   readonly log: Log;
-  readonly live: LiveTextWriter;
+  readonly live: ReturnType<typeof createLiveText>;
   readonly meter: LoopMeter;
   onCommitted?(agent: string, events: readonly RecordedEvent[]): void;
 }
 
-export class Observer {
-  readonly #parts: ObserverParts;
-  readonly #stepLogs = new Map<string, (event: RecordedEvent) => void>();
-
-  constructor(parts: ObserverParts) {
-    this.#parts = parts;
-  }
-
-  committed(id: string, events: readonly RecordedEvent[]): void {
-    const { log, live, meter, onCommitted } = this.#parts;
-    meter.setBusy(true);
-    live.committed(id, events);
-    const logStep = this.#stepLogs.get(id) ?? createStepLog(log, id);
-    this.#stepLogs.set(id, logStep);
-    for (const event of events) logStep(event);
-    onCommitted?.(id, events);
-  }
-
-  /** `isLast`: no other agent is running. */
-  idle(id: string, isLast: boolean): void {
-    this.#stepLogs.delete(id);
-    if (isLast) this.#parts.meter.setBusy(false);
-  }
-}
-
-interface LiveTextWriter extends LiveText {
-  tell(agent: string, piece: string): void;
-  print(agent: string, line: string): void;
-  committed(agent: string, events: readonly RecordedEvent[]): void;
+export function createObserver({ log, live, meter, onCommitted }: ObserverParts) {
+  const stepLogs = new Map<string, (event: RecordedEvent) => void>();
+  return {
+    committed: (id: string, events: readonly RecordedEvent[]): void => {
+      meter.setBusy(true);
+      live.committed(id, events);
+      const logStep = stepLogs.get(id) ?? createStepLog(log, id);
+      stepLogs.set(id, logStep);
+      for (const event of events) logStep(event);
+      onCommitted?.(id, events);
+    },
+    /** `isLast`: no other agent is running. */
+    idle: (id: string, isLast: boolean): void => {
+      stepLogs.delete(id);
+      if (isLast) meter.setBusy(false);
+    },
+  };
 }
 
 /** Longer replies are shown only when they are committed. */
@@ -55,7 +43,7 @@ const NO_REPLY: LiveReply = { seq: 0, text: "" };
  *
  * It keeps the whole text until the reply is committed, so that late readers see its beginning.
  */
-export function createLiveText(): LiveTextWriter {
+export function createLiveText() {
   const replies = new Map<string, LiveReply>();
   const listeners = new Map<string, Set<() => void>>();
   const put = (agent: string, reply: LiveReply): void => {
@@ -63,8 +51,8 @@ export function createLiveText(): LiveTextWriter {
     for (const hear of listeners.get(agent) ?? []) hear();
   };
   return {
-    of: (agent) => replies.get(agent),
-    listen: (agent, hear) => {
+    of: (agent: string) => replies.get(agent),
+    listen: (agent: string, hear: () => void) => {
       const all = listeners.get(agent) ?? new Set();
       listeners.set(agent, all.add(hear));
       return () => {
@@ -72,12 +60,12 @@ export function createLiveText(): LiveTextWriter {
         if (all.size === 0 && listeners.get(agent) === all) listeners.delete(agent);
       };
     },
-    tell: (agent, piece) => {
+    tell: (agent: string, piece: string): void => {
       const reply = replies.get(agent);
       if (reply && reply.text.length <= MAX_CHARS) put(agent, { ...reply, text: reply.text + piece });
     },
-    print: (agent, printed) => put(agent, { ...(replies.get(agent) ?? NO_REPLY), printed }),
-    committed: (agent, events) => {
+    print: (agent: string, printed: string) => put(agent, { ...(replies.get(agent) ?? NO_REPLY), printed }),
+    committed: (agent: string, events: readonly RecordedEvent[]): void => {
       for (const { type, seq } of events)
         if (type === "model-asked") replies.set(agent, { seq, text: "" });
         else replies.delete(agent);

@@ -31,7 +31,9 @@ export class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #runnerParts: RunnerParts;
   readonly #runners = new Map<string, AgentRunner>();
-  readonly watch: LogWatch;
+  /** Agents that run, or that wait for a time. */
+  readonly runners: ReadonlyMap<string, AgentRunner> = this.#runners;
+  readonly watch: ReturnType<typeof createLogWatch>;
   /** Agents in front, and agents with an unreadable log, by their last event. Checked again after a new event. */
   readonly #skipped = new Map<string, number>();
   /** Agents that another host has claimed. Only a person's verb claims them back. */
@@ -68,11 +70,6 @@ export class Supervisor {
         for (const id of agents) this.notify(id);
       },
     };
-  }
-
-  /** Agents that run, or that wait for a time. */
-  get runners(): ReadonlyMap<string, AgentRunner> {
-    return this.#runners;
   }
 
   /** Starts all background agents that have work, and wakes due agents until `drain`. */
@@ -248,19 +245,11 @@ export class Supervisor {
 
 // Wakes readers who wait for an agent's log to become longer.
 
-interface LogWatch {
-  /** Call when the agent's log is longer, or when the agent was removed. */
-  tell(agent: string): void;
-  /** Resolves when the log is longer than `after`, the agent is removed, or the signal is aborted. */
-  whenLonger(agent: string, after: number, signal: AbortSignal): Promise<void>;
-  /** Resolves at the next call of `tell`, or when the signal is aborted. */
-  whenChanged(signal: AbortSignal): Promise<void>;
-}
-
-export function createLogWatch(store: Pick<Store, "agent">): LogWatch {
+export function createLogWatch(store: Pick<Store, "agent">) {
   const watchers = new Map<string, Set<() => void>>();
   const ofAny = new Set<() => void>();
 
+  /** Resolves when the log is longer than `after`, the agent is removed, or the signal is aborted. */
   async function whenLonger(id: string, after: number, signal: AbortSignal): Promise<void> {
     let next = Promise.withResolvers<void>();
     const told = (): void => next.resolve();
@@ -283,6 +272,7 @@ export function createLogWatch(store: Pick<Store, "agent">): LogWatch {
     }
   }
 
+  /** Resolves at the next call of `tell`, or when the signal is aborted. */
   async function whenChanged(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -293,7 +283,8 @@ export function createLogWatch(store: Pick<Store, "agent">): LogWatch {
   }
 
   return {
-    tell: (id) => {
+    /** Call when the agent's log is longer, or when the agent was removed. */
+    tell: (id: string): void => {
       for (const tell of watchers.get(id) ?? []) tell();
       for (const tell of ofAny) tell();
     },

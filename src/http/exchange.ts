@@ -2,7 +2,12 @@
 import { GoaldError } from "#core/errors.ts";
 
 /** Returns the same response with a body that enforces `limits`. */
-export function limitResponse(response: Response, watch: RequestWatch, origin: string, limits: HttpLimits): Response {
+export function limitResponse(
+  response: Response,
+  watch: ReturnType<typeof startWatch>,
+  origin: string,
+  limits: HttpLimits,
+): Response {
   if (!response.body) {
     watch.stop();
     return response;
@@ -75,16 +80,8 @@ export interface HttpLimits {
 /** The maximum of Node's timers, 24 days. Longer timeouts end here. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-interface RequestWatch {
-  readonly signal: AbortSignal;
-  /** Replaces the current timeout. `what` begins the error message. */
-  expect(what: string, timeoutMs: number): void;
-  abort(reason: unknown): void;
-  stop(): void;
-}
-
 /** Aborts a request at its timeouts or when `outer` aborts. */
-export function startWatch(origin: string, limits: HttpLimits, outer: AbortSignal | null | undefined): RequestWatch {
+export function startWatch(origin: string, limits: HttpLimits, outer: AbortSignal | null | undefined) {
   const controller = new AbortController();
   const abortAfter = (what: string, timeoutMs: number) =>
     Number.isFinite(timeoutMs)
@@ -98,6 +95,7 @@ export function startWatch(origin: string, limits: HttpLimits, outer: AbortSigna
 
   return { signal: controller.signal, expect, abort, stop };
 
+  /** Replaces the current timeout. `what` begins the error message. */
   function expect(what: string, timeoutMs: number): void {
     clearTimeout(next);
     next = abortAfter(what, timeoutMs);

@@ -23,12 +23,7 @@ export interface TunnelTarget {
   /** Called when the server sends more. The connection is cut then. */
   readonly onExceeded: () => void;
 }
-export interface Tunnel extends AsyncDisposable {
-  /** Absolute path of the socket. */
-  readonly path: string;
-  /** Number of connections to the socket so far. */
-  readonly connections: number;
-}
+export type Tunnel = Awaited<ReturnType<typeof openTunnel>>;
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 16;
@@ -42,7 +37,7 @@ const NAME = 3;
 const IPV6 = 4;
 const ANSWERS = { connected: 0, notAllowed: 2, unreachable: 4 } as const;
 
-export async function openTunnel(target: TunnelTarget): Promise<Tunnel> {
+export async function openTunnel(target: TunnelTarget) {
   const folder = await mkdtemp(join(tmpdir(), "goald-tunnel-"));
   const path = join(folder, "s");
   const clients = new Set<Socket>();
@@ -66,11 +61,13 @@ export async function openTunnel(target: TunnelTarget): Promise<Tunnel> {
   server.listen(path);
   await once(server, "listening");
   return {
+    /** Absolute path of the socket. */
     path,
-    get connections() {
+    /** Number of connections to the socket so far. */
+    get connections(): number {
       return connections;
     },
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       server.close();
       for (const client of clients) client.destroy();
       await rm(folder, { recursive: true, force: true });

@@ -1,5 +1,7 @@
 /** json.ts -- JSON from outside: parses it without exceptions and tests the shape of its values. */
 
+import { orUndefined } from "#core/errors.ts";
+
 export type JsonRecord = Record<string, unknown>;
 
 /** Accepts a JSON object; rejects arrays and null. */
@@ -10,13 +12,7 @@ export const isRecord = (value: unknown): value is JsonRecord =>
 export const asRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});
 
 /** Returns undefined for text that is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+export const parseJson = (text: string): unknown => orUndefined(() => JSON.parse(text));
 
 /** A small JSON document that survives restarts. Neither function rejects: an unreadable file reads as undefined. */
 export interface JsonFile {

@@ -62,7 +62,8 @@ export async function loadFileContent(
   workspace: Pick<Workspace, "stat" | "read">,
 ): Promise<FileContent> {
   const { agent, path, step } = file;
-  const content = step === null ? await readNow(path, workspace) : await readAfter(path, step, versions, store);
+  const own = versions.filter((version) => version.path === path);
+  const content = step === null ? await readNow(path, workspace) : await restoreVersion(upToStep(own, step), store);
   if (content === null) throw notThere(file);
   if (content.length > MAX_BYTES) throw tooLarge(path, content.length);
   const of = { agent, path, step, bytes: content.length };
@@ -76,16 +77,6 @@ async function readNow(path: string, workspace: Pick<Workspace, "stat" | "read">
   if (!found) return null;
   if (found.bytes > MAX_BYTES) throw tooLarge(path, found.bytes);
   return workspace.read(path);
-}
-
-function readAfter(
-  path: string,
-  step: number,
-  versions: readonly FileVersion[],
-  store: Pick<StoreReader, "blob">,
-): Promise<Uint8Array | null> {
-  const own = versions.filter((version) => version.path === path);
-  return restoreVersion(upToStep(own, step), store);
 }
 
 const notThere = ({ agent, path, step }: { agent: string; path: string; step: number | null }): GoaldError =>

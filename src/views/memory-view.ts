@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import { isLive, MEMORY_KINDS, namespaceOf, SHARED_MEMORY, TRUSTS } from "#core/memory.ts";
 import type { ClosedFact, MemoryRow, Recall } from "#core/ports/memory.ts";
-import type { AgentRow, StoreReader } from "#core/ports/store.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { describeReadBefore } from "#core/provenance.ts";
 import { oneLine } from "#core/text.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
@@ -202,16 +202,10 @@ export interface MemoryFilter {
   readonly limit: number;
 }
 
-interface Namespace {
-  readonly id: string;
-  /** Undefined for the shared memory without an agent. */
-  readonly row: AgentRow | undefined;
-}
-
 type FindReader = Pick<StoreReader, "agents" | "agent">;
 
-/** Throws GOALD_NOT_FOUND for an unknown agent. */
-export async function findNamespace(reader: FindReader, { name, shared = false }: MemoryPlace): Promise<Namespace> {
+/** `row`: undefined for the shared memory without an agent. Throws GOALD_NOT_FOUND for an unknown agent. */
+export async function findNamespace(reader: FindReader, { name, shared = false }: MemoryPlace) {
   const row = name === SHARED_MEMORY ? undefined : await findAgent(reader, name);
   return { id: !row || shared ? SHARED_MEMORY : row.id, row };
 }

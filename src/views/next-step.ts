@@ -28,7 +28,7 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
         { text: "Give it new goals", command: `goald goals ${agent} --set "…"` },
       ],
     };
-  if (state.paused) return { why: PAUSES[state.paused.code].why, todo: PAUSES[state.paused.code].todo.map(of(agent)) };
+  if (state.paused) return { why: PAUSES[state.paused.code].why, todo: todoOf(agent, state.paused.code) };
   if (standing === "interrupted")
     return {
       why: "It is not finished, and no process runs it.",
@@ -72,7 +72,7 @@ export const nameCall = ({ callId, step }: { readonly callId: string; readonly s
 export function goOnCall(agent: string, state: AgentState): string {
   const code = state.paused?.code;
   const isSpent = code === "token-limit" || code === "budget" || code === "time-limit";
-  const [call] = isSpent ? PAUSES[code].todo.map(of(agent)) : [];
+  const [call] = isSpent ? todoOf(agent, code) : [];
   return call?.command ?? `goald resume ${agent}`;
 }
 
@@ -152,12 +152,8 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
   },
 };
 
-const of =
-  (agent: string) =>
-  ([text, command]: readonly [string, string]): NextStep["todo"][number] => ({
-    text,
-    command: command.replaceAll("*", agent),
-  });
+const todoOf = (agent: string, code: PauseCode): NextStep["todo"] =>
+  PAUSES[code].todo.map(([text, command]) => ({ text, command: command.replaceAll("*", agent) }));
 
 /** Throws GOALD_CONFLICT, with what to do instead. */
 export function requireFinished(agent: string, state: AgentState): void {

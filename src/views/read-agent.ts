@@ -36,11 +36,7 @@ export const stateOf = async (reader: Pick<StoreReader, "load">, row: Pick<Agent
   (await foldLog(reader, row)).state;
 
 /** `head`: number of the last event in the state. `at`: of the last event to fold. */
-export async function foldLog(
-  reader: Pick<StoreReader, "load">,
-  { id }: Pick<AgentRow, "id">,
-  at?: number,
-): Promise<{ readonly head: number; readonly state: AgentState }> {
+export async function foldLog(reader: Pick<StoreReader, "load">, { id }: Pick<AgentRow, "id">, at?: number) {
   const { head, snapshot, events } = await reader.load(id, STATE_VERSION, at);
   return { head, state: replay(events, (snapshot?.state as AgentState | undefined) ?? initialState) };
 }

@@ -35,24 +35,12 @@ interface Gathered {
   view: { -readonly [K in keyof StepView]: StepView[K] };
 }
 
-interface FoundStep {
-  readonly view: StepView;
-  /** The last request of the step, and the state before it. */
-  readonly asked: AskedEvent;
-  readonly before: AgentState;
-  /** The number of the last event before the agent's next request. */
-  readonly end: number;
-}
-
 /**
  * `events`: the log from an event before the step. `state`: the state before them. Undefined when they have no such step.
- * The files of the step are left out.
+ * The files of the step are left out. `asked`: the last request of the step; `before`: the state before it; `end`: the number
+ * of the last event before the agent's next request.
  */
-export async function findStep(
-  events: AsyncIterable<RecordedEvent>,
-  step: number,
-  start: AgentState,
-): Promise<FoundStep | undefined> {
+export async function findStep(events: AsyncIterable<RecordedEvent>, step: number, start: AgentState) {
   let state = start;
   let end = 0;
   const found = emptyStep(step);
@@ -73,31 +61,29 @@ const emptyStep = (step: number): Gathered => ({
   asked: undefined,
   before: initialState,
   work: new NestedTree(step),
-  view: emptyView(step),
-});
-
-const emptyView = (step: number): Gathered["view"] => ({
-  step,
-  turn: 1,
-  startedAt: "",
-  endedAt: "",
-  goals: [],
-  attempts: [],
-  recallIds: [],
-  reply: null,
-  problems: [],
-  command: null,
-  thought: "",
-  repaired: false,
-  starts: [],
-  interruptions: 0,
-  result: null,
-  spent: null,
-  planChanges: [],
-  checks: [],
-  nested: listNested([]),
-  files: [],
-  approval: { asked: null, verdict: null, by: null, reason: null },
+  view: {
+    step,
+    turn: 1,
+    startedAt: "",
+    endedAt: "",
+    goals: [],
+    attempts: [],
+    recallIds: [],
+    reply: null,
+    problems: [],
+    command: null,
+    thought: "",
+    repaired: false,
+    starts: [],
+    interruptions: 0,
+    result: null,
+    spent: null,
+    planChanges: [],
+    checks: [],
+    nested: listNested([]),
+    files: [],
+    approval: { asked: null, verdict: null, by: null, reason: null },
+  },
 });
 
 type OfStep = Extract<RecordedEvent, { readonly step: number }>;

@@ -14,7 +14,7 @@ import type { LineInput } from "./line-input.ts";
 
 /** Where a question is asked and its explanations are printed. */
 export interface QuestionScreen {
-  readonly input: Pick<LineInput, "askLine">;
+  input(): Pick<LineInput, "askLine">;
   say(line: string): void;
 }
 
@@ -43,7 +43,7 @@ export async function askYesNo(
   { question, default: isYes, help }: YesNoQuestion,
 ): Promise<boolean | undefined> {
   for (;;) {
-    const line = await input.askLine(`${question} ${isYes ? "[Y/n]" : "[y/N]"} `);
+    const line = await input().askLine(`${question} ${isYes ? "[Y/n]" : "[y/N]"} `);
     if (line === undefined) return undefined;
     switch (readWord(line)) {
       case "yes":
@@ -75,7 +75,7 @@ export async function askText(
   { question, help, problemWith }: TextQuestion,
 ): Promise<string | undefined> {
   for (;;) {
-    const line = await input.askLine(question);
+    const line = await input().askLine(question);
     if (line === undefined) return undefined;
     const text = clean(line).trim();
     const problem = text === "?" ? help : text === "" ? undefined : problemWith?.(text);

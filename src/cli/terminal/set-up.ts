@@ -26,7 +26,7 @@ export function askToContinue(screen: QuestionScreen, { name, role, goals }: Age
 }
 
 export interface SetUpScreen extends QuestionScreen {
-  readonly input: Pick<LineInput, "askLine" | "askSecret" | "takeTypedAhead">;
+  input(): Pick<LineInput, "askLine" | "askSecret" | "takeTypedAhead">;
 }
 
 export async function askForAgent(screen: SetUpScreen): Promise<AgentDraft | undefined> {
@@ -46,7 +46,7 @@ export async function askForAgent(screen: SetUpScreen): Promise<AgentDraft | und
   if (role === undefined) return undefined;
   const goals = await askForGoals(screen);
   if (!goals) return undefined;
-  if (goals.length === MAX_GOALS) refuseMoreGoals(await screen.input.takeTypedAhead(), screen);
+  if (goals.length === MAX_GOALS) refuseMoreGoals(await screen.input().takeTypedAhead(), screen);
   return { name: named, role: role || DEFAULT_AGENT.role, goals };
 }
 
@@ -184,7 +184,7 @@ export async function chooseConnection(
   for (const [index, [label]] of ways.entries()) say(`  ${index + 1}  ${label}`);
   say(`  ${count}  watch the demo: a scripted agent, no key and no network`);
   for (;;) {
-    const answer = await input.askLine(`Your choice (1 to ${count}, Ctrl-C to leave): `);
+    const answer = await input().askLine(`Your choice (1 to ${count}, Ctrl-C to leave): `);
     if (answer === undefined) return LEFT;
     const number = numberIn(answer);
     if (number === ways.length) return { kind: "demo" };
@@ -216,7 +216,7 @@ function labelOf({ name, baseUrl, models }: FoundServer): string {
 
 /** Undefined when the pasted text is not a key. */
 async function askForKey({ input, say }: SetUpScreen): Promise<Asked> {
-  const pasted = await input.askSecret("Your key (it is not shown): ");
+  const pasted = await input().askSecret("Your key (it is not shown): ");
   if (pasted === undefined) return LEFT;
   const apiKey = pasted.trim();
   if (/^[\x21-\x7e]{8,1000}$/.test(apiKey) && !isPlaceholder(apiKey)) return { apiKey };
@@ -233,7 +233,7 @@ async function askForAddress(screen: SetUpScreen, probe: ServerProbe): Promise<A
   });
   if (baseUrl === undefined) return LEFT;
   if (baseUrl === "") return undefined;
-  const key = await screen.input.askSecret("Its key (it is not shown; Enter: it needs none): ");
+  const key = await screen.input().askSecret("Its key (it is not shown; Enter: it needs none): ");
   if (key === undefined) return LEFT;
   const server = { baseUrl: withScheme(baseUrl), ...(key.trim() === "" ? {} : { apiKey: key.trim() }) };
   const listed = await probe.list(server);
@@ -258,7 +258,7 @@ async function askForModel(
   for (const [index, model] of listed.entries()) say(`  ${index + 1}  ${shown(model)}`);
   if (listed.length < models.length) say(`  and ${models.length - listed.length} more`);
   for (;;) {
-    const answer = await input.askLine(only === undefined ? "Name of its model: " : "Which model (number or name)? ");
+    const answer = await input().askLine(only === undefined ? "Name of its model: " : "Which model (number or name)? ");
     if (answer === undefined) return LEFT;
     const name = answer.trim();
     const model = models.find((one) => one === name) ?? listed[numberIn(answer)];

@@ -157,14 +157,11 @@ async function askAboutCommand(
     : [describeCall(open.call), open.reason];
   output.page(redact(clean(lines.join("\n  "))), { styleOf: styleOfDiff });
   const more = count > 1 ? ` and the next ${count - 1} of this turn unseen` : "";
-  return askYesNo(
-    { input: output.input(), say: output.say },
-    {
-      question: `Approve it${more}?`,
-      default: false,
-      help: "  y  run the command\n  n  leave the agent waiting; goald deny rejects the command",
-    },
-  );
+  return askYesNo(output, {
+    question: `Approve it${more}?`,
+    default: false,
+    help: "  y  run the command\n  n  leave the agent waiting; goald deny rejects the command",
+  });
 }
 
 async function nothingPending(

@@ -54,16 +54,8 @@ async function findCandidates(
   return argument && (/agent/.test(argument.name) || /agent\//.test(argument.about)) ? agents() : [];
 }
 
-interface ReadLine {
-  /** Words that are neither options nor their values. */
-  readonly given: readonly string[];
-  readonly verb: Verb | undefined;
-  /** The option whose value is at the cursor. */
-  readonly open: KnownOption | undefined;
-  readonly home: string | undefined;
-}
-
-async function readLine(words: readonly string[], loadVerbs: LoadVerbs): Promise<ReadLine> {
+/** `given`: words that are neither options nor their values. `open`: the option whose value is at the cursor. */
+async function readLine(words: readonly string[], loadVerbs: LoadVerbs) {
   const first = words.find((word, at) => !word.startsWith("-") && words[at - 1] !== "--home");
   const verbs = await loadVerbs(VERB_NAMES.filter((name) => name === first || name.startsWith(`${first} `)));
   const known = [...verbs.flatMap(optionsOf), ...GLOBAL_OPTIONS];

@@ -169,16 +169,10 @@ async function withSpace(
   return await act(await withReading(context, (reading) => findSpace(reading, name, options)), context);
 }
 
-interface Verbs {
-  /** Begins the sentence about the named row. */
-  readonly done: string;
-  readonly also: string;
-}
-
-/** `more`: further members of the JSON. */
+/** `done`: begins the sentence about the named row. `more`: further members of the JSON. */
 function tellChanged(
   changed: readonly MemoryChanged[],
-  { done, also }: Verbs,
+  { done, also }: Readonly<Record<"done" | "also", string>>,
   { output }: CliContext,
   more: Readonly<Record<string, unknown>> = {},
 ): void {

@@ -7,7 +7,7 @@ import type { Trusted } from "#api/schemas.ts";
 import { describeCall, styleOfDiff } from "#cli/terminal/describe-call.ts";
 import type { Style } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, orUndefined } from "#core/errors.ts";
 import { tidyPath } from "#core/guarded-files.ts";
 import { describeReceived, listSources } from "#core/provenance.ts";
 import { describeFileStory } from "#views/file-story.ts";
@@ -72,12 +72,6 @@ function describeTrusted({ trusted, received }: Trusted): string {
 
 // Finds an agent's file from `chef notes.md`, `chef/notes.md`, or a path on the disk.
 
-interface FoundFile {
-  readonly agent: string;
-  /** Path relative to the agent's folder, as in the history. */
-  readonly path: string;
-}
-
 export const findPaths = (agent: string, files: readonly string[], context: CliContext): Promise<readonly string[]> =>
   withReading(context, async (reading) => {
     const found = files.map((file) => findFile(agent, file, reading, context.home));
@@ -86,13 +80,13 @@ export const findPaths = (agent: string, files: readonly string[], context: CliC
 
 type Agents = Pick<Reading, "agents" | "agent">;
 
-/** Throws GOALD_NOT_FOUND for an unknown agent, GOALD_USAGE for a path outside all agents' folders. */
+/** `path`: relative to the agent's folder, as in the history. Throws GOALD_NOT_FOUND for an unknown agent, GOALD_USAGE for a path outside all agents' folders. */
 export async function findFile(
   file: string,
   path: string | undefined,
   reading: Agents,
   { workspaceFolder }: Pick<Home, "workspaceFolder">,
-): Promise<FoundFile> {
+) {
   if (path !== undefined) {
     const { id, workspace } = await reading.agent(file);
     return { agent: id, path: insideOf(workspace, path, workspaceFolder) ?? tidyPath(path) };
@@ -114,7 +108,7 @@ async function noFile(file: string, reading: Agents): Promise<GoaldError> {
 }
 
 /** Finds an absolute or relative path in an agent's folder. The innermost folder has precedence. */
-async function findOnDisk(file: string, workspaceFolder: string, reading: Agents): Promise<FoundFile | undefined> {
+async function findOnDisk(file: string, workspaceFolder: string, reading: Agents) {
   const views = [...(await reading.agents())].sort((a, b) => b.workspace.length - a.workspace.length);
   for (const { id, workspace } of views) {
     const path = insideOf(workspace, file, workspaceFolder);
@@ -126,18 +120,11 @@ async function findOnDisk(file: string, workspaceFolder: string, reading: Agents
 /** Resolves links in the path of the home's workspace folder. */
 function insideOf(workspace: string, file: string, workspaceFolder: string): string | undefined {
   const own = relative(workspaceFolder, workspace);
-  for (const folder of [workspace, resolve(realOr(workspaceFolder), own)]) {
+  const real = orUndefined(() => realpathSync(workspaceFolder)) ?? workspaceFolder;
+  for (const folder of [workspace, resolve(real, own)]) {
     const path = relative(folder, resolve(file));
     if (path !== "" && !path.startsWith("..") && resolve(folder, path) === resolve(file))
       return path.replaceAll(sep, "/");
   }
   return undefined;
-}
-
-function realOr(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
 }

@@ -187,13 +187,10 @@ interface OpenLog {
   pending: Buffer;
 }
 
-interface Generation {
-  readonly path: string;
-  readonly inode: string;
-}
+type Generation = ReturnType<typeof generations>[number];
 
 /** Returns the existing files, the oldest first. */
-function generations(path: string, onlyNewest: boolean): readonly Generation[] {
+function generations(path: string, onlyNewest: boolean) {
   const names = onlyNewest
     ? [path]
     : [...Array.from({ length: MAX_ROTATED }, (_, at) => `${path}.${MAX_ROTATED - at}`), path];
@@ -255,11 +252,7 @@ function drain(open: OpenLog, onLine: (line: string) => void): void {
 
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const;
 
-interface LogLine {
-  readonly text: string;
-  /** Null for a line that is not a JSON object. */
-  readonly record: Readonly<Record<string, unknown>> | null;
-}
+type LogLine = ReturnType<typeof readLogLine>;
 
 export interface LogFilter {
   /** Id; undefined for all. */
@@ -271,7 +264,8 @@ export interface LogFilter {
   readonly since?: number | undefined;
 }
 
-export function readLogLine(text: string): LogLine {
+/** `record`: null for a line that is not a JSON object. */
+export function readLogLine(text: string) {
   const value = parseJson(text);
   return { text, record: isRecord(value) ? value : null };
 }

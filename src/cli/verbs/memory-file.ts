@@ -150,12 +150,7 @@ async function addLines(lines: readonly GivenLine[], space: Space, context: CliC
 /** Identifies a row by id and time, since other homes have the same ids. */
 const originOf = ({ id, at }: Pick<MemoryRow, "id" | "at">): string => `${id} ${at}`;
 
-interface GivenLine {
-  /** Result of `originOf` for the exported row, or null. */
-  readonly origin: string | null;
-  readonly change: MemoryChange & { readonly op: "add" };
-  readonly pinned: boolean;
-}
+type GivenLine = ReturnType<typeof readLine>;
 
 const MAX_TEXT_CHARS = 20_000;
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -168,7 +163,8 @@ function readLines(text: string, file: string, isTrusted: boolean, context: CliC
     .map(({ line, number }) => readLine(line, `${file}, line ${number}`, isTrusted, context));
 }
 
-function readLine(line: string, place: string, isTrusted: boolean, { scrub }: CliContext): GivenLine {
+/** `origin`: result of `originOf` for the exported row, or null. */
+function readLine(line: string, place: string, isTrusted: boolean, { scrub }: CliContext) {
   const value = parse(line, place);
   const { text, kind = "fact", trust = "file", importance = 0.4, source = null, id, at, pinned = false } = value;
   if (typeof text !== "string" || text.trim() === "" || text.length > MAX_TEXT_CHARS)

@@ -46,14 +46,10 @@ export async function ps(options: PsOptions): Promise<number> {
   return listed.shown.some(isDamaged) ? EXIT.error : EXIT.ok;
 }
 
-interface Listed {
-  readonly shown: readonly AgentView[];
-  readonly hidden: number;
-  /** Sentences, such as about a daemon that does not answer. */
-  readonly problems: readonly string[];
-}
+type Listed = Awaited<ReturnType<typeof list>>;
 
-async function list(context: CliContext, { all = false }: PsOptions): Promise<Listed> {
+/** `problems`: sentences, such as about a daemon that does not answer. */
+async function list(context: CliContext, { all = false }: PsOptions) {
   const problems: string[] = [];
   const report = (problem: string): void => void problems.push(callsHere(context.home, problem));
   const views = await withReading(context, (reading) => reading.agents(), { report });

@@ -45,12 +45,12 @@ async function isMeant({ row, state }: Found, context: CliContext): Promise<bool
   const isStopped = state.paused?.code === "stopped" || state.paused?.code === "killed";
   if (!output.interactive || (!isStopped && others.length === 0)) return true;
   if (others.length > 0) output.say(`Not finished either: ${others.map(({ id }) => id).join(", ")}.`);
-  const question = {
+  const isContinued = await askYesNo(output, {
     question: `${isStopped ? "A person stopped it. " : ""}Continue ${row.id}?`,
     default: true,
     help: "  y  continue it\n  n  leave it as it is",
-  };
-  return (await askYesNo({ input: output.input(), say: output.say }, question)) === true;
+  });
+  return isContinued === true;
 }
 
 function alreadyFinished({ row, state }: Found, context: CliContext): number {

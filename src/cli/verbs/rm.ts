@@ -80,10 +80,8 @@ async function removeVerb(name: string, options: RemoveOptions): Promise<number>
       if (!force) {
         const what = files ? `Its folder ${folder} is deleted, too.` : `Its folder ${folder} stays.`;
         output.say(clean(`${row.name} (${row.id}): its log, memory and file history are deleted. ${what}`));
-        const isSure = await askYesNo(
-          { input: output.input(), say: output.say },
-          { question: "Remove it?", default: false, help: "  y  remove the agent for good\n  n  keep it" },
-        );
+        const help = "  y  remove the agent for good\n  n  keep it";
+        const isSure = await askYesNo(output, { question: "Remove it?", default: false, help });
         if (isSure === undefined) return EXIT.interrupted;
         if (!isSure) {
           output.say("Nothing was removed.");

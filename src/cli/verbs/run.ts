@@ -88,7 +88,7 @@ export async function runVerb(goal: string | undefined, options: RunOptions): Pr
 /** Asks on the terminal for a model, an agent and its limits, unless the last agent is continued. */
 async function setUp(visited: CliContext, options: RunOptions): Promise<number> {
   const { input, page } = visited.output;
-  const screen = { input: input(), say: (text: string) => page(text) };
+  const screen = { input, say: page };
   const starting = { ...options, playDemo: playDemo(options) };
   const [ask, { createAgent, resumeAgent }] = await Promise.all([
     import("#cli/terminal/set-up.ts"),

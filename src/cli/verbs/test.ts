@@ -15,7 +15,7 @@ import { systemClock } from "#util/clock.ts";
 import { canonicalJson } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import { redactJson } from "#util/redact.ts";
-import { type CheckView, countChecks, describeCheckView, describeCounts, viewChecks } from "#views/agent-details.ts";
+import { countChecks, describeCheckView, describeCounts, viewChecks } from "#views/agent-details.ts";
 import { requireServer } from "../connect.ts";
 import { type CliContext, makeTemporaryHome, openContext } from "../context.ts";
 import { followAgent, Interrupts } from "../follow-agent.ts";
@@ -158,27 +158,10 @@ interface AgentTest {
   readonly record: string | undefined;
 }
 
-interface TestResult {
-  readonly file: string;
-  readonly agent: string;
-  /** The agent finished, and all checks passed. */
-  readonly isPassed: boolean;
-  readonly outcome: string;
-  readonly reason: string;
-  readonly checks: readonly CheckView[];
-  readonly state: AgentState;
-  readonly exitCode: number;
-  /** The temporary home; null when it was removed. */
-  readonly home: string | null;
-}
+type TestResult = Awaited<ReturnType<typeof testAgent>>;
 
-/** Runs the test. An error of goald is its outcome. */
-async function testAgent(
-  test: AgentTest,
-  visited: CliContext,
-  options: TestOptions,
-  interrupts: Interrupts,
-): Promise<TestResult> {
+/** Runs the test. An error of goald is its outcome. `home`: the temporary home; null when it was removed. */
+async function testAgent(test: AgentTest, visited: CliContext, options: TestOptions, interrupts: Interrupts) {
   const isKept = options.keep === true;
   await using temporary = await makeTemporaryHome(visited.home, options, { prefix: "goald-test-", isKept });
   const context = { ...visited, home: temporary.home };
@@ -200,12 +183,8 @@ async function testAgent(
   }
 }
 
-function resultOf(
-  { file, agent }: AgentTest,
-  state: AgentState,
-  { isInterrupted }: Interrupts,
-  home: string | null,
-): TestResult {
+/** `isPassed`: the agent finished, and all checks passed. */
+function resultOf({ file, agent }: AgentTest, state: AgentState, { isInterrupted }: Interrupts, home: string | null) {
   const checks = viewChecks(state);
   const ended = exitCodeOf(state, isInterrupted);
   const haveAllPassed = checks.length > 0 && checks.every(({ isPassed }) => isPassed === true);

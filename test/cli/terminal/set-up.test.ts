@@ -20,7 +20,7 @@ const last = { name: "Foo", role: "an AI", goals: ["one", "two"] };
 function openScreen(lines: readonly string[], typedAhead: readonly string[] = []) {
   const input = scriptedLines(lines, typedAhead);
   const said: string[] = [];
-  return { screen: { input, say: (line: string) => said.push(line) }, said, asked: input.asked };
+  return { screen: { input: () => input, say: (line: string) => said.push(line) }, said, asked: input.asked };
 }
 async function answer(lines: readonly string[], typedAhead: readonly string[] = []) {
   const { screen, ...seen } = openScreen(lines, typedAhead);
@@ -161,7 +161,11 @@ async function choose(lines: readonly string[], { found = [ollama, llama], ...gi
     list: (server) => list(listed[listed.push(server) - 1] ?? {}),
     test: (server) => test(tested[tested.push(server) - 1] ?? {}),
   };
-  const choice = await chooseConnection({ input, say: (line) => said.push(line) }, probe, "/home/ada/goald/.env");
+  const choice = await chooseConnection(
+    { input: () => input, say: (line) => said.push(line) },
+    probe,
+    "/home/ada/goald/.env",
+  );
   return { choice, said: said.join("\n"), asked: input.asked, tested, listed };
 }
 const use = (server: ServerChoice, save = true): ConnectionChoice => ({ kind: "server", server, save });
@@ -302,10 +306,11 @@ const QUESTIONS: readonly {
 
 async function ask<T>(
   lines: readonly string[],
-  question: (screen: { input: ReturnType<typeof scriptedLines>; say(line: string): void }) => Promise<T>,
+  question: (screen: { input(): ReturnType<typeof scriptedLines>; say(line: string): void }) => Promise<T>,
 ) {
   const said: string[] = [];
-  const meaning = await question({ input: scriptedLines(lines), say: (line) => said.push(line) });
+  const input = scriptedLines(lines);
+  const meaning = await question({ input: () => input, say: (line) => said.push(line) });
   return { meaning, said };
 }
 
@@ -346,7 +351,7 @@ describe("the default of a yes-or-no question", () => {
     [false, "[y/N]"],
   ])("%j is shown as %s", async (isYes, shown) => {
     const input = scriptedLines(["y"]);
-    await askYesNo({ input, say: () => {} }, { question: "Sure?", default: isYes, help: "" });
+    await askYesNo({ input: () => input, say: () => {} }, { question: "Sure?", default: isYes, help: "" });
     expect(input.asked).toEqual([`Sure? ${shown} `]);
   });
 });
