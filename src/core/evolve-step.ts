@@ -141,10 +141,7 @@ export function commandDenied(state: AgentState, event: EventOf<"command-denied"
   return by === "person" && isCallFrame(ended, event.frame) ? withMessageForAll(ended, event, message) : ended;
 }
 
-export function commandStarted(
-  state: AgentState,
-  event: EventOf<"command-started"> & At & { readonly at: string },
-): AgentState {
+export function commandStarted(state: AgentState, event: EventOf<"command-started"> & At): AgentState {
   const open = openCommand(state, event.callId);
   if (!open) return state;
   const { seq, attempt, epoch, effect, annotations, prepared, outside, at, reserved } = event;

@@ -96,12 +96,8 @@ const valueAt = (object: object, name: string): unknown => (object as Record<str
 export const MAX_REFUSALS = 3;
 const WAIT_AT = 2;
 
-export interface Refusal {
-  /** The turn cannot end because of this. */
-  readonly refusal: NonNullable<EventOf<"command-denied">["refusal"]>;
-  /** The model reads this text. */
-  readonly reason: string;
-}
+/** Why the turn cannot end. The model reads the reason. */
+export type Refusal = Required<Pick<EventOf<"command-denied">, "refusal" | "reason">>;
 
 /** The reason why the turn may not end now; undefined when it may. */
 export const refuseCompletion = (state: AgentState): Refusal | undefined =>
