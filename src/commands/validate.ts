@@ -254,10 +254,9 @@ async function createLoadError(file: string, error: Error): Promise<GoaldError> 
     findLineInStack(file, error) ?? (error.name === "SyntaxError" ? await findSyntaxErrorLine(file) : undefined);
   const where = line === undefined ? file : `${file}:${line}`;
   return new GoaldError("GOALD_COMMAND_INVALID", `${where} could not be loaded: ${error.message}`, {
-    hint:
-      codeOf(error)?.endsWith("MODULE_NOT_FOUND")
-        ? "A package must be in the node_modules of the home, and a file has its whole name, such as ./_words.ts."
-        : "A command file exports a plain object as default; types need `import type`.",
+    hint: codeOf(error)?.endsWith("MODULE_NOT_FOUND")
+      ? "A package must be in the node_modules of the home, and a file has its whole name, such as ./_words.ts."
+      : "A command file exports a plain object as default; types need `import type`.",
     cause: error,
   });
 }
