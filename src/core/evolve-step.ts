@@ -186,15 +186,13 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
   });
 }
 
-function deedOfCommand(name: string): Deed | undefined {
-  if (name === THINK) return "think";
-  return PLAN_COMMANDS.includes(name) ? "plan" : undefined;
-}
-
 function deedOf(open: ReturnType<typeof openCommand>, { artifacts }: Observation): Deed | undefined {
   if (!open) return undefined;
+  const { name } = open.call;
+  if (name === THINK) return "think";
+  if (PLAN_COMMANDS.includes(name)) return "plan";
   const changesFiles = artifacts.length > 0 && open.intent?.annotations.readOnly !== true;
-  return deedOfCommand(open.call.name) ?? open.did ?? (changesFiles ? "files" : undefined);
+  return open.did ?? (changesFiles ? "files" : undefined);
 }
 
 /** Notes a deed of a nested call with the command that made the call. */
