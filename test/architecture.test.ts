@@ -304,7 +304,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   memory: [33, 6360],
   model: [11, 1847],
   page: [18, 1631],
-  prompt: [11, 1977],
+  prompt: [11, 1975],
   reply: [13, 2238],
   sandbox: [13, 1778],
   services: [23, 2857],

@@ -178,7 +178,8 @@ function withNewest(frame: Frame, message: Message, state: AgentState): readonly
   const window = [...frame.window, message];
   const batch = Math.min(MAX_WINDOW_BATCH, state.settings.windowBatch);
   if (formOfFrame(state, frame) === "plan") {
-    const isLong = countActions(window) > SHOWN_ACTIONS + batch || window.length > MAX_MESSAGES;
+    const actions = window.filter(({ kind }) => kind === "reply").length;
+    const isLong = actions > SHOWN_ACTIONS + batch || window.length > MAX_MESSAGES;
     return isLong ? lastActions(window) : window;
   }
   return window.length > SHORT_TERM_MESSAGES + batch ? window.slice(-SHORT_TERM_MESSAGES) : window;
@@ -196,5 +197,3 @@ function lastActions(window: readonly Message[]): readonly Message[] {
   const first = places.at(-SHOWN_ACTIONS) ?? 0;
   return window.slice(Math.max(first, window.length - MAX_MESSAGES));
 }
-
-const countActions = (window: readonly Message[]): number => window.filter(({ kind }) => kind === "reply").length;
