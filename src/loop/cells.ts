@@ -82,8 +82,8 @@ async function runCell(open: OpenCell, given: GivenCell, context: CommandContext
   const files: SavedFiles = { paths: new Set(), notes: [] };
   const redo = await changesToRedo(callId, journal);
   const cell: Cell = {
-    agent: parts.agentId,
     ...given,
+    agent: parts.agentId,
     version,
     saved: before ? savedBy(before) : null,
     ...(redo ? { redo } : {}),
