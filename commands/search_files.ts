@@ -129,8 +129,14 @@ async function searchFolder(
   search: FileSearch,
   signal: AbortSignal,
 ): Promise<void> {
-  for await (const { path, bytes } of walkFiles(workspace, root, search, signal))
-    for (const match of await searchFile(workspace, path, bytes, needle, search)) {
+  for await (const { path, bytes: size } of walkFiles(workspace, root, search, signal)) {
+    const bytes = size > MAX_FILE_BYTES ? undefined : await readQuietly(workspace, path);
+    if (!bytes || isBinary(bytes)) {
+      search.skipped += 1;
+      continue;
+    }
+    search.bytes += bytes.length;
+    for (const match of matchLines(new TextDecoder().decode(bytes), needle)) {
       const result = `${path}:${match.line}: ${match.text}`;
       if (search.results.length === limit) search.stopped = `at ${limit} results`;
       else if (search.chars + result.length > MAX_CHARS)
@@ -140,6 +146,7 @@ async function searchFolder(
       search.found.push({ file: path, ...match });
       search.chars += result.length + 1;
     }
+  }
 }
 
 /** Skips hidden folders and goald's own below the root, and ends at the limits. */
@@ -162,22 +169,6 @@ async function* walkFiles(
     search.files += 1;
     yield file;
   }
-}
-
-async function searchFile(
-  workspace: Workspace,
-  path: string,
-  size: number,
-  needle: string,
-  search: FileSearch,
-): Promise<Iterable<LineMatch>> {
-  const bytes = size > MAX_FILE_BYTES ? undefined : await readQuietly(workspace, path);
-  if (!bytes || isBinary(bytes)) {
-    search.skipped += 1;
-    return [];
-  }
-  search.bytes += bytes.length;
-  return matchLines(new TextDecoder().decode(bytes), needle);
 }
 
 interface LineMatch {

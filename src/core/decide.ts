@@ -11,13 +11,12 @@ import {
   type Effect,
   modelCallId,
   type Observation,
-  type OpenCall,
   outcomeUnknown,
   stricterEffect,
   type WaitFor,
 } from "./call.ts";
 import { BAD_RESULT, isActionForm, TASK_COMPLETE } from "./command-names.ts";
-import type { EventOf, NewEvent, PauseCode } from "./event.ts";
+import type { NewEvent, PauseCode } from "./event.ts";
 import { cellTrouble, depthTrouble, MAX_DEATHS } from "./evolve-step.ts";
 import { isFurtherCall, isNestedCall, MAX_RUN_STEPS } from "./frames.ts";
 import {
@@ -163,12 +162,12 @@ function askAgain(state: AgentState, frame: Frame, callId: string, now: Date): M
     return pause("model-unreachable", `The model did not answer ${frame.failedTries.length} times in a row.`);
   const limit = limitReached(state, state.step, now);
   if (limit) return pause(limit.code, limit.reason);
-  return { kind: "ask", callId, step: state.step, attempt: attemptOf(state, callId) + 1 };
+  return { kind: "ask", callId, step: state.step, attempt: (openQuestion(state, callId)?.attempt ?? 0) + 1 };
 }
 
 /**
  * The settings may have changed since the person was asked. The question stays open while they require a person, until
- * it expires.
+ * it expires and counts as denied.
  */
 function judgeAgain(
   state: AgentState,
@@ -177,12 +176,17 @@ function judgeAgain(
   rules: Rules,
   now: Date,
 ): Move {
-  const { callId } = phase;
+  const { callId, until, reason } = phase;
   const open = openCommand(state, callId);
   const verdict = open && judge(open.call, rules.facts(open.call.name), state, open.leaving);
   if (!open || verdict?.kind !== "ask") return judgeCall(state, frame, callId, rules, now);
-  return awaitApproval(state, open, phase, now);
+  if (until === null || isBefore(now, until)) return waitWithinDeadline(state, "approval", until, now);
+  const words = `Nobody approved it by ${until}. ${reason}`;
+  return record({ type: "command-denied", step: open.step, callId, by: "policy", reason: words });
 }
+
+/** Of the question to a person. Long enough for the lists that a policy makes. */
+const MAX_REASON_CHARS = 4_000;
 
 function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {
   const open = openCommand(state, callId);
@@ -199,8 +203,11 @@ function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules
       return record({ type: "command-approved", step, callId, by: verdict.by });
     case "deny":
       return record({ type: "command-denied", step, callId, by: "policy", reason: verdict.reason });
-    case "ask":
-      return record(askApproval(open, verdict.reason, rules.approvalExpiresMs, now));
+    case "ask": {
+      const { approvalExpiresMs: ms } = rules;
+      const asked = { type: "approval-asked", step, callId, reason: clip(verdict.reason, MAX_REASON_CHARS) } as const;
+      return record(ms === undefined ? asked : { ...asked, until: new Date(now.getTime() + ms).toISOString() });
+    }
   }
 }
 
@@ -260,36 +267,6 @@ const stillUnderWay = (callId: string): Move =>
     "crash-loop",
     `The call ${callId} was started by this process and has no result. Resume the agent to recover as after a crash.`,
   );
-
-const attemptOf = (state: AgentState, callId: string): number => openQuestion(state, callId)?.attempt ?? 0;
-
-// The question whether a command may run: how it is asked, and when it expires. Pure.
-
-/** Long enough for the lists that a policy makes. */
-const MAX_REASON_CHARS = 4_000;
-
-/** `expiresMs`: absent for a question that stays open. */
-function askApproval(
-  { step, callId }: Pick<OpenCall, "step" | "callId">,
-  reason: string,
-  expiresMs: number | undefined,
-  now: Date,
-): EventOf<"approval-asked"> {
-  const asked = { type: "approval-asked", step, callId, reason: clip(reason, MAX_REASON_CHARS) } as const;
-  return expiresMs === undefined ? asked : { ...asked, until: new Date(now.getTime() + expiresMs).toISOString() };
-}
-
-/** Waits for a person. A question that has expired counts as denied. */
-function awaitApproval(
-  state: AgentState,
-  { step, callId }: Pick<OpenCall, "step" | "callId">,
-  { until, reason }: Extract<Phase, { kind: "awaiting-approval" }>,
-  now: Date,
-): Move {
-  if (until === null || isBefore(now, until)) return waitWithinDeadline(state, "approval", until, now);
-  const words = `Nobody approved it by ${until}. ${reason}`;
-  return record({ type: "command-denied", step, callId, by: "policy", reason: words });
-}
 
 // The moves that end a frame: its result is there, it gives up, or its code asked to end the work. Pure.
 

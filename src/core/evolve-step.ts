@@ -141,10 +141,7 @@ export function commandDenied(state: AgentState, event: EventOf<"command-denied"
   return by === "person" && isCallFrame(ended, event.frame) ? withMessageForAll(ended, event, message) : ended;
 }
 
-export function commandStarted(
-  state: AgentState,
-  event: EventOf<"command-started"> & At & { readonly at: string },
-): AgentState {
+export function commandStarted(state: AgentState, event: EventOf<"command-started"> & At): AgentState {
   const open = openCommand(state, event.callId);
   if (!open) return state;
   const { seq, attempt, epoch, effect, annotations, prepared, outside, at, reserved } = event;
@@ -189,15 +186,13 @@ export function commandFinished(state: AgentState, event: EventOf<"command-finis
   });
 }
 
-function deedOfCommand(name: string): Deed | undefined {
-  if (name === THINK) return "think";
-  return PLAN_COMMANDS.includes(name) ? "plan" : undefined;
-}
-
 function deedOf(open: ReturnType<typeof openCommand>, { artifacts }: Observation): Deed | undefined {
   if (!open) return undefined;
+  const { name } = open.call;
+  if (name === THINK) return "think";
+  if (PLAN_COMMANDS.includes(name)) return "plan";
   const changesFiles = artifacts.length > 0 && open.intent?.annotations.readOnly !== true;
-  return deedOfCommand(open.call.name) ?? open.did ?? (changesFiles ? "files" : undefined);
+  return open.did ?? (changesFiles ? "files" : undefined);
 }
 
 /** Notes a deed of a nested call with the command that made the call. */

@@ -61,10 +61,7 @@ const FOLDS: Folds = {
   "model-failed": modelFailed,
   "reply-rejected": replyRejected,
   "command-requested": commandRequested,
-  "approval-asked": (state, event) => {
-    const { callId, reason, until = null } = event;
-    return inPhase(withScript(state, event), event, { kind: "awaiting-approval", callId, reason, until });
-  },
+  "approval-asked": approvalAsked,
   "approvals-granted": (state, { count }) => ({ ...state, grantedApprovals: count }),
   "command-approved": commandApproved,
   "command-denied": commandDenied,
@@ -200,9 +197,11 @@ function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed
   return withMessage(noticed, event, { ...FROM_GOALD, step: event.step, kind: "feedback", text });
 }
 
-function withScript(state: AgentState, { callId, script }: EventOf<"approval-asked">): AgentState {
+function approvalAsked(state: AgentState, event: EventOf<"approval-asked"> & At): AgentState {
+  const { callId, reason, until = null, script } = event;
   const open = openCommand(state, callId);
-  return open && script ? putCall(state, { ...open, script: { sha256: script.sha256 } }) : state;
+  const asked = open && script ? putCall(state, { ...open, script: { sha256: script.sha256 } }) : state;
+  return inPhase(asked, event, { kind: "awaiting-approval", callId, reason, until });
 }
 
 // A restoration of files by a person: its record in the log, and how the agent reads of it. Pure.

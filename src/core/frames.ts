@@ -13,16 +13,7 @@
  */
 import { type OpenCall, reservedBy } from "./call.ts";
 import type { EventOf } from "./event.ts";
-import {
-  type AgentState,
-  createFrame,
-  type EndedRun,
-  type Frame,
-  type FrameOrigin,
-  formOfFrame,
-  type Message,
-  type Phase,
-} from "./state.ts";
+import { type AgentState, createFrame, type Frame, formOfFrame, type Message, type Phase } from "./state.ts";
 import { clip, headOf } from "./text.ts";
 
 /** Maximum number of frames, the agent's included: a run that always starts a run ends here. */
@@ -85,20 +76,15 @@ export function popFrame(state: AgentState, event: EventOf<"frame-popped"> & At)
     if (call.kind !== "command" || call.callId !== callId) return call;
     const ended = { ...call, results: [...(call.results ?? []), result] };
     if (!isRun) return ended;
-    return { ...ended, runs: [...(call.runs ?? []), endedRun(frame, origin, event)].slice(-MAX_SEEN_RUNS) };
+    // The last message of a run that has a result holds it.
+    const last = frame.window.at(-1);
+    const words =
+      last?.seq === event.resultSeq ? headOf(last.text) : `No result: ${event.problem?.text ?? "it ended early"}`;
+    const task = clip(headOf(origin.task), MAX_RUN_CHARS);
+    const run = { ordinal, task, result: clip(words, MAX_RUN_CHARS) };
+    return { ...ended, runs: [...(call.runs ?? []), run].slice(-MAX_SEEN_RUNS) };
   });
   return { ...cut, open };
-}
-
-/** The last message of a run that has a result holds it. */
-function endedRun(
-  { window }: Frame,
-  { ordinal, task }: FrameOrigin,
-  { resultSeq, problem }: EventOf<"frame-popped">,
-): EndedRun {
-  const last = window.at(-1);
-  const result = last?.seq === resultSeq ? headOf(last.text) : `No result: ${problem?.text ?? "it ended early"}`;
-  return { ordinal, task: clip(headOf(task), MAX_RUN_CHARS), result: clip(result, MAX_RUN_CHARS) };
 }
 
 /** Removes the frames above the one that owns this call: the call has ended without waiting for them. */
@@ -192,7 +178,8 @@ function withNewest(frame: Frame, message: Message, state: AgentState): readonly
   const window = [...frame.window, message];
   const batch = Math.min(MAX_WINDOW_BATCH, state.settings.windowBatch);
   if (formOfFrame(state, frame) === "plan") {
-    const isLong = countActions(window) > SHOWN_ACTIONS + batch || window.length > MAX_MESSAGES;
+    const actions = window.filter(({ kind }) => kind === "reply").length;
+    const isLong = actions > SHOWN_ACTIONS + batch || window.length > MAX_MESSAGES;
     return isLong ? lastActions(window) : window;
   }
   return window.length > SHORT_TERM_MESSAGES + batch ? window.slice(-SHORT_TERM_MESSAGES) : window;
@@ -210,5 +197,3 @@ function lastActions(window: readonly Message[]): readonly Message[] {
   const first = places.at(-SHOWN_ACTIONS) ?? 0;
   return window.slice(Math.max(first, window.length - MAX_MESSAGES));
 }
-
-const countActions = (window: readonly Message[]): number => window.filter(({ kind }) => kind === "reply").length;

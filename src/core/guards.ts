@@ -44,9 +44,12 @@ export function repetitionWarningDue({ repetition }: Frame): NewEvent | undefine
   return { type: "repetition-noticed", step, callId, count };
 }
 
-/** A warned agent with working sub-agents waits for their next report, which costs nothing. */
+/**
+ * An agent that asked twice to finish, and has only reports to wait for, waits for the next one, which costs nothing. So does a
+ * warned agent with working sub-agents.
+ */
 export const waitsForHelpers = (state: AgentState): boolean =>
-  awaitsHelpers(state) ||
+  (state.refusals >= WAIT_AT && workingHelpers(state).length > 0) ||
   (activeFrame(state).repetition?.noticed === true && Object.values(state.children).some(({ isWorking }) => isWorking));
 
 /** The model reads this text. */
@@ -96,12 +99,8 @@ const valueAt = (object: object, name: string): unknown => (object as Record<str
 export const MAX_REFUSALS = 3;
 const WAIT_AT = 2;
 
-export interface Refusal {
-  /** The turn cannot end because of this. */
-  readonly refusal: NonNullable<EventOf<"command-denied">["refusal"]>;
-  /** The model reads this text. */
-  readonly reason: string;
-}
+/** Why the turn cannot end. The model reads the reason. */
+export type Refusal = Required<Pick<EventOf<"command-denied">, "refusal" | "reason">>;
 
 /** The reason why the turn may not end now; undefined when it may. */
 export const refuseCompletion = (state: AgentState): Refusal | undefined =>
@@ -140,9 +139,6 @@ function nameUnfinished(state: AgentState): string {
 /** Sub-agents that will report by themselves. Paused ones need somebody to continue them. */
 const workingHelpers = ({ children }: AgentState): readonly (readonly [string, ChildAccount])[] =>
   Object.entries(children).filter(([, { isWorking, isPaused, isStopping }]) => isWorking && !isPaused && !isStopping);
-
-/** True for an agent that asked twice to finish, and has only reports to wait for. */
-const awaitsHelpers = (state: AgentState): boolean => state.refusals >= WAIT_AT && workingHelpers(state).length > 0;
 
 /** The reason of the pause, for people. It names what is missing. */
 export function notProven(state: AgentState): string {

@@ -43,17 +43,9 @@ const HEAD = /^(.{1,300}), (?:lines (\d+) to (\d+) of (\d+)|piece \d+ of \d+):\n
 
 /** `source`: one line of at most 300 characters. */
 export const formatPiece = (source: string, place: LineRange | PieceNumber, part: string): string =>
-  `${source}, ${formatPlace(place)}:\n${part}`;
-
-const formatPlace = (place: LineRange | PieceNumber): string =>
   "first" in place
-    ? `lines ${place.first} to ${place.last} of ${place.all}`
-    : `piece ${place.number} of ${place.count}`;
-
-function linesOfPiece(text: string): LineRange | undefined {
-  const [, , first, last, all] = HEAD.exec(text) ?? [];
-  return first === undefined ? undefined : { first: Number(first), last: Number(last), all: Number(all) };
-}
+    ? `${source}, lines ${place.first} to ${place.last} of ${place.all}:\n${part}`
+    : `${source}, piece ${place.number} of ${place.count}:\n${part}`;
 
 /**
  * True for a piece that a newer text of its source replaces. `lines`: the lines of the source that the newer text has; absent:
@@ -61,8 +53,8 @@ function linesOfPiece(text: string): LineRange | undefined {
  */
 export function isReplacedPiece(text: string, lines: LineRange | undefined): boolean {
   if (!lines) return true;
-  const own = linesOfPiece(text);
-  return own !== undefined && (own.first > lines.all || (own.first <= lines.last && own.last >= lines.first));
+  const [, , first, last] = HEAD.exec(text) ?? [];
+  return Number(first) > lines.all || (Number(first) <= lines.last && Number(last) >= lines.first);
 }
 
 /** Returns the part with the source of a piece, without its place. */

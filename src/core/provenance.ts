@@ -180,20 +180,15 @@ export const outsideOf = (
   return outside.length === 0 ? {} : { outside };
 };
 
-/** The source of an observation that holds these words: the web counts more than an agent. */
-function worstSource(source: Observation["source"], outside: readonly OutsideSource[]): Observation["source"] {
-  if (outside.length === 0) return source;
-  return source === "web" || outside.some(({ from }) => from === "web") ? "web" : "agent";
-}
-
-/** The observation with all sources of the words in it. One that says `web` itself keeps an unknown host. */
+/** The observation with all sources of the words in it: the web counts more than an agent, and keeps an unknown host. */
 export function withSources(observation: Observation, outside: readonly OutsideSource[]): Observation {
   if (outside.length === 0) return observation;
   const { source } = observation;
   const isUnnamed = (source === "web" || source === "agent") && !outside.some(({ from }) => from === source);
   const all = addSources(observation.outside ?? [], outside);
   const named = isUnnamed ? addSources(all, [{ from: source, name: "" }]) : all;
-  return { ...observation, source: worstSource(source, named), outside: named };
+  const isWeb = source === "web" || named.some(({ from }) => from === "web");
+  return { ...observation, source: isWeb ? "web" : "agent", outside: named };
 }
 
 /** Reads sources that somebody else wrote, such as a line of a file. Undefined for anything else than a list of sources. */
@@ -212,11 +207,9 @@ function isSource(value: unknown): value is OutsideSource {
 const MAX_NAME_CHARS = 300;
 
 /** The source of words from this address, with or without a scheme. `text` may also be the name of a service. */
-export const webSource = (text: string): OutsideSource => ({ from: "web", name: hostOf(text) });
-
-function hostOf(text: string): string {
-  const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `https://${text}`;
-  return URL.canParse(whole) ? new URL(whole).host.slice(0, MAX_NAME_CHARS) : "";
+export function webSource(text: string): OutsideSource {
+  const url = URL.parse(/^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `https://${text}`);
+  return { from: "web", name: url?.host.slice(0, MAX_NAME_CHARS) ?? "" };
 }
 
 /** Sources that a call may have received before it was interrupted: the hosts in its arguments, else an unknown one. */

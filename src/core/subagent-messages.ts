@@ -121,8 +121,12 @@ const HALTS: ReadonlySet<PauseCode> = new Set(["person", "stopped", "killed", "p
 /** `self`: the agent's id; `after`: its state after the event. */
 export function stageMessages(event: RecordedEvent, after: AgentState, self: string): readonly StagedWrite[] {
   switch (event.type) {
-    case "agent-started":
-      return [spawned(event, after, self)];
+    case "agent-started": {
+      const { seq, agent, child, outside = [] } = event;
+      const depth = (after.startedBy?.depth ?? 0) + 1;
+      const startedBy = { agent: self, depth, outside: sourcesOfWords(after, outside) };
+      return [{ kind: "spawn", key: `agent/${seq}`, spec: { ...child, id: agent, startedBy } }];
+    }
     case "agent-told": {
       const { agent, text, limits, seq, outside = [] } = event;
       return [
@@ -164,17 +168,6 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
     default:
       return [];
   }
-}
-
-function spawned(
-  event: EventOf<"agent-started"> & { readonly seq: number },
-  after: AgentState,
-  self: string,
-): StagedWrite {
-  const { seq, agent, child, outside = [] } = event;
-  const depth = (after.startedBy?.depth ?? 0) + 1;
-  const origin = { agent: self, depth, outside: sourcesOfWords(after, outside) };
-  return { kind: "spawn", key: `agent/${seq}`, spec: { ...child, id: agent, startedBy: origin } };
 }
 
 const sourcesOfWords = ({ received }: AgentState, ofCall: readonly OutsideSource[]): readonly OutsideSource[] =>

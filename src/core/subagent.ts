@@ -102,13 +102,7 @@ export type SubagentEvent =
 
 export type SubagentMessage =
   /** From the parent: another task, with the new allowance. */
-  | {
-      readonly type: "task";
-      readonly from: string;
-      readonly text: Text;
-      readonly outside: readonly OutsideSource[];
-      readonly limits: ChildLimits;
-    }
+  | ({ readonly type: "task"; readonly limits: ChildLimits } & Omit<EventOf<"task-received">, "type">)
   /** The parent was stopped, or resumed. */
   | { readonly type: "halt"; readonly reason: string }
   | { readonly type: "go-on" }

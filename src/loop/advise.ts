@@ -9,7 +9,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { Usage } from "#core/event.ts";
 import { bothUsed, costOf, LEAST_REPLY_TOKENS, mayHaveBeenCharged, type Price } from "#core/limits.ts";
 import type { ModelAnswer, ModelCapabilities, PromptMessage } from "#core/ports/model.ts";
-import type { Advisor, Question } from "#core/services.ts";
+import type { Question } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { delimitText, formatName } from "#prompt/delimit.ts";
 import { estimateMessage, TOKENS_PER_REQUEST } from "#prompt/tokens.ts";
@@ -117,8 +117,7 @@ export function openAdvice(state: AgentState, reserved: Reservation, parts: Advi
     return { inputTokens: tokens, maxTokens: capReply(need, left) };
   }
 
-  const advisor: Advisor = { ask };
-  return { advisor, spent: () => tally.spent() };
+  return { advisor: { ask }, spent: tally.spent };
 }
 
 function modelOf(role: Question["role"], { settings }: AgentState, { modelName, fastModel }: AdviceParts): string {

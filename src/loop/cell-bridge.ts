@@ -47,7 +47,8 @@ export function openCellBridge(parts: BridgeParts): CellBridge {
   return {
     call: async (name, args) => {
       const call = commands.callable.functions.callOf(name, args);
-      if (!call) return { error: noSuchCommand(name), changesFiles: false };
+      const unknown = { code: "no-such-command", text: `There is no command ${name}.` };
+      if (!call) return { error: unknown, changesFiles: false };
       const observation = await context.call(call.name, call.args);
       const facts = commands.get(call.name);
       return { ...replyOf(observation), changesFiles: facts?.annotations.readOnly !== true };
@@ -69,8 +70,6 @@ export function openCellBridge(parts: BridgeParts): CellBridge {
     show: parts.cells.onPrinted,
   };
 }
-
-const noSuchCommand = (name: string) => ({ code: "no-such-command", text: `There is no command ${name}.` });
 
 function replyOf({ status, code, text, value }: Observation): CellReply<unknown> {
   if (status === "ok") return { value: value ?? headOf(text) };

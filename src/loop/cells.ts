@@ -60,9 +60,9 @@ export function openCells(call: CellCall): Cells {
     }),
     received: () => journal.state.namespace?.outside ?? [],
     changes: () => changesFor(callId, parts.cells),
-    run: async (cell, context) => {
-      const before = await loadNamespace(cell.namespaceSeq, journal);
-      return runCell({ ...call, before }, cell, context);
+    run: async ({ namespaceSeq, ...given }, context) => {
+      const before = await loadNamespace(namespaceSeq, journal);
+      return runCell({ ...call, before }, given, context);
     },
   };
 }
@@ -71,7 +71,9 @@ interface OpenCell extends CellCall {
   readonly before: EventOf<"namespace-saved"> | undefined;
 }
 
-async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], context: CommandContext) {
+type GivenCell = Pick<Cell, "code" | "name" | "seed" | "startedAt">;
+
+async function runCell(open: OpenCell, given: GivenCell, context: CommandContext) {
   const { callId, journal, parts, nested, before } = open;
   const { sandbox } = parts.cells;
   const { state } = journal;
@@ -80,14 +82,11 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
   const files: SavedFiles = { paths: new Set(), notes: [] };
   const redo = await changesToRedo(callId, journal);
   const cell: Cell = {
+    ...given,
     agent: parts.agentId,
-    code: given.code,
-    name: given.name,
     version,
     saved: before ? savedBy(before) : null,
     ...(redo ? { redo } : {}),
-    seed: given.seed,
-    startedAt: given.startedAt,
     timeLimitMs: parts.cells.timeLimitMs,
     functions: commands.callable.functions.all,
     modules: commands.modules.map(({ file, source }) => ({ file, source })),
@@ -98,9 +97,8 @@ async function runCell(open: OpenCell, given: Parameters<Cells["run"]>[0], conte
   if (outcome.saved) {
     const write: NamespaceWrite = {
       kind: "namespace",
+      ...outcome.saved,
       version,
-      definitions: outcome.saved.definitions,
-      values: outcome.saved.values,
       lost: outcome.lost,
       ...(outcome.change ? { change: outcome.change } : {}),
     };

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { type AskedScript, scriptOf } from "#core/call.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type { EventOf, NewEvent } from "#core/event.ts";
+import type { NewEvent } from "#core/event.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { openCommand } from "#core/state.ts";
 import type { Journal, Outcome } from "./journal.ts";
@@ -19,25 +19,17 @@ export async function completeEvents(
 ): Promise<Outcome> {
   const [event] = events;
   switch (event?.type) {
-    case "approval-asked":
-      return { events: [await withScript(event, journal, parts)] };
+    case "approval-asked": {
+      const call = openCommand(journal.state, event.callId)?.call;
+      const file = call && scriptOf(call);
+      if (file === undefined || !parts.readScript) return { events };
+      return { events: [{ ...event, script: { file, ...(await parts.readScript(file)) } }] };
+    }
     case "turn-finished":
       return (await import("./turn-memory.ts")).rememberTurn(event, journal, parts);
     default:
       return { events };
   }
-}
-
-// Adds to a question the content of the file whose code the call would run.
-
-async function withScript(
-  asked: EventOf<"approval-asked">,
-  journal: Journal,
-  { readScript }: Pick<RunParts, "readScript">,
-): Promise<NewEvent> {
-  const call = openCommand(journal.state, asked.callId)?.call;
-  const file = call && scriptOf(call);
-  return file === undefined || !readScript ? asked : { ...asked, script: { file, ...(await readScript(file)) } };
 }
 
 /** Larger files are not run. */

@@ -15,7 +15,7 @@ import { eventsForMessage } from "#core/inbox.ts";
 import type { OutgoingText } from "#core/policy.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { NewMemory } from "#core/ports/memory.ts";
-import type { Commit, CommittedFile, FileVersion, InboxMessage, Lease, StagedWrite, Store } from "#core/ports/store.ts";
+import type { Commit, CommittedFile, InboxMessage, Lease, StagedWrite, Store } from "#core/ports/store.ts";
 import type { LastChange } from "#core/provenance.ts";
 import { type AgentState, activeFrame, initialState, isFinished, STATE_VERSION } from "#core/state.ts";
 import { STAGED_FIELDS } from "#core/stored-event.ts";
@@ -276,11 +276,7 @@ const named = (event: NewEvent, agent: string): NewEvent =>
 // The row of the file history that says that a person trusts the words of a path. Pure.
 
 /** `last`: the newest version of the path; undefined for a file in a placed folder. Undefined for a deleted file. */
-function trustRow(
-  path: string,
-  last: Pick<FileVersion, "operation" | "bytes" | "sha256"> | undefined,
-  step: number,
-): CommittedFile | undefined {
+function trustRow(path: string, last: LastChange | undefined, step: number): CommittedFile | undefined {
   if (last?.operation === "delete") return undefined;
   const { bytes, sha256 } = last ?? { bytes: 0, sha256: null };
   return { path, operation: "trust", bytes, sha256, content: null, step, callId: "" };

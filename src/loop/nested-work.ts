@@ -52,10 +52,11 @@ type RunHow = Partial<Parameters<NestedWork["run"]>[2]>;
 export class RecordedNestedWork implements NestedWork {
   readonly #callId: string;
   readonly #journal: Journal;
-  readonly #commandsFor: CommandsFor;
+  readonly #parts: NestedParts;
   readonly #runNested: RunNested;
-  readonly #checkOutgoing: CheckOutgoing | undefined;
   readonly #stop = new AbortController();
+  /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
+  readonly signal = this.#stop.signal;
   #ordinal = 0;
   /** Calls of internal commands among them: a cell saves its files before each call and at its end. */
   #internal = 0;
@@ -64,17 +65,11 @@ export class RecordedNestedWork implements NestedWork {
   #outside: readonly OutsideSource[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(callId: string, journal: Journal, { commandsFor, checkOutgoing }: NestedParts, runNested: RunNested) {
+  constructor(callId: string, journal: Journal, parts: NestedParts, runNested: RunNested) {
     this.#callId = callId;
     this.#journal = journal;
-    this.#commandsFor = commandsFor;
+    this.#parts = parts;
     this.#runNested = runNested;
-    this.#checkOutgoing = checkOutgoing;
-  }
-
-  /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
-  get signal(): AbortSignal {
-    return this.#stop.signal;
   }
 
   /** Sources of the outside words in the results of sub-tasks. */
@@ -84,7 +79,7 @@ export class RecordedNestedWork implements NestedWork {
 
   /** `received`: sources of the outside words that the command has received. */
   async call(name: string, args: Json, received: readonly OutsideSource[] = []): Promise<Observation> {
-    const commands = this.#commandsFor(this.#journal.state);
+    const commands = this.#parts.commandsFor(this.#journal.state);
     const isInternal = commands.get(name)?.isInternal === true;
     const refused = this.#refusal("call", isInternal);
     if (refused) return fail(refused.code, refused.text);
@@ -96,7 +91,7 @@ export class RecordedNestedWork implements NestedWork {
     const call = { name, args };
     return this.#observationOf(
       await this.#inTurn("call", [name, args], async (of, frame) => {
-        const [leaving] = (await this.#checkOutgoing?.([call], this.#journal)) ?? [];
+        const [leaving] = (await this.#parts.checkOutgoing?.([call], this.#journal)) ?? [];
         const requested = { type: "command-requested", call, thought: "", repaired: false } as const;
         return [
           { type: "frame-pushed", kind: "call", frame, ...place, ...of, ...outsideOf(received) },

@@ -1,25 +1,20 @@
 /** reply-budget.ts -- how much one command call may spend on models, and the sum of its spending. Pure. */
 import { GoaldError } from "#core/errors.ts";
-import type { ModelSpending, NewEvent, Usage } from "#core/event.ts";
+import type { EventOf, ModelSpending, NewEvent, Usage } from "#core/event.ts";
 import { bothUsed, costOf, type Price, spentOf } from "#core/limits.ts";
 import type { CountTokens } from "#core/ports/memory.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
+import type { Spending } from "#core/subagent.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { isOnlyReasoning } from "#reply/json-objects.ts";
 import { describeCutReasoning } from "#reply/problems.ts";
 
 /** The most that a call may cost; `usd` is null when no price is known. */
-export interface Reservation {
-  readonly tokens: number;
-  readonly usd: number | null;
-}
+export type Reservation = NonNullable<EventOf<"command-started">["reserved"]>;
 
 /** What the agent's limits leave beside `reserved`; infinite without a limit. */
-export interface Left {
-  readonly tokens: number;
-  readonly usd: number;
-}
+export type Left = Omit<Spending, "steps">;
 
 export const NOTHING: Reservation = { tokens: 0, usd: null };
 

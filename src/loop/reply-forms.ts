@@ -48,30 +48,26 @@ const FORMS: Readonly<Record<OutputMode, FormStrategy>> = {
   },
   react: {
     attach: () => ({ stop: [OBSERVATION] }),
-    read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "react"),
+    read: readerOfProse("react"),
   },
   code: {
     attach: () => ({}),
-    read: (set, text, finishReason, state) => readProse(set, text, finishReason, state, "code"),
+    read: readerOfProse("code"),
   },
 };
 
 export const replyFormOf = (mode: OutputMode): FormStrategy => FORMS[mode];
 
-function readProse(
-  set: CommandSet,
-  text: string,
-  finishReason: string,
-  state: AgentState,
-  form: ActionForm,
-): ParsedReply {
-  const { kind, origin, badReplies } = activeFrame(state);
-  const returns = kind === "run" && origin ? { returns: origin.returns } : {};
-  const isSecondTry = badReplies > 0;
-  const parsed = readAction(text, finishReason, form, { command: TASK_COMPLETE, isSecondTry, ...returns });
-  if (parsed.kind === "problem" || parsed.call.name !== RUN_CODE) return parsed;
-  const problems = set.checkArguments(RUN_CODE, parsed.call.args);
-  return problems.length === 0 ? parsed : refuseReply(parsed.thoughts, ...problems);
+function readerOfProse(form: ActionForm): FormStrategy["read"] {
+  return (set, text, finishReason, state) => {
+    const { kind, origin, badReplies } = activeFrame(state);
+    const returns = kind === "run" && origin ? { returns: origin.returns } : {};
+    const isSecondTry = badReplies > 0;
+    const parsed = readAction(text, finishReason, form, { command: TASK_COMPLETE, isSecondTry, ...returns });
+    if (parsed.kind === "problem" || parsed.call.name !== RUN_CODE) return parsed;
+    const problems = set.checkArguments(RUN_CODE, parsed.call.args);
+    return problems.length === 0 ? parsed : refuseReply(parsed.thoughts, ...problems);
+  };
 }
 
 /** Falls back to JSON for a server that is known to reject tools, and when no code can run. */

@@ -274,7 +274,9 @@ async function finishCall(
   if ("refused" in granted) return finished(granted.refused);
   const events = [...noted, ...granted.events];
   const staged = granted.staged.map((write) => markStaged(write, outside, parts.agentId));
-  const strangers = await unknownReceivers(staged, parts);
+  const receivers = staged.flatMap((write) => (write.kind === "send" ? [write.to] : []));
+  const known = await Promise.all(receivers.map(parts.knowsAgent));
+  const strangers = receivers.filter((_name, index) => !known[index]);
   if (strangers.length > 0) {
     const text = `${call.command.name} wrote to ${strangers.join(", ")}, and there is no such agent. Nothing of it was sent or kept.`;
     return finished(fail("no-such-agent", text));
@@ -293,15 +295,6 @@ async function finishCall(
     ...outsideOf(execution.outside),
   };
   return { events: [...events, waiting], files, staged };
-}
-
-async function unknownReceivers(
-  staged: Outcome["staged"] = [],
-  { knowsAgent }: CommandParts,
-): Promise<readonly string[]> {
-  const receivers = staged.flatMap((write) => (write.kind === "send" ? [write.to] : []));
-  const known = await Promise.all(receivers.map(knowsAgent));
-  return receivers.filter((_name, index) => !known[index]);
 }
 
 /** Namespaces and found methods are events of the agent's own log. A namespace holds words of the agent: it carries what that has received. */

@@ -89,10 +89,7 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
     unreadableReplies.set(model, count);
     if (count < MAX_UNREADABLE) return;
     unreadableReplies.delete(model);
-    await store.write(
-      model,
-      part ? { ...terms, without: [...terms.without, part] } : { ...terms, mode: NEXT_MODE[terms.mode] },
-    );
+    await store.write(model, part ? withoutPart(terms, part) : { ...terms, mode: NEXT_MODE[terms.mode] });
   }
 
   /** Notes that the server ignored a reply's cap. Returns true if it may take the cap under another name. */

@@ -8,7 +8,7 @@
 import type OpenAI from "openai";
 import { writeCalls } from "#core/call.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage, ReplySchema, Tool } from "#core/ports/model.ts";
+import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage } from "#core/ports/model.ts";
 import type { JsonFile } from "#util/json.ts";
 import { listCauses, quoteWithout } from "#util/outside-errors.ts";
 import {
@@ -185,9 +185,16 @@ function buildRequestBody(
   if (parts.has("reasoning_effort") && reasoningEffort) body.reasoning_effort = reasoningEffort;
   if (parts.has("stop")) body.stop = [...stop];
   if (sent.cap) body[sent.cap.name] = sent.cap.tokens;
-  const format = chooseResponseFormat(sent, replySchema);
-  if (format) body.response_format = format;
-  if (sent.mode === "tools") body.tools = tools.map((tool) => describeTool(tool, parts.has("strict")));
+  if (sent.mode === "json_schema" && replySchema) {
+    const { isStrict: strict, schema } = replySchema;
+    body.response_format = { type: "json_schema", json_schema: { name: "reply", strict, schema: { ...schema } } };
+  } else if (sent.mode === "json_object" || parts.has("json_object")) body.response_format = { type: "json_object" };
+  if (sent.mode === "tools")
+    body.tools = tools.map(({ name, description, parameters, isStrict }) => {
+      const described: OpenAI.FunctionDefinition = { name, description, parameters: { ...parameters } };
+      if (isStrict && parts.has("strict")) described.strict = true;
+      return { type: "function", function: described };
+    });
   if (parts.has("tool_choice")) body.tool_choice = "required";
   if (parts.has("stream")) body.stream = true;
   if (parts.has("stream_options")) body.stream_options = { include_usage: true };
@@ -203,24 +210,6 @@ function writeMessage({ role, content, calls, callId = "" }: PromptMessage): Ope
     function: { name, arguments: args },
   }));
   return { role, content, tool_calls: called };
-}
-
-function chooseResponseFormat(
-  { mode, parts }: SentParts,
-  given: ReplySchema | undefined,
-): ChatRequest["response_format"] {
-  if (mode === "json_schema" && given)
-    return { type: "json_schema", json_schema: { name: "reply", strict: given.isStrict, schema: { ...given.schema } } };
-  return mode === "json_object" || parts.has("json_object") ? { type: "json_object" } : undefined;
-}
-
-function describeTool(
-  { name, description, parameters, isStrict }: Tool,
-  isStrictSent: boolean,
-): OpenAI.ChatCompletionFunctionTool {
-  const described: OpenAI.FunctionDefinition = { name, description, parameters: { ...parameters } };
-  if (isStrictSent && isStrict) described.strict = true;
-  return { type: "function", function: described };
 }
 
 /** A wrong model and a wrong address both answer 404. The server's model list tells them apart. */

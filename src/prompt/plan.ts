@@ -97,7 +97,7 @@ const LEAST_GOAL = 20;
 const canBreakDown = (plan: PlanTask, id: string): boolean => refuseTask(plan, id, { goal: "part" }) === undefined;
 
 function chooseIdleWords({ plan: made, settings }: AgentState, plan: PlanTask): TemplateName {
-  const counts = countByState(plan);
+  const counts = nameCounts(countStates(plan));
   if (counts.open || counts.in_progress)
     return made === null && settings.plan === "required" ? "plan/plan-start" : "plan/plan-idle";
   return counts.completed ? "plan/plan-check" : "plan/plan-done";
@@ -333,11 +333,6 @@ const nameCounts = (counts: Counts): StateCounts =>
 
 const sum = (counts: Counts): number => counts.reduce((total, count) => total + count, 0);
 
-const countTasks = (plan: PlanTask): number => sum(countStates(plan));
-
-/** The states in which the plan has tasks. */
-const countByState = (plan: PlanTask): StateCounts => nameCounts(countStates(plan));
-
 // The tree of a plan as compact JSON within a budget of tokens.
 //
 // A plan that fits is shown whole. Of a larger one the current branch comes first: the chain from task 0 to the current
@@ -358,7 +353,7 @@ export const renderTree = rememberBy((plan: PlanTask, maxTokens: number) => {
 const LEAST_TASK_TOKENS = 12;
 
 function renderWhole(plan: PlanTask, maxTokens: number): string | undefined {
-  if (countTasks(plan) * LEAST_TASK_TOKENS > maxTokens) return undefined;
+  if (sum(countStates(plan)) * LEAST_TASK_TOKENS > maxTokens) return undefined;
   const view = new TreeView(plan, WHOLE_GOAL);
   view.openAll();
   const json = view.write();

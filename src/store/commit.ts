@@ -41,17 +41,14 @@ interface CommitParts {
   readonly note: NoteHead;
 }
 
-export function openCommits(
-  database: DatabaseSync,
-  { log, mailbox, blobs, note }: CommitParts,
-): (lease: Lease, expectedHead: number, commit: Commit) => void {
+export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note }: CommitParts) {
   const queries = writingQueries(database);
   const insertMemory = openMemoryInsert(database);
   const { replaceAgain } = openReplacements(database);
   const insertFiles = openFileInsert(database);
   const pieces = openPieces(database);
 
-  return (lease, expectedHead, commit) => {
+  return (lease: Lease, expectedHead: number, commit: Commit): void => {
     const writer = queries.writer.get(lease.agent) ?? throwNoAgent(lease.agent);
     requireValidCommit(lease, writer, expectedHead, commit.events);
     const place = placeOf(commit, writer);

@@ -91,19 +91,10 @@ function resultOf(namespace: string, name: string, isNew: boolean, same: SameRow
 
 type Queries = ReturnType<typeof changeQueries>;
 
-function openChanges(
-  database: DatabaseSync,
-): (agentNo: number, namespace: string, change: MemoryChange, at: string) => MemoryChanged {
+function openChanges(database: DatabaseSync) {
   const queries = changeQueries(database);
   const findSame = openSameRows(database);
   const add = openAdd(database, queries, findSame);
-
-  /** Shows the row again that only this one hid. */
-  function showHidden(agentNo: number, name: string): void {
-    const row = queries.row(agentNo, name);
-    const hidden = row?.kind === "forgetting" ? queries.row(agentNo, row.supersedes ?? "") : undefined;
-    if (hidden?.supersededBy === name) queries.show.run(agentNo, hidden.no);
-  }
 
   type Forgetting = MemoryChange & { readonly op: "forget" };
   function forget(agentNo: number, namespace: string, row: CuratedRow, { by, copies }: Forgetting): MemoryChanged {
@@ -114,12 +105,15 @@ function openChanges(
     const same = copies === true && row.forgotten === null ? findSame(agentNo, no) : NOTHING_SAME;
     for (const erased of [row, ...same.copies]) {
       queries.forget.run(agentNo, erased.no, by);
-      showHidden(agentNo, erased.name);
+      // A row that only this one hid is shown again.
+      const { kind, supersedes } = queries.row(agentNo, erased.name) ?? {};
+      const hidden = kind === "forgetting" ? queries.row(agentNo, supersedes ?? "") : undefined;
+      if (hidden?.supersededBy === erased.name) queries.show.run(agentNo, hidden.no);
     }
     return resultOf(namespace, name, true, same);
   }
 
-  return (agentNo, namespace, change, at) => {
+  return (agentNo: number, namespace: string, change: MemoryChange, at: string): MemoryChanged => {
     if (change.op === "add") return add(agentNo, namespace, change, at);
     const name = nameOf(namespace, change.id) ?? throwNoMemory(change.id);
     const row = queries.row(agentNo, name) ?? throwNoMemory(change.id);

@@ -21,16 +21,12 @@ import { freeSlug } from "./slug.ts";
 import { type NoteHead, prepare } from "./sql.ts";
 
 /** The function returns the id of the agent that was created with this key, now or earlier. */
-export function openForks(
-  database: DatabaseSync,
-  log: EventLog,
-  note: NoteHead,
-): (source: string, fork: Fork, key: string) => string {
+export function openForks(database: DatabaseSync, log: EventLog, note: NoteHead) {
   const queries = forkQueries(database);
   const copyMemories = openForkMemories(database);
   const startChain = openChain(database);
 
-  return (source, fork, key) => {
+  return (source: string, fork: Fork, key: string): string => {
     const earlier = log.find(key);
     if (earlier !== undefined) return earlier;
     const found = queries.byId.get(source) ?? throwNoAgent(source);

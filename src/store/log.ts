@@ -194,14 +194,13 @@ function readSnapshot(agent: string, record: SnapshotRecord, link: string | unde
 type ChainEnd = Pick<AgentRecord, "no" | "id" | "head" | "headSha">;
 
 /** Returns a check that continues after event `seq`, whose link is `sha`. */
-export function openChain(
-  database: DatabaseSync,
-): (agent: ChainEnd, seq: number, sha: string) => ReturnType<typeof checkChain> {
+export function openChain(database: DatabaseSync) {
   const eventless = prepare<EventlessRecord>(
     database,
     "SELECT seq, keys, sha FROM eventless WHERE agent_no = ? AND seq BETWEEN ? AND ? ORDER BY no",
   );
-  return (agent, seq, sha) => checkChain(agent, { seq, sha }, eventless.all(agent.no, seq, agent.head));
+  return (agent: ChainEnd, seq: number, sha: string) =>
+    checkChain(agent, { seq, sha }, eventless.all(agent.no, seq, agent.head));
 }
 
 /** Follows the chain over events and commits without events, in order. Throws GOALD_STORE_DAMAGED where it breaks. */

@@ -232,16 +232,13 @@ export function openMemoryInsert(database: DatabaseSync): (agentNo: number, row:
 }
 
 /** Finds a row by its name within the namespace. `columns` of the table memory. */
-export function openMemoryByName<Row>(
-  database: DatabaseSync,
-  columns: string,
-): (agentNo: number, name: string) => Row | undefined {
+export function openMemoryByName<Row>(database: DatabaseSync, columns: string) {
   const ofEvent = prepare<Row>(
     database,
     `SELECT ${columns} FROM memory WHERE agent_no = ? AND seq = ? AND ordinal = ?`,
   );
   const ofPerson = prepare<Row>(database, `SELECT ${columns} FROM memory WHERE agent_no = ? AND made = ?`);
-  return (agentNo, name) => {
+  return (agentNo: number, name: string): Row | undefined => {
     if (name.startsWith("+")) return ofPerson.get(agentNo, Number(name.slice(1)));
     const [seq = 0, ordinal = 0] = name.split(".").map(Number);
     return ofEvent.get(agentNo, seq, ordinal);
@@ -307,12 +304,10 @@ export function openFactMarks(database: DatabaseSync): (agentNo: number) => void
 }
 
 /** Finds the newest row with a key and a trust. */
-export function openNewestFact(
-  database: DatabaseSync,
-): (agentNo: number, factKey: string, trust: string) => MemoryRecord | undefined {
+export function openNewestFact(database: DatabaseSync) {
   const find = prepare<MemoryRecord>(
     database,
     `SELECT ${MEMORY_COLUMNS} FROM memory WHERE agent_no = ? AND fact_key = ? AND trust = ? AND closed_by IS NULL`,
   );
-  return (...given) => find.get(...given);
+  return (agentNo: number, factKey: string, trust: string) => find.get(agentNo, factKey, trust);
 }

@@ -4,6 +4,7 @@
  * Apart from logging, only this module reads real time. All other code receives a Clock, so that a recorded run can be
  * replayed exactly.
  */
+import { setTimeout } from "node:timers/promises";
 import type { Clock } from "#core/ports/clock.ts";
 
 /** Node fires a longer timer immediately, so longer sleeps use several timers. */
@@ -14,18 +15,6 @@ export const systemClock: Clock = {
   sleep: async (ms, signal) => {
     const end = performance.now() + ms;
     for (let left = ms; left > 0 && !signal?.aborted; left = end - performance.now())
-      await sleepOnce(Math.min(left, LONGEST_TIMER_MS), signal);
+      await setTimeout(Math.min(left, LONGEST_TIMER_MS), undefined, signal && { signal }).catch(() => undefined);
   },
 };
-
-function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    };
-    const timer = setTimeout(stop, ms);
-    signal?.addEventListener("abort", stop, { once: true });
-  });
-}

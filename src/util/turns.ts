@@ -1,5 +1,7 @@
 /** turns.ts -- slices of long work in one thread, work in the order of its keys, and a limit of work at a time. */
 
+import { setImmediate } from "node:timers/promises";
+
 /** The longest time that a slice blocks the thread. */
 const TURN_MS = 5;
 
@@ -8,11 +10,8 @@ export function createTurns(): () => Promise<void> | undefined {
   let began = performance.now();
   return () => {
     if (performance.now() - began < TURN_MS) return undefined;
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        began = performance.now();
-        resolve();
-      });
+    return setImmediate().then(() => {
+      began = performance.now();
     });
   };
 }
@@ -25,14 +24,10 @@ export class KeyedQueue {
   /** Settles as `work` does. A failure does not stop the work that is queued behind it. */
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const result = (this.#last.get(key) ?? Promise.resolve()).then(work);
-    const settled = result.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#last.set(key, settled);
-    void settled.then(() => {
+    const settled: Promise<void> = Promise.allSettled([result]).then(() => {
       if (this.#last.get(key) === settled) this.#last.delete(key);
     });
+    this.#last.set(key, settled);
     return result;
   }
 }

@@ -57,7 +57,13 @@ export async function placeFolder<T>(target: FolderPlace, fill: (folder: string)
       await using parent = await enter(outer, "");
       await using source = await enter(parent.self, FILLED);
       const content = await inspectFolder(source.self, place.path);
-      await moveIntoPlace(target, parent, source, content);
+      try {
+        await renameFolder(place, parent.at(FILLED));
+      } catch (error) {
+        if (codeOf(error) !== "EXDEV") throw error;
+        await copyIntoPlace(target, source, content);
+      }
+      await place.folder.sync();
     });
     return filled;
   } finally {
@@ -72,22 +78,6 @@ function clearOnce(staging: string): Promise<void> {
   const clearing = cleared.get(staging) ?? removeQuietly(staging);
   cleared.set(staging, clearing);
   return clearing;
-}
-
-async function moveIntoPlace(
-  target: FolderPlace,
-  parent: OpenFolder,
-  source: OpenFolder,
-  content: FolderContent,
-): Promise<void> {
-  const { place } = target;
-  try {
-    await renameFolder(place, parent.at(FILLED));
-  } catch (error) {
-    if (codeOf(error) !== "EXDEV") throw error;
-    await copyIntoPlace(target, source, content);
-  }
-  await place.folder.sync();
 }
 
 /** The check and the rename are synchronous, because a rename would replace an empty folder. */

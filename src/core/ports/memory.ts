@@ -30,7 +30,10 @@ interface MemoryContent {
   readonly source?: string;
   /** Sources of the outside words that the text may hold; absent: none. */
   readonly outside?: readonly OutsideSource[];
-  /** Hash of what a fact is about. Of rows with the same key and trust in a namespace each closes the one before it. */
+  /**
+   * Hash of what a fact is about; absent for rows that are not a fact with a subject and an attribute. Of rows with the same key
+   * and trust in a namespace each closes the one before it.
+   */
   readonly factKey?: string;
 }
 
@@ -48,7 +51,11 @@ export interface NewMemory extends MemoryContent {
 }
 
 type Nullable = "step" | "supersedes" | "key" | "source";
-export interface MemoryRow extends Required<Omit<NewMemory, Nullable | "outside" | "factKey" | "replaces">> {
+type Optional = "outside" | "factKey";
+
+export interface MemoryRow
+  extends Required<Omit<NewMemory, Nullable | Optional | "replaces">>,
+    Pick<MemoryContent, Optional> {
   /**
    * `<agent>/<seq>` for a row made from an event, `<agent>/<seq>.<n>` (n from 1) for one staged with it, and
    * `<namespace>/+<n>` for one that a person added. `seq` is then the last event before it, 0 in the shared memory.
@@ -64,10 +71,6 @@ export interface MemoryRow extends Required<Omit<NewMemory, Nullable | "outside"
   readonly supersededBy: string | null;
   readonly key: string | null;
   readonly source: string | null;
-  /** Sources of the outside words that the text may hold; absent: none. */
-  readonly outside?: readonly OutsideSource[];
-  /** Absent for rows that are not a fact with a subject and an attribute. */
-  readonly factKey?: string;
   /** Absent for a fact that holds. */
   readonly closed?: ClosedFact;
   /** A person wants it recalled for every query. */

@@ -6,7 +6,7 @@
 import { closeNetwork } from "#cage/close-network.ts";
 import { readFrame, writeFrame } from "#cage/frames.ts";
 import { type PageJob, readBytes } from "./read-bytes.ts";
-import { type PageProblem, problemOf, type Readable } from "./readable.ts";
+import { problemOf, type Readable } from "./readable.ts";
 
 // Parses one page after the other in a reader until the host closes its channel.
 //
@@ -14,8 +14,6 @@ import { type PageProblem, problemOf, type Readable } from "./readable.ts";
 
 /** An answer has the number of its job, so that a late one is not taken for the next page. */
 export type JobHead = Omit<PageJob, "bytes"> & { readonly number: number };
-/** The text follows as bytes. */
-export type AnswerHead = Omit<Readable, "text"> | { readonly problem: PageProblem };
 
 export async function serveJobs(readJob: (job: PageJob) => Promise<Readable>): Promise<void> {
   for (let frame = readFrame(); frame; frame = readFrame()) {
@@ -23,20 +21,10 @@ export async function serveJobs(readJob: (job: PageJob) => Promise<Readable>): P
     // pdf.js refuses a Buffer.
     const bytes = new Uint8Array(buffer, byteOffset, byteLength);
     const { number, ...head } = frame.value as JobHead;
-    const [answer, text] = await runJob(readJob, { ...head, bytes });
+    const failed = (error: unknown) => ({ problem: problemOf(error), text: "" });
+    const { text, ...answer } = await readJob({ ...head, bytes }).catch(failed);
+    // The text of a page, or of none, follows its answer as bytes.
     writeFrame({ ...answer, number }, Buffer.from(text));
-  }
-}
-
-async function runJob(
-  readJob: (job: PageJob) => Promise<Readable>,
-  job: PageJob,
-): Promise<readonly [answer: AnswerHead, text: string]> {
-  try {
-    const { text, ...rest } = await readJob(job);
-    return [rest, text];
-  } catch (error) {
-    return [{ problem: problemOf(error) }, ""];
   }
 }
 

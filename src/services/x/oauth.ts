@@ -20,7 +20,7 @@ export interface OAuthStamp {
 
 /** Returns the Authorization header. */
 export function signRequest(method: string, url: URL, keys: OAuthKeys, { nonce, seconds }: OAuthStamp): string {
-  const oauthParameters: readonly OAuthParameter[] = [
+  const oauthParameters: readonly (readonly [name: string, value: string])[] = [
     ["oauth_consumer_key", keys.consumerKey],
     ["oauth_nonce", nonce],
     ["oauth_signature_method", "HMAC-SHA1"],
@@ -28,21 +28,6 @@ export function signRequest(method: string, url: URL, keys: OAuthKeys, { nonce, 
     ["oauth_token", keys.accessToken],
     ["oauth_version", "1.0"],
   ];
-  const signature = computeSignature(method, url, oauthParameters, keys);
-  const fields = [...oauthParameters, ["oauth_signature", signature] as const].map(
-    ([name, value]) => `${name}="${percentEncode(value)}"`,
-  );
-  return `OAuth ${fields.join(", ")}`;
-}
-
-type OAuthParameter = readonly [name: string, value: string];
-
-function computeSignature(
-  method: string,
-  url: URL,
-  oauthParameters: readonly OAuthParameter[],
-  keys: OAuthKeys,
-): string {
   const pairs = [...oauthParameters, ...url.searchParams].map(
     ([name, value]) => [percentEncode(name), percentEncode(value)] as const,
   );
@@ -50,7 +35,11 @@ function computeSignature(
   const parameters = pairs.map(([name, value]) => `${name}=${value}`).join("&");
   const base = [method.toUpperCase(), url.origin + url.pathname, parameters].map(percentEncode).join("&");
   const key = `${percentEncode(keys.consumerSecret)}&${percentEncode(keys.accessTokenSecret)}`;
-  return createHmac("sha1", key).update(base).digest("base64");
+  const signature = createHmac("sha1", key).update(base).digest("base64");
+  const fields = [...oauthParameters, ["oauth_signature", signature] as const].map(
+    ([name, value]) => `${name}="${percentEncode(value)}"`,
+  );
+  return `OAuth ${fields.join(", ")}`;
 }
 
 const compareText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);

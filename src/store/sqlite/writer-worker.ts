@@ -5,6 +5,7 @@
  * next group. Answers are sent when the group is on the disk.
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import type { GoaldError } from "#core/errors.ts";
 import { callWrite, isErasing, openWrites, type WriteArgs, type WriteName } from "../writes.ts";
 import { Anchor } from "./anchor.ts";
 import { emptyWal, openForWriting, shrinkFile } from "./connection.ts";
@@ -22,11 +23,7 @@ export interface WriteCall {
 /** `stop`: commit and answer all earlier writes, then end. */
 export type ToWriterThread = WriteCall | "stop";
 /** An error as it is sent between threads. */
-export interface WriteFailure {
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string;
-}
+export type WriteFailure = Pick<GoaldError, "code" | "message" | "hint">;
 export type WriteAnswer = { readonly id: number } & ({ readonly value: unknown } | { readonly failure: WriteFailure });
 /** `ready`: the thread has opened its connection. */
 export type FromWriterThread = readonly WriteAnswer[] | "ready";
@@ -72,10 +69,7 @@ function serveWrites(port: MessagePort, { path, busyTimeoutMs }: WriterOptions):
   }
 }
 
-function takeArrived(
-  port: MessagePort,
-  first: ToWriterThread,
-): { readonly calls: readonly WriteCall[]; readonly isLast: boolean } {
+function takeArrived(port: MessagePort, first: ToWriterThread) {
   const calls: WriteCall[] = [];
   let next: { message: ToWriterThread } | undefined = { message: first };
   while (next) {

@@ -16,7 +16,7 @@ import { getCompileCacheDir } from "node:module";
 import { dirname, extname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
-import { type ErrorCode, GoaldError } from "#core/errors.ts";
+import { GoaldError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
 import { closedError, storeError } from "../failure.ts";
 import {
@@ -247,8 +247,7 @@ function withCompileCache(): NodeJS.ProcessEnv {
   return directory === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(directory) };
 }
 
-const toGoaldError = ({ code, message, hint }: WriteFailure): GoaldError =>
-  new GoaldError(code as ErrorCode, message, { hint });
+const toGoaldError = ({ code, message, hint }: WriteFailure): GoaldError => new GoaldError(code, message, { hint });
 
 /** `Error.isError` is false for an error from a dying thread, which still has a message. */
 const messageOf = (thrown: unknown): string => String((thrown as { message?: unknown } | null)?.message ?? thrown);
