@@ -1,3 +1,4 @@
+/** step-view.ts -- what happened in a step, from its events: request, reply, command, approval, result, files. */
 import type { Annotations, Effect, Observation } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";

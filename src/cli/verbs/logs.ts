@@ -200,7 +200,7 @@ function generations(path: string, onlyNewest: boolean) {
   });
 }
 
-/** Returns the open file and all newer ones; all files when the open one was deleted. */
+/** Returns the open file and all newer ones; only the newest when the open one was deleted. */
 function newerThan({ inode }: OpenLog, path: string): readonly Generation[] {
   const all = generations(path, false);
   const at = all.findIndex((file) => file.inode === inode);
