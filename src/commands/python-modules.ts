@@ -15,8 +15,8 @@ export interface PythonModule extends CellModule {
   /** Absolute path. */
   readonly path: string;
   readonly functions: readonly PythonFunction[];
-  /** Lines of definitions that cannot be read, from 1. */
-  readonly brokenLines?: readonly number[];
+  /** Line of a definition that cannot be read, from 1; null for none. What follows it is not read. */
+  readonly brokenLine: number | null;
 }
 
 const MAX_FILES = 1_000;
@@ -46,14 +46,13 @@ export async function loadPythonModules(
     const source = await readSource(path);
     bytes += Buffer.byteLength(source);
     if (bytes > MAX_ALL_BYTES) throw invalid(`The files of ${folder} have more than ${MAX_ALL_BYTES} bytes together.`);
-    const brokenLines: number[] = [];
-    const functions = readPythonFunctions(source, brokenLines);
+    const { functions, brokenLine } = readPythonFunctions(source);
     for (const { name, line } of functions) {
       const other = isTaken(name) ? "a command" : owners.get(name);
       if (other !== undefined) throw invalid(`${path}:${line} defines ${name}, which is also ${describeOther(other)}.`);
       owners.set(name, path);
     }
-    modules.push({ file, path, source, functions, brokenLines });
+    modules.push({ file, path, source, functions, brokenLine });
   }
   return modules;
 }
@@ -99,13 +98,13 @@ const STRING_OR_COMMENT = new RegExp(`#[^\\n]*|${STRING}`, "gu");
 const DOCSTRING = new RegExp(`\\s*${STRING}`, "yu");
 const DEFINITION = /^def[ \t]+([\p{ID_Start}_][\p{ID_Continue}]*)[ \t]*(?=[([])/gmu;
 
-/** Stops at a definition that cannot be read, and adds its line to `brokenLines`. */
-export function readPythonFunctions(source: string, brokenLines: number[] = []): readonly PythonFunction[] {
+/** Stops at a definition that cannot be read: `brokenLine` is its line, or null for none. */
+export function readPythonFunctions(source: string) {
   const text = source.replaceAll(/\r\n?/g, "\n");
   // Everything keeps its place: first without comments, then without strings too.
   const uncommented = text.replace(STRING_OR_COMMENT, (found) => (found.startsWith("#") ? blank(found) : found));
   const code = uncommented.replace(STRING_OR_COMMENT, blank);
-  const found: PythonFunction[] = [];
+  const functions: PythonFunction[] = [];
   let line = 1;
   let counted = 0;
   let end = 0;
@@ -114,15 +113,12 @@ export function readPythonFunctions(source: string, brokenLines: number[] = []):
     const from = index + head.length;
     const colon = findColon(code, from);
     for (; counted < index; counted++) if (text[counted] === "\n") line++;
-    if (colon === undefined) {
-      brokenLines.push(line);
-      break;
-    }
+    if (colon === undefined) return { functions, brokenLine: line };
     end = colon + 1;
     const signature = oneLine(name + foldBlanks(uncommented.slice(from, colon)), MAX_SIGNATURE_CHARS);
-    if (!name.startsWith("_")) found.push({ name, signature, doc: readDocstring(uncommented, end), line });
+    if (!name.startsWith("_")) functions.push({ name, signature, doc: readDocstring(uncommented, end), line });
   }
-  return found;
+  return { functions, brokenLine: null };
 }
 
 const blank = (found: string): string => " ".repeat(found.length);

@@ -221,7 +221,7 @@ def last(x): return x[
 
 describe("the functions of a Python file", () => {
   it("are those of its top level, with signature and docstring", () => {
-    expect(readPythonFunctions(SOURCE)).toEqual([
+    expect(readPythonFunctions(SOURCE).functions).toEqual([
       { name: "double", signature: "double(x: int) -> int", doc: "Doubles a number.", line: 14 },
       {
         name: "label",
@@ -237,15 +237,17 @@ describe("the functions of a Python file", () => {
   });
 
   it("are read from files with Windows line ends, and from files that Python itself would refuse", () => {
-    expect(readPythonFunctions('def a():\r\n    """A\r\n    b."""\r\n').map(({ doc }) => doc)).toEqual(["A b."]);
+    expect(readPythonFunctions('def a():\r\n    """A\r\n    b."""\r\n').functions.map(({ doc }) => doc)).toEqual([
+      "A b.",
+    ]);
     for (const broken of ["def", "def a", "def a(", 'def a(x="', '"""', "def a():\n  '''never closed", "def a(]]):"])
-      expect(readPythonFunctions(broken).every(({ doc }) => doc === "")).toBe(true);
+      expect(readPythonFunctions(broken).functions.every(({ doc }) => doc === "")).toBe(true);
   });
 
   it("are found in linear time", () => {
     const many = "def f(x):\n    '''Doc.'''\n    return {'a': [1, 2]}\n".repeat(20_000);
     const startedAt = performance.now();
-    expect(readPythonFunctions(many)).toHaveLength(20_000);
+    expect(readPythonFunctions(many).functions).toHaveLength(20_000);
     expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 });

@@ -32,7 +32,7 @@ beforeAll(async () => {
   commandsFor = createCommandSets(shipped, { commands: {}, args: {} });
   // The prompt lists method_search while there is something to find.
   const helper = { name: "double", signature: "double(x)", doc: "", line: 1 };
-  const modules = [{ file: "own.py", path: "/own.py", source: "", functions: [helper] }];
+  const modules = [{ file: "own.py", path: "/own.py", source: "", functions: [helper], brokenLine: null }];
   set = createCommandSets(shipped, { commands: {}, args: {} }, modules)(initialState);
 });
 

@@ -32,9 +32,7 @@ const unlisted = (name: string, summary: string, more: { readonly listed?: boole
 const WHISPER = unlisted("whisper_softly", "says a text in a low voice.");
 const SHOUT = unlisted("shout_loudly", "cries a text out.");
 const HELPER = 'def add_commas(text: str) -> str:\n    """Puts commas between the words of a text."""\n    return text';
-const MODULES = [
-  { file: "words.py", path: "/h/methods/words.py", source: HELPER, functions: readPythonFunctions(HELPER) },
-];
+const MODULES = [{ file: "words.py", path: "/h/methods/words.py", source: HELPER, ...readPythonFunctions(HELPER) }];
 
 async function runAgent(options: LoopOptions & { readonly script: readonly string[] }) {
   const loop = await makeLoop({ services: { methods: { ready: true } }, commands: [WHISPER, SHOUT], ...options });

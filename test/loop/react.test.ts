@@ -206,7 +206,7 @@ describe("an agent in the form react", () => {
       'def weather_at(latitude: float, longitude: float) -> str:\n    """Weather there."""\n    ...',
       'def tell(kinds: tuple[str, str, int], text: str = "", station: str = "") -> None:\n    """Tells it."""\n    ...',
     ].join("\n\n");
-    const modules = [{ file: "a.py", path: "/h/methods/a.py", source, functions: readPythonFunctions(source) }];
+    const modules = [{ file: "a.py", path: "/h/methods/a.py", source, ...readPythonFunctions(source) }];
     const PLACE = 'print(find_place("Oslo"))';
     const shown = (text: string) => () => ({ value: cellValue(text) });
     const used = async (code: string, cell: CellBehaviour = shown("Rain"), more: object = { modules }) => {

@@ -496,7 +496,7 @@ async function runExample(code: string, sandbox: Sandbox, result: unknown) {
   const subtask = code.includes("agent.run") ? [reply("task_complete", { result })] : [];
   const modules = examplesIn("py").map((source, index) => {
     const file = `methods-${index}.py`;
-    return { file, path: file, source, functions: readPythonFunctions(source) };
+    return { file, path: file, source, ...readPythonFunctions(source) };
   });
   const loop = await makeLoop({
     script: [reply("run_code", { code }), ...subtask, done()],

@@ -116,7 +116,7 @@ async function checkSettings(home: Home): Promise<readonly Finding[]> {
 async function checkCatalogue(home: Home): Promise<Finding> {
   try {
     const { registry, modules } = await loadWholeCatalogue(home);
-    const broken = modules.flatMap(({ path, brokenLines = [] }) => brokenLines.map((line) => `${path}:${line}`));
+    const broken = modules.flatMap(({ path, brokenLine }) => (brokenLine === null ? [] : [`${path}:${brokenLine}`]));
     if (broken.length > 0) return warning("commands", `cannot read ${broken.join(", ")}`, "Correct the definition.");
     const methods = modules.reduce((sum, { functions }) => sum + functions.length, 0);
     const helpers = methods === 0 ? "" : `, ${countNoun(methods, "Python helper")}`;
