@@ -322,6 +322,9 @@ describe("the page in Chromium", () => {
     await opened.page.getByRole("searchbox", { name: "Search its memory" }).fill("data.csv");
     await opened.page.keyboard.press("Enter");
     await opened.page.locator(".part", { hasText: "Memory" }).getByText("data.csv").first().waitFor();
+    // Agents of one name have their ids on Home.
+    await opened.go("#/", "[data-row]");
+    await opened.page.locator("[data-row]", { hasText: "(hostile-2)" }).waitFor();
   });
 
   it("allows more steps after a limit, and the agent goes on", async () => {
