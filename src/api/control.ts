@@ -81,7 +81,10 @@ export interface Control {
   trust(name: string, what: Trust): Promise<Trusted>;
   /** Throws GOALD_CONFLICT for a running agent, unless `force` kills it first. `files` removes its folder too. */
   remove(name: string, how: { readonly force: boolean; readonly files: boolean }): Promise<Removed>;
-  /** Creates an agent with this one's state after a step, paused unless finished. Throws GOALD_NOT_FOUND for an unknown step. */
+  /**
+   * Creates an agent with this one's state after a step. It is paused, unless this one had finished. Throws GOALD_NOT_FOUND
+   * for an unknown step.
+   */
   fork(name: string, how: ForkRequest): Promise<ForkedAgent>;
   /**
    * Restores files to their versions after a step; a person's edits become versions first. Clones are named and not touched.

@@ -73,7 +73,7 @@ const ONE_LINE = `^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}${TURNS_WRITING}]+$`;
 const MANY_LINES = `^(?:[^\\p{Cc}\\p{Cs}${TURNS_WRITING}]|[\\t\\r\\n])*$`;
 const FILLED_LINES = `(?=[\\s\\S]*\\S)${MANY_LINES}`;
 const FILLED = "\\S";
-/** What these patterns ask, in words. */
+/** Says in words what each pattern asks of a text. */
 export const PATTERNS: Readonly<Record<string, string>> = {
   [ONE_LINE]: "must be one line without control characters, and not blank",
   [MANY_LINES]: "must be text without control characters",

@@ -56,7 +56,7 @@ const JUMP_IF_EQUAL = 0x15;
 const JUMP_IF_AT_LEAST = 0x35;
 const JUMP_IF_BITS = 0x45;
 const RETURN = 0x06;
-/** What a filter returns. */
+/** A filter returns one of these. */
 const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
 const NOT_PERMITTED = 0x00050001;

@@ -185,7 +185,7 @@ function judgeAgain(
   return record({ type: "command-denied", step: open.step, callId, by: "policy", reason: words });
 }
 
-/** Of the question to a person. Long enough for the lists that a policy makes. */
+/** The longest reason in a question to a person. The lists that a policy makes fit into it. */
 const MAX_REASON_CHARS = 4_000;
 
 function judgeCall(state: AgentState, frame: Frame, callId: string, rules: Rules, now: Date): Move {

@@ -252,12 +252,12 @@ export class HostControl extends RunControl implements Control {
   }
 
   /** A waiting agent reads the message at once, a running agent after its step. Resolves as `deliver`. */
-  async #send(found: Found, message: InboxMessage, key?: string): Promise<boolean> {
+  async #send(found: Found, message: InboxMessage, key: string = randomUUID()): Promise<boolean> {
     const { row, state } = found;
     const { supervisor } = this.parts;
     // An agent that finished in front becomes a background agent when it gets more work.
     const isHandedOver = opensTurn(message) && isFinished(state) && !state.settings.background;
-    if (isHandedOver) await this.deliver(row.id, { type: "settings", background: true });
+    if (isHandedOver) await this.deliver(row.id, { type: "settings", background: true }, `${key}/settings`);
     const isNew = await this.deliver(row.id, message, key);
     // An agent that is over reads a person's trust, and stays as it is.
     const isRead = message.type === "trust" && isOver(state);

@@ -80,7 +80,10 @@ export const findPaths = (agent: string, files: readonly string[], context: CliC
 
 type Agents = Pick<Reading, "agents" | "agent">;
 
-/** `path`: relative to the agent's folder, as in the history. Throws GOALD_NOT_FOUND for an unknown agent, GOALD_USAGE for a path outside all agents' folders. */
+/**
+ * `path`: relative to the agent's folder, as in the history. Throws GOALD_NOT_FOUND for an unknown agent, and GOALD_USAGE for
+ * a path outside all agents' folders.
+ */
 export async function findFile(
   file: string,
   path: string | undefined,
