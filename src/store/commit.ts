@@ -153,7 +153,7 @@ function writingQueries(database: DatabaseSync) {
 }
 
 /** Throws unless the lease is the newest, the log ends at `expectedHead` and the events continue it. */
-export function requireValidCommit(
+function requireValidCommit(
   lease: Lease,
   agent: { readonly epoch: number; readonly head: number },
   expectedHead: number,
@@ -187,10 +187,7 @@ interface CommitPlace {
   readonly result: EventPlace;
 }
 
-export function placeOf(
-  { events }: Commit,
-  before: { readonly head: number; readonly updatedAt: string },
-): CommitPlace {
+function placeOf({ events }: Commit, before: { readonly head: number; readonly updatedAt: string }): CommitPlace {
   const toPlace = (event: RecordedEvent): EventPlace => {
     const { seq, at } = event;
     return { seq, at, step: "step" in event ? event.step : 0 };

@@ -168,10 +168,10 @@ function requireLive({ row: find }: Queries, agentNo: number, name: string, name
   return row;
 }
 
-export const forgottenError = (id: string): GoaldError =>
+const forgottenError = (id: string): GoaldError =>
   new GoaldError("GOALD_NOT_FOUND", `Expected the memory ${id}; it was forgotten.`);
 
-export const supersededError = (id: string, newer: string): GoaldError =>
+const supersededError = (id: string, newer: string): GoaldError =>
   new GoaldError("GOALD_CONFLICT", `Expected the newest version of the memory ${id}; ${newer} has replaced it.`, {
     hint: `Change that one: ${newer}`,
   });
@@ -204,14 +204,14 @@ const wholeHash = ({ whole }: Statement): string => sha256(`whole\n${whole}`);
 const actHash = ({ act }: Statement): string | null => (act === null ? null : sha256(`act\n${act}`));
 
 /** The hashes by which a later row with this text is recognized. */
-export function correctedHashes(text: string): readonly string[] {
+function correctedHashes(text: string): readonly string[] {
   const statement = statementOf(text);
   const act = actHash(statement);
   return act === null ? [wholeHash(statement)] : [wholeHash(statement), act];
 }
 
 /** Returns the hash of what a correction says is wrong in a text. */
-export function correctedHash(text: string, correction: string): string {
+function correctedHash(text: string, correction: string): string {
   const statement = statementOf(text);
   return (isAboutResult(correction, text) ? actHash(statement) : null) ?? wholeHash(statement);
 }

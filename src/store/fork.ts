@@ -68,7 +68,7 @@ export const highestEpoch = (events: readonly RecordedEvent[]): number =>
   events.reduce((epoch, event) => ("epoch" in event ? Math.max(epoch, event.epoch) : epoch), 0);
 
 /** Returns an event of the source's log as an event of the fork. */
-export function adoptEvent(event: RecordedEvent, source: string, id: string, name: string): RecordedEvent {
+function adoptEvent(event: RecordedEvent, source: string, id: string, name: string): RecordedEvent {
   if (event.type === "agent-created") {
     const { startedBy } = event;
     // The fork has no parent. It keeps its other settings.

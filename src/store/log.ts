@@ -107,7 +107,7 @@ function logQueries(database: DatabaseSync) {
   };
 }
 
-export function makeCreatedEvent(spec: AgentSpec, at: string): RecordedEvent & { readonly type: "agent-created" } {
+function makeCreatedEvent(spec: AgentSpec, at: string): RecordedEvent & { readonly type: "agent-created" } {
   const { name: _name, role: _role, goals: _goals, parent: _parent, id: _id, ...settings } = spec;
   const name = wellFormed(spec.name);
   const role = wellFormed(spec.role);

@@ -77,7 +77,7 @@ export function openMailbox(database: DatabaseSync, noteReferences: NoteReferenc
 }
 
 /** The key contains the time, so that a timer that is set again after it fired is delivered again. */
-export const timerKey = (key: string, at: string): string => `timer:${key}@${at}`;
+const timerKey = (key: string, at: string): string => `timer:${key}@${at}`;
 
 /**
  * Returns the key of a message that an agent sends, or of a child that it starts. Such keys come from call ids, which are

@@ -251,7 +251,7 @@ export function openNamespaces(database: DatabaseSync): (namespace: string) => n
   return (namespace) => (namespace === SHARED_MEMORY ? SHARED_NO : (find.get(namespace) ?? throwNoAgent(namespace)).no);
 }
 
-export function stagedMemory(
+function stagedMemory(
   { text, importance, memoryKind, supersedes, outside = [], factKey }: Extract<StagedWrite, { kind: "memory" }>,
   agent: string,
   { seq, step }: EventPlace,
@@ -270,7 +270,7 @@ export function stagedMemory(
   return supersedes === undefined ? row : { ...row, supersedes };
 }
 
-export function throwStrayMemory(seq: number): never {
+function throwStrayMemory(seq: number): never {
   throw new GoaldError("GOALD_INTERNAL", `Expected a memory of an event of its own commit, got one of event ${seq}.`);
 }
 

@@ -52,7 +52,7 @@ export interface StoreWriter {
 }
 
 /** Returns a writer that runs each write in the calling thread, in a transaction of its own. */
-export function openDirectWriter(database: DatabaseSync, path: string, anchor: Anchor): StoreWriter {
+export function openDirectWriter(database: DatabaseSync, path: string, anchor: Omit<Anchor, "renew">): StoreWriter {
   const writes = openWrites(database, anchor.note);
   const transact = openTransactions(database);
   return {

@@ -1,6 +1,6 @@
 /**
- * The contract of every Store. It uses the port alone and runs on the embedded store and the fake;
- * a store that many hosts share must pass it too.
+ * The contract of every Store. It uses the port alone and runs on the embedded store with both of its writers; a store
+ * that many hosts share must pass it too.
  */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";

@@ -111,6 +111,7 @@ describe("the calls that a host accepts", () => {
     await host.control.resume("foo", {});
     await host.quiet();
     await host.control.changeSettings("foo", { background: false });
+    await host.quiet();
     await host.control.say("foo", { from: "person", text: "One thing more." });
     await host.quiet();
     expect((await world.types()).at(-1)).toBe("turn-finished");

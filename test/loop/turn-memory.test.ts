@@ -136,7 +136,7 @@ describe("the memory of a turn in the loop", () => {
     const loop = await makeLoop({ script, commands: [TRY] });
     await loop.run();
     const [memory] = await loop.of("turn-remembered");
-    expect(memory?.calls).toEqual([{ name: "try", input: "what: C\nok: true" }]);
+    expect(memory?.calls).toEqual([{ name: "try", input: "ok: true\nwhat: C" }]);
     expect(JSON.stringify(memory)).not.toMatch(/THOUGHT|went wrong/);
   });
 

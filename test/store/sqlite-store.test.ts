@@ -16,15 +16,12 @@ import { canonicalJson } from "#util/json.ts";
 import { storeContract } from "../contracts/store.ts";
 import { AT, asked, memoryOf, NOTHING, SPEC, said, stamped, words, wrote } from "../helpers/events.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
-import { MemoryStore } from "../helpers/memory-store.ts";
 import { fill } from "./made-stores.ts";
 
 const at = useFolder();
 const keep = useOpened();
 let stores = 0;
 storeContract("the embedded store", () => openSqliteStore(at(`${++stores}`, "goald.db")));
-// store.long.ts has the store for many agents.
-storeContract("the fake", async () => new MemoryStore());
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
