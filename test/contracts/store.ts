@@ -45,7 +45,10 @@ function generalContract(make: () => Promise<Store>): void {
     await store.create(SPEC, "key-1", AT);
     lease = await store.claim("foo");
   });
-  afterEach(() => store.close());
+  afterEach(async () => {
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+  });
   const commit = (head: number, parts: Partial<Commit>): Promise<void> =>
     store.commit(lease, head, { ...NOTHING, ...parts });
 
@@ -347,7 +350,6 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await store.agent("child")).toMatchObject({ parent: "foo", folder: "foo/agents/child", wakeAt: later(3) });
       expect(await store.due(later(9))).toEqual(["bar", "child"]);
       expect(await store.load("foo", OTHER_VERSION)).toMatchObject({ head: 3, snapshot: { seq: 3 }, events: [] });
-      expect((await store.verify()).problems).toEqual([]);
     });
 
     it("starts an agent under the given id, with its parent in its first event", async () => {
@@ -358,7 +360,6 @@ function generalContract(make: () => Promise<Store>): void {
       await commit(1, { events: stamped(2, finished(7)), staged: [spawn] });
       expect(await store.agent("foo-child")).toMatchObject({ parent: "foo", folder: "foo/agents/foo-child" });
       expect((await store.read("foo-child", 0, 1))[0]).toMatchObject({ type: "agent-created", startedBy });
-      expect((await store.verify()).problems).toEqual([]);
       // The id is taken: a second start with it fails together with its whole commit.
       const again = { events: stamped(3, finished(8)), staged: [{ ...spawn, key: "agent/3" }] };
       await expect(commit(2, again)).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
@@ -402,7 +403,6 @@ function generalContract(make: () => Promise<Store>): void {
       const changes = history.map(({ path, operation, callId }) => `${path} ${operation} ${callId}`);
       expect(changes).toEqual([...ofFirst, "a write c2"]);
       expect(history.map(({ at }) => at)).toEqual([...ofFirst.map(() => later(2)), later(3)]);
-      expect((await store.verify()).problems).toEqual([]);
       expect(await store.lastFileVersion("foo", "a")).toEqual({ ...(await store.files("foo")).at(-1), seq: 3 });
       expect(await store.lastFileVersion("foo", "b")).toMatchObject({ operation: "write", bytes: 4 });
       expect(await store.lastFileVersion("foo", "A")).toBeUndefined();
@@ -434,11 +434,9 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await store.outsideBelow("foo", "pages", 0)).toEqual([page]);
       expect(await store.outsideBelow("foo", "", 0)).toEqual(expect.arrayContaining([page, clone]));
       expect(await store.outsideBelow("foo", "", 2)).toEqual([]);
-      expect((await store.verify()).problems).toEqual([]);
       const copy = await store.fork("foo", { name: "Copy", head: 3, events: [] }, "copy");
       expect(await store.files(copy.id)).toEqual(await store.files("foo"));
       expect((await store.memories(copy.id, 0, 10)).map(({ outside }) => outside)).toEqual([page]);
-      expect((await store.verify()).problems).toEqual([]);
     });
 
     it("sends and spawns once per sender and key, however often the call is repeated", async () => {
