@@ -65,15 +65,13 @@ const EMBED_TIMEOUT_MS = 20_000;
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
 
 class StoredMemory implements RecallingMemory {
-  readonly #store: LongTermMemoryParts["store"];
-  readonly #embedder: Embedder;
+  readonly #parts: LongTermMemoryParts;
+  readonly #openIndex: OpenIndex;
   readonly #rowEmbedder: RowEmbedder;
-  readonly #loader: MemoryLoader;
-  readonly #snapshots: IndexSnapshots | undefined;
+  readonly #reading: OutageReporter;
   readonly #readingTexts: OutageReporter;
   readonly #saving: OutageReporter;
   readonly #searching: OutageReporter;
-  readonly #keptBytes: number;
   /** By namespace, the last used one last. */
   readonly #memories = new Map<string, AgentMemory>();
   /** The namespaces that each running agent recalls from. */
@@ -83,10 +81,9 @@ class StoredMemory implements RecallingMemory {
   readonly #changes = new KeyedQueue();
 
   constructor(parts: LongTermMemoryParts) {
-    const { store, embedder, report, embedTimeoutMs = EMBED_TIMEOUT_MS, clock, lots, snapshots } = parts;
-    this.#store = store;
-    this.#keptBytes = parts.keptBytes ?? 0;
-    this.#embedder = embedder;
+    const { embedder, report, embedTimeoutMs = EMBED_TIMEOUT_MS, clock, lots } = parts;
+    this.#parts = parts;
+    this.#openIndex = parts.openIndex ?? exactIndexes();
     this.#rowEmbedder = new RowEmbedder({
       guarded: new GuardedEmbedder(embedder, embedTimeoutMs, report, clock),
       embedder,
@@ -95,16 +92,14 @@ class StoredMemory implements RecallingMemory {
       isOpen: (memory) => this.#memories.get(memory.rows.namespace) === memory,
       save: (memory) => this.#save(memory, true),
     });
-    this.#snapshots = snapshots;
-    const openIndex = parts.openIndex ?? exactIndexes();
-    this.#loader = new MemoryLoader({ store, embedder, openIndex, snapshots, reading: new OutageReporter(report) });
+    this.#reading = new OutageReporter(report);
     this.#readingTexts = new OutageReporter(report);
     this.#saving = new OutageReporter(report);
     this.#searching = new OutageReporter(report);
   }
 
   get remote(): boolean {
-    return !this.#embedder.local;
+    return !this.#parts.embedder.local;
   }
 
   recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
@@ -126,7 +121,7 @@ class StoredMemory implements RecallingMemory {
       this.#used.delete(agent);
       const memory = this.#memories.get(agent);
       if (memory) await this.#changes.run(agent, () => this.#save(memory, true));
-      await this.#dropUnused(this.#keptBytes);
+      await this.#dropUnused(this.#parts.keptBytes ?? 0);
     });
   }
 
@@ -154,10 +149,10 @@ class StoredMemory implements RecallingMemory {
 
   async #saveIndex(namespace: string, isLeaving: boolean): Promise<void> {
     const memory = this.#memories.get(namespace);
-    if (!memory || !this.#snapshots) return;
+    if (!memory || !this.#parts.snapshots) return;
     const { rows, vectors } = memory;
-    const collectVectors = async () => (this.#embedder.isInstant ? vectors.collect(rows) : undefined);
-    await this.#snapshots.saveIfDue(rows, isLeaving, collectVectors);
+    const collectVectors = async () => (this.#parts.embedder.isInstant ? vectors.collect(rows) : undefined);
+    await this.#parts.snapshots.saveIfDue(rows, isLeaving, collectVectors);
     rows.savedVectors.clear();
   }
 
@@ -179,7 +174,7 @@ class StoredMemory implements RecallingMemory {
     await setImmediate();
     for (const name of namespaces) void this.#changes.run(name, () => this.#saveIndex(name, false));
     try {
-      const found = await findRecalls(memories, query, parts, { withVectors: this.#embedder.semantic });
+      const found = await findRecalls(memories, query, parts, { withVectors: this.#parts.embedder.semantic });
       this.#searching.recovered();
       await setImmediate();
       return await readRecalls(found, parts, this.#readingTexts);
@@ -195,11 +190,11 @@ class StoredMemory implements RecallingMemory {
   /** Returns the memory with all rows read and, with a semantic embedder, the vectors that one request brings. */
   async #prepare(namespace: string, texts: readonly string[], call: EmbeddingCall): Promise<AgentMemory> {
     let memory = await this.#readRows(namespace);
-    if (!this.#embedder.semantic) return memory;
+    if (!this.#parts.embedder.semantic) return memory;
     await this.#rowEmbedder.embed(memory, texts, call);
-    if (memory.vectors.embedder !== this.#embedder.id) {
+    if (memory.vectors.embedder !== this.#parts.embedder.id) {
       memory = await this.#readRows(namespace);
-      if (this.#embedder.semantic) await this.#rowEmbedder.embed(memory, texts, call);
+      if (this.#parts.embedder.semantic) await this.#rowEmbedder.embed(memory, texts, call);
     }
     await this.#save(memory, false);
     return memory;
@@ -210,20 +205,20 @@ class StoredMemory implements RecallingMemory {
    * forgotten a row whose words it has.
    */
   async #readRows(namespace: string): Promise<AgentMemory> {
-    if (this.#memories.get(namespace)?.vectors.embedder !== this.#embedder.id) await this.#discard(namespace);
-    const memory = this.#memories.get(namespace) ?? (await this.#loader.open(namespace));
+    if (this.#memories.get(namespace)?.vectors.embedder !== this.#parts.embedder.id) await this.#discard(namespace);
+    const memory = this.#memories.get(namespace) ?? (await this.#open(namespace));
     this.#memories.delete(namespace);
     this.#memories.set(namespace, memory);
-    await this.#loader.readNew(memory);
+    await this.#readNew(memory);
     if (!memory.rows.hasErased) return memory;
-    await this.#snapshots?.discard(namespace);
+    await this.#parts.snapshots?.discard(namespace);
     await this.#discard(namespace);
     return this.#readRows(namespace);
   }
 
   async #save(memory: AgentMemory, all: boolean): Promise<void> {
     try {
-      await memory.vectors.save(this.#store, all);
+      await memory.vectors.save(this.#parts.store, all);
       this.#saving.recovered();
     } catch (error) {
       this.#saving.failed(`Vectors could not be saved and will be computed again: ${toError(error).message}`);
@@ -237,46 +232,22 @@ class StoredMemory implements RecallingMemory {
     await this.#save(memory, true);
     await memory.vectors.close();
   }
-}
-
-// Opens the memory of a namespace, from a snapshot when there is one, and reads the rows changed since.
-
-const PAGE_ROWS = 64;
-/** Slots without a vector that are noted at once. */
-const PAGE_SLOTS = 256;
-
-export interface LoaderParts {
-  readonly store: Pick<Store, "memories" | "memory">;
-  readonly embedder: Embedder;
-  readonly openIndex: OpenIndex;
-  readonly snapshots: IndexSnapshots | undefined;
-  readonly reading: OutageReporter;
-}
-
-class MemoryLoader {
-  readonly #parts: LoaderParts;
-
-  constructor(parts: LoaderParts) {
-    this.#parts = parts;
-  }
-
   /** Opens a memory with the rows of its snapshot. */
-  async open(namespace: string): Promise<AgentMemory> {
-    const { embedder, openIndex } = this.#parts;
-    const rows = await this.#openRows(namespace);
+  async #open(namespace: string): Promise<AgentMemory> {
+    const { store, embedder, snapshots } = this.#parts;
+    const create = () => new AgentRows(namespace, store);
+    const rows = snapshots ? await snapshots.open(namespace, create) : create();
     const { id, isInstant: isRounded = false } = embedder;
     // A server's embedder has 0 dimensions before its first answer; nothing is added until then.
     const dimensions = Math.max(1, embedder.dimensions);
-    const index = openIndex({ namespace, embedder: id, dimensions, isRounded }, rows);
-    const vectors = new AgentVectors(namespace, embedder, index);
-    const memory = { rows, vectors };
+    const index = this.#openIndex({ namespace, embedder: id, dimensions, isRounded }, rows);
+    const memory = { rows, vectors: new AgentVectors(namespace, embedder, index) };
     if (rows.size > 0) await this.#readVectors(memory);
     return memory;
   }
 
   /** Reads the rows that are new or changed. Uses those read so far when the store cannot be read. */
-  async readNew({ rows, vectors }: AgentMemory): Promise<void> {
-    const { reading } = this.#parts;
+  async #readNew({ rows, vectors }: AgentMemory): Promise<void> {
     try {
       const takeTurn = createTurns();
       for await (const slots of rows.readNew()) {
@@ -284,20 +255,14 @@ class MemoryLoader {
         await vectors.remove(rows.takeRemovedSlots());
         await takeTurn();
       }
-      reading.recovered();
+      this.#reading.recovered();
     } catch (error) {
-      reading.failed(`Memory uses the rows read so far: ${toError(error).message}`);
+      this.#reading.failed(`Memory uses the rows read so far: ${toError(error).message}`);
     }
   }
 
-  #openRows(namespace: string): AgentRows | Promise<AgentRows> {
-    const { store, snapshots } = this.#parts;
-    const create = () => new AgentRows(namespace, store);
-    return snapshots ? snapshots.open(namespace, create) : create();
-  }
-
   async #readVectors({ rows, vectors }: AgentMemory): Promise<void> {
-    const { embedder, store, reading } = this.#parts;
+    const { embedder, store } = this.#parts;
     const takeTurn = createTurns();
     const taken = new Uint8Array(rows.size);
     const take = (slot: number): boolean => {
@@ -313,7 +278,7 @@ class MemoryLoader {
         await takeTurn();
       }
     } catch (error) {
-      reading.failed(`Memory uses the vectors read so far: ${toError(error).message}`);
+      this.#reading.failed(`Memory uses the vectors read so far: ${toError(error).message}`);
     }
     rows.savedVectors.clear();
     for (let from = 0; from < rows.size; from += PAGE_SLOTS) {
@@ -325,6 +290,10 @@ class MemoryLoader {
     }
   }
 }
+
+const PAGE_ROWS = 64;
+/** Slots without a vector that are noted at once. */
+const PAGE_SLOTS = 256;
 
 async function* storedVectors(rows: AgentRows, store: Pick<Store, "memories">): AsyncGenerator<readonly NewSlot[]> {
   const pages = readPages((after, limit) => store.memories(rows.namespace, after, limit), byChange, {
