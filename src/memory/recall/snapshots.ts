@@ -17,7 +17,6 @@ import { stemOf, wordsOf } from "#util/words.ts";
 import {
   type ArrayName,
   bytesPerNumber,
-  type Columns,
   type ColumnValues,
   collectState,
   createArray,
@@ -28,6 +27,7 @@ import {
   typeOf,
 } from "../columns.ts";
 import { LEXICAL_SETTINGS } from "../words/word-index.ts";
+import type { AgentRows } from "./agent-rows.ts";
 
 /** Increase it with every change of the columns, of their content or of the way in which texts become words. */
 const FORMAT = 3;
@@ -54,17 +54,10 @@ export interface SnapshotParts {
 }
 
 /** A word index that can be saved. */
-export interface SavedIndex {
-  readonly namespace: string;
-  readonly size: number;
-  readonly removedSize: number;
-  /** `MemoryRow.change` of the row read last. */
-  readonly lastChange: number;
-  /** Number of rows read, without those that a snapshot had. */
-  readonly changesRead: number;
-  readonly hasErased: boolean;
-  exchange(columns: Columns): void;
-}
+type SavedIndex = Pick<
+  AgentRows,
+  "namespace" | "size" | "removedSize" | "lastChange" | "changesRead" | "hasErased" | "exchange"
+>;
 
 export class IndexSnapshots {
   readonly #parts: SnapshotParts;
