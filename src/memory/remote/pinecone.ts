@@ -227,13 +227,11 @@ export class PineconeConnection {
 
   /** Deletes everything that the journal lists for a namespace. Returns whether it is deleted. */
   async removeNamespace(namespace: string): Promise<boolean> {
-    const { store, place } = this.#parts;
-    for (;;) {
-      const rows = await store.remoteRows(place, namespace, "", PAGE_ROWS);
-      if (rows.length === 0) return true;
-      const ids = rows.map(({ id }) => id);
-      if (!(await this.removeRows(namespace, ids))) return false;
-    }
+    const rows = await this.readJournal(namespace);
+    return this.removeRows(
+      namespace,
+      rows.map(({ id }) => id),
+    );
   }
 }
 
