@@ -24,7 +24,7 @@ import { AgentVectors } from "./agent-vectors.ts";
 import { type AgentMemory, findRecalls, partsWithVectors } from "./find-recalls.ts";
 import { queryParts } from "./query-parts.ts";
 import { readRecalls } from "./read-rows.ts";
-import { type BackgroundLots, type EmbeddingCall, RowEmbedder } from "./row-embedder.ts";
+import { type BackgroundLots, type EmbeddingCall, readBatch, spread, takeLot } from "./row-embedder.ts";
 import type { IndexSnapshots } from "./snapshots.ts";
 
 export interface LongTermMemoryParts {
@@ -67,7 +67,8 @@ export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory 
 class StoredMemory implements RecallingMemory {
   readonly #parts: LongTermMemoryParts;
   readonly #openIndex: OpenIndex;
-  readonly #rowEmbedder: RowEmbedder;
+  /** The embedder, guarded. */
+  readonly #guarded: GuardedEmbedder;
   readonly #reading: OutageReporter;
   readonly #readingTexts: OutageReporter;
   readonly #saving: OutageReporter;
@@ -76,22 +77,17 @@ class StoredMemory implements RecallingMemory {
   readonly #memories = new Map<string, AgentMemory>();
   /** The namespaces that each running agent recalls from. */
   readonly #used = new Map<string, readonly string[]>();
+  /** By agent: tokens of the background, which its next recall counts. */
+  readonly #owed = new Map<string, number>();
   /** Recalls of one agent run one at a time, and so does what changes the memory of one namespace. */
   readonly #recalls = new KeyedQueue();
   readonly #changes = new KeyedQueue();
 
   constructor(parts: LongTermMemoryParts) {
-    const { embedder, report, embedTimeoutMs = EMBED_TIMEOUT_MS, clock, lots } = parts;
+    const { embedder, report, embedTimeoutMs = EMBED_TIMEOUT_MS, clock } = parts;
     this.#parts = parts;
     this.#openIndex = parts.openIndex ?? exactIndexes();
-    this.#rowEmbedder = new RowEmbedder({
-      guarded: new GuardedEmbedder(embedder, embedTimeoutMs, report, clock),
-      embedder,
-      lots,
-      changeAlone: (namespace, change) => this.#changes.run(namespace, change),
-      isOpen: (memory) => this.#memories.get(memory.rows.namespace) === memory,
-      save: (memory) => this.#save(memory, true),
-    });
+    this.#guarded = new GuardedEmbedder(embedder, embedTimeoutMs, report, clock);
     this.#reading = new OutageReporter(report);
     this.#readingTexts = new OutageReporter(report);
     this.#saving = new OutageReporter(report);
@@ -111,7 +107,7 @@ class StoredMemory implements RecallingMemory {
   }
 
   async close(): Promise<void> {
-    await this.#rowEmbedder.close();
+    await this.#parts.lots?.close();
     for (const namespace of [...this.#memories.keys()])
       await this.#changes.run(namespace, () => this.#unload(namespace));
   }
@@ -132,7 +128,7 @@ class StoredMemory implements RecallingMemory {
 
   release(agent: string): Promise<void> {
     this.#used.delete(agent);
-    this.#rowEmbedder.release(agent);
+    this.#owed.delete(agent);
     return this.#recalls.run(agent, () => this.#changes.run(agent, () => this.#discard(agent)));
   }
 
@@ -165,7 +161,7 @@ class StoredMemory implements RecallingMemory {
     const parts = queryParts(query);
     const texts = partsWithVectors(parts).map(({ text }) => text);
     const call = { agent: query.agent, signal, countTokens: query.countTokens };
-    this.#rowEmbedder.countOwed(query);
+    this.#countOwed(query);
     const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];
     this.#used.set(query.agent, namespaces);
     const memories: AgentMemory[] = [];
@@ -191,13 +187,74 @@ class StoredMemory implements RecallingMemory {
   async #prepare(namespace: string, texts: readonly string[], call: EmbeddingCall): Promise<AgentMemory> {
     let memory = await this.#readRows(namespace);
     if (!this.#parts.embedder.semantic) return memory;
-    await this.#rowEmbedder.embed(memory, texts, call);
+    await this.#embed(memory, texts, call);
     if (memory.vectors.embedder !== this.#parts.embedder.id) {
       memory = await this.#readRows(namespace);
-      if (this.#parts.embedder.semantic) await this.#rowEmbedder.embed(memory, texts, call);
+      if (this.#parts.embedder.semantic) await this.#embed(memory, texts, call);
     }
     await this.#save(memory, false);
     return memory;
+  }
+
+  /** Counts what the background took since the agent's last recall. */
+  #countOwed({ agent, countTokens }: RecallQuery): void {
+    const owed = this.#owed.get(agent);
+    if (owed === undefined || !countTokens) return;
+    this.#owed.delete(agent);
+    countTokens(owed);
+  }
+
+  /** Embeds the query and the newest rows in one request, the others in the background; an instant embedder embeds all at once. */
+  async #embed(memory: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<void> {
+    const { embedder, lots } = this.#parts;
+    const { rows, vectors } = memory;
+    while (await this.#embedBatch(memory, texts, call)) {
+      if (!embedder.isInstant) {
+        if (vectors.pendingSlots(1).length > 0)
+          lots?.start(rows.namespace, (signal) => this.#makeLot(memory, signal, call.agent));
+        return;
+      }
+      if (vectors.pendingSlots(1).length === 0 || call.signal.aborted) return;
+      await setImmediate();
+    }
+  }
+
+  /** Embeds the query's new texts and the newest rows without a vector in one request. Returns false if it made no vectors. */
+  async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<boolean> {
+    const { embedder } = this.#parts;
+    const newTexts = texts.filter((text) => !vectors.hasText(text));
+    const { slots, texts: rowTexts } = await readBatch(rows, vectors, embedder.isInstant === true);
+    if (newTexts.length + slots.length === 0) return false;
+    const embedded = [...newTexts, ...rowTexts.filter((text) => text !== "")];
+    const made = await this.#guarded.embed(embedded, call.signal, call.countTokens);
+    if (!made || vectors.embedder !== embedder.id) return false;
+    for (const [position, text] of newTexts.entries()) {
+      const vector = made[position];
+      if (vector) vectors.addText(text, vector);
+    }
+    await vectors.addMade(slots, spread(made.slice(newTexts.length), rowTexts), rows);
+    return true;
+  }
+
+  /** Returns whether more vectors can be made. Recalls go on during the request. */
+  async #makeLot(memory: AgentMemory, signal: AbortSignal, agent: string): Promise<boolean> {
+    const { rows, vectors } = memory;
+    const { namespace } = rows;
+    const isOpen = () => this.#memories.get(namespace) === memory && vectors.embedder === this.#parts.embedder.id;
+    const lot = await this.#changes.run(namespace, async () => (isOpen() ? takeLot(rows, vectors) : undefined));
+    if (!lot || lot.slots.length === 0) return false;
+    const texts = lot.texts.filter((text) => text !== "");
+    const owe = (tokens: number) => void this.#owed.set(agent, tokens + (this.#owed.get(agent) ?? 0));
+    const made = texts.length === 0 ? [] : await this.#guarded.embed(texts, signal, owe);
+    return this.#changes.run(namespace, async () => {
+      if (!made || !isOpen()) {
+        vectors.putBack(lot.slots);
+        return false;
+      }
+      await vectors.addMade(lot.slots, spread(made, lot.texts), rows);
+      await this.#save(memory, true);
+      return true;
+    });
   }
 
   /**
