@@ -135,14 +135,7 @@ function measureTree(html: string): { readonly marks: number; readonly depth: nu
 const TAG_OR_ENTITY =
   /<(\/?)(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dd|dt|option|tr|td|th|thead|tbody|tfoot)\b)[a-z]|[<&]/gi;
 
-interface MainPart {
-  readonly root: Element;
-  /** Elements in `root` that are not main content. */
-  readonly asides: readonly Element[];
-  readonly chars: number;
-  /** Characters outside links. */
-  readonly ownChars: number;
-}
+type MainPart = ReturnType<typeof describeMainPart>;
 
 const ASIDE_SELECTOR =
   "nav,aside,footer,dialog,button,[role=navigation],[role=banner],[role=contentinfo],[role=complementary],[role=search],[role=dialog],[role=alertdialog],[role=menu]";
@@ -175,7 +168,8 @@ function findMainPart(document: Document): MainPart {
   return kept > 0 ? describeMainPart(root, marked, kept) : describeMainPart(root, [], all);
 }
 
-function describeMainPart(root: Element, asides: readonly Element[], chars: number): MainPart {
+/** `asides`: elements in `root` that are not main content. `ownChars`: characters outside links. */
+function describeMainPart(root: Element, asides: readonly Element[], chars: number) {
   const excluded = new Set(asides);
   const links = [...root.querySelectorAll("a")].filter((link) => !isWithin(link, excluded));
   return { root, asides, chars, ownChars: chars - sumChars(links) };
