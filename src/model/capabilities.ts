@@ -36,7 +36,6 @@ const PART_WORDS = {
 } as const;
 
 export type OptionalPart = keyof typeof PART_WORDS;
-const OPTIONAL_PARTS = Object.keys(PART_WORDS) as readonly OptionalPart[];
 
 /** Terms of a server about which nothing is known. */
 export const FULL_TERMS: ServerCapabilities = {
@@ -49,7 +48,7 @@ export const FULL_TERMS: ServerCapabilities = {
 /** The request that every server accepts. It keeps `max_tokens`. */
 const BARE_TERMS: Pick<ServerCapabilities, "mode" | "without"> = {
   mode: "plain",
-  without: [...OPTIONAL_PARTS, "max_completion_tokens"],
+  without: [...(Object.keys(PART_WORDS) as OptionalPart[]), "max_completion_tokens"],
 };
 const PARTS: ReadonlySet<unknown> = new Set([...BARE_TERMS.without, "max_tokens"]);
 
@@ -97,12 +96,8 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
     unreadableReplies.set(model, count);
     if (count < MAX_UNREADABLE) return;
     unreadableReplies.delete(model);
-    await store.write(
-      model,
-      part
-        ? withoutPart(terms, part)
-        : { ...terms, mode: MODES_UPWARD[MODES_UPWARD.indexOf(terms.mode) - 1] ?? "plain" },
-    );
+    const lower = MODES_UPWARD[MODES_UPWARD.indexOf(terms.mode) - 1] ?? "plain";
+    await store.write(model, part ? withoutPart(terms, part) : { ...terms, mode: lower });
   }
 
   /** Notes that the server ignored a reply's cap. Returns true if it may take the cap under another name. */
