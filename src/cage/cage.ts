@@ -7,6 +7,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { lstatSync, readlinkSync } from "node:fs";
 import { constants } from "node:os";
+import { orUndefined } from "#core/errors.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import { syscallFilter } from "./syscall-filter.ts";
 
@@ -116,12 +117,8 @@ function unwrapEnd(code: number | null, signal: NodeJS.Signals | null): CagedEnd
 }
 
 function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // The group has already ended.
-  }
+  // Throws when the group has already ended.
+  if (pid !== undefined) orUndefined(() => process.kill(-pid, "SIGKILL"));
 }
 
 type Wrapped = Pick<CagedCommand, "readOnly" | "writable" | "folder" | "network" | "runsPrograms">;

@@ -6,6 +6,7 @@
  */
 import { jsonrepair } from "jsonrepair";
 import { MAX_JSON_DEPTH } from "#core/command.ts";
+import { orUndefined } from "#core/errors.ts";
 import {
   findCommentEnd,
   findConflictingKey,
@@ -275,8 +276,8 @@ export function parseObject(source: string, budget: RepairBudget): ParsedObject 
   const { text: written, end: length, isCut, isOpen, hasEllipsis } = clear;
   if (hasEllipsis) return { kind: "unparsed", reason: "ellipsis" };
   const json = guessJson(source, budget);
-  const value = json === null ? undefined : parseShallowJson(json);
-  if (json === null || value === undefined) return { kind: "unparsed", reason: reasonOf(source, isCut) };
+  const value = json === undefined ? undefined : parseShallowJson(json);
+  if (json === undefined || value === undefined) return { kind: "unparsed", reason: reasonOf(source, isCut) };
   return { kind: "parsed", value, json, trust: "guessed", length, ending: isOpen ? "cut" : "whole", written };
 }
 
@@ -368,15 +369,11 @@ const mendString = (string: string): string =>
   );
 
 /** Refuses escapes that JSON does not define: jsonrepair drops their backslashes. */
-function guessJson(text: string, budget: RepairBudget): string | null {
-  if (text.length > MAX_DAMAGED_CHARS || /\\(?:[^"\\/bfnrtu]|$)/.test(text)) return null;
+function guessJson(text: string, budget: RepairBudget): string | undefined {
+  if (text.length > MAX_DAMAGED_CHARS || /\\(?:[^"\\/bfnrtu]|$)/.test(text)) return undefined;
   budget.guessWork -= text.length * text.split('"').length;
-  if (budget.guessWork < 0) return null;
-  try {
-    return jsonrepair(text);
-  } catch {
-    return null; // JSONRepairError, or RangeError from its recursion
-  }
+  // It throws a JSONRepairError, or a RangeError from its recursion.
+  return budget.guessWork < 0 ? undefined : orUndefined(() => jsonrepair(text));
 }
 
 type NestedObject =

@@ -7,7 +7,7 @@
  *
  * `KERNEL` is int8-scan.wat assembled by wabt 1.0.39: `wat2wasm --enable-relaxed-simd int8-scan.wat`, then base64.
  */
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, orUndefined } from "#core/errors.ts";
 
 /** Largest number of components: 8,192 keep every sum below 2^31, and four rows fit into a block. */
 export const MAX_STRIDE = 8_192;
@@ -46,7 +46,7 @@ const scalesAt = (block: number, stride: number): number => block + rowsPerBlock
 
 /** Uses WebAssembly if available; `native: false` selects the loop in JavaScript. */
 export function openScanMemory(options: { readonly native: boolean } = { native: true }) {
-  const pages = options.native ? (openNativePages() ?? openPlainPages()) : openPlainPages();
+  const pages = (options.native ? orUndefined(openNativePages) : undefined) ?? openPlainPages();
   const unused: number[] = [];
   let end = BLOCK_BYTES;
 
@@ -109,15 +109,11 @@ interface ScanPages {
   readonly scan: ScanKernel;
 }
 
-function openNativePages(): ScanPages | undefined {
-  try {
-    const memory = new WebAssembly.Memory({ initial: 1 + GROW_PAGES, maximum: 65_536 });
-    const kernel = new WebAssembly.Module(Buffer.from(KERNEL, "base64"));
-    const { exports } = new WebAssembly.Instance(kernel, { scan: { memory } });
-    return { buffer: () => memory.buffer, grow: (pages) => void memory.grow(pages), scan: exports.scan as ScanKernel };
-  } catch {
-    return undefined;
-  }
+function openNativePages(): ScanPages {
+  const memory = new WebAssembly.Memory({ initial: 1 + GROW_PAGES, maximum: 65_536 });
+  const kernel = new WebAssembly.Module(Buffer.from(KERNEL, "base64"));
+  const { exports } = new WebAssembly.Instance(kernel, { scan: { memory } });
+  return { buffer: () => memory.buffer, grow: (pages) => void memory.grow(pages), scan: exports.scan as ScanKernel };
 }
 
 function openPlainPages(): ScanPages {

@@ -5,6 +5,7 @@
  * it. Never throws, however broken the page is.
  */
 import { isProbablyReaderable, Readability } from "@mozilla/readability";
+import { orUndefined } from "#core/errors.ts";
 import { type Document, type Element, flattenBelow, parseDocument, removeHidden } from "./dom.ts";
 import { toMarkdown } from "./markdown.ts";
 import { explainMissingText, MIN_CHARS, readPlainly } from "./plain-html.ts";
@@ -27,11 +28,10 @@ export function readHtml(html: string, url: string): Readable {
     return readPlainly(html, url, "The page has very many parts: all of its text, without its structure.");
   if (depth > MAX_PARSED_DEPTH)
     return readPlainly(html, url, "The page is nested very deeply: all of its text, without its structure.");
-  try {
-    return readTree(tree, url, html);
-  } catch {
-    return readPlainly(html, url, "The page could not be taken apart: all of its text, without its structure.");
-  }
+  return (
+    orUndefined(() => readTree(tree, url, html)) ??
+    readPlainly(html, url, "The page could not be taken apart: all of its text, without its structure.")
+  );
 }
 
 /** `page` is the same HTML with its scripts. */
@@ -72,17 +72,14 @@ function prepareDocument(html: string): { readonly document: Document; readonly 
 }
 
 function readArticle(document: Document): { readonly root: Element; readonly title: string } | undefined {
-  try {
-    const parsed = new Readability<Element>(document as never, {
-      serializer: (node) => node as unknown as Element,
-      disableJSONLD: true,
-      // A class names the language of code.
-      keepClasses: true,
-    }).parse();
-    return parsed?.content ? { root: parsed.content, title: parsed.title ?? "" } : undefined;
-  } catch {
-    return undefined;
-  }
+  const reader = new Readability<Element>(document as never, {
+    serializer: (node) => node as unknown as Element,
+    disableJSONLD: true,
+    // A class names the language of code.
+    keepClasses: true,
+  });
+  const parsed = orUndefined(() => reader.parse());
+  return parsed?.content ? { root: parsed.content, title: parsed.title ?? "" } : undefined;
 }
 
 function findTitle(document: Document): string {
