@@ -19,9 +19,9 @@ const FORMAT_WORDS =
   /response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]output|guided|grammar|anyOf|requested parameters/i;
 
 /**
- * The optional parts of a request, with the words of a message that name them. `json_object`: the demand of JSON for an action
- * of the form `plan`; `tool_choice`: the demand for a call; `strict`: of the parameters of tools; `stop`: texts before which
- * the reply ends.
+ * The optional parts of a request, with the words of a message that name them. `json_object`: the demand of JSON for
+ * an action of the form `plan`; `tool_choice`: the demand for a call; `strict`: of the parameters of tools; `stop`:
+ * texts before which the reply ends.
  */
 const PART_WORDS = {
   stream: /\bstream(s|ed|ing)?\b/i,

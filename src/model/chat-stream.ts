@@ -45,7 +45,8 @@ export function createChatStream(onText?: (piece: string) => void, maxTokens: nu
   const limitChars = createCharLimit();
   const meter = createReplyMeter(maxTokens);
   const calls = createCallCollector(limitChars);
-  // Begun: the model has produced output; finished: a finish_reason or an error has come; done: the server has sent `[DONE]`.
+  // Begun: the model has produced output. Finished: a finish_reason or an error has come. Done: the server has sent
+  // `[DONE]`.
   const stream = { take, completion, hasBegun: false, isFinished: false, isDone: false };
   return stream;
 

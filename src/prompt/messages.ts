@@ -181,12 +181,9 @@ function asActions(message: Message, text: string): string {
   return calls.length > 0 ? calls.map((call) => showAction(call, thought)).join("\n") : text;
 }
 
-interface Shown {
-  readonly thought: string;
-  readonly code: string | null;
-}
+type Shown = ReturnType<typeof toCode>;
 
-function toCode({ thought, calls }: Said): Shown {
+function toCode({ thought, calls }: Said) {
   const [{ name, args } = {}] = calls;
   const { code } = asRecord(args);
   if (name === RUN_CODE && typeof code === "string") return { thought, code };

@@ -361,8 +361,9 @@ function renderWhole(plan: PlanTask, maxTokens: number): string | undefined {
 }
 
 /**
- * The first one that fits is used. `goalChars`: longest goal of the current branch. `near`: this many siblings and this many
- * subtasks of the current task stay in view. `hasRanges`: tasks out of view have a range of ids, else they are "others".
+ * The first one that fits is used. `goalChars`: longest goal of the current branch. `near`: this many siblings and
+ * this many subtasks of the current task stay in view. `hasRanges`: tasks out of view have a range of ids, else they
+ * are "others".
  */
 const LEVELS = [
   { goalChars: WHOLE_GOAL, near: 12, hasRanges: true },

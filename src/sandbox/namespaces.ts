@@ -308,13 +308,11 @@ class ProcessPool {
 
   /** Prepares once; a failure is forgotten. */
   #prepare(): Promise<Start> {
-    if (this.#started) return this.#started;
-    const start = this.#makeStart();
-    this.#started = start;
-    start.catch(() => {
+    this.#started ??= this.#makeStart().catch((error: unknown) => {
       this.#started = undefined;
+      throw error;
     });
-    return start;
+    return this.#started;
   }
 
   async #makeStart(): Promise<Start> {

@@ -46,25 +46,14 @@ export interface LongTermMemoryParts {
   readonly lots?: BackgroundLots;
 }
 
-export interface RecallingMemory extends LongTermMemory {
-  /** Saves every vector made so far. */
-  flush(): Promise<void>;
-  /** Flushes, and frees everything held for any agent. Call it before the process ends. */
-  close(): Promise<void>;
-  /** Call it when the agent stops: saves its vectors, then drops unused memories, the oldest first, down to `keptBytes`. */
-  idle(agent: string): Promise<void>;
-  /** Saves every vector, and drops every memory that no running agent uses. */
-  releaseUnused(): Promise<void>;
-  /** Drops this agent from main memory. Its rows stay in the store; the next recall reads them again. */
-  release(agent: string): Promise<void>;
-}
+export type RecallingMemory = Pick<StoredMemory, keyof StoredMemory>;
 
 /** Default time limit of a request. */
 const EMBED_TIMEOUT_MS = 20_000;
 
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
 
-class StoredMemory implements RecallingMemory {
+class StoredMemory implements LongTermMemory {
   readonly #parts: LongTermMemoryParts;
   readonly #openIndex: OpenIndex;
   /** The embedder, guarded. */
@@ -102,16 +91,19 @@ class StoredMemory implements RecallingMemory {
     return this.#recalls.run(query.agent, () => this.#recall(query, signal));
   }
 
+  /** Saves every vector made so far. */
   async flush(): Promise<void> {
     for (const memory of this.#memories.values()) await this.#save(memory, true);
   }
 
+  /** Flushes, and frees everything held for any agent. Call it before the process ends. */
   async close(): Promise<void> {
     await this.#parts.lots?.close();
     for (const namespace of [...this.#memories.keys()])
       await this.#changes.run(namespace, () => this.#unload(namespace));
   }
 
+  /** Call it when the agent stops: saves its vectors, then drops unused memories, the oldest first, down to `keptBytes`. */
   idle(agent: string): Promise<void> {
     return this.#recalls.run(agent, async () => {
       this.#used.delete(agent);
@@ -121,11 +113,13 @@ class StoredMemory implements RecallingMemory {
     });
   }
 
+  /** Saves every vector, and drops every memory that no running agent uses. */
   async releaseUnused(): Promise<void> {
     await this.flush();
     await this.#dropUnused(0);
   }
 
+  /** Drops this agent from main memory. Its rows stay in the store; the next recall reads them again. */
   release(agent: string): Promise<void> {
     this.#used.delete(agent);
     this.#owed.delete(agent);
@@ -204,7 +198,10 @@ class StoredMemory implements RecallingMemory {
     countTokens(owed);
   }
 
-  /** Embeds the query and the newest rows in one request, the others in the background; an instant embedder embeds all at once. */
+  /**
+   * Embeds the query and the newest rows in one request, the others in the background. An instant embedder embeds all
+   * at once.
+   */
   async #embed(memory: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<void> {
     const { embedder, lots } = this.#parts;
     const { rows, vectors } = memory;
@@ -219,7 +216,7 @@ class StoredMemory implements RecallingMemory {
     }
   }
 
-  /** Embeds the query's new texts and the newest rows without a vector in one request. Returns false if it made no vectors. */
+  /** Embeds the query's new texts and the newest rows in one request. Returns false if it made no vectors. */
   async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<boolean> {
     const { embedder } = this.#parts;
     const newTexts = texts.filter((text) => !vectors.hasText(text));

@@ -1,6 +1,6 @@
 /**
- * row-embedder.ts -- chooses the rows of memories that are embedded: the newest with the texts of a query, the others in the
- * background.
+ * row-embedder.ts -- chooses the rows of memories that are embedded: the newest with the texts of a query, the others
+ * in the background.
  */
 import { setTimeout } from "node:timers/promises";
 import type { CountTokens, MemoryRow } from "#core/ports/memory.ts";

@@ -250,7 +250,11 @@ async function readColumns(
   path: string,
   isRight: (identity: FileIdentity) => Promise<boolean>,
 ): Promise<IndexState | undefined> {
-  await using file = await openFile(path);
+  // Does not wait for a pipe.
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
+    if (codeOf(error) !== "ENOENT") throw error;
+    return undefined;
+  });
   if (!file) return undefined;
   const found = await file.stat();
   if (!found.isFile()) throw new Error("it is not a regular file");
@@ -284,16 +288,6 @@ async function readManifest(file: FileHandle, size: number): Promise<{ manifest:
   await readFully(file, text, end);
   if (!hash("sha256", text, "buffer").equals(tail.subarray(LENGTH_BYTES))) throw new Error("its manifest is damaged");
   return { manifest: JSON.parse(text.toString()) as Manifest, end };
-}
-
-async function openFile(path: string): Promise<FileHandle | undefined> {
-  try {
-    // Does not wait for a pipe.
-    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 async function readFully(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {

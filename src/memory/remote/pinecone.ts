@@ -119,9 +119,9 @@ export class PineconeMemory {
     if (this.#changed.size > 0) this.#schedule(Math.max(this.#breaker.pauseMs(), this.#sendAfterMs));
   }
 
-  // The one connection that all namespaces share, and its journal in the store. No method rejects because of Pinecone: a
-  // call that failed or was not made returns undefined. An index that cannot take the embedder's vectors is reported once,
-  // with the setting to change, and never called.
+  // The one connection that all namespaces share, and its journal in the store. No method rejects because of
+  // Pinecone: a call that failed or was not made returns undefined. An index that cannot take the embedder's vectors
+  // is reported once, with the setting to change, and never called.
 
   now(): number {
     return this.#parts.clock.now().getTime();
