@@ -34,8 +34,7 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
     for (let line = 0; line < 10_000; line++) console.error("Error: this page is very odd.");
   },
   "two answers": () => {
-    for (let count = 0; count < 2; count++)
-      writeFrame({ title: "t", links: [], remarks: [] }, Buffer.from("twice"));
+    for (let count = 0; count < 2; count++) writeFrame({ title: "t", links: [], remarks: [] }, Buffer.from("twice"));
   },
   "no json": () => writeSync(CHANNEL, Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 33])),
   "null answer": answer(null),
