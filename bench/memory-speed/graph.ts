@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ExactIndex } from "#memory/vectors/exact-index.ts";
-import { GraphKeeper, HnswIndex } from "#memory/vectors/hnsw-index.ts";
+import { type GraphKeeper, HnswIndex } from "#memory/vectors/hnsw-index.ts";
+import { openScanMemory } from "#memory/vectors/int8-scan.ts";
+import { toUnit } from "#memory/vectors/unit-vector.ts";
 import { createTurns } from "#util/turns.ts";
 import { cpuOf } from "./meter.ts";
 import { mixture } from "./vectors.ts";
@@ -17,15 +18,12 @@ export async function measureGraph(): Promise<void> {
   const queries = all.slice(ROWS);
   const truth: ReadonlySet<number>[] = [];
   console.log(`\nA graph of ${ROWS} vectors of ${DIMENSIONS} numbers`);
-  const exact = new ExactIndex(DIMENSIONS);
-  const keeper = new GraphKeeper({
-    dimensions: DIMENSIONS,
-    fromRows: 1,
-    rows: exact,
-    report: console.log,
-    searchLimitMs: 10_000,
-  });
-  const index = new HnswIndex(exact, keeper, DIMENSIONS);
+  const index = new HnswIndex(
+    openScanMemory(),
+    { dimensions: DIMENSIONS },
+    { fromRows: 1, report: console.log, searchLimitMs: 10_000 },
+  );
+  const { keeper } = index;
   const began = performance.now();
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
@@ -46,7 +44,8 @@ export async function measureGraph(): Promise<void> {
   );
   const pauses = [99.9, 100].map((percent) => `${(delay.percentile(percent) / 1e6 - 5).toFixed(0)} ms`);
   console.log(`The event loop was delayed by at most ${pauses[1]}, and by at most ${pauses[0]} in 99.9 % of cases`);
-  for (const query of queries) truth.push(new Set((await exact.search(query, 10)).map(({ slot }) => slot)));
+  for (const query of queries)
+    truth.push(new Set((await index.scan(toUnit(query, DIMENSIONS), 10)).map(({ slot }) => slot)));
   let found = 0;
   const asked = await cpuOf(async () => {
     for (const [at, query] of queries.entries())
@@ -54,7 +53,7 @@ export async function measureGraph(): Promise<void> {
   });
   const asking = cpuMsOf(keeper.pid) - there;
   const scanned = await cpuOf(async () => {
-    for (const query of queries) await exact.search(query, 10);
+    for (const query of queries) await index.scan(toUnit(query, DIMENSIONS), 10);
   });
   const each = (ms: number) => `${(ms / QUERIES).toFixed(2)} ms`;
   const lost = 100 * (1 - found / (10 * QUERIES));

@@ -7,6 +7,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { lstatSync, readlinkSync } from "node:fs";
 import { constants } from "node:os";
+import { orUndefined } from "#core/errors.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import { syscallFilter } from "./syscall-filter.ts";
 
@@ -116,12 +117,8 @@ function unwrapEnd(code: number | null, signal: NodeJS.Signals | null): CagedEnd
 }
 
 function killGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // The group has already ended.
-  }
+  // Throws when the group has already ended.
+  if (pid !== undefined) orUndefined(() => process.kill(-pid, "SIGKILL"));
 }
 
 type Wrapped = Pick<CagedCommand, "readOnly" | "writable" | "folder" | "network" | "runsPrograms">;
@@ -187,68 +184,45 @@ export const NODE_RESERVE_MEGABYTES = process.arch === "arm64" ? 128 : 512;
 
 /** Never raises a limit of this process, which only root may. */
 function prlimitArgs({ memoryMegabytes, cpuSeconds, fileMegabytes, openFiles }: CageLimits): readonly string[] {
-  const { hardLimits } = readMachine();
-  const wanted = {
-    data: memoryMegabytes * MEBIBYTE,
-    cpu: cpuSeconds,
-    fsize: fileMegabytes * MEBIBYTE,
-    nofile: openFiles,
-    stack: STACK_BYTES,
-    core: 0,
+  const { userLimits } = readMachine();
+  const limit = (name: string, value: number, inReport: string): string => {
+    // "unlimited" is no number.
+    const hard = Number(userLimits[inReport]?.hard);
+    return `--${name}=${hard < value ? hard : value}`;
   };
-  return Object.entries(wanted).map(
-    ([name, value]) => `--${name}=${Math.min(value, hardLimits[name as keyof typeof wanted])}`,
-  );
+  return [
+    limit("data", memoryMegabytes * MEBIBYTE, "data_seg_size_bytes"),
+    limit("cpu", cpuSeconds, "cpu_time_seconds"),
+    limit("fsize", fileMegabytes * MEBIBYTE, "file_size_blocks"),
+    limit("nofile", openFiles, "open_files"),
+    limit("stack", STACK_BYTES, "stack_size_bytes"),
+    limit("core", 0, "core_file_size_blocks"),
+  ];
 }
 
 // Node reports the hard limits of this process, and the libraries that it has loaded.
 
-export interface Machine {
-  /** In the units of prlimit. Infinity without a limit. */
-  readonly hardLimits: Readonly<Record<"data" | "cpu" | "fsize" | "nofile" | "stack" | "core", number>>;
+interface Machine {
+  /** In the units of prlimit, by Node's name. */
+  readonly userLimits: Readonly<Record<string, { readonly hard: number | string } | undefined>>;
   /** Absolute paths of shared libraries. */
   readonly libraries: readonly string[];
 }
-
-interface NodeReport {
-  readonly sharedObjects?: readonly string[];
-  readonly userLimits?: Readonly<Record<string, { readonly hard: number | string } | undefined>>;
-}
-type Reporter = { excludeNetwork: boolean; getReport(): object };
 
 let known: Machine | undefined;
 
 /** Takes 3 ms at the first call. */
 export function readMachine(): Machine {
-  known ??= readReport();
-  return known;
-}
-
-function readReport(): Machine {
-  const { sharedObjects = [], userLimits = {} } = makeReport();
-  const hardLimit = (name: string): number => {
-    const value = Number(userLimits[name]?.hard);
-    return Number.isNaN(value) ? Infinity : value;
-  };
-  return {
-    hardLimits: {
-      data: hardLimit("data_seg_size_bytes"),
-      cpu: hardLimit("cpu_time_seconds"),
-      fsize: hardLimit("file_size_blocks"),
-      nofile: hardLimit("open_files"),
-      stack: hardLimit("stack_size_bytes"),
-      core: hardLimit("core_file_size_blocks"),
-    },
-    libraries: sharedObjects.filter((path) => path.startsWith("/")),
-  };
-}
-
-function makeReport(): NodeReport {
-  const reporter = process.report as unknown as Reporter;
-  const { excludeNetwork } = reporter;
+  if (known) return known;
+  const report = process.report as typeof process.report & { excludeNetwork: boolean };
+  const { excludeNetwork } = report;
   // Without it, Node's report looks up names of network addresses.
-  reporter.excludeNetwork = true;
-  const report = reporter.getReport();
-  reporter.excludeNetwork = excludeNetwork;
-  return report;
+  report.excludeNetwork = true;
+  const { sharedObjects = [], userLimits = {} } = report.getReport() as {
+    readonly sharedObjects?: readonly string[];
+    readonly userLimits?: Machine["userLimits"];
+  };
+  report.excludeNetwork = excludeNetwork;
+  known = { userLimits, libraries: sharedObjects.filter((path) => path.startsWith("/")) };
+  return known;
 }

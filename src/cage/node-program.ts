@@ -7,6 +7,7 @@
 import { existsSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { orUndefined } from "#core/errors.ts";
 import { type CagedCommand, NODE_RESERVE_MEGABYTES, readMachine } from "./cage.ts";
 
 export interface NodeProgram {
@@ -87,11 +88,8 @@ function programFiles(program: string, sees: ProgramSight | undefined): readonly
 
 /** The path and each link that it leads to; none for a path that is not a link. Node looks at all of them when it resolves a package. */
 function linksFrom(path: string): readonly string[] {
-  try {
-    return [path, ...linksFrom(resolve(dirname(path), readlinkSync(path)))];
-  } catch {
-    return [];
-  }
+  const target = orUndefined(() => readlinkSync(path));
+  return target === undefined ? [] : [path, ...linksFrom(resolve(dirname(path), target))];
 }
 
 /** A file has this file's extension: .ts in a checkout, .js in the published package. */

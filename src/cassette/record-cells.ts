@@ -53,24 +53,23 @@ function listenTo(host: CellBridge, note: (ask: CellAsk) => void, redact: Redact
     note(kept);
     return kept;
   };
+  const encodeChange = ({ path, bytes }: CellFileChange) => ({
+    path: redact(path),
+    content: bytes && encodeBody(bytes, redact),
+  });
   return {
     call: (name, args) => askHost(noted({ what: "call", name, args }), host),
     run: (task, returns, form) => askHost(noted({ what: "run", task, returns, form }), host),
     listFiles: () => askHost(noted({ what: "list" }), host),
     readFile: (path) => askHost(noted({ what: "read", path }), host),
     saveFiles: (changes) => {
-      const ask = { what: "save", changes: changes.map((change) => encodeChange(change, redact)) } as const;
+      const ask = { what: "save", changes: changes.map(encodeChange) } as const;
       note(ask);
       return askHost(ask, host);
     },
     show: host.show,
   };
 }
-
-const encodeChange = ({ path, bytes }: CellFileChange, redact: Redact) => ({
-  path: redact(path),
-  content: bytes && encodeBody(bytes, redact),
-});
 
 type Answer = {
   readonly call: ReturnType<CellBridge["call"]>;

@@ -33,11 +33,7 @@ import {
   type SessionLine,
 } from "./format.ts";
 
-export interface RecordingFile {
-  readonly path: string;
-  write(line: Line | Header): void;
-  close(): void;
-}
+export type RecordingFile = ReturnType<typeof opened>;
 
 const PRIVATE = 0o600;
 
@@ -80,7 +76,7 @@ function requireSameAgent(path: string, sessions: readonly Session[], { id, crea
 /** The number of the event that creates an agent. */
 const CREATED = 1;
 
-function opened(path: string, flags: number, bytes?: number): RecordingFile {
+function opened(path: string, flags: number, bytes?: number) {
   const file = guarded(path, () => openSync(path, flags, PRIVATE));
   let isOpen = true;
   guarded(path, () => {
@@ -90,10 +86,10 @@ function opened(path: string, flags: number, bytes?: number): RecordingFile {
   });
   return {
     path,
-    write: (line) => {
+    write: (line: Line | Header): void => {
       guarded(path, () => writeFileSync(file, Buffer.from(`${JSON.stringify(line)}\n`)));
     },
-    close: () => {
+    close: (): void => {
       if (isOpen) closeSync(file);
       isOpen = false;
     },

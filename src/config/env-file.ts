@@ -9,14 +9,13 @@ import { readConfigFile, replacePrivateFile, withFileLock } from "./private-file
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface EnvFile {
-  readonly variables: Environment;
-  /** Other users can read the file. */
-  readonly isOpen: boolean;
-}
+export type EnvFile = Awaited<ReturnType<typeof readEnvFile>>;
 
-/** A missing file reads as an empty one. Throws GOALD_CONFIG for an unreadable one. */
-export async function readEnvFile(path: string): Promise<EnvFile> {
+/**
+ * `isOpen`: other users can read the file. A missing file reads as an empty one. Throws GOALD_CONFIG for an unreadable
+ * one.
+ */
+export async function readEnvFile(path: string) {
   const { text = "", mode = 0 } = (await readConfigFile(path)) ?? {};
   return { variables: await parseVariables(text), isOpen: (mode & 0o077) !== 0 };
 }

@@ -56,6 +56,7 @@ export async function readSettings(sources: SettingSources): Promise<ReadSetting
   const found = new Map(SETTINGS.map((row) => [row.name, findInLayers(row, layers).next().value as FoundSetting]));
   const checked = checkSettings(found);
   const settings = checked.settings as Settings;
+  const fileKey = valueAt(file?.value, "openai.apiKey");
   const exposesKeys = envFile.isOpen && findSecrets(settings, envFile.variables).length > 0;
   return {
     ...checked,
@@ -66,13 +67,10 @@ export async function readSettings(sources: SettingSources): Promise<ReadSetting
       ...noteVariablesOfAutoGpt(envFile.variables),
       ...(exposesKeys ? [`Other users can read the keys in ${envFile.path}. Run: chmod 600 ${envFile.path}`] : []),
     ],
-    secrets: findSecrets(settings, env, envFile.variables, { FILE_KEY: textAt(file?.value, "openai.apiKey") }),
+    secrets: findSecrets(settings, env, envFile.variables, {
+      FILE_KEY: typeof fileKey === "string" ? fileKey : undefined,
+    }),
   };
-}
-
-function textAt(value: unknown, name: string): string | undefined {
-  const text = valueAt(value, name);
-  return typeof text === "string" ? text : undefined;
 }
 
 /** Variables of AutoGPT's `.env` that goald does not read, and what does their work. */

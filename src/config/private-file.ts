@@ -6,21 +6,15 @@
  */
 import { constants, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, GoaldError, toError } from "#core/errors.ts";
+import { codeOf, GoaldError, orUndefined, toError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import { type JsonFile, parseJson } from "#util/json.ts";
 
 /** 64 KB hold hundreds of settings. */
 const MAX_BYTES = 64 * 1024;
 
-export interface PrivateFile {
-  readonly text: string;
-  readonly mode: number;
-  readonly owner: number;
-}
-
 /** Returns undefined when there is no file. Throws an Error with the reason in words. Never waits for a pipe or device. */
-export async function readTextFile(path: string, maxBytes = MAX_BYTES): Promise<PrivateFile | undefined> {
+export async function readTextFile(path: string, maxBytes = MAX_BYTES) {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const found = await file.stat();
@@ -28,7 +22,11 @@ export async function readTextFile(path: string, maxBytes = MAX_BYTES): Promise<
     const buffer = new Uint8Array(maxBytes + 1);
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
     if (bytesRead > maxBytes) throw new Error(`it has ${found.size} bytes, more than ${maxBytes}`);
-    return { text: decodeText(buffer.subarray(0, bytesRead)), mode: found.mode, owner: found.uid };
+    // It drops a byte order mark, which would become part of the first name.
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    const text = orUndefined(() => decoder.decode(buffer.subarray(0, bytesRead)));
+    if (text === undefined) throw new Error("it is not UTF-8 text");
+    return { text, mode: found.mode, owner: found.uid };
   } catch (thrown) {
     const error = toError(thrown);
     const code = codeOf(error) ?? "";
@@ -45,20 +43,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ELOOP: "links lead in a circle",
 };
 
-/** Drops a byte order mark, which would become part of the first name. */
-function decodeText(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new Error("it is not UTF-8 text");
-  }
-}
-
 /** Like `readTextFile`, but throws GOALD_CONFIG with the path. */
-export async function readConfigFile(
-  path: string,
-  hint = "Make it readable, or move it away.",
-): Promise<PrivateFile | undefined> {
+export async function readConfigFile(path: string, hint = "Make it readable, or move it away.") {
   return readTextFile(path).catch((thrown: unknown) => {
     throw new GoaldError("GOALD_CONFIG", `${path} cannot be read: ${toError(thrown).message}.`, {
       hint,

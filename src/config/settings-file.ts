@@ -12,14 +12,13 @@ import { describeUnknownSetting, SETTINGS } from "./settings.ts";
 
 export const settingsPath = ({ configFolder }: Pick<Home, "configFolder">): string => join(configFolder, "goald.json");
 
-export interface SettingsFile {
-  readonly path: string;
-  /** An object with known names only. Its values are not checked. */
-  readonly value: unknown;
-}
+export type SettingsFile = NonNullable<Awaited<ReturnType<typeof readSettingsFile>>>;
 
-/** Returns undefined when there is no file. Throws GOALD_CONFIG. */
-export async function readSettingsFile(path: string): Promise<SettingsFile | undefined> {
+/**
+ * `value`: an object with known names only, whose values are not checked. Returns undefined when there is no file.
+ * Throws GOALD_CONFIG.
+ */
+export async function readSettingsFile(path: string) {
   const file = await readConfigFile(path);
   if (file === undefined) return undefined;
   const value = parseSettings(file.text, path);

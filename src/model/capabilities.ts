@@ -13,11 +13,29 @@ import { collectErrorWords } from "./failure.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 const MAX_UNREADABLE = 2;
-const NEXT_MODE: Readonly<Record<JsonMode, JsonMode>> = {
-  json_schema: "json_object",
-  json_object: "plain",
-  plain: "plain",
-};
+const MODES_UPWARD: readonly JsonMode[] = ["plain", "json_object", "json_schema"];
+
+const FORMAT_WORDS =
+  /response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]output|guided|grammar|anyOf|requested parameters/i;
+
+/**
+ * The optional parts of a request, with the words of a message that name them. `json_object`: the demand of JSON for
+ * an action of the form `plan`; `tool_choice`: the demand for a call; `strict`: of the parameters of tools; `stop`:
+ * texts before which the reply ends.
+ */
+const PART_WORDS = {
+  stream: /\bstream(s|ed|ing)?\b/i,
+  stream_options: /stream_options|include_usage/i,
+  temperature: /\btemperature\b/i,
+  reasoning_effort: /reasoning[_ ]effort/i,
+  json_object: FORMAT_WORDS,
+  stop: /\bstop(?:[_ ]sequences?)?\b/i,
+  tools: /\btools?\b|\bfunctions?\b|function[_ -]?call|parameters/i,
+  tool_choice: /tool[_ ]choice/i,
+  strict: /\bstrict\b/i,
+} as const;
+
+export type OptionalPart = keyof typeof PART_WORDS;
 
 /** Terms of a server about which nothing is known. */
 export const FULL_TERMS: ServerCapabilities = {
@@ -30,18 +48,7 @@ export const FULL_TERMS: ServerCapabilities = {
 /** The request that every server accepts. It keeps `max_tokens`. */
 const BARE_TERMS: Pick<ServerCapabilities, "mode" | "without"> = {
   mode: "plain",
-  without: [
-    "stream",
-    "stream_options",
-    "temperature",
-    "reasoning_effort",
-    "json_object",
-    "stop",
-    "max_completion_tokens",
-    "tools",
-    "tool_choice",
-    "strict",
-  ],
+  without: [...(Object.keys(PART_WORDS) as OptionalPart[]), "max_completion_tokens"],
 };
 const PARTS: ReadonlySet<unknown> = new Set([...BARE_TERMS.without, "max_tokens"]);
 
@@ -89,7 +96,8 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
     unreadableReplies.set(model, count);
     if (count < MAX_UNREADABLE) return;
     unreadableReplies.delete(model);
-    await store.write(model, part ? withoutPart(terms, part) : { ...terms, mode: NEXT_MODE[terms.mode] });
+    const lower = MODES_UPWARD[MODES_UPWARD.indexOf(terms.mode) - 1] ?? "plain";
+    await store.write(model, part ? withoutPart(terms, part) : { ...terms, mode: lower });
   }
 
   /** Notes that the server ignored a reply's cap. Returns true if it may take the cap under another name. */
@@ -156,8 +164,7 @@ function isKeptModel(entry: [string, unknown]): entry is [string, KeptTerms] {
   if (!isRecord(kept) || !isRecord(kept.terms) || Number.isNaN(Date.parse(String(kept.learnedAt)))) return false;
   const { mode, without, turns, contextTokens, replyTokens } = kept.terms;
   return (
-    typeof mode === "string" &&
-    Object.hasOwn(NEXT_MODE, mode) &&
+    MODES_UPWARD.some((each) => each === mode) &&
     Array.isArray(without) &&
     without.every((part) => PARTS.has(part)) &&
     typeof turns === "boolean" &&
@@ -173,21 +180,6 @@ const isSizeOrNull = (value: unknown): boolean =>
 //
 // Searches for a part only if the request contained it, and only in the server's message and `param`, never in an
 // echoed request. A message that names no part can still mean one of them: that is `unnamed`.
-
-/**
- * `json_object`: the demand of JSON for an action of the form `plan`; `tool_choice`: the demand for a call; `strict`: of
- * the parameters of tools; `stop`: texts before which the reply ends.
- */
-export type OptionalPart =
-  | "stream"
-  | "stream_options"
-  | "temperature"
-  | "reasoning_effort"
-  | "json_object"
-  | "stop"
-  | "tools"
-  | "tool_choice"
-  | "strict";
 
 type JsonMode = Exclude<OutputMode, "tools" | "plan" | "react" | "code">;
 
@@ -231,15 +223,12 @@ const REJECTING_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 415, 422
 /** Statuses that can mean a rejected part even if the message names none. */
 const UNNAMED_STATUSES: ReadonlySet<number> = new Set([400, 422]);
 
-const FORMAT_WORDS =
-  /response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]output|guided|grammar|anyOf|requested parameters/i;
 /** The server rejects the schema, but may accept JSON. */
 const SCHEMA_WORDS = /json[_ ]?schema|\bschema\b|\bstrict\b|too many states|grammar|guided|anyOf/i;
 const TURNS_WORDS =
   /roles? must alternate|must alternate|alternat\w+ (between )?(user|roles)|consecutive (user|messages)/i;
 /** The server takes tools, but no message of an earlier call or of its result. */
 const TOOL_HISTORY_WORDS = /\btool_calls?(_id)?\b|\brole\b/i;
-const MODES_UPWARD: readonly JsonMode[] = ["plain", "json_object", "json_schema"];
 
 export function stepDown(terms: ServerCapabilities, sent: SentParts, { status, body }: RejectedRequest): StepDown {
   if (!REJECTING_STATUSES.has(status)) return { kind: "none" };
@@ -260,18 +249,6 @@ export function stepDown(terms: ServerCapabilities, sent: SentParts, { status, b
   return UNNAMED_STATUSES.has(status) ? { kind: "unnamed" } : { kind: "none" };
 }
 
-/** The words of a message that name the part. */
-const PART_WORDS: Readonly<Record<OptionalPart, RegExp>> = {
-  stream_options: /stream_options|include_usage/i,
-  reasoning_effort: /reasoning[_ ]effort/i,
-  stop: /\bstop(?:[_ ]sequences?)?\b/i,
-  tool_choice: /tool[_ ]choice/i,
-  strict: /\bstrict\b/i,
-  tools: /\btools?\b|\bfunctions?\b|function[_ -]?call|parameters/i,
-  json_object: FORMAT_WORDS,
-  stream: /\bstream(s|ed|ing)?\b/i,
-  temperature: /\btemperature\b/i,
-};
 const CAP_WORDS = /\bmax_(completion_)?tokens\b/i;
 const MOST_TOKENS = /(?:at most|less than or equal to|up to|maximum|<=|>|\[1,)[^\d\n]{0,40}?(\d{3,8})/gi;
 

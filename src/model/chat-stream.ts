@@ -22,21 +22,7 @@ type ReceivedChoice = Received<OpenAI.ChatCompletionChunk.Choice & Record<"messa
 type ReceivedDelta = Received<OpenAI.ChatCompletionChunk.Choice.Delta & Record<Reasoning, unknown>>;
 type ReceivedUsage = Received<OpenAI.CompletionUsage & Record<CachedTokens, unknown>>;
 
-export interface ChatStream {
-  /**
-   * Adds the data of one event. Returns whether it brought anything of a reply. Throws a SyntaxError for text that is not
-   * JSON, GOALD_HTTP_TOO_LARGE, and an OverCapError once an unfinished reply has more than `maxTokens`.
-   */
-  take(data: string): boolean;
-  /** True once the model has produced output. */
-  readonly hasBegun: boolean;
-  /** True once a finish_reason or an error has come. */
-  readonly isFinished: boolean;
-  /** True once the server has sent `[DONE]`. */
-  readonly isDone: boolean;
-  /** Returns the result in the shape of a completion that was not streamed. */
-  completion(): unknown;
-}
+export type ChatStream = ReturnType<typeof createChatStream>;
 
 /** Maximum of text and arguments together. */
 const MAX_REPLY_CHARS = 8 * 1024 * 1024;
@@ -49,10 +35,7 @@ interface ToolCall {
   readonly function: OpenAI.ChatCompletionMessageFunctionToolCall.Function;
 }
 
-export function createChatStream(
-  onText?: (piece: string) => void,
-  maxTokens: number = Number.POSITIVE_INFINITY,
-): ChatStream {
+export function createChatStream(onText?: (piece: string) => void, maxTokens: number = Number.POSITIVE_INFINITY) {
   let content: string | null = null;
   let refusal = "";
   let finishReason: unknown = null;
@@ -62,9 +45,15 @@ export function createChatStream(
   const limitChars = createCharLimit();
   const meter = createReplyMeter(maxTokens);
   const calls = createCallCollector(limitChars);
+  // Begun: the model has produced output. Finished: a finish_reason or an error has come. Done: the server has sent
+  // `[DONE]`.
   const stream = { take, completion, hasBegun: false, isFinished: false, isDone: false };
   return stream;
 
+  /**
+   * Adds the data of one event. Returns whether it brought anything of a reply. Throws a SyntaxError for text that is not
+   * JSON, GOALD_HTTP_TOO_LARGE, and an OverCapError once an unfinished reply has more than `maxTokens`.
+   */
   function take(data: string): boolean {
     if (data === "[DONE]") {
       stream.isDone = true;
@@ -106,6 +95,7 @@ export function createChatStream(
     return isOutput;
   }
 
+  /** Returns the result in the shape of a completion that was not streamed. */
   function completion(): unknown {
     if (error !== undefined) return { error };
     if (!hasChoice) return { choices: [] };

@@ -79,13 +79,9 @@ export interface LocalServer {
   /** Names as the server sends them, not sanitized. */
   readonly models: readonly string[];
 }
-interface LocalPort {
-  readonly name: string;
-  readonly port: number;
-}
 
 /** Default ports of common servers. */
-export const USUAL_PORTS: readonly LocalPort[] = [
+export const USUAL_PORTS = [
   { name: "Ollama", port: 11434 },
   { name: "LM Studio", port: 1234 },
   { name: "llama.cpp", port: 8080 },
@@ -96,7 +92,7 @@ const PROBE_TIMEOUT_MS = 400;
 /** Returns servers in the order of `ports`. Resolves within the time of one probe, never rejects. */
 export async function findLocalServers(
   http: ModelServer["http"],
-  ports: readonly LocalPort[] = USUAL_PORTS,
+  ports = USUAL_PORTS,
 ): Promise<readonly LocalServer[]> {
   const found = await Promise.all(
     ports.map(async ({ name, port }) => {

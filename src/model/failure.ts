@@ -24,8 +24,8 @@ export const findStatusError = (thrown: unknown): StatusError | undefined =>
 interface StatusRule {
   readonly code: string;
   readonly when: (status: number, words: string) => boolean;
-  /** True if a retry may help. */
-  readonly again: boolean;
+  /** A retry may help. */
+  readonly again?: true;
   readonly advice: string;
 }
 
@@ -49,19 +49,16 @@ const STATUS_RULES: readonly StatusRule[] = [
     // Limits per minute use the same words, but name a time to wait.
     when: (status, words) =>
       status === 402 || ([400, 403, 429].includes(status) && NO_QUOTA.test(words) && parseWaitMs(words) === null),
-    again: false,
     advice: "The account behind the key has no money or quota left: top it up, or use another key.",
   },
   {
     code: "unauthorized",
     when: (status, words) => status === 401 || (status === 400 && BAD_KEY.test(words)),
-    again: false,
     advice: "It refused the key: check OPENAI_API_KEY, and that this key belongs to this server.",
   },
   {
     code: "model-not-found",
     when: (status, words) => status === 404 || (status === 400 && NO_MODEL.test(words)),
-    again: false,
     advice: "It does not know this model or this address.",
   },
   {
@@ -70,23 +67,20 @@ const STATUS_RULES: readonly StatusRule[] = [
       status === 413 ||
       ([400, 422, 500].includes(status) && TOO_LONG.test(words)) ||
       (status === 429 && TOO_LARGE.test(words)),
-    again: false,
     advice: "The prompt is longer than the model takes.",
   },
   {
     code: "refused",
     when: (status, words) => [400, 403].includes(status) && REFUSED.test(words),
-    again: false,
     advice: "Its content filter took offence.",
   },
-  { code: "forbidden", when: (status) => status === 403, again: false, advice: "This key may not do this here." },
+  { code: "forbidden", when: (status) => status === 403, advice: "This key may not do this here." },
   { code: "timeout", when: (status) => status === 408, again: true, advice: "It gave up waiting." },
   { code: "conflict", when: (status) => status === 409 || status === 425, again: true, advice: "" },
   { code: "rate-limited", when: (status) => status === 429, again: true, advice: "It wants fewer requests." },
   {
     code: "not-implemented",
     when: (status) => status === 501,
-    again: false,
     advice: "It cannot do this: is it an OpenAI-compatible server?",
   },
   // Without an answer of the model: an error in a reply may have been charged, and is a server-error.
@@ -95,7 +89,6 @@ const STATUS_RULES: readonly StatusRule[] = [
   {
     code: "bad-request",
     when: () => true,
-    again: false,
     advice: "It does not take this request, and would not take it a second time.",
   },
 ];
@@ -105,8 +98,8 @@ function explainStatus(
   asked: AskedServer,
 ): ModelFailure {
   const serverWords = collectErrorWords(body);
-  const rule = STATUS_RULES.find(({ when }) => when(status, serverWords));
-  if (!rule) throw new Error("The last rule matches every status.");
+  // The last rule matches every status.
+  const rule = STATUS_RULES.find(({ when }) => when(status, serverWords)) as StatusRule;
   const words = rule.code === "unauthorized" ? "" : asked.quote(findErrorSentence(body)).replace(/\.$/, "");
   const message = [
     `The model server at ${asked.server} answered ${status}${forModel(asked)}.`,
@@ -151,11 +144,10 @@ const THROWN_RULES: readonly ThrownRule[] = [
   {
     code: "unauthorized",
     when: /^UnusableKeyError/m,
-    again: false,
     advice: "The key cannot be sent as it is: check OPENAI_API_KEY for quotes, spaces and line breaks.",
   },
-  { code: "http-refused", when: /GOALD_HTTP_REFUSED/, again: false, advice: "Check OPENAI_BASE_URL." },
-  { code: "reply-too-large", when: /GOALD_HTTP_TOO_LARGE/, again: false, advice: "A reply should be far shorter." },
+  { code: "http-refused", when: /GOALD_HTTP_REFUSED/, advice: "Check OPENAI_BASE_URL." },
+  { code: "reply-too-large", when: /GOALD_HTTP_TOO_LARGE/, advice: "A reply should be far shorter." },
   {
     code: "timeout",
     when: /TimeoutError|_TIMEOUT\b|ETIMEDOUT/,
@@ -165,19 +157,16 @@ const THROWN_RULES: readonly ThrownRule[] = [
   {
     code: "no-connection",
     when: /ERR_SSL|ERR_TLS|EPROTO/,
-    again: false,
     advice: "It does not speak https there: should the base URL begin with http://?",
   },
   {
     code: "no-connection",
     when: /CERT|SELF_SIGNED|UNABLE_TO_/,
-    again: false,
     advice: "Its certificate is not trusted on this machine.",
   },
   {
     code: "no-connection",
     when: /bad port/,
-    again: false,
     advice: "This port is reserved for something else and refused: check OPENAI_BASE_URL.",
   },
   {
@@ -211,8 +200,8 @@ const THROWN_RULES: readonly ThrownRule[] = [
 
 function explainThrown(chain: readonly ChainError[], asked: AskedServer): ModelFailure {
   const facts = chain.map(({ name, code, message }) => `${name} ${code ?? ""} ${message}`).join("\n");
-  const rule = THROWN_RULES.find(({ when }) => when.test(facts));
-  if (!rule) throw new Error("The last rule matches every error.");
+  // The last rule matches every error.
+  const rule = THROWN_RULES.find(({ when }) => when.test(facts)) as ThrownRule;
   const innermost = chain.at(-1);
   const reason = asked.quote(`${innermost?.message || innermost?.name} ${innermost?.hint ?? ""}`.trim(), 400);
   const message = `No usable answer from the model server at ${asked.server}${forModel(asked)}. ${rule.advice} (${reason})`;

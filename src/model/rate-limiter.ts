@@ -15,24 +15,17 @@ interface GateLimits {
   readonly requestsPerMinute: number | null;
 }
 
-export interface RateLimiter {
-  /** Returns the same model with these limits. */
-  guard(model: LanguageModel): LanguageModel;
-  readonly active: number;
-  readonly queued: number;
-  /** Time until which the server asked not to be called. */
-  readonly closedUntil: Date | null;
-}
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /** Pause if the server names no time. */
 const DEFAULT_PAUSE_MS = 2_000;
 /** Maximum pause here. The agent itself records and waits for a longer one. */
 const MAX_GATE_PAUSE_MS = 60_000;
 
-export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits, clock: Clock): RateLimiter {
+export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits, clock: Clock) {
   const slots = createSlots(concurrency);
   const turns = createSlots(1);
-  const bucket = requestsPerMinute === null ? undefined : createBucket(requestsPerMinute, clock);
+  const takeToken = requestsPerMinute === null ? undefined : createBucket(requestsPerMinute, clock);
   let closedUntilMs = 0;
   /** A longer time than the maximum pause means that the clock was set back. */
   const leftMs = (): number => {
@@ -56,13 +49,14 @@ export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits
   }
 
   return {
-    guard: (model) => ({
+    /** Returns the same model with these limits. */
+    guard: (model: LanguageModel): LanguageModel => ({
       ...model,
       complete: (request, signal, onText) =>
         slots.hold(async () => {
           await turns.hold(async () => {
             await waitForOpening(signal);
-            await bucket?.take(signal);
+            await takeToken?.(signal);
           }, signal);
           const answer = await model.complete(request, signal, onText);
           obeyRateLimit(answer);
@@ -75,30 +69,29 @@ export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits
     get queued() {
       return slots.queued;
     },
-    get closedUntil() {
+    /** Time until which the server asked not to be called. */
+    get closedUntil(): Date | null {
       return leftMs() > 0 ? new Date(closedUntilMs) : null;
     },
   };
 }
 
-/** A token bucket that fills evenly. */
-function createBucket(perMinute: number, clock: Clock): { take(signal: AbortSignal): Promise<void> } {
+/** Returns a function that takes a token from a bucket that fills evenly, and waits until there is one. */
+function createBucket(perMinute: number, clock: Clock): (signal: AbortSignal) => Promise<void> {
   const capacity = Math.max(1, Math.floor(perMinute / 10));
   const msEach = 60_000 / perMinute;
   let tokens = capacity;
   let filledAtMs = clock.now().getTime();
-  return {
-    take: async (signal) => {
-      for (;;) {
-        signal.throwIfAborted();
-        const nowMs = clock.now().getTime();
-        // A clock that was set back removes no tokens.
-        tokens = Math.min(capacity, tokens + Math.max(0, nowMs - filledAtMs) / msEach);
-        filledAtMs = nowMs;
-        if (tokens >= 1) break;
-        await clock.sleep(Math.ceil((1 - tokens) * msEach), signal);
-      }
-      tokens -= 1;
-    },
+  return async (signal) => {
+    for (;;) {
+      signal.throwIfAborted();
+      const nowMs = clock.now().getTime();
+      // A clock that was set back removes no tokens.
+      tokens = Math.min(capacity, tokens + Math.max(0, nowMs - filledAtMs) / msEach);
+      filledAtMs = nowMs;
+      if (tokens >= 1) break;
+      await clock.sleep(Math.ceil((1 - tokens) * msEach), signal);
+    }
+    tokens -= 1;
   };
 }

@@ -224,9 +224,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 //   6. The memory of the newest turn is dropped.
 // The system message and the request for the next command never change: the room is what they leave.
 
-interface Sized {
-  readonly tokens: number;
-}
+type Sized = Pick<SizedMessage, "tokens">;
 
 interface FitInput {
   /** In a sub-task: messages of the larger task, oldest first. */

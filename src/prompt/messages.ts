@@ -82,47 +82,24 @@ function completeText({ text }: Message, shown: string, words: Words): string {
 }
 
 function toPromptMessage(message: Message, text: string, words: Words, style: MessageStyle): PromptMessage {
-  const step = String(message.step);
+  if (message.kind === "reply") return { role: "assistant", content: text };
+  const isShownAsJson = message.kind === "result" || message.kind === "problem";
+  if (isShownAsJson && style.form.form === "plan") return showObservation(message, text, words, style.form);
   const from = formatName(message.from);
-  switch (message.kind) {
-    case "reply":
-      return { role: "assistant", content: text };
-    case "result": {
-      if (style.form.form === "plan") return showObservation(message, text, words, style.form);
-      const status = message.status ?? "ok";
-      const values = {
-        step,
-        status,
-        command: from,
-        source: describeMessageSource(message),
-        data: delimitText("data", text),
-      };
-      const number = String(style.numberOf(message));
-      return { role: "user", content: fillTemplate(words[resultWords(message, style)], { ...values, number }) };
-    }
-    case "task":
-      return {
-        role: "user",
-        content: fillTemplate(words["messages/task"], { step, from, words: delimitText("words", text) }),
-      };
-    case "report": {
-      const status = message.status ?? "ok";
-      return {
-        role: "user",
-        content: fillTemplate(words["messages/report"], { step, from, status, data: delimitText("data", text) }),
-      };
-    }
-    case "problem":
-      if (style.form.form === "plan") return showObservation(message, text, words, style.form);
-      return {
-        role: "user",
-        content: fillTemplate(words["messages/problem"], { step, data: delimitText("data", text) }),
-      };
-    case "feedback": {
-      const template = message.status === "denied" ? words["messages/denial"] : words["messages/feedback"];
-      return { role: "user", content: fillTemplate(template, { step, from, words: delimitText("words", text) }) };
-    }
-  }
+  const kind = message.kind === "task" || message.kind === "feedback" ? "words" : "data";
+  const values = {
+    step: String(message.step),
+    status: message.status ?? "ok",
+    from,
+    command: from,
+    source: describeMessageSource(message),
+    number: String(style.numberOf(message)),
+    [kind]: delimitText(kind, text),
+  };
+  const isDenial = message.kind === "feedback" && message.status === "denied";
+  const own = isDenial ? "messages/denial" : (`messages/${message.kind}` as const);
+  const template = message.kind === "result" ? resultWords(message, style) : own;
+  return { role: "user", content: fillTemplate(words[template], values) };
 }
 
 /** In the form `react` every result is an observation; in the form `code` only that of code is shown as one. */
@@ -204,12 +181,9 @@ function asActions(message: Message, text: string): string {
   return calls.length > 0 ? calls.map((call) => showAction(call, thought)).join("\n") : text;
 }
 
-interface Shown {
-  readonly thought: string;
-  readonly code: string | null;
-}
+type Shown = ReturnType<typeof toCode>;
 
-function toCode({ thought, calls }: Said): Shown {
+function toCode({ thought, calls }: Said) {
   const [{ name, args } = {}] = calls;
   const { code } = asRecord(args);
   if (name === RUN_CODE && typeof code === "string") return { thought, code };

@@ -360,16 +360,12 @@ function renderWhole(plan: PlanTask, maxTokens: number): string | undefined {
   return estimateTokens(json) <= maxTokens ? json : undefined;
 }
 
-interface Level {
-  /** Longest goal of the current branch. */
-  readonly goalChars: number;
-  /** This many siblings and this many subtasks of the current task stay in view. */
-  readonly near: number;
-  /** Tasks out of view have a range of ids, else they are "others". */
-  readonly hasRanges: boolean;
-}
-/** The first one that fits is used. */
-const LEVELS: readonly Level[] = [
+/**
+ * The first one that fits is used. `goalChars`: longest goal of the current branch. `near`: this many siblings and
+ * this many subtasks of the current task stay in view. `hasRanges`: tasks out of view have a range of ids, else they
+ * are "others".
+ */
+const LEVELS = [
   { goalChars: WHOLE_GOAL, near: 12, hasRanges: true },
   { goalChars: 160, near: 12, hasRanges: true },
   { goalChars: 80, near: 12, hasRanges: true },
@@ -380,6 +376,7 @@ const LEVELS: readonly Level[] = [
   { goalChars: 20, near: 2, hasRanges: false },
   { goalChars: 20, near: 0, hasRanges: false },
 ];
+type Level = (typeof LEVELS)[number];
 
 function renderCollapsed(plan: PlanTask, maxTokens: number): string {
   for (const level of LEVELS) {

@@ -43,11 +43,10 @@ export interface ReplyCatalogue {
 type CheckedCall =
   /** `thought`: see `arrangeArguments`. */
   | { readonly kind: "valid"; readonly call: CommandCall; readonly thought?: string | undefined }
-  /** `isTemplate`: no command was meant, since the name is unknown or a placeholder was not filled in. Else `name` was. */
   | {
       readonly kind: "invalid";
       readonly problems: readonly string[];
-      readonly isTemplate: boolean;
+      /** Absent: no command was meant, since the name is unknown or a placeholder was not filled in. */
       readonly name?: string;
       /** Set when there is no command of this name. */
       readonly unknownName?: string;
@@ -194,13 +193,11 @@ function countValues(value: unknown, counted = 0): number {
 const rejectCall = (name: string, ...problems: readonly string[]): CheckedCall => ({
   kind: "invalid",
   problems,
-  isTemplate: false,
   name,
 });
 const rejectTemplate = (...problems: readonly string[]): CheckedCall => ({
   kind: "invalid",
   problems,
-  isTemplate: true,
 });
 
 // Tests a text against a pattern of a schema within a time limit.

@@ -6,6 +6,7 @@
  */
 import { jsonrepair } from "jsonrepair";
 import { MAX_JSON_DEPTH } from "#core/command.ts";
+import { orUndefined } from "#core/errors.ts";
 import {
   findCommentEnd,
   findConflictingKey,
@@ -265,10 +266,8 @@ export interface UnparsedObject {
 }
 
 /** Remaining cost of guesses in this reply. */
-export interface RepairBudget {
-  guessWork: number;
-}
-export const createRepairBudget = (): RepairBudget => ({ guessWork: MAX_GUESS_WORK });
+export const createRepairBudget = () => ({ guessWork: MAX_GUESS_WORK });
+type RepairBudget = ReturnType<typeof createRepairBudget>;
 
 export function parseObject(source: string, budget: RepairBudget): ParsedObject | UnparsedObject {
   if (isTooDeep(source)) return { kind: "unparsed", reason: "too-deep" };
@@ -277,8 +276,8 @@ export function parseObject(source: string, budget: RepairBudget): ParsedObject 
   const { text: written, end: length, isCut, isOpen, hasEllipsis } = clear;
   if (hasEllipsis) return { kind: "unparsed", reason: "ellipsis" };
   const json = guessJson(source, budget);
-  const value = json === null ? undefined : parseShallowJson(json);
-  if (json === null || value === undefined) return { kind: "unparsed", reason: reasonOf(source, isCut) };
+  const value = json === undefined ? undefined : parseShallowJson(json);
+  if (json === undefined || value === undefined) return { kind: "unparsed", reason: reasonOf(source, isCut) };
   return { kind: "parsed", value, json, trust: "guessed", length, ending: isOpen ? "cut" : "whole", written };
 }
 
@@ -305,20 +304,7 @@ export function parseClearly(source: string): ParsedObject | SpelledObject {
 }
 
 /** One object of a reply as its brackets bound it. */
-interface SpelledObject {
-  readonly text: string;
-  /** Exclusive index in the source. */
-  readonly end: number;
-  /** Missing closing brackets, in closing order. */
-  readonly owed: string;
-  readonly isOpen: boolean;
-  /** The source ends inside a string, a word or a number. */
-  readonly isCut: boolean;
-  /** A backslash may begin an escape or be meant as it is. */
-  readonly isDoubtful: boolean;
-  /** `...` replaces a value. */
-  readonly hasEllipsis: boolean;
-}
+type SpelledObject = ReturnType<typeof mendSpelling>;
 
 const CLOSING: Readonly<Record<string, string>> = { "{": "}", "[": "]" };
 /** A whole string, or one that the text ends in. */
@@ -333,12 +319,14 @@ const BARE_END = /[\w.+-]$/;
  * no escape are escaped; outside of them comments, unusual blanks and commas before a closing bracket go. A string ends at its first
  * quote that is not escaped.
  */
-function mendSpelling(source: string): SpelledObject {
+function mendSpelling(source: string) {
   const out: string[] = [];
   const open: string[] = [];
   let at = 0;
   let last = "";
+  /** A backslash may begin an escape or be meant as it is. */
   let isDoubtful = false;
+  /** `...` replaces a value. */
   let hasEllipsis = false;
   let isInString = false;
   do {
@@ -364,7 +352,9 @@ function mendSpelling(source: string): SpelledObject {
   } while (open.length > 0 && at < source.length);
   const isOpen = open.length > 0;
   const text = out.join("");
+  /** The source ends inside a string, a word or a number. */
   const isCut = isInString || (isOpen && BARE_END.test(text));
+  // `end` is an exclusive index in the source, `owed` has the missing closing brackets in closing order.
   return { text, end: at, owed: open.reverse().join(""), isOpen, isCut, isDoubtful, hasEllipsis };
 }
 
@@ -379,15 +369,11 @@ const mendString = (string: string): string =>
   );
 
 /** Refuses escapes that JSON does not define: jsonrepair drops their backslashes. */
-function guessJson(text: string, budget: RepairBudget): string | null {
-  if (text.length > MAX_DAMAGED_CHARS || /\\(?:[^"\\/bfnrtu]|$)/.test(text)) return null;
+function guessJson(text: string, budget: RepairBudget): string | undefined {
+  if (text.length > MAX_DAMAGED_CHARS || /\\(?:[^"\\/bfnrtu]|$)/.test(text)) return undefined;
   budget.guessWork -= text.length * text.split('"').length;
-  if (budget.guessWork < 0) return null;
-  try {
-    return jsonrepair(text);
-  } catch {
-    return null; // JSONRepairError, or RangeError from its recursion
-  }
+  // It throws a JSONRepairError, or a RangeError from its recursion.
+  return budget.guessWork < 0 ? undefined : orUndefined(() => jsonrepair(text));
 }
 
 type NestedObject =

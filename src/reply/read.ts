@@ -28,7 +28,6 @@ import {
   type ParsedObject,
   parseClearly,
   parseObject,
-  type RepairBudget,
   type ReplyPiece,
   splitReply,
   type UnparsedObject,
@@ -58,30 +57,6 @@ const SETTLED: ReadonlySet<string> = new Set([
 /** A string and an object end where none is open: the assumed end of the object was content. */
 const REST_OF_OBJECT = /^[^{[]{0,200}?"\s{0,20}[}\]]/;
 
-/** Findings in one reply so far. */
-interface ReplySearch {
-  readonly catalogue: ReplyCatalogue;
-  readonly validator: CallValidator;
-  readonly shape: (value: unknown) => unknown;
-  readonly reply: string;
-  readonly isSettled: boolean;
-  /** The content of XML elements that name a command. Objects there are its arguments. */
-  readonly content: ReturnType<typeof findContent>;
-  /** True when the server reports that the reply reached its length limit. */
-  readonly isFull: boolean;
-  readonly budget: RepairBudget;
-  readonly found: { readonly call: CommandCall; readonly repaired: boolean; readonly hasSideEffect: boolean }[];
-  readonly problems: string[];
-  thoughts: Thoughts | null;
-  unknownName?: string | undefined;
-  hasSeveral: boolean;
-  hasCutCommand: boolean;
-  /** See `noteBrokenCommand`. */
-  hasBrokenCommand: boolean;
-  /** The command of the last call whose arguments are not valid. */
-  badCommand: string | undefined;
-}
-
 /** `shape` gives an object of the reply the shape that a command is looked for in. Default: it stays as it is. */
 export function createReplyReader(
   catalogue: ReplyCatalogue,
@@ -92,25 +67,44 @@ export function createReplyReader(
     const reply = unwrapReply(text, MAX_REPLY_CHARS);
     if (reply === "") return refuseReply(null, PROBLEMS.empty);
     if (reply.length > MAX_REPLY_CHARS) return refuseReply(null, describeTooLarge(reply.length, MAX_REPLY_CHARS));
-    const isSettled = SETTLED.has(finishReason);
-    const search: ReplySearch = {
-      catalogue,
-      validator,
-      shape,
-      reply,
-      isSettled,
-      content: findContent(reply, !isSettled, validator.isName),
-      isFull: finishReason === "length",
-      budget: createRepairBudget(),
-      found: [],
-      problems: [],
-      thoughts: null,
-      hasSeveral: false,
-      hasCutCommand: false,
-      hasBrokenCommand: false,
-      badCommand: undefined,
-    };
+    const search = startSearch(reply, finishReason, catalogue, validator, shape);
     return searchObjects(search, findLeadingReasoningEnd(reply)) ?? searchAgain(search) ?? concludeSearch(search);
+  };
+}
+
+/** Findings in one reply so far. */
+type ReplySearch = ReturnType<typeof startSearch>;
+
+function startSearch(
+  reply: string,
+  finishReason: string,
+  catalogue: ReplyCatalogue,
+  validator: CallValidator,
+  shape: (value: unknown) => unknown,
+) {
+  const isSettled = SETTLED.has(finishReason);
+  const found: { readonly call: CommandCall; readonly repaired: boolean; readonly hasSideEffect: boolean }[] = [];
+  return {
+    catalogue,
+    validator,
+    shape,
+    reply,
+    isSettled,
+    /** The content of XML elements that name a command. Objects there are its arguments. */
+    content: findContent(reply, !isSettled, validator.isName),
+    /** True when the server reports that the reply reached its length limit. */
+    isFull: finishReason === "length",
+    budget: createRepairBudget(),
+    found,
+    problems: [] as string[],
+    thoughts: null as Thoughts | null,
+    unknownName: undefined as string | undefined,
+    hasSeveral: false,
+    hasCutCommand: false,
+    /** See `noteBrokenCommand`. */
+    hasBrokenCommand: false,
+    /** The command of the last call whose arguments are not valid. */
+    badCommand: undefined as string | undefined,
   };
 }
 
@@ -197,7 +191,7 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
   if (!isComplete(search, parsed, hasSideEffect)) {
     search.hasCutCommand = true;
     search.problems.unshift(PROBLEMS.cutOff);
-  } else if (checked.kind === "invalid" && checked.isTemplate) {
+  } else if (checked.kind === "invalid" && checked.name === undefined) {
     search.problems.push(...checked.problems);
     search.unknownName ??= checked.unknownName;
   } else if (checked.kind === "invalid") {

@@ -34,18 +34,11 @@ interface Clock {
   readonly codeMs: number;
 }
 
-/** Serves cells until the host closes the channel. */
-async function serveCells(openEngine: (host: EngineHost) => Promise<Engine>): Promise<void> {
-  const conversation = new GuestConversation();
-  const engine = await openEngine(conversation);
-  conversation.serve(engine);
-  exit();
-}
-
 class GuestConversation implements EngineHost {
   readonly #clocks: Clock[] = [];
   #engine: Engine | undefined;
 
+  /** Serves cells until the host closes the channel. */
   serve(engine: Engine): void {
     this.#engine = engine;
     send({ type: "ready" });
@@ -54,14 +47,14 @@ class GuestConversation implements EngineHost {
 
   ask(question: Question, bytes: Uint8Array = NOTHING): { readonly reply: Reply; readonly bytes: Uint8Array } {
     const clock = this.#clocks.at(-1);
-    if (clock) stop(clock);
+    if (clock) Object.assign(clock, { leftMs: clock.leftMs - elapsedMs(clock), since: undefined });
     send(question, bytes);
     for (let heard = hear(); heard; heard = hear()) {
       if (heard.message.type === "cell") {
         this.#runCell(heard.message);
         continue;
       }
-      if (clock) start(clock);
+      if (clock) clock.since = now();
       return { reply: heard.message, bytes: heard.bytes };
     }
     return exit();
@@ -105,15 +98,6 @@ class GuestConversation implements EngineHost {
 
 const elapsedMs = ({ since }: Clock): number => (since === undefined ? 0 : now() - since);
 
-function stop(clock: Clock): void {
-  clock.leftMs -= elapsedMs(clock);
-  clock.since = undefined;
-}
-
-function start(clock: Clock): void {
-  clock.since = now();
-}
-
 const send = (message: FromGuest, bytes: Uint8Array = NOTHING): void => writeFrame(message, bytes);
 
 function hear(): { readonly message: ToGuest; readonly bytes: Uint8Array } | undefined {
@@ -124,5 +108,7 @@ function hear(): { readonly message: ToGuest; readonly bytes: Uint8Array } | und
 if (import.meta.main) {
   const options = JSON.parse(process.argv[2] ?? "") as GuestOptions;
   const { openEngine } = await import("./python-engine.ts");
-  await serveCells((host) => openEngine(options, host));
+  const conversation = new GuestConversation();
+  conversation.serve(await openEngine(options, conversation));
+  exit();
 }

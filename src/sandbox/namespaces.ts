@@ -38,10 +38,7 @@ export class Namespaces {
     if (live?.process.isBusy && !live.process.isGone) throw new Error("A cell of this namespace runs already.");
     const resumed = this.#resume(live, cell);
     if (resumed || cell.saved === null) return this.#runOuter(resumed, cell, host, signal);
-    return runWithSaved(cell, cell.saved, host, {
-      run: (one, its) => this.#runOuter(undefined, one, its, signal),
-      runAlone: (one, its) => this.#runAlone(one, its, signal),
-    });
+    return this.#runWithSaved(cell, cell.saved, host, signal);
   }
 
   /** `live`: undefined for a new process. */
@@ -56,6 +53,33 @@ export class Namespaces {
     }
   }
 
+  /**
+   * Runs a cell in a new process that loads a saved namespace, and gives up a namespace that ends processes.
+   *
+   * When the process ends before the outcome, the namespace is the reason if a cell that does nothing ends with it too, and
+   * does not end without it. Else the code is the reason, and the namespace is kept.
+   *
+   * This depends on the namespace and the code only, and happens before the cell has a result. So a cell that runs again after a
+   * crash comes to the same result.
+   */
+  async #runWithSaved(cell: Cell, saved: SavedNamespace, host: CellBridge, signal: AbortSignal): Promise<CellOutcome> {
+    const noted = noteRequests(host);
+    const outcome = await this.#runOuter(undefined, cell, noted.host, signal);
+    if (outcome.saved) return outcome;
+    const { redo: _, ...rest } = cell;
+    const idle: Cell = { ...rest, code: "0", timeLimitMs: MAX_SAVING_MS };
+    if ((await this.#runAlone(idle, refuseRequests(host), signal)).saved) return outcome;
+    const empty = { saved: null } as const;
+    const ended = noted.hasRequested
+      ? await this.#runAlone({ ...idle, ...empty }, refuseRequests(host), signal)
+      : await this.#runOuter(undefined, { ...cell, ...empty }, host, signal);
+    if (!ended.saved) return outcome;
+    const gone = [...saved.definitions.map(([name]) => name), ...Object.keys(saved.values)].map(cleanName);
+    if (!noted.hasRequested) return { ...ended, gone };
+    return { ...outcome, saved: { version: cell.version, definitions: [], values: {} }, gone };
+  }
+
+  /** Ends the process after the cell. */
   async #runAlone(cell: Cell, host: CellBridge, signal: AbortSignal): Promise<CellOutcome> {
     const process = await this.#pool.take(this.#waitsForItself(cell.agent), signal);
     if (!process) return goneOutcome(closedProblem(), 0);
@@ -107,44 +131,6 @@ export class Namespaces {
     const process = this.#live.get(agent)?.process;
     return process?.isBusy === true && !process.isGone;
   }
-}
-
-/** Each runs a cell in a new process. */
-interface NewProcesses {
-  run(cell: Cell, host: CellBridge): Promise<CellOutcome>;
-  /** Ends the process after the cell. */
-  runAlone(cell: Cell, host: CellBridge): Promise<CellOutcome>;
-}
-
-/**
- * Runs a cell in a new process that loads a saved namespace, and gives up a namespace that ends processes.
- *
- * When the process ends before the outcome, the namespace is the reason if a cell that does nothing ends with it too, and
- * does not end without it. Else the code is the reason, and the namespace is kept.
- *
- * This depends on the namespace and the code only, and happens before the cell has a result. So a cell that runs again after a
- * crash comes to the same result.
- */
-async function runWithSaved(
-  cell: Cell,
-  saved: SavedNamespace,
-  host: CellBridge,
-  { run, runAlone }: NewProcesses,
-): Promise<CellOutcome> {
-  const noted = noteRequests(host);
-  const outcome = await run(cell, noted.host);
-  if (outcome.saved) return outcome;
-  const { redo: _, ...rest } = cell;
-  const idle: Cell = { ...rest, code: "0", timeLimitMs: MAX_SAVING_MS };
-  if ((await runAlone(idle, refuseRequests(host))).saved) return outcome;
-  const empty = { saved: null } as const;
-  const ended = noted.hasRequested
-    ? await runAlone({ ...idle, ...empty }, refuseRequests(host))
-    : await run({ ...cell, ...empty }, host);
-  if (!ended.saved) return outcome;
-  const gone = [...saved.definitions.map(([name]) => name), ...Object.keys(saved.values)].map(cleanName);
-  if (!noted.hasRequested) return { ...ended, gone };
-  return { ...outcome, saved: { version: cell.version, definitions: [], values: {} }, gone };
 }
 
 /**
@@ -322,13 +308,11 @@ class ProcessPool {
 
   /** Prepares once; a failure is forgotten. */
   #prepare(): Promise<Start> {
-    if (this.#started) return this.#started;
-    const start = this.#makeStart();
-    this.#started = start;
-    start.catch(() => {
+    this.#started ??= this.#makeStart().catch((error: unknown) => {
       this.#started = undefined;
+      throw error;
     });
-    return start;
+    return this.#started;
   }
 
   async #makeStart(): Promise<Start> {

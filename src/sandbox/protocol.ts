@@ -53,28 +53,19 @@ export type FromGuest =
   /** The end of the innermost cell. `isSpent`: the process can run no further one, and `saved` has what is left of it. */
   | { readonly type: "done"; readonly outcome: CellOutcome; readonly isSpent?: boolean };
 
-export type Question =
+export type Question = { readonly type: "ask" } & (
+  | { readonly what: "call"; readonly name: string; readonly args: Readonly<Record<string, unknown>> }
   | {
-      readonly type: "ask";
-      readonly what: "call";
-      readonly name: string;
-      readonly args: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly type: "ask";
       readonly what: "run";
       readonly task: string;
       readonly returns: Readonly<Record<string, unknown>>;
       readonly form: string | null;
     }
-  | { readonly type: "ask"; readonly what: "list" }
-  | { readonly type: "ask"; readonly what: "read"; readonly path: string }
+  | { readonly what: "list" }
+  | { readonly what: "read"; readonly path: string }
   /** Bytes of the frame: the contents, one after the other. `bytes`: the length of each; null: removed. */
-  | {
-      readonly type: "ask";
-      readonly what: "save";
-      readonly files: readonly { readonly path: string; readonly bytes: number | null }[];
-    };
+  | { readonly what: "save"; readonly files: readonly { readonly path: string; readonly bytes: number | null }[] }
+);
 
 /** Value of the reply to `list`. */
 export interface FileList {

@@ -1,9 +1,8 @@
 /** python-files.ts -- where the installed Pyodide is. */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire, findPackageJSON } from "node:module";
+import { dirname } from "node:path";
 
 let found: string | undefined;
 
@@ -13,19 +12,13 @@ export function findPyodide(): string {
   return found;
 }
 
-/**
- * Looks for the package's folder as Node does: 0.15 ms of CPU at each start, where resolving it takes 2.5. `from`: the file from
- * which it is searched.
- */
+/** Takes less than the 2.5 ms of CPU of resolving it, at each start. `from`: the file from which it is searched. */
 export function hasPyodide(from: string = import.meta.url): boolean {
-  return foldersAbove(fileURLToPath(from)).some((folder) =>
-    existsSync(join(folder, "node_modules", "pyodide", "package.json")),
-  );
-}
-
-function foldersAbove(path: string): readonly string[] {
-  const folder = dirname(path);
-  return folder === path ? [] : [folder, ...foldersAbove(folder)];
+  try {
+    return findPackageJSON("pyodide", from) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 // Goald's own Python, which runs in the sandbox.

@@ -1,8 +1,8 @@
 /** indexes.ts -- the reference VectorIndex: compares with all rows, sorts, and cuts. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { VectorIndex } from "#core/ports/memory.ts";
-import { ExactIndex } from "#memory/vectors/exact-index.ts";
-import { GraphKeeper, type GraphKeeperOptions, HnswIndex } from "#memory/vectors/hnsw-index.ts";
+import { type GraphKeeper, type GraphKeeperOptions, HnswIndex } from "#memory/vectors/hnsw-index.ts";
+import { openScanMemory } from "#memory/vectors/int8-scan.ts";
 
 export function plainIndex(dimensions: number): VectorIndex {
   const rows = new Map<number, Float32Array>();
@@ -48,11 +48,11 @@ export interface SettledGraph extends VectorIndex {
   readonly reports: readonly string[];
 }
 
-class CountedIndex extends ExactIndex {
+class CountedIndex extends HnswIndex {
   scans = 0;
-  override search(query: Float32Array, count: number) {
+  override scan(unit: Float32Array, count: number) {
     this.scans++;
-    return super.search(query, count);
+    return super.scan(unit, count);
   }
 }
 
@@ -61,17 +61,13 @@ export function openSettledGraph(
   given: Partial<GraphKeeperOptions> & { readonly waits?: boolean } = {},
 ): SettledGraph {
   const reports: string[] = [];
-  const exact = new CountedIndex(dimensions);
   const { waits = true, ...options } = given;
-  const keeper = new GraphKeeper({
-    dimensions,
-    fromRows: 1,
-    rows: exact,
-    report: (problem) => reports.push(problem),
-    searchLimitMs: 10_000,
-    ...options,
-  });
-  const index = new HnswIndex(exact, keeper, dimensions);
+  const index = new CountedIndex(
+    openScanMemory(),
+    { dimensions },
+    { fromRows: 1, report: (problem) => reports.push(problem), searchLimitMs: 10_000, ...options },
+  );
+  const { keeper } = index;
   const settled = async () => {
     // The first search starts the process.
     if (index.size > 0 && keeper.pid === undefined) await keeper.search(new Float32Array(dimensions), 1);
@@ -84,7 +80,7 @@ export function openSettledGraph(
     keeper,
     reports,
     settled,
-    scans: () => exact.scans,
+    scans: () => index.scans,
     get size() {
       return index.size;
     },

@@ -8,9 +8,7 @@ import { type PageJob, readBytes } from "#services/page/read-bytes.ts";
 /** stubborn-reader.child.ts -- a reader that a page can make do what the page says, as a hole in a parser would. */
 
 const CHANNEL = 3;
-/** Number of the job. */
-let number = 0;
-const answer = (value: object | null) => () => writeFrame(value && { number, ...value }, Buffer.alloc(0));
+const answer = (value: object | null) => () => writeFrame(value, Buffer.alloc(0));
 const ACTS: Readonly<Record<string, () => unknown>> = {
   hang: () => {
     for (;;);
@@ -36,8 +34,7 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
     for (let line = 0; line < 10_000; line++) console.error("Error: this page is very odd.");
   },
   "two answers": () => {
-    for (let count = 0; count < 2; count++)
-      writeFrame({ number, title: "t", links: [], remarks: [] }, Buffer.from("twice"));
+    for (let count = 0; count < 2; count++) writeFrame({ title: "t", links: [], remarks: [] }, Buffer.from("twice"));
   },
   "no json": () => writeSync(CHANNEL, Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 33])),
   "null answer": answer(null),
@@ -49,7 +46,6 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
 
 closeNetwork();
 await serveJobs(async (job: PageJob) => {
-  number += 1;
   const [, act = ""] = /do: ([a-z ]+)/.exec(Buffer.from(job.bytes).toString("latin1")) ?? [];
   if (!job.isPlain || act.endsWith(" always")) await ACTS[act.replace(/ always$/, "")]?.();
   return readBytes(job);

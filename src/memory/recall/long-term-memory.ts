@@ -24,7 +24,7 @@ import { AgentVectors } from "./agent-vectors.ts";
 import { type AgentMemory, findRecalls, partsWithVectors } from "./find-recalls.ts";
 import { queryParts } from "./query-parts.ts";
 import { readRecalls } from "./read-rows.ts";
-import { type BackgroundLots, type EmbeddingCall, RowEmbedder } from "./row-embedder.ts";
+import { type BackgroundLots, type EmbeddingCall, readBatch, spread, takeLot } from "./row-embedder.ts";
 import type { IndexSnapshots } from "./snapshots.ts";
 
 export interface LongTermMemoryParts {
@@ -46,98 +46,83 @@ export interface LongTermMemoryParts {
   readonly lots?: BackgroundLots;
 }
 
-export interface RecallingMemory extends LongTermMemory {
-  /** Saves every vector made so far. */
-  flush(): Promise<void>;
-  /** Flushes, and frees everything held for any agent. Call it before the process ends. */
-  close(): Promise<void>;
-  /** Call it when the agent stops: saves its vectors, then drops unused memories, the oldest first, down to `keptBytes`. */
-  idle(agent: string): Promise<void>;
-  /** Saves every vector, and drops every memory that no running agent uses. */
-  releaseUnused(): Promise<void>;
-  /** Drops this agent from main memory. Its rows stay in the store; the next recall reads them again. */
-  release(agent: string): Promise<void>;
-}
+export type RecallingMemory = Pick<StoredMemory, keyof StoredMemory>;
 
 /** Default time limit of a request. */
 const EMBED_TIMEOUT_MS = 20_000;
 
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
 
-class StoredMemory implements RecallingMemory {
-  readonly #store: LongTermMemoryParts["store"];
-  readonly #embedder: Embedder;
-  readonly #rowEmbedder: RowEmbedder;
-  readonly #loader: MemoryLoader;
-  readonly #snapshots: IndexSnapshots | undefined;
+class StoredMemory implements LongTermMemory {
+  readonly #parts: LongTermMemoryParts;
+  readonly #openIndex: OpenIndex;
+  /** The embedder, guarded. */
+  readonly #guarded: GuardedEmbedder;
+  readonly #reading: OutageReporter;
   readonly #readingTexts: OutageReporter;
   readonly #saving: OutageReporter;
   readonly #searching: OutageReporter;
-  readonly #keptBytes: number;
   /** By namespace, the last used one last. */
   readonly #memories = new Map<string, AgentMemory>();
   /** The namespaces that each running agent recalls from. */
   readonly #used = new Map<string, readonly string[]>();
+  /** By agent: tokens of the background, which its next recall counts. */
+  readonly #owed = new Map<string, number>();
   /** Recalls of one agent run one at a time, and so does what changes the memory of one namespace. */
   readonly #recalls = new KeyedQueue();
   readonly #changes = new KeyedQueue();
 
   constructor(parts: LongTermMemoryParts) {
-    const { store, embedder, report, embedTimeoutMs = EMBED_TIMEOUT_MS, clock, lots, snapshots } = parts;
-    this.#store = store;
-    this.#keptBytes = parts.keptBytes ?? 0;
-    this.#embedder = embedder;
-    this.#rowEmbedder = new RowEmbedder({
-      guarded: new GuardedEmbedder(embedder, embedTimeoutMs, report, clock),
-      embedder,
-      lots,
-      changeAlone: (namespace, change) => this.#changes.run(namespace, change),
-      isOpen: (memory) => this.#memories.get(memory.rows.namespace) === memory,
-      save: (memory) => this.#save(memory, true),
-    });
-    this.#snapshots = snapshots;
-    const openIndex = parts.openIndex ?? exactIndexes();
-    this.#loader = new MemoryLoader({ store, embedder, openIndex, snapshots, reading: new OutageReporter(report) });
+    const { embedder, report, embedTimeoutMs = EMBED_TIMEOUT_MS, clock } = parts;
+    this.#parts = parts;
+    this.#openIndex = parts.openIndex ?? exactIndexes();
+    this.#guarded = new GuardedEmbedder(embedder, embedTimeoutMs, report, clock);
+    this.#reading = new OutageReporter(report);
     this.#readingTexts = new OutageReporter(report);
     this.#saving = new OutageReporter(report);
     this.#searching = new OutageReporter(report);
   }
 
   get remote(): boolean {
-    return !this.#embedder.local;
+    return !this.#parts.embedder.local;
   }
 
   recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
     return this.#recalls.run(query.agent, () => this.#recall(query, signal));
   }
 
+  /** Saves every vector made so far. */
   async flush(): Promise<void> {
     for (const memory of this.#memories.values()) await this.#save(memory, true);
   }
 
+  /** Flushes, and frees everything held for any agent. Call it before the process ends. */
   async close(): Promise<void> {
-    await this.#rowEmbedder.close();
+    await this.#parts.lots?.close();
     for (const namespace of [...this.#memories.keys()])
       await this.#changes.run(namespace, () => this.#unload(namespace));
   }
 
+  /** Call it when the agent stops: saves its vectors, then drops unused memories, the oldest first, down to `keptBytes`. */
   idle(agent: string): Promise<void> {
     return this.#recalls.run(agent, async () => {
       this.#used.delete(agent);
       const memory = this.#memories.get(agent);
       if (memory) await this.#changes.run(agent, () => this.#save(memory, true));
-      await this.#dropUnused(this.#keptBytes);
+      await this.#dropUnused(this.#parts.keptBytes ?? 0);
     });
   }
 
+  /** Saves every vector, and drops every memory that no running agent uses. */
   async releaseUnused(): Promise<void> {
     await this.flush();
     await this.#dropUnused(0);
   }
 
+  /** Drops this agent from main memory. Its rows stay in the store; the next recall reads them again. */
   release(agent: string): Promise<void> {
     this.#used.delete(agent);
-    this.#rowEmbedder.release(agent);
+    this.#owed.delete(agent);
     return this.#recalls.run(agent, () => this.#changes.run(agent, () => this.#discard(agent)));
   }
 
@@ -154,10 +139,10 @@ class StoredMemory implements RecallingMemory {
 
   async #saveIndex(namespace: string, isLeaving: boolean): Promise<void> {
     const memory = this.#memories.get(namespace);
-    if (!memory || !this.#snapshots) return;
+    if (!memory || !this.#parts.snapshots) return;
     const { rows, vectors } = memory;
-    const collectVectors = async () => (this.#embedder.isInstant ? vectors.collect(rows) : undefined);
-    await this.#snapshots.saveIfDue(rows, isLeaving, collectVectors);
+    const collectVectors = async () => (this.#parts.embedder.isInstant ? vectors.collect(rows) : undefined);
+    await this.#parts.snapshots.saveIfDue(rows, isLeaving, collectVectors);
     rows.savedVectors.clear();
   }
 
@@ -170,7 +155,7 @@ class StoredMemory implements RecallingMemory {
     const parts = queryParts(query);
     const texts = partsWithVectors(parts).map(({ text }) => text);
     const call = { agent: query.agent, signal, countTokens: query.countTokens };
-    this.#rowEmbedder.countOwed(query);
+    this.#countOwed(query);
     const namespaces = [...new Set([query.agent, ...(query.others ?? [])])];
     this.#used.set(query.agent, namespaces);
     const memories: AgentMemory[] = [];
@@ -179,7 +164,7 @@ class StoredMemory implements RecallingMemory {
     await setImmediate();
     for (const name of namespaces) void this.#changes.run(name, () => this.#saveIndex(name, false));
     try {
-      const found = await findRecalls(memories, query, parts, { withVectors: this.#embedder.semantic });
+      const found = await findRecalls(memories, query, parts, { withVectors: this.#parts.embedder.semantic });
       this.#searching.recovered();
       await setImmediate();
       return await readRecalls(found, parts, this.#readingTexts);
@@ -195,14 +180,78 @@ class StoredMemory implements RecallingMemory {
   /** Returns the memory with all rows read and, with a semantic embedder, the vectors that one request brings. */
   async #prepare(namespace: string, texts: readonly string[], call: EmbeddingCall): Promise<AgentMemory> {
     let memory = await this.#readRows(namespace);
-    if (!this.#embedder.semantic) return memory;
-    await this.#rowEmbedder.embed(memory, texts, call);
-    if (memory.vectors.embedder !== this.#embedder.id) {
+    if (!this.#parts.embedder.semantic) return memory;
+    await this.#embed(memory, texts, call);
+    if (memory.vectors.embedder !== this.#parts.embedder.id) {
       memory = await this.#readRows(namespace);
-      if (this.#embedder.semantic) await this.#rowEmbedder.embed(memory, texts, call);
+      if (this.#parts.embedder.semantic) await this.#embed(memory, texts, call);
     }
     await this.#save(memory, false);
     return memory;
+  }
+
+  /** Counts what the background took since the agent's last recall. */
+  #countOwed({ agent, countTokens }: RecallQuery): void {
+    const owed = this.#owed.get(agent);
+    if (owed === undefined || !countTokens) return;
+    this.#owed.delete(agent);
+    countTokens(owed);
+  }
+
+  /**
+   * Embeds the query and the newest rows in one request, the others in the background. An instant embedder embeds all
+   * at once.
+   */
+  async #embed(memory: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<void> {
+    const { embedder, lots } = this.#parts;
+    const { rows, vectors } = memory;
+    while (await this.#embedBatch(memory, texts, call)) {
+      if (!embedder.isInstant) {
+        if (vectors.pendingSlots(1).length > 0)
+          lots?.start(rows.namespace, (signal) => this.#makeLot(memory, signal, call.agent));
+        return;
+      }
+      if (vectors.pendingSlots(1).length === 0 || call.signal.aborted) return;
+      await setImmediate();
+    }
+  }
+
+  /** Embeds the query's new texts and the newest rows in one request. Returns false if it made no vectors. */
+  async #embedBatch({ rows, vectors }: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<boolean> {
+    const { embedder } = this.#parts;
+    const newTexts = texts.filter((text) => !vectors.hasText(text));
+    const { slots, texts: rowTexts } = await readBatch(rows, vectors, embedder.isInstant === true);
+    if (newTexts.length + slots.length === 0) return false;
+    const embedded = [...newTexts, ...rowTexts.filter((text) => text !== "")];
+    const made = await this.#guarded.embed(embedded, call.signal, call.countTokens);
+    if (!made || vectors.embedder !== embedder.id) return false;
+    for (const [position, text] of newTexts.entries()) {
+      const vector = made[position];
+      if (vector) vectors.addText(text, vector);
+    }
+    await vectors.addMade(slots, spread(made.slice(newTexts.length), rowTexts), rows);
+    return true;
+  }
+
+  /** Returns whether more vectors can be made. Recalls go on during the request. */
+  async #makeLot(memory: AgentMemory, signal: AbortSignal, agent: string): Promise<boolean> {
+    const { rows, vectors } = memory;
+    const { namespace } = rows;
+    const isOpen = () => this.#memories.get(namespace) === memory && vectors.embedder === this.#parts.embedder.id;
+    const lot = await this.#changes.run(namespace, async () => (isOpen() ? takeLot(rows, vectors) : undefined));
+    if (!lot || lot.slots.length === 0) return false;
+    const texts = lot.texts.filter((text) => text !== "");
+    const owe = (tokens: number) => void this.#owed.set(agent, tokens + (this.#owed.get(agent) ?? 0));
+    const made = texts.length === 0 ? [] : await this.#guarded.embed(texts, signal, owe);
+    return this.#changes.run(namespace, async () => {
+      if (!made || !isOpen()) {
+        vectors.putBack(lot.slots);
+        return false;
+      }
+      await vectors.addMade(lot.slots, spread(made, lot.texts), rows);
+      await this.#save(memory, true);
+      return true;
+    });
   }
 
   /**
@@ -210,20 +259,20 @@ class StoredMemory implements RecallingMemory {
    * forgotten a row whose words it has.
    */
   async #readRows(namespace: string): Promise<AgentMemory> {
-    if (this.#memories.get(namespace)?.vectors.embedder !== this.#embedder.id) await this.#discard(namespace);
-    const memory = this.#memories.get(namespace) ?? (await this.#loader.open(namespace));
+    if (this.#memories.get(namespace)?.vectors.embedder !== this.#parts.embedder.id) await this.#discard(namespace);
+    const memory = this.#memories.get(namespace) ?? (await this.#open(namespace));
     this.#memories.delete(namespace);
     this.#memories.set(namespace, memory);
-    await this.#loader.readNew(memory);
+    await this.#readNew(memory);
     if (!memory.rows.hasErased) return memory;
-    await this.#snapshots?.discard(namespace);
+    await this.#parts.snapshots?.discard(namespace);
     await this.#discard(namespace);
     return this.#readRows(namespace);
   }
 
   async #save(memory: AgentMemory, all: boolean): Promise<void> {
     try {
-      await memory.vectors.save(this.#store, all);
+      await memory.vectors.save(this.#parts.store, all);
       this.#saving.recovered();
     } catch (error) {
       this.#saving.failed(`Vectors could not be saved and will be computed again: ${toError(error).message}`);
@@ -237,46 +286,22 @@ class StoredMemory implements RecallingMemory {
     await this.#save(memory, true);
     await memory.vectors.close();
   }
-}
-
-// Opens the memory of a namespace, from a snapshot when there is one, and reads the rows changed since.
-
-const PAGE_ROWS = 64;
-/** Slots without a vector that are noted at once. */
-const PAGE_SLOTS = 256;
-
-export interface LoaderParts {
-  readonly store: Pick<Store, "memories" | "memory">;
-  readonly embedder: Embedder;
-  readonly openIndex: OpenIndex;
-  readonly snapshots: IndexSnapshots | undefined;
-  readonly reading: OutageReporter;
-}
-
-class MemoryLoader {
-  readonly #parts: LoaderParts;
-
-  constructor(parts: LoaderParts) {
-    this.#parts = parts;
-  }
-
   /** Opens a memory with the rows of its snapshot. */
-  async open(namespace: string): Promise<AgentMemory> {
-    const { embedder, openIndex } = this.#parts;
-    const rows = await this.#openRows(namespace);
+  async #open(namespace: string): Promise<AgentMemory> {
+    const { store, embedder, snapshots } = this.#parts;
+    const create = () => new AgentRows(namespace, store);
+    const rows = snapshots ? await snapshots.open(namespace, create) : create();
     const { id, isInstant: isRounded = false } = embedder;
     // A server's embedder has 0 dimensions before its first answer; nothing is added until then.
     const dimensions = Math.max(1, embedder.dimensions);
-    const index = openIndex({ namespace, embedder: id, dimensions, isRounded }, rows);
-    const vectors = new AgentVectors(namespace, embedder, index);
-    const memory = { rows, vectors };
+    const index = this.#openIndex({ namespace, embedder: id, dimensions, isRounded }, rows);
+    const memory = { rows, vectors: new AgentVectors(namespace, embedder, index) };
     if (rows.size > 0) await this.#readVectors(memory);
     return memory;
   }
 
   /** Reads the rows that are new or changed. Uses those read so far when the store cannot be read. */
-  async readNew({ rows, vectors }: AgentMemory): Promise<void> {
-    const { reading } = this.#parts;
+  async #readNew({ rows, vectors }: AgentMemory): Promise<void> {
     try {
       const takeTurn = createTurns();
       for await (const slots of rows.readNew()) {
@@ -284,20 +309,14 @@ class MemoryLoader {
         await vectors.remove(rows.takeRemovedSlots());
         await takeTurn();
       }
-      reading.recovered();
+      this.#reading.recovered();
     } catch (error) {
-      reading.failed(`Memory uses the rows read so far: ${toError(error).message}`);
+      this.#reading.failed(`Memory uses the rows read so far: ${toError(error).message}`);
     }
   }
 
-  #openRows(namespace: string): AgentRows | Promise<AgentRows> {
-    const { store, snapshots } = this.#parts;
-    const create = () => new AgentRows(namespace, store);
-    return snapshots ? snapshots.open(namespace, create) : create();
-  }
-
   async #readVectors({ rows, vectors }: AgentMemory): Promise<void> {
-    const { embedder, store, reading } = this.#parts;
+    const { embedder, store } = this.#parts;
     const takeTurn = createTurns();
     const taken = new Uint8Array(rows.size);
     const take = (slot: number): boolean => {
@@ -313,7 +332,7 @@ class MemoryLoader {
         await takeTurn();
       }
     } catch (error) {
-      reading.failed(`Memory uses the vectors read so far: ${toError(error).message}`);
+      this.#reading.failed(`Memory uses the vectors read so far: ${toError(error).message}`);
     }
     rows.savedVectors.clear();
     for (let from = 0; from < rows.size; from += PAGE_SLOTS) {
@@ -325,6 +344,10 @@ class MemoryLoader {
     }
   }
 }
+
+const PAGE_ROWS = 64;
+/** Slots without a vector that are noted at once. */
+const PAGE_SLOTS = 256;
 
 async function* storedVectors(rows: AgentRows, store: Pick<Store, "memories">): AsyncGenerator<readonly NewSlot[]> {
   const pages = readPages((after, limit) => store.memories(rows.namespace, after, limit), byChange, {

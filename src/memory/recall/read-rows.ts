@@ -127,28 +127,23 @@ export function findFocus(
   return best.score === 0 ? undefined : [best.at, best.at + best.length];
 }
 
-/** A sentence of a text: its place there, its words without a label, and their distinct stems. */
-interface Sentence {
-  readonly at: number;
-  readonly length: number;
-  readonly words: string;
-  readonly stems: readonly string[];
-}
+type Sentences = ReturnType<typeof splitSentences>;
 
 /** Most rows are recalled again at the next step. Steps and other rows are apart, because only steps have labels. */
-const sentencesOfSteps = new Map<string, readonly Sentence[]>();
-const sentencesOfOthers = new Map<string, readonly Sentence[]>();
+const sentencesOfSteps = new Map<string, Sentences>();
+const sentencesOfOthers = new Map<string, Sentences>();
 const MAX_CACHED_TEXTS = 64;
 
-function readSentences(text: string, isOfStep: boolean): readonly Sentence[] {
+function readSentences(text: string, isOfStep: boolean): Sentences {
   const cached = isOfStep ? sentencesOfSteps : sentencesOfOthers;
   const sentences = cached.get(text) ?? splitSentences(text, isOfStep);
   keepNewest(cached, text, sentences, MAX_CACHED_TEXTS);
   return sentences;
 }
 
-function splitSentences(text: string, isOfStep: boolean): readonly Sentence[] {
-  const found: Sentence[] = [];
+/** Returns the sentences of a text: their places there, their words without a label, and the distinct stems of these. */
+function splitSentences(text: string, isOfStep: boolean) {
+  const found = [];
   for (const { index, 0: sentence } of text.slice(0, MAX_FOCUS_CHARS).matchAll(SENTENCE)) {
     if (isOfStep && CONFIRMATION.test(sentence)) continue;
     const words = isOfStep ? sentence.replace(LABEL, "").trim() : sentence.trim();

@@ -217,10 +217,7 @@ export class RowColumns {
 }
 
 /** The part of `MemoryRow.id` after the namespace. */
-interface RowName {
-  readonly number: number;
-  readonly ordinal: number;
-}
+type RowName = Readonly<Record<"number" | "ordinal", number>>;
 
 const NAME = /^\/(?:\+(\d+)|(\d+)(?:\.(\d+))?)$/;
 

@@ -17,7 +17,6 @@ import { stemOf, wordsOf } from "#util/words.ts";
 import {
   type ArrayName,
   bytesPerNumber,
-  type Columns,
   type ColumnValues,
   collectState,
   createArray,
@@ -28,6 +27,7 @@ import {
   typeOf,
 } from "../columns.ts";
 import { LEXICAL_SETTINGS } from "../words/word-index.ts";
+import type { AgentRows } from "./agent-rows.ts";
 
 /** Increase it with every change of the columns, of their content or of the way in which texts become words. */
 const FORMAT = 3;
@@ -54,17 +54,10 @@ export interface SnapshotParts {
 }
 
 /** A word index that can be saved. */
-export interface SavedIndex {
-  readonly namespace: string;
-  readonly size: number;
-  readonly removedSize: number;
-  /** `MemoryRow.change` of the row read last. */
-  readonly lastChange: number;
-  /** Number of rows read, without those that a snapshot had. */
-  readonly changesRead: number;
-  readonly hasErased: boolean;
-  exchange(columns: Columns): void;
-}
+type SavedIndex = Pick<
+  AgentRows,
+  "namespace" | "size" | "removedSize" | "lastChange" | "changesRead" | "hasErased" | "exchange"
+>;
 
 export class IndexSnapshots {
   readonly #parts: SnapshotParts;
@@ -257,7 +250,11 @@ async function readColumns(
   path: string,
   isRight: (identity: FileIdentity) => Promise<boolean>,
 ): Promise<IndexState | undefined> {
-  await using file = await openFile(path);
+  // Does not wait for a pipe.
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
+    if (codeOf(error) !== "ENOENT") throw error;
+    return undefined;
+  });
   if (!file) return undefined;
   const found = await file.stat();
   if (!found.isFile()) throw new Error("it is not a regular file");
@@ -291,16 +288,6 @@ async function readManifest(file: FileHandle, size: number): Promise<{ manifest:
   await readFully(file, text, end);
   if (!hash("sha256", text, "buffer").equals(tail.subarray(LENGTH_BYTES))) throw new Error("its manifest is damaged");
   return { manifest: JSON.parse(text.toString()) as Manifest, end };
-}
-
-async function openFile(path: string): Promise<FileHandle | undefined> {
-  try {
-    // Does not wait for a pipe.
-    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 async function readFully(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {

@@ -58,94 +58,80 @@ export const IMPORTANCE = {
   nothing: 0,
 } as const;
 
-/** A row, and the texts that it has only the beginning of. */
-interface Remembered {
-  readonly row: NewMemory;
-  readonly texts: readonly LongText[];
-}
-
 /**
  * Returns the rows that this event leaves, the row of the step first. `before` is the state without the event; `namespace` is
- * the agent's id; `read` returns the whole of a text, by default its beginning.
+ * the agent's id; `readWhole` returns the whole of a text, by default its beginning.
  */
 export async function rememberStep(
   before: AgentState,
   event: RecordedEvent,
   namespace: string,
-  read: ReadText = async (text) => headOf(text),
+  readWhole: ReadText = async (text) => headOf(text),
 ): Promise<readonly NewMemory[]> {
-  const stamp = { namespace, seq: event.seq, kind: "step" } as const;
-  // A text that cannot be read any more is no reason to lose the step.
-  const remembered = await rememberEvent(before, event, stamp, (text) => read(text).catch(() => headOf(text)));
-  if (!remembered) return [];
-  return [remembered.row, ...cutPieces(remembered.row, remembered.texts)];
-}
-
-type Stamp = Pick<NewMemory, "namespace" | "seq"> & { readonly kind: "step" };
-
-async function rememberEvent(
-  before: AgentState,
-  event: RecordedEvent,
-  row: Stamp,
-  read: ReadText,
-): Promise<Remembered | undefined> {
   // A nested call leaves its traces in the result of the command that made it.
-  if (isCallFrame(before, event.frame)) return undefined;
+  if (isCallFrame(before, event.frame)) return [];
+  const row = { namespace, seq: event.seq, kind: "step" } as const;
+  // A text that cannot be read any more is no reason to lose the step.
+  const read: ReadText = (text) => readWhole(text).catch(() => headOf(text));
   switch (event.type) {
     case "command-finished":
       // The memory of the turn follows, and has the closing words.
-      if (event.closesTurn === true && event.frame === 0) return undefined;
+      if (event.closesTurn === true && event.frame === 0) return [];
       // The command's own row has the words, which another row would show without their mark.
-      if (isMemoryChange(before, event)) return undefined;
+      if (isMemoryChange(before, event)) return [];
       return rememberFinished(before, event, row, read);
     case "command-denied": {
-      const origin = { trust: "agent", ...outsideOf(before.received) } as const;
       const denial: Lines = { lines: [denialPart(event)], texts: [] };
       const { lines, texts } = await callLines(before, event.callId, { isConfirmed: false }, denial, read);
       const importance = event.by === "person" ? IMPORTANCE.person : IMPORTANCE.failure;
-      return { row: { ...row, step: event.step, text: paragraphs(...lines), importance, ...origin }, texts };
+      return withPieces(
+        { ...row, step: event.step, text: paragraphs(...lines), importance, ...ownOrigin(before) },
+        texts,
+      );
     }
     case "message-received":
     case "task-received":
       return rememberWords(before, event, row, await read(event.text));
     case "agent-reported":
-      return event.observation && rememberReport(event, { ...row, step: before.step }, read);
-    default: {
-      const short = rememberShort(before, event, row);
-      return short && { row: short, texts: [] };
-    }
+      return event.observation
+        ? rememberReport(event.agent, event.observation, { ...row, step: before.step }, read)
+        : [];
+    default:
+      return rememberShort(before, event, row);
   }
 }
 
+type Stamp = Pick<NewMemory, "namespace" | "seq"> & { readonly kind: "step" };
+
+/** `texts`: those that the row has only the beginning of. */
+const withPieces = (row: NewMemory, texts: readonly LongText[]): readonly NewMemory[] => [
+  row,
+  ...cutPieces(row, texts),
+];
+
+const ownOrigin = (before: AgentState) => ({ trust: "agent", ...outsideOf(before.received) }) as const;
+
 /** The rows that have no pieces. */
-function rememberShort(before: AgentState, event: RecordedEvent, row: Stamp): NewMemory | undefined {
+function rememberShort(before: AgentState, event: RecordedEvent, row: Stamp): readonly NewMemory[] {
   switch (event.type) {
-    case "reply-rejected":
-      return {
-        ...row,
-        step: event.step,
-        text: paragraphs(
-          `Reply that could not be read: ${clipLine(headOf(lastReply(before)), LINE_CHARS)}`,
-          `Problem: ${clipLine(event.problems.join("; "), LINE_CHARS)}`,
-        ),
-        importance: IMPORTANCE.failure,
-        trust: "agent",
-        ...outsideOf(before.received),
-      };
-    case "files-restored":
-      return createRestoredRow(event, { ...row, step: before.step });
-    case "turn-remembered":
-      return {
-        ...row,
-        step: event.step,
-        kind: "turn",
-        text: paragraphs(...turnLines(event)),
-        importance: IMPORTANCE.closing,
-        trust: "agent",
-        ...outsideOf(before.received),
-      };
+    case "reply-rejected": {
+      const text = paragraphs(
+        `Reply that could not be read: ${clipLine(headOf(lastReply(before)), LINE_CHARS)}`,
+        `Problem: ${clipLine(event.problems.join("; "), LINE_CHARS)}`,
+      );
+      return [{ ...row, step: event.step, text, importance: IMPORTANCE.failure, ...ownOrigin(before) }];
+    }
+    case "files-restored": {
+      // The names in it are those that the agent chose.
+      const text = oneLine(describeRestored(event), PERSON_CHARS);
+      return [{ ...row, step: before.step, text, importance: IMPORTANCE.person, trust: "agent" }];
+    }
+    case "turn-remembered": {
+      const text = paragraphs(...turnLines(event));
+      return [{ ...row, step: event.step, kind: "turn", text, importance: IMPORTANCE.closing, ...ownOrigin(before) }];
+    }
     default:
-      return undefined;
+      return [];
   }
 }
 
@@ -154,7 +140,7 @@ async function rememberFinished(
   { step, callId, observation, closesTurn }: EventOf<"command-finished">,
   row: Stamp,
   read: ReadText,
-): Promise<Remembered> {
+): Promise<readonly NewMemory[]> {
   const open = openCommand(before, callId);
   const result = await read(observation.text);
   const call = open && { name: open.call.name, args: await readArguments(open.call.args, read) };
@@ -163,10 +149,10 @@ async function rememberFinished(
   const outcome = resultLines(observation, result, known, { source: call ? describeCall(call) : "result", ...origin });
   const { lines, texts } = await callLines(before, callId, known, outcome, read);
   const importance = importanceOf(observation, closesTurn === true, call);
-  return {
-    row: { ...row, step, text: paragraphs(...lines), importance, ...origin, ...currentSource(known) },
+  return withPieces(
+    { ...row, step, text: paragraphs(...lines), importance, ...origin, ...currentSource(known) },
     texts,
-  };
+  );
 }
 
 /** The row of a text that replaces what its file or page was before. */
@@ -184,7 +170,7 @@ function rememberWords(
   event: EventOf<"message-received"> | EventOf<"task-received">,
   row: Stamp,
   words: string,
-): Remembered {
+): readonly NewMemory[] {
   const from = oneLine(event.from, 80);
   const isPerson = event.type === "message-received";
   const origin = isPerson ? { trust: "person" as const } : { trust: "agent" as const, ...outsideOf(event.outside) };
@@ -192,31 +178,21 @@ function rememberWords(
   const importance = isPerson ? IMPORTANCE.person : IMPORTANCE.closing;
   const text = paragraphs(`${head}: ${clip(words, PERSON_CHARS)}`);
   const isLong = words.length > PERSON_CHARS;
-  return {
-    row: { ...row, step: before.step, text, importance, ...origin },
-    texts: isLong ? [{ source: head, text: words, format: "plain", ...origin }] : [],
-  };
+  return withPieces(
+    { ...row, step: before.step, text, importance, ...origin },
+    isLong ? [{ source: head, text: words, format: "plain", ...origin }] : [],
+  );
 }
 
 const isMemoryChange = (before: AgentState, { callId, observation }: EventOf<"command-finished">): boolean =>
   observation.status === "ok" && MEMORY_COMMANDS.includes(openCommand(before, callId)?.call.name ?? "");
 
-/** The names in it are those that the agent chose. */
-const createRestoredRow = (event: EventOf<"files-restored">, row: RowStamp): NewMemory => ({
-  ...row,
-  text: oneLine(describeRestored(event), PERSON_CHARS),
-  importance: IMPORTANCE.person,
-  trust: "agent",
-});
-
-type RowStamp = Pick<NewMemory, "namespace" | "seq" | "kind" | "step">;
-
 async function rememberReport(
-  { agent, observation }: EventOf<"agent-reported">,
-  row: RowStamp,
+  agent: string,
+  observation: Observation,
+  row: Stamp & Pick<NewMemory, "step">,
   read: ReadText,
-): Promise<Remembered | undefined> {
-  if (!observation) return undefined;
+): Promise<readonly NewMemory[]> {
   const origin = { trust: "agent" as const, ...outsideOf(sourcesOf(observation)) };
   const source = `the agent ${agent}`;
   const { lines, texts } = resultLines(
@@ -226,7 +202,7 @@ async function rememberReport(
     { source, ...origin },
   );
   const importance = observation.status === "ok" ? IMPORTANCE.artifact : IMPORTANCE.failure;
-  return { row: { ...row, text: paragraphs(`The agent ${agent} said:`, ...lines), importance, ...origin }, texts };
+  return withPieces({ ...row, text: paragraphs(`The agent ${agent} said:`, ...lines), importance, ...origin }, texts);
 }
 
 /** The lines of a command and its outcome, then those of the thoughts, which a prompt leaves out first. */
@@ -239,7 +215,7 @@ async function callLines(
 ): Promise<Lines> {
   const open = openCommand(before, callId);
   if (!open) return joinLines({ lines: ["Command: no longer known"], texts: [] }, outcome);
-  const origin = { trust: "agent", ...outsideOf(before.received) } as const;
+  const origin = ownOrigin(before);
   const call = { name: open.call.name, args: await readArguments(open.call.args, read) };
   const thoughts = thoughtLines(await readThoughts(before, open, read), origin);
   return joinLines(commandLines(call, known, origin), outcome, thoughts);

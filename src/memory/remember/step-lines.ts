@@ -6,7 +6,7 @@ import { hash } from "node:crypto";
 import type { CommandCall, Observation, OpenCall } from "#core/call.ts";
 import { DO_NOTHING, THINK } from "#core/command-names.ts";
 import { isFurtherCall } from "#core/frames.ts";
-import { dropPiecePlace, formatPiece, type LineRange, type PieceNumber, THOUGHTS } from "#core/memory.ts";
+import { dropPiecePlace, formatPiece, type LineRange, THOUGHTS } from "#core/memory.ts";
 import type { MemoryRow, NewMemory } from "#core/ports/memory.ts";
 import type { AgentState } from "#core/state.ts";
 import { isBlobRef, oneLine, type Text } from "#core/text.ts";
@@ -243,12 +243,6 @@ const MAX_STEP_CHARS = 40_000;
 const MIN_TEXT_CHARS = 1_000;
 const TITLE_CHARS = 300;
 
-interface Part {
-  readonly place: LineRange | PieceNumber;
-  readonly title: string;
-  readonly text: string;
-}
-
 /** `row`: the row of the step. The pieces have its event, step and importance. */
 export function cutPieces(
   row: Pick<NewMemory, "namespace" | "seq" | "step" | "importance">,
@@ -274,7 +268,7 @@ export function cutPieces(
   );
 }
 
-function cutText({ source, text, format, lines }: LongText, mostChars: number): readonly Part[] {
+function cutText({ source, text, format, lines }: LongText, mostChars: number) {
   const length = Math.min(text.length, mostChars);
   const maxChars = length <= LONG_CHARS ? MAX_CHARS : Math.min(MAX_CHARS_OF_LONG, Math.ceil(length / 30));
   const options = { maxChars, overlapChars: 0, format, wholeLines: true };

@@ -7,7 +7,7 @@
  * hold the key.
  */
 import type { Pinecone } from "@pinecone-database/pinecone";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, orUndefined } from "#core/errors.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
 import { isRecord, parseJson } from "#util/json.ts";
 import { listCauses, type Quote, quoteWithout } from "#util/outside-errors.ts";
@@ -172,13 +172,7 @@ function readMatches(body: unknown): readonly PineconeMatch[] {
 }
 
 /** Pinecone accepts only ASCII, so names are sent URI-encoded. */
-function decodeName(id: string): string {
-  try {
-    return decodeURI(id);
-  } catch {
-    return id;
-  }
-}
+const decodeName = (id: string): string => orUndefined(() => decodeURI(id)) ?? id;
 
 function readIndexFacts(body: unknown): IndexFacts {
   const { dimension, metric, vectorType, namespaces } = isRecord(body) ? body : {};

@@ -13,7 +13,7 @@ import { hash } from "node:crypto";
 import type { IndexedRows, IndexScope, RemoteRow, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
 import { rankSlots, SPARE_CANDIDATES } from "../vectors/exact-index.ts";
 import { dot, toUnit } from "../vectors/unit-vector.ts";
-import type { PineconeConnection } from "./pinecone.ts";
+import type { PineconeMemory } from "./pinecone.ts";
 import {
   createRecord,
   type PineconeMatch,
@@ -24,7 +24,7 @@ import {
 
 export interface PineconeIndexParts extends Omit<IndexScope, "isRounded"> {
   readonly local: VectorIndex;
-  readonly connection: PineconeConnection;
+  readonly connection: PineconeMemory;
   readonly rows: IndexedRows;
   /** Called when there is something to send. */
   onChange(): void;

@@ -20,38 +20,46 @@ import type {
 } from "./pinecone-client.ts";
 import { PineconeIndex, type PineconeIndexParts } from "./pinecone-index.ts";
 
-export interface PineconeParts extends PineconeConnectionParts {
-  readonly store: PineconeConnectionParts["store"] & Pick<Store, "remoteNamespaces" | "remoteForgotten">;
+export interface PineconeParts extends CircuitBreakerParts {
+  readonly client: PineconeClient;
+  readonly store: Pick<Store, "remoteRows" | "saveRemoteRows" | "remoteNamespaces" | "remoteForgotten">;
+  /** Name of the index in the journal: its address or its name. */
+  readonly place: string;
   /** Delay after which changes are sent, so that the rows of some steps share a request. Default: 2 s. */
   readonly sendAfterMs?: number;
 }
 
 const SEND_AFTER_MS = 2_000;
+const PAGE_ROWS = 1_000;
+/** Statuses of a request that would be rejected again. */
+const REJECTED: ReadonlySet<number> = new Set([400, 413, 422]);
 
 export class PineconeMemory {
   readonly #parts: PineconeParts;
-  readonly #connection: PineconeConnection;
+  readonly #breaker: ReturnType<typeof openCircuitBreaker>;
   readonly #sendAfterMs: number;
   /** Indexes with changes to send. */
   readonly #changed = new Set<PineconeIndex>();
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> = Promise.resolve();
+  readonly #reported = new Set<string>();
+  #facts: IndexFacts | undefined;
 
   constructor(parts: PineconeParts) {
     this.#parts = parts;
-    this.#connection = new PineconeConnection(parts);
+    this.#breaker = openCircuitBreaker(parts);
     this.#sendAfterMs = parts.sendAfterMs ?? SEND_AFTER_MS;
   }
 
   /** Reads the facts of the index and reports a mismatch. `dimensions` is 0 while the embedder does not know them. */
   async start(dimensions: number): Promise<void> {
-    if ((await this.#connection.describe()) && dimensions > 0) this.#connection.accepts(dimensions);
+    if ((await this.describe()) && dimensions > 0) this.accepts(dimensions);
   }
 
   open(parts: Omit<PineconeIndexParts, "connection" | "onChange">): PineconeIndex {
     const index: PineconeIndex = new PineconeIndex({
       ...parts,
-      connection: this.#connection,
+      connection: this,
       onChange: () => this.#noteChange(index),
     });
     this.#noteChange(index);
@@ -61,14 +69,14 @@ export class PineconeMemory {
   /** Deletes the namespaces of removed agents. */
   async forgetRemoved(isAgent: (namespace: string) => boolean): Promise<void> {
     for (const namespace of await this.#parts.store.remoteNamespaces(this.#parts.place))
-      if (!isAgent(namespace) && !(await this.#connection.removeNamespace(namespace))) return;
+      if (!isAgent(namespace) && !(await this.removeNamespace(namespace))) return;
   }
 
   /** Deletes forgotten rows, also those of agents that recall nothing any more. */
   async removeForgotten(): Promise<void> {
     const ids = await this.#parts.store.remoteForgotten(this.#parts.place);
     for (const [namespace, forgotten] of Map.groupBy(ids, namespaceOf))
-      if (!(await this.#connection.removeRows(namespace, forgotten))) return;
+      if (!(await this.removeRows(namespace, forgotten))) return;
   }
 
   /** Sends the changes, for at most `ms`. Unsent changes are sent after the next start. */
@@ -103,46 +111,17 @@ export class PineconeMemory {
   }
 
   async #sendAll(): Promise<void> {
-    const isAvailable = (await this.#connection.describe()) !== undefined;
+    const isAvailable = (await this.describe()) !== undefined;
     for (const index of isAvailable ? [...this.#changed] : []) {
       this.#changed.delete(index);
       if (!(await index.send())) this.#changed.add(index);
     }
-    if (this.#changed.size > 0) this.#schedule(Math.max(this.#connection.pauseMs, this.#sendAfterMs));
-  }
-}
-
-// The connection to one Pinecone index that all namespaces share, and its journal in the store.
-//
-// No method rejects because of Pinecone: a call that failed or was not made returns undefined. An index that cannot
-// take the embedder's vectors is reported once, with the setting to change, and never called.
-
-interface PineconeConnectionParts extends CircuitBreakerParts {
-  readonly client: PineconeClient;
-  readonly store: Pick<Store, "remoteRows" | "saveRemoteRows">;
-  /** Name of the index in the journal: its address or its name. */
-  readonly place: string;
-}
-
-const PAGE_ROWS = 1_000;
-/** Statuses of a request that would be rejected again. */
-const REJECTED: ReadonlySet<number> = new Set([400, 413, 422]);
-
-export class PineconeConnection {
-  readonly #parts: PineconeConnectionParts;
-  readonly #breaker: ReturnType<typeof openCircuitBreaker>;
-  readonly #reported = new Set<string>();
-  #facts: IndexFacts | undefined;
-
-  constructor(parts: PineconeConnectionParts) {
-    this.#parts = parts;
-    this.#breaker = openCircuitBreaker(parts);
+    if (this.#changed.size > 0) this.#schedule(Math.max(this.#breaker.pauseMs(), this.#sendAfterMs));
   }
 
-  /** Time until Pinecone is called again. */
-  get pauseMs(): number {
-    return this.#breaker.pauseMs();
-  }
+  // The one connection that all namespaces share, and its journal in the store. No method rejects because of
+  // Pinecone: a call that failed or was not made returns undefined. An index that cannot take the embedder's vectors
+  // is reported once, with the setting to change, and never called.
 
   now(): number {
     return this.#parts.clock.now().getTime();
@@ -227,13 +206,11 @@ export class PineconeConnection {
 
   /** Deletes everything that the journal lists for a namespace. Returns whether it is deleted. */
   async removeNamespace(namespace: string): Promise<boolean> {
-    const { store, place } = this.#parts;
-    for (;;) {
-      const rows = await store.remoteRows(place, namespace, "", PAGE_ROWS);
-      if (rows.length === 0) return true;
-      const ids = rows.map(({ id }) => id);
-      if (!(await this.removeRows(namespace, ids))) return false;
-    }
+    const rows = await this.readJournal(namespace);
+    return this.removeRows(
+      namespace,
+      rows.map(({ id }) => id),
+    );
   }
 }
 

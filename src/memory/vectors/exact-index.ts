@@ -122,7 +122,16 @@ export class ExactIndex implements VectorIndex {
 
   async search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
     const unit = toUnit(query, this.#dimensions);
-    if (count < 1) return [];
+    return count < 1 ? [] : this.find(unit, count);
+  }
+
+  /** Searches for a unit vector. */
+  protected find(unit: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
+    return this.scan(unit, count);
+  }
+
+  /** Compares every row. */
+  async scan(unit: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
     const best = new BestOf(0);
     const search: Search = { query: this.#rows.toQuery(unit), count: count + SPARE_CANDIDATES, best, slots: [] };
     this.#waiting.push(search);

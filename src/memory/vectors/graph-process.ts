@@ -167,9 +167,8 @@ class Graph {
     return this.#slots.length - this.#labels.size;
   }
 
-  /** Throws for an invalid slot or vector. */
+  /** Throws for an invalid vector. */
   add(slot: number, vector: Float32Array): void {
-    checkSlot(slot);
     checkVector(vector, this.dimensions);
     this.remove(slot);
     const centred = vector.map((component, at) => component - (this.#centre[at] as number));
@@ -208,11 +207,6 @@ class Graph {
     const slots = found.flatMap(({ slot }) => slot ?? []);
     return Uint32Array.from(slots.slice(0, wanted));
   }
-}
-
-function checkSlot(slot: number): void {
-  if (!(Number.isInteger(slot) && slot >= 0 && slot <= 0xffff_ffff))
-    throw new RangeError(`Expected a slot of 0 to 2^32-1, got ${slot}.`);
 }
 
 /** The sum of squares also detects NaN and infinite numbers. */

@@ -9,66 +9,47 @@
  * Changes are only noted, and sent in batches while no request waits. A slot that changes twice is sent once.
  */
 import { toError } from "#core/errors.ts";
-import type { OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
+import type { IndexScope, OpenIndex, ScoredSlot } from "#core/ports/memory.ts";
 import { ExactIndex, exactIndexes, rankSlots, SPARE_CANDIDATES } from "./exact-index.ts";
 import { GraphChild } from "./graph-child.ts";
 import type { GraphCounts, GraphRequests } from "./graph-process.ts";
 import { openScanMemory, type ScanMemory } from "./int8-scan.ts";
-import { meanOf, toUnit } from "./unit-vector.ts";
+import { meanOf } from "./unit-vector.ts";
 
-export class HnswIndex implements VectorIndex {
-  readonly #exact: ExactIndex;
-  readonly #keeper: GraphKeeper;
-  readonly #dimensions: number;
+export class HnswIndex extends ExactIndex {
+  readonly keeper: GraphKeeper;
 
-  /** `keeper` must read the rows of `exact`. */
-  constructor(exact: ExactIndex, keeper: GraphKeeper, dimensions: number) {
-    this.#exact = exact;
-    this.#keeper = keeper;
-    this.#dimensions = dimensions;
+  constructor(
+    memory: ScanMemory,
+    scope: Pick<IndexScope, "dimensions" | "isRounded">,
+    options: Omit<GraphKeeperOptions, "dimensions" | "rows">,
+  ) {
+    super(scope.dimensions, memory, scope);
+    this.keeper = new GraphKeeper({ ...options, dimensions: scope.dimensions, rows: this });
   }
 
-  get size(): number {
-    return this.#exact.size;
+  override async add(slot: number, vector: Float32Array): Promise<void> {
+    await super.add(slot, vector);
+    this.keeper.note(slot);
   }
 
-  vectorOf(slot: number): Float32Array | undefined {
-    return this.#exact.vectorOf(slot);
+  override async remove(slot: number): Promise<void> {
+    if (!this.has(slot)) return;
+    await super.remove(slot);
+    this.keeper.note(slot);
   }
 
-  scoreOf(slot: number, unit: Float32Array): number | undefined {
-    return this.#exact.scoreOf(slot, unit);
+  override async close(): Promise<void> {
+    await this.keeper.close();
+    await super.close();
   }
 
-  async add(slot: number, vector: Float32Array): Promise<void> {
-    await this.#exact.add(slot, vector);
-    this.#keeper.note(slot);
-  }
-
-  async remove(slot: number): Promise<void> {
-    if (!this.#exact.has(slot)) return;
-    await this.#exact.remove(slot);
-    this.#keeper.note(slot);
-  }
-
-  async search(query: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
-    const unit = toUnit(query, this.#dimensions);
-    if (count < 1) return [];
-    return (await this.#searchGraph(unit, count)) ?? this.#exact.search(unit, count);
-  }
-
-  async close(): Promise<void> {
-    await this.#keeper.close();
-    await this.#exact.close();
-  }
-
-  /** Returns undefined when the graph is unavailable or finds too few rows. */
-  async #searchGraph(unit: Float32Array, count: number) {
-    const candidates = await this.#keeper.search(unit, count + SPARE_CANDIDATES);
-    if (!candidates) return undefined;
-    const slots = [...candidates, ...this.#keeper.unsent()];
+  /** Scans when the graph is unavailable or finds too few rows. */
+  protected override async find(unit: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
+    const candidates = await this.keeper.search(unit, count + SPARE_CANDIDATES);
+    const slots = candidates ? [...candidates, ...this.keeper.unsent()] : [];
     const hits = rankSlots(slots, (slot) => this.scoreOf(slot, unit), count);
-    return hits.length < Math.min(count, this.size) ? undefined : hits;
+    return candidates && hits.length >= Math.min(count, this.size) ? hits : this.scan(unit, count);
   }
 }
 
@@ -108,10 +89,7 @@ export function openGraphIndexes(report: Report, graphFromRows: (dimensions: num
   let memory: ScanMemory | undefined;
   return (scope) => {
     memory ??= openScanMemory();
-    const { dimensions } = scope;
-    const exact = new ExactIndex(dimensions, memory, scope);
-    const keeper = new GraphKeeper({ dimensions, fromRows: graphFromRows(dimensions), rows: exact, report });
-    return new HnswIndex(exact, keeper, dimensions);
+    return new HnswIndex(memory, scope, { fromRows: graphFromRows(scope.dimensions), report });
   };
 }
 

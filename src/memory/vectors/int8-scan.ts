@@ -7,7 +7,7 @@
  *
  * `KERNEL` is int8-scan.wat assembled by wabt 1.0.39: `wat2wasm --enable-relaxed-simd int8-scan.wat`, then base64.
  */
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, orUndefined } from "#core/errors.ts";
 
 /** Largest number of components: 8,192 keep every sum below 2^31, and four rows fit into a block. */
 export const MAX_STRIDE = 8_192;
@@ -30,20 +30,7 @@ const CELLS_PER_HIT = 2;
 /** Pages added per growth, because each growth detaches the views. Unused pages cost no memory. */
 const GROW_PAGES = 16;
 
-export interface ScanMemory {
-  /** Returns the byte address of a block of `BLOCK_BYTES` with undefined content. Throws when memory is exhausted. */
-  allocate(): number;
-  free(block: number): void;
-  /** Returns a view of all bytes, valid until the next `allocate`. */
-  bytes(): Int8Array;
-  /** Returns a view of the scales of a block, one per row, valid until the next `allocate`. */
-  scales(block: number, stride: number): Float32Array;
-  /**
-   * Offers those of the first `count` rows of a block, in their order, whose product with the query, times their scale, is at
-   * least `floor`. `query` is a result of `toScanQuery`; the rows have as many bytes, a multiple of 16.
-   */
-  scan(query: Int8Array, block: number, count: number, floor: number, offer: OfferRow): void;
-}
+export type ScanMemory = ReturnType<typeof openScanMemory>;
 
 /** Receives the number of a row in its block, and its score. */
 export type OfferRow = (row: number, score: number) => void;
@@ -58,13 +45,14 @@ export const rowsPerBlock = (stride: number): number =>
 const scalesAt = (block: number, stride: number): number => block + rowsPerBlock(stride) * stride;
 
 /** Uses WebAssembly if available; `native: false` selects the loop in JavaScript. */
-export function openScanMemory(options: { readonly native: boolean } = { native: true }): ScanMemory {
-  const pages = options.native ? (openNativePages() ?? openPlainPages()) : openPlainPages();
+export function openScanMemory(options: { readonly native: boolean } = { native: true }) {
+  const pages = (options.native ? orUndefined(openNativePages) : undefined) ?? openPlainPages();
   const unused: number[] = [];
   let end = BLOCK_BYTES;
 
   return {
-    allocate() {
+    /** Returns the byte address of a block of `BLOCK_BYTES` with undefined content. Throws when memory is exhausted. */
+    allocate(): number {
       const reused = unused.pop();
       if (reused !== undefined) return reused;
       if (end >= pages.buffer().byteLength) pages.grow(GROW_PAGES);
@@ -72,10 +60,17 @@ export function openScanMemory(options: { readonly native: boolean } = { native:
       end += BLOCK_BYTES;
       return block;
     },
-    free: (block) => void unused.push(block),
+    free: (block: number): void => void unused.push(block),
+    /** Returns a view of all bytes, valid until the next `allocate`. */
     bytes: () => new Int8Array(pages.buffer()),
-    scales: (block, stride) => new Float32Array(pages.buffer(), scalesAt(block, stride), rowsPerBlock(stride)),
-    scan(query, block, count, floor, offer) {
+    /** Returns a view of the scales of a block, one per row, valid until the next `allocate`. */
+    scales: (block: number, stride: number) =>
+      new Float32Array(pages.buffer(), scalesAt(block, stride), rowsPerBlock(stride)),
+    /**
+     * Offers those of the first `count` rows of a block, in their order, whose product with the query, times their scale, is at
+     * least `floor`. `query` is a result of `toScanQuery`; the rows have as many bytes, a multiple of 16.
+     */
+    scan(query: Int8Array, block: number, count: number, floor: number, offer: OfferRow): void {
       const stride = query.length;
       new Int8Array(pages.buffer(), QUERY_AT, stride).set(query);
       const end = pages.scan(QUERY_AT, block, stride, count, scalesAt(block, stride), floor, HITS_AT);
@@ -114,15 +109,11 @@ interface ScanPages {
   readonly scan: ScanKernel;
 }
 
-function openNativePages(): ScanPages | undefined {
-  try {
-    const memory = new WebAssembly.Memory({ initial: 1 + GROW_PAGES, maximum: 65_536 });
-    const kernel = new WebAssembly.Module(Buffer.from(KERNEL, "base64"));
-    const { exports } = new WebAssembly.Instance(kernel, { scan: { memory } });
-    return { buffer: () => memory.buffer, grow: (pages) => void memory.grow(pages), scan: exports.scan as ScanKernel };
-  } catch {
-    return undefined;
-  }
+function openNativePages(): ScanPages {
+  const memory = new WebAssembly.Memory({ initial: 1 + GROW_PAGES, maximum: 65_536 });
+  const kernel = new WebAssembly.Module(Buffer.from(KERNEL, "base64"));
+  const { exports } = new WebAssembly.Instance(kernel, { scan: { memory } });
+  return { buffer: () => memory.buffer, grow: (pages) => void memory.grow(pages), scan: exports.scan as ScanKernel };
 }
 
 function openPlainPages(): ScanPages {

@@ -53,10 +53,6 @@ export class TermIndex {
     return this.#documentFrequencies[this.vocabulary.findStem(stem)] ?? 0;
   }
 
-  stemOf(term: number): string {
-    return this.vocabulary.stemOf(term);
-  }
-
   /** In the order of `addPosting`, removed rows included. Valid until the next call. */
   postings(term: number): Uint32Array {
     return this.#postings.read(term);

@@ -10,8 +10,7 @@ import { growAll, grown, NO_ITEM, NumberChains } from "./flat-lists.ts";
 
 /** Word forms whose term is cached; the cache is emptied when full. */
 const MAX_CACHED_FORMS = 16_384;
-const STOP = -1;
-const UNKNOWN = -2;
+const STOP = -2;
 
 /** The distinct terms of a text in the order of their first words, and how often each occurs. */
 export interface CountedTerms {
@@ -89,7 +88,7 @@ export class Vocabulary {
   #addWord(form: string): number {
     const cached = this.#termOfForm.get(form);
     if (cached !== undefined) return cached;
-    const stopWord = stopWordNumber(form);
+    const stopWord = STOP_WORD_NUMBERS.get(form);
     const term = stopWord === undefined ? this.#addStem(form) : this.#addStopWord(form, stopWord);
     this.#cache(form, term);
     return term;
@@ -101,7 +100,7 @@ export class Vocabulary {
     if (cached !== undefined) return this.isStopWord(cached) ? STOP : cached;
     if (isStopWord(form)) return STOP;
     const term = this.findStem(stemOf(form));
-    if (term !== UNKNOWN) this.#cache(form, term);
+    if (term !== NO_ITEM) this.#cache(form, term);
     return term;
   }
 
@@ -109,16 +108,15 @@ export class Vocabulary {
   findTerms(forms: readonly string[]): Int32Array {
     const cached = this.#lookups.get(forms);
     if (cached && (cached.isComplete || cached.size === this.size)) return cached.terms;
-    const terms = cached?.terms ?? new Int32Array(forms.length).fill(UNKNOWN);
-    for (let at = 0; at < forms.length; at++) if (terms[at] === UNKNOWN) terms[at] = this.findTerm(forms[at] as string);
-    this.#lookups.set(forms, { terms, isComplete: !terms.includes(UNKNOWN), size: this.size });
+    const terms = cached?.terms ?? new Int32Array(forms.length).fill(NO_ITEM);
+    for (let at = 0; at < forms.length; at++) if (terms[at] === NO_ITEM) terms[at] = this.findTerm(forms[at] as string);
+    this.#lookups.set(forms, { terms, isComplete: !terms.includes(NO_ITEM), size: this.size });
     return terms;
   }
 
   /** Returns a number below 0 for an unknown stem. */
   findStem(stem: string): number {
-    const term = this.#stems.find(stem);
-    return term === NO_ITEM ? UNKNOWN : term;
+    return this.#stems.find(stem);
   }
 
   stemOf(term: number): string {
@@ -217,9 +215,6 @@ class WordList {
 // English and German words that carry no topic, in the folded form of `wordsOf`.
 
 export const isStopWord = (word: string): boolean => STOP_WORD_NUMBERS.has(word);
-
-/** Returns a number below STOP_WORD_COUNT; undefined for other words. */
-const stopWordNumber = (word: string): number | undefined => STOP_WORD_NUMBERS.get(word);
 
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (

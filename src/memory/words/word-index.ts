@@ -98,7 +98,7 @@ export class LexicalIndex {
   /** Returns the stems that a search for these distinct words reads, with what one of them adds to the score of a row. */
   weighStems(words: readonly string[]): readonly { readonly stem: string; readonly weight: number }[] {
     return this.#terms.weighTerms(words).map(({ term, weight }) => ({
-      stem: this.#terms.stemOf(term),
+      stem: this.vocabulary.stemOf(term),
       weight: weight * this.#inverseDocumentFrequency(term, []),
     }));
   }
@@ -202,7 +202,7 @@ export class LexicalIndex {
     let rowsWithTerm = this.#terms.documentFrequency(term);
     for (const other of others) {
       rows += other.size;
-      rowsWithTerm += other.#terms.documentFrequencyOfStem(this.#terms.stemOf(term));
+      rowsWithTerm += other.#terms.documentFrequencyOfStem(this.vocabulary.stemOf(term));
     }
     return Math.log(1 + (rows - rowsWithTerm + 0.5) / (rowsWithTerm + 0.5));
   }

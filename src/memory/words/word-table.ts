@@ -8,7 +8,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, orUndefined } from "#core/errors.ts";
 import type { WordMeanings } from "./query-terms.ts";
 
 const TABLE_FILE = join(import.meta.dirname, "word-table.bin");
@@ -97,10 +97,4 @@ export function shippedWordTable(): WordTable {
 }
 
 /** As `shippedWordTable`, but undefined where that throws: memory then searches by words alone, and the offline embedder reports why. */
-export function findWordTable(): WordTable | undefined {
-  try {
-    return shippedWordTable();
-  } catch {
-    return undefined;
-  }
-}
+export const findWordTable = (): WordTable | undefined => orUndefined(shippedWordTable);

@@ -278,25 +278,19 @@ async function measureFolderBytes(folder: string): Promise<number> {
   return bytes;
 }
 
-interface TreeTally {
-  files: number;
-  bytes: number;
-  links: number;
-  submodules: number;
-  /** Number of .gitattributes files. Without one, no file can be in LFS. */
-  attributes: number;
-}
+type TreeTally = ReturnType<typeof createTreeTally>["tally"];
 
 /** Maximum of an incomplete entry: git does not limit the length of a name. */
 const MAX_ENTRY_BYTES = 64 * 1024;
 
 /** Counts the output of `ls-tree -r -l -z`, piece by piece. */
-export function createTreeTally(): { readonly tally: TreeTally; add(piece: Buffer): void } {
-  const tally: TreeTally = { files: 0, bytes: 0, links: 0, submodules: 0, attributes: 0 };
+export function createTreeTally() {
+  /** `attributes`: number of .gitattributes files. Without one, no file can be in LFS. */
+  const tally = { files: 0, bytes: 0, links: 0, submodules: 0, attributes: 0 };
   let rest = Buffer.alloc(0);
   return {
     tally,
-    add: (piece) => {
+    add: (piece: Buffer): void => {
       const all = Buffer.concat([rest, piece]);
       let start = 0;
       for (let end = all.indexOf(0); end >= 0; end = all.indexOf(0, start)) {

@@ -12,19 +12,16 @@ import { problemOf, type Readable } from "./readable.ts";
 //
 // The cage limits memory and processor time, the host the time of a page.
 
-/** An answer has the number of its job, so that a late one is not taken for the next page. */
-export type JobHead = Omit<PageJob, "bytes"> & { readonly number: number };
-
 export async function serveJobs(readJob: (job: PageJob) => Promise<Readable>): Promise<void> {
   for (let frame = readFrame(); frame; frame = readFrame()) {
     const { buffer, byteOffset, byteLength } = frame.bytes;
     // pdf.js refuses a Buffer.
     const bytes = new Uint8Array(buffer, byteOffset, byteLength);
-    const { number, ...head } = frame.value as JobHead;
+    const head = frame.value as Omit<PageJob, "bytes">;
     const failed = (error: unknown) => ({ problem: problemOf(error), text: "" });
     const { text, ...answer } = await readJob({ ...head, bytes }).catch(failed);
     // The text of a page, or of none, follows its answer as bytes.
-    writeFrame({ ...answer, number }, Buffer.from(text));
+    writeFrame(answer, Buffer.from(text));
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import sniffEncoding from "html-encoding-sniffer";
+import { orUndefined } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
 import type { PageKind } from "./content-type.ts";
 import { keepVisible, type Readable, tidyLines } from "./readable.ts";
@@ -69,11 +70,6 @@ function decodePage(bytes: Uint8Array, kind: "html" | "xml" | "text", charset: s
   return decodeAs(sniffEncoding(bytes, { ...hints, maxPrescanBytes }), bytes);
 }
 
-function decodeAs(encoding: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder(encoding).decode(bytes);
-  } catch {
-    // TextDecoder rejects labels such as `x-user-defined`.
-    return new TextDecoder().decode(bytes);
-  }
-}
+/** TextDecoder rejects labels such as `x-user-defined`. */
+const decodeAs = (encoding: string, bytes: Uint8Array): string =>
+  (orUndefined(() => new TextDecoder(encoding)) ?? new TextDecoder()).decode(bytes);

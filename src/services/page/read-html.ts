@@ -5,6 +5,7 @@
  * it. Never throws, however broken the page is.
  */
 import { isProbablyReaderable, Readability } from "@mozilla/readability";
+import { orUndefined } from "#core/errors.ts";
 import { type Document, type Element, flattenBelow, parseDocument, removeHidden } from "./dom.ts";
 import { toMarkdown } from "./markdown.ts";
 import { explainMissingText, MIN_CHARS, readPlainly } from "./plain-html.ts";
@@ -27,11 +28,10 @@ export function readHtml(html: string, url: string): Readable {
     return readPlainly(html, url, "The page has very many parts: all of its text, without its structure.");
   if (depth > MAX_PARSED_DEPTH)
     return readPlainly(html, url, "The page is nested very deeply: all of its text, without its structure.");
-  try {
-    return readTree(tree, url, html);
-  } catch {
-    return readPlainly(html, url, "The page could not be taken apart: all of its text, without its structure.");
-  }
+  return (
+    orUndefined(() => readTree(tree, url, html)) ??
+    readPlainly(html, url, "The page could not be taken apart: all of its text, without its structure.")
+  );
 }
 
 /** `page` is the same HTML with its scripts. */
@@ -72,17 +72,14 @@ function prepareDocument(html: string): { readonly document: Document; readonly 
 }
 
 function readArticle(document: Document): { readonly root: Element; readonly title: string } | undefined {
-  try {
-    const parsed = new Readability<Element>(document as never, {
-      serializer: (node) => node as unknown as Element,
-      disableJSONLD: true,
-      // A class names the language of code.
-      keepClasses: true,
-    }).parse();
-    return parsed?.content ? { root: parsed.content, title: parsed.title ?? "" } : undefined;
-  } catch {
-    return undefined;
-  }
+  const reader = new Readability<Element>(document as never, {
+    serializer: (node) => node as unknown as Element,
+    disableJSONLD: true,
+    // A class names the language of code.
+    keepClasses: true,
+  });
+  const parsed = orUndefined(() => reader.parse());
+  return parsed?.content ? { root: parsed.content, title: parsed.title ?? "" } : undefined;
 }
 
 function findTitle(document: Document): string {
@@ -135,14 +132,7 @@ function measureTree(html: string): { readonly marks: number; readonly depth: nu
 const TAG_OR_ENTITY =
   /<(\/?)(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dd|dt|option|tr|td|th|thead|tbody|tfoot)\b)[a-z]|[<&]/gi;
 
-interface MainPart {
-  readonly root: Element;
-  /** Elements in `root` that are not main content. */
-  readonly asides: readonly Element[];
-  readonly chars: number;
-  /** Characters outside links. */
-  readonly ownChars: number;
-}
+type MainPart = ReturnType<typeof describeMainPart>;
 
 const ASIDE_SELECTOR =
   "nav,aside,footer,dialog,button,[role=navigation],[role=banner],[role=contentinfo],[role=complementary],[role=search],[role=dialog],[role=alertdialog],[role=menu]";
@@ -175,7 +165,8 @@ function findMainPart(document: Document): MainPart {
   return kept > 0 ? describeMainPart(root, marked, kept) : describeMainPart(root, [], all);
 }
 
-function describeMainPart(root: Element, asides: readonly Element[], chars: number): MainPart {
+/** `asides`: elements in `root` that are not main content. `ownChars`: characters outside links. */
+function describeMainPart(root: Element, asides: readonly Element[], chars: number) {
   const excluded = new Set(asides);
   const links = [...root.querySelectorAll("a")].filter((link) => !isWithin(link, excluded));
   return { root, asides, chars, ownChars: chars - sumChars(links) };

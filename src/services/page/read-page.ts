@@ -160,7 +160,6 @@ const MEMORY_SIGNALS = new Set<NodeJS.Signals | null>(["SIGABRT", "SIGTRAP", "SI
 class ReaderProcess {
   readonly #program: CagedProgram;
   #busyMs = 0;
-  #jobs = 0;
   #isEnded = false;
   readonly ended: Promise<CagedEnd>;
 
@@ -205,14 +204,13 @@ class ReaderProcess {
     using _ = addAbortListener(signal, () => reject(signal.reason));
     this.#program.hold();
     const { conversation } = this.#program;
-    const number = ++this.#jobs;
     void this.ended.then((end) => resolve({ kind: "died", problem: explainEnd(end) }));
-    conversation.send({ ...job, number }, bytes);
+    conversation.send(job, bytes);
     conversation.next().then(
       (frame) => {
         conversation.endTurn();
         // A channel that closes is followed by the end of the process.
-        if (frame) resolve(describeFrame(frame, number));
+        if (frame) resolve(describeFrame(frame));
       },
       () => resolve(BROKEN),
     );
@@ -231,8 +229,7 @@ class ReaderProcess {
 
 const BROKEN: PageOutcome = { kind: "died", problem: "Its reader gave an answer that is too long or malformed." };
 
-function describeFrame({ value, bytes }: Frame, number: number): PageOutcome {
-  if (Object(value).number !== number) return BROKEN;
+function describeFrame({ value, bytes }: Frame): PageOutcome {
   const answer = checkAnswer(value, bytes);
   if (answer === undefined) return BROKEN;
   return typeof answer === "string" ? { kind: "unreadable", problem: answer } : { kind: "read", value: answer };

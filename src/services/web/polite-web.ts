@@ -216,20 +216,13 @@ const withoutFragment = ({ href }: URL): string => href.replace(/#.*$/s, "");
 //
 // Each request takes the next free second of its host, so that many agents together are no faster than one.
 
-export interface HostPace {
-  /** Resolves when the caller may send its request. Throws GOALD_WEB if that takes over 20 s, and the signal's reason. */
-  waitTurn(host: string, delayMs: number, signal: AbortSignal): Promise<void>;
-  /** Delays the next request to this host. At most a day. */
-  pause(host: string, waitMs: number): void;
-}
-
 const GAP_MS = 1_000;
 /** A command should not wait longer. */
 const MAX_WAIT_MS = 20_000;
 const MAX_PAUSE_MS = 24 * 60 * 60_000;
 const MAX_HOSTS = 1_000;
 
-export function createHostPace(clock: Clock): HostPace {
+export function createHostPace(clock: Clock) {
   /** Time at which the next request may be sent, by host. */
   const nextFreeAt = new Map<string, number>();
 
@@ -239,7 +232,8 @@ export function createHostPace(clock: Clock): HostPace {
   }
 
   return {
-    async waitTurn(host, delayMs, signal) {
+    /** Resolves when the caller may send its request. Throws GOALD_WEB if that takes over 20 s, and the signal's reason. */
+    async waitTurn(host: string, delayMs: number, signal: AbortSignal): Promise<void> {
       const now = clock.now().getTime();
       const at = Math.max(now, nextFreeAt.get(host) ?? 0);
       if (at - now > MAX_WAIT_MS)
@@ -250,7 +244,8 @@ export function createHostPace(clock: Clock): HostPace {
       if (at > now) await clock.sleep(at - now, signal);
       signal.throwIfAborted();
     },
-    pause(host, waitMs) {
+    /** Delays the next request to this host. At most a day. */
+    pause(host: string, waitMs: number): void {
       const now = clock.now().getTime();
       setNextFree(host, Math.max(nextFreeAt.get(host) ?? 0, now + Math.min(waitMs, MAX_PAUSE_MS)), now);
     },

@@ -65,18 +65,13 @@ async function readRobots(origin: string, text: string): Promise<RobotsRules> {
   };
 }
 
-interface OwnRules {
-  readonly lines: readonly string[];
-  /** Characters of rules with wildcards. The parser may compare each with each character of an address. */
-  readonly wildChars: number;
-}
-
 /**
  * Returns the lines that apply to this program. The parser stores every rule once per program above it: a thousand
  * programs and a thousand rules would take a million entries.
  */
-function extractOwnRules(text: string): OwnRules {
+function extractOwnRules(text: string) {
   const lines: string[] = [];
+  /** Characters of rules with wildcards. The parser may compare each with each character of an address. */
   let wildChars = 0;
   let isOurs = false;
   let isHead = false;
