@@ -40,8 +40,7 @@ describe("findHome", () => {
       flag: at("flag"),
       env: { GOALD_HOME: at("variable") },
       checkout: at("checkout"),
-      isTerminal: true,
-      askTrust: () => Promise.resolve(true),
+      ...TRUSTING,
     });
     const { flag: _flag, ...withoutFlag } = all;
     const steps: [HomeSearch, string, string][] = [
@@ -106,16 +105,6 @@ describe("a home found above the current folder", () => {
     expect(asked).toEqual([found]);
     expect((await lstat(trustRecord())).mode & 0o777).toBe(0o600);
     expect((await lstat(dirname(trustRecord()))).mode & 0o777).toBe(0o700);
-  });
-
-  it("is refused when the person answers no, and asked about again next time", async () => {
-    await makeHome("work");
-    let asked = 0;
-    const askTrust = () => Promise.resolve(++asked < 0);
-    const given = await search({ isTerminal: true, askTrust });
-    expect((await refusalOf(findHome(given))).code).toBe("GOALD_HOME_UNTRUSTED");
-    expect((await refusalOf(findHome(given))).code).toBe("GOALD_HOME_UNTRUSTED");
-    expect(asked).toBe(2);
   });
 
   it("is recorded in XDG_CONFIG_HOME, after the earlier ones", async () => {
