@@ -1,14 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { chmod, chown, mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { readAgentFile } from "#config/agent-file.ts";
 import { VERB_NAMES } from "../../src/cli/verb-list.ts";
 import { AGENT, type Ended, endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
 
-/** A recording of nothing. */
-const RECORDING = join(mkdtempSync(join(tmpdir(), "goald-owners-")), "recording.ndjson");
 const SESSION = {
   type: "session",
   agent: { id: "t", createdAt: "2026-01-01T00:00:00.000Z" },
@@ -22,8 +18,8 @@ const SESSION = {
   catalogue: "",
   files: [],
 };
-const LINES = [{ recording: 1, goald: "0.1.0" }, SESSION, { type: "committed", head: 1, state: "" }];
-writeFileSync(RECORDING, `${LINES.map((line) => JSON.stringify(line)).join("\n")}\n`);
+/** A recording of nothing. */
+const RECORDING = [{ recording: 1, goald: "0.1.0" }, SESSION, { type: "committed", head: 1, state: "" }];
 const COMMAND = `import { writeFileSync } from "node:fs";
 writeFileSync(process.env.RAN, "");
 export default { name: "own", label: "Own", summary: "does nothing.", args: { type: "object", properties: {} },
@@ -32,7 +28,7 @@ export default { name: "own", label: "Own", summary: "does nothing.", args: { ty
 
 /** Calls that get as far as their home; those of other verbs take an agent, or nothing. */
 const CALLS =
-  `run ${AGENT.join(" ")}, replay ${RECORDING}, test ${join(import.meta.dirname, "../../config/example-agent.yaml")},
+  `run ${AGENT.join(" ")}, replay t.ndjson, test ${join(import.meta.dirname, "../../config/example-agent.yaml")},
   say t x, trust t all, goals t, plan t, fork t --step 1, why t f, restore t --step 1, diff t, ingest t f, backup to,
   memory t add x, memory t import f, memory t search x, memory t correct m1 x, memory t forget m1, memory t list, memory t export`
     .split(",")
@@ -47,10 +43,10 @@ const callOf = (name: string): string =>
 
 let goald: Goald;
 let ran: string;
-afterAll(() => rmSync(dirname(RECORDING), { recursive: true }));
 beforeAll(async () => {
   goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
   ran = join(goald.cwd, "ran");
+  await writeFile(join(goald.cwd, "t.ndjson"), RECORDING.map((line) => `${JSON.stringify(line)}\n`).join(""));
   endedWith(0, await goald.ask("init"));
   await goald.write("commands/own.ts", COMMAND);
   await goald.write("commands/lib/part.ts", "export {};\n");
