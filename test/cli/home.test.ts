@@ -50,6 +50,7 @@ beforeAll(async () => {
   endedWith(0, await goald.ask("init"));
   await goald.write("commands/own.ts", COMMAND);
   await goald.write("commands/lib/part.ts", "export {};\n");
+  await goald.write("methods/a.py", "");
   await goald.write("prompts/system.md", "");
   await rm(join(goald.home, "prompts/system.md"));
 });
@@ -99,17 +100,24 @@ describe("a home that others may change", () => {
     });
   });
 
-  it.each(["", ".goald", "prompts", "config", ".env", "commands/own.ts", "commands/lib", "commands/lib/part.ts"])(
-    "is refused for %s",
-    async (path) => {
-      await withMode(path, ((await stat(at(path))).mode & 0o7777) | 0o002, async () => {
-        await expectRefused(await ask(["commands"]), `${path} can be written by others`, "chmod go-w ");
-        expect(endedWith(1, await ask(["doctor"])).stdout).toMatch(/ (?:can be|is open to) /);
-        expect(await hasRun()).toBe(false);
-      });
-      endedWith(0, await ask(["commands"]));
-    },
-  );
+  it.each([
+    "",
+    ".goald",
+    "prompts",
+    "config",
+    ".env",
+    "commands/own.ts",
+    "commands/lib",
+    "commands/lib/part.ts",
+    "methods/a.py",
+  ])("is refused for %s", async (path) => {
+    await withMode(path, ((await stat(at(path))).mode & 0o7777) | 0o002, async () => {
+      await expectRefused(await ask(["commands"]), `${path} can be written by others`, "chmod go-w ");
+      expect(endedWith(1, await ask(["doctor"])).stdout).toMatch(/ (?:can be|is open to) /);
+      expect(await hasRun()).toBe(false);
+    });
+    endedWith(0, await ask(["commands"]));
+  });
 
   it("is refused for the target of a link, and for the folder of that target", async () => {
     const elsewhere = join(goald.cwd, "elsewhere");
