@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { USUAL_PORTS } from "#model/check-server.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { endedWith, type Goald, linesOf, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
-import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/models.ts";
+import { endedWith, type Goald, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
+import { ledger, ledgerText, numberedModel } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 import { screenOf } from "../helpers/screen.ts";
 
@@ -56,24 +56,6 @@ describe("the set-up on a terminal", () => {
     expect(readable(terminal)).toMatch(
       /2 steps, 200 tokens in and \d+ out, \$0\.\d+\.\nWorkspace: \/.*\/workspace\/foo\n$/,
     );
-  });
-
-  it.concurrent("shows the thoughts of a streamed reply once, and runs nothing before its end", async () => {
-    const rest = Promise.withResolvers<void>();
-    const text = replyWith(append("1\n"), "I write the first line now.");
-    const pause = { after: Math.ceil(text.indexOf("line now") / 12), until: rest.promise };
-    await using home = await makeDaemonHome([], { reply: () => ({ text, streamed: { pause } }) });
-    const { goald } = home;
-    const terminal = goald.openTerminal([...NEW_AGENT, "--continuous", "--max-steps", "1"]);
-    await terminal.see("I write the first");
-    expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
-    expect(await typesOf(goald)).toEqual(["agent-created", "model-asked"]);
-    rest.resolve();
-    endedWith(6, await terminal.ended);
-    expect(readable(terminal).match(/Thoughts: I write the first line now\.\n/g)).toHaveLength(1);
-    expect(terminal.shown.match(/\u001b\[1mThoughts:\u001b\[22m I write/g)).toHaveLength(1);
-    expect(readable(terminal).match(/I write/g)).toHaveLength(1);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe("1\n");
   });
 
   it.concurrent("does not ask for what options say, and starts nothing after no", async () => {
@@ -186,23 +168,6 @@ describe("interrupting a run on a terminal", () => {
     await again.see("append_to_file");
     await again.answer("Run it? ", "y -2");
     endedWith(0, await again.ended);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
-  });
-});
-
-describe("a terminal that is closed", () => {
-  it.concurrent("lets the step finish, however many signals it sends", async () => {
-    await using home = await atTerminal(2);
-    const { goald } = home;
-    home.holdFrom(1);
-    const running = goald.start([...NEW_AGENT, "--continuous", "--json"]);
-    await running.see('"model-asked"');
-    running.kill("SIGHUP");
-    await running.see("Finishing this step.", "stderr");
-    running.kill("SIGHUP");
-    home.release();
-    const ended = endedWith(130, await running.ended);
-    expect(linesOf(ended).at(-1)).toMatchObject({ outcome: "person", exitCode: 130 });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
   });
 });
@@ -343,6 +308,7 @@ async function listenOnUsualPort(target: OpenAIServer) {
 }
 
 describe("colour", () => {
+  const args = ["attach", "t"];
   let goald: Goald;
   beforeAll(async () => {
     ({ goald } = await atTerminal(1));
@@ -350,22 +316,19 @@ describe("colour", () => {
     expect(await goald.print([...NEW_AGENT, "--continuous"])).not.toContain("\x1b");
   });
 
-  it.each<[title: string, args: readonly string[], env: Record<string, string>]>([
-    ["NO_COLOR", [], { NO_COLOR: "1" }],
-    ["--no-color", ["--no-color"], {}],
-    ["TERM=dumb", [], { TERM: "dumb" }],
-  ])("is omitted for %s", async (_title, args, env) => {
-    const ended = endedWith(0, await goald.openTerminal(["attach", "t", ...args], { env }).ended);
-    expect(ended.stdout).toContain("Thoughts:");
-    expect(ended.stdout).not.toContain("\x1b");
+  it.each<[title: string, call: readonly string[], env: Record<string, string>]>([
+    ["NO_COLOR", args, { NO_COLOR: "1" }],
+    ["--no-color", [...args, "--no-color"], {}],
+    ["TERM=dumb", args, { TERM: "dumb" }],
+  ])("is omitted for %s", async (_title, call, env) => {
+    const { stdout } = endedWith(0, await goald.openTerminal(call, { env }).ended);
+    expect(stdout).toContain("Thoughts:");
+    expect(stdout).not.toContain("\x1b");
   });
 
   it("is used otherwise, by a run and by a verb that looks", async () => {
-    for (const args of [
-      ["attach", "t"],
-      [...NEW_AGENT, "--continuous"],
-    ])
-      expect(endedWith(0, await goald.openTerminal(args).ended).stdout).toContain("\x1b[1mThoughts:\x1b[22m");
+    for (const call of [args, [...NEW_AGENT, "--continuous"]])
+      expect(endedWith(0, await goald.openTerminal(call).ended).stdout).toContain("\x1b[1mThoughts:\x1b[22m");
   });
 });
 
