@@ -25,7 +25,7 @@ describe("goald run -d", () => {
     expect(log[0]).toMatchObject({ approve: "risky", stepLimit: 100, tokenLimit: 2_000_000, background: true });
   });
 
-  it.concurrent("applies every given limit and setting, and counts the limits of a resume from the current step", async () => {
+  it.concurrent("applies limits and settings, and counts the limits of a resume from the current step", async () => {
     await using home = await makeDaemonHome(ledger(4));
     const { goald } = home;
     const limits = ["--max-steps", "2", "--max-tokens", "9000000", "--budget", "1.5", "--max-time", "8h"];

@@ -186,7 +186,7 @@ describe("goald restart", () => {
     await daemon.until("the old one has ended", async () => (await daemon.processes()).length === 1);
   });
 
-  it("keeps the old daemon, and status shows it, if the settings would keep the new one from starting (exit 2)", async () => {
+  it("keeps the old daemon, which status shows, if the settings keep the new one from starting", async () => {
     await using home = await openUp();
     const { goald, daemon } = home;
     const before = daemon.pid();

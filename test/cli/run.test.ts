@@ -47,7 +47,7 @@ describe.each([
     ended = await goald.run(RUN);
   });
 
-  it("sends only requests that a strict server accepts, and reports where it works and where memory works", async () => {
+  it("sends what a strict server accepts, and reports where it works and where memory works", async () => {
     endedWith(0, ended);
     expect(server.chats).toHaveLength(STEPS);
     expect(server.violations).toEqual([]);
@@ -56,7 +56,7 @@ describe.each([
     expect(problems).toEqual(embeddings === null ? [expect.stringMatching(/^Memory works offline: /)] : []);
   });
 
-  it("prints only valid JSON events, one per line, and the result at the end; goald events prints them again", async () => {
+  it("prints valid JSON events and the result, one per line; goald events prints them again", async () => {
     const lines = linesOf(ended);
     expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(problemsOfResult(lines.at(-1))).toBe("");

@@ -193,8 +193,9 @@ describe("verbs on a terminal", () => {
     id = (JSON.parse((await goald.ask(["ps", "--json"])).stdout).agents as { id: string }[]).at(-1)?.id ?? "";
   });
 
-  const CALLS = `ps, show ID, show ID --report, show ID --files, diff ID, diff ID --to 2, doctor, why ID/plan.md, status,
-    logs, ps -o wide, goals ID, events ID, commands, commands edit_file, memory ID list, memory ID search meals`;
+  const CALLS = `ps, show ID, show ID --report, show ID --files, diff ID, diff ID --to 2, doctor, why ID/plan.md,
+    status, logs, ps -o wide, goals ID, events ID, commands, commands edit_file, memory ID list,
+    memory ID search meals`;
 
   it.each([60, 100, 200])(`fit into %i columns: ${CALLS}`, async (columns) => {
     for (const call of CALLS.split(/,\s+/)) {

@@ -70,7 +70,7 @@ describe("the set-up on a terminal", () => {
     expect(home.server.requests).toEqual([]);
   });
 
-  it.concurrent("offers to continue the last unfinished agent; n sets up a new one, and leaving creates none", async () => {
+  it.concurrent("offers to go on with the last unfinished agent; n sets up a new one, leaving none", async () => {
     await using home = await atTerminal(1);
     const { goald } = home;
     const first = goald.openTerminal(NEW_AGENT);
@@ -94,7 +94,7 @@ describe("the set-up on a terminal", () => {
 });
 
 describe("the approval question on a terminal", () => {
-  it.concurrent("accepts y, or y -N for several commands, and appears again after those and after what is neither", async () => {
+  it.concurrent("accepts y, or y -N for several commands, and appears again after what is neither", async () => {
     await using home = await atTerminal(5);
     const { goald } = home;
     const terminal = goald.openTerminal(NEW_AGENT);
@@ -131,7 +131,7 @@ describe("the approval question on a terminal", () => {
     expect(words?.content).toMatch(/<words-\w+>\n?Write please into another file\n?<\/words-\w+>/);
   });
 
-  it.concurrent("stops the agent at n (exit 11); a resume asks about the same command at no cost, unless --continuous", async () => {
+  it.concurrent("stops the agent at n (exit 11); a resume asks about the same command at no cost", async () => {
     await using home = await atTerminal(3);
     const { goald, server } = home;
     const first = goald.openTerminal(NEW_AGENT);

@@ -117,7 +117,7 @@ export const ledgerText = (count: number): string =>
   Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");
 
 const modifyTask = (id: string, state: string): CommandCall => ({ name: "modify_task", args: { id, state } });
-/** Adds a task with two subtasks to a plan of two goals, begins with it in step 2, and then verifies all but the last. */
+/** Adds a task with two subtasks to a plan of two goals, begins with the first, and then verifies all but the last. */
 export const planned = (goal: string): readonly CommandCall[] => [
   { name: "add_task", args: { parent: "0", goal, subtasks: [{ goal: "Write" }, { goal: "Call" }] } },
   modifyTask("0.2.0", "in_progress"),
