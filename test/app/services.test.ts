@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { serviceStates } from "#app/catalogue.ts";
 import { createChecks } from "#app/host.ts";
 import { openMemoryLate } from "#app/lazy-memory.ts";
@@ -9,18 +9,20 @@ import { loadRegistry } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
-import type { ServiceName, ServiceState, Services } from "#core/services.ts";
+import type { ServiceName, Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
 import { systemClock } from "#util/clock.ts";
 import { REPORT_FILE, writeReport } from "#views/report-facts.ts";
 import { AT, memoryOf, NOTHING, SPEC, said, stamped } from "../helpers/events.ts";
+import { useOpened } from "../helpers/folder.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
-import { fixedEmbedder } from "../helpers/memory-rows.ts";
+import { fixedEmbedder, LIVE, memoryRows, recallQuery } from "../helpers/memory-rows.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { pictureAnswer, png, startServiceServer, wav, X_ENVIRONMENT } from "../helpers/service-servers.ts";
 
 type Environment = Record<string, string>;
+const opened = useOpened();
 const settingsOf = async (env: Environment) => (await loadSettings({ env })).settings;
 const KEY = { OPENAI_API_KEY: "sk-0123456789abcdefghij" };
 
@@ -99,19 +101,16 @@ describe("the key of the model server", () => {
   });
 });
 
-async function checkForm(form: "json" | "tools" | "react" | "code", cells: ServiceState) {
-  const registry = await loadRegistry(["commands"], { cells });
-  return createChecks(() => registry).checkSettings({ form });
+async function check(
+  states: Parameters<typeof loadRegistry>[1],
+  ...settings: Parameters<ReturnType<typeof createChecks>["checkSettings"]>
+) {
+  const registry = await loadRegistry(["commands"], states);
+  return createChecks(() => registry).checkSettings(...settings);
 }
 
 describe("the plan of an agent", () => {
-  const check = async (
-    settings: Parameters<ReturnType<typeof createChecks>["checkSettings"]>[0],
-    before?: typeof settings,
-  ) => {
-    const registry = await loadRegistry(["commands"], { plan: { ready: true } });
-    return createChecks(() => registry).checkSettings(settings, before);
-  };
+  const PLANS = { plan: { ready: true } } as const;
 
   it.each([
     ["a new agent", { plan: "required", commands: "files" }, undefined, "--plan required"],
@@ -120,7 +119,7 @@ describe("the plan of an agent", () => {
     ["a profile that comes later", { commands: "files" }, { plan: "required", commands: null }, "--plan required"],
     ["a plan that comes later", { plan: "required" }, { commands: "files" }, "--plan required"],
   ] as const)("is refused without its commands, for %s", async (_title, settings, before, asked) => {
-    await expect(check(settings, before)).rejects.toMatchObject({
+    await expect(check(PLANS, settings, before)).rejects.toMatchObject({
       code: "GOALD_USAGE",
       message: expect.stringMatching(new RegExp(`^${asked} needs add_task and modify_task, and --commands .*files`)),
       hint: expect.stringMatching(/^Add the group plan: --commands .*files.*,plan$/),
@@ -134,13 +133,15 @@ describe("the plan of an agent", () => {
     ["a plan that nobody requires", { commands: "files" }, { plan: "free", form: "json" }],
     ["a change of something else", { stepLimit: 5 }, { plan: "required", commands: null }],
   ] as const)("is accepted with %s (control)", async (_title, settings, before) => {
-    expect(await check(settings, before)).toEqual(settings);
+    expect(await check(PLANS, settings, before)).toEqual(settings);
   });
 });
 
 describe("the form of an agent", () => {
+  const OFF = { cells: { ready: false, toDo: "Set sandbox." } } as const;
+
   it.each(["react", "code"] as const)("is refused when it is %s and no code can run, with what to do", async (form) => {
-    await expect(checkForm(form, { ready: false, toDo: "Set sandbox." })).rejects.toMatchObject({
+    await expect(check(OFF, { form })).rejects.toMatchObject({
       code: "GOALD_USAGE",
       message: `The form ${form} runs code, and code cannot run here.`,
       hint: "Set sandbox. Or choose another form: --form json or --form tools.",
@@ -148,148 +149,105 @@ describe("the form of an agent", () => {
   });
 
   it("is accepted when code can run, and json and tools always (control)", async () => {
-    const off = { ready: false, toDo: "Set sandbox." } as const;
-    expect(await checkForm("react", { ready: true })).toEqual({ form: "react" });
-    expect(await checkForm("code", { ready: true })).toEqual({ form: "code" });
-    expect(await checkForm("json", off)).toEqual({ form: "json" });
-    expect(await checkForm("tools", off)).toEqual({ form: "tools" });
+    for (const form of ["react", "code"] as const)
+      expect(await check({ cells: { ready: true } }, { form })).toEqual({ form });
+    for (const form of ["json", "tools"] as const) expect(await check(OFF, { form })).toEqual({ form });
   });
 });
 
-const ROW = {
-  id: "a/1",
-  namespace: "a",
-  kind: "step",
-  seq: 1,
-  step: 1,
-  text: "Paris has rain.",
-  at: "2026-11-20T10:00:00.000Z",
-};
-const QUERY = { agent: "a", texts: ["rain"], count: 5, excludeSteps: new Set<number>() };
-
 const SERVER = { OPENAI_API_KEY: "sk-0123456789abcdefghij", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
+const HOME = { root: "/nowhere", privateFolder: "/nowhere/.goald" } as Home;
+const QUERY = recallQuery(["rain"]);
 
 describe("long-term memory", () => {
-  /** Opens memory that asks a server for embeddings, and counts its requests and its readings of the store. */
-  async function memoryOf(rows: readonly unknown[], env: Readonly<Record<string, string>> = SERVER) {
-    const { settings } = await loadSettings({ env });
+  /** Opens memory with these rows that asks a server for embeddings, and counts its requests. */
+  async function openMemoryWith(rows: readonly Partial<MemoryRow>[], env: Environment = SERVER) {
+    const settings = await settingsOf(env);
+    const store = memoryRows();
+    for (const row of rows) store.change("foo", store.add("foo", "Paris has rain.").id, row);
     let requests = 0;
-    let readings = 0;
     const send = async (): Promise<Response> => {
       requests++;
       throw new Error("connection refused");
     };
-    const memory = openMemoryLate({
-      home: { root: "/nowhere", privateFolder: "/nowhere/.goald" } as Home,
-      settings,
-      server: {
-        baseUrl: settings.openai.baseUrl,
-        apiKey: settings.openai.apiKey ?? "",
-        http: { to: () => send },
-        timeoutMs: 60_000,
-      },
-      store: {
-        memories: async (namespace, after) => {
-          readings++;
-          return namespace === "a" && after === 0 ? (rows as MemoryRow[]) : [];
+    const memory = opened(
+      openMemoryLate({
+        home: HOME,
+        settings,
+        server: {
+          baseUrl: settings.openai.baseUrl,
+          apiKey: settings.openai.apiKey ?? "",
+          http: { to: () => send },
+          timeoutMs: 60_000,
         },
-        memoryVersion: async () => ({ seq: 0, curation: 0, sha: "" }),
-        memory: async (_namespace, id) => (rows as MemoryRow[]).find((row) => row.id === id),
-        saveVectors: async () => undefined,
-      },
-      report: () => undefined,
-    });
-    return { memory, requests: () => requests, readings: () => readings };
+        store: { ...store, memoryVersion: async () => ({ seq: 0, curation: 0, sha: "" }) },
+        report: () => undefined,
+      }),
+    );
+    return { memory, counts: () => ({ requests, read: store.counts.read }) };
   }
-
-  const { signal } = new AbortController();
+  const OF_SERVER = { embedder: "text-embedding@1536", vector: Float32Array.of(1) };
 
   it("asks for no embeddings while an agent has no memories", async () => {
-    const { memory, requests } = await memoryOf([]);
-    expect(await memory.recall(QUERY, signal)).toEqual([]);
-    expect(requests()).toBe(0);
+    const { memory, counts } = await openMemoryWith([]);
+    expect(await memory.recall(QUERY, LIVE)).toEqual([]);
+    expect(counts().requests).toBe(0);
     expect(memory.remote).toBe(true);
-    await memory.close();
   });
 
-  const row = {
-    ...ROW,
-    change: 1,
-    trust: "agent",
-    importance: 0.5,
-    pinned: false,
-    forgotten: null,
-    supersedes: null,
-    supersededBy: null,
-    source: null,
-    embedder: "text-embedding@1536",
-    vector: Float32Array.of(1),
-  };
-
-  it.each<[what: string, requests: number, row: object, env: Readonly<Record<string, string>>]>([
-    ["asks for embeddings when its rows have vectors of a server", 1, {}, SERVER],
-    [
-      "sends nothing for a person's search of rows without a server's vectors",
-      0,
-      { embedder: null, vector: null },
-      SERVER,
-    ],
+  it.each<[what: string, requests: number, row: Partial<MemoryRow>, env: Environment]>([
+    ["asks for embeddings when its rows have vectors of a server", 1, OF_SERVER, SERVER],
+    ["sends nothing for a person's search of rows without a server's vectors", 0, {}, SERVER],
     [
       "asks for embeddings of such rows when the settings say so",
       1,
-      { embedder: null, vector: null },
+      {},
       { ...SERVER, GOALD_MEMORY_EMBEDDER: "openai" },
     ],
-    ["sends nothing without a key and a server", 0, {}, {}],
-  ])("%s", async (_what, sent, change, env) => {
-    const { memory, requests } = await memoryOf([{ ...row, ...change }], env);
-    expect(await memory.recall(QUERY, signal)).toMatchObject([{ id: "a/1" }]);
-    expect(requests()).toBe(sent);
-    await memory.close();
+    ["sends nothing without a key and a server", 0, OF_SERVER, {}],
+  ])("%s", async (_what, requests, row, env) => {
+    const { memory, counts } = await openMemoryWith([row], env);
+    expect(await memory.recall(QUERY, LIVE)).toMatchObject([{ id: "foo/1" }]);
+    expect(counts()).toMatchObject({ requests });
   });
 
   it("embeds nothing, searches nothing and reads nothing when no memory is to be recalled", async () => {
-    const { memory, requests, readings } = await memoryOf([row]);
-    expect(await memory.recall({ ...QUERY, count: 0 }, signal)).toEqual([]);
-    expect([requests(), readings()]).toEqual([0, 0]);
-    await memory.recall(QUERY, signal);
-    const before = [requests(), readings()];
-    expect(await memory.recall({ ...QUERY, texts: ["snow"], count: 0 }, signal)).toEqual([]);
-    expect([requests(), readings()]).toEqual(before);
-    await memory.close();
+    const { memory, counts } = await openMemoryWith([OF_SERVER]);
+    expect(await memory.recall({ ...QUERY, count: 0 }, LIVE)).toEqual([]);
+    expect(counts()).toEqual({ requests: 0, read: 0 });
+    await memory.recall(QUERY, LIVE);
+    const before = counts();
+    expect(await memory.recall(recallQuery(["snow"], { count: 0 }), LIVE)).toEqual([]);
+    expect(counts()).toEqual(before);
   });
 });
 
 // A host makes missing vectors in the background; a recorded or replayed run does not.
 
 const ROWS = 200;
-let close: (() => Promise<void>) | undefined;
-afterEach(() => close?.());
-
 /** Opens the memory of an agent with 200 rows, recalls once and returns the number of rows that were embedded a second later. */
 async function countEmbedded(tape?: Tape): Promise<number> {
-  const { settings } = await loadSettings({ env: { MEMORY_BACKEND: "exact" } });
   const store = new MemoryStore();
   await store.create(SPEC, "key", AT);
   const events = stamped(2, ...Array.from({ length: ROWS }, (_, row) => said(`${row}`)));
   const memories = events.map((_event, row) => memoryOf(row + 2, `Report number ${row}`));
   await store.commit(await store.claim("foo"), 1, { ...NOTHING, events, memories });
   const embedder = fixedEmbedder();
-  const memory = openMemory(
-    {
-      home: { root: "/nowhere", privateFolder: "/nowhere/.goald" } as Home,
-      settings,
-      server: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "", http: { to: () => fetch }, timeoutMs: 60_000 },
-      store,
-      keeper: store,
-      report: () => undefined,
-      ...(tape ? { tape } : {}),
-    },
-    embedder,
+  const memory = opened(
+    openMemory(
+      {
+        home: HOME,
+        settings: await settingsOf({ MEMORY_BACKEND: "exact" }),
+        server: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "", http: { to: () => fetch }, timeoutMs: 60_000 },
+        store,
+        keeper: store,
+        report: () => undefined,
+        ...(tape ? { tape } : {}),
+      },
+      embedder,
+    ),
   );
-  close = () => memory.close();
-  const query = { agent: "foo", texts: ["Which report?"], count: 5, excludeSteps: new Set<number>() };
-  await memory.recall(query, new AbortController().signal);
+  await memory.recall(recallQuery(["Which report?"]), LIVE);
   const embedded = () => embedder.requests.flat().length - 1;
   for (let tries = 0; tries < 200 && embedded() < ROWS; tries++)
     await new Promise((resolve) => setTimeout(resolve, tape ? 5 : 25));

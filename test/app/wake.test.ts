@@ -81,26 +81,20 @@ async function wake(host: Host, id: string): Promise<void> {
 
 /** Counts the rows that one wake reads from the store. */
 async function rowsOfWake(host: Host, id: string) {
-  const rows = { load: 0, read: 0, files: 0, memories: 0 };
-  const { store } = host;
-  const count = (name: "read" | "files" | "memories", method: (...args: never[]) => Promise<readonly unknown[]>) =>
-    jest.spyOn(store, name).mockImplementation((async (...args: never[]) => {
-      const page = await method.apply(store, args);
-      rows[name] += page.length;
-      return page;
-    }) as never);
-  const load = store.load.bind(store);
-  const spies = [
-    count("read", store.read),
-    count("files", store.files),
-    count("memories", store.memories),
-    jest.spyOn(store, "load").mockImplementation((async (...args: Parameters<Store["load"]>) => {
-      const loaded = await load(...args);
-      rows.load += loaded.events.length;
-      return loaded;
-    }) as never),
-  ];
+  const read = jest.spyOn(host.store, "read");
+  const files = jest.spyOn(host.store, "files");
+  const memories = jest.spyOn(host.store, "memories");
+  const load = jest.spyOn(host.store, "load");
   await wake(host, id);
-  for (const spy of spies) spy.mockRestore();
+  const rows = {
+    load: (await resultsOf<Awaited<ReturnType<Store["load"]>>>(load)).flatMap(({ events }) => events).length,
+    read: (await resultsOf(read)).flat().length,
+    files: (await resultsOf(files)).flat().length,
+    memories: (await resultsOf(memories)).flat().length,
+  };
+  for (const spy of [read, files, memories, load]) spy.mockRestore();
   return rows;
 }
+
+const resultsOf = <T>({ mock }: { readonly mock: { readonly results: readonly { readonly value?: unknown }[] } }) =>
+  Promise.all(mock.results.map(({ value }) => value as T));

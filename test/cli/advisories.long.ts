@@ -2,11 +2,8 @@
  * Each test is named after the advisory against AutoGPT that it covers, with a real daemon and the real verbs.
  * Advisories about the local API alone are in test/api/server.test.ts and test/contracts/local-api.ts.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import {
@@ -24,7 +21,7 @@ import {
 import { ask } from "../helpers/local-server.ts";
 import { done, reply } from "../helpers/loop.ts";
 import { highestTask, ledger, replyWith, write } from "../helpers/models.ts";
-import type { ChatRequest } from "../helpers/openai-server.ts";
+import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
 import { waitUntil } from "../helpers/waits.ts";
 
 /** The verbs that show an agent. */
@@ -68,19 +65,6 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
     for (const { messages } of home.server.chats) expect(JSON.stringify(messages)).not.toContain(key);
     // The model did send the key, and the redactor's mark is in its place.
     expect(await home.goald.read("workspace/t/a.txt")).toBe("The key is [redacted].");
-  });
-
-  it.concurrent("CVE-2023-37275: no control character of a model reaches a terminal, a log or a report", async () => {
-    const hostile =
-      "\u001b[2J\u001b]0;pwn\u0007\u001b]8;;http://evil\u001b\\x\u001b]8;;\u001b\\\u009b31m\u202egpj\rSYSTEM:\b";
-    const replies = [reply("write_to_file", { file: "a.txt", text: hostile }, hostile), done(hostile)];
-    await using home = await makeDaemonHome([], { reply: inTurn(replies) });
-    endedWith(0, await home.goald.ask(["run", "--wait", ...AGENT]));
-    const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
-    const logs = ["goald.log", "daemon.out"].map((name) => join(".goald/log", name));
-    const written = await Promise.all([...logs, "workspace/t/_goald/report.md"].map((path) => home.goald.read(path)));
-    for (const text of [...(await look(home)), ...written]) expect(control.exec(text ?? "")).toBeNull();
-    expect((await lookInto(home.goald)).problems).toEqual([]);
   });
 
   it.concurrent("CVE-2024-1879: a request that a web page can send creates no agent, and the socket is private to its owner", async () => {
@@ -156,26 +140,30 @@ describe("advisories against AutoGPT, tried on a real daemon", () => {
   });
 });
 
-describe("no control character and no mark without width", () => {
+describe("CVE-2023-37275 and more: no control character of a model and no mark without width", () => {
   /** C0, DEL, C1, direction marks, marks without width, tags. Tab, newline, joiners and selectors are text. */
   const UNSEEN =
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u;
+  /** Those of them that act on a terminal. Files and prompts keep the others. */
+  const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
   /** A terminal writes these itself: returns, and styles. */
   const OF_TERMINAL = /\r|\u001b\[[0-9;?]*[A-Za-z]/g;
   const HOSTILE =
     "\u001b[2J\u001b]0;pwn\u0007\u001bP q\u001b\\\u009b31m\u009d0;t\u009c\u007f\u202egpj\u2066x\u200b\u00ad\ufeff\u2060\u{e0041}\b\r end";
 
   let goald: Goald;
+  let server: OpenAIServer;
   let shown: string;
   beforeAll(async () => {
     const reply = (request: ChatRequest): string => {
       const next = highestTask(request) + 1;
-      const words = `Task ${next} of 2 ${HOSTILE}`;
+      const words = `Task ${next} of 3 ${HOSTILE}`;
       if (next === 1) return replyWith(write("a.txt", `${HOSTILE}\n`), words);
-      if (next === 2) return replyWith({ name: `odd${HOSTILE}`, args: { [HOSTILE]: HOSTILE } }, words);
+      if (next === 2) return replyWith({ name: "read_file", args: { file: "a.txt" } }, words);
+      if (next === 3) return replyWith({ name: `odd${HOSTILE}`, args: { [HOSTILE]: HOSTILE } }, words);
       return replyWith({ name: "task_complete", args: { reason: words } }, words);
     };
-    ({ goald } = await makeDaemonHome([], { reply }));
+    ({ goald, server } = await makeDaemonHome([], { reply }));
     const { stdout, stderr } = await goald.ask(["run", ...AGENT, "--continuous", "--record", "t.ndjson"]);
     shown = stdout + stderr;
     await goald.write("workspace/t/person.txt", HOSTILE);
@@ -209,6 +197,16 @@ describe("no control character and no mark without width", () => {
         expect({ args, more, found }).toEqual({ args, more, found: null });
         expect(stdout + stderr).not.toBe("");
       }
+    for (const file of [".goald/log/goald.log", ".goald/log/daemon.out", "workspace/t/_goald/report.md"])
+      expect({ file, found: OBEYED.exec((await goald.read(file)) ?? "") }).toEqual({ file, found: null });
+  });
+
+  it("reaches the model again; a diff shows its code, and the JSON of events is complete", async () => {
+    for (const { messages } of server.chats)
+      for (const { content } of messages.slice(1)) expect(OBEYED.exec(content)).toBeNull();
+    expect(await goald.print("diff t --from 0")).toContain("\\u{7f}\\u{202e}gpj\\u{2066}x\\u{200b}\\u{ad}");
+    const requested = linesOf(await goald.ask("events t --json")).find(({ type }) => type === "command-requested");
+    expect(requested).toMatchObject({ call: { args: { text: `${HOSTILE}\n` } } });
   });
 
   it("is lost from an exported memory: each line is JSON that holds the same text", async () => {
@@ -332,7 +330,6 @@ describe("goald run --plan required", () => {
 
 /** Node's own port for debuggers. */
 const DEBUGGER = "http://127.0.0.1:9229/json";
-const BINARY = fileURLToPath(new URL("../../src/goald.js", import.meta.url));
 const isClosed = (): Promise<boolean> =>
   fetch(DEBUGGER).then(
     () => false,
@@ -346,12 +343,14 @@ async function catchesSignal(pid: number): Promise<boolean> {
 }
 
 describe("SIGUSR1", () => {
-  it("opens no debugger in a run in front of a person", async () => {
+  it("opens no debugger in a run in front of a person, and none in the daemon", async () => {
     await using home = await makeDaemonHome(ledger(2));
     home.holdFrom(2);
     const running = home.goald.start(["run", ...AGENT, "--continuous"]);
     await home.asked(2);
     running.kill("SIGUSR1");
+    expect(await isClosed()).toBe(true);
+    process.kill((await home.hostPid()) ?? 0, "SIGUSR1");
     expect(await isClosed()).toBe(true);
     home.release();
     expect(endedWith(0, await running.ended).stderr).not.toContain("Debugger");
@@ -359,30 +358,15 @@ describe("SIGUSR1", () => {
 
   it("opens none that stays when it comes while Node starts, before goald listens", async () => {
     await using home = await makeDaemonHome([]);
-    const env = { PATH: process.env.PATH, HOME: home.goald.userHome, GOALD_HOME: home.goald.home };
-    const child = spawn(process.execPath, [BINARY, "ps", "--watch"], { env, stdio: ["ignore", "pipe", "pipe"] });
-    let shown = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding("utf8").on("data", (more: string) => {
-        shown += more;
-      });
+    const { cwd, start } = home.goald;
+    const looking = start("ps --watch", { shell: 'echo $$ >pid; exec "$@"' });
+    const pid = async () => Number(await readFile(join(cwd, "pid"), "utf8").catch(() => "0"));
     // A signal before Node's own listener would end the process.
-    while (!(await catchesSignal(child.pid ?? 0))) await new Promise((resolve) => setImmediate(resolve));
-    child.kill("SIGUSR1");
-    await waitUntil("output", () => shown.includes("No agents"));
+    while (!(await catchesSignal(await pid()))) await new Promise((resolve) => setImmediate(resolve));
+    looking.kill("SIGUSR1");
+    await looking.see("No agents");
     await waitUntil("a closed debugger", isClosed);
-    child.kill("SIGINT");
-    await once(child, "close");
-  });
-
-  it("opens no debugger in the daemon", async () => {
-    await using home = await makeDaemonHome(ledger(2));
-    home.holdFrom(2);
-    endedWith(0, await home.goald.run(["run", "-d", ...AGENT]));
-    await home.asked(2);
-    process.kill((await home.hostPid()) ?? 0, "SIGUSR1");
-    expect(await isClosed()).toBe(true);
-    home.release();
-    await home.logged("turn-finished");
+    looking.kill("SIGINT");
+    await looking.ended;
   });
 });

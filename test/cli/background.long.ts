@@ -25,32 +25,14 @@ describe("goald run -d", () => {
     expect(log[0]).toMatchObject({ approve: "risky", stepLimit: 100, tokenLimit: 2_000_000, background: true });
   });
 
-  it.concurrent("prints only the id, or one JSON document, for programs", async () => {
-    await using home = await makeDaemonHome(ledger(1));
-    const { goald } = home;
-    const first = endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
-    expect(first.stdout).toBe("t\n");
-    expect(first.stderr).toBe(
-      `Started the daemon (pid ${await home.hostPid()}).\nWorkspace: ${goald.home}/workspace/t\n` +
-        'Follow: goald attach t   Talk: goald say t "…"   Stop: goald stop t\n',
-    );
-    const env = { GOALD_AGENTS_APPROVE: "always" };
-    const [document, ...more] = linesOf(endedWith(0, await goald.ask(["run", "-d", ...AGENT, "--json"], { env })));
-    expect(more).toEqual([]);
-    expect(document).toMatchObject({
-      agent: { id: "t-2", background: true, workspace: `${goald.home}/workspace/t-2` },
-    });
-    // The settings apply, but their default is not meant for the background.
-    expect((await lookInto(goald, "t-2")).log[0]).toMatchObject({ approve: "always" });
-  });
-
-  it.concurrent("applies every given limit, and counts the limits of a resume from the current step", async () => {
+  it.concurrent("applies limits and settings, and counts the limits of a resume from the current step", async () => {
     await using home = await makeDaemonHome(ledger(4));
     const { goald } = home;
     const limits = ["--max-steps", "2", "--max-tokens", "9000000", "--budget", "1.5", "--max-time", "8h"];
     const before = Date.now();
-    const others = ["--approve", "always", "--model", "own-model"];
-    endedWith(11, await goald.ask(["run", "--wait", ...AGENT, ...limits, ...others]));
+    // The settings apply, but their default is not meant for the background.
+    const env = { GOALD_AGENTS_APPROVE: "always" };
+    endedWith(11, await goald.ask(["run", "--wait", ...AGENT, ...limits, "--model", "own-model"], { env }));
     const settings = (await lookInto(goald)).log[0] as unknown as Record<string, unknown>;
     expect(settings).toMatchObject({
       approve: "always",

@@ -3,70 +3,35 @@ import { stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import { SETTINGS } from "#config/settings.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
-import {
-  type Ended,
-  endedWith,
-  errorOf,
-  type Goald,
-  makeGoald,
-  notRefused,
-  type RefusedCall,
-} from "../helpers/goald.ts";
+import { endedWith, errorOf, type Goald, makeGoald, notRefused, type RefusedCall } from "../helpers/goald.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 const KEY = "sk-planted-0123456789";
 const FILE = "config/goald.json";
 
-interface Report {
-  readonly name: string;
-  readonly value: unknown;
-  readonly [more: string]: unknown;
-}
-const settingsOf = ({ stdout }: Ended): readonly Report[] => (JSON.parse(stdout) as { settings: Report[] }).settings;
-const settingOf = (ended: Ended, name: string): Report | undefined =>
-  settingsOf(ended).find((report) => report.name === name);
 const json = async (goald: Goald): Promise<unknown> => JSON.parse((await goald.read(FILE)) ?? "null");
 
 describe("goald config", () => {
-  it("lists every setting with --all, and creates nothing", async () => {
-    await using goald = await makeGoald();
-    const listed = settingsOf(endedWith(0, await goald.ask("config --all --json")));
-    expect(listed.map(({ name }) => name)).toEqual(SETTINGS.map(({ name }) => name));
-    await expect(stat(goald.home)).rejects.toMatchObject({ code: "ENOENT" });
-  });
-
-  it.each<[title: string, env: Record<string, string>, file: string, layer: string]>([
-    ["the environment", { OPENAI_API_KEY: KEY }, "{}", "environment"],
-    ["goald.json", {}, `{"openai":{"apiKey":"${KEY}"}}`, "goald.json"],
-  ])("shows that a key from %s is set, but never its value", async (_title, env, file, layer) => {
-    await using goald = await makeGoald({ ...env, SMART_LLM: `model-${KEY}` });
-    await goald.write(FILE, file);
+  it("shows that a key is set, but never its value, and creates nothing", async () => {
+    await using goald = await makeGoald({ OPENAI_API_KEY: KEY, SMART_LLM: `model-${KEY}` });
     for (const args of [[], ["--json"], ["openai.apiKey", "--json"], ["models.smart"]]) {
       const { stdout, stderr } = endedWith(0, await goald.ask(["config", ...args, "--show-origin"]));
       expect(stdout + stderr).not.toContain(KEY.slice(3));
     }
-    expect(settingOf(await goald.ask("config --json"), "openai.apiKey")).toEqual({
-      name: "openai.apiKey",
-      environment: ["OPENAI_API_KEY"],
-      value: "set",
-      default: "not set",
-      origin: expect.objectContaining({ layer }),
-      secret: true,
-    });
+    expect(await goald.print("config OPENAI_API_KEY")).toBe("set\n");
     const placeholder = { env: { OPENAI_API_KEY: "your-openai-api-key" } };
-    expect(await goald.print("config OPENAI_API_KEY", placeholder)).toBe(
-      layer === "environment" ? "not set\n" : "set\n",
-    );
+    expect(await goald.print("config OPENAI_API_KEY", placeholder)).toBe("not set\n");
+    await expect(stat(goald.home)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   it("shows settings that are wrong, reports their problems and ends with 2", async () => {
     const wrong = { GOALD_AGENTS_APPROVE: "\u001b[2Jloud", OPENAI_BASE_URL: "ftp://me:hunter2-x@h/" };
     await using goald = await makeGoald(wrong);
     const listed = endedWith(2, await goald.ask("config --json"));
-    expect(settingOf(listed, "agents.approve")).toMatchObject({
+    const { settings } = JSON.parse(listed.stdout) as { settings: readonly { name: string }[] };
+    expect(settings.find(({ name }) => name === "agents.approve")).toMatchObject({
       value: "loud",
       problem: expect.stringMatching(/^GOALD_AGENTS_APPROVE .environment. must be one of/),
     });
@@ -86,6 +51,7 @@ const ALL = /config --all/;
 const NOT_SET: readonly RefusedCall[] = [
   ["config recall.count many", 2, /recall\.count \(command line\) must be .* 0 to 100, got "many"/, /^$/],
   ["config models.timeoutSeconds 3601", 2, /from 1 to 3,600, got "3601"/, /^$/],
+  [`config OPENAI_API_KEY ${KEY}`, 2, /^openai\.apiKey is a key, and keys do not belong in /, /\nOPENAI_API_KEY=…$/],
   // None where there must be one.
   ["config agents.approve none", 2, /one of always, risky, never/, /^$/],
   ["config openai.baseUrl http://u:hunter2-x@h", 2, /^(?!.*hunter2).*without credentials/, /^$/],
@@ -137,17 +103,6 @@ describe("goald config NAME VALUE", () => {
     expect(await goald.read(FILE)).toBeUndefined();
   });
 
-  it("refuses a key, prints the line for .env instead, and never shows the key", async () => {
-    await using goald = await makeGoald();
-    for (const name of ["openai.apiKey", "OPENAI_API_KEY"]) {
-      const refused = endedWith(2, await goald.ask(["config", name, KEY]));
-      expect(refused.stderr).toContain(`${goald.home}/.env (and chmod 600 it)`);
-      expect(refused.stderr).toContain("\n  OPENAI_API_KEY=…\n");
-      expect(refused.stderr + refused.stdout).not.toContain(KEY);
-    }
-    expect(await goald.read(FILE)).toBeUndefined();
-  });
-
   it("repairs one wrong setting while another is wrong too", async () => {
     await using goald = await makeGoald();
     await goald.write(FILE, '{"agents":{"approve":"loud"},"models":{"temperature":"hot"}}');
@@ -158,12 +113,9 @@ describe("goald config NAME VALUE", () => {
     endedWith(0, await goald.ask("ps"));
   });
 
-  it("reports what overrides it: a variable in the environment, a line in .env", async () => {
+  it("reports the line in .env that overrides it", async () => {
     await using goald = await makeGoald();
     await goald.write(".env", "FAST_LLM=from-env-file\n");
-    const env = { OPENAI_BASE_URL: "http://other.test/v1" };
-    const set = endedWith(0, await goald.ask("config openai.baseUrl http://mine.test/v1", { env }));
-    expect(set.stderr).toBe("OPENAI_BASE_URL in the environment overrides this.\n");
     const fast = endedWith(0, await goald.ask("config models.fast mine --json"));
     expect(fast.stderr).toBe(`FAST_LLM in ${goald.home}/.env overrides this.\n`);
     expect(JSON.parse(fast.stdout)).toEqual({
@@ -243,11 +195,8 @@ describe("goald config NAME --unset", () => {
     await using goald = await makeGoald();
     const text = '{ "recall": {"count": 1} }';
     await goald.write(FILE, text);
-    const { stdout } = endedWith(
-      0,
-      await goald.ask("config recall.count.x --unset").then(() => goald.ask("config agents.approve --unset")),
-    );
-    expect(stdout).toContain("agents.approve is not in ");
+    await goald.ask("config recall.count.x --unset");
+    expect(await goald.print("config agents.approve --unset")).toContain("agents.approve is not in ");
     expect(await goald.read(FILE)).toBe(text);
     await using empty = await makeGoald();
     endedWith(0, await empty.ask("config agents.approve --unset"));
@@ -324,26 +273,22 @@ describe("goald commands", () => {
     });
   });
 
-  it("reports file, line and reason for an invalid command of the home (exit 2)", async () => {
-    await using goald = await makeGoald();
-    const source = "export default {\n  name: 'post_note',\n  summary: 3,\n  run() {},\n};";
-    await goald.write("commands/post_note.ts", source);
-    const { code, message } = errorOf(endedWith(2, await goald.ask("commands --json")));
-    expect(code).toBe("GOALD_COMMAND_INVALID");
-    expect(message).toMatch(/post_note\.ts is not a valid command: line 3: expected summary: one line.*got 3\.$/);
-  });
-
-  it.each([
-    ["a.ts", "export default {\n  run( {\n};", 3],
-    ["a.js", "export default {\n  run( {\n};", 3],
-    ["a.ts", "const a = 1;\nenum B { c }\nexport default {};", 2],
-    ["a.mjs", "const a = undefined;\n\na.b();\nexport default {};", 3],
-  ])("reports only where a file cannot be loaded: %s %j", async (file, text, line) => {
+  it.each<[file: string, text: string, said: RegExp]>([
+    [
+      "post_note.ts",
+      "export default {\n  name: 'post_note',\n  summary: 3,\n  run() {},\n};",
+      /post_note\.ts is not a valid command: line 3: expected summary: one line.*got 3\.$/m,
+    ],
+    ["a.ts", "export default {\n  run( {\n};", /a\.ts:3 could not be loaded/],
+    ["a.js", "export default {\n  run( {\n};", /a\.js:3 could not be loaded/],
+    ["a.ts", "const a = 1;\nenum B { c }\nexport default {};", /a\.ts:2 could not be loaded/],
+    ["a.mjs", "const a = undefined;\n\na.b();\nexport default {};", /a\.mjs:3 could not be loaded/],
+  ])("reports file, line and reason for an invalid command of the home (exit 2): %s %j", async (file, text, said) => {
     await using goald = await makeGoald();
     await goald.write(`commands/${file}`, text);
-    const { stderr } = endedWith(2, await goald.ask("commands"));
-    expect(stderr).toContain(`${file}:${line} could not be loaded`);
-    expect(stderr).not.toContain("Warning");
+    const { code, message } = errorOf(endedWith(2, await goald.ask("commands --json")));
+    expect(code).toBe("GOALD_COMMAND_INVALID");
+    expect(message).toMatch(said);
   });
 });
 
@@ -358,20 +303,12 @@ describe("goald commands NAME --new", () => {
     expect(await goald.print("commands count_words")).toMatch(/Risk: none/);
   });
 
-  it("prints the call of the test with this node, because that of the PATH may read no TypeScript", async () => {
-    await using goald = await makeGoald();
-    const stdout = await goald.print("commands count_words --new");
-    expect(stdout).toContain(`  "${process.execPath}" --test "${join(goald.home, "commands", "count_words.test.ts")}"`);
-  });
-
-  it("overwrites nothing (exit 7), and accepts only valid command names (exit 2)", async () => {
+  it("overwrites nothing (exit 7), not even a test alone", async () => {
     await using goald = await makeGoald();
     await goald.write("commands/mine.test.ts", "// mine");
     expect(endedWith(7, await goald.ask("commands mine --new")).stderr).toContain("was not changed");
     expect(await goald.read("commands/mine.test.ts")).toBe("// mine");
     expect(await goald.print("commands --json")).not.toContain('"mine"');
-    expect(endedWith(2, await goald.ask("commands Mine! --new")).stderr).toContain("lower-case letters");
-    expect(endedWith(2, await goald.ask("new command x")).stderr).toContain("goald commands NAME --new");
   });
 });
 

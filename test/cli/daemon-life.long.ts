@@ -5,9 +5,10 @@ import { isDaemonExpected } from "#api/daemon-files.ts";
 import { ensureDaemon } from "#api/find-daemon.ts";
 import { spawnDaemon } from "#api/spawn-daemon.ts";
 import { isGoaldError } from "#core/errors.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { type DaemonHome, killAtCommit, killAtEvent, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, daemonOf, endedWith, homeOf, jsonOf, lookInto, makeGoald } from "../helpers/goald.ts";
-import { greet } from "../helpers/local-server.ts";
+import { AGENT, daemonOf, endedWith, errorOf, homeOf, jsonOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import { enterDoor } from "../helpers/local-server.ts";
 import { numberedModel, replyWith } from "../helpers/models.ts";
 import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
 
@@ -75,24 +76,15 @@ describe("a daemon that nothing has needed for its time", () => {
     const { daemon, start } = world;
     await start();
     await daemon.client.create({ name: "T", role: "r", goals: ["g"], settings: SETTINGS });
-    const { origin, hash } = new URL((await daemon.client.openDashboard()).url);
-    const body = JSON.stringify({ ticket: hash.slice("#t=".length) });
-    const headers = { "content-type": "application/json" };
-    const session = await fetch(`${origin}/session`, { method: "POST", headers, body });
-    const { secret } = (await session.json()) as { readonly secret: string };
-    const key = await greet(Number(new URL(origin).port), secret);
-    const leaving = new AbortController();
-    const following = await fetch(`${origin}/v1/agents/t/events`, {
-      headers: { authorization: `Bearer ${key}`, accept: "text/event-stream" },
-      signal: leaving.signal,
-    });
-    expect(following.status).toBe(200);
+    const page = await enterDoor({ server: daemon.client });
+    const following = await page.follow("/v1/agents/t/events");
+    await following.until(() => following.numbers.length > 0);
     await daemon.client.kill("t");
     await sleep(1.5 * IDLE_MS);
     expect(daemon.isHeld()).toBe(true);
-    leaving.abort();
+    await following[Symbol.asyncDispose]();
     await daemon.until("it ends", async () => {
-      await fetch(`${origin}/v1/agents`).catch(() => undefined);
+      await fetch(`http://127.0.0.1:${page.port}/v1/agents`).catch(() => undefined);
       return !daemon.isHeld();
     });
   });
@@ -169,15 +161,9 @@ const nap = (ms: number): string => `await new Promise((resolve, reject) => {
   signal.addEventListener("abort", () => reject(signal.reason));
 }); return "Slept.";`;
 
-interface View {
-  readonly id: string;
-  readonly state: string;
-  readonly reason: string | null;
-}
-
-const viewsOf = async ({ goald }: DaemonHome): Promise<readonly View[]> => {
+const viewsOf = async ({ goald }: DaemonHome): Promise<readonly AgentView[]> => {
   const { stdout, code } = await goald.ask("ps --all --json");
-  return code === 0 ? (JSON.parse(stdout) as { agents: View[] }).agents : [];
+  return code === 0 ? (JSON.parse(stdout) as { agents: AgentView[] }).agents : [];
 };
 const typesOf = async ({ goald }: DaemonHome, agent: string): Promise<readonly string[]> =>
   (await lookInto(goald, agent)).log.map(({ type }) => type);
@@ -279,11 +265,6 @@ describe("an orderly end of the daemon in the middle of a long command", () => {
   }, 120_000);
 });
 
-const behind = (name: string): readonly string[] => [
-  ...["run", "-d", "--approve", "never", "--name", name],
-  ...["--role", "r", "--goal", "g"],
-];
-
 describe("a daemon that hangs in an own command", () => {
   it("is named by ps, which lists the agents, and refuses a new agent whole; down --kill ends it", async () => {
     await using home = await makeDaemonHome([], { reply: () => replyWith({ name: "hang", args: {} }) });
@@ -292,7 +273,7 @@ describe("a daemon that hangs in an own command", () => {
     await goald.write("commands/hang.ts", commandFile("hang", "for (;;) {}"));
     endedWith(0, await goald.ask("up"));
     expect(endedWith(0, await goald.ask("ps")).stderr).toBe("");
-    endedWith(0, await goald.ask(behind("T")));
+    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
     await home.logged("command-started");
     const pid = daemon.pid();
     const silence = `The daemon (pid ${pid}) takes no calls: `;
@@ -311,13 +292,15 @@ describe("a daemon that hangs in an own command", () => {
       host: { pid },
     });
 
-    const refused = endedWith(4, await goald.ask(behind("Other")));
+    const refused = endedWith(4, await goald.ask("run -d --name Other --goal g"));
     expect(refused.stderr).toContain(silence);
     expect(refused.stderr).toContain("goald down --kill");
     expect(refused.stdout).toBe("");
     expect((await lookInto(goald, "other")).log).toEqual([]);
 
-    endedWith(0, await goald.ask("down --kill"));
+    expect(errorOf(endedWith(4, await goald.ask("down -t 0 --json"))).message).toContain(`(pid ${pid})`);
+    expect(await daemon.processes()).toEqual([pid]);
+    expect(await goald.json("down -t 0 --kill")).toMatchObject({ stopped: true, pid, killed: true });
     const after = endedWith(0, await goald.ask("ps"));
     expect(after.stdout).toMatch(/^t +interrupted /m);
     expect(after.stdout).not.toContain("Other");

@@ -4,7 +4,6 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { openForWriting } from "#store/sqlite/connection.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { createTables } from "#store/sqlite/schema.ts";
-import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { AT, SPEC } from "../helpers/events.ts";
 import { endedWith, examine, type Goald, levelOf, makeGoald, type StartOptions, textOf } from "../helpers/goald.ts";
 import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -13,21 +12,7 @@ import { makeUnreleasedStore } from "../store/made-stores.ts";
 const KEY = "sk-secret-0123456789abcdef";
 const SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
 
-/** A machine without a strict cage has one warning more. */
-const AT_CAGE = findLevelsHere().includes("strict") ? [] : ["cage"];
-
 describe("goald doctor", () => {
-  it("finds only a missing model in an empty home", async () => {
-    await using goald = await makeGoald();
-    const report = await examine(goald, 1);
-    const found = report.findings.filter(({ level }) => level !== "ok").map(({ check }) => check);
-    expect(found).toEqual(["model", ...AT_CAGE]);
-    expect(textOf(report, "model")).toContain(join(goald.home, ".env"));
-    expect((await examine(goald, 0, [], SERVER)).errors).toBe(0);
-    // It creates nothing.
-    await expect(stat(goald.home)).rejects.toMatchObject({ code: "ENOENT" });
-  });
-
   it("reports a store from before the first release, which every verb rejects and leaves unchanged", async () => {
     await using goald = await makeGoald();
     const path = join(goald.home, ".goald", "goald.db");
@@ -157,12 +142,13 @@ describe("goald doctor", () => {
       expect(textOf(report, "online")).toContain("lists no models");
     });
 
-    it("finds a server that does not answer", async () => {
+    it("finds a server that does not answer, and creates nothing", async () => {
       await using goald = await makeGoald();
       const gone = await startOpenAIServer();
       await gone.close();
       const report = await examine(goald, 1, ["--online"], { OPENAI_BASE_URL: gone.baseUrl });
       expect(textOf(report, "online")).toMatch(/^No usable answer from the model server at \S+\. Is it running/);
+      await expect(stat(goald.home)).rejects.toMatchObject({ code: "ENOENT" });
     });
   });
 });

@@ -14,17 +14,7 @@ import {
   runUnder,
 } from "../helpers/daemon-home.ts";
 import { makeRepository, startGitServer } from "../helpers/git-server.ts";
-import {
-  daemonOf,
-  type Ended,
-  endedWith,
-  type Goald,
-  killRun,
-  linesOf,
-  lookInto,
-  RUN,
-  readStore,
-} from "../helpers/goald.ts";
+import { daemonOf, endedWith, type Goald, killRun, linesOf, lookInto, RUN, readStore } from "../helpers/goald.ts";
 import { messageAgent, startAgent, subagentModel, write } from "../helpers/models.ts";
 import type { Answer } from "../helpers/openai-server.ts";
 import {
@@ -65,24 +55,16 @@ const SENT = ["1:8", "1:17", "1:26", "1:36", "2:15", "2:26", "3:9"];
 const BY_CHANCE = Array.from({ length: 4 }, () => "1:36:after");
 const POINTS = [...COMMITS.map((event) => `${event}:before`), ...SENT.map((event) => `${event}:after`), ...BY_CHANCE];
 type Logs = Readonly<Record<string, readonly RecordedEvent[]>>;
-interface Outcome {
-  readonly killed: Ended;
-  readonly resumed: Ended;
-  readonly logs: Logs;
-  readonly agents: readonly string[];
-  readonly unread: number;
-  readonly problems: readonly string[];
-  readonly file: string | undefined;
-}
+type Outcome = Awaited<ReturnType<typeof killAndResume>>;
 
-const lookAtAll = (goald: Goald): Promise<Pick<Outcome, "logs" | "agents" | "unread" | "problems">> =>
+const lookAtAll = (goald: Goald) =>
   readStore(goald, async (reader) => {
     const rows = await reader.agents();
     const logs = await Promise.all(rows.map(async ({ id }) => [id, await reader.read(id, 0, 1_000)] as const));
     const inboxes = await Promise.all(rows.map(({ id }) => reader.inbox(id)));
     const agents = rows.map(({ id, parent }) => `${id} of ${parent}`);
     const { problems } = await reader.verify();
-    return { logs: Object.fromEntries(logs), agents, unread: inboxes.flat().length, problems };
+    return { logs: Object.fromEntries(logs) as Logs, agents, unread: inboxes.flat().length, problems };
   });
 
 /** The terminal ends with T; what T sent last may still be on its way to an agent below. */
@@ -93,7 +75,7 @@ async function lookWhenAllIsRead(goald: Goald): ReturnType<typeof lookAtAll> {
 
 const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: subagentModel(CALLS) });
 
-async function killAndResume(point: string): Promise<Outcome> {
+async function killAndResume(point: string) {
   await using home = await openHome();
   const { goald } = home;
   const killed = await killUnder(killAtEvent(point), goald, RUN);

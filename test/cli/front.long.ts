@@ -174,7 +174,8 @@ describe("a run in front of a pipe, with a daemon that was up before", () => {
     await using home = await makeDaemonHome(ledger(1));
     const { goald, server } = home;
     endedWith(0, await goald.ask("up"));
-    endedWith(6, await goald.run([...RUN, "--max-steps", "1"]));
+    // A shell without a server uses that of the daemon.
+    endedWith(6, await goald.run([...RUN, "--max-steps", "1"], { env: { OPENAI_BASE_URL: undefined } }));
     for (const call of [RUN, ["resume", "t", "--max-steps", "5", "--json"], ["run", "-d", ...AGENT, "--json"]]) {
       const { code, message, hint } = errorOf(endedWith(7, await goald.run(call, { env })));
       expect({ code, hint }).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("goald restart") });
@@ -186,13 +187,6 @@ describe("a run in front of a pipe, with a daemon that was up before", () => {
     // A model given for the agent is not the daemon's.
     if (name === "models.smart") endedWith(0, await goald.run([...RUN, "--model", "mine"], { env }));
   });
-
-  it.concurrent("uses the daemon's server when its own shell has none", async () => {
-    await using home = await makeDaemonHome(ledger(1));
-    const { goald } = home;
-    endedWith(0, await goald.ask("up"));
-    endedWith(0, await goald.run(RUN, { env: { OPENAI_BASE_URL: undefined } }));
-  });
 });
 
 const CONTINUOUS = ["run", ...AGENT, "--continuous"];
@@ -200,22 +194,18 @@ const lastEvent = async (goald: Goald) => (await lookInto(goald)).log.at(-1);
 const readable = ({ shown }: Terminal): string => screenOf(shown);
 
 describe("Ctrl-C and signals of a run", () => {
-  async function openHome(tasks: number, heldFrom = Number.POSITIVE_INFINITY): Promise<DaemonHome> {
-    const home = await makeDaemonHome(ledger(tasks));
-    home.holdFrom(heldFrom);
-    return home;
-  }
   const PAUSED = { type: "agent-paused", code: "person", reason: "Stopped by the person at the terminal." };
 
   it.concurrent.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
     "%s finishes the step and pauses the agent (exit 130)",
     async (signal) => {
-      await using home = await openHome(3, 2);
+      await using home = await makeDaemonHome(ledger(3));
       const { goald } = home;
-      const running = goald.start(RUN);
-      await home.asked(2);
+      const running = await runUntil(2, home);
       running.kill(signal);
       await running.see("Finishing this step. Again to stop at once.", "stderr");
+      // A closed terminal may send its signal several times.
+      if (signal === "SIGHUP") running.kill(signal);
       home.release();
       const ended = endedWith(130, await running.ended);
       expect(linesOf(ended).at(-1)).toMatchObject({ type: "result", outcome: "person", step: 2, exitCode: 130 });
@@ -230,8 +220,9 @@ describe("Ctrl-C and signals of a run", () => {
   );
 
   it.concurrent("Ctrl-C stops the agent at once the second time, and prints the cost and how to continue (exit 130)", async () => {
-    await using home = await openHome(2, 2);
+    await using home = await makeDaemonHome(ledger(2));
     const { goald } = home;
+    home.holdFrom(2);
     const terminal = goald.openTerminal(CONTINUOUS);
     await home.asked(2);
     await terminal.see("Step 1");
@@ -257,7 +248,7 @@ describe("Ctrl-C and signals of a run", () => {
   });
 
   it.concurrent("Ctrl-C, Ctrl-D and n pause the agent at its question, and do not run the command", async () => {
-    await using home = await openHome(1);
+    await using home = await makeDaemonHome(ledger(1));
     const { goald } = home;
     for (const [call, typed, code] of [
       [["run", ...AGENT], "y\x03", 130],
@@ -274,7 +265,7 @@ describe("Ctrl-C and signals of a run", () => {
   });
 
   it.concurrent("Ctrl-C pauses an agent that was resumed on this terminal too", async () => {
-    await using home = await openHome(3);
+    await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     endedWith(6, await goald.ask([...CONTINUOUS, "--max-steps", "1"]));
     home.holdFrom(2);
@@ -293,9 +284,7 @@ describe("a terminal that follows a daemon", () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     endedWith(0, await goald.ask("up"));
-    home.holdFrom(2);
-    const running = goald.start(RUN);
-    await home.asked(2);
+    const running = await runUntil(2, home);
     running.kill("SIGKILL");
     expect((await running.ended).signal).toBe("SIGKILL");
     expect(await goald.print("ps")).toMatch(/^t +running /m);
@@ -308,9 +297,7 @@ describe("a terminal that follows a daemon", () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
     endedWith(0, await goald.ask("up"));
-    home.holdFrom(2);
-    const running = goald.start(RUN);
-    await home.asked(2);
+    const running = await runUntil(2, home);
     const daemon = (await home.hostPid()) as number;
     process.kill(daemon, "SIGSTOP");
     running.kill("SIGINT");

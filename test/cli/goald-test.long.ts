@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { endedWith, linesOf, type Running } from "../helpers/goald.ts";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { endedWith, linesOf } from "../helpers/goald.ts";
 import { numberedModel, replyWith, startAgent, write } from "../helpers/models.ts";
 import type { ChatRequest } from "../helpers/openai-server.ts";
 import { waitUntil } from "../helpers/waits.ts";
@@ -22,13 +22,9 @@ const ALL_KINDS = `  - {file: data.json, schema: data.schema.json}
 const JUDGEMENT = { passes: true, passage: '"Rome", "Oslo", "Bonn"', reason: "Three cities." };
 const WORK = numberedModel([write("data.json", DATA)]);
 
-interface Stage extends DaemonHome {
-  /** Names in the folder of temporary files that goald has made. */
-  leftBehind(): Promise<readonly string[]>;
-  start(...args: readonly string[]): Running;
-}
+type Stage = Awaited<ReturnType<typeof openStage>>;
 
-async function openStage(checks: string, think: (request: ChatRequest) => string = WORK): Promise<Stage> {
+async function openStage(checks: string, think: (request: ChatRequest) => string = WORK) {
   const home = await makeDaemonHome([], {
     reply: (request) => {
       const isJudged = request.messages[0]?.content.startsWith("You check somebody's work") === true;
@@ -45,8 +41,9 @@ async function openStage(checks: string, think: (request: ChatRequest) => string
   const env = { TMPDIR: goald.userHome };
   return {
     ...home,
+    /** Names in the folder of temporary files that goald has made. */
     leftBehind: async () => (await readdir(goald.userHome)).filter((name) => name.startsWith("goald-")),
-    start: (...args) => goald.start(["test", ...args], { env }),
+    start: (...args: readonly string[]) => goald.start(["test", ...args], { env }),
   };
 }
 

@@ -1,8 +1,8 @@
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { frozen, goldenModel, openTranscript, runOf } from "../helpers/golden.ts";
+import type { DaemonHome } from "../helpers/daemon-home.ts";
+import { frozen, openGolden, openTranscript, runOf } from "../helpers/golden.ts";
 
 const LOOKS = {
   list: `
@@ -81,7 +81,7 @@ const LOOKS = {
 describe("agents that have worked", () => {
   let home: DaemonHome;
   beforeAll(async () => {
-    home = await makeDaemonHome([], { reply: goldenModel });
+    home = await openGolden();
     for (const [name, ...flags] of [["Baker"], ["Clerk", "--max-steps", "2"], ["Babbler"]] as const)
       await home.goald.ask([...runOf(name), "--continuous", ...flags]);
   });
@@ -141,9 +141,9 @@ describe("agents that have worked", () => {
 
 describe("an agent that started another", () => {
   it("is shown as frozen, with it", async () => {
-    await using home = await makeDaemonHome([], { reply: goldenModel });
-    await home.goald.ask([...runOf("Lead"), "--continuous"]);
-    const transcript = openTranscript(home.goald);
+    await using home = await openGolden();
+    const { goald, transcript } = home;
+    await goald.ask([...runOf("Lead"), "--continuous"]);
     await transcript.ask(`
       ps
       ps --json
@@ -169,10 +169,9 @@ describe("an agent that started another", () => {
 
 describe("what agents remember", () => {
   it("is shown and changed as frozen", async () => {
-    await using home = await makeDaemonHome([], { reply: goldenModel });
-    const { goald } = home;
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     await goald.ask([...runOf("Baker"), "--continuous"]);
-    const transcript = openTranscript(goald);
     await transcript.ask(`
       memory baker
       memory baker list --json -n 2
@@ -210,15 +209,14 @@ describe("what agents remember", () => {
   });
 
   it("is read into them as frozen", async () => {
-    await using home = await makeDaemonHome([], { reply: goldenModel });
-    const { goald } = home;
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     await goald.ask([...runOf("Babbler"), "--continuous"]);
     const docs = join(goald.cwd, "docs");
     await mkdir(join(docs, "inner"), { recursive: true });
     await writeFile(join(docs, "hours.md"), "# Hours\n\nThe shop opens at eight.\n");
     await writeFile(join(docs, "inner", "prices.txt"), "A loaf costs two francs.\n");
     await writeFile(join(docs, "picture.bin"), Uint8Array.of(1, 0, 2));
-    const transcript = openTranscript(goald);
     await transcript.ask(`
       ingest babbler docs
       ingest babbler docs

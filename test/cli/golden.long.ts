@@ -1,15 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { daemonOf, jsonOf, makeGoald } from "../helpers/goald.ts";
-import { BAKE, frozen, goldenModel, openTranscript } from "../helpers/golden.ts";
-
-const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
+import { BAKE, frozen, openGolden, openTranscript } from "../helpers/golden.ts";
 
 describe("agents of the background", () => {
   it("are started, steered and ended as frozen", async () => {
-    await using home = await openHome();
-    const { goald } = home;
-    const transcript = openTranscript(goald);
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     home.holdFrom(2);
     await transcript.ask("run -d 'Keep the ledger' --name Clerk --max-steps 9");
     await home.asked(2);
@@ -84,10 +80,9 @@ describe("agents of the background", () => {
 
 describe("commands that wait for a yes", () => {
   it("are approved and denied as frozen", async () => {
-    await using home = await openHome();
-    const { goald } = home;
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     await goald.write("commands/bake.ts", BAKE);
-    const transcript = openTranscript(goald);
     await transcript.ask(`
       run --wait 'Bake bread' --name Miller
       ps
@@ -127,9 +122,8 @@ describe("commands that wait for a yes", () => {
 
 describe("with a daemon up, a terminal", () => {
   it("follows its agents as frozen", async () => {
-    await using home = await openHome();
-    const { goald } = home;
-    const transcript = openTranscript(goald);
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     await goald.ask(["up"]);
     await transcript.run("run 'Keep the ledger' --name Clerk --continuous");
     await transcript.ask(`
@@ -147,9 +141,8 @@ describe("with a daemon up, a terminal", () => {
   });
 
   it("waits for its agents as frozen", async () => {
-    await using home = await openHome();
-    const { goald } = home;
-    const transcript = openTranscript(goald);
+    await using home = await openGolden();
+    const { transcript } = home;
     await transcript.ask(`
       run --wait 'Keep the ledger' --name Clerk
       run --wait 'Keep the ledger' --name Clerk --json
@@ -176,9 +169,8 @@ describe("with a daemon up, a terminal", () => {
 
 describe("the daemon", () => {
   it("is started, looked at and ended as frozen", async () => {
-    await using home = await openHome();
-    const { goald } = home;
-    const transcript = openTranscript(goald);
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     await transcript.ask(`
       up
       up
@@ -221,9 +213,8 @@ describe("the daemon", () => {
   });
 
   it("is missed and started again as frozen, when it was killed", async () => {
-    await using home = await openHome();
-    const { goald } = home;
-    const transcript = openTranscript(goald);
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     home.holdFrom(2);
     await goald.ask(["run", "-d", "Keep the ledger", "--name", "Clerk", "--max-steps", "9"]);
     await home.asked(2);
@@ -253,13 +244,12 @@ describe("the daemon", () => {
 
 describe("a run under way in front", () => {
   it("is in nobody's way, as frozen", async () => {
-    await using home = await openHome();
-    const { goald } = home;
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     home.holdFrom(2);
     const call = "run 'Keep the ledger' --name Clerk --continuous --max-steps 4";
     const running = goald.start(["run", "Keep the ledger", "--name", "Clerk", "--continuous", "--max-steps", "4"]);
     await home.asked(2);
-    const transcript = openTranscript(goald);
     await transcript.ask(`
       ps
       show clerk

@@ -6,12 +6,9 @@ import { loadVerbs } from "#cli/registry.ts";
 import { COMMON_CODES } from "#cli/verb.ts";
 import { SUMMARIES, VERB_NAMES } from "#cli/verb-list.ts";
 import { EXIT } from "#core/errors.ts";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { makeGoald } from "../helpers/goald.ts";
-import { frozen, GOLDEN_FOLDER, goldenModel, openTranscript } from "../helpers/golden.ts";
+import { frozen, GOLDEN_FOLDER, openGolden, openTranscript } from "../helpers/golden.ts";
 import { failure } from "../helpers/openai-server.ts";
-
-const openHome = (): Promise<DaemonHome> => makeDaemonHome([], { reply: goldenModel });
 
 const HELP = {
   "help-start": ["--help", "help", "help help", "--version"],
@@ -252,13 +249,12 @@ describe("settings", () => {
 
 describe("a run without a terminal", () => {
   it("shows as frozen what its agent does, and why it ends", async () => {
-    await using home = await openHome();
-    const { goald } = home;
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     await writeFile(
       join(goald.cwd, "clerk.yaml"),
       "ai_name: Clerk\nai_role: an assistant that keeps a ledger\nai_goals:\n  - Keep the ledger\n  - Close the ledger\nspare: 1\n",
     );
-    const transcript = openTranscript(goald);
     await transcript.run("run --name Baker --role 'an assistant that bakes' -g 'Write down the hours' --continuous");
     await transcript.ask(`
       run --from clerk.yaml --continuous
@@ -276,8 +272,8 @@ describe("a run without a terminal", () => {
   });
 
   it("gives programs the events and a result, as frozen", async () => {
-    await using home = await openHome();
-    const transcript = openTranscript(home.goald);
+    await using home = await openGolden();
+    const { transcript } = home;
     await transcript.run("run --name Clerk --role r -g 'Keep the ledger' --continuous --json");
     await transcript.ask(`
       run --name Stuck --role r -g 'Do nothing' --continuous --continuous-limit 1 --json
@@ -287,8 +283,8 @@ describe("a run without a terminal", () => {
   });
 
   it("ends as frozen when the model server takes no key", async () => {
-    await using home = await makeDaemonHome([], { reply: () => failure(401, "Incorrect API key provided: no.") });
-    const transcript = openTranscript(home.goald);
+    await using home = await openGolden({ reply: () => failure(401, "Incorrect API key provided: no.") });
+    const { transcript } = home;
     await transcript.ask(`
       run --name Clerk --role r -g g --continuous
       run --name Clerk --role r -g g --continuous --json
@@ -305,10 +301,9 @@ describe("a run without a terminal", () => {
 
 describe("an agent of a terminal that stands", () => {
   it("is gone on with, followed and steered as frozen", async () => {
-    await using home = await openHome();
-    const { goald } = home;
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     await goald.ask(["run", "Keep the ledger", "--name", "Clerk", "--continuous", "--max-steps", "1"]);
-    const transcript = openTranscript(goald);
     await transcript.ask(`
       attach clerk
       attach clerk --since 1
@@ -343,9 +338,8 @@ describe("an agent of a terminal that stands", () => {
 
 describe("a recording", () => {
   it("is made, gone on with and played again as frozen", async () => {
-    await using home = await openHome();
-    const { goald } = home;
-    const transcript = openTranscript(goald);
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     await transcript.ask(`
       run 'Keep the ledger' --name Clerk --continuous --max-steps 2 --record clerk.ndjson
       run 'Keep the ledger' --name Clerk --continuous --record clerk.ndjson
@@ -373,13 +367,12 @@ describe("a recording", () => {
 
 describe("a test of an agent file", () => {
   it("prints checks with their proofs as frozen, also from a recording", async () => {
-    await using home = await openHome();
-    const { goald } = home;
+    await using home = await openGolden();
+    const { goald, transcript } = home;
     const agent =
       "ai_name: Clerk\nai_role: r\nai_goals: [Keep the ledger]\nai_checks:\n  - {file: ledger.txt, contains: three";
     await writeFile(join(goald.cwd, "clerk.yaml"), `${agent}}\n`);
     await writeFile(join(goald.cwd, "long.yaml"), `${agent}, min_chars: 99}\n`);
-    const transcript = openTranscript(goald);
     const calls = `
       test clerk.yaml --record clerk.ndjson
       test clerk.yaml --replay clerk.ndjson --json

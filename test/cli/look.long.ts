@@ -7,9 +7,9 @@ import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { writeLog } from "../../bench/wake/write-log.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
-import { ledger, numberedModel, onceATurn, replyWith, write } from "../helpers/models.ts";
-import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
-import { problemsOfEvent, problemsOfResult, problemsOfView } from "../helpers/view-schemas.ts";
+import { ledger, numberedModel, onceATurn, replyWith } from "../helpers/models.ts";
+import type { ChatRequest } from "../helpers/openai-server.ts";
+import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const run = (name: string): readonly string[] => ["run", "--name", name, "--role", "r", "--goal", "g", "--continuous"];
 
@@ -86,10 +86,15 @@ describe("the list of agents", () => {
 });
 
 describe("the demo", () => {
-  it.concurrent("plays a scripted agent with real files, in a home of its own", async () => {
+  it("plays a scripted agent with real files, in a home of its own", async () => {
     // Settings of the machine do not affect the demo.
-    const settings = { OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7", OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
-    await using goald = await makeGoald(settings);
+    await using goald = await makeGoald({
+      OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7",
+      OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
+      GOALD_RECALL_COUNT: "0",
+      SMART_TOKEN_LIMIT: "4000",
+      GOALD_AGENTS_APPROVE: "always",
+    });
     const { stdout } = endedWith(0, await goald.run([]));
     const workspace = /^Foo \(foo\) works in (\S+)$/m.exec(stdout)?.[1] ?? "";
     const read = (path: string): Promise<string> => readFile(join(workspace, path), "utf8");
@@ -111,50 +116,6 @@ describe("the demo", () => {
     const home = join(workspace, "../..");
     expect(await goald.json(["verify", "--home", home])).toMatchObject({ agents: 1, problems: [] });
     await rm(home, { recursive: true });
-  });
-
-  it.concurrent("prints events and a result for programs, and ignores limits that are meant for other agents", async () => {
-    const limits = { GOALD_RECALL_COUNT: "0", SMART_TOKEN_LIMIT: "4000", GOALD_AGENTS_APPROVE: "always" };
-    await using goald = await makeGoald(limits);
-    const lines = linesOf(endedWith(0, await goald.ask("demo --json")));
-    expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
-    expect(problemsOfResult(lines.at(-1))).toBe("");
-  });
-});
-
-describe("text of a model with terminal escapes", () => {
-  const EVIL = "a\x1b[2Jb\x1b]0;title\x07c\x9b31md\x07e\bf\rg\u202eh\x1bPq#0\x1b\\i\x7fj";
-  /** Characters that act on a terminal: controls except tab and newline, DEL, C1, and bidirectional marks. */
-  const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
-  let goald: Goald;
-  let server: OpenAIServer;
-  beforeAll(async () => {
-    const think = (step: number): string => {
-      if (step === 0) return replyWith(write("evil.txt", EVIL), EVIL);
-      if (step === 1) return replyWith({ name: "read_file", args: { file: "evil.txt" } }, EVIL);
-      if (step === 2) return `Prose ${EVIL}`;
-      return replyWith({ name: "task_complete", args: { reason: EVIL } }, EVIL);
-    };
-    ({ goald, server } = await makeDaemonHome([], { reply: (_request, index) => think(index) }));
-    endedWith(0, await goald.ask(run("T")));
-  });
-
-  it("is visible in a diff, even between two control characters", async () => {
-    expect(await goald.print("diff t")).toContain(
-      "\n+a\\u{1b}[2Jb\\u{1b}]0;title\\u{7}c\\u{9b}31md\\u{7}e\\u{8}f\\u{d}g\\u{202e}h\\u{1b}Pq#0\\u{1b}\\i\\u{7f}j\n",
-    );
-  });
-
-  it("is complete for a program: JSON returns every character", async () => {
-    const lines = linesOf(await goald.ask("events t --json"));
-    const requested = lines.find(({ type }) => type === "command-requested") as { call: { args: { text: string } } };
-    expect(requested.call.args.text).toBe(EVIL);
-    expect(await goald.read("workspace/t/evil.txt")).toBe(EVIL);
-  });
-
-  it("never reaches the model again as control characters", () => {
-    for (const { messages } of server.chats)
-      for (const { content } of messages.slice(1)) expect(content.replaceAll("\\u", "")).not.toMatch(OBEYED);
   });
 });
 

@@ -23,6 +23,12 @@ const idsOf = async (kind?: string): Promise<readonly string[]> => (await rowsOf
 const firstFound = async (query: string): Promise<readonly string[]> =>
   jsonOf<{ recalls: { id: string }[] }>(await memory("search", query, "--json")).recalls.map(({ id }) => id);
 
+/** Imports these rows from a file. */
+async function importRows(name: string, rows: readonly object[], ...flags: readonly string[]) {
+  await goald.write("rows.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
+  return goald.ask(["memory", name, "import", ...flags, join(goald.home, "rows.jsonl"), "--json"]);
+}
+
 describe("goald memory", () => {
   it("corrects a memory: recall finds the new text and never the old, and both rows are linked", async () => {
     const wrong = (await idsOf()).at(-1) as string;
@@ -48,8 +54,7 @@ describe("goald memory", () => {
 
   it("corrects the value of a fact with a subject and an attribute, which stay in the text", async () => {
     const given = { text: "depot: opening hour: 7", trust: "agent", kind: "fact", factKey: "cd".repeat(32) };
-    await goald.write("depot.jsonl", JSON.stringify(given));
-    endedWith(0, await memory("import", "--trust", join(goald.home, "depot.jsonl")));
+    endedWith(0, await importRows("foo", [given], "--trust"));
     const newest = async () => (await rowsOf("foo"))[0];
     endedWith(0, await memory("correct", (await newest())?.id ?? "", "8"));
     expect(await newest()).toMatchObject({ text: "depot: opening hour: 8", trust: "person" });
@@ -83,12 +88,8 @@ describe("goald memory", () => {
 
   it("corrects every row that says the same, and names them", async () => {
     const wrong = { text: "The lift stops at floor 3", trust: "agent", kind: "fact" };
-    await goald.write(
-      "lift.jsonl",
-      `${JSON.stringify(wrong)}\n${JSON.stringify({ ...wrong, text: "the lift stops at floor 3." })}\n`,
-    );
     const added = async () => {
-      endedWith(0, await memory("import", "--trust", join(goald.home, "lift.jsonl")));
+      endedWith(0, await importRows("foo", [wrong, { ...wrong, text: "the lift stops at floor 3." }], "--trust"));
       return (await rowsOf("foo")).filter(({ text }) => /lift stops/.test(text)).map(({ id }) => id);
     };
     const [second = "", first = ""] = await added();
@@ -109,9 +110,8 @@ describe("goald memory", () => {
 
   it("forgets a row alone with --only, and names the steps whose log still has it", async () => {
     const fact = { trust: "agent", kind: "fact", source: null };
-    const lines = ["The vault is in room 9", "the vault is in room 9"].map((text) => JSON.stringify({ ...fact, text }));
-    await goald.write("vault.jsonl", lines.join("\n"));
-    endedWith(0, await memory("import", "--trust", join(goald.home, "vault.jsonl")));
+    const given = ["The vault is in room 9", "the vault is in room 9"].map((text) => ({ ...fact, text }));
+    endedWith(0, await importRows("foo", given, "--trust"));
     const vault = async () => (await rowsOf("foo")).filter(({ text }) => /vault is/.test(text)).map(({ id }) => id);
     const [second = "", first = ""] = await vault();
     const only = jsonOf(await memory("forget", "--only", first, "--json"));
@@ -127,10 +127,8 @@ describe("goald memory", () => {
 
   it("forgets the copies of each row with it, each in its own memory, also when its file comes again", async () => {
     const texts = ["The safe opens with 4711", "the safe opens  with 4711.", "The safe opens with 4712"];
-    const rows = texts.map((text, at) => JSON.stringify({ text, trust: "agent", kind: "fact", key: `k${at}` }));
-    await goald.write("safe.jsonl", rows.join("\n"));
-    const take = async (name: string) =>
-      endedWith(0, await goald.ask(["memory", name, "import", "--trust", join(goald.home, "safe.jsonl")]));
+    const rows = texts.map((text, at) => ({ text, trust: "agent", kind: "fact", key: `k${at}` }));
+    const take = async (name: string) => endedWith(0, await importRows(name, rows, "--trust"));
     const safes = async (name: string) => (await rowsOf(name)).filter(({ text }) => /safe opens/i.test(text));
     for (const name of ["foo", "shared"]) await take(name);
     const [other, copy, row] = (await safes("foo")).map(({ id }) => id);
@@ -161,7 +159,6 @@ describe("goald memory", () => {
 });
 
 describe("memory as a file", () => {
-  const lines = (...values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join("\n");
   const shared = (...args: readonly string[]) => goald.ask(["memory", "shared", ...args]);
   const sharedRows = () => rowsOf("shared");
 
@@ -175,30 +172,28 @@ describe("memory as a file", () => {
     expect(jsonOf(await memory("import", out, "--json"))).toMatchObject({ added: 0, known: before.length + 1 });
     expect(await idsOf()).toEqual(before);
     const elsewhere = { id, at: "2020-01-01T00:00:00.000Z", text: "Of the same number in another home" };
-    await goald.write("other.jsonl", lines(elsewhere));
-    expect(jsonOf(await memory("import", join(goald.home, "other.jsonl"), "--json"))).toMatchObject({ added: 1 });
+    expect(jsonOf(await importRows("foo", [elsewhere]))).toMatchObject({ added: 1 });
     expect(jsonOf(await shared("import", out, "--json"))).toMatchObject({ added: before.length + 1 });
     expect(jsonOf(await shared("import", out, "--json"))).toMatchObject({ added: 0, known: before.length + 1 });
   });
 
   it("keeps whose words from outside a memory holds, from home to home", async () => {
     const outside = [{ from: "web", name: "evil.example" }];
-    await goald.write("tainted.jsonl", lines({ text: "by an agent that had read a page", trust: "agent", outside }));
-    endedWith(0, await shared("import", join(goald.home, "tainted.jsonl")));
+    const tainted = { text: "by an agent that had read a page", trust: "agent", outside };
+    endedWith(0, await importRows("shared", [tainted]));
     const row = (await sharedRows()).find(({ text }) => text.startsWith("by an agent"));
     expect(row).toMatchObject({ trust: "file", outside });
     const exported = endedWith(0, await shared("export")).stdout.split("\n");
     expect(JSON.parse(exported.find((line) => line.includes("by an agent")) ?? "")).toMatchObject({ outside });
-    await goald.write("wrong.jsonl", lines({ text: "a", outside: [{ from: "person", name: "ada" }] }));
-    errorOf(endedWith(2, await shared("import", join(goald.home, "wrong.jsonl"), "--json")));
+    const wrong = { text: "a", outside: [{ from: "person", name: "ada" }] };
+    errorOf(endedWith(2, await importRows("shared", [wrong])));
   });
 
   it("keeps which facts are past, and refuses a key that no export has written", async () => {
     const factKey = "ab".repeat(32);
     const fact = { kind: "fact", trust: "agent", factKey };
     const facts = ["1", "2", "3"].map((value) => ({ ...fact, text: `mill: door: ${value}` }));
-    await goald.write("facts.jsonl", lines(...facts));
-    endedWith(0, await shared("import", join(goald.home, "facts.jsonl")));
+    endedWith(0, await importRows("shared", facts));
     const imported = (await sharedRows()).filter(({ text }) => text.startsWith("mill"));
     const idOf = (value: string) => imported.find(({ text }) => text.endsWith(value))?.id;
     const ends = imported.map(({ text, trust, closed }) => [text, trust, closed?.by]).sort();
@@ -217,8 +212,7 @@ describe("memory as a file", () => {
     expect(corrected.filter((line) => line.includes("mill: door")).map((line) => JSON.parse(line).text)).toEqual([
       "mill: door: 4",
     ]);
-    await goald.write("wrong.jsonl", lines({ text: "a", factKey: "mill" }));
-    errorOf(endedWith(2, await shared("import", join(goald.home, "wrong.jsonl"), "--json")));
+    errorOf(endedWith(2, await importRows("shared", [{ text: "a", factKey: "mill" }])));
   });
 
   it("is trusted at most like a file unless the person raises it", async () => {
@@ -227,20 +221,19 @@ describe("memory as a file", () => {
       { text: "from the web", trust: "web" },
       { text: "from nobody" },
     ];
-    await goald.write("in.jsonl", lines(...given));
-    endedWith(0, await shared("import", join(goald.home, "in.jsonl")));
+    endedWith(0, await importRows("shared", given));
     const trustOf = async (text: string) => (await sharedRows()).find((row) => row.text === text);
     expect(await trustOf("from a person")).toMatchObject({ trust: "file", pinned: false });
     expect(await trustOf("from the web")).toMatchObject({ trust: "web" });
     expect(await trustOf("from nobody")).toMatchObject({ trust: "file", kind: "fact" });
-    await goald.write("own.jsonl", lines({ text: "my own words", trust: "person", pinned: true }));
-    endedWith(0, await shared("import", "--trust", join(goald.home, "own.jsonl")));
+    const own = { text: "my own words", trust: "person", pinned: true };
+    endedWith(0, await importRows("shared", [own], "--trust"));
     expect(await trustOf("my own words")).toMatchObject({ trust: "person", pinned: true });
   });
 
   it("is rejected as a whole when one line has an unknown trust", async () => {
     const before = (await sharedRows()).length;
-    const input = `${lines({ text: "fine" }, { text: "x", trust: "god" })}\n`;
+    const input = '{"text": "fine"}\n{"text": "x", "trust": "god"}\n';
     const bad = await goald.run("memory shared import - --json", { input });
     expect(errorOf(endedWith(2, bad)).message).toContain("line 2");
     expect((await sharedRows()).length).toBe(before);

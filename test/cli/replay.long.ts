@@ -1,6 +1,7 @@
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, killAtCommit, killUnder, makeDaemonHome, NO_NETWORK } from "../helpers/daemon-home.ts";
 import {
@@ -18,7 +19,7 @@ import {
   type StartOptions,
 } from "../helpers/goald.ts";
 import { append, highestTask, ledger, ledgerText, numberedModel, replyWith } from "../helpers/models.ts";
-import { failure, type OpenAIServer } from "../helpers/openai-server.ts";
+import { chunk, failure, type OpenAIServer, SSE } from "../helpers/openai-server.ts";
 import { makeSeedHome } from "../helpers/seed-home.ts";
 import { FORMS, findWorkshop, JOB_FILES, jobLines, jobSteps, startWorkshop } from "../seeds/jobs.ts";
 
@@ -30,9 +31,7 @@ const FOREIGN = "ghp_plantedPLANTED1234567890abcd";
 /** The last line of a replay holds its result. */
 const resultOf = (ended: { readonly stdout: string }): Record<string, unknown> => linesOf(ended).at(-1) ?? {};
 const recorded = (goald: Goald, name = "t.ndjson"): string => join(goald.cwd, name);
-const linesIn = async (file: string): Promise<Record<string, unknown>[]> => [
-  ...linesOf({ stdout: await readFile(file, "utf8") }),
-];
+const linesIn = async (file: string) => linesOf({ stdout: await readFile(file, "utf8") });
 /** Plays a recording of the home's folder without a network. */
 const playOffline = async (goald: Goald, file = "t.ndjson", options: StartOptions = {}): Promise<Ended> =>
   endedWith(0, await goald.run(["replay", file, "--json"], { ...NO_NETWORK, ...options }));
@@ -69,8 +68,8 @@ describe("a recorded run with secrets in many places", () => {
         const text = replyWith(call ?? { name: "task_complete", args: { reason: "done" } }, `Task ${next} of 3`);
         return {
           status: 200,
-          headers: { "set-cookie": `s=${COOKIE}`, "openai-organization": ORGANIZATION },
-          body: completion(text),
+          headers: { ...SSE, "set-cookie": `s=${COOKIE}`, "openai-organization": ORGANIZATION },
+          body: `${chunk({ content: text }, "stop")}data: [DONE]\n\n`,
         };
       },
     }));
@@ -164,7 +163,7 @@ describe("a recorded run that was killed and resumed", () => {
   it("is rejected if a part of it was not recorded", async () => {
     await using home = await makeDaemonHome(ledger(3));
     const { goald } = home;
-    endedWith(6, await goald.run([...RUN, "--max-steps", "1", "--record", "t.ndjson"]));
+    endedWith(6, await goald.run(["run", "--wait", ...AGENT, "--max-steps", "1", "--record", "t.ndjson"]));
     // The daemon would go on with the recording.
     endedWith(0, await goald.ask("down"));
     await rm(join(goald.home, ".goald", "recordings"), { recursive: true });
@@ -177,27 +176,6 @@ describe("a recorded run that was killed and resumed", () => {
     expect(refused.stderr).toContain("other.ndjson is a recording of u, made at ");
     // The recorded part can still be replayed.
     expect(await playRecording(goald, "t.ndjson")).toMatchObject({ same: true, step: 1 });
-  });
-});
-
-describe("the acts of a person during a recorded run", () => {
-  it("are replayed too: approvals, words, Ctrl-C, and a file of their own", async () => {
-    await using home = await makeDaemonHome([{ name: "read_file", args: { file: "own.txt" } }, ...ledger(2)]);
-    const { goald } = home;
-    const terminal = goald.openTerminal("run --name T --role r -g g --record t.ndjson");
-    await terminal.see("Run it? ");
-    await goald.write("workspace/t/own.txt", "mine alone\n");
-    terminal.type("y\r");
-    await terminal.see("mine alone");
-    await terminal.answer("Run it? ", "Write it in French please");
-    await terminal.answer("Run it? ", "y");
-    await terminal.answer("Run it? ", "n");
-    expect((await terminal.ended).code).toBe(11);
-    endedWith(0, await goald.run("resume t --json --continuous --record t.ndjson"));
-    const ended = await playOffline(goald);
-    expect(resultOf(ended)).toMatchObject({ same: true, sessions: 2, problems: [] });
-    expect(ended.stdout).toContain("Write it in French please");
-    expect(ended.stdout).toContain("mine alone");
   });
 });
 
@@ -256,18 +234,6 @@ export default {
   });
 });
 
-function completion(content: string): object {
-  const message = { role: "assistant", content, refusal: null };
-  return {
-    id: "chatcmpl-1",
-    object: "chat.completion",
-    created: 0,
-    model: "m",
-    choices: [{ index: 0, finish_reason: "stop", logprobs: null, message }],
-    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-  };
-}
-
 describe("a recorded demo", () => {
   it("replays without a network, with its searches and pages, to the same state and files", async () => {
     await using goald = await makeGoald();
@@ -279,12 +245,10 @@ describe("a recorded demo", () => {
   });
 });
 
-const FILE = "t.ndjson";
-
 /** Starts a recorded agent `t` in the background that waits for an approval. */
-async function waiting(tasks: number): Promise<DaemonHome> {
-  const home = await makeDaemonHome(ledger(tasks));
-  endedWith(0, await home.goald.ask(["run", "-d", ...AGENT, "--approve", "always", "--record", FILE]));
+async function waiting(calls: readonly CommandCall[]): Promise<DaemonHome> {
+  const home = await makeDaemonHome(calls);
+  endedWith(0, await home.goald.ask(["run", "-d", ...AGENT, "--approve", "always", "--record", "t.ndjson"]));
   await home.logged("approval-asked");
   return home;
 }
@@ -297,28 +261,30 @@ async function finish(home: DaemonHome): Promise<void> {
 }
 
 describe("a recorded agent of a daemon", () => {
-  it.concurrent("replays to the same state, because the recording holds the person's words and approvals", async () => {
-    await using home = await waiting(3);
+  it.concurrent("replays to the same state: the recording has the person's words, approvals and file", async () => {
+    await using home = await waiting([{ name: "read_file", args: { file: "own.txt" } }, ...ledger(2)]);
     const { goald } = home;
-    expect((await stat(recorded(goald))).mode & 0o777).toBe(0o600);
+    await goald.write("workspace/t/own.txt", "mine alone\n");
+    endedWith(0, await goald.ask("approve t"));
+    await home.logged("approval-asked", 2);
     endedWith(0, await goald.ask(["say", "t", "Mind ghp_plantedPLANTED1234567890abcdefghijk"]));
     endedWith(0, await goald.ask(["deny", "t", "Write shorter lines"]));
-    await home.logged("approval-asked", 2);
+    await home.logged("approval-asked", 3);
     await finish(home);
     const { log } = await lookInto(goald);
-    expect(await playRecording(goald, FILE)).toMatchObject({ same: true, sessions: 1, problems: [] });
+    expect(await playRecording(goald, "t.ndjson")).toMatchObject({ same: true, sessions: 1, problems: [] });
     const text = await readFile(recorded(goald), "utf8");
     expect(text).not.toContain("ghp_planted");
-    expect(text).toContain("Write shorter lines");
+    for (const words of ["Write shorter lines", "mine alone"]) expect(text).toContain(words);
     // Control: the replay with another answer of the model ends in another state.
-    await writeFile(recorded(goald), text.replaceAll("line 2", "line two"));
-    const ended = endedWith(1, await goald.ask(["replay", FILE, "--json"], { env: { TMPDIR: goald.cwd } }));
+    await writeFile(recorded(goald), text.replaceAll("line 1", "line one"));
+    const ended = endedWith(1, await goald.ask(["replay", "t.ndjson", "--json"], { env: { TMPDIR: goald.cwd } }));
     expect(errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" }).code).toBe("GOALD_REPLAY");
     expect(log.length).toBeGreaterThan(10);
   });
 
   it.concurrent("is still recorded after the daemon was killed, and after it was restarted", async () => {
-    await using home = await waiting(3);
+    await using home = await waiting(ledger(3));
     const { goald } = home;
     await using daemon = daemonOf(goald);
     await daemon.kill();
@@ -331,14 +297,14 @@ describe("a recorded agent of a daemon", () => {
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
     const { log } = await lookInto(goald);
     const played = join(goald.cwd, "played");
-    endedWith(0, await goald.ask(["replay", FILE, "--json", "--home", played]));
+    endedWith(0, await goald.ask(["replay", "t.ndjson", "--json", "--home", played]));
     expect((await lookInto({ home: played })).log).toEqual(log);
     const sessions = (await linesIn(recorded(goald))).filter(({ type }) => type === "session");
     expect(sessions.length).toBeGreaterThanOrEqual(3);
   });
 
   it.concurrent("is recorded through a pause, a kill in the middle of a call, and a resume", async () => {
-    await using home = await waiting(3);
+    await using home = await waiting(ledger(3));
     const { goald } = home;
     endedWith(0, await goald.ask("pause t"));
     home.holdFrom(2);
@@ -348,12 +314,12 @@ describe("a recorded agent of a daemon", () => {
     home.release();
     endedWith(0, await goald.ask("resume t --json"));
     expect(await readFile(recorded(goald), "utf8")).toContain('"pause":{"code":"killed"');
-    expect(await playRecording(goald, FILE)).toMatchObject({ same: true, problems: [] });
+    expect(await playRecording(goald, "t.ndjson")).toMatchObject({ same: true, problems: [] });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
   it.concurrent("continues without a recording if writing it fails, and reports so", async () => {
-    await using home = await waiting(2);
+    await using home = await waiting(ledger(2));
     const { goald } = home;
     await using daemon = daemonOf(goald);
     await daemon.kill();
@@ -363,17 +329,6 @@ describe("a recorded agent of a daemon", () => {
     await home.logged("turn-finished");
     expect(await goald.read(".goald/log/goald.log")).toContain(`Its recording in ${recorded(goald)} has ended: `);
     expect(await readFile(recorded(goald), "utf8")).toBe("this is no recording\n");
-  });
-});
-
-describe("goald run --record with a daemon", () => {
-  it.concurrent("continues the recording at a resume, and records with --wait from the start", async () => {
-    await using home = await makeDaemonHome(ledger(2));
-    const { goald } = home;
-    endedWith(6, await goald.ask(["run", "--wait", ...AGENT, "--max-steps", "1", "--record", FILE]));
-    const resumed = endedWith(0, await goald.ask(["resume", "t", "--record", FILE]));
-    expect(resumed.stdout).toContain("Recorded in ");
-    expect(await playRecording(goald, FILE)).toMatchObject({ same: true, sessions: 2 });
   });
 });
 

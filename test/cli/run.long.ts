@@ -27,50 +27,31 @@ import {
   subagentModel,
   write,
 } from "../helpers/models.ts";
-import type { OpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfResult, problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-8Hq2vX5tLm9";
 
-describe("goald run with any server for chat completions", () => {
-  let goald: Goald;
-  let server: OpenAIServer;
-  beforeAll(async () => {
-    const env = { OPENAI_BASE_URL: undefined, GOALD_MEMORY_EMBEDDER: undefined };
-    ({ goald, server } = await makeDaemonHome(ledger(2), { apiKey: KEY, embeddings: () => undefined, env }));
+it("a run with a server and a key in the home's .env alone ends with task_complete, and shows no key", async () => {
+  await using home = await makeDaemonHome(ledger(2), {
+    apiKey: KEY,
+    embeddings: () => undefined,
+    env: { OPENAI_BASE_URL: undefined, GOALD_MEMORY_EMBEDDER: undefined },
   });
-
-  const OTHER = "OPENAI_BASE_URL=http://127.0.0.1:9/v1\nOPENAI_API_KEY=sk-another-one-123\n";
-
-  it.each<[title: string, setUp: (url: string) => readonly [env: Readonly<Record<string, string>>, file: string]]>([
-    ["OPENAI_BASE_URL and OPENAI_API_KEY", (url) => [{ OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY }, ""]],
-    ["AutoGPT's OPENAI_API_BASE_URL", (url) => [{ OPENAI_API_BASE_URL: `${url}/`, OPENAI_API_KEY: KEY }, ""]],
-    ["the home's .env alone", (url) => [{}, `OPENAI_BASE_URL=${url}\nOPENAI_API_KEY='${KEY}'\n`]],
-    ["the environment before the .env", (url) => [{ OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY }, OTHER]],
-  ])("runs until task_complete, set up by %s", async (_title, setUp) => {
-    const [env, file] = setUp(server.baseUrl);
-    await goald.write(".env", file);
-    const ended = endedWith(0, await goald.run(RUN, { env }));
-    const result = linesOf(ended).at(-1) ?? {};
-    expect(problemsOfResult(result)).toBe("");
-    expect(result).toMatchObject({
-      outcome: "completed",
-      reason: "All 2 tasks are done.",
-      step: 3,
-      modelCalls: 3,
-      exitCode: 0,
-    });
-    expect(await goald.read(`workspace/${String(result.agent)}/ledger.txt`)).toBe(ledgerText(2));
-    expect(ended.stdout + ended.stderr).not.toContain(KEY);
-    expect(server.violations).toEqual([]);
+  const { goald, server } = home;
+  await goald.write(".env", `OPENAI_BASE_URL=${server.baseUrl}\nOPENAI_API_KEY='${KEY}'\n`);
+  const ended = endedWith(0, await goald.run(RUN));
+  const result = linesOf(ended).at(-1) ?? {};
+  expect(problemsOfResult(result)).toBe("");
+  expect(result).toMatchObject({
+    outcome: "completed",
+    reason: "All 2 tasks are done.",
+    step: 3,
+    modelCalls: 3,
+    exitCode: 0,
   });
-
-  it("needs no key for a server of one's own", async () => {
-    await using home = await makeDaemonHome(ledger(1));
-    expect(await home.goald.ask(RUN)).toMatchObject({ code: 0 });
-    expect(home.server.requests.some(({ headers }) => headers.authorization !== undefined)).toBe(false);
-    expect(home.server.violations).toEqual([]);
-  });
+  expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+  expect(ended.stdout + ended.stderr).not.toContain(KEY);
+  expect(server.violations).toEqual([]);
 });
 
 const FIRST_TURN = ["run", "--name", "T", "-g", "Find strings", "--continuous", "--json"];
@@ -216,7 +197,7 @@ describe("goald rm of an agent with helpers", () => {
     const reply = subagentModel({ T: [startAgent("Ann")], Ann, Kid: [ASK], V: [startAgent("Ann")] });
     await using home = await makeDaemonHome([], { reply });
     const { goald } = home;
-    const idsLeft = async () => (await goald.json<Listed>("ps")).agents.map(({ id }) => id);
+    const idsLeft = async () => (await goald.json<{ agents: { id: string }[] }>("ps")).agents.map(({ id }) => id);
     const stop = async (name: string, helper: string) => {
       endedWith(0, await goald.ask(["run", "-d", "--name", name, "--goal", "g", "--continuous"]));
       await home.logged("command-waiting", 1, `${helper}-kid`);
@@ -239,10 +220,6 @@ describe("goald rm of an agent with helpers", () => {
     expect(await idsLeft()).toEqual([]);
   });
 });
-
-interface Listed {
-  readonly agents: readonly { readonly id: string }[];
-}
 
 describe("the memory of the parent", () => {
   it("is recalled as data, and not by an agent of nobody (control)", async () => {
@@ -344,19 +321,12 @@ describe("an agent with --check that claims too early to be done", () => {
   });
 });
 
-describe("checks on the command line", () => {
-  let goald: Goald;
-  beforeAll(async () => {
-    goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
-    const agent = "ai_name: Foo\nai_role: r\nai_goals: [Write plan.md]\nai_checks: [{file: plan.md}]\n";
-    await writeFile(join(goald.cwd, "agent.yaml"), agent);
-  });
-
-  it("say that the checks of a file are left out with its goals", async () => {
-    const args = ["run", "--from", "agent.yaml", "-g", "Rest", "--continuous"];
-    const left = await goald.ask([...args, "--check", "nothing to see"]);
-    expect(left.stderr).not.toContain("its checks are for its own goals");
-    const noted = await goald.ask("run --from agent.yaml -g Rest --approve always");
-    expect(noted.stderr).toContain("agent.yaml: its checks are for its own goals, so the goals given here have none.");
-  });
+it("a run with other goals than its file says that the checks of the file are left out", async () => {
+  await using goald = await makeGoald({ OPENAI_BASE_URL: "http://127.0.0.1:9/v1" });
+  const agent = "ai_name: Foo\nai_role: r\nai_goals: [Write plan.md]\nai_checks: [{file: plan.md}]\n";
+  await writeFile(join(goald.cwd, "agent.yaml"), agent);
+  const left = await goald.ask(["run", "--from", "agent.yaml", "-g", "Rest", "--check", "nothing to see"]);
+  expect(left.stderr).not.toContain("its checks are for its own goals");
+  const noted = await goald.ask("run --from agent.yaml -g Rest --approve always");
+  expect(noted.stderr).toContain("agent.yaml: its checks are for its own goals, so the goals given here have none.");
 });

@@ -47,31 +47,23 @@ describe.each([
     ended = await goald.run(RUN);
   });
 
-  it("sends only requests that a strict server accepts until its end", () => {
-    expect(ended).toMatchObject({ code: 0 });
+  it("sends what a strict server accepts, and reports where it works and where memory works", async () => {
+    endedWith(0, ended);
     expect(server.chats).toHaveLength(STEPS);
     expect(server.violations).toEqual([]);
-  });
-
-  it("reports where it works, and the status where memory works if the server has no embeddings", async () => {
     expect(ended.stderr).toBe(`T (t) works in ${goald.home}/workspace/t\n`);
     const { problems } = await goald.json<{ problems: readonly string[] }>("status");
     expect(problems).toEqual(embeddings === null ? [expect.stringMatching(/^Memory works offline: /)] : []);
   });
 
-  it("prints only valid JSON events to standard output, one per line, and the result at the end", () => {
+  it("prints valid JSON events and the result, one per line; goald events prints them again", async () => {
     const lines = linesOf(ended);
     expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(problemsOfResult(lines.at(-1))).toBe("");
     const numbers = lines.slice(0, -1).map(({ seq }) => seq);
     expect(numbers).toEqual(numbers.map((_, at) => at + 1));
     expect(lines.filter(({ type }) => type === "command-finished")).toHaveLength(STEPS);
-  });
-
-  it("prints the same lines again with goald events --json", async () => {
-    const again = linesOf(await goald.ask("events t --json"));
-    const shown = linesOf(ended).slice(0, -1);
-    expect(again).toEqual(shown);
+    expect(linesOf(await goald.ask("events t --json"))).toEqual(lines.slice(0, -1));
   });
 
   it("sends the sections of the system message in order, and the same text in every request", () => {
@@ -184,32 +176,27 @@ const resumed = (options: Parameters<typeof resumedSettings>[3]) =>
   resumedSettings(together, ["resume", "t"], context, options, NOW);
 
 describe("resuming an agent whose sub-agents took steps too", () => {
-  it("raises their shared limit like the limit of one agent", () => {
-    expect(resumed({})).toEqual({ stepLimit: 200 });
-  });
-
-  it("adds the given number of steps to those that they took together", () => {
-    expect(resumed({ maxSteps: 5 })).toEqual({ stepLimit: 105 });
-    expect(resumed({ continuous: true, continuousLimit: 7 })).toEqual({ approve: "never", stepLimit: 107 });
+  it.each<[options: Parameters<typeof resumed>[0], settings: ReturnType<typeof resumed>]>([
+    // The shared limit rises like the limit of one agent.
+    [{}, { stepLimit: 200 }],
+    [{ plan: "required" }, { stepLimit: 200, plan: "required" }],
+    // A given number of steps is added to those that they took together.
+    [{ maxSteps: 5 }, { stepLimit: 105 }],
+    [
+      { continuous: true, continuousLimit: 7 },
+      { approve: "never", stepLimit: 107 },
+    ],
+  ])("%j changes its settings to %j", (options, settings) => {
+    expect(resumed(options)).toEqual(settings);
   });
 });
 
-describe("the plan of an agent", () => {
-  const plan = async (options: Parameters<typeof newSettings>[1]) => {
+describe("the plan of a new agent", () => {
+  it.each([undefined, "required"] as const)("is that of --plan: %s", async (plan) => {
     const settings = { window: { batch: 0 }, agents: { form: "json", commands: null }, limits: {} };
     const given = { ...context, settings } as unknown as CliContext;
-    const { plan } = await newSettings(given, options, NOW, { approve: "always", unattended: false });
-    return plan;
-  };
-
-  it("is that of --plan", async () => {
-    expect(await plan({})).toBeUndefined();
-    expect(await plan({ plan: "required" })).toBe("required");
-  });
-
-  it("can change when it is resumed, and else stays", () => {
-    expect(resumed({ plan: "required" })).toEqual({ stepLimit: 200, plan: "required" });
-    expect(resumed({})).toEqual({ stepLimit: 200 });
+    const options = plan ? { plan } : {};
+    expect((await newSettings(given, options, NOW, { approve: "always", unattended: false })).plan).toBe(plan);
   });
 });
 
@@ -278,23 +265,16 @@ describe("goald run --continue", () => {
 const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
 
 describe("a question to the person", () => {
-  it("is asked and answered on the terminal", async () => {
-    await using home = await makeDaemonHome([ASK]);
-    const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
-    await terminal.see("It asks: Red or blue?");
-    await terminal.answer("Your answer: ", "Blue, please.");
-    const { stdout } = endedWith(0, await terminal.ended);
-    expect(screenOf(stdout)).toContain("Result (ok): Blue, please.");
-    expect(JSON.stringify((await lookInto(home.goald)).log)).toContain('"source":"person","status":"ok"');
-  });
-
-  it("shows no key, even if control characters split it", async () => {
-    const question = "Is it ghp_planted\x1b[0mPLANTED1234567890abcdefghijk?";
+  it("is asked and answered on the terminal, and shows no key, even if control characters split it", async () => {
+    const question = "Red or ghp_planted\x1b[0mPLANTED1234567890abcdefghijk?";
     await using home = await makeDaemonHome([{ ...ASK, args: { question } }]);
     const terminal = home.goald.openTerminal(["run", ...AGENT, "--continuous"]);
-    await terminal.see("It asks: Is it [redacted]?");
-    await terminal.answer("Your answer: ", "No.");
-    expect(endedWith(0, await terminal.ended).stdout).not.toContain("ghp_plantedPLANTED");
+    await terminal.see("It asks: Red or [redacted]?");
+    await terminal.answer("Your answer: ", "Blue, please.");
+    const { stdout } = endedWith(0, await terminal.ended);
+    expect(stdout).not.toContain("ghp_plantedPLANTED");
+    expect(screenOf(stdout)).toContain("Result (ok): Blue, please.");
+    expect(JSON.stringify((await lookInto(home.goald)).log)).toContain('"source":"person","status":"ok"');
   });
 
   it("says that the folder of a new agent has files from before", async () => {

@@ -1,4 +1,4 @@
-import { chmod, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { catalogueHash, loadCatalogue } from "#app/catalogue.ts";
@@ -180,68 +180,51 @@ def _hidden(): pass
   const methods = join("methods", "words.py");
   const load = () => loadCatalogue(home, { methods: { ready: true } });
 
-  describe("goald commands", () => {
-    it("shows unlisted commands as such, and the Python helpers", async () => {
-      const table = await goald.print("commands");
-      expect(table).toMatch(/^wave +unlisted /m);
-      expect(table).toMatch(/^read_file +ready /m);
-      expect(table).toMatch(/^ {2}add_commas\(text: str\) -> str {2}\(.*methods\/words\.py\)$/m);
-      expect(table).not.toContain("_hidden");
-      const { commands, methods: listed } = await goald.json<{
-        commands: readonly { name: string; listed: boolean }[];
-        methods: readonly object[];
-      }>("commands");
-      expect(commands.flatMap(({ name, listed: isListed }) => (isListed ? [] : [name]))).toEqual(["wave"]);
-      expect(listed).toEqual([
-        {
-          name: "add_commas",
-          signature: "add_commas(text: str) -> str",
-          doc: "Puts commas between the words of a text.",
-          file: join(goald.home, methods),
-        },
-      ]);
-      expect(await goald.print("commands wave")).toContain("method_search finds it");
-    });
-
-    it("is in goald doctor as a number", async () => {
-      const { stdout } = await goald.ask("doctor");
-      expect(stdout).toMatch(/commands, 1 Python helper, prompts and prices can be read/);
-    });
+  it("are listed by goald commands, and counted by goald doctor", async () => {
+    const table = await goald.print("commands");
+    expect(table).toMatch(/^wave +unlisted /m);
+    expect(table).toMatch(/^read_file +ready /m);
+    expect(table).toMatch(/^ {2}add_commas\(text: str\) -> str {2}\(.*methods\/words\.py\)$/m);
+    expect(table).not.toContain("_hidden");
+    const { commands, methods: listed } = await goald.json<{
+      commands: readonly { name: string; listed: boolean }[];
+      methods: readonly object[];
+    }>("commands");
+    expect(commands.flatMap(({ name, listed: isListed }) => (isListed ? [] : [name]))).toEqual(["wave"]);
+    expect(listed).toEqual([
+      {
+        name: "add_commas",
+        signature: "add_commas(text: str) -> str",
+        doc: "Puts commas between the words of a text.",
+        file: join(goald.home, methods),
+      },
+    ]);
+    expect(await goald.print("commands wave")).toContain("method_search finds it");
+    expect((await goald.ask("doctor")).stdout).toMatch(/commands, 1 Python helper, prompts and prices can be read/);
   });
 
-  describe("the Python helpers of a home", () => {
-    it("are refused when others may write them, as commands are", async () => {
-      const path = join(goald.home, methods);
-      await chmod(path, 0o666);
-      const refused = await goald.ask("commands");
-      expect(endedWith(1, refused).stderr).toMatch(/words\.py can be written by others \(mode 666\)/);
-      await chmod(path, 0o644);
-      endedWith(0, await goald.ask("commands"));
-    });
+  it.each([
+    ["that a command has", "def read_file(path): pass", /words2\.py:1 defines read_file, which is also a command/],
+    ["of another file", "def add_commas(x): pass", /words2\.py:1 defines add_commas, which is also in .*words\.py/],
+    ["in no text", Buffer.from([0xff, 0xfe, 0]), /words2\.py cannot be read as UTF-8 text/],
+  ])("are refused for a name %s", async (_which, source, says) => {
+    const path = join(goald.home, "methods", "words2.py");
+    await writeFile(path, source);
+    const error = errorOf(endedWith(2, await goald.ask("commands --json")));
+    expect(error.code).toBe("GOALD_COMMAND_INVALID");
+    expect(error.message).toMatch(says);
+    await writeFile(path, "");
+  });
 
-    it.each([
-      ["that a command has", "def read_file(path): pass", /words2\.py:1 defines read_file, which is also a command/],
-      ["of another file", "def add_commas(x): pass", /words2\.py:1 defines add_commas, which is also in .*words\.py/],
-      ["in no text", Buffer.from([0xff, 0xfe, 0]), /words2\.py cannot be read as UTF-8 text/],
-    ])("are refused for a name %s", async (_which, source, says) => {
-      const path = join(goald.home, "methods", "words2.py");
-      await writeFile(path, source);
-      const error = errorOf(endedWith(2, await goald.ask("commands --json")));
-      expect(error.code).toBe("GOALD_COMMAND_INVALID");
-      expect(error.message).toMatch(says);
-      await writeFile(path, "");
-    });
-
-    it("are read again with the commands, and are a part of the hash of the catalogue", async () => {
-      const before = await load();
-      expect(before.commandsFor(initialState).modules.map(({ file }) => file)).toEqual(["words.py", "words2.py"]);
-      await goald.write(methods, HELPERS.replace("add_commas", "join_words"));
-      const after = await load();
-      expect(after.commandsFor(initialState).callable.describe(["join_words"])).toHaveLength(1);
-      expect(catalogueHash(after)).not.toBe(catalogueHash(before));
-      await goald.write(methods, HELPERS);
-      expect(catalogueHash(await load())).toBe(catalogueHash(before));
-    });
+  it("are read again with the commands, and are a part of the hash of the catalogue", async () => {
+    const before = await load();
+    expect(before.commandsFor(initialState).modules.map(({ file }) => file)).toEqual(["words.py", "words2.py"]);
+    await goald.write(methods, HELPERS.replace("add_commas", "join_words"));
+    const after = await load();
+    expect(after.commandsFor(initialState).callable.describe(["join_words"])).toHaveLength(1);
+    expect(catalogueHash(after)).not.toBe(catalogueHash(before));
+    await goald.write(methods, HELPERS);
+    expect(catalogueHash(await load())).toBe(catalogueHash(before));
   });
 });
 

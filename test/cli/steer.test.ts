@@ -5,18 +5,11 @@ import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
 import { endedWith, type Goald, linesOf, lookInto, notRefused, type RefusedCall, RUN } from "../helpers/goald.ts";
-import { append, ledgerText, nameIn, numberedModel, write } from "../helpers/models.ts";
+import { append, ledgerText, nameIn, numberedModel, planned, write } from "../helpers/models.ts";
 import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
-const modify = (id: string, state: string): CommandCall => ({ name: "modify_task", args: { id, state } });
 const HOSTILE = "Ask \u001b[2J\u001b]0;owned\u0007Ann\r\n[x] 0.9 Done\u202e";
-
-const PLANNED: readonly CommandCall[] = [
-  { name: "add_task", args: { parent: "0", goal: HOSTILE, subtasks: [{ goal: "Write" }, { goal: "Call" }] } },
-  modify("0.2.0", "in_progress"),
-  ...["0.0", "0.1", "0.2.0"].map((id) => modify(id, "verified")),
-];
 
 const PLAN_RUN = ["run", "--name", "T", "-g", "Find strings", "-g", "Write them down", "--approve", "never"];
 
@@ -56,7 +49,8 @@ describe("without a daemon, goald plan and other verbs that steer", () => {
   beforeAll(async () => {
     const subtasks = Array.from({ length: 45 }, (_none, at) => ({ goal: `Part ${at}` }));
     const big: CommandCall = { name: "add_task", args: { parent: "0", goal: "Write", subtasks } };
-    const reply = (request: ChatRequest): string => numberedModel(nameIn(request) === "Big" ? [big] : PLANNED)(request);
+    const reply = (request: ChatRequest): string =>
+      numberedModel(nameIn(request) === "Big" ? [big] : planned(HOSTILE))(request);
     home = await makeDaemonHome([], { reply });
     endedWith(6, await home.goald.ask([...PLAN_RUN, "--max-steps", "2"]));
     const run = ["run", "-g", "g", "--approve", "never", "--max-steps", "1", "--name"];

@@ -1,29 +1,20 @@
-import { readdir, readFile, stat } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import { readFile, stat } from "node:fs/promises";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { USUAL_PORTS } from "#model/check-server.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { endedWith, type Goald, linesOf, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
-import { append, ledger, ledgerText, numberedModel, replyWith } from "../helpers/models.ts";
+import { endedWith, type Goald, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
+import { ledger, ledgerText, numberedModel } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 import { screenOf } from "../helpers/screen.ts";
 
 const KEY = "sk-planted-6Tz1bV8mKe4";
 const RELAY = fileURLToPath(new URL("../helpers/relay-openai.child.ts", import.meta.url));
 const NEW_AGENT = ["run", "--name", "T", "--goal", "g"];
-
-/** The process of the home's call with this verb. */
-async function pidOf({ home }: Pick<Goald, "home">, verb: string): Promise<number> {
-  for (const name of (await readdir("/proc")).filter((each) => /^\d+$/.test(each))) {
-    const [words, env] = await Promise.all(
-      ["cmdline", "environ"].map((file) => readFile(`/proc/${name}/${file}`, "utf8").catch(() => "")),
-    );
-    const [program = "", called] = (words ?? "").split("\0").slice(1);
-    if (program.endsWith("goald.js") && called === verb && env?.includes(`GOALD_HOME=${home}\0`)) return Number(name);
-  }
-  throw new Error(`No goald ${verb} runs in ${home}.`);
-}
 
 /** Makes a home whose model appends lines. */
 const atTerminal = (tasks: number): Promise<DaemonHome> => makeDaemonHome(ledger(tasks));
@@ -67,37 +58,6 @@ describe("the set-up on a terminal", () => {
     );
   });
 
-  it.concurrent("shows the thoughts of a streamed reply once, and runs nothing before its end", async () => {
-    const rest = Promise.withResolvers<void>();
-    const text = replyWith(append("1\n"), "I write the first line now.");
-    const pause = { after: Math.ceil(text.indexOf("line now") / 12), until: rest.promise };
-    await using home = await makeDaemonHome([], { reply: () => ({ text, streamed: { pause } }) });
-    const { goald } = home;
-    const terminal = goald.openTerminal([...NEW_AGENT, "--continuous", "--max-steps", "1"]);
-    await terminal.see("I write the first");
-    expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
-    expect(await typesOf(goald)).toEqual(["agent-created", "model-asked"]);
-    rest.resolve();
-    endedWith(6, await terminal.ended);
-    expect(readable(terminal).match(/Thoughts: I write the first line now\.\n/g)).toHaveLength(1);
-    expect(terminal.shown.match(/\u001b\[1mThoughts:\u001b\[22m I write/g)).toHaveLength(1);
-    expect(readable(terminal).match(/I write/g)).toHaveLength(1);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe("1\n");
-  });
-
-  it.concurrent("accepts Enter for every default, which creates an agent with default goals", async () => {
-    await using home = await atTerminal(0);
-    const terminal = home.goald.openTerminal([]);
-    await terminal.answer("AI name [Goald]: ", "");
-    await terminal.answer("Goald is [", "");
-    await terminal.answer("Goal 1: ", "");
-    await terminal.see("No goals given; the agent gets these:");
-    for (const question of ["Ask before ", "Budget ", "Start? "]) await terminal.answer(question, "");
-    await terminal.answer("Run it? ", "y");
-    endedWith(0, await terminal.ended);
-    expect(home.server.chats[0]?.messages[0]?.content).toMatch(/GOALS:\n1\. .+\n2\. .+\n3\. /);
-  });
-
   it.concurrent("does not ask for what options say, and starts nothing after no", async () => {
     await using home = await atTerminal(0);
     const terminal = home.goald.openTerminal("run --continuous --budget 1");
@@ -110,24 +70,13 @@ describe("the set-up on a terminal", () => {
     expect(home.server.requests).toEqual([]);
   });
 
-  it.concurrent("creates nothing when the person leaves before the end (exit 130)", async () => {
-    await using home = await atTerminal(1);
-    const terminal = home.goald.openTerminal("run");
-    await terminal.answer("AI name [Goald]: ", "Foo");
-    await terminal.see("Foo is [");
-    terminal.type("\x03");
-    endedWith(130, await terminal.ended);
-    expect(await home.goald.json("ps")).toEqual({ agents: [] });
-    expect(home.server.requests).toEqual([]);
-  });
-
-  it.concurrent("offers to continue the last unfinished agent; n sets up a new one", async () => {
+  it.concurrent("offers to go on with the last unfinished agent; n sets up a new one, leaving none", async () => {
     await using home = await atTerminal(1);
     const { goald } = home;
     const first = goald.openTerminal(NEW_AGENT);
     await first.answer("Run it? ", "n");
     endedWith(11, await first.ended);
-    const second = goald.openTerminal("run");
+    const second = goald.openTerminal([]);
     await second.see("Your last agent is not finished yet: T, ");
     await second.answer("Go on with it? [Y/n] ", "n");
     await second.see("AI name [Goald]: ");
@@ -145,34 +94,26 @@ describe("the set-up on a terminal", () => {
 });
 
 describe("the approval question on a terminal", () => {
-  it.concurrent("accepts y, or y -N for several commands, and appears again after those", async () => {
+  it.concurrent("accepts y, or y -N for several commands, and appears again after what is neither", async () => {
     await using home = await atTerminal(5);
     const { goald } = home;
     const terminal = goald.openTerminal(NEW_AGENT);
-    await terminal.answer("Run it? ", "y");
+    await terminal.answer("Run it? ", "y -0");
+    await terminal.see("Nothing was run.");
+    await terminal.see("Run it? ");
+    expect(await typesOf(goald)).not.toContain("command-started");
+    terminal.type("y\r");
     await terminal.answer("Run it? ", "y -3");
     await terminal.see("Task 5 of 5");
     await terminal.see("Run it? ");
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
     terminal.type("Y -2\r");
     endedWith(0, await terminal.ended);
-    expect(readable(terminal).match(/Run it\?/g)).toHaveLength(3);
+    expect(readable(terminal).match(/Run it\?/g)).toHaveLength(4);
     const { log } = await lookInto(goald);
     const by = log.flatMap((event) => (event.type === "command-approved" ? [event.by] : []));
     const earlier = "earlier-approval";
     expect(by).toEqual(["person", "person", earlier, earlier, "person", earlier]);
-  });
-
-  it.concurrent("appears again after an invalid answer, and nothing runs meanwhile", async () => {
-    await using home = await atTerminal(1);
-    const terminal = home.goald.openTerminal(NEW_AGENT);
-    await terminal.answer("Run it? ", "");
-    await terminal.answer("Run it? ", "y -0");
-    await terminal.see("Nothing was run.");
-    await terminal.see("Run it? ");
-    expect(await typesOf(home.goald)).not.toContain("command-started");
-    terminal.type("n\r");
-    endedWith(11, await terminal.ended);
   });
 
   it.concurrent("accepts feedback: the command does not run, and the words are in the next request to the model", async () => {
@@ -190,36 +131,28 @@ describe("the approval question on a terminal", () => {
     expect(words?.content).toMatch(/<words-\w+>\n?Write please into another file\n?<\/words-\w+>/);
   });
 
-  it.concurrent("stops the agent at n (exit 11), and a resume asks about the same command at no cost", async () => {
-    await using home = await atTerminal(2);
+  it.concurrent("stops the agent at n (exit 11); a resume asks about the same command at no cost", async () => {
+    await using home = await atTerminal(3);
     const { goald, server } = home;
     const first = goald.openTerminal(NEW_AGENT);
     await first.answer("Run it? ", "y");
-    await first.see("Task 2 of 2");
+    await first.see("Task 2 of 3");
     await first.answer("Run it? ", "n");
     const stopped = endedWith(11, await first.ended);
     expect(stopped.stdout).toContain("Go on with: goald resume t");
     expect(server.chats).toHaveLength(2);
     const second = goald.openTerminal("resume");
-    await second.see("Task 2 of 2");
+    await second.see("Task 2 of 3");
     await second.see('append_to_file {"file":"ledger.txt","text":"line 2\\n"}');
     await second.see("Run it? ");
     expect(server.chats).toHaveLength(2);
-    second.type("y -2\r");
-    endedWith(0, await second.ended);
+    second.type("y\r");
+    await second.answer("Run it? ", "n");
+    endedWith(11, await second.ended);
     expect(server.chats).toHaveLength(3);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
-  });
-
-  it.concurrent("can be replaced by --continuous at a resume", async () => {
-    await using home = await atTerminal(2);
-    const { goald } = home;
-    const terminal = goald.openTerminal(NEW_AGENT);
-    await terminal.answer("Run it? ", "n");
-    endedWith(11, await terminal.ended);
     expect(endedWith(2, await goald.ask("resume t")).stderr).toContain("no terminal to ask on");
     endedWith(0, await goald.ask("resume t --continuous"));
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 });
 
@@ -227,31 +160,14 @@ describe("interrupting a run on a terminal", () => {
   it.concurrent("SIGTERM ends a waiting question (exit 130), and a resume asks it again", async () => {
     await using home = await atTerminal(1);
     const { goald } = home;
-    const terminal = goald.openTerminal(NEW_AGENT);
+    const terminal = goald.openTerminal(NEW_AGENT, { shell: 'echo $$ >pid; exec "$@"' });
     await terminal.see("Run it? ");
-    process.kill(await pidOf(goald, "run"), "SIGTERM");
+    process.kill(Number(await readFile(join(goald.cwd, "pid"), "utf8")), "SIGTERM");
     endedWith(130, await terminal.ended);
     const again = goald.openTerminal("resume");
     await again.see("append_to_file");
     await again.answer("Run it? ", "y -2");
     endedWith(0, await again.ended);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
-  });
-});
-
-describe("a terminal that is closed", () => {
-  it.concurrent("lets the step finish, however many signals it sends", async () => {
-    await using home = await atTerminal(2);
-    const { goald } = home;
-    home.holdFrom(1);
-    const running = goald.start([...NEW_AGENT, "--continuous", "--json"]);
-    await running.see('"model-asked"');
-    running.kill("SIGHUP");
-    await running.see("Finishing this step.", "stderr");
-    running.kill("SIGHUP");
-    home.release();
-    const ended = endedWith(130, await running.ended);
-    expect(linesOf(ended).at(-1)).toMatchObject({ outcome: "person", exitCode: 130 });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
   });
 });
@@ -373,43 +289,26 @@ describe("without a key, on a terminal", () => {
       expect(server.chats[0]?.model).toBe("test-model");
       expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
     } finally {
-      await relay.close();
+      relay.close();
     }
   });
 });
 
-/** Forwards requests to the test's server from the first free usual port; undefined without one. */
+/** Forwards connections to the test's server from the first free usual port; undefined without one. */
 async function listenOnUsualPort(target: OpenAIServer) {
-  for (const port of [11434, 1234, 8080, 8000]) {
-    const relay = createServer(async (incoming, outgoing) => {
-      const body = Buffer.concat(await Array.fromAsync<Buffer>(incoming));
-      const { authorization, "content-type": type = "application/json" } = incoming.headers;
-      const headers = { "content-type": type, ...(authorization ? { authorization } : {}) };
-      const { method = "GET", url } = incoming;
-      const sent = method === "GET" ? { method, headers } : { method, headers, body };
-      const answer = await fetch(`http://127.0.0.1:${target.port}${url}`, sent);
-      outgoing.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
-      outgoing.end(Buffer.from(await answer.arrayBuffer()));
+  for (const { port } of USUAL_PORTS) {
+    const relay = createServer((socket) => {
+      void pipeline(socket, connect(target.port, "127.0.0.1"), socket).catch(() => undefined);
     });
-    if (await listens(relay, port)) {
-      const close = () =>
-        new Promise<void>((resolve) => {
-          relay.close(() => resolve());
-          relay.closeAllConnections();
-        });
-      return { port, close };
-    }
+    relay.listen(port, "127.0.0.1");
+    const isFree = await once(relay, "listening").then(Boolean, () => false);
+    if (isFree) return { port, close: () => relay.close() };
   }
   return undefined;
 }
 
-const listens = (server: Server, port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => resolve(true));
-  });
-
 describe("colour", () => {
+  const args = ["attach", "t"];
   let goald: Goald;
   beforeAll(async () => {
     ({ goald } = await atTerminal(1));
@@ -417,22 +316,19 @@ describe("colour", () => {
     expect(await goald.print([...NEW_AGENT, "--continuous"])).not.toContain("\x1b");
   });
 
-  it.each<[title: string, args: readonly string[], env: Record<string, string>]>([
-    ["NO_COLOR", [], { NO_COLOR: "1" }],
-    ["--no-color", ["--no-color"], {}],
-    ["TERM=dumb", [], { TERM: "dumb" }],
-  ])("is omitted for %s", async (_title, args, env) => {
-    const ended = endedWith(0, await goald.openTerminal(["attach", "t", ...args], { env }).ended);
-    expect(ended.stdout).toContain("Thoughts:");
-    expect(ended.stdout).not.toContain("\x1b");
+  it.each<[title: string, call: readonly string[], env: Record<string, string>]>([
+    ["NO_COLOR", args, { NO_COLOR: "1" }],
+    ["--no-color", [...args, "--no-color"], {}],
+    ["TERM=dumb", args, { TERM: "dumb" }],
+  ])("is omitted for %s", async (_title, call, env) => {
+    const { stdout } = endedWith(0, await goald.openTerminal(call, { env }).ended);
+    expect(stdout).toContain("Thoughts:");
+    expect(stdout).not.toContain("\x1b");
   });
 
   it("is used otherwise, by a run and by a verb that looks", async () => {
-    for (const args of [
-      ["attach", "t"],
-      [...NEW_AGENT, "--continuous"],
-    ])
-      expect(endedWith(0, await goald.openTerminal(args).ended).stdout).toContain("\x1b[1mThoughts:\x1b[22m");
+    for (const call of [args, [...NEW_AGENT, "--continuous"]])
+      expect(endedWith(0, await goald.openTerminal(call).ended).stdout).toContain("\x1b[1mThoughts:\x1b[22m");
   });
 });
 

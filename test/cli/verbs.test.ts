@@ -121,13 +121,6 @@ describe("the exit code", () => {
     expect(hint).toBe(`See how it is called: goald ${name} --help`);
   });
 
-  it.concurrent.each(["memory"])("is 2 for %s without a nested verb", async (name) => {
-    expect(errorOf(endedWith(2, await goald.ask([name, "--json"])))).toMatchObject({
-      message: `missing verb after '${name}'`,
-      hint: `See how it is called: goald ${name} --help`,
-    });
-  });
-
   it("is 1 for a recording of a run that was cut off at its start, and the error names the next call", async () => {
     const agent = { id: "t", createdAt: "2026-01-01T00:00:00.000Z" };
     const run = { epoch: 1, head: 1, settings: {}, catalogue: "", files: [] };

@@ -146,22 +146,12 @@ async function makeResearchWeb() {
       }),
     ),
   );
-  const search = await startSearchServer("searxng", [], (index) => ({
-    status: 200,
-    body: {
-      query: "q",
-      number_of_results: 0,
-      results: foundBy(SEARCHES[index % SEARCHES.length] ?? "").map((page) => ({
-        title: RESEARCH_PAGES[page]?.title,
-        url: urlOf(page),
-        content: RESEARCH_PAGES[page]?.text.slice(0, 90),
-        engine: "x",
-        score: 1,
-      })),
-      answers: [],
-      unresponsive_engines: [],
-    },
-  }));
+  const search = await startSearchServer("searxng", (query) =>
+    foundBy(query).map((page) => {
+      const { title = "", text = "" } = RESEARCH_PAGES[page] ?? {};
+      return { title, href: urlOf(page), body: text.slice(0, 90) };
+    }),
+  );
   const calls = researchCalls(urlOf);
   const think = subagentModel({ A: calls, B: [...calls, { name: "google", args: { input: FROM_BRIEF } }] });
   const home = await makeDaemonHome([], {

@@ -29,12 +29,6 @@ describe("readAgentFile", () => {
     expect(await read(text)).toEqual({ name: "Foo", role: "an AI", goals: ["one", "two"], notes: [] });
   });
 
-  it("accepts the shipped example", async () => {
-    const { notes, ...agent } = await readAgentFile("config/example-agent.yaml");
-    expect(validateAgent(agent)).toEqual(agent);
-    expect(notes).toEqual([]);
-  });
-
   it("keeps a goal of several lines, and quoted text that resembles YAML", async () => {
     const { goals } = await read(`${AGENT}- |\n  first\n  second\n- "key: value"\n`);
     expect(goals.slice(2)).toEqual(["first\nsecond\n", "key: value"]);

@@ -40,8 +40,7 @@ describe("findHome", () => {
       flag: at("flag"),
       env: { GOALD_HOME: at("variable") },
       checkout: at("checkout"),
-      isTerminal: true,
-      askTrust: () => Promise.resolve(true),
+      ...TRUSTING,
     });
     const { flag: _flag, ...withoutFlag } = all;
     const steps: [HomeSearch, string, string][] = [
@@ -106,16 +105,6 @@ describe("a home found above the current folder", () => {
     expect(asked).toEqual([found]);
     expect((await lstat(trustRecord())).mode & 0o777).toBe(0o600);
     expect((await lstat(dirname(trustRecord()))).mode & 0o777).toBe(0o700);
-  });
-
-  it("is refused when the person answers no, and asked about again next time", async () => {
-    await makeHome("work");
-    let asked = 0;
-    const askTrust = () => Promise.resolve(++asked < 0);
-    const given = await search({ isTerminal: true, askTrust });
-    expect((await refusalOf(findHome(given))).code).toBe("GOALD_HOME_UNTRUSTED");
-    expect((await refusalOf(findHome(given))).code).toBe("GOALD_HOME_UNTRUSTED");
-    expect(asked).toBe(2);
   });
 
   it("is recorded in XDG_CONFIG_HOME, after the earlier ones", async () => {
@@ -221,11 +210,14 @@ describe("a home found above the current folder", () => {
 describe("openHome", () => {
   const open = async (root: string) => openHome(await findHome(await search({ flag: root })), uid);
 
-  it("makes the folders, closes the private ones to others, and can be repeated", async () => {
-    for (const _time of [1, 2]) await open(at("new", "home"));
+  it("makes the folders, and closes the private ones to others each time", async () => {
+    for (const _time of [1, 2]) {
+      await open(at("new", "home"));
+      for (const path of [".goald", ".goald/log"])
+        expect((await lstat(at("new", "home", path))).mode & 0o777).toBe(0o700);
+      await chmod(at("new", "home", ".goald"), 0o755);
+    }
     expect((await readdir(at("new", "home"))).sort()).toEqual([".goald", "commands", "config", "prompts", "workspace"]);
-    for (const path of [".goald", ".goald/log"])
-      expect((await lstat(at("new", "home", path))).mode & 0o777).toBe(0o700);
   });
 
   it("lets no other user write to the folders, whatever the umask", async () => {
@@ -237,13 +229,6 @@ describe("openHome", () => {
     }
     for (const path of ["../home", "commands", "config", "prompts", "workspace"])
       expect((await lstat(at("new", "home", path))).mode & 0o777).toBe(0o755);
-  });
-
-  it("closes a .goald that is open to others", async () => {
-    await makeHome("home");
-    await chmod(at("home", ".goald"), 0o755);
-    await open(at("home"));
-    expect((await lstat(at("home", ".goald"))).mode & 0o777).toBe(0o700);
   });
 
   it.each<[title: string, home: string, make: () => Promise<unknown>, reason: RegExp]>([

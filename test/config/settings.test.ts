@@ -54,6 +54,7 @@ describe("the settings table", () => {
         : [prefix];
     expect(namesIn(readDefaults(), "").toSorted()).toEqual(SETTINGS.map(({ name }) => name).toSorted());
     expect(SETTINGS.filter(({ name, schema }) => !isAllowed(valueAt(readDefaults(), name), schema))).toEqual([]);
+    expect(valueAt(readDefaults(), "openai.baseUrl")).toBe(DEFAULT_BASE_URL);
   });
 
   it("has no name and no variable twice", () => {
@@ -66,10 +67,6 @@ describe("the settings table", () => {
     expect(rows.map((row) => row.name)).toEqual(SETTINGS.map((row) => row.name));
     expect(rows[0]).toMatchObject({ name: "openai.apiKey", environment: ["OPENAI_API_KEY"], default: "unset" });
     expect(rows.every((row) => row.meaning.endsWith(".") && row.environment.length > 0)).toBe(true);
-  });
-
-  it("has OpenAI's own server as the default", () => {
-    expect(valueAt(readDefaults(), "openai.baseUrl")).toBe(DEFAULT_BASE_URL);
   });
 
   it("has its common variables in .env.example, which fits a screen and equals the .env of new homes", async () => {
@@ -137,6 +134,9 @@ describe("the source of a setting", () => {
     [{ OPENAI_API_KEY: "your-openai-api-key" }, "openai.apiKey", null],
     [{ OPENAI_API_KEY: "<your key>" }, "openai.apiKey", null],
     [{ OPENAI_API_KEY: "sk-..." }, "openai.apiKey", null],
+    [{ GOALD_LIMITS_UNATTENDED_TOKENS: "50000" }, "limits.unattendedTokens", 50_000],
+    [{ GOALD_LIMITS_UNATTENDED_USD: "0.25" }, "limits.unattendedUsd", 0.25],
+    [{ GOALD_LIMITS_UNATTENDED_USD: "none" }, "limits.unattendedUsd", null],
     [{ GITHUB_API_KEY: "https://gitlab.test=glpat-1" }, "git.apiKey", "https://gitlab.test=glpat-1"],
   ])("reads %j", async (env, name, value) => {
     expect(valueAt((await load({ env })).settings, name)).toBe(value);
@@ -153,11 +153,6 @@ describe("the source of a setting", () => {
   it("gives deeply frozen settings", async () => {
     const { settings } = await load({});
     expect(Object.isFrozen(settings) && Object.isFrozen(settings.models)).toBe(true);
-  });
-
-  it("works without a home", async () => {
-    const { settings } = await loadSettings({ env: { SMART_LLM: "x" } });
-    expect(settings.models.smart).toBe("x");
   });
 });
 
@@ -244,15 +239,23 @@ describe("goald.json", () => {
     expect(message).toContain("goald.json");
     expect(message).not.toContain("abcdef");
   });
+});
 
-  it.each<[title: string, make: () => Promise<unknown>, said: RegExp]>([
-    ["a folder", () => mkdir(jsonFile()), /it is a folder/],
-    ["too big", () => writeFile(jsonFile(), " ".repeat(70_000)), /more than 65536/],
-    ["not text", () => writeFile(jsonFile(), new Uint8Array([0xff, 0xfe, 0x7b])), /not UTF-8/],
-    ["a pipe", async () => execFileSync("sh", ["-c", 'mkfifo "$0"', jsonFile()]), /not a regular file/],
+describe.each([
+  ["goald.json", jsonFile],
+  [".env", () => home().envFile],
+])("%s", (_name, file) => {
+  it.each<[title: string, make: (path: string) => Promise<unknown>, said: RegExp]>([
+    ["a folder", (path) => mkdir(path), /it is a folder/],
+    ["too big", (path) => writeFile(path, "#".repeat(70_000)), /more than 65536/],
+    ["not text", (path) => writeFile(path, new Uint8Array([0xff, 0xfe, 0x7b])), /not UTF-8/],
+    ["UTF-16", (path) => writeFile(path, Buffer.from("\ufeffA=b", "utf16le")), /not UTF-8/],
+    ["a pipe", async (path) => execFileSync("mkfifo", [path]), /not a regular file/],
   ])("is refused when it is %s", async (_title, make, said) => {
-    await make();
-    expect(await refusal({})).toMatch(said);
+    await make(file());
+    const message = await refusal({});
+    expect(message).toMatch(said);
+    expect(message).toContain(file());
   });
 });
 
@@ -278,18 +281,6 @@ describe("a home's .env", () => {
     const { settings } = await load({ file });
     expect(settings.models.smart).toBe(file.includes("kept") ? "kept" : "gpt-4.1");
     expect(Object.getPrototypeOf(settings)).toBe(Object.prototype);
-  });
-
-  it.each<[title: string, make: () => Promise<unknown>, said: RegExp]>([
-    ["a folder", () => mkdir(home().envFile), /it is a folder/],
-    ["too big", () => writeFile(home().envFile, "#".repeat(70_000)), /more than 65536/],
-    ["UTF-16", () => writeFile(home().envFile, Buffer.from("\ufeffA=b", "utf16le")), /not UTF-8/],
-    ["a pipe", async () => execFileSync("sh", ["-c", 'mkfifo "$0"', home().envFile]), /not a regular file/],
-  ])("is refused when it is %s", async (_title, make, said) => {
-    await make();
-    const message = await refusal({});
-    expect(message).toMatch(said);
-    expect(message).toContain(home().envFile);
   });
 
   it("gets a note when it holds a key that other users can read", async () => {
@@ -332,100 +323,49 @@ describe("notes and secrets", () => {
   });
 });
 
-describe("the limits of unattended runs", () => {
-  it("have defaults in steps, tokens and dollars", async () => {
-    const { settings } = await loadSettings({ env: {} });
-    expect(settings.limits).toMatchObject({ unattendedSteps: 100, unattendedTokens: 2_000_000, unattendedUsd: 5 });
-  });
-
-  it("can be set, and the budget can be removed", async () => {
-    const env = { GOALD_LIMITS_UNATTENDED_TOKENS: "50000", GOALD_LIMITS_UNATTENDED_USD: "none" };
-    const { settings } = await loadSettings({ env });
-    expect(settings.limits).toMatchObject({ unattendedTokens: 50_000, unattendedUsd: null });
-    const quarter = await loadSettings({ env: { GOALD_LIMITS_UNATTENDED_USD: "0.25" } });
-    expect(quarter.settings.limits.unattendedUsd).toBe(0.25);
-  });
-});
-
 const settings = readDefaults() as Settings;
 
 describe("findSecrets", () => {
+  const foundIn = (name: string, value: string) => findSecrets(settings, { [name]: value });
+
   it.each(["finished", "example", "policy", "true", "123456", "x-1"])(
     "does not treat %s as a secret, because redacting it would damage ordinary text",
     (value) => {
-      expect(findSecrets(settings, { DB_PASSWORD: value })).toEqual([]);
+      expect(foundIn("DB_PASSWORD", value)).toEqual([]);
     },
   );
-  it.each([
-    ...[
-      "OPENAI_API_KEY_2",
-      "API_KEYS",
-      "OPENAI_API_KEY_BACKUP",
-      "githubToken",
-      "HFTOKEN",
-      "PGPASS",
-      "MYSQL_PWD",
-      "ADMIN_PW",
-    ],
-    ...[
-      "PRIVATE_KEY_PEM",
-      "SSH_KEY_BASE64",
-      "GOOGLE_CREDENTIALS_JSON",
-      "SESSION_COOKIE",
-      "SLACK_WEBHOOK_URL",
-      "BASIC_AUTH",
-    ],
-    ...["GITHUB_PAT", "SENTRY_DSN", "PGPASSWORD", "JWT_SECRET", "AZURE_STORAGE_CONNECTION_STRING", "KEY_PASSPHRASE"],
-  ])("finds the value of %s", (name) => {
-    expect(findSecrets(settings, { [name]: "Zx9-planted" })).toEqual(["Zx9-planted"]);
+
+  it("finds the values of names that tell of a secret, and of no others", () => {
+    const names = `OPENAI_API_KEY_2 API_KEYS OPENAI_API_KEY_BACKUP githubToken HFTOKEN PGPASS MYSQL_PWD ADMIN_PW
+      PRIVATE_KEY_PEM SSH_KEY_BASE64 GOOGLE_CREDENTIALS_JSON SESSION_COOKIE SLACK_WEBHOOK_URL BASIC_AUTH GITHUB_PAT
+      SENTRY_DSN PGPASSWORD JWT_SECRET AZURE_STORAGE_CONNECTION_STRING KEY_PASSPHRASE`.split(/\s+/);
+    expect(names.filter((name) => foundIn(name, "Zx9-planted").join() !== "Zx9-planted")).toEqual([]);
+    const others = "PWD OLDPWD PATH SSH_AUTH_SOCK BYPASS COMPASS AUTHOR KEYMAP MAX_TOKEN_COUNT TOKEN_URL".split(" ");
+    expect(others.flatMap((name) => foundIn(name, "/home/me/x9"))).toEqual([]);
   });
-  it.each([
-    "PWD",
-    "OLDPWD",
-    "PATH",
-    "SSH_AUTH_SOCK",
-    "BYPASS",
-    "COMPASS",
-    "AUTHOR",
-    "KEYMAP",
-    "MAX_TOKEN_COUNT",
-    "TOKEN_URL",
-  ])("does not take %s for a name of a secret", (name) => {
-    expect(findSecrets(settings, { [name]: "/home/me/x9" })).toEqual([]);
-  });
+
   it.each([
     ["postgres://app:p4ss-word@db.test/x", "p4ss-word"],
     ["Server=db.test;Password=p4ss-word;Encrypt=yes", "p4ss-word"],
     ["jdbc:postgresql://db.test/x?user=app&password=p4ss-word", "p4ss-word"],
   ])("finds the password in %s", (value, password) => {
-    expect(findSecrets(settings, { DATABASE: value })).toEqual([password]);
+    expect(foundIn("DATABASE", value)).toEqual([password]);
   });
   it.each(["sk-planted-0123", "correct horse battery", "hunter2", "12345678"])("treats %s as a secret", (value) => {
-    expect(findSecrets(settings, { DB_PASSWORD: value })).toEqual([value]);
+    expect(foundIn("DB_PASSWORD", value)).toEqual([value]);
   });
 });
-
-const DEFAULTS = readDefaults();
-/** Making these takes longer than using them. */
-const ANY_TEXT = fc.string({ unit: "binary" });
-const ANY_JSON = fc.jsonValue({ maxDepth: 1 });
 
 describe("isAllowed", () => {
   it(`agrees with ajv on each of ${SETTINGS.length} settings`, () => {
     const ajv = new Ajv();
     for (const row of SETTINGS) {
       const byAjv = ajv.compile(row.schema);
-      const seen = { right: 0, wrong: 0 };
-      fc.assert(
-        fc.property(valuesFor(row), (value) => {
-          const isRight = isAllowed(value, row.schema);
-          expect(`${row.name}: ${isRight}`).toBe(`${row.name}: ${byAjv(value)}`);
-          seen[isRight ? "right" : "wrong"]++;
-        }),
-        { numRuns: 120 },
-      );
+      const values = valuesFor(row);
+      const allowed = values.filter((value) => isAllowed(value, row.schema));
+      expect({ row, allowed }).toEqual({ row, allowed: values.filter((value) => byAjv(value)) });
       // Without both kinds of values the test would prove nothing.
-      if (Math.min(seen.right, seen.wrong) === 0) throw new Error(`${row.name} had values of one kind alone.`);
+      expect(allowed.length % values.length).toBeGreaterThan(0);
     }
   });
 
@@ -436,31 +376,19 @@ describe("isAllowed", () => {
   });
 });
 
-/** Generates values near the limits of a row, of its own type, and of every other type. */
-function valuesFor({ schema, name }: Setting): fc.Arbitrary<unknown> {
-  const { minimum = 0, maximum = 1, minLength = 0, maxLength = 30, pattern } = schema;
-  const near = [minimum, maximum].flatMap((limit) => [limit - 1, limit - 0.5, limit, limit + 0.5, limit + 1]);
-  const choices = schema.enum ?? [];
-  const texts = [
-    fc
-      .constantFrom(minLength - 1, minLength, maxLength, maxLength + 1)
-      .map((length) => "x".repeat(Math.max(0, length))),
-    // Each is one character of two code units. The strings below include half of one.
-    fc.constantFrom(minLength, maxLength, maxLength + 1).map((length) => "😀".repeat(length)),
-    ANY_TEXT,
-    fc.constantFrom("\ud800", "\n", "a\n", "é", "\u0000", "http://h/v1", "https://u@h/", "sk-1"),
-    ...(pattern ? [fc.stringMatching(new RegExp(pattern, "u"))] : []),
-    ...(schema.enum ? [fc.constantFrom(...choices, ...choices.map((one) => one?.toUpperCase() ?? null))] : []),
+/** Values near the limits of a row, of its own type, and of every other type. */
+function valuesFor({ schema, name }: Setting): readonly unknown[] {
+  const { minimum = 0, maximum = 1, minLength = 0, maxLength = 30, pattern, enum: choices = [] } = schema;
+  const lengths = [minLength - 1, minLength, maxLength, maxLength + 1].filter((length) => length >= 0);
+  return [
+    ...[minimum, maximum].flatMap((limit) => [limit - 1, limit - 0.5, limit, limit + 0.5, limit + 1]),
+    ...[-0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 2 ** 53],
+    // The second is one character of two code units.
+    ...lengths.flatMap((length) => ["x".repeat(length), "😀".repeat(length)]),
+    ...["", "\ud800", "\n", "a\n", "é", "\u0000", "http://h/v1", "https://u@h/", "sk-1"],
+    ...(pattern ? fc.sample(fc.stringMatching(new RegExp(pattern, "u")), 100) : []),
+    ...fc.sample(fc.string({ unit: "binary" }), 50),
+    ...choices.flatMap((choice) => [choice, choice?.toUpperCase()]),
+    ...[null, undefined, true, false, [], {}, valueAt(readDefaults(), name)],
   ];
-  const whole = fc.integer({ min: Math.ceil(minimum), max: Math.floor(maximum) });
-  const odd = [-0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 2 ** 53];
-  const others = [null, undefined, true, false, [], {}, ...odd, valueAt(DEFAULTS, name)];
-  return fc.oneof(
-    { arbitrary: fc.oneof(...texts), weight: 3 },
-    { arbitrary: fc.oneof(fc.constantFrom(...near), whole, fc.double()), weight: 3 },
-    { arbitrary: fc.constantFrom<unknown>(...others), weight: 2 },
-    { arbitrary: ANY_JSON, weight: 1 },
-    // By chance there would be too few booleans.
-    ...(schema.type === "boolean" ? [{ arbitrary: fc.boolean(), weight: 2 }] : []),
-  );
 }

@@ -8,6 +8,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type DaemonHomeOptions, makeDaemonHome } from "./daemon-home.ts";
 import type { Ended, Goald, StartOptions } from "./goald.ts";
 import { append, nameIn, replyWith, startAgent, subagentModel, write } from "./models.ts";
 import type { ChatRequest } from "./openai-server.ts";
@@ -52,6 +53,12 @@ export function openTranscript(goald: Goald): Transcript {
     add,
     note: (words) => void parts.push(`# ${words}\n`),
   };
+}
+
+/** A home whose agents work as `goldenModel` says, with a transcript. */
+export async function openGolden(options: DaemonHomeOptions = {}) {
+  const home = await makeDaemonHome([], { reply: goldenModel, ...options });
+  return { ...home, transcript: openTranscript(home.goald) };
 }
 
 /** A call as the files show it: what was typed, standard output, standard error, the exit code. */

@@ -90,7 +90,7 @@ export interface PageClient extends Pick<TestServer, "ask" | "follow">, Loopback
 }
 
 /** Opens the door of a server, and exchanges its ticket for a key, which `ask` and `follow` send. */
-export async function enterDoor({ server }: Pick<TestServer, "server">): Promise<PageClient> {
+export async function enterDoor({ server }: { readonly server: Pick<LocalServer, "openDashboard"> }) {
   const { port, ticket } = linkIn((await server.openDashboard()).url);
   const { secret } = (await ask({ port }, "POST", "/session", { body: { ticket } })).body as {
     readonly secret: string;
@@ -559,7 +559,7 @@ function fakeReading(enter: Enter, requireAgent: (name: string) => void): Omit<R
 }
 
 /** A small value that the schema accepts. */
-function sampleOf<S extends Schema>(schema: S): Static<S> {
+export function sampleOf<S extends Schema>(schema: S): Static<S> {
   return sample(schema) as Static<S>;
 }
 

@@ -116,6 +116,14 @@ export const ledger = (count: number): readonly CommandCall[] =>
 export const ledgerText = (count: number): string =>
   Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");
 
+const modifyTask = (id: string, state: string): CommandCall => ({ name: "modify_task", args: { id, state } });
+/** Adds a task with two subtasks to a plan of two goals, begins with the first, and then verifies all but the last. */
+export const planned = (goal: string): readonly CommandCall[] => [
+  { name: "add_task", args: { parent: "0", goal, subtasks: [{ goal: "Write" }, { goal: "Call" }] } },
+  modifyTask("0.2.0", "in_progress"),
+  ...["0.0", "0.1", "0.2.0"].map((id) => modifyTask(id, "verified")),
+];
+
 // A scripted model that knows only what the prompt shows.
 //
 // Each line has a condition on the request. The first line whose condition holds answers, so the same prompt always

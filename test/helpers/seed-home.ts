@@ -50,7 +50,10 @@ export async function makeSeedHome(
   { env, find = () => "" }: SeedHomeOptions = {},
 ): Promise<SeedHome> {
   const server = await startOpenAIServer({ reply: conditionalModel(lines), embeddings: null });
-  const search = await startSearchServer("searxng", [], (index) => foundAnswer(find(search.queries[index] ?? "")));
+  const search = await startSearchServer("searxng", (query) => {
+    const body = find(query);
+    return body === "" ? [] : [{ title: "Found", href: "https://found.example/", body }];
+  });
   const goald = await makeGoald({
     OPENAI_BASE_URL: server.baseUrl,
     GOALD_MEMORY_EMBEDDER: "offline",
@@ -106,10 +109,4 @@ export async function shareSnapshot({ home }: Pick<Goald, "home">): Promise<void
   const folder = join(home, ".goald", "sandbox");
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (path !== null) await link(path, join(folder, basename(path)));
-}
-
-function foundAnswer(content: string) {
-  const results =
-    content === "" ? [] : [{ title: "Found", url: "https://found.example/", content, engine: "x", score: 1 }];
-  return { status: 200, body: { query: "q", number_of_results: 0, results, answers: [], unresponsive_engines: [] } };
 }

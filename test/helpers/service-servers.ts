@@ -234,10 +234,10 @@ export interface SearchServer extends Pick<ServiceServer, "origin" | "requests">
   readonly queries: readonly string[];
 }
 
-/** `reply` replaces the hits in answers to valid requests. */
+/** `hits`: those of every search, or of a searched text. `reply` replaces the hits in answers to valid requests. */
 export async function startSearchServer(
   name: Name,
-  hits: readonly Hit[],
+  hits: readonly Hit[] | ((searched: string) => readonly Hit[]),
   reply: (index: number) => Answer | undefined = () => undefined,
 ): Promise<SearchServer> {
   const violations: string[] = [];
@@ -251,8 +251,9 @@ export async function startSearchServer(
       violations.push(`${request.method} ${request.path}: ${JSON.stringify(check.errors)}`);
       return { status: 400, body: "Invalid request." };
     }
-    queries.push(query(asked as never));
-    return reply(index) ?? answer(hits);
+    const searched = query(asked as never);
+    queries.push(searched);
+    return reply(index) ?? answer(typeof hits === "function" ? hits(searched) : hits);
   });
   const { origin, requests } = server;
   return { origin, requests, violations, queries, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };

@@ -109,34 +109,24 @@ describe.each<[where: string, isTerminal: boolean, newline: string]>([
 });
 
 describe("Ctrl-C", () => {
-  it("leaves the question that waits, and forgets what stood in its line", async () => {
-    const { lines, input, shown } = open({ isTerminal: true });
-    const answer = lines.askLine("? ");
-    input.write("half a thought");
-    await turn();
-    input.write("\x03");
-    expect(await answer).toBeUndefined();
-    expect(lines.interrupted).toBe(true);
-    const next = lines.askLine("Next? ");
-    input.write("whole\r");
-    expect(await next).toBe("whole");
-    expect(lines.interrupted).toBe(false);
-    expect(shown()).toContain("whole");
-  });
-
-  it("leaves a secret, too", async () => {
-    const { lines, input, shown } = open({ isTerminal: true });
-    const answer = lines.askSecret("Key? ");
-    input.write("hush");
-    await turn();
-    input.write("\x03");
-    expect(await answer).toBeUndefined();
-    const next = lines.askLine("Next? ");
-    input.write("seen\r");
-    expect(await next).toBe("seen");
-    expect(shown()).not.toContain("hush");
-    expect(shown()).toContain("seen");
-  });
+  it.each(["askLine", "askSecret"] as const)(
+    "leaves %s while it waits, and forgets what stood in its line",
+    async (ask) => {
+      const { lines, input, shown } = open({ isTerminal: true });
+      const answer = lines[ask]("? ");
+      input.write("hush");
+      await turn();
+      input.write("\x03");
+      expect(await answer).toBeUndefined();
+      expect(lines.interrupted).toBe(true);
+      const next = lines.askLine("Next? ");
+      input.write("whole\r");
+      expect(await next).toBe("whole");
+      expect(lines.interrupted).toBe(false);
+      expect(shown()).toContain("whole");
+      expect(shown().includes("hush")).toBe(ask === "askLine");
+    },
+  );
 
   it("is handed on while nothing is asked, and leaves the lines that wait", async () => {
     const interrupts = jest.spyOn(process, "kill").mockReturnValue(true);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { readBudget } from "#cli/run-options.ts";
-import { type ApprovalReply, askText, askYesNo, readApproval } from "#cli/terminal/questions.ts";
+import { askText, askYesNo, readApproval } from "#cli/terminal/questions.ts";
 import {
   askForAgent,
   askForTerms,
@@ -22,6 +22,7 @@ function openScreen(lines: readonly string[], typedAhead: readonly string[] = []
   const said: string[] = [];
   return { screen: { input: () => input, say: (line: string) => said.push(line) }, said, asked: input.asked };
 }
+type Screen = ReturnType<typeof openScreen>["screen"];
 async function answer(lines: readonly string[], typedAhead: readonly string[] = []) {
   const { screen, ...seen } = openScreen(lines, typedAhead);
   return { agent: await askForAgent(screen), ...seen };
@@ -143,30 +144,22 @@ const ollama: FoundServer = { name: "Ollama", baseUrl: "http://127.0.0.1:11434/v
 const llama: FoundServer = { name: "llama.cpp", baseUrl: "http://127.0.0.1:8080/v1", models: ["only"] };
 const ADDRESS = "https://models.example/v1";
 
-interface World {
-  readonly found?: readonly FoundServer[];
-  readonly list?: ServerProbe["list"];
-  readonly test?: ServerProbe["test"];
-}
-
 /** By default every server answers, and the one at the typed address lists two models. */
-async function choose(lines: readonly string[], { found = [ollama, llama], ...given }: World = {}) {
-  const input = scriptedLines(lines);
-  const said: string[] = [];
+async function choose(lines: readonly string[], given: Partial<ServerProbe> = {}) {
+  const { screen, said, asked } = openScreen(lines);
   const tested: ServerChoice[] = [];
-  const listed: ServerChoice[] = [];
-  const { list = async () => ["big", "small"], test = async () => "It answered in 0.1 s." } = given;
+  const { test = async () => "It answered in 0.1 s." } = given;
   const probe: ServerProbe = {
-    found,
-    list: (server) => list(listed[listed.push(server) - 1] ?? {}),
-    test: (server) => test(tested[tested.push(server) - 1] ?? {}),
+    found: [ollama, llama],
+    list: async () => ["big", "small"],
+    ...given,
+    test: (server) => {
+      tested.push(server);
+      return test(server);
+    },
   };
-  const choice = await chooseConnection(
-    { input: () => input, say: (line) => said.push(line) },
-    probe,
-    "/home/ada/goald/.env",
-  );
-  return { choice, said: said.join("\n"), asked: input.asked, tested, listed };
+  const choice = await chooseConnection(screen, probe, "/home/ada/goald/.env");
+  return { choice, said: said.join("\n"), asked, tested };
 }
 const use = (server: ServerChoice, save = true): ConnectionChoice => ({ kind: "server", server, save });
 const at = ({ baseUrl }: FoundServer, model: string): ServerChoice => ({ baseUrl, model });
@@ -271,123 +264,90 @@ describe("a person without a model", () => {
   });
 });
 
-/** Every yes-or-no question of the command line: the lines before it, and what it made of the answer. */
-const QUESTIONS: readonly {
-  readonly name: string;
-  readonly enter: boolean;
-  ask(lines: readonly string[]): Promise<{ readonly meaning: boolean | undefined; readonly said: readonly string[] }>;
-}[] = [
-  {
-    name: "a question whose default is yes",
-    enter: true,
-    ask: (lines) => ask(lines, (screen) => askYesNo(screen, { question: "Sure?", default: true, help: "HELP" })),
-  },
-  {
-    name: "a question whose default is no",
-    enter: false,
-    ask: (lines) => ask(lines, (screen) => askYesNo(screen, { question: "Sure?", default: false, help: "HELP" })),
-  },
-  {
-    name: "Go on with it?",
-    enter: true,
-    ask: (lines) => ask(lines, (screen) => askToContinue(screen, last)),
-  },
-  {
-    name: "Keep it in .env?",
-    enter: true,
-    ask: (lines) =>
-      ask(["2", KEY, ...lines], async (screen) => {
-        const probe = { found: [], list: async () => [], test: async () => "It answered." };
-        const choice = await chooseConnection(screen, probe, ".env");
-        return choice.kind === "server" ? choice.save : undefined;
-      }),
-  },
-];
-
-async function ask<T>(
-  lines: readonly string[],
-  question: (screen: { input(): ReturnType<typeof scriptedLines>; say(line: string): void }) => Promise<T>,
-) {
-  const said: string[] = [];
-  const input = scriptedLines(lines);
-  const meaning = await question({ input: () => input, say: (line) => said.push(line) });
-  return { meaning, said };
+async function ask<T>(lines: readonly string[], question: (screen: Screen) => Promise<T>) {
+  const { screen, said, asked } = openScreen(lines);
+  return { meaning: await question(screen), said, asked };
 }
 
-describe.each(QUESTIONS)("$name", ({ enter, ask: askIt }) => {
-  it.each(["y", "Y", "yes", "YES", " Yes ", "yEs\t"])("takes %j for yes", async (line) => {
-    expect((await askIt([line])).meaning).toBe(true);
+const YES = ["y", "Y", "yes", "YES", " Yes ", "yEs\t"];
+const NO = ["n", "N", "no", "NO", " No ", "nO\t"];
+
+describe("a yes-or-no question", () => {
+  const sure = (lines: readonly string[], isYes = true) =>
+    ask(lines, (screen) => askYesNo(screen, { question: "Sure?", default: isYes, help: "HELP" }));
+
+  it("takes yes and no in any case, and is left at the end of input", async () => {
+    for (const line of YES) expect({ line, ...(await sure([line], false)) }).toMatchObject({ line, meaning: true });
+    for (const line of NO) expect({ line, ...(await sure([line])) }).toMatchObject({ line, meaning: false });
+    expect((await sure([])).meaning).toBeUndefined();
   });
 
-  it.each(["n", "N", "no", "NO", " No ", "nO\t"])("takes %j for no", async (line) => {
-    expect((await askIt([line])).meaning).toBe(false);
-  });
-
-  it("takes Enter for the default that it shows", async () => {
-    expect((await askIt(["", "y"])).meaning).toBe(enter);
-    expect((await askIt(["  ", "n"])).meaning).toBe(enter);
-  });
-
-  it.each(["?", "help", "HELP"])("explains its answers after %j and asks again", async (line) => {
-    const before = (await askIt(["y"])).said.length;
-    const { meaning, said } = await askIt([line, "n"]);
-    expect(meaning).toBe(false);
-    expect(said.length).toBeGreaterThan(before);
-  });
-
-  it.each(["maybe", "yn", "nope", "yes no", "1"])("takes %j for neither", async (line) => {
-    expect((await askIt([line])).meaning).toBeUndefined();
-    expect((await askIt([line, "n"])).meaning).toBe(false);
-  });
-
-  it("is left at the end of input", async () => {
-    expect((await askIt([])).meaning).toBeUndefined();
-  });
-});
-
-describe("the default of a yes-or-no question", () => {
   it.each([
     [true, "[Y/n]"],
     [false, "[y/N]"],
-  ])("%j is shown as %s", async (isYes, shown) => {
-    const input = scriptedLines(["y"]);
-    await askYesNo({ input: () => input, say: () => {} }, { question: "Sure?", default: isYes, help: "" });
-    expect(input.asked).toEqual([`Sure? ${shown} `]);
+  ])("takes Enter for its default, %j, which it shows as %s", async (isYes, shown) => {
+    for (const line of ["", "  "])
+      expect(await sure([line], isYes)).toMatchObject({ meaning: isYes, asked: [`Sure? ${shown} `] });
+  });
+
+  it("explains its answers when it is asked to, and after anything else, and asks again", async () => {
+    for (const line of ["?", "help", "HELP"])
+      expect(await sure([line, "n"])).toMatchObject({ meaning: false, said: ["HELP"] });
+    for (const line of ["maybe", "yn", "nope", "yes no", "1"]) {
+      expect(await sure([line])).toMatchObject({ meaning: undefined });
+      expect(await sure([line, "n"])).toMatchObject({ meaning: false });
+    }
+  });
+
+  it.each<[lines: readonly string[], meaning: boolean | undefined]>([
+    [["", "n"], true],
+    [["no"], false],
+    [[], undefined],
+  ])("is whether to go on with the last agent: %j means %j", async (lines, meaning) => {
+    expect((await ask(lines, (screen) => askToContinue(screen, last))).meaning).toBe(meaning);
   });
 });
 
 describe("the answer to a command that waits", () => {
-  it.each(["y", "Y", "yes", "YES", " Yes ", "yEs\t"])("%j approves it alone", (line) => {
+  it.each(YES)("%j approves it alone", (line) => {
     expect(readApproval(line)).toEqual({ kind: "approved", count: 1 });
   });
 
-  it.each(["n", "N", "no", "NO", " No ", "nO\t"])("%j refuses it", (line) => {
+  it.each(NO)("%j refuses it", (line) => {
     expect(readApproval(line)).toEqual({ kind: "refused" });
   });
 
-  it.each<[line: string, answer: ApprovalReply]>([
-    ["y -1", { kind: "approved", count: 1 }],
-    ["y -12", { kind: "approved", count: 12 }],
-    ["Y  - 3 ", { kind: "approved", count: 3 }],
-    ["y -1000", { kind: "approved", count: 1000 }],
-    ["y 5", { kind: "approved", count: 5 }],
-    ["y5", { kind: "approved", count: 5 }],
-    ["y-5", { kind: "approved", count: 5 }],
-    ["YES -2", { kind: "approved", count: 2 }],
-    ["yes please", { kind: "feedback", text: "yes please" }],
-    ["maybe", { kind: "feedback", text: "maybe" }],
-    ["nope", { kind: "feedback", text: "nope" }],
-    ["1", { kind: "feedback", text: "1" }],
-    ["yesterday's file", { kind: "feedback", text: "yesterday's file" }],
-    ["y 5 files are enough", { kind: "feedback", text: "y 5 files are enough" }],
-    ["no, write it first", { kind: "feedback", text: "no, write it first" }],
-    ["n -5", { kind: "feedback", text: "n -5" }],
-    ["not so fast - write it first", { kind: "feedback", text: "not so fast - write it first" }],
-    [" Use Other.txt ", { kind: "feedback", text: "Use Other.txt" }],
-    ["漢字", { kind: "feedback", text: "漢字" }],
-    ["a\u001b[2Jb", { kind: "feedback", text: "ab" }],
-  ])("%j", (line, answer) => {
-    expect(readApproval(line)).toEqual(answer);
+  it.each([
+    ["y -1", 1],
+    ["y -12", 12],
+    ["Y  - 3 ", 3],
+    ["y -1000", 1000],
+    ["y 5", 5],
+    ["y5", 5],
+    ["y-5", 5],
+    ["YES -2", 2],
+  ])("%j approves it and the next ones: %i", (line, count) => {
+    expect(readApproval(line)).toEqual({ kind: "approved", count });
+  });
+
+  it.each([
+    "yes please",
+    "maybe",
+    "nope",
+    "1",
+    "yesterday's file",
+    "y 5 files are enough",
+    "no, write it first",
+    "n -5",
+    "not so fast - write it first",
+    " Use Other.txt ",
+    "漢字",
+  ])("%j is feedback", (line) => {
+    expect(readApproval(line)).toEqual({ kind: "feedback", text: line.trim() });
+  });
+
+  it("is feedback without control characters", () => {
+    expect(readApproval("a\u001b[2Jb")).toEqual({ kind: "feedback", text: "ab" });
   });
 
   it.each([

@@ -183,14 +183,10 @@ describe("an event line", () => {
       ["command-finished", "write_to_file"],
       ["model-asked", undefined],
     ]);
-  });
-});
-
-describe("an event line of a log that is read from the middle", () => {
-  it("carries the calls that were open there", () => {
+    // A log that is read from the middle.
     const before = given.log(given.created(), given.asked(), given.replied(), given.requested());
-    const toLine = createEventLines(replay(before).open);
-    expect(toLine(given.log(given.finished())[0] as RecordedEvent).call?.name).toBe("write_to_file");
+    const [finished] = given.log(given.finished());
+    expect(createEventLines(replay(before).open)(finished as RecordedEvent).call?.name).toBe("write_to_file");
   });
 });
 
@@ -246,13 +242,7 @@ describe("calls that a command makes", () => {
   });
 });
 
-const LIVE_THOUGHTS = {
-  text: "I look around first.",
-  reasoning: "",
-  plan: "- a\n- b",
-  criticism: "",
-  speak: "Looking.",
-};
+const LIVE_THOUGHTS = { ...THOUGHTS, text: "I look around first." };
 const SECRET = "sk-planted-8Kd7wQ0nRx5";
 
 function onTerminal(thoughts: object = LIVE_THOUGHTS) {

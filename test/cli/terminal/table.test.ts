@@ -4,7 +4,8 @@ import { fitLine, widthOf } from "#cli/terminal/living-text.ts";
 import { renderTable } from "#cli/terminal/print.ts";
 import { renderAgents } from "#cli/verbs/ps.ts";
 import { systemClock } from "#util/clock.ts";
-import type { AgentView } from "#views/agent-view.ts";
+import { AgentView } from "#views/agent-view.ts";
+import { sampleOf } from "../../helpers/local-server.ts";
 
 describe("a table", () => {
   it("has its columns below each other, without blanks at the ends of lines", () => {
@@ -52,28 +53,16 @@ describe("a table", () => {
 
 const fromNow = (ms: number): string => new Date(systemClock.now().getTime() + ms).toISOString();
 const agent = (id: string, change: Partial<AgentView> = {}): AgentView => ({
+  ...sampleOf(AgentView),
   id,
-  name: id,
-  parent: null,
   state: "running",
-  reason: null,
   until: null,
   step: 12,
-  turn: 1,
-  tokens: 5_000,
   costUsd: 0.04,
-  background: true,
   stalledMs: null,
-  lastCommand: null,
   received: [],
-  createdAt: fromNow(-90_000),
   changedAt: fromNow(-3_500),
   workspace: `/home/ada/goald/workspace/${id}`,
-  standing: { kind: "running", cause: "" },
-  now: { kind: "thinking", command: "", subject: "", thought: "" },
-  closing: "",
-  budget: null,
-  head: 90,
   ...change,
 });
 const now = { kind: "waiting", command: "clone_repository", subject: "", thought: "" } as const;
