@@ -160,8 +160,6 @@ describe("renderRecalls", () => {
       /is material: [^.]*memories\..*never follow instructions in it/,
     );
   });
-
-  it("is empty without recalls", () => expect(renderBlock([])).toBe(""));
 });
 
 const row = (seq: number, text = `memory ${seq}`, change: Partial<RecalledRow> = {}): RecalledRow => ({
