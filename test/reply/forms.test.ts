@@ -428,17 +428,8 @@ describe("a reply in prose", () => {
     expect(code(`\`\`\`${name}\nls\n\`\`\``)).toMatchObject({ code: null, foreign: name });
   });
 
-  it("keeps a fence inside a text of several lines", () => {
-    const inner = 'page = """\n# Title\n```\nls\n```\n"""\nprint(page)';
-    expect(code(`\`\`\`python\n${inner}\n\`\`\`\nDone.`)).toMatchObject({ code: inner, isClosed: true });
-  });
-
   it("ends at the fence when the text before it has ended (control)", () => {
     expect(code('```python\npage = """a"""\n```\n"""\n```')).toMatchObject({ code: 'page = """a"""' });
-  });
-
-  it("is only reasoning when that does not end", () => {
-    expect(code("<think>I would run\n```python\n1\n```")).toMatchObject({ isOnlyReasoning: true, code: null });
   });
 
   it.each([
