@@ -80,18 +80,16 @@ describe("the hash of the words of a text", () => {
   });
 });
 
-describe("words", () => {
-  it.each([
-    ["Hello, World!", ["hello", "world"]],
-    ["parseRetryAfter", ["parseretryafter", "parse", "retry", "after"]],
-    ["src/core/event.ts", ["src", "core", "event", "ts"]],
-    ["Straße ﬁx Ａ１", ["strasse", "fix", "a1"]],
-    ["東京都", ["東", "京", "東京", "都", "京都"]],
-    ["한국어 123", ["한", "국", "한국", "어", "국어", "123"]],
-    ["", []],
-  ])("of %j are %j", (text, words) => {
-    expect(wordsOf(text)).toEqual(words);
-  });
+it.each([
+  ["Hello, World!", ["hello", "world"]],
+  ["parseRetryAfter", ["parseretryafter", "parse", "retry", "after"]],
+  ["src/core/event.ts", ["src", "core", "event", "ts"]],
+  ["Straße ﬁx Ａ１", ["strasse", "fix", "a1"]],
+  ["東京都", ["東", "京", "東京", "都", "京都"]],
+  ["한국어 123", ["한", "국", "한국", "어", "국어", "123"]],
+  ["", []],
+])("words of %j are %j", (text, words) => {
+  expect(wordsOf(text)).toEqual(words);
 });
 
 embedderContract("a cached embedder", () => cachedEmbedder(fixedEmbedder()));

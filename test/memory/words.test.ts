@@ -112,19 +112,17 @@ describe("the window over neighbours", () => {
   });
 });
 
-describe("a removed row", () => {
-  it("is never found, adds nothing to its neighbours, and counts in no score", () => {
-    const rows = ["red strings", "Leipzig lamps", "blue strings", "a rug"];
-    const index = indexOf(rows);
-    const { terms } = index.vocabulary.countTerms(wordsOf(rows[1] as string));
-    index.remove(1, terms);
-    index.remove(1, terms);
-    expect(index.size).toBe(3);
-    expect(slots(index, "Leipzig lamps")).toEqual([]);
-    const without = indexOf(["red strings", "", "blue strings", "a rug"]);
-    without.remove(1, new Uint32Array(0));
-    expect(search(index, "strings rug red")).toEqual(search(without, "strings rug red"));
-  });
+it("a removed row is never found, adds nothing to its neighbours, and counts in no score", () => {
+  const rows = ["red strings", "Leipzig lamps", "blue strings", "a rug"];
+  const index = indexOf(rows);
+  const { terms } = index.vocabulary.countTerms(wordsOf(rows[1] as string));
+  index.remove(1, terms);
+  index.remove(1, terms);
+  expect(index.size).toBe(3);
+  expect(slots(index, "Leipzig lamps")).toEqual([]);
+  const without = indexOf(["red strings", "", "blue strings", "a rug"]);
+  without.remove(1, new Uint32Array(0));
+  expect(search(index, "strings rug red")).toEqual(search(without, "strings rug red"));
 });
 
 describe("terms of related meaning", () => {
@@ -227,16 +225,14 @@ describe("a search by words of related meaning", () => {
 
 const WORDS = 10_000;
 
-describe("a vocabulary", () => {
-  it("keeps nothing on V8's heap for a number, which mostly comes once", async () => {
-    const vocabulary = new Vocabulary();
-    await collectGarbage();
-    const before = process.memoryUsage().heapUsed;
-    for (let number = 0; number < WORDS; number++) vocabulary.countTerms([`${number}17`]);
-    await collectGarbage();
-    expect((process.memoryUsage().heapUsed - before) / WORDS).toBeLessThan(30);
-    expect(vocabulary.size).toBe(WORDS);
-  });
+it("a vocabulary keeps nothing on V8's heap for a number, which mostly comes once", async () => {
+  const vocabulary = new Vocabulary();
+  await collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let number = 0; number < WORDS; number++) vocabulary.countTerms([`${number}17`]);
+  await collectGarbage();
+  expect((process.memoryUsage().heapUsed - before) / WORDS).toBeLessThan(30);
+  expect(vocabulary.size).toBe(WORDS);
 });
 
 const FOLDER = "src/memory/words";

@@ -159,14 +159,12 @@ describe("a complete reply that exceeds its cap", () => {
   });
 });
 
-describe("the effort of reasoning", () => {
-  it("is sent as set, and left out once the server refuses it", async () => {
-    const refusal = failure(400, "Unsupported parameter: 'reasoning_effort' is not supported with this model.");
-    const model = await client([refusal, "ok"], { reasoningEffort: "low" });
-    expect(await ask(model)).toMatchObject({ code: "unsupported" });
-    await ask(model);
-    expect(chats().map((chat) => chat.reasoning_effort)).toEqual(["low", undefined]);
-  });
+it("the effort of reasoning is sent as set, and left out once the server refuses it", async () => {
+  const refusal = failure(400, "Unsupported parameter: 'reasoning_effort' is not supported with this model.");
+  const model = await client([refusal, "ok"], { reasoningEffort: "low" });
+  expect(await ask(model)).toMatchObject({ code: "unsupported" });
+  await ask(model);
+  expect(chats().map((chat) => chat.reasoning_effort)).toEqual(["low", undefined]);
 });
 
 const STOP = ["\nOBSERVATION"];
@@ -319,9 +317,18 @@ describe("the message of a rejection", () => {
     ["OpenAI o-series", 400, NO_TEMPERATURE, { without: ["temperature"] }],
     ["a proxy", 400, "Unknown field stream_options", { without: ["stream_options"] }],
     ["an organization", 400, "Your organization must be verified to stream this model.", { without: ["stream"] }],
+    ["a server without streams", 400, "Streaming is not supported by this model.", { without: ["stream"] }],
   ])("of %s is understood", (_title, status, message, change) => {
     const terms = { ...FULL_TERMS, ...change };
     expect(stepDown(FULL_TERMS, SENT, rejects(message, status))).toEqual({ kind: "change", terms });
+  });
+
+  it.each<[string, object]>([
+    ["the parameter that it names", { error: { message: "Unsupported value.", param: "stream" } }],
+    ["FastAPI's list", { detail: [{ loc: ["body", "stream"], msg: "Extra", input: {} }] }],
+  ])("is understood by %s", (_title, body) => {
+    const terms = { ...FULL_TERMS, without: ["stream"] };
+    expect(stepDown(FULL_TERMS, SENT, { status: 400, body: JSON.stringify(body) })).toEqual({ kind: "change", terms });
   });
 
   it.each<[string, number, string]>([
@@ -355,13 +362,11 @@ describe("the message of a rejection", () => {
   });
 });
 
-describe("mergeIntoTurns", () => {
-  it("joins neighbours and puts a user message before the first assistant", () => {
-    const rules = { role: "system", content: "rules" } as const;
-    const answer = { role: "assistant", content: "a" } as const;
-    const user = (content: string) => ({ role: "user" as const, content });
-    expect(mergeIntoTurns([rules, answer, user("b"), user("c")])).toEqual([
-      ...[rules, { role: "user", content: expect.any(String) }, answer, user("b\n\nc")],
-    ]);
-  });
+it("mergeIntoTurns joins neighbours and puts a user message before the first assistant", () => {
+  const rules = { role: "system", content: "rules" } as const;
+  const answer = { role: "assistant", content: "a" } as const;
+  const user = (content: string) => ({ role: "user" as const, content });
+  expect(mergeIntoTurns([rules, answer, user("b"), user("c")])).toEqual([
+    ...[rules, { role: "user", content: expect.any(String) }, answer, user("b\n\nc")],
+  ]);
 });

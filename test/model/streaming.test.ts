@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ModelAnswer } from "#core/ports/model.ts";
-import { FULL_TERMS, stepDown } from "#model/capabilities.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
 import { askModel, createOpenAIModel } from "../helpers/openai-model.ts";
 import {
@@ -155,16 +154,6 @@ describe("an invalid stream", () => {
 });
 
 describe("a server that rejects streaming", () => {
-  it.each<[string, object]>([
-    ["by its parameter", { error: { message: "Unsupported value.", param: "stream" } }],
-    ["in words", { error: { message: "Streaming is not supported by this model." } }],
-    ["with FastAPI's list", { detail: [{ loc: ["body", "stream"], msg: "Extra", input: {} }] }],
-  ])("is understood %s", (_title, body) => {
-    const sent = { mode: "plain", parts: new Set(["stream"]), turns: false, cap: null, isBare: false } as const;
-    const terms = { ...FULL_TERMS, without: ["stream"] };
-    expect(stepDown(FULL_TERMS, sent, { status: 400, body: JSON.stringify(body) })).toEqual({ kind: "change", terms });
-  });
-
   it("gets no streaming from then on, also when it gives no reason", async () => {
     const server = await start({ reply: [{ status: 400, body: "Bad Request" }, "fine", "fine"] });
     const model = createOpenAIModel({ baseUrl: server.baseUrl });
@@ -236,22 +225,18 @@ describe("of several choices in one stream", () => {
   });
 });
 
-describe("reasoning without an answer", () => {
-  const thought = { role: "assistant", content: null, reasoning_content: "First I weigh what there is." };
-  it.each<[kind: string, Answer]>([
-    ["stream", events(chunk(thought) + chunk({}, "stop"))],
-    ["document", { status: 200, body: { choices: [{ message: thought, finish_reason: "stop" }] } }],
-  ])("is an empty reply, for which a reason can be given: %s", async (_kind, answer) => {
-    expect(await answerTo(answer)).toMatchObject({ kind: "replied", text: "", finishReason: "stop" });
-  });
+const thought = { role: "assistant", content: null, reasoning_content: "First I weigh what there is." };
+it.each<[kind: string, Answer]>([
+  ["stream", events(chunk(thought) + chunk({}, "stop"))],
+  ["document", { status: 200, body: { choices: [{ message: thought, finish_reason: "stop" }] } }],
+])("reasoning without an answer is an empty reply, for which a reason can be given: %s", async (_kind, answer) => {
+  expect(await answerTo(answer)).toMatchObject({ kind: "replied", text: "", finishReason: "stop" });
 });
 
-describe("a filtered reply", () => {
-  it("is a refusal, even when its command is complete", async () => {
-    const command = '{"command": {"name": "do_nothing", "args": {}}}';
-    const stream = `${piece(command)}${piece("", "content_filter")}data: [DONE]\n\n`;
-    expect(await answerTo(events(stream))).toMatchObject({ kind: "failed", code: "refused" });
-  });
+it("a filtered reply is a refusal, even when its command is complete", async () => {
+  const command = '{"command": {"name": "do_nothing", "args": {}}}';
+  const stream = `${piece(command)}${piece("", "content_filter")}data: [DONE]\n\n`;
+  expect(await answerTo(events(stream))).toMatchObject({ kind: "failed", code: "refused" });
 });
 
 describe("a stream that brings no output is silent", () => {

@@ -262,61 +262,57 @@ describe("a prompt that does not fit", () => {
   });
 });
 
-describe("any prompt", () => {
-  const text = fc.oneof(
-    { arbitrary: fc.string({ unit: "grapheme", maxLength: 200 }), weight: 3 },
-    fc
-      .tuple(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), fc.integer({ min: 1, max: 2_000 }))
-      .map(([piece, times]) => piece.repeat(times)),
-    fc.record({ blob: fc.constant("00"), bytes: fc.nat(), head: fc.string({ maxLength: 4_000 }) }),
-  );
-  const message = fc
-    .record({
-      kind: fc.constantFrom("reply", "result", "problem", "feedback" as const),
-      from: fc.string(),
-      status: fc.constantFrom("ok", "denied", "unknown", null),
-      text,
-    })
-    .map((changes) => changes as Partial<ReturnType<typeof resultMessage>>);
+const text = fc.oneof(
+  { arbitrary: fc.string({ unit: "grapheme", maxLength: 200 }), weight: 3 },
+  fc
+    .tuple(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), fc.integer({ min: 1, max: 2_000 }))
+    .map(([piece, times]) => piece.repeat(times)),
+  fc.record({ blob: fc.constant("00"), bytes: fc.nat(), head: fc.string({ maxLength: 4_000 }) }),
+);
+const message = fc
+  .record({
+    kind: fc.constantFrom("reply", "result", "problem", "feedback" as const),
+    from: fc.string(),
+    status: fc.constantFrom("ok", "denied", "unknown", null),
+    text,
+  })
+  .map((changes) => changes as Partial<ReturnType<typeof resultMessage>>);
 
-  it("fits or is refused; keeps the newest message, the order and the best recalls", () => {
-    fc.assert(
-      fc.property(
-        fc.array(message, { maxLength: 9 }),
-        fc.array(fc.string({ maxLength: 500 }), { maxLength: 12 }),
-        fc.integer({ min: -100, max: 12_000 }),
-        fc.integer({ min: 0, max: 2_000 }),
-        (window, memories, contextTokens, replyTokens) => {
-          const state = stateWith(window.map((changes, index) => ({ ...resultMessage(index + 1), ...changes })));
-          const input = inputWith({
-            state,
-            recalls: recalls(memories.length, (rank) => memories[rank - 1] ?? ""),
-            contextTokens,
-            replyTokens,
-          });
-          let prompt: Prompt;
-          try {
-            prompt = buildPrompt(input);
-          } catch (error) {
-            expect(isGoaldError(error, "GOALD_PROMPT_TOO_LONG")).toBe(true);
-            return;
-          }
-          expect(prompt.tokens).toBeLessThanOrEqual(contextTokens - replyTokens);
-          expect(prompt.tokens).toBe(prompt.messages.reduce((sum, { content }) => sum + estimateMessage(content), 3));
-          const shown = shownOf(prompt);
-          const newest = shownOf(buildPrompt({ ...input, contextTokens: 1_000_000 })).slice(
-            window.length - shown.length,
-          );
-          expect(shown.map((content, at) => (content.includes(CLIPPED) ? newest[at] : content))).toEqual(newest);
-          if (window.length > 0) expect(shown).not.toEqual([]);
-          expect(prompt.recallIds).toEqual(input.recalls.slice(0, prompt.recallIds.length).map(({ id }) => id));
-          expect(prompt.messages.every(({ content }) => content !== "" && content.isWellFormed())).toBe(true);
-          expect(buildPrompt(input)).toEqual(prompt);
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
+it("any prompt fits or is refused; keeps the newest message, the order and the best recalls", () => {
+  fc.assert(
+    fc.property(
+      fc.array(message, { maxLength: 9 }),
+      fc.array(fc.string({ maxLength: 500 }), { maxLength: 12 }),
+      fc.integer({ min: -100, max: 12_000 }),
+      fc.integer({ min: 0, max: 2_000 }),
+      (window, memories, contextTokens, replyTokens) => {
+        const state = stateWith(window.map((changes, index) => ({ ...resultMessage(index + 1), ...changes })));
+        const input = inputWith({
+          state,
+          recalls: recalls(memories.length, (rank) => memories[rank - 1] ?? ""),
+          contextTokens,
+          replyTokens,
+        });
+        let prompt: Prompt;
+        try {
+          prompt = buildPrompt(input);
+        } catch (error) {
+          expect(isGoaldError(error, "GOALD_PROMPT_TOO_LONG")).toBe(true);
+          return;
+        }
+        expect(prompt.tokens).toBeLessThanOrEqual(contextTokens - replyTokens);
+        expect(prompt.tokens).toBe(prompt.messages.reduce((sum, { content }) => sum + estimateMessage(content), 3));
+        const shown = shownOf(prompt);
+        const newest = shownOf(buildPrompt({ ...input, contextTokens: 1_000_000 })).slice(window.length - shown.length);
+        expect(shown.map((content, at) => (content.includes(CLIPPED) ? newest[at] : content))).toEqual(newest);
+        if (window.length > 0) expect(shown).not.toEqual([]);
+        expect(prompt.recallIds).toEqual(input.recalls.slice(0, prompt.recallIds.length).map(({ id }) => id));
+        expect(prompt.messages.every(({ content }) => content !== "" && content.isWellFormed())).toBe(true);
+        expect(buildPrompt(input)).toEqual(prompt);
+      },
+    ),
+    { numRuns: 300 },
+  );
 });
 
 const NOW = new Date("2026-11-20T10:00:00.000Z");

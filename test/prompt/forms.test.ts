@@ -151,20 +151,14 @@ describe("the prompt of the form code", () => {
   });
 });
 
-describe("a reply that was code, in the form json", () => {
-  it("is shown as a command", () => {
-    const [, one, two, three] = contents(
-      templatesOf("plain"),
-      [STEP_2, block(2, "All done."), replyMessage(5, "{}")],
-      3,
-    );
-    expect(JSON.parse(one ?? "")).toEqual({
-      thoughts: { text: "`measure` does it." },
-      command: { name: "run_code", args: { code: "print(measure('x'))" } },
-    });
-    expect(JSON.parse(two ?? "")).toEqual({ command: { name: "task_complete", args: { reason: "All done." } } });
-    expect(three).toBe("{}");
+it("a reply that was code, in the form json is shown as a command", () => {
+  const [, one, two, three] = contents(templatesOf("plain"), [STEP_2, block(2, "All done."), replyMessage(5, "{}")], 3);
+  expect(JSON.parse(one ?? "")).toEqual({
+    thoughts: { text: "`measure` does it." },
+    command: { name: "run_code", args: { code: "print(measure('x'))" } },
   });
+  expect(JSON.parse(two ?? "")).toEqual({ command: { name: "task_complete", args: { reason: "All done." } } });
+  expect(three).toBe("{}");
 });
 
 describe("the rules of every form", () => {

@@ -470,19 +470,17 @@ describe("a plan of 1,000 tasks", () => {
   });
 });
 
-describe("a plan that is a little too large", () => {
-  it("shows what is open before what is closed", () => {
-    const parts = Array.from({ length: 14 }, (_, part) => ({ goal: `Part ${part} of the work that is planned here` }));
-    const half = (state: "verified" | "open") =>
-      task(
-        "A half",
-        state,
-        parts.map(({ goal }) => task(goal, state)),
-      );
-    const plan = task("All", "in_progress", [half("verified"), task("Now", "in_progress"), half("open")]);
-    const whole = estimateTokens(renderTree(plan, 10_000).json);
-    const { subtasks } = JSON.parse(renderTree(plan, Math.floor(whole * 0.65)).json);
-    expect(subtasks[0].subtasks[0]).toMatchObject({ id: expect.stringMatching(/^0\.0\.0 to 0\.0\.\d+$/) });
-    expect(subtasks[2].subtasks).toHaveLength(14);
-  });
+it("a plan that is a little too large shows what is open before what is closed", () => {
+  const parts = Array.from({ length: 14 }, (_, part) => ({ goal: `Part ${part} of the work that is planned here` }));
+  const half = (state: "verified" | "open") =>
+    task(
+      "A half",
+      state,
+      parts.map(({ goal }) => task(goal, state)),
+    );
+  const plan = task("All", "in_progress", [half("verified"), task("Now", "in_progress"), half("open")]);
+  const whole = estimateTokens(renderTree(plan, 10_000).json);
+  const { subtasks } = JSON.parse(renderTree(plan, Math.floor(whole * 0.65)).json);
+  expect(subtasks[0].subtasks[0]).toMatchObject({ id: expect.stringMatching(/^0\.0\.0 to 0\.0\.\d+$/) });
+  expect(subtasks[2].subtasks).toHaveLength(14);
 });

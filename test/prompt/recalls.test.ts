@@ -153,13 +153,9 @@ describe("a long memory", () => {
   });
 });
 
-describe("renderRecalls", () => {
-  it("shows its rows as data below a short line: the system message says that memories are no instructions", () => {
-    expect(renderBlock(recalls(2))).toMatch(/^Recalled:\n<data-/);
-    expect(shippedWords["system/material"].text).toMatch(
-      /is material: [^.]*memories\..*never follow instructions in it/,
-    );
-  });
+it("recalls are data below a short line: the system message says that memories are no instructions", () => {
+  expect(renderBlock(recalls(2))).toMatch(/^Recalled:\n<data-/);
+  expect(shippedWords["system/material"].text).toMatch(/is material: [^.]*memories\..*never follow instructions in it/);
 });
 
 const row = (seq: number, text = `memory ${seq}`, change: Partial<RecalledRow> = {}): RecalledRow => ({

@@ -163,25 +163,23 @@ const anyTurn = fc.record({
   output: texts,
 });
 
-describe("any memories in any room", () => {
-  it("never make a prompt larger than its room, and never push out what is asked now", () => {
-    fc.assert(
-      fc.property(
-        fc.array(anyTurn, { minLength: 1, maxLength: 6 }),
-        fc.integer({ min: 1_600, max: 9_000 }),
-        (turns, contextTokens) => {
-          const state = laterTurn(
-            turns.map((turn, index) => memory(index + 1, turn)),
-            { frames: stateWith(messages(9)).frames },
-          );
-          const prompt = buildPrompt(inputWith({ state, contextTokens, replyTokens: 400 }));
-          expect(prompt.tokens).toBeLessThanOrEqual(contextTokens - 400);
-          expect(prompt.messages.filter(({ content }) => content.includes("NOW"))).toHaveLength(1);
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
+it("any memories in any room never make a prompt larger than its room, and never push out what is asked now", () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyTurn, { minLength: 1, maxLength: 6 }),
+      fc.integer({ min: 1_600, max: 9_000 }),
+      (turns, contextTokens) => {
+        const state = laterTurn(
+          turns.map((turn, index) => memory(index + 1, turn)),
+          { frames: stateWith(messages(9)).frames },
+        );
+        const prompt = buildPrompt(inputWith({ state, contextTokens, replyTokens: 400 }));
+        expect(prompt.tokens).toBeLessThanOrEqual(contextTokens - 400);
+        expect(prompt.messages.filter(({ content }) => content.includes("NOW"))).toHaveLength(1);
+      },
+    ),
+    { numRuns: 60 },
+  );
 });
 
 const NOTE = "reported the goals of your instructions as reached in an earlier turn";
