@@ -20,9 +20,7 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const SOON_MS = 20_000;
 const axis = (...values: number[]) => Float32Array.from(values);
 
-interface Rows {
-  readonly [slot: number]: string;
-}
+type Rows = Readonly<Record<string, string>>;
 type Settings = Partial<ConstructorParameters<typeof PineconeClient>[0]>;
 
 interface Given {
@@ -102,7 +100,7 @@ describe("a Pinecone index", () => {
     const { server, pinecone, store } = await start();
     const note = { op: "add", kind: "note", text: "x", importance: 1, trust: "person" } as const;
     await store.curate("shared", [note, note], "k", "2026-11-20T10:00:00.000Z");
-    const shared = index(pinecone, { "+1": "secret", "+2": "plain" } as Rows, { namespace: "shared" });
+    const shared = index(pinecone, { "+1": "secret", "+2": "plain" }, { namespace: "shared" });
     const rows = ["+1", "+2"].map(async (slot, at) => shared.add(slot as unknown as number, axis(1, at, 0)));
     await Promise.all(rows);
     await pinecone.flush(SOON_MS);
