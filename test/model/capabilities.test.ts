@@ -64,16 +64,15 @@ describe("the cap of a reply", () => {
     expect(caps()).toEqual([`${CAP}, none`, `none, ${CAP}`, `none, ${CAP}`]);
   });
 
-  const cap = { name: "max_completion_tokens", tokens: 100_000 } as const;
-  const sent: SentParts = { ...SENT, mode: "plain", parts: new Set(["stream", "stream_options"]), cap };
   it.each<[server: string, message: string, most: number]>([
     ["OpenAI", "max_tokens is too large: 100000. This model supports at most 16384 completion tokens.", 16_384],
     ["Groq", "`max_completion_tokens` must be less than or equal to `8192`", 8_192],
     ["Anthropic", "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens", 8_192],
     ["DeepSeek", "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8_192],
   ])("stays below the maximum that %s names", (_server, message, replyTokens) => {
-    const rejected = { status: 400, body: JSON.stringify({ error: { message } }) };
-    expect(stepDown(FULL_TERMS, sent, rejected)).toEqual({ kind: "change", terms: { ...FULL_TERMS, replyTokens } });
+    const sent: SentParts = { ...SENT, cap: { name: "max_completion_tokens", tokens: 100_000 } };
+    const terms = { ...FULL_TERMS, replyTokens };
+    expect(stepDown(FULL_TERMS, sent, rejects(message))).toEqual({ kind: "change", terms });
   });
 });
 
@@ -215,11 +214,8 @@ describe("the texts that end a reply", () => {
       expect(chats().map(({ stop, stream }) => [stop, stream])).toEqual(
         [STOP, undefined, undefined].map((stop) => [stop, true]),
       );
-      expect(replies).toMatchObject([
-        { kind: "failed", code: "unsupported", retry: { isChanged: true } },
-        { text: CUT },
-        { text: CUT },
-      ]);
+      const refused = { kind: "failed", code: "unsupported", retry: { isChanged: true } };
+      expect(replies).toMatchObject([refused, { text: CUT }, { text: CUT }]);
     },
   );
 
@@ -352,8 +348,7 @@ describe("the message of a rejection", () => {
   it("about the JSON of an action leaves the mode of other replies as it is", () => {
     const sent: SentParts = { ...SENT, mode: "plan", parts: SENT.parts.union(new Set(["json_object"])) };
     const terms = { ...FULL_TERMS, without: ["json_object"] };
-    const rejected = rejects("response_format is not supported");
-    expect(stepDown(FULL_TERMS, sent, rejected)).toEqual({ kind: "change", terms });
+    expect(stepDown(FULL_TERMS, sent, rejects("response_format is not supported"))).toEqual({ kind: "change", terms });
   });
 
   it("never undoes what another agent learned meanwhile", () => {

@@ -198,11 +198,11 @@ describe("the history of the form plan", () => {
   });
 });
 
-describe("a change of the form", () => {
-  const command = { name: "read_file", args: { file: "a" } };
-  const json = replyMessage(1, JSON.stringify({ thoughts: { text: "I look." }, command }));
-  const written = (form: "react" | "code", text: string): Message => ({ ...json, form, text });
+const command = { name: "read_file", args: { file: "a" } };
+const json = replyMessage(1, JSON.stringify({ thoughts: { text: "I look." }, command }));
+const written = (form: "react" | "code", text: string): Message => ({ ...json, form, text });
 
+describe("a change of the form", () => {
   it("shows earlier replies as actions", () => {
     const several = { thoughts: {}, commands: [command, { name: "list_agents", args: {} }] };
     const shown = (message: Message) => history([message])[0]?.content.split("\n").map(parse);
@@ -311,20 +311,15 @@ describe("the history of the form tools", () => {
   });
 
   it("shows replies of every other form as calls", () => {
-    const json = replyMessage(
-      1,
-      JSON.stringify({ thoughts: { text: "I look." }, command: { name: "read_file", args: {} } }),
-    );
-    const prose = (form: "react" | "code", text: string): Message => ({ ...json, form, text });
     const shown = [
       json,
       act(1, "read", { path: "a" }),
-      prose("code", "I count.\n```python\n1 + 1\n```"),
-      prose("react", "THOUGHT 1:\nI count.\nACTION 1:\n```python\n1 + 1\n```"),
-      prose("code", "All is done."),
+      written("code", "I count.\n```python\n1 + 1\n```"),
+      written("react", "THOUGHT 1:\nI count.\nACTION 1:\n```python\n1 + 1\n```"),
+      written("code", "All is done."),
     ].flatMap((message) => history([message, outcome(1, "x", "y")], TOOLS)[0]?.calls ?? []);
     expect(shown.map(({ name, args }) => [name, JSON.parse(args)])).toEqual([
-      ["read_file", { thought: "I look." }],
+      ["read_file", { thought: "I look.", file: "a" }],
       ["read_file", { file: "a" }],
       ["run_code", { thought: "I count.", code: "1 + 1" }],
       ["run_code", { thought: expect.stringContaining("I count."), code: "1 + 1" }],
