@@ -4,12 +4,9 @@ import {
   type Answer,
   answerTo,
   ask,
-  chunk,
   closeServers,
   KEY,
   openServers,
-  type RawAnswer,
-  SSE,
   start,
   startOpenAIServer,
 } from "../helpers/openai-server.ts";
@@ -230,45 +227,30 @@ it("an echoed request does not count as the server's message", async () => {
 const USAGE = { prompt_tokens: 7, completion_tokens: 4_000, completion_tokens_details: { reasoning_tokens: 3_990 } };
 const HALF_BLOCK = "<think>First I list the files";
 
-const inOneDocument = (message: object, finishReason: string, usage: object): RawAnswer => ({
-  status: 200,
-  body: { choices: [{ index: 0, message, finish_reason: finishReason }], usage },
-});
-function asStream(message: object, finishReason: string, usage: object): RawAnswer {
-  const end = `${chunk({}, finishReason)}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`;
-  return { status: 200, headers: SSE, body: chunk({ role: "assistant" }) + chunk(message) + end };
-}
-
 const WAYS = [
-  ["in one document", inOneDocument],
-  ["as a stream", asStream],
+  ["in one document", "document"],
+  ["as a stream", {}],
 ] as const;
-const CUT = WAYS.flatMap(([way, send]) =>
-  [
-    ["with hidden reasoning and no content", { content: null }, ""],
-    ["with hidden reasoning and an empty content", { content: "" }, ""],
-    ["with shown reasoning and no content", { reasoning_content: "First I list the files" }, ""],
-    ["with half a block of reasoning", { content: HALF_BLOCK }, HALF_BLOCK],
-  ].map(([title, message, text]) => [`${title}, ${way}`, send, message as object, text as string] as const),
-);
 
 describe("a reply that was cut off within its reasoning", () => {
-  it.each(CUT)(
-    "%s is a reply, with the tokens that the server counts as reasoning",
-    async (_title, send, message, text) => {
+  const CONTENTS = WAYS.flatMap((way) => [null, "", HALF_BLOCK].map((text) => [text, ...way] as const));
+  it.each(CONTENTS)(
+    "is a reply with the content %j, and with its tokens of reasoning, %s",
+    async (text, _way, streamed) => {
       const usage = { inputTokens: 7, outputTokens: 4_000, cachedTokens: 0, estimated: false };
-      const expected = { kind: "replied", text, finishReason: "length", usage, reasoningTokens: 3_990 };
-      expect(await answerTo(send(message, "length", USAGE))).toEqual(expected);
+      const expected = { kind: "replied", text: text ?? "", finishReason: "length", usage, reasoningTokens: 3_990 };
+      expect(await answerTo({ text, finishReason: "length", usage: USAGE, streamed })).toEqual(expected);
     },
   );
 
-  it.each(WAYS)("says nothing about reasoning that the server does not count, %s", async (_way, send) => {
+  it.each(WAYS)("says nothing about reasoning that the server does not count, %s", async (_way, streamed) => {
     const usage = { prompt_tokens: 7, completion_tokens: 4_000 };
-    expect(await answerTo(send({ content: null }, "length", usage))).not.toHaveProperty("reasoningTokens");
+    const answer = await answerTo({ text: null, finishReason: "length", usage, streamed });
+    expect(answer).not.toHaveProperty("reasoningTokens");
   });
 
-  it.each(WAYS)("is a failure when the model ended it itself without a text, %s (control)", async (_way, send) => {
-    const answer = await answerTo(send({ content: null }, "stop", USAGE));
+  it.each(WAYS)("is a failure when the model ended it itself without a text, %s (control)", async (_way, streamed) => {
+    const answer = await answerTo({ text: null, usage: USAGE, streamed });
     expect(answer).toMatchObject({ kind: "failed", code: "incomplete-reply" });
   });
 });

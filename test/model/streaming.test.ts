@@ -226,11 +226,12 @@ describe("of several choices in one stream", () => {
 });
 
 const thought = { role: "assistant", content: null, reasoning_content: "First I weigh what there is." };
-it.each<[kind: string, Answer]>([
-  ["stream", events(chunk(thought) + chunk({}, "stop"))],
-  ["document", { status: 200, body: { choices: [{ message: thought, finish_reason: "stop" }] } }],
+it.each<[kind: string, answer: (finishReason: string) => Answer]>([
+  ["stream", (reason) => events(chunk(thought) + chunk({}, reason))],
+  ["document", (reason) => ({ status: 200, body: { choices: [{ message: thought, finish_reason: reason }] } })],
 ])("reasoning without an answer is an empty reply, for which a reason can be given: %s", async (_kind, answer) => {
-  expect(await answerTo(answer)).toMatchObject({ kind: "replied", text: "", finishReason: "stop" });
+  for (const finishReason of ["stop", "length"])
+    expect(await answerTo(answer(finishReason))).toMatchObject({ kind: "replied", text: "", finishReason });
 });
 
 it("a filtered reply is a refusal, even when its command is complete", async () => {
