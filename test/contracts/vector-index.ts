@@ -12,20 +12,20 @@ import { alikeVectors, clusteredVectors, randomNumbers } from "../helpers/memory
 
 export function vectorIndexContract(
   name: string,
-  make: (dimensions: number) => VectorIndex,
+  make: (dimensions: number) => VectorIndex | Promise<VectorIndex>,
   { missedShare = 0 }: { readonly missedShare?: number } = {},
 ): void {
   const axis = (at: number, length = 3) => new Float32Array(length).map((_, index) => (index === at ? 1 : 0));
 
   describe(`${name} as a VectorIndex`, () => {
     it("finds nothing while it is empty", async () => {
-      const index = make(3);
+      const index = await make(3);
       expect(index.size).toBe(0);
       expect(await index.search(axis(0), 10)).toEqual([]);
     });
 
     it("returns the nearest by cosine, best first, whatever the vectors' lengths", async () => {
-      const index = make(3);
+      const index = await make(3);
       await index.add(7, Float32Array.of(100, 0, 0));
       await index.add(3, Float32Array.of(0.01, 0.01, 0));
       await index.add(900, Float32Array.of(0, -5, 0));
@@ -39,13 +39,13 @@ export function vectorIndexContract(
       [1, 1],
       [5, 3],
     ])("returns at most the requested number of rows: requested %i of 3, returned %i", async (count, expected) => {
-      const index = make(3);
+      const index = await make(3);
       for (const at of [0, 1, 2]) await index.add(at, axis(at));
       expect(await index.search(Float32Array.of(1, 2, 3), count)).toHaveLength(expected);
     });
 
     it("replaces the vector of a slot that is in use", async () => {
-      const index = make(3);
+      const index = await make(3);
       await index.add(1, axis(0));
       await index.add(1, axis(1));
       expect(index.size).toBe(1);
@@ -53,7 +53,7 @@ export function vectorIndexContract(
     });
 
     it("does not find a removed slot, and ignores the removal of an unknown one", async () => {
-      const index = make(3);
+      const index = await make(3);
       for (const at of [0, 1, 2]) await index.add(at, axis(at));
       await index.remove(0);
       await index.remove(77);
@@ -70,7 +70,7 @@ export function vectorIndexContract(
       ["not a number", Float32Array.of(1, Number.NaN, 0)],
       ["infinite", Float32Array.of(Number.POSITIVE_INFINITY, 0, 0)],
     ])("rejects a vector that is %s, in a row and in a query, and stays unchanged", async (_title, vector) => {
-      const index = make(3);
+      const index = await make(3);
       await index.add(0, axis(0));
       await expect(index.add(1, vector)).rejects.toThrow(/xpected 3/);
       await expect(index.search(vector, 1)).rejects.toThrow(/xpected 3/);
@@ -78,7 +78,7 @@ export function vectorIndexContract(
     });
 
     it("returns the unit vector of each slot, and nothing for an unknown or removed one", async () => {
-      const index = make(3);
+      const index = await make(3);
       await index.add(4, Float32Array.of(0, 2, 0));
       await index.add(5, axis(0));
       await index.remove(5);
@@ -89,7 +89,7 @@ export function vectorIndexContract(
     });
 
     it("copies the vector, so that later changes of the array have no effect", async () => {
-      const index = make(3);
+      const index = await make(3);
       const vector = axis(0);
       await index.add(0, vector);
       vector.fill(9);
@@ -99,11 +99,12 @@ export function vectorIndexContract(
     it.each([3, 16, 17, 100, 384])(
       "finds the true ten nearest among 1,000 rows in %i dimensions",
       async (dimensions) => {
-        const { rows, queries } = await neighboursIn(dimensions);
-        const index = make(dimensions);
-        for (const [slot, vector] of rows.entries()) await index.add(slot, vector);
+        const [index, truth] = [await make(dimensions), plainIndex(dimensions)];
+        for (const [slot, vector] of clusteredVectors(1_000, dimensions, 20).entries())
+          for (const one of [index, truth]) await one.add(slot, vector);
         let missed = 0;
-        for (const { query, tenth } of queries) {
+        for (const query of clusteredVectors(20, dimensions, 20, 2)) {
+          const tenth = (await truth.search(query, 10)).at(-1)?.score ?? 0;
           const found = await index.search(query, 10);
           expect(found).toHaveLength(10);
           missed += found.filter(({ score }) => score < tenth - 1e-5).length;
@@ -113,7 +114,7 @@ export function vectorIndexContract(
     );
 
     it("finds what the reference index finds for queries less the mean of rows that have much in common", async () => {
-      const [index, truth] = [make(100), plainIndex(100)];
+      const [index, truth] = [await make(100), plainIndex(100)];
       const rows = alikeVectors(1_000, 100);
       for (const [slot, vector] of rows.entries()) for (const one of [index, truth]) await one.add(slot, vector);
       const mean = meanOf(rows, 100);
@@ -133,7 +134,7 @@ export function vectorIndexContract(
     });
 
     it("agrees with the reference index after a thousand additions, replacements and removals", async () => {
-      const index = make(24);
+      const index = await make(24);
       const truth = plainIndex(24);
       const next = randomNumbers(5);
       for (const vector of clusteredVectors(1_000, 24, 5, 3)) {
@@ -151,27 +152,3 @@ export function vectorIndexContract(
 }
 
 const closely = ({ slot, score }: ScoredSlot) => ({ slot, score: expect.closeTo(score, 5) });
-
-interface Neighbours {
-  readonly rows: readonly Float32Array[];
-  /** `tenth` is the score of the tenth nearest row. */
-  readonly queries: readonly { readonly query: Float32Array; readonly tenth: number }[];
-}
-const known = new Map<number, Promise<Neighbours>>();
-
-/** Returns neighbours that are computed once per number of dimensions. */
-function neighboursIn(dimensions: number): Promise<Neighbours> {
-  const found = known.get(dimensions) ?? findNeighbours(dimensions);
-  known.set(dimensions, found);
-  return found;
-}
-
-async function findNeighbours(dimensions: number): Promise<Neighbours> {
-  const rows = clusteredVectors(1_000, dimensions, 20);
-  const truth = plainIndex(dimensions);
-  for (const [slot, vector] of rows.entries()) await truth.add(slot, vector);
-  const queries = [];
-  for (const query of clusteredVectors(20, dimensions, 20, 2))
-    queries.push({ query, tenth: (await truth.search(query, 10)).at(-1)?.score ?? 0 });
-  return { rows, queries };
-}

@@ -197,23 +197,6 @@ export function openHashEmbedder(dimensions = 384): Embedder {
   };
 }
 
-// Semantic embedders that differ by name alone, so that their vectors are not comparable.
-
-export function namedEmbedder(name: string): Embedder {
-  const hash = openHashEmbedder(64);
-  return {
-    id: `${name}@64`,
-    dimensions: 64,
-    local: false,
-    semantic: true,
-    embed: (texts, signal) =>
-      hash.embed(
-        texts.map((text) => text.replace(/\w+/g, (word) => `${name}${word}`)),
-        signal,
-      ),
-  };
-}
-
 // Embedders that know nothing or little, to check that they do no harm.
 
 /** Returns the offline embedder with random noise of `noise` times its length. Infinity: noise alone. */

@@ -67,12 +67,8 @@ describe("the hash of the words of a text", () => {
   it.each([
     ["inflected words", "She recommended strings", "a string recommendation", "The weather was cold"],
     ["a misspelling", "the tension of the racket", "racquet tension", "a bowl of soup"],
-    ["an umlaut without its dots", "Der Schlüssel liegt im Büro", "Schlussel Buro", "Wetter morgen"],
     ["Chinese without spaces", "我喜欢网球拍的线", "网球拍", "今天天气很好"],
-    ["Japanese", "会議は来週の火曜日に東京で行われます", "東京の会議", "猫が好きです"],
     ["an identifier in parts", "function parseRetryAfter(header)", "retry after", "open the window"],
-    ["an identifier in another style", "call read_file_lines", "readFileLines", "open the window"],
-    ["case", "GOALD_STORE_FULL", "goald store full", "open the window"],
     ["words among stop words", "what is it that you have of the magnesium", "magnesium", "what is it that you have"],
   ])("puts texts that share %s nearer than others", async (_title, text, near, far) => {
     expect(await similarity(text, near)).toBeGreaterThan((await similarity(text, far)) + 0.1);
@@ -84,18 +80,16 @@ describe("the hash of the words of a text", () => {
   });
 });
 
-describe("words", () => {
-  it.each([
-    ["Hello, World!", ["hello", "world"]],
-    ["parseRetryAfter", ["parseretryafter", "parse", "retry", "after"]],
-    ["src/core/event.ts", ["src", "core", "event", "ts"]],
-    ["Straße ﬁx Ａ１", ["strasse", "fix", "a1"]],
-    ["東京都", ["東", "京", "東京", "都", "京都"]],
-    ["한국어 123", ["한", "국", "한국", "어", "국어", "123"]],
-    ["", []],
-  ])("of %j are %j", (text, words) => {
-    expect(wordsOf(text)).toEqual(words);
-  });
+it.each([
+  ["Hello, World!", ["hello", "world"]],
+  ["parseRetryAfter", ["parseretryafter", "parse", "retry", "after"]],
+  ["src/core/event.ts", ["src", "core", "event", "ts"]],
+  ["Straße ﬁx Ａ１", ["strasse", "fix", "a1"]],
+  ["東京都", ["東", "京", "東京", "都", "京都"]],
+  ["한국어 123", ["한", "국", "한국", "어", "국어", "123"]],
+  ["", []],
+])("words of %j are %j", (text, words) => {
+  expect(wordsOf(text)).toEqual(words);
 });
 
 embedderContract("a cached embedder", () => cachedEmbedder(fixedEmbedder()));
@@ -201,17 +195,11 @@ describe("an embedder with a fallback", () => {
     expect(reasons).toEqual([]);
   });
 
-  it("decides nothing on a person's abort, and treats a timeout as no server", async () => {
+  it("decides nothing on a person's abort", async () => {
     const stopped = make();
     stopped.primary.instead = failing(REFUSAL);
     await expect(stopped.embedder.embed(["a"], AbortSignal.abort())).rejects.toThrow("HTTP 404");
     expect(stopped.embedder.local).toBe(false);
-
-    const silent = make();
-    silent.primary.instead = (_texts, signal) =>
-      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-    expect(await silent.embedder.embed(["a"], AbortSignal.timeout(5))).toHaveLength(1);
-    expect(silent.embedder.local).toBe(true);
   });
 
   it("answers concurrent first calls with vectors of one embedder", async () => {

@@ -7,9 +7,6 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openScanMemory } from "#memory/vectors/int8-scan.ts";
-import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
-import { meanOf, toUnit } from "#memory/vectors/unit-vector.ts";
-import { makeTexts } from "../../bench/memory-size/fill.ts";
 import { vectorIndexContract } from "../contracts/vector-index.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
 import { openSettledGraph, plainIndex, type SettledGraph } from "../helpers/indexes.ts";
@@ -99,31 +96,6 @@ describe("an index with a graph", () => {
     const scans = index.scans();
     expect(slotsOf(await index.search(query, 1))).toEqual([77]);
     expect(index.scans()).toBe(scans);
-  });
-});
-
-describe("a graph of 10,000 texts", () => {
-  it("finds what the scan finds for questions less the mean of the texts", async () => {
-    const embedder = openWordEmbedder();
-    const makeText = makeTexts(1);
-    const texts = Array.from({ length: 10_100 }, () => makeText(200));
-    const made = await embedder.embed(texts, new AbortController().signal);
-    const rows = made.slice(0, 10_000);
-    const mean = meanOf(rows, embedder.dimensions);
-    const centre = (row: Float32Array) => row.map((x, at) => x - (mean[at] as number));
-    const queries = made.slice(10_000).map((row) => toUnit(centre(row), row.length));
-    const exact = new ExactIndex(embedder.dimensions);
-    const index = open(embedder.dimensions, { fromRows: rows.length });
-    for (const [slot, row] of rows.entries()) await Promise.all([exact.add(slot, row), index.add(slot, row)]);
-    let found = 0;
-    for (const query of queries) {
-      const expected = new Map((await exact.search(query, 30)).map(({ slot, score }) => [slot, score]));
-      const hits = (await index.search(query, 30)).filter(({ slot }) => expected.has(slot));
-      for (const { slot, score } of hits) expect(score).toBe(expected.get(slot));
-      found += hits.length;
-    }
-    expect(index.scans()).toBe(0);
-    expect(found).toBe(30 * queries.length);
   });
 });
 

@@ -111,18 +111,16 @@ describe("a step that failed", () => {
   });
 });
 
-describe("a turn whose memory the prompt shows", () => {
-  it("is recalled by what others said in it, and by facts, alone", async () => {
-    const lamps = openLamps();
-    lamps.add(1, 10);
-    lamps.add(2, 20);
-    lamps.add(2, 21, { kind: "piece" });
-    lamps.add(2, 22, { kind: "piece", trust: "web" });
-    lamps.add(3, 30, { trust: "web" });
-    lamps.add(3, 31, { kind: "fact" });
-    lamps.add(4, 40);
-    const all = ["10", "20", "21", "22", "30", "31", "40"];
-    expect(await lamps.ask({ shownTurns: [{ afterStep: 1, upToStep: 3 }] })).toEqual(["10", "22", "30", "31", "40"]);
-    expect(await lamps.ask()).toEqual(all);
-  });
+it("a turn whose memory the prompt shows is recalled by what others said in it, and by facts, alone", async () => {
+  const lamps = openLamps();
+  lamps.add(1, 10);
+  lamps.add(2, 20);
+  lamps.add(2, 21, { kind: "piece" });
+  lamps.add(2, 22, { kind: "piece", trust: "web" });
+  lamps.add(3, 30, { trust: "web" });
+  lamps.add(3, 31, { kind: "fact" });
+  lamps.add(4, 40);
+  const all = ["10", "20", "21", "22", "30", "31", "40"];
+  expect(await lamps.ask({ shownTurns: [{ afterStep: 1, upToStep: 3 }] })).toEqual(["10", "22", "30", "31", "40"]);
+  expect(await lamps.ask()).toEqual(all);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Embedder, OpenIndex, ScoredSlot } from "#core/ports/memory.ts";
+import type { Embedder } from "#core/ports/memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { LEXICAL_SETTINGS } from "#memory/words/word-index.ts";
@@ -8,7 +8,6 @@ import { type Doc, type Query, readLines, type Space, toSpaces } from "../../ben
 import { measureNearDuplicates, measureQuality, measureWaste } from "../../bench/memory-quality/measure.ts";
 import { findOnly, fullRecall, type System, toRow, vectorsAlone, wordsAlone } from "../../bench/memory-quality/own.ts";
 import { fullTextSearch, miniSearch } from "../../bench/memory-quality/peers.ts";
-import { plainIndex } from "../helpers/indexes.ts";
 import { constantEmbedder, LIVE, noisyEmbedder, openHashEmbedder, recallQuery } from "../helpers/memory-rows.ts";
 
 /**
@@ -88,7 +87,7 @@ it("ten recalls repeat nothing that the prompt shows, where plain vectors repeat
 
 const { rows, probes } = paraphraseSet("other");
 const stored = rows.map(({ text }, place) => toRow({ doc_id: "", text, ns: "foo" }, place));
-function open(embedder: Embedder, openIndex?: OpenIndex) {
+function open(embedder: Embedder) {
   const memory = openLongTermMemory({
     store: {
       memories: async (_agent, after, limit) => stored.slice(after, after + limit),
@@ -97,15 +96,13 @@ function open(embedder: Embedder, openIndex?: OpenIndex) {
     },
     embedder,
     report: (problem) => expect(problem).toBe(""),
-    ...(openIndex ? { openIndex } : {}),
   });
-  const ask = (texts: readonly string[]) => memory.recall(recallQuery(texts, { agent: "bench" }), LIVE);
-  return { memory, ask };
+  return (texts: readonly string[]) => memory.recall(recallQuery(texts, { agent: "bench" }), LIVE);
 }
 
 describe("a fact that is asked for in other words", () => {
   async function countFound(embedder: Embedder, before: readonly string[] = []) {
-    const { ask } = open(embedder);
+    const ask = open(embedder);
     let found = 0;
     for (const { question, answers } of probes)
       if ((await ask([...before, question])).some(({ text }) => text.includes(answers[0] ?? "none"))) found++;
@@ -130,25 +127,9 @@ describe("a fact that is asked for in other words", () => {
     // Words find nothing, and then the newest row comes first.
     for (const text of [fact, "The kettle whistles."])
       stored.push(toRow({ doc_id: "", text, ns: "foo" }, stored.length));
-    expect((await open(knowing).ask([question]))[0]?.text).toBe(fact);
-    expect((await open(openHashEmbedder()).ask([question]))[0]?.text).not.toBe(fact);
+    expect((await open(knowing)([question]))[0]?.text).toBe(fact);
+    expect((await open(openHashEmbedder())([question]))[0]?.text).not.toBe(fact);
     stored.length -= 2;
-  });
-});
-
-describe("exact and remote indexes", () => {
-  it("give the same ids, although a remote one rounds its scores", async () => {
-    const rounding: OpenIndex = ({ dimensions }) => {
-      const index = plainIndex(dimensions);
-      const round = ({ slot, score }: ScoredSlot) => ({ slot, score: Math.round(score * 1e4) / 1e4 });
-      return { ...index, search: async (query, count) => (await index.search(query, count)).map(round) };
-    };
-    const systems = [open(openWordEmbedder()), open(openWordEmbedder(), rounding)];
-    for (const { question } of probes.slice(0, 12)) {
-      const ids = await Promise.all(systems.map(async ({ ask }) => (await ask([question])).map(({ id }) => id)));
-      expect(ids[1]).toEqual(ids[0]);
-    }
-    for (const { memory } of systems) await memory.close();
   });
 });
 

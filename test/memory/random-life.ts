@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import type { MemoryChange, MemoryRow } from "#core/ports/memory.ts";
@@ -17,10 +17,10 @@ import { LIVE, openHashEmbedder, randomNumbers, recallQuery } from "../helpers/m
 
 /**
  * random-life.ts -- lives the life of a memory from a seed: rows come, go and change, the process ends in order or is killed, and
- * its snapshot and its store are deleted, damaged, or replaced by older ones.
+ * its store is replaced by an older one.
  *
  * After each recall the memory must have recalled what an index without a file recalls that was given the same rows in the same
- * order. A snapshot must be used when it is sound, and only then.
+ * order. A snapshot must be used unless it is newer than the store. snapshots.test.ts has the damaged ones.
  */
 
 const AGENT = "foo";
@@ -32,18 +32,19 @@ const fail = (problem: string): never => {
   throw new Error(problem);
 };
 
-/** A sound snapshot: the rows that it was given, and the ends of the log and of the changes by people when it was written. */
-interface SoundFile {
+/** A snapshot: the rows that it was given, and the ends of the log and of the changes by people when it was written. */
+interface SavedFile {
+  readonly digest: string;
   readonly given: readonly MemoryRow[];
   readonly head: number;
   readonly curations: number;
+  /** An older store was put back since. */
+  readonly isNewer: boolean;
 }
 
-/** How often each thing happened. */
-export type LifeCounts = Record<string, number>;
-
 export class RandomLife {
-  readonly counts: LifeCounts = {};
+  /** How often the snapshot was used, and how often it was newer than the store. */
+  readonly counts = { restored: 0, refused: 0 };
   readonly #folder: string;
   readonly #next: () => number;
   readonly #options: { readonly trustsAnyVersion?: boolean };
@@ -55,10 +56,7 @@ export class RandomLife {
   /** The rows that the index was given, in their order, and whether this process has read any. */
   #given: MemoryRow[] = [];
   #hasRead = false;
-  /** Digest of the file before the first reading; "" for none. */
-  #found = "";
-  /** By the digest of the file. */
-  readonly #sound = new Map<string, SoundFile>();
+  #saved: SavedFile | undefined;
   /** What was so when the store was copied. */
   #backup: { readonly head: number; readonly curations: number; readonly forgotten: readonly string[] } | undefined;
   /** Stems of which each is only in one row, which a person has forgotten. */
@@ -75,7 +73,7 @@ export class RandomLife {
     return join(this.#folder, SNAPSHOT_FILE);
   }
 
-  async live(actions: number): Promise<LifeCounts> {
+  async live(actions: number): Promise<RandomLife["counts"]> {
     await this.#open();
     await this.#store.create(SPEC, "key", AT);
     // More than the arrays of an index have room for at first.
@@ -92,12 +90,7 @@ export class RandomLife {
     else if (happens < 0.52) await this.#curate();
     else if (happens < 0.58) await this.#forget();
     else if (happens < 0.8) await this.#recall();
-    else if (happens < 0.84) await this.#copyStore();
     else await this.#restart();
-  }
-
-  #count(what: string): void {
-    this.counts[what] = (this.counts[what] ?? 0) + 1;
   }
 
   #below(count: number): number {
@@ -165,12 +158,11 @@ export class RandomLife {
     await this.#change({ op: "forget", id: row.id, by });
     if (by === "source") return;
     for (const [name] of row.text.matchAll(/\bqx[a-z]+/g)) this.#forgotten.push(stemOf(name));
-    if (this.#next() < 0.5) {
-      await this.#memory.release(AGENT);
-      rmSync(this.#file, { force: true });
-      this.#hasRead = false;
-      this.#count("forgotten");
-    } else this.#count("forgotten, file left");
+    if (this.#next() < 0.5) return;
+    await this.#memory.release(AGENT);
+    rmSync(this.#file, { force: true });
+    this.#noteFile();
+    this.#hasRead = false;
   }
 
   /** The store as memory reads it. */
@@ -190,12 +182,11 @@ export class RandomLife {
   }
 
   #noteStart(after: number): void {
-    const digest = this.#digest();
-    this.#found = digest;
-    const saved = this.#sound.get(digest);
-    expect({ usesFile: after > 0 }).toEqual({ usesFile: saved !== undefined });
-    this.#given = [...(saved?.given ?? [])];
-    this.#count(saved ? "restored" : digest === "" ? "without a file" : "refused");
+    const saved = this.#saved;
+    const isUsed = saved !== undefined && !saved.isNewer;
+    expect({ usesFile: after > 0 }).toEqual({ usesFile: isUsed });
+    this.#given = isUsed ? [...saved.given] : [];
+    if (saved) this.counts[isUsed ? "restored" : "refused"]++;
   }
 
   async #recall(): Promise<void> {
@@ -213,7 +204,6 @@ export class RandomLife {
     const parts = queryParts(query);
     const found = await findRecalls([{ rows, vectors: undefined as never }], query, parts, { withVectors: false });
     expect(recalls).toEqual(await readRecalls(found, parts, new OutageReporter(fail)));
-    this.#count("recalls");
     this.#noteFile();
     if (existsSync(this.#file)) {
       const bytes = readFileSync(this.#file);
@@ -221,66 +211,34 @@ export class RandomLife {
     }
   }
 
-  /** Notes a snapshot that this process has written. */
+  /** Notes a snapshot that this process has written or deleted. */
   #noteFile(): void {
-    const digest = this.#digest();
-    const isNew = this.#hasRead && digest !== "" && digest !== this.#found && !this.#sound.has(digest);
-    if (isNew) this.#sound.set(digest, { given: [...this.#given], head: this.#head, curations: this.#curations });
-  }
-
-  #digest(): string {
-    return existsSync(this.#file) ? sha256(readFileSync(this.#file)) : "";
+    const digest = existsSync(this.#file) ? sha256(readFileSync(this.#file)) : "";
+    if (digest === "") this.#saved = undefined;
+    else if (digest !== this.#saved?.digest)
+      this.#saved = { digest, given: [...this.#given], head: this.#head, curations: this.#curations, isNewer: false };
   }
 
   async #restart(): Promise<void> {
-    if (this.#next() < 0.5) {
+    const happens = this.#next();
+    const [store, copy] = ["goald.db", "backup.db"].map((name) => join(this.#folder, name)) as [string, string];
+    if (happens < 0.5) {
       await this.#close();
       this.#noteFile();
     } else await this.#store.close();
-    if (existsSync(this.#file)) this.#damage();
-    const backup = this.#backup;
-    if (backup && this.#next() < 0.15) {
-      copyFileSync(join(this.#folder, "backup.db"), join(this.#folder, "goald.db"));
-      for (const suffix of ["-wal", "-shm", "-anchor"])
-        rmSync(join(this.#folder, `goald.db${suffix}`), { force: true });
-      const { head, curations, forgotten } = backup;
-      for (const [digest, file] of this.#sound)
-        if (file.head > head || file.curations > curations) this.#sound.delete(digest);
+    if (happens < 0.15) {
+      copyFileSync(store, copy);
+      this.#backup = { head: this.#head, curations: this.#curations, forgotten: [...this.#forgotten] };
+    } else if (this.#backup && happens > 0.85) {
+      copyFileSync(copy, store);
+      for (const suffix of ["-wal", "-shm", "-anchor"]) rmSync(`${store}${suffix}`, { force: true });
+      const { head, curations, forgotten } = this.#backup;
+      const saved = this.#saved;
+      if (saved && (saved.head > head || saved.curations > curations)) this.#saved = { ...saved, isNewer: true };
       this.#head = head;
       this.#curations = curations;
       this.#forgotten = [...forgotten];
-      this.#count("store restored");
     }
-    await this.#open();
-  }
-
-  #damage(): void {
-    const bytes = readFileSync(this.#file);
-    const old = join(this.#folder, "old.snapshot");
-    const happens = this.#next();
-    if (happens < 0.06) rmSync(this.#file);
-    else if (happens < 0.16) {
-      const at = this.#below(bytes.length);
-      bytes[at] = (bytes[at] as number) ^ (1 << this.#below(8));
-      writeFileSync(this.#file, bytes);
-      this.#count("byte changed");
-    } else if (happens < 0.24) {
-      truncateSync(this.#file, this.#below(bytes.length));
-      this.#count("truncated");
-    } else if (happens < 0.32) writeFileSync(`${this.#file}.1.1.tmp`, bytes.subarray(0, this.#below(bytes.length)));
-    else if (happens < 0.45) copyFileSync(this.#file, old);
-    else if (happens < 0.58 && existsSync(old)) {
-      copyFileSync(old, this.#file);
-      this.#count("older file");
-    }
-  }
-
-  /** Copies the store without its snapshot. */
-  async #copyStore(): Promise<void> {
-    await this.#close();
-    this.#noteFile();
-    copyFileSync(join(this.#folder, "goald.db"), join(this.#folder, "backup.db"));
-    this.#backup = { head: this.#head, curations: this.#curations, forgotten: [...this.#forgotten] };
     await this.#open();
   }
 

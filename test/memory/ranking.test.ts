@@ -71,33 +71,11 @@ describe("chooseRecalls", () => {
 });
 
 describe("a near-duplicate", () => {
-  it.each<[title: string, a: string, b: string, expected: boolean]>([
-    ["differs only in numbers", "Wrote 12 bytes to part-3.txt", "Wrote 99 bytes to part-17.txt", true],
-    [
-      "differs in one word of eight",
-      "one two three four five six seven eight",
-      "one two three four five six seven nine",
-      true,
-    ],
-    ["is another text", "The red strings are soft", "Book a table in Leipzig", false],
-    ["shares half", "alpha beta gamma delta", "alpha beta epsilon zeta", false],
-    ["includes two empty texts", "", "", true],
-    ["is not an empty text", "alpha", "", false],
-  ])("%s", (_title, a, b, expected) => {
-    const [words, others] = [createWordSet(wordsOf(a)), createWordSet(wordsOf(b))];
-    const equally = () => 1;
-    expect(likeness(words, others, equally) >= 0.7).toBe(expected);
-    expect(likeness(others, words, equally) >= 0.7).toBe(expected);
-  });
-
-  it("is not a row that shares many common words and no rare one", () => {
-    const noted = (fact: string) =>
-      `I write down what I learned: append to file notes.md, ${fact}, added to the end of the file`;
-    const setOf = (text: string): WordSet => createWordSet(wordsOf(text));
-    const [one, other] = [setOf(noted("Greta plays chess")), setOf(noted("Ivo drives a tram"))];
-    const rare = new Set(setOf("Greta plays chess Ivo drives tram").hashes);
-    expect(likeness(one, other, () => 1)).toBeGreaterThan(0.6);
-    expect(likeness(one, other, (hash) => (rare.has(hash) ? 6 : 0.1))).toBeLessThan(0.1);
+  it("differs only in numbers, whose words are equal", () => {
+    const [one, other] = ["Wrote 12 bytes to part-3.txt", "Wrote 99 bytes to part-17.txt"].map((text) =>
+      createWordSet(wordsOf(text)),
+    );
+    expect(one?.hashes).toEqual(other?.hashes);
   });
 
   it("is detected exactly by the weighted Jaccard similarity", () => {

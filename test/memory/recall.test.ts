@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isLive } from "#core/memory.ts";
-import type { Embedder, RecallQuery } from "#core/ports/memory.ts";
+import type { Embedder, Recall, RecallQuery } from "#core/ports/memory.ts";
 import { AgentRows } from "#memory/recall/agent-rows.ts";
 import { createWordSet } from "#memory/words/vocabulary.ts";
 import { wordsOf } from "#util/words.ts";
@@ -89,15 +89,6 @@ describe("recall", () => {
     expect(await recall()).toEqual(await open(store).recall());
   });
 
-  it("returns the same after its agent was released", async () => {
-    const { recall, store, memory } = openFilled(300, (row) => `${distinct(row)} strings`);
-    const before = await recall();
-    await memory.release("foo");
-    await memory.release("nobody");
-    expect(await recall()).toEqual(before);
-    expect(store.counts.read).toBe(600);
-  });
-
   it("answers two concurrent queries", async () => {
     const { recall } = openFilled(30);
     const [one, two] = await Promise.all([recall(), recall()]);
@@ -108,22 +99,17 @@ describe("recall", () => {
 
 describe("a step that the prompt shows", () => {
   const shown = steps(28, 29, 30);
-  const filled = () => {
-    const opened = open();
-    for (let row = 1; row <= 30; row++)
-      opened.store.add("foo", `${distinct(row)} strings in the shop ${row > 27 ? "strings shop" : ""}`);
-    return opened;
-  };
 
-  it("is never recalled, however similar it is", async () => {
-    const found = await filled().recall({ excludeSteps: shown });
-    expect(found.filter(({ step }) => shown.has(step ?? 0))).toEqual([]);
+  it("is never recalled, however similar it is, and is recalled when it is not shown", async () => {
+    const { recall } = openFilled(
+      30,
+      (row) => `${distinct(row)} strings in the shop ${row > 27 ? "strings shop" : ""}`,
+    );
+    const shownOf = (found: readonly Recall[]) => found.filter(({ step }) => shown.has(step ?? 0));
+    const found = await recall({ excludeSteps: shown });
     expect(found).toHaveLength(10);
-  });
-
-  it("would be recalled first if it were not excluded", async () => {
-    const found = await filled().recall();
-    expect(found.filter(({ step }) => shown.has(step ?? 0)).length).toBeGreaterThan(0);
+    expect(shownOf(found)).toEqual([]);
+    expect(shownOf(await recall())).not.toEqual([]);
   });
 
   it("is not recalled from another step that left the same text", async () => {
@@ -354,19 +340,6 @@ describe("the memory of an idle agent", () => {
     expect([await wakeAndIdle("foo"), await wakeAndIdle("foo")]).toEqual([40, 40]);
   });
 
-  it("does not recall a row that a person has forgotten meanwhile", async () => {
-    const { store, recall, wakeAndIdle } = openKept(PLENTY);
-    fill(store, "foo", 40);
-    const { id } = store.add("foo", "The shop sells strings in the shop.");
-    expect((await recall("foo"))[0]?.id).toBe(id);
-    await wakeAndIdle("foo");
-    store.forget("foo", id);
-    store.add("foo", "The shop has no strings.");
-    const recalls = await recall("foo");
-    expect(recalls.map((each) => each.id)).not.toContain(id);
-    expect(recalls[0]?.text).toBe("The shop has no strings.");
-  });
-
   it("is dropped first when it was used least recently, until the others fit", async () => {
     const { store, memory, wakeAndIdle } = openKept(5_300_000);
     const agents = Array.from({ length: 8 }, (_, at) => `agent-${at}`);
@@ -443,7 +416,6 @@ it("rows in flat columns are those of the store: newest of each text, words, and
 const ROWS = 2_000;
 
 const NEEDLES: readonly (readonly [title: string, fact: string, question: string])[] = [
-  ["a name", "The landlord of the warehouse is called Ottilie Brandauer.", "Who is the landlord of the warehouse?"],
   ["a number", "Door 17 opens with the code 4711.", "I need the code that opens door 17."],
   [
     "inflected words",
@@ -456,19 +428,11 @@ const NEEDLES: readonly (readonly [title: string, fact: string, question: string
     "Wo war noch der Schlüssel, den ich hinter die Garderobe hängte?",
   ],
   ["Chinese", "仓库的备用钥匙放在蓝色花盆下面。", "备用钥匙放在哪里？"],
-  ["Japanese", "東京支社の請求書は毎月二十日に締め切られます。", "請求書の締め切りはいつですか"],
-  ["Russian", "Пароль от маршрутизатора записан в красной тетради.", "Где записан пароль маршрутизатора?"],
   ["an identifier", "parseRetryAfter() returns seconds, not milliseconds.", "What unit does parse_retry_after give?"],
-  ["a path", "Saved the survey as research/q3/tension-survey.csv", "Where is the tension survey of q3?"],
   [
     "a misspelling",
     "The veterinarian in Grünwald takes no new patients.",
     "Does the vetrinarian of Grunwald take new patients?",
-  ],
-  [
-    "a failure",
-    "Result (failed, file-missing): There is no invoice-march.pdf in the workspace.",
-    "Read the march invoice pdf.",
   ],
 ];
 

@@ -77,14 +77,11 @@ describe("the memory row of a step", () => {
     expect(many.match(/CALL \d/g)).toEqual(["CALL 6", "CALL 7", "CALL 8"]);
   });
 
-  it("holds the reason of a failure", async () => {
-    const row = await ended({ status: "failed", code: "file-missing", text: "No such file: b.txt" });
-    expect(row?.text).toContain("Result (failed, file-missing): No such file: b.txt");
-  });
-
-  it("names the first five files and the number of the others", async () => {
+  it("holds the reason of a failure, five files and the number of the others", async () => {
     const artifacts = ["1", "2", "3", "4", "5", "6", "7"];
-    expect((await ended({ artifacts }))?.text).toMatch(/\nFiles: 1, 2, 3, 4, 5 and 2 more\n/);
+    const row = await ended({ status: "failed", code: "file-missing", text: "No such file: b.txt", artifacts });
+    expect(row?.text).toContain("Result (failed, file-missing): No such file: b.txt");
+    expect(row?.text).toMatch(/\nFiles: 1, 2, 3, 4, 5 and 2 more\n/);
   });
 
   it.each(["web", "agent", "model", "workspace", "goald", "person"] as const)(
@@ -99,9 +96,8 @@ describe("the memory row of a step", () => {
 
   it("holds a person's denial with their words unchanged", async () => {
     const feedback = "No.\n\n  Use the *second* file,\nplease.";
-    const row = await denied("person", feedback);
-    expect(row?.text).toContain(`Feedback from a person: ${feedback}`);
-    expect(row).toMatchObject({ importance: 1, trust: "agent" });
+    const text = expect.stringContaining(`Feedback from a person: ${feedback}`);
+    expect(await denied("person", feedback)).toMatchObject({ text, importance: 1, trust: "agent" });
   });
 
   it.each<[by: "person" | "policy", reason: string, text: string]>([
@@ -224,14 +220,12 @@ describe("the thoughts of a step", () => {
     expect(row?.text).not.toContain("Going on.");
   });
 
-  it("are the line of the call when the reply has no others", async () => {
-    expect((await rowsOf([thinks({ speak: "Hi." }), requested(), done("")]))[0]?.text).toContain("I write it down.");
-    expect((await rowsOf([replied(1, "no JSON"), requested(), done("")]))[0]?.text).toContain("I write it down.");
-  });
-
-  it("are read in prose, and up to the fault in JSON that is not valid", async () => {
+  it("are the line of the call when the reply has no others, and are read up to the fault in JSON", async () => {
+    const textOf = async (reply: NewEvent) => (await rowsOf([reply, requested(), done("")]))[0]?.text;
+    expect(await textOf(thinks({ speak: "Hi." }))).toContain("I write it down.");
+    expect(await textOf(replied(1, "no JSON"))).toContain("I write it down.");
     const broken = '{"thoughts": {"text": "The depot is in Graz.", "reasoning": "It} was" said';
-    expect((await rowsOf([replied(1, broken), requested(), done("")]))[0]?.text).toContain("The depot is in Graz.");
+    expect(await textOf(replied(1, broken))).toContain("The depot is in Graz.");
   });
 
   it("become pieces of the agent's own words when they are long", async () => {

@@ -9,24 +9,8 @@ import { wordsOf } from "#util/words.ts";
 import { fixedEmbedder, type MemoryRows, memoryRows, openRecall, shownIds } from "../helpers/memory-rows.ts";
 
 const step = (seq: number, text: string, change: Partial<MemoryRow> = {}): MemoryRow => ({
-  id: `foo/${seq}`,
-  seq,
-  step: seq,
+  ...memoryRows().add("foo", text, { seq, step: seq }),
   change: seq,
-  text,
-  namespace: "foo",
-  kind: "step",
-  trust: "agent",
-  importance: 0.4,
-  at: "2026-11-20T10:00:00.000Z",
-  supersedes: null,
-  supersededBy: null,
-  key: null,
-  source: null,
-  pinned: false,
-  forgotten: null,
-  embedder: null,
-  vector: null,
   ...change,
 });
 
@@ -138,13 +122,6 @@ describe("a series", () => {
     const notes = facts.map(({ factKey: _, ...row }) => row);
     const [note] = await recall(notes, "prices of listings", { count: 3 });
     expect(ids(note?.series?.rows)).toEqual(["foo/2", "foo/1"]);
-  });
-
-  it("is bounded, and counts the rest", async () => {
-    const many = Array.from({ length: 100 }, (_, at) => listing(at + 1));
-    const [found] = await recall(many, "prices of listings");
-    expect(found?.series?.rows).toHaveLength(24);
-    expect(found?.series?.others).toBe(75);
   });
 
   it("needs changing numbers", async () => {

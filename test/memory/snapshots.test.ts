@@ -199,14 +199,6 @@ describe("a snapshot", () => {
     expect((await recallOnce()).read).toBe(0);
   });
 
-  it("that cannot be written does no harm", async () => {
-    const { recallOnce, folder, notes } = makeHome();
-    writeFileSync(join(folder, "foo"), "");
-    expect((await recallOnce()).recalls).toHaveLength(5);
-    expect((await recallOnce()).read).toBe(40);
-    expect(notes).toContainEqual(expect.stringContaining("cannot be saved"));
-  });
-
   it("has the content that its format number stands for", async () => {
     // Increase FORMAT in snapshots.ts with each change of this digest.
     const { recallOnce, store, path } = makeHome();

@@ -2,10 +2,9 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { NumberLists } from "#memory/words/flat-lists.ts";
 import { RelatedTerms, type WordMeanings } from "#memory/words/query-terms.ts";
 import { Vocabulary } from "#memory/words/vocabulary.ts";
-import { LEXICAL_SETTINGS, LexicalIndex, ScoreSums } from "#memory/words/word-index.ts";
+import { LEXICAL_SETTINGS, LexicalIndex } from "#memory/words/word-index.ts";
 import { encodeWordTable, openWordTable, shippedWordTable } from "#memory/words/word-table.ts";
 import { hashOf, wordsOf } from "#util/words.ts";
 import { collectGarbage } from "../helpers/waits.ts";
@@ -61,6 +60,8 @@ describe("the lexical index", () => {
     const index = indexOf(apart("soup", "red strings", "red shoes", "red strings", "blue strings", "red hats", "rice"));
     expect(slots(index, "blue red")[0]).toBe(20);
     expect(slots(index, "red strings").slice(0, 2)).toEqual([15, 5]);
+    const equal = indexOf(Array(12).fill("strings"), alone);
+    expect(slots(equal, "strings")).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
   });
 
   it("leaves out excluded rows", () => {
@@ -111,61 +112,17 @@ describe("the window over neighbours", () => {
   });
 });
 
-describe("a removed row", () => {
-  it("is never found, adds nothing to its neighbours, and counts in no score", () => {
-    const rows = ["red strings", "Leipzig lamps", "blue strings", "a rug"];
-    const index = indexOf(rows);
-    const { terms } = index.vocabulary.countTerms(wordsOf(rows[1] as string));
-    index.remove(1, terms);
-    index.remove(1, terms);
-    expect(index.size).toBe(3);
-    expect(slots(index, "Leipzig lamps")).toEqual([]);
-    const without = indexOf(["red strings", "", "blue strings", "a rug"]);
-    without.remove(1, new Uint32Array(0));
-    expect(search(index, "strings rug red")).toEqual(search(without, "strings rug red"));
-  });
-});
-
-describe("the parts of the index", () => {
-  it("number lists keep their numbers in order, however long they grow", () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(fc.nat(5), fc.nat(2 ** 32 - 1)), { maxLength: 3_000 }), (pushes) => {
-        const lists = new NumberLists();
-        const expected = Array.from({ length: 6 }, (): number[] => []);
-        for (const list of expected.keys()) expect(lists.open()).toBe(list);
-        for (const [list, value] of pushes) {
-          lists.push(list, value);
-          expected[list]?.push(value);
-        }
-        for (const [list, values] of expected.entries()) expect([...lists.read(list)]).toEqual(values);
-      }),
-      { numRuns: 40 },
-    );
-  });
-
-  it("score sums return the best slots and clear all sums", () => {
-    const sums = new ScoreSums();
-    sums.reserve(41);
-    const excluded = Array.from({ length: 14 }, (_, third) => 3 * third);
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 4 }))),
-        fc.integer({ min: 1, max: 20 }),
-        (gains, limit) => {
-          const expected = new Map<number, number>();
-          for (const [slot, score] of gains) {
-            const frequencies = new Float32Array(41).fill(9, slot, slot + 1);
-            sums.addSaturated(Uint32Array.of(slot), frequencies, new Float32Array(41).fill(3), score);
-            expect(frequencies[slot]).toBe(0);
-            expected.set(slot, (expected.get(slot) ?? 0) + 0.75 * score);
-          }
-          const allowed = [...expected].filter(([slot]) => slot % 3 !== 0).map(([slot, score]) => ({ slot, score }));
-          allowed.sort((a, b) => b.score - a.score || b.slot - a.slot);
-          expect(sums.takeBest(limit, excluded)).toEqual(allowed.slice(0, limit));
-        },
-      ),
-    );
-  });
+it("a removed row is never found, adds nothing to its neighbours, and counts in no score", () => {
+  const rows = ["red strings", "Leipzig lamps", "blue strings", "a rug"];
+  const index = indexOf(rows);
+  const { terms } = index.vocabulary.countTerms(wordsOf(rows[1] as string));
+  index.remove(1, terms);
+  index.remove(1, terms);
+  expect(index.size).toBe(3);
+  expect(slots(index, "Leipzig lamps")).toEqual([]);
+  const without = indexOf(["red strings", "", "blue strings", "a rug"]);
+  without.remove(1, new Uint32Array(0));
+  expect(search(index, "strings rug red")).toEqual(search(without, "strings rug red"));
 });
 
 describe("terms of related meaning", () => {
@@ -268,16 +225,14 @@ describe("a search by words of related meaning", () => {
 
 const WORDS = 10_000;
 
-describe("a vocabulary", () => {
-  it("keeps nothing on V8's heap for a number, which mostly comes once", async () => {
-    const vocabulary = new Vocabulary();
-    await collectGarbage();
-    const before = process.memoryUsage().heapUsed;
-    for (let number = 0; number < WORDS; number++) vocabulary.countTerms([`${number}17`]);
-    await collectGarbage();
-    expect((process.memoryUsage().heapUsed - before) / WORDS).toBeLessThan(30);
-    expect(vocabulary.size).toBe(WORDS);
-  });
+it("a vocabulary keeps nothing on V8's heap for a number, which mostly comes once", async () => {
+  const vocabulary = new Vocabulary();
+  await collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let number = 0; number < WORDS; number++) vocabulary.countTerms([`${number}17`]);
+  await collectGarbage();
+  expect((process.memoryUsage().heapUsed - before) / WORDS).toBeLessThan(30);
+  expect(vocabulary.size).toBe(WORDS);
 });
 
 const FOLDER = "src/memory/words";

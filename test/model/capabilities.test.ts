@@ -49,11 +49,6 @@ function streamOf(delta: object, times: number, usage?: object): RawAnswer {
 }
 
 describe("the cap of a reply", () => {
-  it("is sent as max_completion_tokens", async () => {
-    await ask(await client(["ok"]));
-    expect(caps()).toEqual([`${CAP}, none`]);
-  });
-
   it.each<[server: string, RawAnswer]>([
     ["OpenAI's older models", failure(400, "Unrecognized request argument supplied: max_completion_tokens")],
     [
@@ -61,7 +56,7 @@ describe("the cap of a reply", () => {
       { status: 422, body: { detail: [{ loc: ["body", "max_completion_tokens"], msg: "Extra", input: 9 }] } },
     ],
     ["a server that names nothing", failure(400, "Bad request")],
-  ])("is sent as max_tokens to %s, from then on", async (_server, refusal) => {
+  ])("is sent as max_completion_tokens, and as max_tokens to %s from then on", async (_server, refusal) => {
     const model = await client([refusal, "ok", "ok"]);
     expect(await ask(model)).toMatchObject({ kind: "failed", code: "unsupported", retry: { isChanged: true } });
     expect(await ask(model)).toMatchObject({ kind: "replied" });
@@ -69,16 +64,15 @@ describe("the cap of a reply", () => {
     expect(caps()).toEqual([`${CAP}, none`, `none, ${CAP}`, `none, ${CAP}`]);
   });
 
-  const cap = { name: "max_completion_tokens", tokens: 100_000 } as const;
-  const sent: SentParts = { ...SENT, mode: "plain", parts: new Set(["stream", "stream_options"]), cap };
   it.each<[server: string, message: string, most: number]>([
     ["OpenAI", "max_tokens is too large: 100000. This model supports at most 16384 completion tokens.", 16_384],
     ["Groq", "`max_completion_tokens` must be less than or equal to `8192`", 8_192],
     ["Anthropic", "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens", 8_192],
     ["DeepSeek", "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8_192],
   ])("stays below the maximum that %s names", (_server, message, replyTokens) => {
-    const rejected = { status: 400, body: JSON.stringify({ error: { message } }) };
-    expect(stepDown(FULL_TERMS, sent, rejected)).toEqual({ kind: "change", terms: { ...FULL_TERMS, replyTokens } });
+    const sent: SentParts = { ...SENT, cap: { name: "max_completion_tokens", tokens: 100_000 } };
+    const terms = { ...FULL_TERMS, replyTokens };
+    expect(stepDown(FULL_TERMS, sent, rejects(message))).toEqual({ kind: "change", terms });
   });
 });
 
@@ -164,14 +158,12 @@ describe("a complete reply that exceeds its cap", () => {
   });
 });
 
-describe("the effort of reasoning", () => {
-  it("is sent as set, and left out once the server refuses it", async () => {
-    const refusal = failure(400, "Unsupported parameter: 'reasoning_effort' is not supported with this model.");
-    const model = await client([refusal, "ok"], { reasoningEffort: "low" });
-    expect(await ask(model)).toMatchObject({ code: "unsupported" });
-    await ask(model);
-    expect(chats().map((chat) => chat.reasoning_effort)).toEqual(["low", undefined]);
-  });
+it("the effort of reasoning is sent as set, and left out once the server refuses it", async () => {
+  const refusal = failure(400, "Unsupported parameter: 'reasoning_effort' is not supported with this model.");
+  const model = await client([refusal, "ok"], { reasoningEffort: "low" });
+  expect(await ask(model)).toMatchObject({ code: "unsupported" });
+  await ask(model);
+  expect(chats().map((chat) => chat.reasoning_effort)).toEqual(["low", undefined]);
 });
 
 const STOP = ["\nOBSERVATION"];
@@ -222,11 +214,8 @@ describe("the texts that end a reply", () => {
       expect(chats().map(({ stop, stream }) => [stop, stream])).toEqual(
         [STOP, undefined, undefined].map((stop) => [stop, true]),
       );
-      expect(replies).toMatchObject([
-        { kind: "failed", code: "unsupported", retry: { isChanged: true } },
-        { text: CUT },
-        { text: CUT },
-      ]);
+      const refused = { kind: "failed", code: "unsupported", retry: { isChanged: true } };
+      expect(replies).toMatchObject([refused, { text: CUT }, { text: CUT }]);
     },
   );
 
@@ -324,9 +313,18 @@ describe("the message of a rejection", () => {
     ["OpenAI o-series", 400, NO_TEMPERATURE, { without: ["temperature"] }],
     ["a proxy", 400, "Unknown field stream_options", { without: ["stream_options"] }],
     ["an organization", 400, "Your organization must be verified to stream this model.", { without: ["stream"] }],
+    ["a server without streams", 400, "Streaming is not supported by this model.", { without: ["stream"] }],
   ])("of %s is understood", (_title, status, message, change) => {
     const terms = { ...FULL_TERMS, ...change };
     expect(stepDown(FULL_TERMS, SENT, rejects(message, status))).toEqual({ kind: "change", terms });
+  });
+
+  it.each<[string, object]>([
+    ["the parameter that it names", { error: { message: "Unsupported value.", param: "stream" } }],
+    ["FastAPI's list", { detail: [{ loc: ["body", "stream"], msg: "Extra", input: {} }] }],
+  ])("is understood by %s", (_title, body) => {
+    const terms = { ...FULL_TERMS, without: ["stream"] };
+    expect(stepDown(FULL_TERMS, SENT, { status: 400, body: JSON.stringify(body) })).toEqual({ kind: "change", terms });
   });
 
   it.each<[string, number, string]>([
@@ -350,8 +348,7 @@ describe("the message of a rejection", () => {
   it("about the JSON of an action leaves the mode of other replies as it is", () => {
     const sent: SentParts = { ...SENT, mode: "plan", parts: SENT.parts.union(new Set(["json_object"])) };
     const terms = { ...FULL_TERMS, without: ["json_object"] };
-    const rejected = rejects("response_format is not supported");
-    expect(stepDown(FULL_TERMS, sent, rejected)).toEqual({ kind: "change", terms });
+    expect(stepDown(FULL_TERMS, sent, rejects("response_format is not supported"))).toEqual({ kind: "change", terms });
   });
 
   it("never undoes what another agent learned meanwhile", () => {
@@ -360,13 +357,11 @@ describe("the message of a rejection", () => {
   });
 });
 
-describe("mergeIntoTurns", () => {
-  it("joins neighbours and puts a user message before the first assistant", () => {
-    const rules = { role: "system", content: "rules" } as const;
-    const answer = { role: "assistant", content: "a" } as const;
-    const user = (content: string) => ({ role: "user" as const, content });
-    expect(mergeIntoTurns([rules, answer, user("b"), user("c")])).toEqual([
-      ...[rules, { role: "user", content: expect.any(String) }, answer, user("b\n\nc")],
-    ]);
-  });
+it("mergeIntoTurns joins neighbours and puts a user message before the first assistant", () => {
+  const rules = { role: "system", content: "rules" } as const;
+  const answer = { role: "assistant", content: "a" } as const;
+  const user = (content: string) => ({ role: "user" as const, content });
+  expect(mergeIntoTurns([rules, answer, user("b"), user("c")])).toEqual([
+    ...[rules, { role: "user", content: expect.any(String) }, answer, user("b\n\nc")],
+  ]);
 });

@@ -98,13 +98,6 @@ describe("the model gate", () => {
     expect(model.requests.length).toBe(30);
   });
 
-  it("spreads nothing without a limit per minute", async () => {
-    const gate = createRateLimiter({ concurrency: 100, requestsPerMinute: null }, fakeClock());
-    const model = scriptedModel(() => "{}");
-    await Promise.all(Array.from({ length: 30 }, () => gate.guard(model).complete(REQUEST, never())));
-    expect(model.requests.length).toBe(30);
-  });
-
   it("frees the place of an aborted agent", async () => {
     const held = heldModel();
     const gate = createRateLimiter({ concurrency: 1, requestsPerMinute: null }, fakeClock());

@@ -158,11 +158,6 @@ describe("the OpenAI embedder", () => {
     expect(String(error)).not.toContain("planted");
   });
 
-  it("is refused if the server has no embeddings", async () => {
-    const { embedder } = await start({ embeddings: null });
-    expect(await failureOf(embedder.embed(["a"], live))).toMatchObject({ code: "GOALD_HTTP_REFUSED" });
-  });
-
   it("rejects with the signal's reason before and during a request", async () => {
     const { embedder, server } = await answering({ fault: "stall" });
     const reason = new Error("enough");

@@ -126,74 +126,64 @@ describe("a reply", () => {
   });
 });
 
-describe("an invalid reply", () => {
-  const later = { afterMs: null };
-  const json = (body: unknown): RawAnswer => ({
-    status: 200,
-    body: JSON.stringify(body),
-    headers: { "content-type": "application/json" },
-  });
-  const packed = (body: string | Buffer): RawAnswer => ({ status: 200, headers: { "content-encoding": "gzip" }, body });
-  it.each<[string, Answer, string, object | null, RegExp]>([
-    ["no choices", json({ object: "chat.completion", choices: [] }), "incomplete-reply", later, /without a choice/],
-    ["a choice that is none", json({ choices: [null] }), "incomplete-reply", later, /without a choice/],
-    ["an error with status 200", json({ error: { message: "it broke" } }), "server-error", later, /it broke/],
-    [
-      "a router's error with status 200",
-      json({ error: { message: "slow", code: 429 } }),
-      "rate-limited",
-      later,
-      /slow/,
-    ],
-    ["some other JSON", json({ hello: "world" }), "broken-reply", later, /not a chat completion.*hello/],
-    ["a JSON list", json([1, 2]), "broken-reply", later, /no JSON object/],
-    ["null", json(null), "broken-reply", later, /no JSON object/],
-    ["nothing", json(undefined), "broken-reply", later, /It was empty/],
-    ["a web page", { status: 200, body: "<title>Log in</title>" }, "broken-reply", later, /no JSON object.*Log in/],
-    ["broken JSON", { ...json(1), body: '{"choices": [' }, "broken-reply", later, /no JSON object/],
-    ["no finish_reason", { text: "half a rep", finishReason: null }, "incomplete-reply", later, /finish_reason/],
-    ["an empty finish_reason", { text: "half a rep", finishReason: "" }, "incomplete-reply", later, /finish_reason/],
-    ["no content and no reasoning", { text: null }, "incomplete-reply", later, /without text/],
-    ["no message", json({ choices: [{ finish_reason: "stop" }] }), "incomplete-reply", later, /without text/],
-    ["a refusal", { text: null, refusal: "I can't help with that." }, "refused", null, /I can't help with that/],
-    ["a content filter", { text: null, finishReason: "content_filter" }, "refused", null, /content filter/],
-    ["a body cut off", { fault: "cut" }, "incomplete-reply", later, /cut off/],
-    ["a connection closed at once", { fault: "close" }, "connection-lost", later, /Is it still running/],
-    ["no HTTP success and no body", { status: 500 }, "server-error", later, /answered 500/],
-    [
-      "a redirect",
-      { status: 307, headers: { location: "https://example.com/v1?key=1" } },
-      "http-refused",
-      null,
-      /redirects to https:\/\/example.com\/v1;.*base URL/,
-    ],
-    ["10 MB of text", { text: "x".repeat(10_000_000) }, "reply-too-large", null, /at most 8388608/],
-    ["10 MB of an error", { status: 405, body: "x".repeat(10_000_000) }, "bad-request", null, /at most 8388608 bytes/],
-    ["a gzip bomb", packed(gzipSync(Buffer.alloc(64 << 20))), "reply-too-large", null, /at most/],
-    ["gzip that is none", packed("not packed"), "incomplete-reply", later, /./],
-  ])("%s is a failure", async (_title, answer, code, retry, message) => {
-    const failure = await answerTo(answer);
-    expect(failure).toMatchObject({ kind: "failed", code, retry });
-    const text = failure.kind === "failed" ? failure.message : "";
-    expect(text).toMatch(message);
-    expect(text).toContain("gpt-test");
-    expect(text).toContain(openServers()[0]?.baseUrl);
-    expect(text.length).toBeLessThan(800);
-    expect(text).not.toMatch(/[\u0000-\u001f]/);
-    expect(openServers()[0]?.chats).toHaveLength(1);
-  });
+const later = { afterMs: null };
+const json = (body: unknown): RawAnswer => ({
+  status: 200,
+  body: JSON.stringify(body),
+  headers: { "content-type": "application/json" },
+});
+const packed = (body: string | Buffer): RawAnswer => ({ status: 200, headers: { "content-encoding": "gzip" }, body });
+it.each<[string, Answer, string, object | null, RegExp]>([
+  ["no choices", json({ object: "chat.completion", choices: [] }), "incomplete-reply", later, /without a choice/],
+  ["a choice that is none", json({ choices: [null] }), "incomplete-reply", later, /without a choice/],
+  ["an error with status 200", json({ error: { message: "it broke" } }), "server-error", later, /it broke/],
+  ["a router's error with status 200", json({ error: { message: "slow", code: 429 } }), "rate-limited", later, /slow/],
+  ["some other JSON", json({ hello: "world" }), "broken-reply", later, /not a chat completion.*hello/],
+  ["a JSON list", json([1, 2]), "broken-reply", later, /no JSON object/],
+  ["null", json(null), "broken-reply", later, /no JSON object/],
+  ["nothing", json(undefined), "broken-reply", later, /It was empty/],
+  ["a web page", { status: 200, body: "<title>Log in</title>" }, "broken-reply", later, /no JSON object.*Log in/],
+  ["broken JSON", { ...json(1), body: '{"choices": [' }, "broken-reply", later, /no JSON object/],
+  ["no finish_reason", { text: "half a rep", finishReason: null }, "incomplete-reply", later, /finish_reason/],
+  ["an empty finish_reason", { text: "half a rep", finishReason: "" }, "incomplete-reply", later, /finish_reason/],
+  ["no content and no reasoning", { text: null }, "incomplete-reply", later, /without text/],
+  ["no message", json({ choices: [{ finish_reason: "stop" }] }), "incomplete-reply", later, /without text/],
+  ["a refusal", { text: null, refusal: "I can't help with that." }, "refused", null, /I can't help with that/],
+  ["a content filter", { text: null, finishReason: "content_filter" }, "refused", null, /content filter/],
+  ["a body cut off", { fault: "cut" }, "incomplete-reply", later, /cut off/],
+  ["a connection closed at once", { fault: "close" }, "connection-lost", later, /Is it still running/],
+  ["no HTTP success and no body", { status: 500 }, "server-error", later, /answered 500/],
+  [
+    "a redirect",
+    { status: 307, headers: { location: "https://example.com/v1?key=1" } },
+    "http-refused",
+    null,
+    /redirects to https:\/\/example.com\/v1;.*base URL/,
+  ],
+  ["10 MB of text", { text: "x".repeat(10_000_000) }, "reply-too-large", null, /at most 8388608/],
+  ["10 MB of an error", { status: 405, body: "x".repeat(10_000_000) }, "bad-request", null, /at most 8388608 bytes/],
+  ["a gzip bomb", packed(gzipSync(Buffer.alloc(64 << 20))), "reply-too-large", null, /at most/],
+  ["gzip that is none", packed("not packed"), "incomplete-reply", later, /./],
+])("an invalid reply is a failure: %s", async (_title, answer, code, retry, message) => {
+  const failure = await answerTo(answer);
+  expect(failure).toMatchObject({ kind: "failed", code, retry });
+  const text = failure.kind === "failed" ? failure.message : "";
+  expect(text).toMatch(message);
+  expect(text).toContain("gpt-test");
+  expect(text).toContain(openServers()[0]?.baseUrl);
+  expect(text.length).toBeLessThan(800);
+  expect(text).not.toMatch(/[\u0000-\u001f]/);
+  expect(openServers()[0]?.chats).toHaveLength(1);
 });
 
-describe("an abort", () => {
-  it("in the middle of a body rejects with its reason and ends the connection", async () => {
-    const server = await start({ reply: [{ fault: "stall-body" }] });
-    const model = createOpenAIModel({ baseUrl: server.baseUrl });
-    const controller = new AbortController();
-    const reason = { why: "stop" };
-    setTimeout(() => controller.abort(reason), 150);
-    const request = { model: "m", messages: [{ role: "user" as const, content: "x" }] };
-    await expect(model.complete(request, controller.signal)).rejects.toBe(reason);
-  });
+it("an abort in the middle of a body rejects with its reason and ends the connection", async () => {
+  const server = await start({ reply: [{ fault: "stall-body" }] });
+  const model = createOpenAIModel({ baseUrl: server.baseUrl });
+  const controller = new AbortController();
+  const reason = { why: "stop" };
+  setTimeout(() => controller.abort(reason), 150);
+  const request = { model: "m", messages: [{ role: "user" as const, content: "x" }] };
+  await expect(model.complete(request, controller.signal)).rejects.toBe(reason);
 });
 
 it("asking a model and making vectors do not load the openai package", async () => {
@@ -290,25 +280,23 @@ languageModelContract("the OpenAI model against a real server", async (script) =
   };
 });
 
-describe("the test server", () => {
-  const messages = [{ role: "user", content: "hi" }];
-  const good = { model: "m", messages };
-  it.each<[string, unknown]>([
-    ["a misspelt parameter", { ...good, temprature: 1 }],
-    ["a temperature of 99", { ...good, temperature: 99 }],
-    ["no model", { messages }],
-    ["no messages", { ...good, messages: [] }],
-    ["an unknown role", { ...good, messages: [{ role: "narrator", content: "x" }] }],
-    ["an empty message", { ...good, messages: [{ role: "user", content: "" }] }],
-    ["a field of our own in a message", { ...good, messages: [{ role: "user", content: "x", step: 1 }] }],
-    ["no JSON", undefined],
-  ])("refuses and records %s (control)", async (_title, body) => {
-    const server = await start({ reply: "unheard" });
-    const headers = { "content-type": "application/json" };
-    const request = { method: "POST", headers, body: JSON.stringify(body) };
-    expect((await fetch(`${server.baseUrl}/chat/completions`, request)).status).toBe(400);
-    expect([server.violations.length, server.chats]).toEqual([1, []]);
-  });
+const messages = [{ role: "user", content: "hi" }];
+const good = { model: "m", messages };
+it.each<[string, unknown]>([
+  ["a misspelt parameter", { ...good, temprature: 1 }],
+  ["a temperature of 99", { ...good, temperature: 99 }],
+  ["no model", { messages }],
+  ["no messages", { ...good, messages: [] }],
+  ["an unknown role", { ...good, messages: [{ role: "narrator", content: "x" }] }],
+  ["an empty message", { ...good, messages: [{ role: "user", content: "" }] }],
+  ["a field of our own in a message", { ...good, messages: [{ role: "user", content: "x", step: 1 }] }],
+  ["no JSON", undefined],
+])("the test server refuses and records %s (control)", async (_title, body) => {
+  const server = await start({ reply: "unheard" });
+  const headers = { "content-type": "application/json" };
+  const request = { method: "POST", headers, body: JSON.stringify(body) };
+  expect((await fetch(`${server.baseUrl}/chat/completions`, request)).status).toBe(400);
+  expect([server.violations.length, server.chats]).toEqual([1, []]);
 });
 
 /** The loop and the client against a server that nobody here wrote (@copilotkit/aimock). */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isGoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
+import type { PlanTask } from "#core/plan.ts";
 import type { Recall } from "#core/ports/memory.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
@@ -77,13 +78,6 @@ describe("the parts of a prompt", () => {
     );
     expect(order.every((at) => at >= 0)).toBe(true);
     expect(order).toEqual(order.toSorted((a, b) => a - b));
-  });
-
-  it("shows the window of the innermost frame", () => {
-    const state = stateWith([replyMessage(1, "outer")]);
-    const inner = { ...state.frames[0], id: 1, window: [replyMessage(5, "inner")] };
-    const prompt = buildPrompt(inputWith({ state: { ...state, frames: [...state.frames, inner] } }));
-    expect(shownOf(prompt)).toEqual([expect.stringContaining("inner")]);
   });
 });
 
@@ -218,9 +212,12 @@ describe("fitting", () => {
 
 describe("a prompt that does not fit", () => {
   const errorOf = (changes: Parameters<typeof inputWith>[0]) => refusalOf(() => buildPrompt(inputWith(changes)));
+  const part: PlanTask = { goal: "Look at a part of the long report", state: "open", subtasks: [] };
+  const plan: PlanTask = { ...part, goal: "Everything", subtasks: Array(400).fill(part) };
 
   it.each([
-    ["goals", { state: stateWith([], { goals: ["all about strings ".repeat(5_000)] }) }, /shorten the goals/],
+    // With a large plan, whose tree is never to blame, since it can be shorter.
+    ["goals", { state: stateWith([], { plan, goals: ["all about strings ".repeat(5_000)] }) }, /shorten the goals/],
     [
       "role",
       { state: stateWith([], { role: "an AI that plays ".repeat(5_000) }) },
@@ -232,6 +229,14 @@ describe("a prompt that does not fit", () => {
       { words: { ...shippedWords, "system/evaluation": { place: "x", text: "judge yourself ".repeat(5_000) } } },
       /shorten section evaluation of system\.md in prompts\//,
     ],
+    [
+      "plan/plan",
+      {
+        state: stateWith([], { plan }),
+        words: { ...shippedWords, "plan/plan": { place: "x", text: `{{tree}} ${"and mind this. ".repeat(5_000)}` } },
+      },
+      /shorten section plan of plan\.md in prompts\//,
+    ],
   ])("names %s as the largest section, with a remedy", async (section, changes, remedy) => {
     const error = await errorOf({ contextTokens: 8_192, replyTokens: 1_500, ...changes });
     expect(error.message).toMatch(/needs about \d{5,6} tokens/);
@@ -242,14 +247,8 @@ describe("a prompt that does not fit", () => {
     expect(error).toMatchObject({ code: "GOALD_PROMPT_TOO_LONG", exitCode: 2 });
   });
 
-  it.each([
-    [0, 0],
-    [4_096, 4_096],
-    [1_000, 4_000],
-    [Number.NaN, 100],
-    [-5, -10],
-  ])("is an error, not an endless loop, for a window of %p and a reply of %p", async (contextTokens, replyTokens) => {
-    const error = await errorOf({ contextTokens, replyTokens, state: stateWith(messages(9)), recalls: recalls(10) });
+  it("is an error, not an endless loop, for a window of an unknown size", async () => {
+    const error = await errorOf({ contextTokens: Number.NaN, state: stateWith(messages(9)), recalls: recalls(10) });
     expect(error.code).toBe("GOALD_PROMPT_TOO_LONG");
   });
 
@@ -263,61 +262,57 @@ describe("a prompt that does not fit", () => {
   });
 });
 
-describe("any prompt", () => {
-  const text = fc.oneof(
-    { arbitrary: fc.string({ unit: "grapheme", maxLength: 200 }), weight: 3 },
-    fc
-      .tuple(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), fc.integer({ min: 1, max: 2_000 }))
-      .map(([piece, times]) => piece.repeat(times)),
-    fc.record({ blob: fc.constant("00"), bytes: fc.nat(), head: fc.string({ maxLength: 4_000 }) }),
-  );
-  const message = fc
-    .record({
-      kind: fc.constantFrom("reply", "result", "problem", "feedback" as const),
-      from: fc.string(),
-      status: fc.constantFrom("ok", "denied", "unknown", null),
-      text,
-    })
-    .map((changes) => changes as Partial<ReturnType<typeof resultMessage>>);
+const text = fc.oneof(
+  { arbitrary: fc.string({ unit: "grapheme", maxLength: 200 }), weight: 3 },
+  fc
+    .tuple(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), fc.integer({ min: 1, max: 2_000 }))
+    .map(([piece, times]) => piece.repeat(times)),
+  fc.record({ blob: fc.constant("00"), bytes: fc.nat(), head: fc.string({ maxLength: 4_000 }) }),
+);
+const message = fc
+  .record({
+    kind: fc.constantFrom("reply", "result", "problem", "feedback" as const),
+    from: fc.string(),
+    status: fc.constantFrom("ok", "denied", "unknown", null),
+    text,
+  })
+  .map((changes) => changes as Partial<ReturnType<typeof resultMessage>>);
 
-  it("fits or is refused; keeps the newest message, the order and the best recalls", () => {
-    fc.assert(
-      fc.property(
-        fc.array(message, { maxLength: 9 }),
-        fc.array(fc.string({ maxLength: 500 }), { maxLength: 12 }),
-        fc.integer({ min: -100, max: 12_000 }),
-        fc.integer({ min: 0, max: 2_000 }),
-        (window, memories, contextTokens, replyTokens) => {
-          const state = stateWith(window.map((changes, index) => ({ ...resultMessage(index + 1), ...changes })));
-          const input = inputWith({
-            state,
-            recalls: recalls(memories.length, (rank) => memories[rank - 1] ?? ""),
-            contextTokens,
-            replyTokens,
-          });
-          let prompt: Prompt;
-          try {
-            prompt = buildPrompt(input);
-          } catch (error) {
-            expect(isGoaldError(error, "GOALD_PROMPT_TOO_LONG")).toBe(true);
-            return;
-          }
-          expect(prompt.tokens).toBeLessThanOrEqual(contextTokens - replyTokens);
-          expect(prompt.tokens).toBe(prompt.messages.reduce((sum, { content }) => sum + estimateMessage(content), 3));
-          const shown = shownOf(prompt);
-          const newest = shownOf(buildPrompt({ ...input, contextTokens: 1_000_000 })).slice(
-            window.length - shown.length,
-          );
-          expect(shown.map((content, at) => (content.includes(CLIPPED) ? newest[at] : content))).toEqual(newest);
-          if (window.length > 0) expect(shown).not.toEqual([]);
-          expect(prompt.recallIds).toEqual(input.recalls.slice(0, prompt.recallIds.length).map(({ id }) => id));
-          expect(prompt.messages.every(({ content }) => content !== "" && content.isWellFormed())).toBe(true);
-          expect(buildPrompt(input)).toEqual(prompt);
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
+it("any prompt fits or is refused; keeps the newest message, the order and the best recalls", () => {
+  fc.assert(
+    fc.property(
+      fc.array(message, { maxLength: 9 }),
+      fc.array(fc.string({ maxLength: 500 }), { maxLength: 12 }),
+      fc.integer({ min: -100, max: 12_000 }),
+      fc.integer({ min: 0, max: 2_000 }),
+      (window, memories, contextTokens, replyTokens) => {
+        const state = stateWith(window.map((changes, index) => ({ ...resultMessage(index + 1), ...changes })));
+        const input = inputWith({
+          state,
+          recalls: recalls(memories.length, (rank) => memories[rank - 1] ?? ""),
+          contextTokens,
+          replyTokens,
+        });
+        let prompt: Prompt;
+        try {
+          prompt = buildPrompt(input);
+        } catch (error) {
+          expect(isGoaldError(error, "GOALD_PROMPT_TOO_LONG")).toBe(true);
+          return;
+        }
+        expect(prompt.tokens).toBeLessThanOrEqual(contextTokens - replyTokens);
+        expect(prompt.tokens).toBe(prompt.messages.reduce((sum, { content }) => sum + estimateMessage(content), 3));
+        const shown = shownOf(prompt);
+        const newest = shownOf(buildPrompt({ ...input, contextTokens: 1_000_000 })).slice(window.length - shown.length);
+        expect(shown.map((content, at) => (content.includes(CLIPPED) ? newest[at] : content))).toEqual(newest);
+        if (window.length > 0) expect(shown).not.toEqual([]);
+        expect(prompt.recallIds).toEqual(input.recalls.slice(0, prompt.recallIds.length).map(({ id }) => id));
+        expect(prompt.messages.every(({ content }) => content !== "" && content.isWellFormed())).toBe(true);
+        expect(buildPrompt(input)).toEqual(prompt);
+      },
+    ),
+    { numRuns: 300 },
+  );
 });
 
 const NOW = new Date("2026-11-20T10:00:00.000Z");
@@ -348,7 +343,6 @@ const helper = (changes: Partial<ChildAccount>): ChildAccount => ({
 describe("the situation in the last message", () => {
   it("is nothing for an agent without files, limits and helpers", () => {
     expect(situation(stateWith([]))).toBe("");
-    expect(buildPrompt(inputWith()).messages.at(-1)?.content).toMatch(/^It is now .*\n\nThis is where you start\./);
   });
 
   it("names only the limits that exist, with what is left of them", () => {
@@ -414,20 +408,6 @@ describe("the situation in the last message", () => {
     );
     expect(line).not.toMatch(/[<>\n]/);
     expect(line.length).toBeLessThan(100);
-  });
-
-  it("stays below 600 characters with everything in it", () => {
-    const newest = Array.from({ length: 8 }, (_, index) => ({
-      path: `chapters/chapter-${index}.md`,
-      bytes: 12_345,
-      modifiedAt: "2026-11-20T09:30:00.000Z",
-    }));
-    const folder = describeFolder({ newest, others: 40, isPartial: false }, NOW);
-    const state = withLimits(
-      { stepLimit: 30, tokenLimit: 500_000 },
-      { ...spending(3, 900), children: { ann: helper({}) } },
-    );
-    expect(situation(state, folder).length).toBeLessThan(600);
   });
 });
 

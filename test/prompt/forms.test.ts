@@ -27,27 +27,6 @@ const STEP_1 = action(1, 'I search.\n\nACTION 1:\n```python\nmethod_search("a th
 const STEP_2 = action(2, " `measure` does it.\nACTION 2:\n```python\nprint(measure('x'))\n```");
 
 describe("the prompt of the form react", () => {
-  it("has the dialog format with an example that begins with a search, then the task", () => {
-    const [system = ""] = contents(REACT, [], 0);
-    const order = [
-      "TASK:",
-      "THOUGHT 1:",
-      "ACTION 1:\n```python\nmethod_search(",
-      "OBSERVATION 1:",
-      "THOUGHT 2:\nBased on previous observations,",
-      "ACTION 2:",
-      "OBSERVATION 2:",
-      "ACTION N:\n```python\nstop()",
-      "word for word",
-      "get_user_location()",
-      "TASK:\n1. Find three strings",
-    ];
-    const places = order.map((words) => system.lastIndexOf(words));
-    expect(places.slice(1)).toEqual(places.slice(1).sort((a, b) => a - b));
-    expect(Math.min(...places)).toBeGreaterThan(0);
-    expect(system).not.toContain("write_to_file");
-  });
-
   it("asks for a search first, without the words about observations", () => {
     expect(last(REACT, [], 0)).toMatch(/first action must be a call of `method_search`[\s\S]*\n\nTHOUGHT 1:$/);
   });
@@ -172,20 +151,14 @@ describe("the prompt of the form code", () => {
   });
 });
 
-describe("a reply that was code, in the form json", () => {
-  it("is shown as a command", () => {
-    const [, one, two, three] = contents(
-      templatesOf("plain"),
-      [STEP_2, block(2, "All done."), replyMessage(5, "{}")],
-      3,
-    );
-    expect(JSON.parse(one ?? "")).toEqual({
-      thoughts: { text: "`measure` does it." },
-      command: { name: "run_code", args: { code: "print(measure('x'))" } },
-    });
-    expect(JSON.parse(two ?? "")).toEqual({ command: { name: "task_complete", args: { reason: "All done." } } });
-    expect(three).toBe("{}");
+it("a reply that was code, in the form json is shown as a command", () => {
+  const [, one, two, three] = contents(templatesOf("plain"), [STEP_2, block(2, "All done."), replyMessage(5, "{}")], 3);
+  expect(JSON.parse(one ?? "")).toEqual({
+    thoughts: { text: "`measure` does it." },
+    command: { name: "run_code", args: { code: "print(measure('x'))" } },
   });
+  expect(JSON.parse(two ?? "")).toEqual({ command: { name: "task_complete", args: { reason: "All done." } } });
+  expect(three).toBe("{}");
 });
 
 describe("the rules of every form", () => {
@@ -202,6 +175,44 @@ describe("the rules of every form", () => {
       expect([rule, system.match(rule)]).toEqual([rule, [expect.any(String)]]);
     expect(system).toMatch(/in the language of the (?:goals|task)\./);
     expect(system).not.toContain("{{");
+  });
+
+  it.each<[mode: (typeof MODES)[number], order: readonly string[]]>([
+    [
+      "plan",
+      [
+        "TASK:\n1. Find three strings",
+        "PLAN:",
+        "add_task",
+        "ACTIONS:\n1. Write to file:",
+        "`finish` is task_complete",
+        "Count on the last ten only",
+        "<data-...>",
+        "RESPONSE FORMAT:",
+        '"action":',
+      ],
+    ],
+    [
+      "react",
+      [
+        "THOUGHT 1:",
+        "ACTION 1:\n```python\nmethod_search(",
+        "OBSERVATION 1:",
+        "THOUGHT 2:\nBased on previous observations,",
+        "ACTION 2:",
+        "OBSERVATION 2:",
+        "ACTION N:\n```python\nstop()",
+        "word for word",
+        "get_user_location()",
+        "TASK:\n1. Find three strings",
+      ],
+    ],
+  ])("are in this order among the task and its format: %s", (mode, order) => {
+    const system = systemIn(mode);
+    const places = order.map((words) => system.indexOf(words));
+    expect(Math.min(...places)).toBeGreaterThan(0);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(system.includes("write_to_file")).toBe(mode === "plan");
   });
 
   it.each(MODES)("explain recalls, so that the last message only names them: %s", (mode) => {

@@ -18,9 +18,10 @@ const memory = (turn: number, changes: Partial<TurnMemory> = {}): TurnMemory => 
   output: `OUTPUT ${turn}`,
   ...changes,
 });
-const asked = [resultMessage(9, "NOW", { kind: "feedback", from: "ada", source: "person", status: null })];
+const words = (text: string, changes: Partial<Message> = {}): Message =>
+  resultMessage(0, text, { kind: "feedback", from: "ada", source: "person", status: null, ...changes });
 const laterTurn = (turns: readonly TurnMemory[], changes: Partial<AgentState> = {}): AgentState =>
-  stateWith([], { turn: turns.length + 1, turns, asked, ...changes });
+  stateWith([], { turn: turns.length + 1, turns, asked: [words("NOW")], ...changes });
 const messagesOf = (state: AgentState, changes: Parameters<typeof inputWith>[0] = {}) =>
   buildPrompt(inputWith({ state, ...changes })).messages;
 const isMemory = ({ content }: { readonly content: string }): boolean => content.startsWith("Your memory of turn ");
@@ -163,34 +164,29 @@ const anyTurn = fc.record({
   output: texts,
 });
 
-describe("any memories in any room", () => {
-  it("never make a prompt larger than its room, and never push out what is asked now", () => {
-    fc.assert(
-      fc.property(
-        fc.array(anyTurn, { minLength: 1, maxLength: 6 }),
-        fc.integer({ min: 1_600, max: 9_000 }),
-        (turns, contextTokens) => {
-          const state = laterTurn(
-            turns.map((turn, index) => memory(index + 1, turn)),
-            { frames: stateWith(messages(9)).frames },
-          );
-          const prompt = buildPrompt(inputWith({ state, contextTokens, replyTokens: 400 }));
-          expect(prompt.tokens).toBeLessThanOrEqual(contextTokens - 400);
-          expect(prompt.messages.filter(({ content }) => content.includes("NOW"))).toHaveLength(1);
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
+it("any memories in any room never make a prompt larger than its room, and never push out what is asked now", () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyTurn, { minLength: 1, maxLength: 6 }),
+      fc.integer({ min: 1_600, max: 9_000 }),
+      (turns, contextTokens) => {
+        const state = laterTurn(
+          turns.map((turn, index) => memory(index + 1, turn)),
+          { frames: stateWith(messages(9)).frames },
+        );
+        const prompt = buildPrompt(inputWith({ state, contextTokens, replyTokens: 400 }));
+        expect(prompt.tokens).toBeLessThanOrEqual(contextTokens - 400);
+        expect(prompt.messages.filter(({ content }) => content.includes("NOW"))).toHaveLength(1);
+      },
+    ),
+    { numRuns: 60 },
+  );
 });
 
 const NOTE = "reported the goals of your instructions as reached in an earlier turn";
-const words = (text: string, changes: Partial<Message> = {}): Message =>
-  resultMessage(0, text, { kind: "feedback", from: "ada", source: "person", status: null, ...changes });
 const openedTurn = (window: readonly Message[], changes: Partial<AgentState> = {}): AgentState =>
   stateWith(window, { turn: 2, goalsTurn: 1, asked: [words("Plot the RAINFALL.")], ...changes });
-const contents = (state: AgentState, changes: Parameters<typeof inputWith>[0] = {}) =>
-  buildPrompt(inputWith({ state, ...changes })).messages.map(({ content }) => content);
+const contents = (state: AgentState) => messagesOf(state).map(({ content }) => content);
 const placeOf = (all: readonly string[], part: string): number => all.findIndex((content) => content.includes(part));
 
 describe("the words that opened a later turn", () => {
@@ -201,14 +197,9 @@ describe("the words that opened a later turn", () => {
   });
 
   it("stay while messages scroll out, and count as shown", () => {
-    const prompt = buildPrompt(inputWith({ state: openedTurn(messages(30)) }));
-    expect(
-      placeOf(
-        prompt.messages.map(({ content }) => content),
-        "RAINFALL",
-      ),
-    ).toBe(2);
-    const shown = prompt.messages.map(({ content }) => /text (\d+)/.exec(content)?.[1]);
+    const all = contents(openedTurn(messages(30)));
+    expect(placeOf(all, "RAINFALL")).toBe(2);
+    const shown = all.map((content) => /text (\d+)/.exec(content)?.[1]);
     expect(shown.filter(Boolean)).toEqual(["22", "23", "24", "25", "26", "27", "28", "29", "30"]);
   });
 

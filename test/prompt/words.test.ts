@@ -115,8 +115,8 @@ describe("loadWords", () => {
     ],
     [
       "words before the first section",
-      { "plan.md": "{{tree}} {{status}}" },
-      /plan\.md begins with words that belong to no/,
+      { "plan.md": "<!-- For people. -->\n{{tree}} {{status}}" },
+      /plan\.md begins with words that belong to no.*such as "## plan"/,
     ],
     [
       "an unknown placeholder",
@@ -139,15 +139,8 @@ describe("loadWords", () => {
     ["a file that is far too large", { "system.md": "x".repeat(100_001) }, /100001 bytes/],
   ])("refuses %s", async (_what, files, expected) => {
     const refused = await refusalOf(loadWords([SHIPPED, await home(files as Record<string, string>)]));
-    expect(refused).toMatchObject({ code: "GOALD_TEMPLATE", message: expect.stringMatching(expected) });
-  });
-
-  it("says what to write above words without a section", async () => {
-    const own = await home({ "subtask.md": "<!-- For people. -->\nx" });
-    const error = await refusalOf(loadWords([SHIPPED, own]));
-    expect(error).toMatchObject({
-      hint: 'Put a line with the name of their section above them, such as "## subtask".',
-    });
+    expect(refused.code).toBe("GOALD_TEMPLATE");
+    expect(`${refused.message} ${refused.hint}`).toMatch(expected);
   });
 
   it("names the missing shipped sections", async () => {
@@ -240,12 +233,6 @@ const FIXED_POINT = "qqgwfw";
 
 // Texts of all kinds that prompts contain. `tokens`: the larger of the counts of cl100k_base and o200k_base.
 
-interface Sample {
-  readonly name: string;
-  readonly text: string;
-  readonly tokens: number;
-}
-
 const prose = `# Choosing strings for topspin
 
 A player who hits hard from the baseline wants a string that grips the ball and **lasts**. Polyester
@@ -269,15 +256,6 @@ for (const [key, value] of Object.entries(settings)) {
     if (value === undefined || !isAllowed(key)) continue;
     total += weights[key] * Math.max(0, value - threshold) ** 2;
 }
-`;
-
-const python = `def best_of(reviews, limit=3):
-    scores = {}
-    for review in reviews:
-        for name, value in review["scores"].items():
-            scores.setdefault(name, []).append(float(value))
-    ranked = sorted(scores.items(), key=lambda item: -sum(item[1]) / len(item[1]))
-    return [name for name, _ in ranked[:limit]]
 `;
 
 const reply = JSON.stringify(
@@ -307,19 +285,11 @@ const random = (below: number): number => {
 };
 const bytes = Buffer.from(Array.from({ length: 3_000 }, () => random(256)));
 const numbers = Array.from({ length: 200 }, (_, row) => `${row},${random(100_000) / 100},2024-04-${(row % 28) + 1}`);
-const log = Array.from(
-  { length: 40 },
-  (_, line) =>
-    `{"level":30,"time":17138${random(90_000) + 10_000}123,"step":${line},"message":"read_file took ${random(900)} ms"}`,
-);
-
-const SAMPLES: readonly Sample[] = [
+const SAMPLES = [
   { name: "markdown", text: prose, tokens: 134 },
   { name: "TypeScript", text: code, tokens: 166 },
-  { name: "Python", text: python, tokens: 78 },
   { name: "a reply in JSON", text: reply, tokens: 149 },
   { name: "JSON inside JSON", text: JSON.stringify(reply), tokens: 176 },
-  { name: "JSON twice inside JSON", text: JSON.stringify(JSON.stringify(reply)), tokens: 228 },
   {
     name: "minified JSON",
     text: JSON.stringify({ rows: numbers.slice(0, 50).map((row) => row.split(",")) }),
@@ -327,7 +297,6 @@ const SAMPLES: readonly Sample[] = [
   },
   { name: "Chinese", text: chinese, tokens: 100 },
   { name: "traditional Chinese", text: traditional, tokens: 97 },
-  { name: "Chinese and code", text: `${chinese}\n\n${code}\n${chinese}`, tokens: 365 },
   {
     name: "Japanese",
     text: "次のコマンドを決めて、結果をファイルに保存してください。失敗したときは、原因を調べてから別の方法を試します。",
@@ -343,26 +312,17 @@ const SAMPLES: readonly Sample[] = [
     text: "Агент сам решает, какую команду выполнить дальше, и сохраняет важные результаты в файлы рабочей папки.",
     tokens: 39,
   },
-  { name: "base64", text: bytes.toString("base64"), tokens: 2865 },
   { name: "base64 in lines", text: bytes.toString("base64").replace(/.{76}/g, "$&\n"), tokens: 2923 },
   { name: "hex", text: bytes.toString("hex"), tokens: 3420 },
   { name: "numbers", text: numbers.join("\n"), tokens: 2593 },
-  { name: "a log", text: log.join("\n"), tokens: 1040 },
-  { name: "digits", text: "3141592653589793".repeat(100), tokens: 534 },
   { name: "spaces", text: " ".repeat(4_000), tokens: 36 },
   { name: "line ends", text: "\n".repeat(4_000), tokens: 252 },
   { name: "tabs", text: "\t".repeat(4_000), tokens: 252 },
   { name: "mixed white space", text: " \n\t \n  \t\t".repeat(400), tokens: 1202 },
-  { name: "indented lines", text: "        x\n    y\n".repeat(200), tokens: 1200 },
   { name: "one letter", text: "a".repeat(8_000), tokens: 1000 },
   { name: "one sign", text: "=".repeat(4_000), tokens: 68 },
   { name: "a table of signs", text: "| --- | :---: | ---: |\n".repeat(50), tokens: 500 },
   { name: "emoji", text: "😀🎉✅🚀👩‍💻🔥💡✨".repeat(50), tokens: 1200 },
-  {
-    name: "paths",
-    text: Array.from({ length: 100 }, (_, at) => `src/prompt/part_${at}/readMessage.test.ts`).join("\n"),
-    tokens: 1199,
-  },
 ];
 
 describe("estimateTokens", () => {

@@ -50,21 +50,19 @@ describe("a reply with code", () => {
   });
 });
 
-describe("a block of code", () => {
-  it.each([
-    ["```python\n1 + 1\n```<|eot_id|>", "1 + 1"],
-    ["```python\n1 + 1\n```<|im_end|>\n<|im_start|>user\nIt is 2.", "1 + 1"],
-    ["```tool_code\n1 + 1\n```", "1 + 1"],
-    ["\\`\\`\\`python\n1 + 1\n\\`\\`\\`", "1 + 1"],
-    ['```python\ntext = """\n```<b>\n"""\n```', 'text = """\n```<b>\n"""'],
-    ["```python\n1\n\\`\\`\\`\n```", "1\n\\`\\`\\`"],
-    ['~~~python\np = "a </think>"\n~~~', 'p = "a </think>"'],
-    ['```python\nt = """\n```\n"""\np = "</think>"\n```', 't = """\n```\n"""\np = "</think>"'],
-    ["```\nSo:\n```python\n1 + 1\n```\n```", "1 + 1"],
-    ["First ```bash\npip install x\n```\nthen:\n```python\n1 + 1\n```", "1 + 1"],
-  ])("begins and ends as models write it: %j", (text, code) => {
-    for (const form of ["react", "code"] as const) expect(read(text, form)).toMatchObject({ call: { args: { code } } });
-  });
+it.each([
+  ["```python\n1 + 1\n```<|eot_id|>", "1 + 1"],
+  ["```python\n1 + 1\n```<|im_end|>\n<|im_start|>user\nIt is 2.", "1 + 1"],
+  ["```tool_code\n1 + 1\n```", "1 + 1"],
+  ["\\`\\`\\`python\n1 + 1\n\\`\\`\\`", "1 + 1"],
+  ['```python\ntext = """\n```<b>\n"""\n```', 'text = """\n```<b>\n"""'],
+  ["```python\n1\n\\`\\`\\`\n```", "1\n\\`\\`\\`"],
+  ['~~~python\np = "a </think>"\n~~~', 'p = "a </think>"'],
+  ['```python\nt = """\n```\n"""\np = "</think>"\n```', 't = """\n```\n"""\np = "</think>"'],
+  ["```\nSo:\n```python\n1 + 1\n```\n```", "1 + 1"],
+  ["First ```bash\npip install x\n```\nthen:\n```python\n1 + 1\n```", "1 + 1"],
+])("a block of code begins and ends as models write it: %j", (text, code) => {
+  for (const form of ["react", "code"] as const) expect(read(text, form)).toMatchObject({ call: { args: { code } } });
 });
 
 describe("a call in the notation of another form", () => {
@@ -428,17 +426,8 @@ describe("a reply in prose", () => {
     expect(code(`\`\`\`${name}\nls\n\`\`\``)).toMatchObject({ code: null, foreign: name });
   });
 
-  it("keeps a fence inside a text of several lines", () => {
-    const inner = 'page = """\n# Title\n```\nls\n```\n"""\nprint(page)';
-    expect(code(`\`\`\`python\n${inner}\n\`\`\`\nDone.`)).toMatchObject({ code: inner, isClosed: true });
-  });
-
   it("ends at the fence when the text before it has ended (control)", () => {
     expect(code('```python\npage = """a"""\n```\n"""\n```')).toMatchObject({ code: 'page = """a"""' });
-  });
-
-  it("is only reasoning when that does not end", () => {
-    expect(code("<think>I would run\n```python\n1\n```")).toMatchObject({ isOnlyReasoning: true, code: null });
   });
 
   it.each([
@@ -500,19 +489,17 @@ describe("the values that an action writes out", () => {
   });
 });
 
-describe("a value in a text", () => {
-  it.each([
-    ["48.8566", "at 48.8566, 2.3522", true],
-    ["48.8566", "at 48.85661", false],
-    ["48.8566", "at 148.8566", false],
-    ["0.35", "35% off", true],
-    ["14284000", "14,284,000 people", true],
-    ["14284000", "14,284,0001 people", false],
-    ["1_234", "1234.00 in all", true],
-    ["MSFT", "the msft shares", true],
-    ["#general", "write to general", true],
-    ["Lisbon", "Oslo", false],
-  ])("%s in %j: %s", (value, text, isThere) => {
-    expect(isInText(value, text)).toBe(isThere);
-  });
+it.each([
+  ["48.8566", "at 48.8566, 2.3522", true],
+  ["48.8566", "at 48.85661", false],
+  ["48.8566", "at 148.8566", false],
+  ["0.35", "35% off", true],
+  ["14284000", "14,284,000 people", true],
+  ["14284000", "14,284,0001 people", false],
+  ["1_234", "1234.00 in all", true],
+  ["MSFT", "the msft shares", true],
+  ["#general", "write to general", true],
+  ["Lisbon", "Oslo", false],
+])("a value is found in a text, or not: %s in %j: %s", (value, text, isThere) => {
+  expect(isInText(value, text)).toBe(isThere);
 });

@@ -137,7 +137,6 @@ const ASKED_AGAIN: Readonly<Record<string, string>> = {
   "a comment of Python": "syn-comment-hash-write",
   "a path whose backslashes may be escapes": "str-esc-path-U",
 };
-const MAX_ASKED_AGAIN = 100;
 
 const FILES = ["replies", "more_replies"];
 const cases: readonly Case[] = FILES.flatMap((file) =>
@@ -173,17 +172,13 @@ describe(`the corpus of odd replies (${right.length} of ${cases.length} read as 
     const asked = readings.filter(([one, reading]) => one.expect !== "reject" && reading.kind === "problem");
     const known = Object.values(ASKED_AGAIN).flatMap((ids) => ids.split(" "));
     expect(asked.map(([{ id }]) => id).toSorted()).toEqual(known.toSorted());
-    expect(asked.length).toBeLessThanOrEqual(MAX_ASKED_AGAIN);
   });
 
   it("reports problems in one to five short sentences", () => {
     for (const [{ id }, reading] of readings) {
       if (reading.kind !== "problem") continue;
       expect({ id, count: reading.problems.length >= 1 && reading.problems.length <= 5 }).toEqual({ id, count: true });
-      for (const problem of reading.problems) {
-        expect(problem).toMatch(/^[A-Z][^\n]+\.$/);
-        expect(problem.length).toBeLessThan(400);
-      }
+      for (const problem of reading.problems) expect(problem).toMatch(/^[A-Z][^\n]{1,397}\.$/);
     }
   });
 });

@@ -82,41 +82,24 @@ describe("a reply that can be read", () => {
   });
 
   it("finds the reply after a brace in prose", () => {
-    expect(read('I mean { and: {"command":{"name":"google","args":{"input":"x"}}}', "stop")).toMatchObject(google("x"));
-    expect(read('It is { "so, {"command":{"name":"google","args":{"input":"x"}}}', "stop")).toMatchObject(google("x"));
+    for (const prose of ["I mean { and: ", 'It is { "so, '])
+      expect(read(`${prose}{"command":{"name":"google","args":{"input":"x"}}}`, "stop")).toMatchObject(google("x"));
   });
 });
 
 describe("a reply that must not be run", () => {
   const reply = (name: string, args: string): string => `{"command":{"name":"${name}","args":${args}}}`;
+  const GOOGLE = reply("google", '{"input":"x"}');
 
   it.each<[title: string, text: string, problem: RegExp, finishReason?: string]>([
-    ["two commands", `${reply("google", '{"input":"x"}')} ${reply("do_nothing", "{}")}`, /more than one command/],
-    [
-      "two in one object",
-      '{"command":{"name":"google","args":{"input":"x"}},"tool_calls":[{"name":"do_nothing","args":{}}]}',
-      /more than one/,
-    ],
+    ["two commands", `${GOOGLE} ${reply("do_nothing", "{}")}`, /more than one command/],
+    ["two in one object", `${GOOGLE.slice(0, -1)},"tool_calls":[{"name":"do_nothing","args":{}}]}`, /more than one/],
     ["keys that differ in case", '{"command":{"name":"google","Name":"do_nothing","args":{}}}', /more than one/],
-    [
-      "args and arguments that differ",
-      '{"name":"google","args":{"input":"x"},"arguments":{"input":"y"}}',
-      /more than one/,
-    ],
-    [
-      "a command and a second one cut off",
-      `${reply("google", '{"input":"x"}')}\n{"command":{"name":"write_to_file","args":{"file":"a","te`,
-      /cut off/,
-      "length",
-    ],
+    ["two kinds of arguments", '{"name":"google","args":{"input":"x"},"arguments":{"input":"y"}}', /more than one/],
+    ["a command and a second one cut off", `${GOOGLE}\n${W.slice(0, -4)}`, /cut off/, "length"],
     ["a key given twice", reply("read_file", '{"file":"a","file":"b"}'), /"file" is given twice/],
     ["an argument under two names", reply("read_file", '{"file":"a","path":"b"}'), /given twice, under two names/],
-    [
-      "a cut in the thoughts",
-      '{"thoughts":{"text":"t","reasoning":"r","plan":"p","criticis',
-      /^The reply was cut off/,
-      "length",
-    ],
+    ["a cut in the thoughts", '{"thoughts":{"text":"t","plan":"p","criticis', /^The reply was cut off/, "length"],
     ["a cut in prose", "First I weigh what there is, and then", /^The reply was cut off/, "length"],
     [
       "a cut in the arguments of a tool call",
@@ -198,12 +181,7 @@ describe("the problem that the model reads", () => {
   });
 
   it.each<[title: string, name: string, args: object, problem: RegExp]>([
-    [
-      "a missing argument",
-      "write_to_file",
-      { file: "a" },
-      /needs the argument "text"\. write_to_file takes: file, text\.$/,
-    ],
+    ["a missing argument", "write_to_file", { file: "a" }, /needs the argument "text"\. .* takes: file, text\.$/],
     ["an unknown one", "read_file", { file: "a", mode: "r" }, /has no argument "mode"\. read_file takes: file\.$/],
     ["any for a command without", "list_agents", { all: 1 }, /list_agents takes no arguments\.$/],
     ["a wrong type", "delete_agent", { key: 1.5 }, /"key" of delete_agent must be integer\.$/],
@@ -324,6 +302,8 @@ const reader = createReplyReader({
 });
 const readArgs = (args: unknown) => reader(JSON.stringify({ thoughts: {}, command: { name: "travel", args } }), "stop");
 const ROUTE = [{ name: "Ulm", via: { name: "Ems" } }];
+/** The pattern of `code` would be searched for in it for hours. */
+const ENDLESS = `${"a".repeat(60)}b`;
 
 describe("nested arguments", () => {
   it("are read as they are written", () => {
@@ -351,17 +331,9 @@ describe("nested arguments", () => {
       { route: [{ name: "<name of a town>" }] },
       /"route" of travel is still the placeholder/,
     ],
-    [
-      "a text that its pattern would search for hours",
-      { route: ROUTE, options: { by: "foot", code: `${"a".repeat(60)}b` } },
-      /"options\.code"/,
-    ],
+    ["a text for hours of search", { route: ROUTE, options: { by: "foot", code: ENDLESS } }, /"options\.code"/],
     ["a damaged letter", { route: [{ name: "U\ufffdm" }] }, /U\+FFFD/],
-    [
-      "a string with a key given twice",
-      { route: ROUTE, labels: '{"a":"1","a":"2"}' },
-      /"labels" of travel must be object/,
-    ],
+    ["a string with a key given twice", { route: ROUTE, labels: '{"a":"1","a":"2"}' }, /"labels" of .* must be object/],
   ])("are refused with their place for %s", (_title, args, expected) => {
     expect(problemsOf(readArgs(args))).toMatch(expected);
   });
@@ -376,11 +348,6 @@ describe("nested arguments", () => {
 
 describe("the end of a JSON string", () => {
   it.each<[what: string, text: string, end: number]>([
-    ["the next quote", '"a" b"', 2],
-    ["at once, of an empty string", '""', 1],
-    ["not an escaped quote", String.raw`"\"a"`, 4],
-    ["a quote behind an escaped backslash", String.raw`"a\\" "`, 4],
-    ["not a quote behind three backslashes", String.raw`"a\\\" "`, 7],
     ["nowhere: the text's length", '"a', 2],
     ["nowhere when the only quote is escaped", String.raw`"a\"`, 4],
     ["nowhere behind the last quote", '"', 1],
@@ -416,22 +383,8 @@ describe("a Python literal", () => {
   });
 
   it.each([
-    ...[
-      "(1)",
-      "{1, 2}",
-      "[1,,2]",
-      "[,]",
-      "[1 2]",
-      "[1, 2",
-      "(1, 2]",
-      "1, 2",
-      "007",
-      "1_0",
-      "1e400",
-      "nan",
-      "[NaN]",
-      "",
-    ],
+    ...["(1)", "{1, 2}", "[1,,2]", "[,]", "[1 2]", "[1, 2", "(1, 2]", "1, 2"],
+    ...["007", "1_0", "1e400", "nan", "[NaN]", ""],
     ...["'it's'", "'a' 'b'", "b'a'", "r'a'", "f'{a}'", "'a\nb'", "[1] and more", "f(1)"],
     ...[String.raw`'\x41'`, String.raw`'\N{DASH}'`, String.raw`'C:\new'`, String.raw`["C:\new", None]`],
   ])("%j is refused", (text) => {
