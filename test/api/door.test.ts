@@ -186,18 +186,6 @@ describe("a session", () => {
     expect([keptPort, prove("0".repeat(32), 1).proofs]).toEqual([null, []]);
   });
 
-  it("counts as a follower while it follows events", async () => {
-    await using world = await openDoor();
-    const page = await enterDoor(world.api);
-    const { server } = world.api;
-    expect(server.followers).toBe(0);
-    const stream = await page.follow("/v1/agents/t/events?live=true");
-    await stream.until(() => stream.numbers.length === 3);
-    expect(server.followers).toBe(1);
-    await stream[Symbol.asyncDispose]();
-    await until(() => server.followers === 0);
-  });
-
   it("says bye to its streams when the daemon goes down, and refuses what comes later", async () => {
     await using world = await openDoor();
     const page = await enterDoor(world.api);
@@ -208,7 +196,7 @@ describe("a session", () => {
     await expect(page.ask("GET", "/v1/agents")).rejects.toThrow("ECONNREFUSED");
   });
 
-  it("counts as use of the daemon when it asks, and a request without a key does not", async () => {
+  it("counts as use when it asks, unlike requests without a key, and as a follower while it follows events", async () => {
     await using world = await openDoor();
     const page = await enterDoor(world.api);
     const { server } = world.api;
@@ -217,6 +205,12 @@ describe("a session", () => {
     expect(server.usedAt).toBe(before);
     await page.ask("GET", "/v1/agents");
     expect(server.usedAt).toBeGreaterThan(before);
+    expect(server.followers).toBe(0);
+    const stream = await page.follow("/v1/agents/t/events?live=true");
+    await stream.until(() => stream.numbers.length === 3);
+    expect(server.followers).toBe(1);
+    await stream[Symbol.asyncDispose]();
+    await until(() => server.followers === 0);
   });
 });
 

@@ -11,7 +11,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import type { MemoryChange } from "#core/ports/memory.ts";
 import { createRedactor } from "#util/redact.ts";
-import { bodyFor, describeLocalApi, expectReply, routeOf, validate } from "../contracts/local-api.ts";
+import { describeLocalApi, expectReply, routeOf, validate } from "../contracts/local-api.ts";
 import { readingOf, startHost } from "../helpers/host.ts";
 import { enterDoor, makeFakeControl, serve, useServers } from "../helpers/local-server.ts";
 import { done } from "../helpers/loop.ts";
@@ -254,11 +254,6 @@ describe("the schemas", () => {
     for (const schema of Object.values(NAMED_SCHEMAS)) expect(() => ajv.compile(schema)).not.toThrow();
     expect(() => ajv.compile({ type: "objekt" })).toThrow();
   });
-
-  it("accept every body that the tests of all hosts send", () => {
-    for (const { path, body } of ALL_ROUTES)
-      if (body && path.includes(":agent")) expect([path, validate(body, bodyFor(path).body)]).toEqual([path, []]);
-  });
 });
 
 describe("config/openapi.json", () => {
@@ -268,11 +263,6 @@ describe("config/openapi.json", () => {
     const { api } = await serveAgents({});
     expect(read()).toEqual(buildOpenApi());
     expect((await api.ask("GET", "/v1/openapi.json")).body).toEqual(read());
-  });
-
-  it("would be out of date with one more route (control)", () => {
-    const { paths, ...rest } = buildOpenApi() as { paths: object };
-    expect(read()).not.toEqual({ ...rest, paths: { ...paths, "/v1/more": {} } });
   });
 
   it("contains the targets of all its references, and names each operation once", () => {
@@ -550,12 +540,6 @@ describe("errors of the host", () => {
     texts.push(reader.text, ...api.problems);
     for (const text of texts) expect([text.includes(secret), text.includes(unseen)]).toEqual([false, false]);
     expect(texts.join().split("[redacted]").length).toBeGreaterThan(8);
-  });
-
-  it("would show the key without the redactor (control)", async () => {
-    const { control, api } = await serveAgents();
-    control.append("t", 1, "sk-marker-4f9d1c77aa20");
-    expect((await api.ask("GET", "/v1/agents/t/events")).text).toContain("sk-marker");
   });
 
   it("leaves a view unchanged apart from redacted secrets", async () => {

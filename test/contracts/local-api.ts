@@ -160,7 +160,7 @@ const upTo = (last: number): readonly number[] => Array.from({ length: last }, (
 const codeOf = ({ body }: Reply): unknown => (body as { error?: { code?: unknown } } | undefined)?.error?.code;
 
 /** Returns a body that the schemas of the route accept. */
-export function bodyFor(path: string): { readonly body?: unknown } {
+function bodyFor(path: string): { readonly body?: unknown } {
   const end = path.split("/").at(-1) ?? "";
   const bodies: Readonly<Record<string, unknown>> = {
     messages: { from: "you", text: "hello" },

@@ -53,12 +53,6 @@ export function languageModelContract(
       expect(seen()).toEqual([messages]);
     });
 
-    it("answers requests in order", async () => {
-      const { model } = await start([{ says: "one" }, { says: "two" }]);
-      expect(await model.complete(request, live())).toMatchObject({ text: "one" });
-      expect(await model.complete(request, live())).toMatchObject({ text: "two" });
-    });
-
     it("returns a lasting failure, and answers the next request", async () => {
       const { model } = await start([{ refusesWith: 401 }, { says: "back" }]);
       expect(await model.complete(request, live())).toEqual({

@@ -117,13 +117,9 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
       expect(await resultOf(words.callDouble, second.saved)).toBe(42);
     });
 
-    it("starts with an empty namespace when nothing was saved", async () => {
-      await done(words.setX);
-      expect((await failed(words.readX, null)).problem.missingName).toBe("x");
-    });
-
-    it("gives each agent a namespace of its own", async () => {
+    it("starts with an empty namespace when nothing was saved, and gives each agent its own", async () => {
       const { saved } = await done(words.setX);
+      expect((await failed(words.readX, null)).problem.missingName).toBe("x");
       expect((await failed(words.readX, null, { agent: "bob" })).problem.missingName).toBe("x");
       expect(await resultOf(words.readX, saved)).toBe(42);
     });
@@ -157,10 +153,6 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
       const outcome = await done(words.print, latest, {}, { show: (line) => void lines.push(line) });
       expect(lines).toEqual(["hello"]);
       expect(outcome.output).toBe("hello\n");
-    });
-
-    it("calls commands as functions", async () => {
-      expect(await resultOf(words.echo)).toBe("hi");
     });
 
     it("raises the failure of a command, which code may catch", async () => {

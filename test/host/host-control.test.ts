@@ -137,22 +137,6 @@ describe("the calls that a host accepts", () => {
     expect(Date.parse(settings.deadline ?? "")).toBeGreaterThan(0);
   });
 
-  it("accept an approval only while that command is pending", async () => {
-    const { host } = await restedHost({ script: brief }, { Foo: { approve: "always" } });
-    await expect(host.control.answer("foo", { callId: "c9", verdict: "approved" })).rejects.toMatchObject({
-      code: "GOALD_CONFLICT",
-    });
-    const wrong = { callId: "c1", verdict: "approved", text: "Do it twice." } as const;
-    await expect(host.control.answer("foo", wrong)).rejects.toMatchObject({ code: "GOALD_USAGE" });
-    expect((await host.control.answer("foo", { callId: "c1", verdict: "approved" })).note).toBe(
-      "Approved: write_to_file",
-    );
-    await host.quiet();
-    await expect(host.control.answer("foo", { callId: "c1", verdict: "approved" })).rejects.toMatchObject({
-      code: "GOALD_CONFLICT",
-    });
-  });
-
   it("pause an idle agent at once, and report when it has already stopped", async () => {
     const { host } = await restedHost({ script: brief }, { Foo: { approve: "always" } });
     expect((await host.control.pause("foo", "Lunch.")).agent).toMatchObject({
@@ -162,21 +146,16 @@ describe("the calls that a host accepts", () => {
     expect((await host.control.stop("foo", 1_000)).note).toBe("It is already stopped.");
   });
 
-  it("remove finished agents, and unfinished ones only with force", async () => {
-    const { world, host } = await restedHost({ script: brief }, { Foo: { approve: "always" } });
+  it("remove finished agents, unfinished ones only with force, and their folders only on request", async () => {
+    const { world, host } = await restedHost({ script: brief }, { Foo: { approve: "always" }, Done: {} });
     const plain = { force: false, files: false };
     await expect(host.control.remove("foo", plain)).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+    await host.control.remove("done", plain);
     expect(await host.control.remove("foo", { force: true, files: true })).toEqual({
       id: "foo",
       workspace: "/home/workspace/foo",
     });
     expect([await world.store.agents(), host.removedFolders]).toEqual([[], ["foo"]]);
-  });
-
-  it("keep the folder of a removed agent by default", async () => {
-    const { host } = await restedHost({ script: () => done() });
-    await host.control.remove("foo", { force: false, files: false });
-    expect(host.removedFolders).toEqual([]);
   });
 
   it("count agents by state", async () => {
@@ -277,15 +256,7 @@ describe("the next turn of a finished agent", () => {
 });
 
 describe("words to a finished agent", () => {
-  it("begin its next turn, and the note has the turn's number", async () => {
-    const { control, host } = await makeFinished();
-    const { note } = await control.say("foo", { from: "ada", text: "One thing more" });
-    expect(note).toBe("It had finished. This begins turn 2.");
-    await host.quiet();
-    expect((await control.agent("foo")).turn).toBe(2);
-  });
-
-  it("are said to have come before when their key did, also when they are other words", async () => {
+  it("begin its next turn, and are said to have come before when their key did, also when they are others", async () => {
     const { control, host } = await makeFinished();
     const words = { from: "ada", text: "One thing more", key: "k" };
     expect((await control.say("foo", words)).note).toBe("It had finished. This begins turn 2.");
@@ -333,8 +304,10 @@ describe("an approval", () => {
     expect([filesOf(world), await waitingIn(world)]).toEqual([["a"], "c2"]);
   });
 
-  it("that names another call than the waiting one is refused, and the refusal names what waits", async () => {
+  it("with words or for another call than the waiting one is refused, and the refusal names what waits", async () => {
     const { world, host, control } = await makeAsker();
+    const withWords = control.answer("foo", { ...yes("c1"), text: "Do it twice." });
+    await expect(withWords).rejects.toMatchObject({ code: "GOALD_USAGE" });
     await control.answer("foo", yes("c1"));
     await host.quiet();
     await expect(control.answer("foo", yes("c1"))).rejects.toMatchObject({
@@ -600,7 +573,7 @@ describe("an agent whose log cannot be read", () => {
       stallAfterMs: () => 1_000,
     });
     expect(await views.viewAll(await store.agents())).toMatchObject([
-      { id: "foo", name: "Foo", state: "damaged", reason: "It cannot be read.", stalledMs: null },
+      { id: "foo", name: "Foo", state: "damaged", reason: "It cannot be read.", step: 0, stalledMs: null },
     ]);
   });
 });

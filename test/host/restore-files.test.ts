@@ -344,8 +344,7 @@ describe("a host that is asked to restore files", () => {
     release();
     await host.control.resume("foo", { stepLimit: 9 });
     await host.quiet();
-    const prompt = world.model.requests.at(-1)?.messages.map(({ content }) => content);
-    expect(prompt?.join("\n")).toContain("as they were after step 1. Rewritten: a.txt.");
+    expect(world.lastPrompt()).toContain("as they were after step 1. Rewritten: a.txt.");
   });
 
   it("refuses an agent at work, and changes nothing of it", async () => {

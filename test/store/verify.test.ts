@@ -259,29 +259,15 @@ describe("without verify, a damaged store", () => {
 
   const setEvent = (change: string, seq: number) => `UPDATE event SET ${change} WHERE FOO AND seq = ${seq}`;
   const setSnapshot = (change: string) => `UPDATE snapshot SET ${change} WHERE FOO AND seq = 9`;
+  const exchange = (text: string, other: string) => `data = replace(data, '${text}', '${other}')`;
   const OF_EVENT_6 = "(data, sha) = (SELECT data, sha FROM snapshot WHERE FOO AND seq = 6)";
   const NO_EVENT_10 = "DELETE FROM event WHERE FOO AND seq = 10";
   const changed = (seq: number) => new RegExp(`expected event ${seq} as written, found a change`);
   const CHANGED_SNAPSHOT = /expected the snapshot at event 9 as it was written, found it changed/;
   it.each<[what: string, how: string, version: number, message: RegExp]>([
-    [
-      "one changed letter of a goal in event 1",
-      setEvent("data = replace(data, 'One', 'Two')", 1),
-      REFOLDED,
-      changed(1),
-    ],
-    [
-      "an event changed after the snapshot",
-      setEvent("data = replace(data, '10', '11')", 10),
-      STATE_VERSION,
-      changed(10),
-    ],
-    [
-      "a changed goal in the snapshot",
-      setSnapshot("data = replace(data, 'One', 'Two')"),
-      STATE_VERSION,
-      CHANGED_SNAPSHOT,
-    ],
+    ["a changed goal in event 1", setEvent(exchange("One", "Two"), 1), REFOLDED, changed(1)],
+    ["an event changed after the snapshot", setEvent(exchange("10", "11"), 10), STATE_VERSION, changed(10)],
+    ["a changed goal in the snapshot", setSnapshot(exchange("One", "Two")), STATE_VERSION, CHANGED_SNAPSHOT],
     ["a snapshot of another event", setSnapshot(OF_EVENT_6), STATE_VERSION, CHANGED_SNAPSHOT],
     ["a changed event that the snapshot is bound to", setEvent("sha = '00'", 9), STATE_VERSION, CHANGED_SNAPSHOT],
     [

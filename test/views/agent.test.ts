@@ -1,19 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import type { NewEvent, PauseCode } from "#core/event.ts";
+import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { type GoalCheck, MAX_CHECKS } from "#core/goal-check.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
-import {
-  describeLimit,
-  isOver,
-  limitsLeft,
-  stallLimit,
-  standingOf,
-  viewAgent,
-  viewDamaged,
-} from "#views/agent-view.ts";
+import { describeLimit, isOver, limitsLeft, stallLimit, standingOf, viewAgent } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderReport } from "#views/report.ts";
 import {
@@ -22,9 +14,12 @@ import {
   approved,
   asked,
   created,
+  finished,
   log,
   modelFailed,
   NOW,
+  observed,
+  paused,
   replied,
   requested,
   started,
@@ -58,16 +53,8 @@ describe("the state of an agent", () => {
     ["running", true, []],
     ["interrupted", false, []],
     ["interrupted", false, [asked()]],
-    [
-      "waiting: approval",
-      true,
-      [asked(), replied(), requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "r" }],
-    ],
-    [
-      "waiting: approval",
-      false,
-      [asked(), replied(), requested(), { type: "approval-asked", step: 1, callId: "c1", reason: "r" }],
-    ],
+    ["waiting: approval", true, [asked(), replied(), requested(), approvalAsked()]],
+    ["waiting: approval", false, [asked(), replied(), requested(), approvalAsked()]],
     ["waiting: person", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "person", until: null }]],
     ["waiting: time", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "time", until: AT }]],
     ["waiting: agent", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: null }]],
@@ -191,9 +178,7 @@ describe("the view of an agent", () => {
   });
 
   it("contains a retry and its reason, wherever the log ends", () => {
-    const done: NewEvent = { type: "turn-finished", outcome: "completed", reason: "r" };
-    const paused: NewEvent = { type: "agent-paused", code: "budget", reason: "r" };
-    for (const events of [[], [asked()], [done], [paused]]) {
+    for (const events of [[], [asked()], [turnEnded()], [paused("budget")]]) {
       const state = stateAfter(...events);
       const view = viewAgent(row, state, { ...facts, problem: "The disk is full.", now: later(99_999) });
       const reason = "It failed and is retried automatically. The disk is full.";
@@ -206,23 +191,6 @@ describe("the view of an agent", () => {
   it("calls an agent without a host interrupted, not stalled", () => {
     const view = viewAgent(row, stateAfter(asked()), { ...facts, hosted: false, now: later(99_999) });
     expect(view).toMatchObject({ state: "interrupted", stalledMs: null });
-  });
-
-  it("gives the reason of every kind of pause", () => {
-    const codes: readonly PauseCode[] = ["person", "loop", "key-refused", "crash-loop"];
-    for (const code of codes)
-      expect(viewAgent(row, stateAfter({ type: "agent-paused", code, reason: "because" }), facts).reason).toBe(
-        "because",
-      );
-  });
-
-  it("contains only the row if the log cannot be read", () => {
-    expect(viewDamaged(row, "no event 3", facts)).toMatchObject({
-      id: "foo",
-      state: "damaged",
-      reason: "no event 3",
-      step: 0,
-    });
   });
 
   it("reports a stall only after the time that the command under way may take, or else a model call", () => {
@@ -248,15 +216,7 @@ describe("the view of an agent", () => {
 });
 
 const file = (path: string, goal: number | null = null): GoalCheck => ({ goal, test: { kind: "file", path } });
-const given = (goals: readonly string[], ...checks: readonly GoalCheck[]): NewEvent => ({
-  type: "agent-created",
-  name: "Foo",
-  role: "r",
-  goals,
-  checks,
-  approve: "never",
-  stepLimit: null,
-});
+const given = (goals: readonly string[], ...checks: readonly GoalCheck[]) => ({ ...created(), goals, checks });
 const checked = (...results: readonly (readonly [check: number, isPassed: boolean, proof: string])[]): NewEvent => ({
   type: "goals-checked",
   step: 1,
@@ -297,16 +257,14 @@ describe("the report of goals with checks", () => {
 
   it("has a failed check once, and not the calls that ran it", () => {
     const proof = "There is no file a.md.";
-    const of = { step: 1, callId: "c1.1" } as const;
-    const call = { name: "check_goals", args: { goals: [0] } };
-    const failed = { status: "failed", code: "check-failed", text: proof, source: "workspace", artifacts: [] } as const;
+    const failed = observed(proof, { status: "failed", code: "check-failed", source: "workspace" });
     const report = reportOf(
       given(["One"], file("a.md", 0)),
       ...step,
-      { type: "command-requested", ...of, call, thought: "", repaired: false },
+      { ...requested("check_goals", 1, { goals: [0] }), callId: "c1.1" },
       checked([0, false, proof]),
-      { type: "command-finished", ...of, observation: failed, durationMs: 1 },
-      { type: "command-finished", step: 1, callId: "c1", observation: failed, durationMs: 1 },
+      { ...finished(1, failed), callId: "c1.1" },
+      finished(1, failed),
     );
     expect(report).toContain("- Check failed: a.md exists.");
     expect(report).not.toContain("check_goals");

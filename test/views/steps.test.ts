@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { loadRegistry } from "#commands/registry.ts";
-import { defineCommand, succeed } from "#core/command.ts";
+import { type CommandContext, succeed } from "#core/command.ts";
 import type { EventOf, NewEvent, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { shownIds } from "#core/memory.ts";
@@ -16,22 +16,26 @@ import { findBefore } from "#views/read-agent.ts";
 import { nestedLines } from "#views/step-text.ts";
 import { findStep } from "#views/step-view.ts";
 import { asRecalled, rebuildPrompt } from "#views/whole-step.ts";
-import { AT, asked, created, finished, log, replied, requested } from "../helpers/events.ts";
+import { asked, created, FACTS, finished, log, replied, requested } from "../helpers/events.ts";
 import { cellValue } from "../helpers/fake-sandbox.ts";
-import { closeProseLoops, done, type Loop, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
+import {
+  closeProseLoops,
+  done,
+  type Loop,
+  makeLoop,
+  makeProseLoop,
+  python,
+  reply,
+  testCommand,
+} from "../helpers/loop.ts";
 import { fixedEmbedder, memoryRows, openHashEmbedder } from "../helpers/memory-rows.ts";
 
 /** A command that does other work, as code in a cell does. */
-const work = (act: (context: Parameters<ReturnType<typeof defineCommand>["run"]>[1]) => Promise<unknown>) =>
-  defineCommand({
-    name: "work",
-    label: "Work",
-    summary: "works.",
-    args: { type: "object", properties: {} },
-    annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+const work = (act: (context: CommandContext) => Promise<unknown>) =>
+  testCommand("work", async (_args, context) => succeed(JSON.stringify(await act(context))), {
+    annotations: FACTS,
     effect: "transactional",
     timeoutMs: 600_000,
-    run: async (_args, context) => succeed(JSON.stringify(await act(context))),
   });
 
 async function nestedOf(loop: Loop, step: number) {
@@ -137,10 +141,8 @@ describe("the calls inside a step", () => {
   it("say which files a cell saved, by their paths", () => {
     const files = Array.from({ length: 7 }, (_, at) => ({ path: `${at}.svg`, sha256: "ab", bytes: 1 }));
     const gathered = new NestedTree(1);
-    const stamp = { v: 1, frame: 0, at: "2026-11-20T08:00:00.000Z", step: 1 } as const;
-    const requested = { type: "command-requested", thought: "", repaired: false } as const;
-    gathered.add({ ...stamp, ...requested, seq: 1, callId: "c1", call: { name: "run_code", args: {} } });
-    gathered.add({ ...stamp, ...requested, seq: 2, callId: "c1.1", call: { name: "save_files", args: { files } } });
+    const saved = { ...requested("save_files", 1, { files }), callId: "c1.1" };
+    for (const event of log(requested("run_code", 1), saved)) gathered.add(event);
     expect(nestedLines(listNested(gathered.roots))[1]).toBe(
       "c1.1  saves 0.svg, 1.svg, 2.svg, 3.svg, 4.svg and 2 more: under way",
     );
@@ -148,13 +150,10 @@ describe("the calls inside a step", () => {
 
   it("have no known price when a part has none, and no end while they run", () => {
     const gathered = new NestedTree(1);
-    const stamp = { v: 1, frame: 0, at: "2026-11-20T08:00:00.000Z", step: 1 } as const;
-    const call = { name: "work", args: {} };
-    const requested = { type: "command-requested", call, thought: "", repaired: false } as const;
     const spent = { usage: { ...USAGE, inputTokens: 7 }, costUsd: null, modelCalls: 1 };
-    gathered.add({ ...stamp, ...requested, seq: 1, callId: "c1" });
-    gathered.add({ ...stamp, ...requested, seq: 2, callId: "c1.1" });
-    gathered.add({ ...stamp, type: "command-waiting", seq: 3, callId: "c1.1", waitFor: "time", until: null, spent });
+    const inner = { ...requested("work", 1, {}), callId: "c1.1" };
+    const waiting = { type: "command-waiting", step: 1, callId: "c1.1", waitFor: "time", until: null, spent } as const;
+    for (const event of log(requested("work", 1), inner, waiting)) gathered.add(event);
     const nested = listNested(gathered.roots);
     expect(nested.rows).toMatchObject([{ callId: "c1.1", status: null, durationMs: null, tokens: 7, costUsd: null }]);
     expect(nestedLines(nested)).toEqual([
@@ -262,7 +261,7 @@ describe("a step of an old log", () => {
       events.push(finished(step));
       step += inner.length;
     }
-    return events.map((event, at) => ({ frame: 0, ...event, v: 1, at: AT, seq: at + 1 })) as readonly RecordedEvent[];
+    return log(...events);
   }
   const readerOf = (events: readonly RecordedEvent[]) => {
     let count = 0;
