@@ -1,5 +1,4 @@
-import { spawn } from "node:child_process";
-import { appendFile, chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import type { CommandContext } from "#core/command.ts";
@@ -11,7 +10,6 @@ import moveFile from "../../commands/move_file.ts";
 import readFileCommand from "../../commands/read_file.ts";
 import searchFiles from "../../commands/search_files.ts";
 import writeToFile from "../../commands/write_to_file.ts";
-import { readProcessLines } from "../helpers/waits.ts";
 import { call, REFUSED_PATHS } from "./context.ts";
 import { useDesk } from "./use-desk.ts";
 
@@ -62,11 +60,6 @@ describe("append_to_file", () => {
     expect(made).toMatchObject({ status: "ok", artifacts: ["logs/a.txt"] });
     expect(added.text).toBe("Added 7 bytes to the end of logs/a.txt, which now has 11.");
     expect(await textIn("logs/a.txt")).toBe("one\nzwölf\n");
-  });
-
-  it("appends the same text once per call", async () => {
-    for (let round = 0; round < 3; round += 1) await call(appendToFile, { file: LOG, text: "ab" }, desk.context);
-    expect(await textIn(LOG)).toBe("ababab");
   });
 
   it("reads only the end of a long file in prepare", async () => {
@@ -122,60 +115,6 @@ describe("append_to_file, probed after a crash", () => {
     await writeFile(join(desk.folder, LOG), text);
     await appendToFile.probe?.({ file: LOG, text }, desk.context, prepared);
     expect(desk.changes).toMatchObject([{ operation: "found", path: LOG, bytes: text.length }]);
-  });
-});
-
-const PROGRAM = join(import.meta.dirname, "append.child.ts");
-
-/** Kills a process that appends `bytes` bytes when it is at `point` and `until` has resolved. Returns what it prepared. */
-async function killAt(point: string, bytes = 7, until?: () => Promise<void>): Promise<unknown> {
-  const { child, lines, ended, reach } = readProcessLines(
-    spawn(process.execPath, [PROGRAM, desk.folder, point, String(bytes)], { stdio: ["ignore", "pipe", "inherit"] }),
-  );
-  await reach(2);
-  await until?.();
-  child.kill("SIGKILL");
-  await ended;
-  return JSON.parse(lines[0] ?? "");
-}
-
-/** Repeats the recovery of the daemon for an interrupted call. */
-async function recoverAppend(prepared: unknown, text: string): Promise<void> {
-  const args = { file: LOG, text };
-  const verdict = await appendToFile.probe?.(args, desk.context, prepared);
-  if (verdict === "not-done") await appendToFile.run(args, desk.context, prepared);
-  else expect(verdict).toBe("done");
-}
-
-describe("append_to_file, killed with kill -9", () => {
-  it("in the middle of a long write, appends its text exactly once", async () => {
-    await writeFile(join(desk.folder, LOG), "first\n");
-    const bytes = 16 * 1024 * 1024;
-    const grows = async (): Promise<void> => {
-      while ((await stat(join(desk.folder, LOG))).size <= 6);
-    };
-    const prepared = await killAt("running", bytes, grows);
-    await recoverAppend(prepared, "x".repeat(bytes));
-    expect((await textIn(LOG)) === `first\n${"x".repeat(bytes)}`).toBe(true);
-  });
-
-  it.each(["prepared", "ran"])("after it %s, appends its text exactly once", async (point) => {
-    await writeFile(join(desk.folder, LOG), "first\n");
-    const prepared = await killAt(point);
-    await recoverAppend(prepared, "x".repeat(7));
-    expect(await textIn(LOG)).toBe(`first\n${"x".repeat(7)}`);
-  });
-
-  it("appends its text twice when it is run again without a probe (control)", async () => {
-    await killAt("ran");
-    await call(appendToFile, { file: LOG, text: "x".repeat(7) }, desk.context);
-    expect(await textIn(LOG)).toBe("x".repeat(14));
-  });
-
-  it("keeps a torn append without the truncation (control)", async () => {
-    await appendFile(join(desk.folder, LOG), "sec");
-    await desk.workspace.append(LOG, "second\n");
-    expect(await textIn(LOG)).toBe("secsecond\n");
   });
 });
 

@@ -333,11 +333,6 @@ describe("the limits of a page", () => {
     expect(read).toBeLessThanOrEqual(5 * 1024 * 1024);
   });
 
-  it("end the wait for a page that does not begin", async () => {
-    answer = () => undefined;
-    expect(String(await failureOf(open({ firstByteTimeoutMs: 60 })(A())))).toMatch(/^TimeoutError: .* for 60 ms\.$/);
-  });
-
   it("do not delay the caller's abort", async () => {
     answer = () => undefined;
     const signal = AbortSignal.abort(new Error("enough"));

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
@@ -383,9 +383,6 @@ function sendEndlessPack(outgoing: ServerResponse): void {
   more();
 }
 
-const hostile = JSON.parse(readFileSync("test/data/url_cases.json", "utf8")) as {
-  readonly local_must_be_refused: readonly string[];
-};
 const USER = "somebody";
 const TOKEN = "github_pat_0123456789abcdefghij";
 const BASIC = `Basic ${Buffer.from(`${USER}:${TOKEN}`).toString("base64")}`;
@@ -483,19 +480,6 @@ describe("an address in a private network", () => {
     expect(asked).toEqual(["rebinding.test"]);
     expect(server.connections).toBeGreaterThan(0);
   });
-
-  it.each(hostile.local_must_be_refused.map((entry) => entry.replace(/ \(.*/, "")))(
-    "is not cloned from in the form %j",
-    async (text) => {
-      await using server = await serve();
-      // With the port of a server that would answer, and the scheme that is allowed.
-      const address = text.replace(/^http:/, "https:").replace(/\/?$/, "/owner/name.git");
-      const resolve = async () => ["127.0.0.1"];
-      const parts = { isPublic: isPublicAddress, isNeverAllowed, resolve };
-      expect(await messageOf(clone(address, parts))).toMatch(/^GOALD_GIT .*Nothing was cloned/);
-      expect(server.connections).toBe(0);
-    },
-  );
 
   it("is never a metadata service, even if allowed", async () => {
     for (const host of ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"]) {

@@ -14,20 +14,9 @@ import { randomNumbers } from "../helpers/memory-rows.ts";
 import { jpeg, png, wav, webp } from "../helpers/service-servers.ts";
 
 describe("BestOf", () => {
-  it.each([
-    ["rising", (at: number) => at],
-    ["falling", (at: number) => -at],
-    ["shuffled", (at: number) => (at * 7919) % 1000],
-  ])("keeps the highest of scores that come %s", (_title, scoreOf) => {
-    const best = new BestOf(25);
-    for (let slot = 0; slot < 1_000; slot++) best.offer(scoreOf(slot), slot);
-    const sorted = Array.from({ length: 1_000 }, (_, slot) => slot).sort((a, b) => scoreOf(b) - scoreOf(a));
-    expect(new Set(best.slots())).toEqual(new Set(sorted.slice(0, 25)));
-  });
-
   it("returns the kept slots best first, the higher of equals first, and empties the heap", () => {
     const best = new BestOf(20);
-    for (const round of [7, 5]) {
+    for (const round of [1_000, 7, 5]) {
       for (let slot = 0; slot < 300; slot++) best.offer((slot * 7919) % round, slot);
       const sorted = Array.from({ length: 300 }, (_, slot) => ({ slot, score: (slot * 7919) % round }));
       sorted.sort((a, b) => b.score - a.score || b.slot - a.slot);

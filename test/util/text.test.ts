@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type Chunk, type ChunkOptions, chunkText } from "#util/chunk-text.ts";
@@ -7,15 +6,6 @@ import { findNearLines } from "#util/near-text.ts";
 import { clean, makeInert } from "#util/outside-text.ts";
 import { findText, replaceText } from "#util/replace-text.ts";
 import { growthOverEightfold } from "../helpers/waits.ts";
-
-interface Case {
-  readonly fn: string;
-  readonly name: string;
-  readonly text: string;
-  readonly max_length: number;
-  readonly overlap?: number;
-}
-const CASES = (JSON.parse(readFileSync("test/data/chunk_cases.json", "utf8")) as { golden: Case[] }).golden;
 
 const plain = (maxChars: number, overlapChars = 0): ChunkOptions => ({ maxChars, overlapChars, format: "plain" });
 const markdown = (maxChars: number, overlapChars = 0): ChunkOptions => ({ maxChars, overlapChars, format: "markdown" });
@@ -36,10 +26,6 @@ function expectSound(text: string, options: ChunkOptions): void {
 }
 
 describe("chunkText", () => {
-  it.each(CASES)("keeps the invariants for AutoGPT's case $name of $fn", ({ text, max_length, overlap = 0 }) => {
-    for (const options of [plain(max_length, overlap), markdown(max_length, overlap)]) expectSound(text, options);
-  });
-
   it.each([
     ["aaa\nbbb\nccc", plain(8), ["aaa\nbbb\n", "ccc"]],
     ["x".repeat(25), plain(10), ["x".repeat(10), "x".repeat(10), "x".repeat(5)]],

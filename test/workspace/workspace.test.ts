@@ -43,14 +43,6 @@ workspaceContract("the fake", async () => {
 });
 
 describe("a written file", () => {
-  it("can be read by all and written by its owner, minus the umask", async () => {
-    const workspace = openLocalWorkspace(at());
-    await workspace.write("w.txt", "");
-    await workspace.append("a.txt", "");
-    const mask = process.umask();
-    for (const name of ["w.txt", "a.txt"]) expect((await lstat(at(name))).mode & 0o777).toBe(0o644 & ~mask);
-  });
-
   it.each([0o600, 0o755, 0o444, 0o640])("keeps the mode of the replaced file: %o", async (mode) => {
     const workspace = openLocalWorkspace(at());
     await writeFile(at("a.txt"), "old");
@@ -130,14 +122,6 @@ describe("a written file", () => {
     await expect(workspace.read(".goald-00112233445566aa.tmp")).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
     await workspace.write("a.txt", "whole");
     expect((await readdir(at())).sort()).toEqual([".goald-notes.tmp", "a.txt"]);
-  });
-
-  it("is complete after many concurrent writers", async () => {
-    const workspace = openLocalWorkspace(at());
-    const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(50_000));
-    await Promise.all(texts.map((text) => workspace.write("a.txt", text)));
-    expect(texts).toContain(await readFile(at("a.txt"), "utf8"));
-    expect(await readdir(at())).toEqual(["a.txt"]);
   });
 
   it("is refused with a GoaldError when the system does not permit it", async () => {
