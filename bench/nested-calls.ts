@@ -10,7 +10,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { wrapCommits } from "../test/helpers/wrap-commits.ts";
-import { openBenchHost, startBenchServer } from "./shared/open-bench-host.ts";
+import { startServer, streamReply, writeReply } from "./shared/model-server.ts";
+import { openBenchHome, openBenchHost } from "./shared/open-bench-host.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const CALLS = readCount(0, "the calls", 1_000);
@@ -22,11 +23,12 @@ wrapCommits((commit) => {
 });
 
 const root = mkdtempSync(join(tmpdir(), "goald-bench-"));
-const server = await startBenchServer((body) => {
+const server = await startServer((_request, response, body) => {
   const [, name = ""] = /Use (look\w*)/.exec(body) ?? [];
-  return body.includes("Command work ")
+  const command = body.includes("Command work ")
     ? { name: "task_complete", args: { reason: "Done." } }
     : { name: "work", args: { name } };
+  streamReply(response, writeReply(command));
 });
 
 try {
@@ -66,7 +68,7 @@ function writeCommands(folder: string): void {
 async function measure(command: string): Promise<void> {
   const folder = mkdtempSync(join(root, "run-"));
   writeCommands(join(folder, "home"));
-  await using host = await openBenchHost(folder, server);
+  await using host = await openBenchHost(await openBenchHome(folder), server.baseUrl);
   const commitsBefore = commits;
   const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();

@@ -11,7 +11,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { median } from "./shared/median.ts";
-import { openBenchHost, startBenchServer } from "./shared/open-bench-host.ts";
+import { startServer, streamReply, writeReply } from "./shared/model-server.ts";
+import { openBenchHome, openBenchHost } from "./shared/open-bench-host.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const STEPS = readCount(0, "the steps", 300);
@@ -34,11 +35,11 @@ let size = 0;
 let chapters = planChapters(0);
 let cpuBefore = process.cpuUsage();
 let lastMessage = "";
-const server = await startBenchServer((body) => {
+const server = await startServer((_request, response, body) => {
   asked++;
   if (asked === WARM_UP) cpuBefore = process.cpuUsage();
   if (asked === STEPS) lastMessage = JSON.parse(body).messages.at(-1).content;
-  return chooseCommand(asked);
+  streamReply(response, writeReply(chooseCommand(asked)));
 });
 
 try {
@@ -79,7 +80,7 @@ function planChapters(size: number) {
 async function measure(tasks: number): Promise<Run> {
   [size, asked, chapters] = [tasks, 0, planChapters(tasks)];
   const folder = mkdtempSync(join(root, "run-"));
-  await using host = await openBenchHost(folder, server);
+  await using host = await openBenchHost(await openBenchHome(folder), server.baseUrl);
   const spec = { name: "Bench", role: "a clerk", goals: ["Write the book."] };
   const limits = { approve: "never", stepLimit: STEPS, background: true } as const;
   const { id } = await host.control.create({ ...spec, settings: limits });

@@ -8,13 +8,12 @@
  * prompt within 10 % of turn 50. A missed target is printed and does not fail the bench.
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { waitUntil } from "../test/helpers/waits.ts";
 import { median } from "./shared/median.ts";
-import { openBenchHost } from "./shared/open-bench-host.ts";
+import { startServer, streamReply, writeReply } from "./shared/model-server.ts";
+import { openBenchHome, openBenchHost } from "./shared/open-bench-host.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const TURNS = readCount(0, "the turns", 500);
@@ -27,33 +26,18 @@ const STEPS_PER_TURN = 2;
 let turn = 0;
 /** Bytes of the first request of the turn. */
 let bytes = 0;
-const server = createServer((request, response) => {
-  let body = "";
-  request.on("data", (piece: Buffer) => {
-    body += piece.toString();
-  });
-  request.on("end", () => {
-    const isWritten = body.includes("Command write_to_file ");
-    if (!isWritten) bytes = Buffer.byteLength(body);
-    const text = Array.from(
-      { length: 15 },
-      (_none, at) => `row ${at}: ${turn * 31 + at} crates, ${turn % 7} carts\n`,
-    ).join("");
-    const command = isWritten
-      ? { name: "task_complete", args: { reason: `Paper ${turn} is written.` } }
-      : { name: "write_to_file", args: { file: `paper-${turn % 10}.txt`, text } };
-    const reply = JSON.stringify({
-      thoughts: { text: `Paper ${turn}.`, reasoning: "", plan: "", criticism: "", speak: "" },
-      command,
-    });
-    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-    const choices = [{ index: 0, finish_reason: "stop", delta: { content: reply } }];
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.end(`data: ${JSON.stringify({ choices, usage })}\n\ndata: [DONE]\n\n`);
-  });
+const server = await startServer((_request, response, body) => {
+  const isWritten = body.includes("Command write_to_file ");
+  if (!isWritten) bytes = Buffer.byteLength(body);
+  const text = Array.from(
+    { length: 15 },
+    (_none, at) => `row ${at}: ${turn * 31 + at} crates, ${turn % 7} carts\n`,
+  ).join("");
+  const command = isWritten
+    ? { name: "task_complete", args: { reason: `Paper ${turn} is written.` } }
+    : { name: "write_to_file", args: { file: `paper-${turn % 10}.txt`, text } };
+  streamReply(response, writeReply(command, `Paper ${turn}.`));
 });
-server.listen(0, "127.0.0.1");
-await new Promise((resolve) => server.once("listening", resolve));
 const root = mkdtempSync(join(tmpdir(), "goald-bench-"));
 
 interface Figures {
@@ -78,7 +62,6 @@ try {
   );
 } finally {
   server.close();
-  server.closeAllConnections();
   rmSync(root, { recursive: true, force: true });
 }
 
@@ -94,8 +77,10 @@ function show(name: string, pairs: readonly (readonly [number, number])[], most:
 async function measure(): Promise<Figures> {
   const folder = mkdtempSync(join(root, "run-"));
   let ended = 0;
-  await using host = await openBenchHost(folder, server.address() as AddressInfo, (_agent, events) => {
-    ended += events.filter(({ type }) => type === "turn-finished").length;
+  await using host = await openBenchHost(await openBenchHome(folder), server.baseUrl, {
+    onCommitted: (_agent, events) => {
+      ended += events.filter(({ type }) => type === "turn-finished").length;
+    },
   });
   const marks = new Map<number, { readonly cpuMs: number; readonly bytes: number }>();
   turn = 1;
