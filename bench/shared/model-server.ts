@@ -2,11 +2,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface BenchServer {
+interface BenchServer extends Disposable {
   /** Ends in /v1. */
   readonly baseUrl: string;
   readonly port: number;
-  close(): void;
 }
 
 /** `answer` gets each request with its body. */
@@ -23,7 +22,7 @@ export async function startServer(
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     port,
-    close: () => {
+    [Symbol.dispose]: () => {
       server.close();
       server.closeAllConnections();
     },
@@ -47,15 +46,16 @@ export function sendReply(response: ServerResponse, content: string): void {
   response.setHeader("content-type", "application/json").end(JSON.stringify(reply));
 }
 
-/** Streams a reply in pieces without a pause, so that a step's cost includes the cost of its pieces. */
+/** Streams a reply in pieces without a pause, so that a step's cost includes the cost of its pieces. The usage is in the last one. */
 export function streamReply(response: ServerResponse, content: string, pieceChars = content.length): void {
   response.setHeader("content-type", "text/event-stream");
-  const send = (choices: readonly object[], usage: object | null): void =>
-    void response.write(`data: ${JSON.stringify({ ...HEAD, object: "chat.completion.chunk", choices, usage })}\n\n`);
-  for (let at = 0; at < content.length; at += pieceChars)
-    send([{ index: 0, delta: { content: content.slice(at, at + pieceChars) }, finish_reason: null }], null);
-  send([{ index: 0, delta: {}, finish_reason: "stop" }], null);
-  send([], USAGE);
+  for (let at = 0; at < content.length; at += pieceChars) {
+    const isLast = at + pieceChars >= content.length;
+    const delta = { content: content.slice(at, at + pieceChars) };
+    const choices = [{ index: 0, delta, finish_reason: isLast ? "stop" : null }];
+    const usage = isLast ? USAGE : null;
+    response.write(`data: ${JSON.stringify({ ...HEAD, object: "chat.completion.chunk", choices, usage })}\n\n`);
+  }
   response.end("data: [DONE]\n\n");
 }
 

@@ -6,6 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Host } from "#app/host.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
+import { cpuMs } from "../shared/meter.ts";
 import { openBenchHome, openBenchHost } from "../shared/open-bench-host.ts";
 import { type LogJob, writeLog } from "./write-log.ts";
 
@@ -39,9 +40,9 @@ const ids = await writeLogs();
       // Another agent is first in each round: a garbage collection must not always meet the same one.
       const place = (turn + round) % reports.length;
       const report = reports[place] as (typeof reports)[number];
-      const cpuMs = await wake(host, ids.agents[place] as string);
-      if (round === 0) report.firstMs = cpuMs;
-      else report.laterMs.push(cpuMs);
+      const wakeMs = await wake(host, ids.agents[place] as string);
+      if (round === 0) report.firstMs = wakeMs;
+      else report.laterMs.push(wakeMs);
     }
   process.send?.({ reports, rssMb: process.memoryUsage.rss() / 1e6 });
 }
@@ -59,16 +60,16 @@ async function writeLogs(): Promise<{ readonly warmUp: string; readonly agents: 
 /** Says something, and waits until the agent has made one step and rests. Returns milliseconds of CPU. */
 async function wake(host: Host, id: string): Promise<number> {
   const before = await host.store.agent(id);
-  const { user, system } = process.cpuUsage();
+  const cpuBefore = cpuMs();
   await host.control.say(id, { from: "person", text: "One more thing: note the harbour and the ledger." });
   while (host.supervisor.runners.has(id)) {
     await host.supervisor.runners.get(id)?.settled();
     await setTimeout(5);
   }
-  const after = process.cpuUsage({ user, system });
+  const spentMs = cpuMs() - cpuBefore;
   const { state, step } = await host.control.agent(id);
   const added = ((await host.store.agent(id))?.head ?? 0) - (before?.head ?? 0);
   if (state !== "completed" || added < 8)
     throw new Error(`Expected ${id} to complete one step, got ${state} at step ${step}.`);
-  return (after.user + after.system) / 1_000;
+  return spentMs;
 }
