@@ -11,6 +11,7 @@ import { parseDocument } from "#services/page/dom.ts";
 import { readPlainHtml } from "#services/page/plain-html.ts";
 import { readHtml } from "#services/page/read-html.ts";
 import { median } from "./shared/median.ts";
+import { cpuOf } from "./shared/meter.ts";
 
 const ROUNDS = 9;
 const URL = "https://site.example/a/b";
@@ -39,13 +40,6 @@ const WAYS: Readonly<Record<string, (html: string) => number>> = {
   "all text": (html) => readPlainHtml(html, URL).text.length,
 };
 
-function cpuMs(act: () => unknown): number {
-  const before = process.cpuUsage();
-  act();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
-}
-
 const names = Object.keys(WAYS);
 const sums = new Map(names.map((name) => [name, 0]));
 console.log(`| page | ${names.map((name) => `${name} ms`).join(" | ")} | characters from goald | share of all text |`);
@@ -53,7 +47,7 @@ console.log(`|${" --- |".repeat(names.length + 3)}`);
 for (const [page, html] of PAGES) {
   const times = new Map<string, number[]>(names.map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round++)
-    for (const [name, way] of Object.entries(WAYS)) times.get(name)?.push(cpuMs(() => way(html)));
+    for (const [name, way] of Object.entries(WAYS)) times.get(name)?.push(await cpuOf(() => way(html)));
   const medians = names.map((name) => median(times.get(name) ?? []));
   for (const [index, name] of names.entries()) sums.set(name, (sums.get(name) ?? 0) + (medians[index] ?? 0));
   const [ours, all] = [WAYS.goald?.(html) ?? 0, WAYS["all text"]?.(html) ?? 0];

@@ -10,13 +10,15 @@
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { mkdtempDisposableSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Job, Report, Side } from "./group-commit/measure.ts";
 import { median } from "./shared/median.ts";
+import { describeMachine, rowOf } from "./shared/print.ts";
 import { readCount } from "./shared/read-count.ts";
 
+const line = rowOf(62, 10);
 const AGENTS = [1, 10, 50, 200];
 const ROUNDS = readCount(0, "the rounds", 1);
 const DISKS = ["this disk", "a disk of 4 ms"] as const;
@@ -34,23 +36,19 @@ const FIGURES: readonly { readonly title: string; readonly pick: Pick; readonly 
   { title: "CPU ms per commit", pick: (run) => run.cpuMsPerCommit, digits: 3 },
 ];
 
-const root = mkdtempSync(join(tmpdir(), "goald-bench-"));
-try {
-  const runs: Run[] = [];
-  for (let round = 0; round < ROUNDS; round++)
-    for (const disk of DISKS)
-      for (const agents of AGENTS)
-        for (const side of ["direct", "group", "always"] as const)
-          if (side !== "always" || agents === 1) runs.push(await measure(disk, side, agents));
-  show(runs);
-} finally {
-  rmSync(root, { recursive: true, force: true });
-}
+using root = mkdtempDisposableSync(join(tmpdir(), "goald-bench-"));
+const runs: Run[] = [];
+for (let round = 0; round < ROUNDS; round++)
+  for (const disk of DISKS)
+    for (const agents of AGENTS)
+      for (const side of ["direct", "group", "always"] as const)
+        if (side !== "always" || agents === 1) runs.push(await measure(disk, side, agents));
+show(runs);
 
 async function measure(disk: Run["disk"], side: Side, agents: number): Promise<Run> {
-  const job: Job = { side, agents, folder: root };
+  const job: Job = { side, agents, folder: root.path };
   const preload = disk === "this disk" ? [] : ["--import", join(import.meta.dirname, "group-commit/slow-disk.ts")];
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(root, "compile-cache") };
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(root.path, "compile-cache") };
   const child = fork(join(import.meta.dirname, "group-commit/measure.ts"), [JSON.stringify(job)], {
     env,
     execArgv: preload,
@@ -61,9 +59,8 @@ async function measure(disk: Run["disk"], side: Side, agents: number): Promise<R
 }
 
 function show(runs: readonly Run[]): void {
-  const [processor] = cpus();
   console.log(`Durable commits of many agents, medians of ${ROUNDS} rounds, both sides in turn.`);
-  console.log(`Node ${process.versions.node}, ${cpus().length} × ${processor?.model.trim()}, ${process.platform}.`);
+  console.log(describeMachine());
   console.log(
     "direct: the calling thread waits for the disk at each commit; group: the writer thread commits all waiting units at once.",
   );
@@ -86,8 +83,4 @@ function show(runs: readonly Run[]): void {
 
 function showRow(title: string, direct: number, group: number, digits: number): void {
   console.log(line(title, direct.toFixed(digits), group.toFixed(digits), (group / direct).toFixed(2)));
-}
-
-function line(title: string, ...cells: readonly string[]): string {
-  return title.padEnd(62) + cells.map((cell) => cell.padStart(10)).join("");
 }

@@ -13,9 +13,10 @@
  */
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createWriters, startBenchDaemon } from "./shared/bench-daemon.ts";
+import { cpuMsOf, rssBytesOf } from "./shared/meter.ts";
+import { rowOf, verdictOf } from "./shared/print.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const AGENTS = readCount(0, "the agents", 200);
@@ -25,6 +26,7 @@ const CONCURRENCY = 200;
 const SETTLE_MS = 5_000;
 const MARKS = [2_000, 12_000] as const;
 const AFTER_END_MS = 120_000;
+const line = rowOf(48, 24);
 
 // A block: the daemon ends before the cost of commits is measured.
 {
@@ -56,7 +58,7 @@ const AFTER_END_MS = 120_000;
     ["seconds", seconds.toFixed(1)],
     ["steps per second", (requests / seconds).toFixed(0)],
     ["most model calls at the same time", `${mostOpen}`],
-    ["CPU ms per step", ((cpuSeconds(pid) * 1000) / requests).toFixed(2)],
+    ["CPU ms per step", (cpuMsOf(pid) / requests).toFixed(2)],
     ["event-loop delay ms p50 / p99 / max", `${peakDelay.p50} / ${peakDelay.p99} / ${peakDelay.max}`],
     ["RSS MB idle / peak / at the end", `${idleMb} / ${peakMb} / ${rssMb(pid)}`],
     ...(await measureMemory(pid, idleMb, marksMb)),
@@ -64,7 +66,7 @@ const AFTER_END_MS = 120_000;
   console.log(
     `${AGENTS} agents of ${STEPS} steps each in one daemon; the model server answers after ${LATENCY_MS} ms.\n`,
   );
-  for (const [title, figure] of rows) console.log(title.padEnd(48) + figure.padStart(24));
+  for (const [title, figure] of rows) console.log(line(title, figure));
 }
 console.log("\nCommits in groups compared with one fsync per commit:\n");
 spawnSync(process.execPath, [join(import.meta.dirname, "group-commit.ts")], { stdio: "inherit" });
@@ -83,20 +85,11 @@ async function measureMemory(pid: number, idleMb: number, [early, late]: readonl
   const afterMb = rssMb(pid);
   return [
     [`RSS MB at ${MARKS.join(" / ")} steps`, `${early} / ${late}`],
-    ["KB per step between, at most 2", `${grownKb.toFixed(1)} ${grownKb <= 2 ? "met" : "MISSED"}`],
-    ["RSS MB two minutes later, at most idle + 80", `${afterMb} ${afterMb <= idleMb + 80 ? "met" : "MISSED"}`],
+    ["KB per step between, at most 2", `${grownKb.toFixed(1)} ${verdictOf(grownKb <= 2)}`],
+    ["RSS MB two minutes later, at most idle + 80", `${afterMb} ${verdictOf(afterMb <= idleMb + 80)}`],
   ] as const;
 }
 
 function rssMb(pid: number): number {
-  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  return Math.round(Number(kilobytes) / 1024);
-}
-
-/** User and system time, from Linux's ticks of a hundredth of a second. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
+  return Math.round(rssBytesOf(pid) / 2 ** 20);
 }

@@ -24,16 +24,13 @@ import {
   seriesSet,
 } from "./memory-agent/sets.ts";
 import { fullText, goald, type MemorySystem, type MemoryText } from "./memory-agent/shown.ts";
+import { rowOf } from "./shared/print.ts";
 
 const { values } = parseArgs({ options: { rows: { type: "string", default: "1000,10000,100000" } } });
 const SYSTEMS = [goald, fullText];
+const line = rowOf(40, 22);
 
-console.log(
-  line(
-    "seen, share of the values",
-    SYSTEMS.map(({ name }) => name),
-  ),
-);
+console.log(line("seen, share of the values", ...SYSTEMS.map(({ name }) => name)));
 const sets: readonly MemorySet[] = [
   ...[entitySet("one file"), entitySet("file per person"), entitySet("plain")],
   ...[seriesSet(), paraphraseSet("same"), paraphraseSet("other")],
@@ -41,29 +38,29 @@ const sets: readonly MemorySet[] = [
 for (const set of sets) {
   const cells: string[] = [];
   for (const system of SYSTEMS) cells.push((await measureSeen(system, set)).toFixed(2));
-  console.log(line(set.name, cells));
+  console.log(line(set.name, ...cells));
 }
 for (const way of ["in a step", "with remember"] as const) {
   const first: string[] = [];
   for (const system of SYSTEMS) first.push(`${await countNewFirst(system, way)} of ${readChanges().length}`);
-  console.log(line(`told anew ${way}: the new one first`, first));
+  console.log(line(`told anew ${way}: the new one first`, ...first));
 }
 for (const copies of [1, 2, 3]) {
   const { goald: ours, fullText: theirs } = await measureCorrected(copies);
-  console.log(line(`wrong row left ${copies} ×, corrected: still shown`, [ours.toFixed(2), theirs.toFixed(2)]));
+  console.log(line(`wrong row left ${copies} ×, corrected: still shown`, ours.toFixed(2), theirs.toFixed(2)));
 }
 
-console.log(`\n${line("facts of 4 seen, by place in the step", ["same words", "other words"])}`);
+console.log(`\n${line("facts of 4 seen, by place in the step", "same words", "other words")}`);
 const places = await measurePlaces();
-for (const { place, same, other } of places) console.log(line(place, [String(same), String(other)]));
+for (const { place, same, other } of places) console.log(line(place, String(same), String(other)));
 const sum = (words: "same" | "other"): string => String(places.reduce((total, place) => total + place[words], 0));
-console.log(line("all 32", [sum("same"), sum("other")]));
+console.log(line("all 32", sum("same"), sum("other")));
 
-console.log(`\n${line("R@10 of a question", ["alone", "in the loop", "FTS5 alone", "CPU per recall"])}`);
+console.log(`\n${line("R@10 of a question", "alone", "in the loop", "FTS5 alone", "CPU per recall")}`);
 for (const rows of values.rows.split(",").map(Number)) {
   const { alone, inLoop, fullTextAlone, cpuMs } = await measureScale(rows);
   const cells = [alone.toFixed(3), inLoop.toFixed(3), fullTextAlone.toFixed(3), `${cpuMs.toFixed(2)} ms`];
-  console.log(line(`${rows.toLocaleString("en-US")} rows`, cells));
+  console.log(line(`${rows.toLocaleString("en-US")} rows`, ...cells));
 }
 
 async function measureSeen(system: MemorySystem, { rows, probes }: MemorySet): Promise<number> {
@@ -106,8 +103,4 @@ function tellByRemember(changes: readonly Change[]): readonly MemoryText[] {
       return { text: formatFact(fact), factKey: identifyFact(fact) };
     }),
   );
-}
-
-function line(name: string, cells: readonly string[]): string {
-  return name.padEnd(40) + cells.map((cell) => cell.padStart(22)).join("");
 }

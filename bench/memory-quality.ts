@@ -15,22 +15,23 @@
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type Doc, type Query, readLines, type Space, toSpaces } from "./memory-quality/data.ts";
+import { type Doc, MEMORY_DATA, type Query, readLines, type Space, toSpaces } from "./memory-quality/data.ts";
 import { measureNearDuplicates, measureQuality, measureWaste } from "./memory-quality/measure.ts";
 import { fullRecall, type System, vectorsAlone, wordsAlone } from "./memory-quality/own.ts";
 import { fullTextSearch, miniSearch } from "./memory-quality/peers.ts";
+import { rowOf, verdictOf } from "./shared/print.ts";
 
 const { values } = parseArgs({
   options: { docs: { type: "string" }, queries: { type: "string" }, across: { type: "boolean", default: false } },
 });
-const OWN = join(import.meta.dirname, "../test/data/memory");
+const line = rowOf(32, 11);
 const goald = fullRecall();
 const systems = [goald, wordsAlone(), vectorsAlone, miniSearch, fullTextSearch];
 
 if (values.docs && values.queries) await report(values.docs, values.docs, values.queries);
 else {
-  await report("Agents' traces", join(OWN, "agent-docs.jsonl"), join(OWN, "agent-queries.jsonl"));
-  await report("Chats", join(OWN, "chat-docs.jsonl"), join(OWN, "chat-queries.jsonl"));
+  await report("Agents' traces", join(MEMORY_DATA, "agent-docs.jsonl"), join(MEMORY_DATA, "agent-queries.jsonl"));
+  await report("Chats", join(MEMORY_DATA, "chat-docs.jsonl"), join(MEMORY_DATA, "chat-queries.jsonl"));
 }
 
 async function report(title: string, docsPath: string, queriesPath: string): Promise<void> {
@@ -40,7 +41,7 @@ async function report(title: string, docsPath: string, queriesPath: string): Pro
   const questions = spaces.reduce((sum, { queries }) => sum + queries.length, 0);
   console.log(`\n${title}: ${docs.length} texts in ${spaces.length} namespaces, ${questions} questions.\n`);
   const heads = halves.flatMap((half) => [`R@10 ${half}`, `MRR ${half}`, `shown ${half}`]);
-  console.log(line("", [...heads, "waste", "R@10 dup.", "of ten"]));
+  console.log(line("", ...heads, "waste", "R@10 dup.", "of ten"));
   const results = new Map<System, Result>();
   for (const system of systems) results.set(system, await measure(system, spaces, halves));
   showTargets(results);
@@ -62,7 +63,7 @@ async function measure(system: System, spaces: readonly Space[], halves: readonl
   const waste = await measureWaste(system, spaces);
   const repeated = await measureNearDuplicates(system, spaces);
   cells.push(percent(waste), repeated.recall.toFixed(3), repeated.distinctOfTen.toFixed(2));
-  console.log(line(system.name, cells));
+  console.log(line(system.name, ...cells));
   return { recall, repeatedRecall: repeated.recall, waste };
 }
 
@@ -78,11 +79,7 @@ function showTargets(results: ReadonlyMap<System, Result>): void {
 }
 
 function showTarget(what: string, figure: number, target: string, isMet: boolean): void {
-  console.log(`${what.padEnd(26)}${figure.toFixed(3).padStart(8)}   target: ${target}, ${isMet ? "met" : "MISSED"}`);
-}
-
-function line(name: string, cells: readonly string[]): string {
-  return name.padEnd(32) + cells.map((cell) => cell.padStart(11)).join("");
+  console.log(`${what.padEnd(26)}${figure.toFixed(3).padStart(8)}   target: ${target}, ${verdictOf(isMet)}`);
 }
 
 function percent(share: number): string {

@@ -7,13 +7,14 @@
  * printed and does not fail the bench.
  */
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempDisposableSync, readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { fillStore } from "./memory-size/fill.ts";
 import type { SizeFigures } from "./memory-size/open.ts";
 import { median } from "./shared/median.ts";
+import { verdictOf } from "./shared/print.ts";
 
 const TARGETS = { coldCpuMs: 1_500, stallMs: 20, rssAfterMb: 220, warmFifteenMs: 10 } as const;
 const TARGET_ROWS = 100_000;
@@ -21,19 +22,15 @@ const TARGET_ROWS = 100_000;
 const { values } = parseArgs({
   options: { rows: { type: "string", default: "10000,100000" }, rounds: { type: "string", default: "3" } },
 });
-const folder = mkdtempSync(join(tmpdir(), "goald-bench-"));
-try {
-  for (const rows of values.rows.split(",").map(Number)) await measureRows(rows, Number(values.rounds));
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
+using root = mkdtempDisposableSync(join(tmpdir(), "goald-bench-"));
+for (const rows of values.rows.split(",").map(Number)) await measureRows(rows, Number(values.rounds));
 
 async function measureRows(rows: number, rounds: number): Promise<void> {
-  const path = join(folder, `${rows}.db`);
+  const path = join(root.path, `${rows}.db`);
   await fillStore(path, rows);
   console.log(`\n${rows.toLocaleString("en-US")} rows, ${(statSync(path).size / 1e6).toFixed(0)} MB on disk`);
   await measureStart("without a snapshot", rows, rounds, () => openInChild(path));
-  const snapshots = join(folder, `${rows}`);
+  const snapshots = join(root.path, `${rows}`);
   await openInChild(path, snapshots);
   const bytes = readdirSync(snapshots).map((name) => statSync(join(snapshots, name)).size);
   const size = (bytes.reduce((sum, each) => sum + each, 0) / 1e6).toFixed(1);
@@ -41,7 +38,7 @@ async function measureRows(rows: number, rounds: number): Promise<void> {
   if (rows !== TARGET_ROWS) return;
   for (const [key, most] of Object.entries(TARGETS) as [keyof SizeFigures, number][])
     console.log(
-      `Target: ${key} at most ${most}. Measured: ${figures(key).toFixed(1)}, ${figures(key) <= most ? "met" : "MISSED"}`,
+      `Target: ${key} at most ${most}. Measured: ${figures(key).toFixed(1)}, ${verdictOf(figures(key) <= most)}`,
     );
 }
 

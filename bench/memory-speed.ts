@@ -8,9 +8,10 @@
  */
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { measureGraph } from "./memory-speed/graph.ts";
-import { cpuOf } from "./memory-speed/meter.ts";
 import { mixture, trueTen } from "./memory-speed/vectors.ts";
 import { median } from "./shared/median.ts";
+import { cpuOf } from "./shared/meter.ts";
+import { verdictOf } from "./shared/print.ts";
 
 const ROWS = 10_000;
 const DIMENSIONS = 768;
@@ -37,7 +38,7 @@ async function measureExact(): Promise<void> {
   await index.close();
   console.log(`Exact search among ${ROWS} vectors of ${DIMENSIONS} numbers, CPU:`);
   console.log(`an add ${(adds * 1_000).toFixed(1)} us, a query of ten ${searches.toFixed(3)} ms`);
-  console.log(`Target: no neighbours lost. Measured: ${lost} of ${10 * QUERIES}, ${lost === 0 ? "met" : "MISSED"}`);
+  console.log(`Target: no neighbours lost. Measured: ${lost} of ${10 * QUERIES}, ${verdictOf(lost === 0)}`);
 }
 
 /** Returns the median CPU of one item in milliseconds. */

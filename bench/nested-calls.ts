@@ -6,11 +6,13 @@
  *
  * The real host on a real home, with a model server in this process that answers at once.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempDisposableSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { wrapCommits } from "../test/helpers/wrap-commits.ts";
-import { openBenchHost, startBenchServer } from "./shared/open-bench-host.ts";
+import { cpuMs } from "./shared/meter.ts";
+import { startServer, streamReply, writeReply } from "./shared/model-server.ts";
+import { openBenchHome, openBenchHost } from "./shared/open-bench-host.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const CALLS = readCount(0, "the calls", 1_000);
@@ -21,20 +23,16 @@ wrapCommits((commit) => {
   return commit();
 });
 
-const root = mkdtempSync(join(tmpdir(), "goald-bench-"));
-const server = await startBenchServer((body) => {
+using root = mkdtempDisposableSync(join(tmpdir(), "goald-bench-"));
+using server = await startServer((_request, response, body) => {
   const [, name = ""] = /Use (look\w*)/.exec(body) ?? [];
-  return body.includes("Command work ")
+  const command = body.includes("Command work ")
     ? { name: "task_complete", args: { reason: "Done." } }
     : { name: "work", args: { name } };
+  streamReply(response, writeReply(command));
 });
 
-try {
-  for (const name of ["look", "look_outside", "look", "look_outside"]) await measure(name);
-} finally {
-  server.close();
-  rmSync(root, { recursive: true, force: true });
-}
+for (const name of ["look", "look_outside", "look", "look_outside"]) await measure(name);
 
 /** A home with `work`, which calls the other command again and again. */
 function writeCommands(folder: string): void {
@@ -64,25 +62,24 @@ function writeCommands(folder: string): void {
 }
 
 async function measure(command: string): Promise<void> {
-  const folder = mkdtempSync(join(root, "run-"));
+  const folder = mkdtempSync(join(root.path, "run-"));
   writeCommands(join(folder, "home"));
-  await using host = await openBenchHost(folder, server);
+  await using host = await openBenchHost(await openBenchHome(folder), server.baseUrl);
   const commitsBefore = commits;
-  const cpuBefore = process.cpuUsage();
+  const cpuBefore = cpuMs();
   const startedAt = performance.now();
   const spec = { name: "Bench", role: "a clerk", goals: [`Use ${command} often.`] };
   const limits = { approve: "never", stepLimit: 5, background: true } as const;
   const { id } = await host.control.create({ ...spec, settings: limits });
   await host.supervisor.runners.get(id)?.settled();
-  const { user, system } = process.cpuUsage(cpuBefore);
-  const cpuMs = (user + system) / 1_000;
+  const spentMs = cpuMs() - cpuBefore;
   const state = host.supervisor.runners.get(id)?.state;
   if (state && state.framesPushed !== CALLS)
     throw new Error(`Expected ${CALLS} nested calls, counted ${state.framesPushed}.`);
   const figures = [
     `${commits - commitsBefore} commits`,
     `${Math.round(performance.now() - startedAt)} ms`,
-    `${(cpuMs / CALLS).toFixed(2)} ms of CPU a call`,
+    `${(spentMs / CALLS).toFixed(2)} ms of CPU a call`,
   ];
   console.log(`${command.padEnd(13)} ${CALLS} calls: ${figures.join(", ")}`);
   await host.supervisor.drain(0);

@@ -13,9 +13,12 @@ import { findCage } from "#cage/find-cage.ts";
 import type { PageKind } from "#services/page/content-type.ts";
 import { readBytes } from "#services/page/read-bytes.ts";
 import { createPageReader, type PageReader } from "#services/page/read-page.ts";
+import { cpuMs, cpuMsOf, processesBelow, rssBytesOf } from "./shared/meter.ts";
+import { rowOf } from "./shared/print.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const ROUNDS = readCount(0, "the rounds", 100);
+const line = rowOf(28, 11);
 const URL = "https://site.example/";
 const DATA = join(import.meta.dirname, "../test/data/pages");
 const TYPES = { html: "text/html", pdf: "application/pdf" } as const;
@@ -41,7 +44,7 @@ async function measureFirstPages(): Promise<void> {
     await fresh.read(article ?? Buffer.of(), TYPES.html, URL, signal);
     const ms = (performance.now() - start).toFixed(0);
     const memory = `host ${megabytes(process.memoryUsage.rss())}, reader ${megabytes(readMemory(fresh))}`;
-    console.log(line(title, `${ms} ms`, ` ${memory}`));
+    console.log(line(title, `${ms} ms`, `  ${memory}`));
     await fresh.close();
   }
   const { level } = await findCage();
@@ -74,33 +77,14 @@ async function measure(act: () => Promise<unknown>) {
   return { ms: times.sort((a, b) => a - b)[Math.floor(ROUNDS / 4)] ?? 0, cpuMs };
 }
 
-/** A process and all below it. In a strict cage the reader is below bubblewrap. */
-function processesBelow(pid: number): readonly number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean);
-  return [pid, ...children.map(Number).flatMap(processesBelow)];
-}
-
 function readCpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  const ofReaders = reader.pids.flatMap(processesBelow).map((pid) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * 10;
-  });
-  return (user + system) / 1_000 + ofReaders.reduce((sum, each) => sum + each, 0);
+  return cpuMs() + reader.pids.flatMap(processesBelow).reduce((sum, pid) => sum + cpuMsOf(pid), 0);
 }
 
 function readMemory({ pids }: PageReader): number {
-  const sizes = pids.flatMap(processesBelow).map((pid) => {
-    const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-    return Number(kilobytes) * 1_024;
-  });
-  return sizes.reduce((sum, each) => sum + each, 0);
+  return pids.flatMap(processesBelow).reduce((sum, pid) => sum + rssBytesOf(pid), 0);
 }
 
 function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1e6)} MB`;
-}
-
-function line(title: string, ...values: readonly string[]): string {
-  return [title.padEnd(28), ...values.map((value) => value.padStart(10))].join(" ");
 }

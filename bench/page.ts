@@ -12,6 +12,7 @@
  */
 import { chromium, type Page } from "playwright-core";
 import { createWriters, startBenchDaemon } from "./shared/bench-daemon.ts";
+import { verdictOf } from "./shared/print.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const AGENTS = readCount(0, "the agents", 20);
@@ -44,7 +45,7 @@ try {
     console.log(((look * MINUTES) / LOOKS).toFixed(1).padStart(6) + row.join(""));
   }
   const growth = [0, 1].map((tab) => (heaps.at(-1)?.[tab] ?? 0) / (heaps[1]?.[tab] ?? 1));
-  const verdict = growth.every((each) => each <= MOST_GROWTH) ? "met" : "MISSED";
+  const verdict = verdictOf(growth.every((each) => each <= MOST_GROWTH));
   console.log(
     `\nFrom the second look to the last, times ${growth.map((each) => each.toFixed(2)).join(" and ")}: ${verdict}`,
   );

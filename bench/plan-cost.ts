@@ -7,11 +7,13 @@
  * each task is set to in_progress, a file is written, and the task is set to verified; without a plan, all of these steps write.
  * The plans are measured in turn in each round. Figures are medians of the rounds.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempDisposableSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { median } from "./shared/median.ts";
-import { openBenchHost, startBenchServer } from "./shared/open-bench-host.ts";
+import { cpuMs } from "./shared/meter.ts";
+import { startServer, streamReply, writeReply } from "./shared/model-server.ts";
+import { openBenchHome, openBenchHost } from "./shared/open-bench-host.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const STEPS = readCount(0, "the steps", 300);
@@ -28,28 +30,23 @@ interface Run {
   readonly cpuMs: number;
 }
 
-const root = mkdtempSync(join(tmpdir(), "goald-bench-"));
+using root = mkdtempDisposableSync(join(tmpdir(), "goald-bench-"));
 let asked = 0;
 let size = 0;
 let chapters = planChapters(0);
-let cpuBefore = process.cpuUsage();
+let cpuBefore = cpuMs();
 let lastMessage = "";
-const server = await startBenchServer((body) => {
+using server = await startServer((_request, response, body) => {
   asked++;
-  if (asked === WARM_UP) cpuBefore = process.cpuUsage();
+  if (asked === WARM_UP) cpuBefore = cpuMs();
   if (asked === STEPS) lastMessage = JSON.parse(body).messages.at(-1).content;
-  return chooseCommand(asked);
+  streamReply(response, writeReply(chooseCommand(asked)));
 });
 
-try {
-  const runs: Run[] = [];
-  for (let round = 0; round <= ROUNDS; round++) for (const tasks of SIZES) runs.push(await measure(tasks));
-  // The first round fills caches of the process.
-  showRuns(runs.slice(SIZES.length));
-} finally {
-  server.close();
-  rmSync(root, { recursive: true, force: true });
-}
+const runs: Run[] = [];
+for (let round = 0; round <= ROUNDS; round++) for (const tasks of SIZES) runs.push(await measure(tasks));
+// The first round fills caches of the process.
+showRuns(runs.slice(SIZES.length));
 
 function chooseCommand(step: number): object {
   if (size > 0 && step === 1) return { name: "add_task", args: { parent: "0", goal: "The book", subtasks: chapters } };
@@ -78,13 +75,13 @@ function planChapters(size: number) {
 
 async function measure(tasks: number): Promise<Run> {
   [size, asked, chapters] = [tasks, 0, planChapters(tasks)];
-  const folder = mkdtempSync(join(root, "run-"));
-  await using host = await openBenchHost(folder, server);
+  const folder = mkdtempSync(join(root.path, "run-"));
+  await using host = await openBenchHost(await openBenchHome(folder), server.baseUrl);
   const spec = { name: "Bench", role: "a clerk", goals: ["Write the book."] };
   const limits = { approve: "never", stepLimit: STEPS, background: true } as const;
   const { id } = await host.control.create({ ...spec, settings: limits });
   await host.supervisor.runners.get(id)?.settled();
-  const { user, system } = process.cpuUsage(cpuBefore);
+  const spentMs = cpuMs() - cpuBefore;
   if (asked !== STEPS) throw new Error(`Expected ${STEPS} requests, counted ${asked}.`);
   await host.supervisor.drain(0);
   const [tree = ""] = /^\{"id":"0".*$/m.exec(lastMessage) ?? [];
@@ -92,7 +89,7 @@ async function measure(tasks: number): Promise<Run> {
     size,
     messageBytes: Buffer.byteLength(lastMessage),
     planBytes: Buffer.byteLength(tree),
-    cpuMs: (user + system) / 1_000 / (STEPS - WARM_UP),
+    cpuMs: spentMs / (STEPS - WARM_UP),
   };
 }
 
@@ -101,12 +98,12 @@ function showRuns(runs: readonly Run[]): void {
     median(runs.filter((run) => run.size === tasks).map(figure));
   console.log(`${STEPS} steps, medians of ${ROUNDS} rounds\n`);
   for (const tasks of SIZES) {
-    const cpuMs = medianOf(tasks, (run) => run.cpuMs);
+    const stepMs = medianOf(tasks, (run) => run.cpuMs);
     const figures = [
       `last message ${medianOf(tasks, (run) => run.messageBytes)} bytes`,
       `its tree ${medianOf(tasks, (run) => run.planBytes)} bytes`,
-      `${cpuMs.toFixed(2)} ms of CPU a step`,
-      `${(cpuMs / medianOf(10, (run) => run.cpuMs)).toFixed(2)} of that with 10 tasks`,
+      `${stepMs.toFixed(2)} ms of CPU a step`,
+      `${(stepMs / medianOf(10, (run) => run.cpuMs)).toFixed(2)} of that with 10 tasks`,
     ];
     console.log(`${String(tasks).padStart(5)} tasks: ${figures.join(", ")}`);
   }

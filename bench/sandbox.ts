@@ -8,8 +8,8 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+import { mkdtempDisposableSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,6 +17,8 @@ import { createSandbox } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
 import type { Cell, CellBridge, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
 import { median } from "./shared/median.ts";
+import { processesBelow, rssBytesOf } from "./shared/meter.ts";
+import { describeMachine, rowOf, verdictOf } from "./shared/print.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const ROUNDS = readCount(0, "the rounds", 7);
@@ -25,8 +27,9 @@ const CELLS = 50;
 const MAX_KILL_MS = 100;
 const MAX_HOST_DELAY_MS = 50;
 const TIME_LIMIT_MS = 500;
+const line = rowOf(48, 14);
 
-const root = mkdtempSync(join(tmpdir(), "goald-sandbox-"));
+using root = mkdtempDisposableSync(join(tmpdir(), "goald-sandbox-"));
 const { signal } = new AbortController();
 let cells = 0;
 
@@ -39,19 +42,14 @@ const host: CellBridge = {
   saveFiles: async () => ({ value: null }),
 };
 
-try {
-  const { level, reason } = await findCage();
-  const [processor] = cpus();
-  console.log(`Node ${process.versions.node}, ${cpus().length} × ${processor?.model.trim()}, ${process.platform}.`);
-  console.log(`The cage is ${level}. ${reason}\n`);
-  await measureStarts();
-  await measureCells();
-  await measureKills();
-} finally {
-  rmSync(root, { recursive: true, force: true });
-}
+const { level, reason } = await findCage();
+console.log(describeMachine());
+console.log(`The cage is ${level}. ${reason}\n`);
+await measureStarts();
+await measureCells();
+await measureKills();
 
-function open(cacheFolder = join(root, "cache")): Sandbox {
+function open(cacheFolder = join(root.path, "cache")): Sandbox {
   return createSandbox({ findCage, cacheFolder, maxProcesses: 4, memoryMegabytes: 512, idleMs: 60_000 });
 }
 
@@ -124,7 +122,7 @@ async function startCell(cacheFolder?: string): Promise<Start> {
   const outcome = await openNamespace(sandbox)("1 + 1");
   const ms = performance.now() - startedAt;
   requireValue(outcome, "2");
-  const megabytes = memoryBelow(process.pid);
+  const megabytes = memoryBelow();
   await sandbox.close();
   return { ms, megabytes };
 }
@@ -138,17 +136,9 @@ async function startProgram(program: string, args: readonly string[]): Promise<S
 }
 
 /** Sums the memory of all processes below this one. Shared pages count once for each. */
-function memoryBelow(pid: number): number {
-  const read = (path: string): string => {
-    try {
-      return readFileSync(path, "utf8");
-    } catch {
-      return "";
-    }
-  };
-  const children = read(`/proc/${pid}/task/${pid}/children`).trim().split(" ").filter(Boolean).map(Number);
-  const own = (child: number): number => Number(/VmRSS:\s+(\d+)/.exec(read(`/proc/${child}/status`))?.[1] ?? 0) / 1e3;
-  return children.reduce((sum, child) => sum + own(child) + memoryBelow(child), 0);
+function memoryBelow(): number {
+  const [, ...below] = processesBelow(process.pid);
+  return below.reduce((sum, pid) => sum + rssBytesOf(pid), 0) / 1e6;
 }
 
 // ---------------------------------------------------------------- cells
@@ -203,11 +193,11 @@ async function measureKills(): Promise<void> {
       longestDelayMs = Math.max(longestDelayMs, delays.max / 1e6);
       if (outcome.kind === "done") throw new Error(`Expected ${title} to fail.`);
     }
-    const verdict = median(times) <= MAX_KILL_MS ? "met" : "MISSED";
+    const verdict = verdictOf(median(times) <= MAX_KILL_MS);
     console.log(line(title, median(times).toFixed(0), Math.max(...times).toFixed(0), verdict));
   }
   await sandbox.close();
-  const verdict = longestDelayMs <= MAX_HOST_DELAY_MS ? "met" : "MISSED";
+  const verdict = verdictOf(longestDelayMs <= MAX_HOST_DELAY_MS);
   console.log(
     `\n${line("longest delay of the host meanwhile, ms", longestDelayMs.toFixed(0), "", `at most ${MAX_HOST_DELAY_MS}`, verdict)}`,
   );
@@ -216,8 +206,4 @@ async function measureKills(): Promise<void> {
 function requireValue(outcome: CellOutcome, text: string): void {
   const found = outcome.kind === "done" ? outcome.value?.text : outcome.problem.message;
   if (found !== text) throw new Error(`Expected ${text}, got ${found}.`);
-}
-
-function line(title: string, ...cellsOfLine: readonly string[]): string {
-  return title.padEnd(48) + cellsOfLine.map((each) => each.padStart(14)).join("");
 }

@@ -11,19 +11,21 @@
  */
 import { fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempDisposableSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { cpus, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { GOALD } from "./shared/bench-daemon.ts";
 import { median } from "./shared/median.ts";
+import { describeMachine, rowOf, verdictOf } from "./shared/print.ts";
 import { readCount } from "./shared/read-count.ts";
 import type { Job } from "./step-cost/meter.ts";
 
 const ROUNDS = readCount(0, "the rounds", 10);
 const MAX_START_RATIO = 2;
 const MAX_VERB_CPU_MS = 200;
-const GOALD = join(import.meta.dirname, "../src/goald.js");
+const line = rowOf(34, 12);
 const BARE_LOOP = join(import.meta.dirname, "step-cost/bare.ts");
 const AGENT = ["--name", "Bench", "--role", "a clerk", "--goal", "Add one line.", "--continuous"];
 
@@ -32,9 +34,9 @@ interface Start {
   readonly cpuMs: number;
 }
 
-const root = mkdtempSync(join(tmpdir(), "goald-start-"));
-const home = join(root, "home");
-const server = createServer();
+using root = mkdtempDisposableSync(join(tmpdir(), "goald-start-"));
+const home = join(root.path, "home");
+await using server = createServer();
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
 const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
@@ -43,23 +45,17 @@ const key = {
   OPENAI_BASE_URL: baseUrl,
   GOALD_MEMORY_EMBEDDER: "offline",
 };
-const env = { ...process.env, ...key, NODE_COMPILE_CACHE: join(root, "compile-cache") };
-try {
-  await measureStarts();
-  await measureVerbs();
-} finally {
-  server.close();
-  rmSync(root, { recursive: true, force: true });
-}
+const env = { ...process.env, ...key, NODE_COMPILE_CACHE: join(root.path, "compile-cache") };
+await measureStarts();
+await measureVerbs();
 
 async function measureStarts(): Promise<void> {
   // The first start of each fills its compile cache.
   for (const start of [startBareLoop, startGoald]) await start();
   const rounds: { readonly bare: Start; readonly goald: Start }[] = [];
   for (let round = 0; round < ROUNDS; round++) rounds.push({ bare: await startBareLoop(), goald: await startGoald() });
-  const [processor] = cpus();
   console.log(`From spawn to the first model request, medians of ${ROUNDS} rounds.`);
-  console.log(`Node ${process.versions.node}, ${cpus().length} × ${processor?.model.trim()}, ${process.platform}.\n`);
+  console.log(`${describeMachine()}\n`);
   console.log(line("", "goald", "plain loop", "ratio", `at most ${MAX_START_RATIO}`));
   for (const [title, unit] of [
     ["ms", "ms"],
@@ -67,7 +63,7 @@ async function measureStarts(): Promise<void> {
   ] as const) {
     const [goald, bare] = (["goald", "bare"] as const).map((side) => median(rounds.map((round) => round[side][unit])));
     const ratio = median(rounds.map((round) => round.goald[unit] / round.bare[unit]));
-    const verdict = ratio <= MAX_START_RATIO ? "met" : "MISSED";
+    const verdict = verdictOf(ratio <= MAX_START_RATIO);
     console.log(line(title, ...[goald, bare].map((value) => value?.toFixed(0) ?? ""), ratio.toFixed(2), verdict));
   }
 }
@@ -78,7 +74,7 @@ function startGoald(): Promise<Start> {
 }
 
 function startBareLoop(): Promise<Start> {
-  const folder = mkdtempSync(join(root, "bare-"));
+  const folder = mkdtempSync(join(root.path, "bare-"));
   const job: Job = { steps: 1, baseUrl, folder, systemChars: 8_000, lastMessageChars: 1_000 };
   return measureStart([BARE_LOOP, JSON.stringify(job)]);
 }
@@ -117,6 +113,7 @@ async function measureVerbs(): Promise<void> {
   console.log(`\n${line("ms of CPU of the whole process", "", "", "", `at most ${MAX_VERB_CPU_MS}`)}`);
   showCpu("node -e 0", ["-e", "0"], undefined);
   for (const verb of ["--help", "help run", "ps", "status"]) showVerb(`goald ${verb}`, verb);
+  // The run above may have left a daemon, which this one then says and ends.
   const daemon = fork(GOALD, ["daemon", "--home", home], { env });
   await once(daemon, "message");
   for (const verb of ["ps", "status"]) showVerb(`goald ${verb}, with a daemon`, verb);
@@ -131,7 +128,7 @@ function showVerb(title: string, verb: string): void {
 function showCpu(title: string, args: readonly string[], atMost: number | undefined): void {
   cpuMsOf(args);
   const measured = median(Array.from({ length: ROUNDS }, () => cpuMsOf(args)));
-  const verdict = atMost === undefined ? "" : measured <= atMost ? "met" : "MISSED";
+  const verdict = atMost === undefined ? "" : verdictOf(measured <= atMost);
   console.log(line(title, measured.toFixed(0), "", "", verdict));
 }
 
@@ -141,8 +138,4 @@ function cpuMsOf(args: readonly string[]): number {
   const { stderr } = spawnSync("bash", ["-c", script, "bash", process.execPath, ...args], { env, encoding: "utf8" });
   const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(" ").map(Number);
   return (user + system) * 1000;
-}
-
-function line(title: string, ...cells: readonly string[]): string {
-  return title.padEnd(34) + cells.map((cell) => cell.padStart(12)).join("");
 }

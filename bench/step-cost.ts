@@ -11,7 +11,7 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempDisposableSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readCount } from "./shared/read-count.ts";
@@ -24,18 +24,13 @@ const STEPS = [100, 500, 2000];
 const SCENARIO_STEPS = [500];
 const ROUNDS = readCount(0, "the rounds", 3);
 
-const root = mkdtempSync(join(tmpdir(), "goald-bench-"));
-const server = fork(join(import.meta.dirname, "step-cost/model-server.ts"));
-try {
-  const [port] = (await once(server, "message")) as [number];
-  showRuns(await measureRounds("words", SIDES, STEPS, port), ROUNDS);
-  const runs: Run[] = [];
-  for (const scenario of SCENARIOS) runs.push(...(await measureRounds(scenario, RECALL_SIDES, SCENARIO_STEPS, port)));
-  showScenarios(runs);
-} finally {
-  if (server.connected) server.disconnect();
-  rmSync(root, { recursive: true, force: true });
-}
+using root = mkdtempDisposableSync(join(tmpdir(), "goald-bench-"));
+using server = fork(join(import.meta.dirname, "step-cost/model-server.ts"));
+const [port] = (await once(server, "message")) as [number];
+showRuns(await measureRounds("words", SIDES, STEPS, port), ROUNDS);
+const runs: Run[] = [];
+for (const scenario of SCENARIOS) runs.push(...(await measureRounds(scenario, RECALL_SIDES, SCENARIO_STEPS, port)));
+showScenarios(runs);
 
 /** What the runs that are compared have in common. */
 interface Setup extends Pick<Job, "systemChars" | "lastMessageChars" | "replyFormat"> {
@@ -80,13 +75,13 @@ async function measure(side: Side, steps: number, setup: Setup): Promise<Run & S
   const report = await answer<Report>(child, `${side} of ${steps} steps`);
   const seen = await seenOf(name);
   if (seen.requests !== steps) throw new Error(`Expected ${steps} requests of ${side}, counted ${seen.requests}.`);
-  rmSync(join(root, name), { recursive: true });
+  rmSync(join(root.path, name), { recursive: true });
   return { side, scenario: setup.scenario, steps, startMs: seen.firstAt - startedAt, ...report, ...seen };
 }
 
 function start(side: Side, steps: number, { scenario, port, ...sizes }: Setup) {
-  const folder = mkdtempSync(join(root, `${scenario}-${side}-`));
-  const name = folder.slice(root.length + 1);
+  const folder = mkdtempSync(join(root.path, `${scenario}-${side}-`));
+  const name = folder.slice(root.path.length + 1);
   const job: Job = {
     ...sizes,
     steps,
@@ -94,7 +89,7 @@ function start(side: Side, steps: number, { scenario, port, ...sizes }: Setup) {
     folder,
     ...(side === "unrecalled" ? { recallCount: 0 } : {}),
   };
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(root, "compile-cache") };
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(root.path, "compile-cache") };
   const startedAt = Date.now();
   const program = side === "unrecalled" ? "goald" : side;
   const child = fork(join(import.meta.dirname, `step-cost/${program}.ts`), [JSON.stringify(job)], { env });

@@ -7,14 +7,14 @@
  * time is part of the figures. Targets: CPU of a step at most 1.2 times that of the 50 turns around turn 50, bytes of the last
  * prompt within 10 % of turn 50. A missed target is printed and does not fail the bench.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { mkdtempDisposableSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { waitUntil } from "../test/helpers/waits.ts";
 import { median } from "./shared/median.ts";
-import { openBenchHost } from "./shared/open-bench-host.ts";
+import { cpuMs } from "./shared/meter.ts";
+import { startServer, streamReply, writeReply } from "./shared/model-server.ts";
+import { openBenchHome, openBenchHost } from "./shared/open-bench-host.ts";
 import { readCount } from "./shared/read-count.ts";
 
 const TURNS = readCount(0, "the turns", 500);
@@ -27,60 +27,39 @@ const STEPS_PER_TURN = 2;
 let turn = 0;
 /** Bytes of the first request of the turn. */
 let bytes = 0;
-const server = createServer((request, response) => {
-  let body = "";
-  request.on("data", (piece: Buffer) => {
-    body += piece.toString();
-  });
-  request.on("end", () => {
-    const isWritten = body.includes("Command write_to_file ");
-    if (!isWritten) bytes = Buffer.byteLength(body);
-    const text = Array.from(
-      { length: 15 },
-      (_none, at) => `row ${at}: ${turn * 31 + at} crates, ${turn % 7} carts\n`,
-    ).join("");
-    const command = isWritten
-      ? { name: "task_complete", args: { reason: `Paper ${turn} is written.` } }
-      : { name: "write_to_file", args: { file: `paper-${turn % 10}.txt`, text } };
-    const reply = JSON.stringify({
-      thoughts: { text: `Paper ${turn}.`, reasoning: "", plan: "", criticism: "", speak: "" },
-      command,
-    });
-    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-    const choices = [{ index: 0, finish_reason: "stop", delta: { content: reply } }];
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.end(`data: ${JSON.stringify({ choices, usage })}\n\ndata: [DONE]\n\n`);
-  });
+using server = await startServer((_request, response, body) => {
+  const isWritten = body.includes("Command write_to_file ");
+  if (!isWritten) bytes = Buffer.byteLength(body);
+  const text = Array.from(
+    { length: 15 },
+    (_none, at) => `row ${at}: ${turn * 31 + at} crates, ${turn % 7} carts\n`,
+  ).join("");
+  const command = isWritten
+    ? { name: "task_complete", args: { reason: `Paper ${turn} is written.` } }
+    : { name: "write_to_file", args: { file: `paper-${turn % 10}.txt`, text } };
+  streamReply(response, writeReply(command, `Paper ${turn}.`));
 });
-server.listen(0, "127.0.0.1");
-await new Promise((resolve) => server.once("listening", resolve));
-const root = mkdtempSync(join(tmpdir(), "goald-bench-"));
+using root = mkdtempDisposableSync(join(tmpdir(), "goald-bench-"));
 
 interface Figures {
   readonly cpuMs: readonly [early: number, late: number];
   readonly promptBytes: readonly [early: number, late: number];
 }
 
-try {
-  const rounds: Figures[] = [];
-  for (let round = 0; round < ROUNDS; round++) rounds.push(await measure());
-  show(
-    "CPU ms of a step",
-    rounds.map(({ cpuMs }) => cpuMs),
-    1.2,
-    2,
-  );
-  show(
-    "bytes of a prompt",
-    rounds.map(({ promptBytes }) => promptBytes),
-    1.1,
-    0,
-  );
-} finally {
-  server.close();
-  server.closeAllConnections();
-  rmSync(root, { recursive: true, force: true });
-}
+const rounds: Figures[] = [];
+for (let round = 0; round < ROUNDS; round++) rounds.push(await measure());
+show(
+  "CPU ms of a step",
+  rounds.map(({ cpuMs }) => cpuMs),
+  1.2,
+  2,
+);
+show(
+  "bytes of a prompt",
+  rounds.map(({ promptBytes }) => promptBytes),
+  1.1,
+  0,
+);
 
 function show(name: string, pairs: readonly (readonly [number, number])[], most: number, digits: number): void {
   const [early, late] = [median(pairs.map(([first]) => first)), median(pairs.map(([, last]) => last))];
@@ -92,10 +71,12 @@ function show(name: string, pairs: readonly (readonly [number, number])[], most:
 }
 
 async function measure(): Promise<Figures> {
-  const folder = mkdtempSync(join(root, "run-"));
+  const folder = mkdtempSync(join(root.path, "run-"));
   let ended = 0;
-  await using host = await openBenchHost(folder, server.address() as AddressInfo, (_agent, events) => {
-    ended += events.filter(({ type }) => type === "turn-finished").length;
+  await using host = await openBenchHost(await openBenchHome(folder), server.baseUrl, {
+    onCommitted: (_agent, events) => {
+      ended += events.filter(({ type }) => type === "turn-finished").length;
+    },
   });
   const marks = new Map<number, { readonly cpuMs: number; readonly bytes: number }>();
   turn = 1;
@@ -108,8 +89,7 @@ async function measure(): Promise<Figures> {
     if (turn > 1)
       await host.control.say(id, { from: "person", text: `Write paper ${turn} of the ${turn % 13} boxes.` });
     await waitUntil(`the end of turn ${turn}`, () => ended === turn);
-    const { user, system } = process.cpuUsage();
-    marks.set(turn, { cpuMs: (user + system) / 1_000, bytes });
+    marks.set(turn, { cpuMs: cpuMs(), bytes });
   }
   await host.supervisor.drain(0);
   const at = (number: number) => {

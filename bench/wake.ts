@@ -10,10 +10,11 @@
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { median } from "./shared/median.ts";
+import { verdictOf } from "./shared/print.ts";
 import { readCount } from "./shared/read-count.ts";
 import type { WakeJob, WakeReport } from "./wake/host.ts";
 
@@ -22,27 +23,22 @@ const OLDEST = readCount(1, "the steps of the oldest agent", 100_000);
 const AGES = [100, 3_000, 30_000, 100_000].filter((steps) => steps <= OLDEST);
 const MOST = 1.2;
 
-const folder = mkdtempSync(join(tmpdir(), "goald-wake-"));
-const model = fork(join(import.meta.dirname, "wake/model-server.ts"));
-try {
-  const [port] = (await once(model, "message")) as [number];
-  const agents = AGES.flatMap((steps) =>
-    [false, true].map((remembers) => ({ name: nameOf(steps, remembers), steps, remembers })),
-  );
-  const job: WakeJob = { folder, baseUrl: `http://127.0.0.1:${port}/v1`, agents, rounds: ROUNDS };
-  const host = fork(join(import.meta.dirname, "wake/host.ts"), [JSON.stringify(job)]);
-  const [measured] = (await Promise.race([
-    once(host, "message"),
-    once(host, "exit").then(([code]) => {
-      throw new Error(`Expected figures of the host, but it exited with ${code}.`);
-    }),
-  ])) as [{ readonly reports: readonly WakeReport[]; readonly rssMb: number }];
-  show(measured.reports);
-  console.log(`\nRSS of the host at the end: ${measured.rssMb.toFixed(0)} MB.`);
-} finally {
-  model.disconnect();
-  rmSync(folder, { recursive: true, force: true });
-}
+using root = mkdtempDisposableSync(join(tmpdir(), "goald-wake-"));
+using model = fork(join(import.meta.dirname, "wake/model-server.ts"));
+const [port] = (await once(model, "message")) as [number];
+const agents = AGES.flatMap((steps) =>
+  [false, true].map((remembers) => ({ name: nameOf(steps, remembers), steps, remembers })),
+);
+const job: WakeJob = { folder: root.path, baseUrl: `http://127.0.0.1:${port}/v1`, agents, rounds: ROUNDS };
+const host = fork(join(import.meta.dirname, "wake/host.ts"), [JSON.stringify(job)]);
+const [measured] = (await Promise.race([
+  once(host, "message"),
+  once(host, "exit").then(([code]) => {
+    throw new Error(`Expected figures of the host, but it exited with ${code}.`);
+  }),
+])) as [{ readonly reports: readonly WakeReport[]; readonly rssMb: number }];
+show(measured.reports);
+console.log(`\nRSS of the host at the end: ${measured.rssMb.toFixed(0)} MB.`);
 
 function show(reports: readonly WakeReport[]): void {
   console.log(`CPU ms of one wake in a running host, medians of ${ROUNDS}; × is the ratio to ${AGES[0]} steps.\n`);
@@ -63,7 +59,7 @@ function show(reports: readonly WakeReport[]): void {
   console.log(
     `\nA wake at ${AGES.at(-1)} steps costs ${reached.toFixed(2)} times that at ${youngest} steps, without memory's`,
   );
-  console.log(`index. At most ${MOST}: ${reached <= MOST ? "met" : "MISSED"}.`);
+  console.log(`index. At most ${MOST}: ${verdictOf(reached <= MOST)}.`);
 }
 
 function row(...cells: readonly string[]): string {

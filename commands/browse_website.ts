@@ -10,6 +10,7 @@ import { isGoaldError } from "#core/errors.ts";
 import type { Page, Passage } from "#core/services.ts";
 import { slugWords } from "#core/text.ts";
 import { makeInert } from "#util/outside-text.ts";
+import { closed, flag, listOf, type Static, text } from "#util/schema.ts";
 import { ADDRESS } from "#util/web-address.ts";
 
 /** Passages for the model, in tokens. */
@@ -21,35 +22,8 @@ const MAX_QUOTES = 5;
 /** The most code points of a title in a name in `pages/`: with four bytes each, the name stays below the 255 bytes of a file name. */
 const MAX_NAME_CHARS = 56;
 
-interface PageAnswer {
-  readonly found: boolean;
-  readonly answer: string;
-  readonly quotes: readonly PageQuote[];
-}
-interface PageQuote {
-  readonly passage: string;
-  readonly text: string;
-}
-
-const text = { type: "string" } as const;
-const ANSWER = {
-  type: "object",
-  properties: {
-    found: { type: "boolean" },
-    answer: text,
-    quotes: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: { passage: text, text },
-        required: ["passage", "text"],
-        additionalProperties: false,
-      },
-    },
-  },
-  required: ["found", "answer", "quotes"],
-  additionalProperties: false,
-} as const;
+const QUOTE = closed({ passage: text, text });
+const ANSWER = closed({ found: flag, answer: text, quotes: listOf(QUOTE) });
 
 export default defineCommand({
   name: "browse_website",
@@ -123,7 +97,7 @@ async function askModel(page: Page, passages: readonly Passage[], question: stri
   try {
     const asked = { role: "fast", words: "browse-website", material, schema: ANSWER } as const;
     const { value } = await use("advisor").ask(asked, signal);
-    return dropAddresses(formatAnswer(value as PageAnswer, passages), page);
+    return dropAddresses(formatAnswer(value as Static<typeof ANSWER>, passages), page);
   } catch (error) {
     if (
       isGoaldError(error, "GOALD_MODEL") ||
@@ -148,7 +122,7 @@ function dropAddresses(answer: string, { text, links, url }: Page): string {
   });
 }
 
-function formatAnswer({ found, answer, quotes }: PageAnswer, passages: readonly Passage[]): string {
+function formatAnswer({ found, answer, quotes }: Static<typeof ANSWER>, passages: readonly Passage[]): string {
   if (!found) return `Not on this page, as far as it was read. ${answer}`;
   const checked = quotes.slice(0, MAX_QUOTES).map((quote) => ({ ...quote, passage: findPassage(quote, passages) }));
   const proven = checked.filter(({ passage }) => passage !== undefined);
@@ -162,7 +136,7 @@ function formatAnswer({ found, answer, quotes }: PageAnswer, passages: readonly 
 }
 
 /** Finds the passage that contains a quote, the named one first. Ignores blanks and Markdown marks. */
-function findPassage(quote: PageQuote, passages: readonly Passage[]): string | undefined {
+function findPassage(quote: Static<typeof QUOTE>, passages: readonly Passage[]): string | undefined {
   const parts = quote.text
     .split(/…|\.{3,}/)
     .map(stripMarks)

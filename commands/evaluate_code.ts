@@ -1,36 +1,13 @@
 /** evaluate_code -- has the smart model review code and lists its findings by severity. */
 import { defineCommand, succeed } from "#core/command.ts";
+import { closed, listOf, oneOf, type Static, text } from "#util/schema.ts";
 
 const SEVERITIES = ["critical", "major", "minor"] as const;
 
-interface CodeReview {
-  readonly summary: string;
-  readonly findings: readonly {
-    readonly severity: (typeof SEVERITIES)[number];
-    readonly where: string;
-    readonly problem: string;
-    readonly advice: string;
-  }[];
-}
-
-const text = { type: "string" } as const;
-const REVIEW = {
-  type: "object",
-  properties: {
-    summary: text,
-    findings: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: { severity: { type: "string", enum: SEVERITIES }, where: text, problem: text, advice: text },
-        required: ["severity", "where", "problem", "advice"],
-        additionalProperties: false,
-      },
-    },
-  },
-  required: ["summary", "findings"],
-  additionalProperties: false,
-} as const;
+const REVIEW = closed({
+  summary: text,
+  findings: listOf(closed({ severity: oneOf(...SEVERITIES), where: text, problem: text, advice: text })),
+});
 
 export default defineCommand({
   name: "evaluate_code",
@@ -54,11 +31,11 @@ export default defineCommand({
     const material = [{ label: "The code", text: code }];
     const question = { role: "smart", words: "evaluate-code", material, schema: REVIEW } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(formatReview(value as CodeReview), { source: "model", value });
+    return succeed(formatReview(value as Static<typeof REVIEW>), { source: "model", value });
   },
 });
 
-function formatReview({ summary, findings }: CodeReview): string {
+function formatReview({ summary, findings }: Static<typeof REVIEW>): string {
   if (findings.length === 0) return `${summary}\nNo findings.`;
   const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
   const lines = ordered.map(

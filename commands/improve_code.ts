@@ -1,19 +1,8 @@
 /** improve_code -- has the smart model rewrite code by a list of suggestions; returns text and writes no file. */
 import { defineCommand, succeed } from "#core/command.ts";
+import { closed, listOf, type Static, text } from "#util/schema.ts";
 
-interface CodeImprovement {
-  readonly code: string;
-  readonly changes: readonly string[];
-  readonly notFollowed: readonly string[];
-}
-
-const list = { type: "array", items: { type: "string" } } as const;
-const IMPROVEMENT = {
-  type: "object",
-  properties: { code: { type: "string" }, changes: list, notFollowed: list },
-  required: ["code", "changes", "notFollowed"],
-  additionalProperties: false,
-} as const;
+const IMPROVEMENT = closed({ code: text, changes: listOf(text), notFollowed: listOf(text) });
 
 export default defineCommand({
   name: "improve_code",
@@ -47,11 +36,11 @@ export default defineCommand({
     ];
     const question = { role: "smart", words: "improve-code", material, schema: IMPROVEMENT } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(formatImprovement(value as CodeImprovement), { source: "model", value });
+    return succeed(formatImprovement(value as Static<typeof IMPROVEMENT>), { source: "model", value });
   },
 });
 
-function formatImprovement({ code, changes, notFollowed }: CodeImprovement): string {
+function formatImprovement({ code, changes, notFollowed }: Static<typeof IMPROVEMENT>): string {
   const listed = (title: string, items: readonly string[]) =>
     items.length === 0 ? [] : [`${title}:`, ...items.map((item) => `- ${item}`)];
   return [code.trimEnd(), "", ...listed("Changed", changes), ...listed("Not followed", notFollowed)]

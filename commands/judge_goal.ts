@@ -6,6 +6,7 @@
  */
 import { defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
 import { formatSize, oneLine } from "#core/text.ts";
+import { closed, flag, type Static, text } from "#util/schema.ts";
 
 /** Limit of all files together. The model's context may be smaller. */
 const MAX_BYTES = 1024 * 1024;
@@ -14,18 +15,7 @@ const MIN_PASSAGE_CHARS = 12;
 const MAX_QUOTE_CHARS = 200;
 const MAX_REASON_CHARS = 250;
 
-const text = { type: "string" } as const;
-const JUDGEMENT = {
-  type: "object",
-  properties: { passes: { type: "boolean" }, passage: text, reason: text },
-  required: ["passes", "passage", "reason"],
-  additionalProperties: false,
-} as const;
-interface Judgement {
-  readonly passes: boolean;
-  readonly passage: string;
-  readonly reason: string;
-}
+const JUDGEMENT = closed({ passes: flag, passage: text, reason: text });
 
 interface JudgedFile {
   readonly path: string;
@@ -40,7 +30,7 @@ export default defineCommand({
   isInternal: true,
   args: {
     type: "object",
-    properties: { question: text, files: { type: "array", items: text } },
+    properties: { question: { type: "string" }, files: { type: "array", items: { type: "string" } } },
     required: ["question", "files"],
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
@@ -57,7 +47,7 @@ export default defineCommand({
     ];
     const asked = { role: "smart", words: "judge", material, schema: JUDGEMENT } as const;
     const { value } = await use("advisor").ask(asked, signal);
-    const { passes, passage, reason } = value as Judgement;
+    const { passes, passage, reason } = value as Static<typeof JUDGEMENT>;
     const said = `It says: ${oneLine(reason, MAX_REASON_CHARS)}`;
     if (!passes) return fail("judged-no", `The model that judges says no. ${said}`, { source: "model" });
     const quoted = JSON.stringify(oneLine(passage, MAX_QUOTE_CHARS));

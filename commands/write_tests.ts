@@ -1,22 +1,8 @@
 /** write_tests -- has the smart model write tests for code; returns text and writes no file. */
 import { defineCommand, succeed } from "#core/command.ts";
+import { closed, listOf, type Static, text } from "#util/schema.ts";
 
-interface WrittenTests {
-  readonly tests: string;
-  readonly runWith: string;
-  readonly notCovered: readonly string[];
-}
-
-const TESTS = {
-  type: "object",
-  properties: {
-    tests: { type: "string" },
-    runWith: { type: "string" },
-    notCovered: { type: "array", items: { type: "string" } },
-  },
-  required: ["tests", "runWith", "notCovered"],
-  additionalProperties: false,
-} as const;
+const TESTS = closed({ tests: text, runWith: text, notCovered: listOf(text) });
 
 export default defineCommand({
   name: "write_tests",
@@ -47,11 +33,11 @@ export default defineCommand({
     const material = [...areas, { label: "The code", text: code }];
     const question = { role: "smart", words: "write-tests", material, schema: TESTS } as const;
     const { value } = await use("advisor").ask(question, signal);
-    return succeed(formatTests(value as WrittenTests), { source: "model", value });
+    return succeed(formatTests(value as Static<typeof TESTS>), { source: "model", value });
   },
 });
 
-function formatTests({ tests, runWith, notCovered }: WrittenTests): string {
+function formatTests({ tests, runWith, notCovered }: Static<typeof TESTS>): string {
   const missing = notCovered.length === 0 ? [] : ["Not covered:", ...notCovered.map((item) => `- ${item}`)];
   return [tests.trimEnd(), "", `Run with: ${runWith}`, ...missing].join("\n");
 }

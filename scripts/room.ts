@@ -4,7 +4,7 @@
  * The compiler keeps its results in node_modules/.cache and checks again what changed since.
  * The exit code is 1 when one of the three failed, and 2 when src has no such folder.
  */
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 
 const CACHE = "node_modules/.cache/room.tsbuildinfo";
@@ -12,18 +12,11 @@ const CACHE = "node_modules/.cache/room.tsbuildinfo";
 /** Resolves with whether the program ended well. What it printed is shown at its end, in one piece. */
 function runProgram(title: string, args: readonly string[]): Promise<boolean> {
   const started = performance.now();
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (more: string) => {
-      text += more;
-    });
-  return new Promise((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", (code) => {
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { maxBuffer: Number.POSITIVE_INFINITY }, (error, stdout, stderr) => {
       const took = `${((performance.now() - started) / 1_000).toFixed(1)} s`;
-      console.log(`${text.trim()}\n${code === 0 ? "✓" : "✗"} ${title}, ${took}`.trimStart());
-      resolve(code === 0);
+      console.log(`${(stdout + stderr).trim()}\n${error ? "✗" : "✓"} ${title}, ${took}`.trimStart());
+      resolve(!error);
     });
   });
 }

@@ -44,7 +44,7 @@ const ROOMS: readonly Room[] = [
     room(
       "commands/*.ts",
       "#core/(command|errors|goal-check|guarded-files|memory|text)\\.ts",
-      "#util/(file-tree|media-format|near-text|outside-text|replace-text|web-address)\\.ts",
+      "#util/(file-tree|media-format|near-text|outside-text|replace-text|schema|web-address)\\.ts",
       "node:crypto",
     ),
     "#core/(call|services)\\.ts",

@@ -1,15 +1,16 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
-import { maskVolatile, PAGES, recordPage } from "../scripts/record-docs.ts";
 import { useFolder } from "./helpers/folder.ts";
+import { frozenFile } from "./helpers/golden.ts";
 import { replyWith } from "./helpers/models.ts";
+import { maskVolatile, PAGES, recordPage } from "./helpers/page-transcripts.ts";
 
 const inFolder = useFolder();
 
 describe("the transcript of a page", () => {
   it.each(PAGES)("of $path is what goald prints now, with one request for each reply", async (page) => {
     const { text, requests } = await recordPage(page);
-    expect(maskVolatile(text)).toBe(maskVolatile(readFileSync(page.path, "utf8")));
+    expect(maskVolatile(text)).toBe(maskVolatile(await frozenFile(page.path, text)));
     expect(requests).toBe(page.replies.length);
   });
 

@@ -12,8 +12,8 @@ import { initialState } from "#core/state.ts";
 import { standingOf } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderDocs } from "../scripts/docs.ts";
-import { PAGES } from "../scripts/record-docs.ts";
 import { useFolder } from "./helpers/folder.ts";
+import { PAGES } from "./helpers/page-transcripts.ts";
 
 const GENERATED = ["docs/commands.md", "docs/settings.md", "docs/verbs.md", ".env.example", "SECURITY.md"];
 

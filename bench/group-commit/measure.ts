@@ -12,6 +12,7 @@ import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { Commit, Store } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openGroupStore } from "#store/sqlite/writer.ts";
+import { cpuMs } from "../shared/meter.ts";
 
 /** `always` uses the writer thread with one agent, to measure its cost where it is not needed. */
 export type Side = "direct" | "group" | "always";
@@ -55,19 +56,18 @@ function open(): Promise<Store> {
 async function measure(): Promise<Report> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const from = performance.now();
-  const cpu = process.cpuUsage();
+  const cpuBefore = cpuMs();
   const before = commits;
   delay.enable();
   await sleep(MEASURE_MS);
   // Includes the delay of this timer itself.
   await sleep(2);
   delay.disable();
-  const { user, system } = process.cpuUsage(cpu);
   const made = commits - before;
   return {
     commitsPerSecond: made / ((performance.now() - from) / 1000),
     p99DelayMs: delay.percentile(99) / 1e6,
-    cpuMsPerCommit: (user + system) / 1000 / made,
+    cpuMsPerCommit: (cpuMs() - cpuBefore) / made,
   };
 }
 

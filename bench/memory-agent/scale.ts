@@ -4,13 +4,12 @@
  * In the loop a question is the newest of fifteen texts; the others are turns of the chats, as an agent's messages would be.
  * All rows are of one memory. The other sentences come between runs of rows, so that most rows keep their neighbours.
  */
-import { join } from "node:path";
 import { randomNumbers } from "../../test/helpers/memory-rows.ts";
-import { type Doc, type Query, readLines } from "../memory-quality/data.ts";
+import { type Doc, type Query, readData } from "../memory-quality/data.ts";
 import { fullRecall, type Search } from "../memory-quality/own.ts";
 import { fullTextSearch } from "../memory-quality/peers.ts";
+import { cpuMs } from "../shared/meter.ts";
 
-const FOLDER = join(import.meta.dirname, "../../test/data/memory");
 const MEMORY = "bench";
 const OTHER_TEXTS = 14;
 const TEN = 10;
@@ -27,12 +26,12 @@ interface ScaleResult {
 
 export async function measureScale(rows: number): Promise<ScaleResult> {
   const next = randomNumbers(rows);
-  const chats = readLines<Doc>(join(FOLDER, "chat-docs.jsonl"));
-  const grown = grow([...readLines<Doc>(join(FOLDER, "agent-docs.jsonl")), ...chats], rows, next);
+  const chats = readData<Doc>("chat-docs.jsonl");
+  const grown = grow([...readData<Doc>("agent-docs.jsonl"), ...chats], rows, next);
   const docs = grown.map((doc) => ({ ...doc, ns: MEMORY }));
   const kept = new Set(docs.map(({ doc_id }) => doc_id));
   const asked = ["agent-queries.jsonl", "chat-queries.jsonl"]
-    .flatMap((file) => readLines<Query>(join(FOLDER, file)))
+    .flatMap((file) => readData<Query>(file))
     .filter(({ relevant_ids }) => relevant_ids.length > 0 && relevant_ids.every((id) => kept.has(id)));
   const others = () => Array.from({ length: OTHER_TEXTS }, () => chats[Math.floor(next() * chats.length)]?.text ?? "");
   const texts = asked.map((query) => ({ query, texts: [...others(), query.query] }));
@@ -43,9 +42,9 @@ export async function measureScale(rows: number): Promise<ScaleResult> {
     docs,
     asked.map((query) => ({ query, texts: [query.query] })),
   );
-  const before = process.cpuUsage();
+  const before = cpuMs();
   const inLoop = await recallOf(search, docs, texts);
-  const { user, system } = process.cpuUsage(before);
+  const spentMs = cpuMs() - before;
   await search.close?.();
   const fullText = await fullTextSearch.open(docs);
   const fullTextAlone = await recallOf(
@@ -54,7 +53,7 @@ export async function measureScale(rows: number): Promise<ScaleResult> {
     asked.map((query) => ({ query, texts: [query.query] })),
   );
   await fullText.close?.();
-  return { alone, inLoop, fullTextAlone, cpuMs: (user + system) / 1_000 / asked.length };
+  return { alone, inLoop, fullTextAlone, cpuMs: spentMs / asked.length };
 }
 
 /** Keeps the last `count` documents, or adds others made of pieces of theirs between runs of them. */

@@ -1,10 +1,7 @@
 /** sets.ts -- memories of agents and the questions about them, made from test/data/memory. The seed is fixed. */
-import { join } from "node:path";
 import { randomNumbers } from "../../test/helpers/memory-rows.ts";
-import { type Doc, readLines } from "../memory-quality/data.ts";
+import { type Doc, readData } from "../memory-quality/data.ts";
 import type { MemoryText } from "./shown.ts";
-
-const FOLDER = join(import.meta.dirname, "../../test/data/memory");
 
 /** A question, and the texts that its answer must show. */
 export interface Probe {
@@ -24,7 +21,7 @@ export interface Fact {
   readonly same: string;
   readonly other: string;
 }
-export const readFacts = (): readonly Fact[] => readLines<Fact>(join(FOLDER, "facts.jsonl"));
+export const readFacts = (): readonly Fact[] => readData<Fact>("facts.jsonl");
 
 /** A fact that was told anew later, in other words. */
 export interface Change {
@@ -36,11 +33,10 @@ export interface Change {
   readonly newValue: string;
   readonly question: string;
 }
-export const readChanges = (): readonly Change[] => readLines<Change>(join(FOLDER, "changes.jsonl"));
+export const readChanges = (): readonly Change[] => readData<Change>("changes.jsonl");
 
 /** Steps of other work. */
-export const readNoise = (): readonly MemoryText[] =>
-  readLines<Doc>(join(FOLDER, "agent-docs.jsonl")).map(({ text }) => ({ text }));
+export const readNoise = (): readonly MemoryText[] => readData<Doc>("agent-docs.jsonl").map(({ text }) => ({ text }));
 
 /** Places the rows among the noise, in their order. */
 export function amongNoise(rows: readonly MemoryText[], noise: readonly MemoryText[], seed: number): MemoryText[] {

@@ -1,5 +1,9 @@
 /** data.ts -- reads texts and questions with their evidence from JSON lines, and makes near-duplicates. */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Traces and chats, and what they are made of. */
+export const MEMORY_DATA = join(import.meta.dirname, "../../test/data/memory");
 
 export interface Doc {
   readonly doc_id: string;
@@ -29,6 +33,9 @@ export function readLines<T>(path: string): T[] {
   const lines = readFileSync(path, "utf8").split("\n");
   return lines.filter((line) => line.trim() !== "").map((line) => JSON.parse(line) as T);
 }
+
+/** Reads a file of `MEMORY_DATA`. */
+export const readData = <T>(name: string): T[] => readLines<T>(join(MEMORY_DATA, name));
 
 /** Groups by namespace, in the given order; with `isOne` into one space. Questions without evidence are left out. */
 export function toSpaces(docs: readonly Doc[], queries: readonly Query[], isOne = false): Map<string, Space> {

@@ -11,26 +11,24 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { randomNumbers } from "../../test/helpers/memory-rows.ts";
-import type { Doc, Query } from "./data.ts";
+import { type Doc, MEMORY_DATA, type Query } from "./data.ts";
 import { readTopics, type Topic } from "./topics.ts";
 
-const FOLDER = join(import.meta.dirname, "../../test/data/memory");
-
 type Phrases = Readonly<Record<"starts" | "reads" | "keeps" | "titles" | "asides" | "words", readonly string[]>>;
-const PHRASES = JSON.parse(readFileSync(join(FOLDER, "phrases.json"), "utf8")) as Phrases;
-const SMALL_TALK = readFileSync(join(FOLDER, "smalltalk.txt"), "utf8").trim().split("\n");
+const PHRASES = JSON.parse(readFileSync(join(MEMORY_DATA, "phrases.json"), "utf8")) as Phrases;
+const SMALL_TALK = readFileSync(join(MEMORY_DATA, "smalltalk.txt"), "utf8").trim().split("\n");
 
 const next = randomNumbers(20_261_121);
 const docs: Doc[] = [];
 const queries: Query[] = [];
-for (const section of readFileSync(join(FOLDER, "topics.txt"), "utf8").split(/^# /m).slice(1)) {
+for (const section of readFileSync(join(MEMORY_DATA, "topics.txt"), "utf8").split(/^# /m).slice(1)) {
   const [title = "", ...lines] = section.trim().split("\n");
   const [ns = "", half = ""] = title.split(" ");
   writeProject(ns, half, readTopics(lines));
 }
 save("agent-docs.jsonl", docs.splice(0));
 save("agent-queries.jsonl", queries.splice(0));
-for (const section of readFileSync(join(FOLDER, "chats.txt"), "utf8").split(/^# /m).slice(1)) {
+for (const section of readFileSync(join(MEMORY_DATA, "chats.txt"), "utf8").split(/^# /m).slice(1)) {
   const [title = "", ...lines] = section.trim().split("\n");
   const [ns = "", half = ""] = title.split(" ");
   writeChat(ns, half, lines.join("\n").split("\n--\n"));
@@ -241,6 +239,6 @@ function pick<T>(list: readonly T[]): T {
 }
 
 function save(name: string, rows: readonly object[]): void {
-  writeFileSync(join(FOLDER, name), `${rows.map((row) => JSON.stringify(row)).join("\n")}\n`);
+  writeFileSync(join(MEMORY_DATA, name), `${rows.map((row) => JSON.stringify(row)).join("\n")}\n`);
   console.log(`${rows.length} rows in ${name}`);
 }

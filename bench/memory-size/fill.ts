@@ -1,14 +1,12 @@
 /** fill.ts -- writes a store with one agent whose memory has many rows of about 400 characters, and the texts that ask for them. */
-import { join } from "node:path";
 import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import type { NewMemory } from "#core/ports/memory.ts";
 import type { AgentSpec } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { randomNumbers } from "../../test/helpers/memory-rows.ts";
-import { type Doc, readLines } from "../memory-quality/data.ts";
+import { type Doc, readData } from "../memory-quality/data.ts";
 
 export const AGENT = "bench";
-const FOLDER = join(import.meta.dirname, "../../test/data/memory");
 const AT = "2026-11-20T10:00:00.000Z";
 const SPEC: AgentSpec = { name: "Bench", role: "a clerk", goals: ["Remember"], approve: "never", stepLimit: null };
 const ROW_CHARS = 400;
@@ -20,7 +18,7 @@ const SYLLABLES = "ka lo mi ser tan vul or bek ri den hof pau sti gra nel".split
 export function makeTexts(seed: number): (chars: number) => string {
   const next = randomNumbers(seed);
   const pick = <T>(of: readonly T[]): T => of[Math.floor(next() * of.length)] as T;
-  const docs = ["agent-docs.jsonl", "chat-docs.jsonl"].flatMap((file) => readLines<Doc>(join(FOLDER, file)));
+  const docs = ["agent-docs.jsonl", "chat-docs.jsonl"].flatMap((file) => readData<Doc>(file));
   const words = docs.map(({ text }) => text.split(/\s+/));
   const name = () => Array.from({ length: 3 }, () => pick(SYLLABLES)).join("");
   return (chars) => {

@@ -9,8 +9,8 @@ import { openLongTermMemory, type RecallingMemory } from "#memory/recall/long-te
 import { IndexSnapshots } from "#memory/recall/snapshots.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
-import { collectGarbage, cpuOf } from "../memory-speed/meter.ts";
 import { median } from "../shared/median.ts";
+import { collectGarbage, cpuMs, cpuOf } from "../shared/meter.ts";
 import { AGENT, makeTexts } from "./fill.ts";
 
 export interface SizeFigures {
@@ -60,19 +60,19 @@ async function measure(path: string, folder: string | undefined): Promise<SizeFi
 
 async function openCold(path: string, folder: string | undefined, question: string) {
   const startedAt = performance.now();
-  const before = process.cpuUsage();
+  const before = cpuMs();
   const store = await openSqliteStore(path);
   const stalls = watchStalls();
   const snapshots = folder ? { snapshots: openSnapshots(store, folder) } : {};
   const memory = openLongTermMemory({ store, embedder: openWordEmbedder(), report: fail, ...snapshots });
   await recall(memory, [question]);
   const stallMs = stalls.stop();
-  const { user, system } = process.cpuUsage(before);
+  const coldCpuMs = cpuMs() - before;
   const close = async (): Promise<void> => {
     await memory.close();
     await store.close();
   };
-  return { memory, close, coldCpuMs: (user + system) / 1_000, coldWallMs: performance.now() - startedAt, stallMs };
+  return { memory, close, coldCpuMs, coldWallMs: performance.now() - startedAt, stallMs };
 }
 
 function openSnapshots(store: Store, folder: string): IndexSnapshots {

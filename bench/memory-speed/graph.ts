@@ -1,12 +1,12 @@
 /** graph.ts -- measures the graph of 100,000 vectors: lost neighbours, and CPU in both processes. */
-import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type GraphKeeper, HnswIndex } from "#memory/vectors/hnsw-index.ts";
 import { openScanMemory } from "#memory/vectors/int8-scan.ts";
 import { toUnit } from "#memory/vectors/unit-vector.ts";
 import { createTurns } from "#util/turns.ts";
-import { cpuOf } from "./meter.ts";
+import { cpuMsOf, cpuOf } from "../shared/meter.ts";
+import { verdictOf } from "../shared/print.ts";
 import { mixture } from "./vectors.ts";
 
 const ROWS = 100_000;
@@ -60,9 +60,7 @@ export async function measureGraph(): Promise<void> {
   console.log(
     `A query: CPU ${each(asked)} in this process, ${each(asking)} in the graph's process; exact search ${each(scanned)}`,
   );
-  console.log(
-    `Target: at most 0.5 % of neighbours lost. Measured: ${lost.toFixed(2)} %, ${lost <= 0.5 ? "met" : "MISSED"}`,
-  );
+  console.log(`Target: at most 0.5 % of neighbours lost. Measured: ${lost.toFixed(2)} %, ${verdictOf(lost <= 0.5)}`);
   await index.close();
 }
 
@@ -70,10 +68,4 @@ export async function measureGraph(): Promise<void> {
 async function settle(index: HnswIndex, keeper: GraphKeeper): Promise<void> {
   await index.search(new Float32Array(DIMENSIONS).fill(1), 1);
   while (!keeper.isReady || !keeper.unsent()[Symbol.iterator]().next().done) await sleep(50);
-}
-
-/** User and system time, in steps of a hundredth of a second. */
-function cpuMsOf(pid: number | undefined): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return 10 * (Number(fields[11]) + Number(fields[12]));
 }

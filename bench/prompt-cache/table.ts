@@ -1,5 +1,6 @@
 /** table.ts -- prints the layouts of a prompt, of which the others are compared with the first, and the forms. */
 import type { ReplyForm } from "#core/agent-settings.ts";
+import { rowOf } from "../shared/print.ts";
 
 export interface Row {
   readonly title: string;
@@ -28,8 +29,7 @@ export function showTable(rows: readonly Row[], steps: number, models: readonly 
   }
 }
 
-const line = (title: string, ...cells: readonly string[]): string =>
-  title.padEnd(54) + cells.map((cell) => cell.padStart(10)).join("");
+const line = rowOf(54, 10);
 
 export interface FormRow {
   readonly form: ReplyForm;

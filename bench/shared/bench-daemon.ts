@@ -9,6 +9,8 @@ import { readHostInfo } from "#api/daemon-files.ts";
 import { DAEMON_ENVIRONMENT, DAEMON_OPTIONS } from "#api/spawn-daemon.ts";
 import { PRIVATE_FOLDER } from "#config/home.ts";
 
+export const GOALD = join(import.meta.dirname, "../../src/goald.js");
+
 /** `latencyMs`: after which the model answers. `steps`: of an agent until it completes its goal. */
 export interface BenchLoad {
   readonly latencyMs: number;
@@ -29,22 +31,30 @@ export async function startBenchDaemon({ latencyMs, steps, concurrency }: BenchL
     GOALD_MEMORY_EMBEDDER: "offline",
     GOALD_DAEMON_CONCURRENCY: `${concurrency}`,
   };
-  const daemon = fork(join(import.meta.dirname, "../../src/goald.js"), ["daemon", "--home", home], {
-    env,
-    execArgv: [...DAEMON_OPTIONS],
-  });
-  const [hello] = (await once(daemon, "message")) as [{ ready?: { pid: number } }];
-  if (!hello.ready) throw new Error(`Expected the daemon to be ready, got ${JSON.stringify(hello)}.`);
+  const daemon = await startDaemon(home, env, DAEMON_OPTIONS);
   const info = readHostInfo(join(home, PRIVATE_FOLDER, "lock.db"));
   return {
-    pid: hello.ready.pid,
+    pid: daemon.pid,
     client: connectHost(String(info?.socket)),
     model,
     [Symbol.asyncDispose]: async () => {
-      daemon.kill("SIGTERM");
-      await once(daemon, "exit");
+      await daemon[Symbol.asyncDispose]();
       model.disconnect();
       rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Resolves when the daemon of this home is ready. */
+export async function startDaemon(home: string, env: NodeJS.ProcessEnv, execArgv: readonly string[] = []) {
+  const daemon = fork(GOALD, ["daemon", "--home", home], { env, execArgv: [...execArgv] });
+  const [hello] = (await once(daemon, "message")) as [{ ready?: { pid: number } }];
+  if (!hello.ready) throw new Error(`Expected the daemon to be ready, got ${JSON.stringify(hello)}.`);
+  return {
+    pid: hello.ready.pid,
+    [Symbol.asyncDispose]: async () => {
+      daemon.kill("SIGTERM");
+      await once(daemon, "exit");
     },
   };
 }

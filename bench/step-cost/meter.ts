@@ -6,6 +6,7 @@
  */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { cpuMs } from "../shared/meter.ts";
 
 /** The parent's instructions for one child. */
 export interface Job {
@@ -53,8 +54,7 @@ export function startMeter(steps: number): Meter {
   return {
     stepDone(step) {
       if (!marks.has(step)) return;
-      const { user, system } = process.cpuUsage();
-      samples.push({ step, cpuMs: (user + system) / 1000 });
+      samples.push({ step, cpuMs: cpuMs() });
     },
     report(database) {
       const endRssMb = process.memoryUsage.rss() / 1e6;

@@ -1,6 +1,6 @@
 /** table.ts -- prints the runs of the bench as a table, and which targets they meet. */
-import { cpus } from "node:os";
 import { median } from "../shared/median.ts";
+import { describeMachine, rowOf, verdictOf } from "../shared/print.ts";
 import type { Report, Sample } from "./meter.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
 
@@ -50,9 +50,8 @@ interface Row {
 }
 
 export function showRuns(runs: readonly Run[], rounds: number): void {
-  const [processor] = cpus();
   console.log(`Cost of a step, medians of ${rounds} rounds, all sides run at the same time.`);
-  console.log(`Node ${process.versions.node}, ${cpus().length} × ${processor?.model.trim()}, ${process.platform}.`);
+  console.log(describeMachine());
   console.log("goald keeps V8's young generation small, as its command line does; the loops have Node's defaults.\n");
   const row = (title: string, steps: number, pick: Pick, digits: number): Row => {
     const of = (side: Side) => runs.filter((run) => run.side === side && run.steps === steps).map(pick);
@@ -118,11 +117,10 @@ function showTable(rows: readonly Row[]): void {
 function showTargets(targets: readonly (readonly [title: string, measured: number, atMost: number])[]): void {
   console.log(`\n${line("target", "measured", "at most", "")}`);
   for (const [title, measured, atMost] of targets)
-    console.log(line(title, measured.toFixed(2), atMost.toFixed(2), measured <= atMost ? "met" : "MISSED"));
+    console.log(line(title, measured.toFixed(2), atMost.toFixed(2), verdictOf(measured <= atMost)));
 }
 
-const line = (title: string, ...cells: readonly string[]): string =>
-  title.padEnd(62) + cells.map((cell) => cell.padStart(11)).join("");
+const line = rowOf(62, 11);
 
 const cpuOf =
   (from: number, to: number): Pick =>

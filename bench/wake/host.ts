@@ -2,16 +2,12 @@
  * host.ts -- the child of the bench that is goald: writes the logs, then opens the real host on them and wakes each agent
  * in turn. CPU is user and system time of the whole process, from the message to the end of the run.
  */
-import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
-import { type Host, openHost } from "#app/host.ts";
-import { findHome } from "#config/home.ts";
-import { loadSettings } from "#config/load-settings.ts";
-import { openHome } from "#config/open-home.ts";
+import type { Host } from "#app/host.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
-import { openLog } from "#util/log.ts";
-import { createRedactor, createValueRedactor } from "#util/redact.ts";
+import { cpuMs } from "../shared/meter.ts";
+import { openBenchHome, openBenchHost } from "../shared/open-bench-host.ts";
 import { type LogJob, writeLog } from "./write-log.ts";
 
 export interface WakeJob {
@@ -32,37 +28,10 @@ export interface WakeReport {
 for (const flag of ["--semi-space-growth-factor=1", "--no-parallel-scavenge", "--heap-growing-percent=100"])
   setFlagsFromString(flag);
 const job = JSON.parse(process.argv[2] ?? "{}") as WakeJob;
-const home = await findHome({
-  flag: join(job.folder, "home"),
-  env: {},
-  cwd: job.folder,
-  checkout: undefined,
-  userHome: job.folder,
-  configHome: undefined,
-  isTerminal: false,
-  askTrust: async () => false,
-  uid: process.getuid?.(),
-});
-const key = "sk-bench-0123456789abcdefghij";
-const env = { OPENAI_API_KEY: key, OPENAI_BASE_URL: job.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" };
-const { settings } = await loadSettings({ home, env });
-const log = await openLog({ folder: home.logFolder, redact: createRedactor([key]), level: settings.log.level });
-const redact = createValueRedactor([key]);
-const fail = (problem: string): never => {
-  throw new Error(problem);
-};
-await openHome(home, process.getuid?.());
+const home = await openBenchHome(job.folder);
 const ids = await writeLogs();
 {
-  await using host = await openHost({
-    home,
-    settings,
-    log,
-    redact,
-    scrub: redact,
-    onProblem: fail,
-    onFailed: (_agent, error) => fail(error.message),
-  });
+  await using host = await openBenchHost(home, job.baseUrl);
   // The first wakes load code and fill caches of the process.
   for (let time = 0; time < 5; time++) await wake(host, ids.warmUp);
   const reports = job.agents.map(({ name }) => ({ name, firstMs: 0, laterMs: [] as number[] }));
@@ -71,9 +40,9 @@ const ids = await writeLogs();
       // Another agent is first in each round: a garbage collection must not always meet the same one.
       const place = (turn + round) % reports.length;
       const report = reports[place] as (typeof reports)[number];
-      const cpuMs = await wake(host, ids.agents[place] as string);
-      if (round === 0) report.firstMs = cpuMs;
-      else report.laterMs.push(cpuMs);
+      const wakeMs = await wake(host, ids.agents[place] as string);
+      if (round === 0) report.firstMs = wakeMs;
+      else report.laterMs.push(wakeMs);
     }
   process.send?.({ reports, rssMb: process.memoryUsage.rss() / 1e6 });
 }
@@ -91,15 +60,16 @@ async function writeLogs(): Promise<{ readonly warmUp: string; readonly agents: 
 /** Says something, and waits until the agent has made one step and rests. Returns milliseconds of CPU. */
 async function wake(host: Host, id: string): Promise<number> {
   const before = await host.store.agent(id);
-  const { user, system } = process.cpuUsage();
+  const cpuBefore = cpuMs();
   await host.control.say(id, { from: "person", text: "One more thing: note the harbour and the ledger." });
   while (host.supervisor.runners.has(id)) {
     await host.supervisor.runners.get(id)?.settled();
     await setTimeout(5);
   }
-  const after = process.cpuUsage({ user, system });
+  const spentMs = cpuMs() - cpuBefore;
   const { state, step } = await host.control.agent(id);
   const added = ((await host.store.agent(id))?.head ?? 0) - (before?.head ?? 0);
-  if (state !== "completed" || added < 8) fail(`Expected ${id} to complete one step, got ${state} at step ${step}.`);
-  return (after.user + after.system) / 1_000;
+  if (state !== "completed" || added < 8)
+    throw new Error(`Expected ${id} to complete one step, got ${state} at step ${step}.`);
+  return spentMs;
 }

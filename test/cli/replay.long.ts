@@ -1,6 +1,7 @@
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { readDemoScript } from "#cassette/demo-script.ts";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, killAtCommit, killUnder, makeDaemonHome, NO_NETWORK } from "../helpers/daemon-home.ts";
@@ -18,6 +19,7 @@ import {
   RUN,
   type StartOptions,
 } from "../helpers/goald.ts";
+import { frozenFile } from "../helpers/golden.ts";
 import { append, highestTask, ledger, ledgerText, numberedModel, replyWith } from "../helpers/models.ts";
 import { chunk, failure, type OpenAIServer, SSE } from "../helpers/openai-server.ts";
 import { makeSeedHome } from "../helpers/seed-home.ts";
@@ -25,6 +27,7 @@ import { FORMS, findWorkshop, JOB_FILES, jobLines, jobSteps, startWorkshop } fro
 
 const KEY = "sk-planted-8Hq2vX5tLm9";
 const ORGANIZATION = "org-planted-77Rt2";
+const DEMO_SCRIPT = "config/demo/script.json";
 const COOKIE = "cookie-planted-41Kz9";
 const FOREIGN = "ghp_plantedPLANTED1234567890abcd";
 
@@ -235,12 +238,20 @@ export default {
 });
 
 describe("a recorded demo", () => {
-  it("replays without a network, with its searches and pages, to the same state and files", async () => {
+  /** `GOLDEN=write npm run test:long -- test/cli/replay -t demo` runs the demo's code in the sandbox, and records its cells anew. */
+  it("replays without a network, with its searches, pages and cells, to the same state and files", async () => {
     await using goald = await makeGoald();
+    const script = readDemoScript(DEMO_SCRIPT);
+    const keepCells = (cells: readonly unknown[]): Promise<string> =>
+      frozenFile(DEMO_SCRIPT, `${JSON.stringify({ ...script, cells }, null, 2)}\n`);
+    // Without recorded cells the demo runs the code.
+    await keepCells([]);
     const demo = endedWith(0, await goald.run("demo --record demo.ndjson"));
     const [, state = ""] = /^State: ([0-9a-f]{64})$/m.exec(demo.stdout) ?? [];
-    const answers = (await linesIn(recorded(goald, "demo.ndjson"))).filter(({ type }) => type === "answer");
-    expect(answers).toHaveLength(14);
+    const lines = await linesIn(recorded(goald, "demo.ndjson"));
+    const cells = lines.filter(({ type }) => type === "cell-ask" || type === "cell-end");
+    expect(cells).toEqual(JSON.parse(await keepCells(cells)).cells);
+    expect(lines.filter(({ type }) => type === "answer")).toHaveLength(14);
     expect(resultOf(await playOffline(goald, "demo.ndjson"))).toMatchObject({ state });
   });
 });

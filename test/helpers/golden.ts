@@ -70,8 +70,11 @@ function describeCall(call: string, ended: Ended, goald: Goald): string {
 }
 
 /** What was frozen; with GOLDEN=write it becomes `text` first. */
-export async function frozen(name: string, text: string): Promise<string> {
-  const file = join(GOLDEN_FOLDER, `${name}.txt`);
+export const frozen = (name: string, text: string): Promise<string> =>
+  frozenFile(join(GOLDEN_FOLDER, `${name}.txt`), text);
+
+/** The same for a file elsewhere. */
+export async function frozenFile(file: string, text: string): Promise<string> {
   if (process.env.GOLDEN === "write") {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, text);

@@ -1,23 +1,17 @@
 /**
- * record-docs.ts -- runs the commands of README.md and docs/tutorial.md, and writes below each what it printed.
+ * page-transcripts.ts -- runs the commands of README.md and docs/tutorial.md, and puts below each what it printed.
  *
- *   node scripts/record-docs.ts
- *
- * A block with the fence `console` is recorded: its lines with `$ ` are run by bash, all blocks of a page in one temporary
+ * A block with the fence `console` is recorded: its lines with `$ ` are run by a shell, all blocks of a page in one temporary
  * user's home, against a model server on loopback with scripted replies. Daemons, kills and output are real. One thing is
  * changed in the output: the path of the temporary home becomes `~`.
  */
-import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import type { CommandCall } from "#core/call.ts";
-import { type Answer, startOpenAIServer } from "../test/helpers/openai-server.ts";
-
-const GOALD = fileURLToPath(new URL("../src/goald.js", import.meta.url));
+import { makeGoald } from "./goald.ts";
+import { type Answer, startOpenAIServer } from "./openai-server.ts";
+import { waitUntil } from "./waits.ts";
 
 export interface Page {
   readonly path: string;
@@ -73,44 +67,35 @@ export const PAGES: readonly Page[] = [
 
 /** Returns the text of the page with fresh output, and the number of requests that the model server got. */
 export async function recordPage({ path, replies, waits }: Page): Promise<{ text: string; requests: number }> {
-  const folder = await mkdtemp(join(tmpdir(), "goald-docs-"));
-  const [user, bin] = [join(folder, "user"), join(folder, "bin")];
-  await Promise.all([mkdir(join(user, "goald"), { recursive: true }), mkdir(bin)]);
-  await writeFile(join(bin, "goald"), `#!/bin/sh\nexec '${process.execPath}' '${GOALD}' "$@"\n`, { mode: 0o755 });
+  await using goald = await makeGoald();
+  const { userHome } = goald;
   await using server = await startOpenAIServer({
     embeddings: null,
     reply: (_request, index) => {
-      appendFileSync(join(user, "requests.log"), "POST /v1/chat/completions\n");
+      appendFileSync(join(userHome, "requests.log"), "POST /v1/chat/completions\n");
       return replies[index] ?? { status: 400, body: { error: { message: "No reply is left." } } };
     },
   });
   const env = {
-    PATH: `${bin}:${process.env.PATH}`,
-    HOME: user,
-    LANG: "C.UTF-8",
-    TMPDIR: tmpdir(),
-    GOALD_HOME: join(user, "goald"),
+    GOALD_HOME: join(userHome, "goald"),
     GOALD_MEMORY_EMBEDDER: "offline",
     OPENAI_BASE_URL: server.baseUrl,
     OPENAI_API_KEY: "sk-none",
   };
-  const shell = (command: string) => runShell(command, env, user);
+  const run = (command: string) => goald.run([], { env, cwd: userHome, shell: `${SHELL}\n${command}` });
   const open = [...waits];
-  try {
-    const lines = (await readFile(path, "utf8")).split("\n");
-    const text = await replaceOutputs(lines, async (command) => {
-      const at = open.findIndex(([beginning]) => command.startsWith(beginning));
-      const [, condition] = at < 0 ? [] : (open.splice(at, 1)[0] ?? []);
-      if (condition) await until(condition, shell);
-      return (await shell(command)).output.replaceAll(user, "~");
-    });
-    return { text, requests: server.chats.length };
-  } finally {
-    await shell("goald down --timeout 5 --kill");
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  }
+  const lines = (await readFile(path, "utf8")).split("\n");
+  const text = await replaceOutputs(lines, async (command) => {
+    const at = open.findIndex(([beginning]) => command.startsWith(beginning));
+    const [, condition] = at < 0 ? [] : (open.splice(at, 1)[0] ?? []);
+    if (condition) await waitUntil(condition, async () => (await run(condition)).code === 0);
+    return (await run(command)).stdout.replaceAll(userHome, "~");
+  });
+  return { text, requests: server.chats.length };
 }
 
+/** Standard error goes where standard output goes. The script's arguments are node and goald.js. */
+const SHELL = 'exec 2>&1; node=$1 binary=$2; goald() { "$node" "$binary" "$@"; }';
 const FENCE = "```console";
 
 async function replaceOutputs(lines: readonly string[], run: (command: string) => Promise<string>): Promise<string> {
@@ -126,34 +111,6 @@ async function replaceOutputs(lines: readonly string[], run: (command: string) =
 
 const linesOf = (output: string): readonly string[] => (output.trim() === "" ? [] : output.trimEnd().split("\n"));
 
-type Shell = (command: string) => Promise<{ readonly output: string; readonly code: number | null }>;
-
-const MOST_WAIT_MS = 60_000;
-const POLL_MS = 50;
-
-async function until(condition: string, shell: Shell): Promise<void> {
-  for (const end = performance.now() + MOST_WAIT_MS; (await shell(condition)).code !== 0; await sleep(POLL_MS))
-    if (performance.now() > end) throw new Error(`Waited in vain: ${condition}`);
-}
-
-/** Standard output and standard error, in the order in which they came. */
-function runShell(command: string, env: Readonly<Record<string, string>>, cwd: string): ReturnType<Shell> {
-  const child = spawn("bash", ["-c", `exec 2>&1\n${command}`], {
-    env,
-    cwd,
-    stdio: ["ignore", "pipe", "inherit"],
-    timeout: MOST_WAIT_MS,
-  });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (more: string) => {
-    output += more;
-  });
-  return new Promise((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ output, code }));
-  });
-}
-
 /**
  * Replaces what differs from run to run: process ids, times, spans of time with the blanks that align them, and how far an
  * agent is when a call returns. A kill in the middle of a write prints one line twice, so equal lines in a row become one.
@@ -166,9 +123,3 @@ export const maskVolatile = (text: string): string =>
     .replaceAll(/ is [\w: ]+ \(step \d+\)\.$/gm, " is STATE.")
     .replaceAll(/ +/g, " ")
     .replaceAll(/^(.+)\n(?:\1\n)+/gm, "$1\n");
-
-async function writePages(): Promise<void> {
-  for (const page of PAGES) await writeFile(page.path, (await recordPage(page)).text);
-}
-
-if (import.meta.main) void writePages();
