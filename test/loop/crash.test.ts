@@ -476,13 +476,16 @@ describe("what `prepare` returned", () => {
     expect(JSON.stringify(loop.model.requests)).not.toContain(SECRET);
   });
 
-  it("is refused when it is nested too deeply for the log", async () => {
-    const { command, seen } = makeWitness(JSON.parse(`${"[".repeat(3_000)}${"]".repeat(3_000)}`));
+  it.each<[title: string, prepared: unknown, words: string]>([
+    ["is nested too deeply", JSON.parse(`${"[".repeat(3_000)}${"]".repeat(3_000)}`), "at most 64 levels"],
+    ["holds what JSON cannot", { size: 10n }, "JSON"],
+  ])("is refused before the effect when it %s", async (_title, prepared, words) => {
+    const { command, seen } = makeWitness(prepared);
     const loop = await makeLoop({ script: [reply("witness"), done()], commands: [command] });
     await loop.run();
     expect(seen.run).toEqual([]);
-    const text = expect.stringContaining("at most 64 levels");
-    expect((await loop.results())[0]).toMatchObject({ code: "command-invalid", text });
+    const text = expect.stringContaining(words);
+    expect((await loop.results())[0]).toMatchObject({ status: "failed", code: "command-invalid", text });
   });
 });
 
