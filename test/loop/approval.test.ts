@@ -36,14 +36,6 @@ function person(...answers: readonly PersonAnswer[]) {
 }
 
 describe("approval by a person", () => {
-  it("is requested before every command, and a yes runs the command", async () => {
-    const loop = await makeLoop({ script: [write("a"), write("b"), done()], settings: always });
-    const { ask, asked } = person(yes(), yes(), yes());
-    await loop.run({ ask });
-    expect(asked).toEqual(["write_to_file", "write_to_file", "task_complete"]);
-    expect([...loop.files.keys()]).toEqual(["a", "b"]);
-  });
-
   it("covers N commands after y -N, the present one included", async () => {
     const loop = await makeLoop({ script: [..."abcd"].map(write).concat(done()), settings: always });
     const { ask, asked } = person(yes(3), yes(2));
@@ -51,14 +43,6 @@ describe("approval by a person", () => {
     expect(asked).toHaveLength(2);
     const approvals = (await loop.of("command-approved")).map(({ by }) => by);
     expect(approvals).toEqual(["person", "earlier-approval", "earlier-approval", "person", "earlier-approval"]);
-  });
-
-  it("is replaced by the person's words: the command does not run, and the model reads the words", async () => {
-    const loop = await makeLoop({ script: [write("a"), done()], settings: always });
-    await loop.run({ ask: person({ kind: "feedback", text: "call it b, please" }, yes()).ask });
-    expect(loop.files.size).toBe(0);
-    expect(loop.prompt(1)).toContain("call it b, please");
-    expect((await loop.store.memories(loop.row.id, 0, 10))[0]?.text).toContain("call it b, please");
   });
 
   it("stays open when the person leaves: a resume asks about the same command, which has not run", async () => {
