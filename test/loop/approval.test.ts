@@ -201,17 +201,15 @@ const WAYS: readonly Call[] = [
 describe("a file that others run", () => {
   const envrc = WAYS[0] as Call;
 
-  it.each(WAYS)("is asked about before %s %j, with who runs it and when", async (...call) => {
+  it.each(WAYS)("is asked about before %s %j, and refused where nobody is asked", async (...call) => {
     const { reasons, files } = await runCalls([call]);
     expect(reasons).toEqual([expect.stringMatching(/when somebody (?:enters|installs)/)]);
     expect(files).toEqual(["a.json", "plain"]);
-  });
-
-  it.each(WAYS)("is refused where nobody is asked, and the agent goes on: %s %j", async (...call) => {
-    const { loop, files } = await runCalls([call], "never");
-    expect(await loop.of("turn-finished")).toHaveLength(1);
-    expect(await loop.of("command-denied")).toMatchObject([{ reason: expect.stringContaining("Nobody can be asked") }]);
-    expect(files).toEqual(["a.json", "plain"]);
+    const never = await runCalls([call], "never");
+    expect(await never.loop.of("turn-finished")).toHaveLength(1);
+    const refusal = { reason: expect.stringContaining("Nobody can be asked") };
+    expect(await never.loop.of("command-denied")).toMatchObject([refusal]);
+    expect(never.files).toEqual(["a.json", "plain"]);
   });
 
   it("is asked about although a person approved the next twenty commands", async () => {

@@ -309,26 +309,6 @@ describe.each(WAYS)("code that read a file does not send it by %s in a form that
 describe("code of an agent that read outside words", () => {
   const send = sendBy("google", (input) => ({ input }));
 
-  it("sends what it computed itself", async () => {
-    const computed: CellBehaviour = async (given, host, scope) => {
-      scope.names.set("secret", "weather in Hamburg");
-      await send(given, host, scope);
-    };
-    const { loop, left } = await makeCells({ computed }, [search, cell("computed")]);
-    await loop.run();
-    expect(left).toEqual(["weather in Berlin", "weather in Hamburg"]);
-  });
-
-  it("does not send what a command read", async () => {
-    const viaCommand: CellBehaviour = async (given, host, scope) => {
-      scope.names.set("secret", disguise(JSON.stringify(await scope.call("read_file", { file: "notes.txt" }))));
-      await send(given, host, scope);
-    };
-    const { loop, left } = await makeCells({ viaCommand }, [search, cell("viaCommand")]);
-    await loop.run();
-    expect(left).toHaveLength(1);
-  });
-
   it("searches with the words of the goals, and with up to 100 other characters, 2,000 in a turn", async () => {
     const goals = ["Look up the population of Guangzhou and of Shenzhen in the latest census"];
     const other = (at: number): string => String.fromCodePoint(0x4e00 + at).repeat(100);
