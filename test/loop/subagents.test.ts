@@ -29,25 +29,6 @@ describe("start_agent", () => {
     expect(isTainted(await stateOf(loop.store, loop.row))).toBe(true);
   });
 
-  it("keeps an agent from finishing before it has the answer, and without spending while it waits", async () => {
-    const loop = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [write("a.txt", "1"), write("b.txt", "2")] });
-    // Foo runs alone: its wait for the first answer ends before Ann begins.
-    await loop.run();
-    await loop.clock.advance(60_000);
-    const held = await loop.run();
-    expect(activeFrame(held).phase.kind).toBe("thinking");
-    expect(held.step).toBe(3);
-    const denied = await eventsOf(loop, "foo", "command-denied");
-    expect(denied.map(({ refusal }) => refusal)).toEqual(["helpers", "helpers"]);
-    await loop.runAll();
-    expect(await standing(loop, "foo")).toBe("resting");
-    const state = await stateOf(loop.store, loop.row);
-    expect(state.step).toBe(4);
-    expect(spentOf(state).steps).toBe(4 + 3);
-    const types = (await loop.store.read("foo", 0, 1_000)).map(({ type }) => type);
-    expect(types.indexOf("turn-finished")).toBeGreaterThan(types.indexOf("agent-reported"));
-  });
-
   it("is refused with an explanation when the limits do not allow it", async () => {
     const calls = { Foo: [startAgent("Ann"), startAgent("Bo")], Ann: [] };
     const loop = await makeSubagents(calls, { subagents: { maxChildren: 1 } });
