@@ -128,15 +128,7 @@ describe("a person who is asked about the code of a file", () => {
 });
 
 describe("the code of a question", () => {
-  const code = (
-    text: string,
-    more: Partial<Parameters<typeof describeCode>[0]> = {},
-  ): Parameters<typeof describeCode>[0] => ({
-    file: null,
-    sha256: null,
-    text,
-    ...more,
-  });
+  const code = (text: string, more: object = {}) => ({ file: null, sha256: null, text, ...more });
 
   it("has numbered lines, and its control and unseen characters are written out", () => {
     const text = "a = 1\n\u001b[2Kb = 2 # \u202e\u200b\nif a:\r\tprint(a)\n";

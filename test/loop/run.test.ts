@@ -274,16 +274,16 @@ describe("secrets", () => {
   it("in a file or a reply reach no event, no memory and no prompt", async () => {
     const secret = "sk-planted-0123456789";
     const script = [reply("read_file", { file: "leak.txt" }), reply("do_nothing", {}, `The key is ${secret}.`), done()];
-    const scrubbed = await makeLoop({ script });
-    scrubbed.files.set("leak.txt", Buffer.from(`OPENAI_API_KEY=${secret}`));
-    await scrubbed.run({ scrub: (text) => text.replaceAll(secret, "[redacted]") });
-    const traces = async (loop: typeof scrubbed) =>
-      JSON.stringify([await loop.events(), await loop.store.memories(loop.row.id, 0, 100), loop.model.requests]);
-    expect(await traces(scrubbed)).not.toContain(secret);
-    const control = await makeLoop({ script });
-    control.files.set("leak.txt", Buffer.from(`OPENAI_API_KEY=${secret}`));
-    await control.run();
-    expect(await traces(control)).toContain(secret);
+    const tracesOf = async (scrub: (text: string) => string): Promise<string> => {
+      const loop = await makeLoop({ script });
+      loop.files.set("leak.txt", Buffer.from(`OPENAI_API_KEY=${secret}`));
+      await loop.run({ scrub });
+      const memories = await loop.store.memories(loop.row.id, 0, 100);
+      return JSON.stringify([await loop.events(), memories, loop.model.requests]);
+    };
+    expect(await tracesOf((text) => text.replaceAll(secret, "[redacted]"))).not.toContain(secret);
+    // Control: nothing else redacts it.
+    expect(await tracesOf((text) => text)).toContain(secret);
   });
 });
 

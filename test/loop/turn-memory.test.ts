@@ -286,7 +286,7 @@ describe("the recalls of a later step", () => {
       report: (problem) => expect(problem).toBe(""),
     });
     const say = async (text: string) => {
-      await loop.store.deliver(loop.row.id, text, { type: "say", from: "ada", text }, loop.clock.now().toISOString());
+      await loop.tell({ type: "say", from: "ada", text });
       await loop.run();
     };
     const recalled = async (at: number) => {
