@@ -159,17 +159,18 @@ describe("sub-tasks within sub-tasks", () => {
     expect(loop.model.requests.map(({ mode }) => mode)).toEqual(["plain", "code", "code", "plain"]);
   });
 
-  it("end at the depth limit with a typed error", async () => {
-    const again: CellBehaviour = async (_cell, _host, { run }) => {
+  it("end at the depth limit with a typed error, after which the innermost code may use commands", async () => {
+    const again: CellBehaviour = async (_cell, _host, { run, call }) => {
       try {
         return { value: cellValue(await run("Again.", {}, "code")) };
       } catch (error) {
-        return { value: cellValue((error as CommandError).command.code) };
+        const { code } = (error as CommandError).command;
+        return { value: cellValue({ code, file: await call("write_to_file", { file: "deep.txt", text: "x" }) }) };
       }
     };
-    const { value, requests } = await solve({ outer: again }, Array<string>(7).fill(block("outer")));
-    expect(value).toBe("too-deep");
-    expect(requests).toBe(9);
+    const { value, requests, loop } = await solve({ outer: again }, Array<string>(7).fill(block("outer")));
+    expect([value, requests]).toEqual([{ code: "too-deep", file: "deep.txt" }, 9]);
+    expect(loop.text("deep.txt")).toBe("x");
   });
 
   const dig: CellBehaviour = async (_cell, _host, { run }) => ({ value: cellValue(await run("Dig.", {}, "code")) });
@@ -210,19 +211,6 @@ describe("sub-tasks within sub-tasks", () => {
     const { value, requests } = await solve({ outer: dig, dig }, [...digs, "RESULT:\nFound it."]);
     expect(value).toBe("Found it.");
     expect(requests).toBe(11);
-  });
-
-  it("let the code of the innermost one use commands", async () => {
-    const again: CellBehaviour = async (_cell, _host, { run, call }) => {
-      try {
-        return { value: cellValue(await run("Again.", {}, "code")) };
-      } catch {
-        return { value: cellValue(await call("write_to_file", { file: "deep.txt", text: "x" })) };
-      }
-    };
-    const { value, loop } = await solve({ outer: again }, Array<string>(7).fill(block("outer")));
-    expect(value).toBe("deep.txt");
-    expect(loop.text("deep.txt")).toBe("x");
   });
 });
 
