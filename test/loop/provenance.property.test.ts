@@ -52,13 +52,12 @@ const program: fc.Arbitrary<Program> = fc.record({
   crash: fc.record({ at: fc.integer({ min: 1, max: 40 }), when: fc.constantFrom("before", "after") }),
 });
 
-const READY = { ready: true } as const;
 async function start({ segments }: Program): Promise<Loop> {
   const end: CommandCall = { name: "task_complete", args: { reason: "Done." } };
   const calls = segments.flatMap(({ steps }) => [...steps, end]);
   const loop = await makeLoop({
     script: (request) => numberedModel(calls)(request as unknown as ChatRequest),
-    services: { downloads: READY },
+    services: { downloads: { ready: true } },
     serving: {
       downloads: {
         get: async (url) => {
