@@ -1,9 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
 import type { Effect } from "#core/call.ts";
 import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
-import { eventsForMessage, listens } from "#core/inbox.ts";
+import { eventsForMessage } from "#core/inbox.ts";
 import { activeFrame } from "#core/state.ts";
 import * as given from "../helpers/events.ts";
 import { report, startedAgent } from "../helpers/subagent-events.ts";
@@ -332,15 +331,6 @@ describe("comparison of arguments", () => {
   ])("%s", (_title, one, other, expected) => {
     expect([same(one, other), same(other, one)]).toEqual([expected, expected]);
   });
-
-  it("treats any two objects from the same JSON text as equal", () => {
-    fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (args) => {
-        const text = JSON.stringify(args);
-        expect(same(JSON.parse(text), Object.fromEntries(Object.entries(JSON.parse(text)).reverse()))).toBe(true);
-      }),
-    );
-  });
 });
 
 const asksForEnd = (step: number): readonly NewEvent[] => [
@@ -410,69 +400,13 @@ const decideAfter = (events: readonly NewEvent[], change: Partial<Rules> = {}) =
 
 const of = { step: 1, callId: "c1.1", frame: 1 };
 const pushed: NewEvent = { type: "frame-pushed", kind: "call", ordinal: 1, hash: "h", ...of };
-const popped: NewEvent = { type: "frame-popped", ordinal: 1, hash: "h", resultSeq: 9, ...of };
 const OUTER = [created(), asked(), replied(), requested(), approved(), started()];
 const INNER: readonly NewEvent[] = [
   ...[...OUTER, pushed, { ...requested("ask_user"), ...of }, { ...approved(), ...of }, { ...started(), ...of }],
 ];
 const WAITING: NewEvent = { type: "command-waiting", waitFor: "person", until: null, ...of };
-const END: NewEvent = { ...finished(), ...of };
-
-describe("the queue of a frame", () => {
-  const OTHERS = ["c1-2", "c1-3"].map((callId): NewEvent => ({ ...requested("read_file"), callId }));
-  const THREE = [created(), asked(), replied(), requested(), ...OTHERS];
-  const SECOND = { step: 1, callId: "c1-2" };
-
-  it("holds the further calls of a reply, which are judged one after the other", () => {
-    const judging = (callId: string, ...queue: string[]) => ({ phase: { kind: "judging", callId }, queue });
-    expect(activeFrame(stateOf(...THREE))).toMatchObject(judging("c1", "c1-2", "c1-3"));
-    const second = [...THREE, approved(), started(), finished()];
-    expect(activeFrame(stateOf(...second))).toMatchObject(judging("c1-2", "c1-3"));
-    expect(decideAfter(second)).toMatchObject({ events: [{ type: "command-approved", callId: "c1-2" }] });
-    const third = [...second, { ...given.denied("no", "person"), ...SECOND }];
-    expect(activeFrame(stateOf(...third))).toMatchObject(judging("c1-3"));
-    const all = stateOf(...third, { ...finished(), callId: "c1-3" });
-    expect(activeFrame(all)).toMatchObject({ phase: { kind: "thinking" }, queue: [] });
-    expect(all).toMatchObject({ step: 1, open: [] });
-  });
-
-  it("lets a person's words and a pause in between two calls, and keeps both", () => {
-    const between = [...THREE, approved(), started(), finished()];
-    expect(listens(stateOf(...between))).toBe(true);
-    expect(listens(stateOf(...THREE))).toBe(false);
-    const said = [...between, ...eventsForMessage({ type: "say", from: "Ann", text: "Hi" }, stateOf(...between))];
-    const paused = [...said, ...eventsForMessage({ type: "pause", reason: "Stop." }, stateOf(...said))];
-    expect(decideAfter(paused)).toEqual({ kind: "rest" });
-    expect(decideAfter([...paused, given.RESUMED])).toMatchObject({ events: [{ callId: "c1-2" }] });
-  });
-
-  it("is interrupted like a single call, and goes on behind it", () => {
-    const running = [...THREE, approved(), started(), finished(), { ...approved(), ...SECOND }];
-    const killed = [...running, { ...started("pure"), ...SECOND }];
-    expect(decideAfter(killed, { epoch: 2 })).toMatchObject({ events: [{ type: "call-interrupted", callId: "c1-2" }] });
-    const { phase } = activeFrame(stateOf(...killed, { ...finished(), ...SECOND }));
-    expect(phase).toMatchObject({ kind: "judging", callId: "c1-3" });
-  });
-});
 
 describe("the stack of frames", () => {
-  it("leaves the outer frame as it is when a nested call ends", () => {
-    const before = stateOf(...INNER).frames[0];
-    const after = stateOf(...INNER, END).frames[0];
-    expect(after).toEqual(before);
-    expect(after.phase).toEqual({ kind: "executing", callId: "c1" });
-  });
-
-  it("pops the frame of a call that has ended, and keeps a reference to its result", () => {
-    expect(decideAfter([...INNER, END])).toMatchObject({
-      kind: "record",
-      events: [{ type: "frame-popped", frame: 1, callId: "c1.1", ordinal: 1, hash: "h", resultSeq: 11 }],
-    });
-    const state = stateOf(...INNER, END, popped);
-    expect(state.frames).toHaveLength(1);
-    expect(state.open).toMatchObject([{ callId: "c1", results: [{ ordinal: 1, hash: "h", seq: 9 }] }]);
-  });
-
   it("finds the call of an answer below the innermost frame", () => {
     const above: NewEvent = { ...pushed, frame: 2, callId: "c1.1.1" };
     const observation = { status: "ok", text: "Paris", source: "person", artifacts: [] } as const;
@@ -488,16 +422,6 @@ describe("the stack of frames", () => {
     const state = stateOf(...OUTER, pushed, { ...requested(), ...of }, waits);
     const events = eventsForMessage({ type: "approval", callId: "c1.1", verdict: "approved" }, state);
     expect(events).toMatchObject([{ type: "command-approved", callId: "c1.1" }]);
-  });
-
-  it("runs the lowest interrupted command first, and then goes on at the top", () => {
-    const later = { epoch: 2 };
-    expect(decideAfter(INNER, later)).toMatchObject({ events: [{ type: "call-interrupted", callId: "c1" }] });
-    const seen: NewEvent = { type: "call-interrupted", step: 1, callId: "c1", epoch: 2 };
-    expect(decideAfter([...INNER, seen], later)).toMatchObject({ kind: "execute", callId: "c1", attempt: 2 });
-    const again = { ...started(), attempt: 2, epoch: 2 };
-    const then = decideAfter([...INNER, seen, again], later);
-    expect(then).toMatchObject({ events: [{ type: "call-interrupted", callId: "c1.1" }] });
   });
 
   it("counts one death once, whatever the number of frames", () => {
@@ -519,12 +443,5 @@ describe("the stack of frames", () => {
     expect(decideAfter(events)).toMatchObject({
       events: [{ type: "frame-popped", resultSeq: null, problem: { code: "bad-replies" } }],
     });
-  });
-
-  it("gives a person's words to every frame that the model reads", () => {
-    const said: NewEvent = { type: "message-received", from: "Ann", text: "Be brief." };
-    const state = stateOf(...OUTER, { ...pushed, kind: "run" } as NewEvent, { ...said, frame: 1 });
-    expect(state.frames.map(({ window }) => window.at(-1)?.text)).toEqual(["Be brief.", "Be brief."]);
-    expect(activeFrame(state).id).toBe(1);
   });
 });

@@ -1,10 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { AgentSettings } from "#core/agent-settings.ts";
-
 import type { NewEvent } from "#core/event.ts";
-
 import { costOf, limitExceededBy, limitReached, mayHaveBeenCharged, spentOf } from "#core/limits.ts";
-
 import * as given from "../helpers/events.ts";
 
 const { created, asked, replied, modelFailed, requested, approved, started, finished, interrupted } = given;

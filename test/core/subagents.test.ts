@@ -139,10 +139,14 @@ describe("a request for a sub-agent", () => {
     expect(granted(stateOf(created()), wish(), rules)).toMatchObject({ refused: "agents-too-deep" });
   });
 
-  it.each<[SubagentRequest]>([[{ kind: "tell", agent: "bar", text: "x" }], [{ kind: "end", agent: "constructor" }]])(
-    "is refused for an agent that is not a sub-agent, with the list of its sub-agents: %j",
-    (stranger) => {
-      const answer = granted(stateOf(...waitingParent), stranger);
+  it.each<[events: readonly NewEvent[], wish: SubagentRequest]>([
+    [[], { kind: "tell", agent: "bar", text: "x" }],
+    [[], { kind: "end", agent: "constructor" }],
+    [[startedAgent("foo-bo"), { ...ended, agent: "foo-bo" } as NewEvent], { kind: "end", agent: "foo-bo" }],
+  ])(
+    "is refused for an agent that is not a sub-agent, or is about to end, with the list of its sub-agents",
+    (events, stranger) => {
+      const answer = granted(stateOf(...waitingParent, ...events), stranger);
       expect(answer).toMatchObject({ refused: "no-such-agent", text: expect.stringContaining("foo-ann (Ann)") });
     },
   );
@@ -156,12 +160,6 @@ describe("a request for a sub-agent", () => {
     // 100 steps, 1 own and 3 of the sub-agent are taken: a quarter of 96 more.
     expect(granted(stateOf(...waitingParent, report(), finished()), tell)).toMatchObject({
       limits: { stepLimit: 3 + 24, tokenLimit: 300 + Math.floor((10_000 - 315) / 4) },
-    });
-  });
-
-  it("is refused for a sub-agent that is about to end", () => {
-    expect(granted(stateOf(...waitingParent, ended), { kind: "end", agent: "foo-ann" })).toMatchObject({
-      refused: "no-such-agent",
     });
   });
 });

@@ -36,14 +36,6 @@ function person(...answers: readonly PersonAnswer[]) {
 }
 
 describe("approval by a person", () => {
-  it("is requested before every command, and a yes runs the command", async () => {
-    const loop = await makeLoop({ script: [write("a"), write("b"), done()], settings: always });
-    const { ask, asked } = person(yes(), yes(), yes());
-    await loop.run({ ask });
-    expect(asked).toEqual(["write_to_file", "write_to_file", "task_complete"]);
-    expect([...loop.files.keys()]).toEqual(["a", "b"]);
-  });
-
   it("covers N commands after y -N, the present one included", async () => {
     const loop = await makeLoop({ script: [..."abcd"].map(write).concat(done()), settings: always });
     const { ask, asked } = person(yes(3), yes(2));
@@ -51,14 +43,6 @@ describe("approval by a person", () => {
     expect(asked).toHaveLength(2);
     const approvals = (await loop.of("command-approved")).map(({ by }) => by);
     expect(approvals).toEqual(["person", "earlier-approval", "earlier-approval", "person", "earlier-approval"]);
-  });
-
-  it("is replaced by the person's words: the command does not run, and the model reads the words", async () => {
-    const loop = await makeLoop({ script: [write("a"), done()], settings: always });
-    await loop.run({ ask: person({ kind: "feedback", text: "call it b, please" }, yes()).ask });
-    expect(loop.files.size).toBe(0);
-    expect(loop.prompt(1)).toContain("call it b, please");
-    expect((await loop.store.memories(loop.row.id, 0, 10))[0]?.text).toContain("call it b, please");
   });
 
   it("stays open when the person leaves: a resume asks about the same command, which has not run", async () => {
@@ -144,15 +128,7 @@ describe("a person who is asked about the code of a file", () => {
 });
 
 describe("the code of a question", () => {
-  const code = (
-    text: string,
-    more: Partial<Parameters<typeof describeCode>[0]> = {},
-  ): Parameters<typeof describeCode>[0] => ({
-    file: null,
-    sha256: null,
-    text,
-    ...more,
-  });
+  const code = (text: string, more: object = {}) => ({ file: null, sha256: null, text, ...more });
 
   it("has numbered lines, and its control and unseen characters are written out", () => {
     const text = "a = 1\n\u001b[2Kb = 2 # \u202e\u200b\nif a:\r\tprint(a)\n";
@@ -217,17 +193,15 @@ const WAYS: readonly Call[] = [
 describe("a file that others run", () => {
   const envrc = WAYS[0] as Call;
 
-  it.each(WAYS)("is asked about before %s %j, with who runs it and when", async (...call) => {
+  it.each(WAYS)("is asked about before %s %j, and refused where nobody is asked", async (...call) => {
     const { reasons, files } = await runCalls([call]);
     expect(reasons).toEqual([expect.stringMatching(/when somebody (?:enters|installs)/)]);
     expect(files).toEqual(["a.json", "plain"]);
-  });
-
-  it.each(WAYS)("is refused where nobody is asked, and the agent goes on: %s %j", async (...call) => {
-    const { loop, files } = await runCalls([call], "never");
-    expect(await loop.of("turn-finished")).toHaveLength(1);
-    expect(await loop.of("command-denied")).toMatchObject([{ reason: expect.stringContaining("Nobody can be asked") }]);
-    expect(files).toEqual(["a.json", "plain"]);
+    const never = await runCalls([call], "never");
+    expect(await never.loop.of("turn-finished")).toHaveLength(1);
+    const refusal = { reason: expect.stringContaining("Nobody can be asked") };
+    expect(await never.loop.of("command-denied")).toMatchObject([refusal]);
+    expect(never.files).toEqual(["a.json", "plain"]);
   });
 
   it("is asked about although a person approved the next twenty commands", async () => {

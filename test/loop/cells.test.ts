@@ -112,44 +112,39 @@ describe("the result of a cell", () => {
 });
 
 describe("cells that fail", () => {
-  it("pause the agent when three in a row failed", async () => {
-    const { loop } = await makeCells({ a: bad, b: bad, c: bad, d: bad }, ["a", "b", "c", "d"]);
-    const state = await loop.run();
-    expect(state.paused).toMatchObject({ code: "failing-cells" });
-    expect(loop.model.requests).toHaveLength(3);
-  });
-
-  it("do not pause it when one in between worked", async () => {
-    const good: CellBehaviour = () => ({ value: cellValue(1) });
-    const { loop } = await makeCells({ a: bad, b: bad, ok: good, c: bad, d: bad }, ["a", "b", "ok", "c", "d"]);
-    expect(isFinished(await loop.run())).toBe(true);
-  });
-});
-
-describe("cells that fail at an import or a refused command", () => {
+  const good: CellBehaviour = () => ({ value: cellValue(1) });
   const lacks =
     (type: string): CellBehaviour =>
     () =>
       failedCell({ type, message: "It is not available in the sandbox." });
+  const missing = lacks("ModuleNotFoundError");
+  const refused: CellBehaviour = () =>
+    failedCell({ type: "CommandError", command: { code: "denied", text: "It was not run." } });
 
-  it("do not count at an import, also between others that fail", async () => {
-    const modules = { pandas: lacks("ModuleNotFoundError"), requests: lacks("ModuleNotFoundError") };
-    const codes = ["a", "pandas", "requests", "subprocess", "b"];
-    const { loop } = await makeCells({ ...modules, subprocess: lacks("ImportError"), a: bad, b: bad }, codes);
+  const FAILED = "cell-failed";
+  it.each<[when: string, cells: Readonly<Record<string, CellBehaviour>>, codes: readonly unknown[]]>([
+    [
+      "one in between worked",
+      { a: bad, b: bad, good, c: bad, d: bad },
+      [FAILED, FAILED, undefined, FAILED, FAILED, undefined],
+    ],
+    [
+      "they failed at an import",
+      { a: bad, missing, requests: missing, os: lacks("ImportError"), b: bad },
+      [FAILED, "import-failed", "import-failed", "import-failed", FAILED, undefined],
+    ],
+    [
+      "a refused command ended them",
+      { a: bad, refused, again: refused, once: refused, b: bad },
+      [FAILED, "cell-denied", "cell-denied", "cell-denied", FAILED, undefined],
+    ],
+  ])("do not pause the agent when %s", async (_when, cells, codes) => {
+    const { loop } = await makeCells(cells, Object.keys(cells));
     expect(isFinished(await loop.run())).toBe(true);
-    const expected = ["cell-failed", "import-failed", "import-failed", "import-failed", "cell-failed", undefined];
-    expect((await results(loop)).map(({ code }) => code)).toEqual(expected);
+    expect((await results(loop)).map(({ code }) => code)).toEqual(codes);
   });
 
-  it("do not count when a refused command ended them", async () => {
-    const refused: CellBehaviour = () =>
-      failedCell({ type: "CommandError", command: { code: "denied", text: "It was not run." } });
-    const codes = ["a", "one", "two", "three", "b"];
-    const { loop } = await makeCells({ a: bad, one: refused, two: refused, three: refused, b: bad }, codes);
-    expect(isFinished(await loop.run())).toBe(true);
-  });
-
-  it("do not make others count anew, and the second failure that counts warns of the third", async () => {
+  it("pause the agent when three in a row failed, imports apart, and the second of them warns of the third", async () => {
     const cells = { a: bad, pandas: lacks("ImportError"), b: bad, c: bad };
     const { loop } = await makeCells(cells, Object.keys(cells));
     expect((await loop.run()).paused).toMatchObject({ code: "failing-cells" });
@@ -159,7 +154,7 @@ describe("cells that fail at an import or a refused command", () => {
 
   it("pause the agent when the same one comes five times in a row", async () => {
     const codes = Array.from({ length: 6 }, () => "pandas");
-    const { loop } = await makeCells({ pandas: lacks("ModuleNotFoundError") }, codes);
+    const { loop } = await makeCells({ pandas: missing }, codes);
     expect((await loop.run()).paused).toMatchObject({ code: "loop" });
   });
 

@@ -182,14 +182,6 @@ function makeParts(events: readonly NewEvent[], { isGiven = true, hasNoTimedComm
 }
 const FIRST_DEATH = [started("pure"), interrupted(2)];
 
-describe("a command of an agent that no death has made a suspect", () => {
-  it("runs at once and leaves no trace of this in the log", async () => {
-    const { journal, parts, seen } = makeParts([]);
-    expect(await isolateCall("c1", journal, parts, async () => true)).toBe(true);
-    expect(seen).toEqual([]);
-  });
-});
-
 describe("a suspect's command", () => {
   it("waits for its turn, runs alone, and gives the turn away when its result is durable", async () => {
     const { journal, parts, seen } = makeParts(FIRST_DEATH);
@@ -199,6 +191,12 @@ describe("a suspect's command", () => {
     };
     expect(await isolateCall("c1", journal, parts, act)).toBe(true);
     expect(seen).toEqual(["commit", "enter after 1000", "call-isolated", "commit", "act", "commit", "leave"]);
+  });
+
+  it("is one that a death made suspicious: any other runs at once and leaves no trace of this in the log", async () => {
+    const { journal, parts, seen } = makeParts([]);
+    expect(await isolateCall("c1", journal, parts, async () => true)).toBe(true);
+    expect(seen).toEqual([]);
   });
 
   it("gives the turn away when it fails", async () => {
@@ -476,13 +474,16 @@ describe("what `prepare` returned", () => {
     expect(JSON.stringify(loop.model.requests)).not.toContain(SECRET);
   });
 
-  it("is refused when it is nested too deeply for the log", async () => {
-    const { command, seen } = makeWitness(JSON.parse(`${"[".repeat(3_000)}${"]".repeat(3_000)}`));
+  it.each<[title: string, prepared: unknown, words: string]>([
+    ["is nested too deeply", JSON.parse(`${"[".repeat(3_000)}${"]".repeat(3_000)}`), "at most 64 levels"],
+    ["holds what JSON cannot", { size: 10n }, "JSON"],
+  ])("is refused before the effect when it %s", async (_title, prepared, words) => {
+    const { command, seen } = makeWitness(prepared);
     const loop = await makeLoop({ script: [reply("witness"), done()], commands: [command] });
     await loop.run();
     expect(seen.run).toEqual([]);
-    const text = expect.stringContaining("at most 64 levels");
-    expect((await loop.results())[0]).toMatchObject({ code: "command-invalid", text });
+    const text = expect.stringContaining(words);
+    expect((await loop.results())[0]).toMatchObject({ status: "failed", code: "command-invalid", text });
   });
 });
 

@@ -174,16 +174,12 @@ describe("an address", () => {
   });
 
   it.each([
-    ["a person", undefined],
-    ["the web", undefined],
+    ["person", undefined],
+    ["web", undefined],
     ["agent", { to: "evil.example", address: SECRET_URL }],
   ] as const)("may be followed from a file of the folder unless the agent wrote it: %s", async (writer, expected) => {
     const log = seen("Nothing.");
-    log.keep(
-      "list.txt",
-      `one\n${SECRET_URL}\n`,
-      writer === "a person" ? "person" : writer === "the web" ? "web" : "agent",
-    );
+    log.keep("list.txt", `one\n${SECRET_URL}\n`, writer);
     expect(await log.ask(browse(SECRET_URL))).toEqual(expected);
   });
 

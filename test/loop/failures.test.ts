@@ -392,15 +392,12 @@ describe("the fallback model", () => {
     expect(state.fallback).toBeNull();
   });
 
-  it("is not used for failures of the server itself", async () => {
-    await using given = await startScenario({ fails: () => error(401, "no"), fallbackModel: "spare" });
-    expect((await given.loop.run()).paused?.code).toBe("key-refused");
-    expect(given.server.chats).toHaveLength(1);
-  });
-
-  it("pauses the agent when it fails too", async () => {
-    await using given = await startScenario({ fails: () => error(404, "gone"), fallbackModel: "spare" });
-    expect((await given.loop.run()).paused?.code).toBe("model-refused");
-    expect(given.server.chats).toHaveLength(2);
+  it.each<[string, Answer, PauseCode, tries: number]>([
+    ["is not used for failures of the server itself", error(401, "no"), "key-refused", 1],
+    ["pauses the agent when it fails too", error(404, "gone"), "model-refused", 2],
+  ])("%s", async (_title, answer, pause, tries) => {
+    await using given = await startScenario({ fails: () => answer, fallbackModel: "spare" });
+    expect((await given.loop.run()).paused?.code).toBe(pause);
+    expect(given.server.chats).toHaveLength(tries);
   });
 });

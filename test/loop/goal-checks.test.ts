@@ -98,23 +98,6 @@ describe("a power cut in the middle of checks", () => {
   });
 });
 
-describe("a task of a goal", () => {
-  it("becomes verified once the checks of the goal pass", async () => {
-    const script = claiming(({ refused, hasWritten }) => (refused === 0 || hasWritten ? VERIFY : WRITE));
-    const loop = await makeStory({
-      settings: { plan: "required" },
-      script: (request, index) =>
-        request.messages.some(({ content }) => content.includes("was open and is verified")) ||
-        typeof script !== "function"
-          ? done()
-          : script(request, index),
-    });
-    const { plan } = await loop.run();
-    expect(plan).toMatchObject({ state: "verified" });
-    expect((await resultsOf(loop)).flat().map(({ isPassed }) => isPassed)).toEqual([false, true, true]);
-  });
-});
-
 describe("checks that fail again and again", () => {
   it("pause the agent after the third time, with words that name them, and a resume goes on", async () => {
     const script = claiming(({ refused, hasWritten }) => (refused < 3 || hasWritten ? done() : WRITE));

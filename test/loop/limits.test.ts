@@ -5,9 +5,8 @@ import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import type { EventOf, Usage } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
-import { activeFrame } from "#core/state.ts";
 import { createValueRedactor } from "#util/redact.ts";
-import { done, type Loop, type LoopOptions, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
+import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { answered } from "../helpers/models.ts";
 import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
 
@@ -76,15 +75,6 @@ describe("a budget", () => {
     expect(unlimited.model.requests).toHaveLength(2 + 5);
   });
 
-  it("counts a failed call only when the server may have charged for it", async () => {
-    const failed = (code: string): ModelAnswer => ({ kind: "failed", code, message: code, retry: { afterMs: 10 } });
-    const lost = async (code: string) =>
-      (await (await limited({ stepLimit: 1 }, { script: [failed(code), halfCached(reads[0])] })).run()).lost;
-    expect(await lost("rate-limited")).toEqual({ tokens: 0, usd: 0 });
-    expect((await lost("timeout")).tokens).toBeGreaterThan(1_000);
-    expect((await lost("timeout")).usd).toBeGreaterThan(2_000);
-  });
-
   it("pauses for a model without a price before anything is recalled or sent", async () => {
     const recalled: string[] = [];
     const recall = async ({ agent }: { readonly agent: string }) => recalled.splice(0, 0, agent) as never[];
@@ -97,11 +87,6 @@ describe("a budget", () => {
     const free = await limited({}, unpriced);
     expect((await free.run()).paused).toMatchObject(STEPS);
     expect((await free.of("model-asked"))[0]?.reservedUsd).toBeNull();
-  });
-
-  it("is not spent by a free local model, even when the budget is zero", async () => {
-    const loop = await limited({ budgetUsd: 0 }, { priceOf: () => ({ input: 0, cachedInput: 0, output: 0 }) });
-    expect((await loop.run()).paused).toMatchObject(STEPS);
   });
 
   /** Its prompt shows a budget with as many digits as that of the first request. */
@@ -179,16 +164,6 @@ describe("a server that reports more output tokens than its request allowed", ()
   });
 });
 
-describe("a deadline", () => {
-  it("sets the wake time of an agent that waits for an approval, so that it pauses then", async () => {
-    const loop = await limited({ approve: "always", deadline: "2026-11-20T08:10:00.000Z" });
-    expect(activeFrame(await loop.run()).phase.kind).toBe("awaiting-approval");
-    expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-20T08:10:00.000Z");
-    await loop.clock.sleep(600_000);
-    expect((await loop.run()).paused).toMatchObject({ code: "time-limit" });
-  });
-});
-
 describe("the agent's own model", () => {
   it("replaces the model of the settings in requests, reservations and prices, with its own context size", async () => {
     const seen = new Set<string>();
@@ -209,52 +184,6 @@ describe("the agent's own model", () => {
     await loop.tell({ type: "resume" });
     await loop.run();
     expect(loop.model.requests.at(-1)?.model).toBe("test-model");
-  });
-});
-
-describe("a model that repeats a command", () => {
-  const circle = () => makeLoop({ script: () => reply("read_file", { file: "a.txt" }) });
-
-  it("is warned after the third call, and paused before the fifth one runs", async () => {
-    const loop = await circle();
-    const state = await loop.run();
-    expect(state.paused).toMatchObject({ code: "loop", reason: expect.stringContaining("read_file") });
-    expect(loop.model.requests).toHaveLength(5);
-    expect([1, 2].map((index) => loop.prompt(index).includes("times in a row"))).toEqual([false, false]);
-    expect(loop.prompt(3)).toContain("read_file with the same arguments 3 times in a row");
-    expect(await loop.of("command-started")).toHaveLength(4);
-    expect(await loop.of("repetition-noticed")).toHaveLength(1);
-    expect((await loop.events()).slice(-2)).toMatchObject([{ type: "command-requested" }, { type: "agent-paused" }]);
-  });
-});
-
-describe("an agent whose commands kill the process", () => {
-  const hammer = (effect: "pure" | "at-most-once", hits: { count: number }) => {
-    const args = { type: "object", properties: { at: { type: "integer", description: "Where." } } } as const;
-    return testCommand("hammer", async () => succeed(`Hit ${++hits.count}.`), { effect, args, annotations: WRITES });
-  };
-  /** The process dies while the command runs: only its intent is durable. */
-  const dying = (deadly: { readonly is: boolean }) => ({ prepare: cutPowerAfter("execute", () => deadly.is) });
-  const script = (_request: unknown, index: number) => (index < 9 ? reply("hammer", { at: index }) : done());
-
-  it.each([
-    ["dies three times during the same call", "pure"],
-    ["dies three times during different calls whose outcome stays unknown", "at-most-once"],
-  ] as const)("is paused when it %s, and continues after a resume", async (_title, effect) => {
-    const deadly = { is: true };
-    const hits = { count: 0 };
-    const loop = await makeLoop({ script, commands: [hammer(effect, hits)] });
-    for (let life = 1; life <= 3; life++) await expect(loop.run(dying(deadly))).rejects.toThrow(PowerCut);
-    const parked = await loop.run(dying(deadly));
-    expect(parked.paused).toMatchObject({ code: "crash-loop", reason: expect.stringContaining("hammer") });
-    // A further start does not run the command again.
-    expect((await loop.run(dying(deadly))).paused).toMatchObject({ code: "crash-loop" });
-    expect(hits.count).toBe(3);
-    deadly.is = false;
-    await loop.tell({ type: "resume" });
-    const state = await loop.run();
-    expect(activeFrame(state).phase.kind).toBe("resting");
-    expect(state.deaths).toBe(0);
   });
 });
 

@@ -3,8 +3,7 @@ import { readPythonFunctions } from "#commands/python-modules.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { succeed } from "#core/command.ts";
-import type { EventOf } from "#core/event.ts";
-import { evolve } from "#core/evolve.ts";
+import type { NewEvent } from "#core/event.ts";
 import type { MethodIndex } from "#core/ports/memory.ts";
 import type { Cell } from "#core/ports/sandbox.ts";
 import { initialState } from "#core/state.ts";
@@ -14,6 +13,7 @@ import { createMethodIndex } from "#memory/method-index.ts";
 import { openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
+import { created, stateOf } from "../helpers/events.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { cell, done, type LoopOptions, makeLoop, reply, testCommand } from "../helpers/loop.ts";
 import { describeMany, REACT_METHODS } from "../helpers/react-methods/methods.ts";
@@ -131,20 +131,11 @@ describe("method_search", () => {
   });
 
   it("keeps the twenty methods that were found last", async () => {
-    const event = (names: readonly string[]): EventOf<"methods-found"> => ({
-      type: "methods-found",
-      step: 1,
-      callId: "c1",
-      names,
-    });
-    const names = Array.from({ length: 18 }, (_, at) => `m${at}`);
-    const at = { seq: 1, at: "2026-11-23T00:00:00.000Z", frame: 0 };
-    const state = [event(names), event(["m3", "x", "y", "z"])].reduce(
-      (before, one) => evolve(before, { ...one, ...at } as never),
-      initialState,
-    );
-    expect(state.foundMethods).toHaveLength(20);
-    expect(state.foundMethods.slice(0, 5)).toEqual(["m3", "x", "y", "z", "m0"]);
+    const found = (...names: readonly string[]): NewEvent => ({ type: "methods-found", step: 1, callId: "c1", names });
+    const many = Array.from({ length: 18 }, (_, at) => `m${at}`);
+    const { foundMethods } = stateOf(created(), found(...many), found("m3", "x", "y", "z"));
+    expect(foundMethods).toHaveLength(20);
+    expect(foundMethods.slice(0, 5)).toEqual(["m3", "x", "y", "z", "m0"]);
   });
 
   it("counts embeddings in the agent's tokens and money", async () => {

@@ -16,14 +16,8 @@ import { cases } from "../helpers/waits.ts";
 
 const FILES = ["a.md", "sub/b.md", "c.md"] as const;
 type File = (typeof FILES)[number];
-type Step =
-  | { readonly kind: "web"; readonly host: string; readonly file: File }
-  | { readonly kind: "write" | "append" | "read"; readonly file: File }
-  | { readonly kind: "move"; readonly file: File; readonly to: File }
-  | { readonly kind: "fail"; readonly host: string }
-  | { readonly kind: "child" };
 interface Segment {
-  readonly steps: readonly Step[];
+  readonly steps: readonly CommandCall[];
   /** What a person does after the steps. */
   readonly after: { readonly trust: "all" | File | null; readonly edit: File | null };
 }
@@ -34,12 +28,18 @@ interface Program {
 
 const file = fc.constantFrom(...FILES);
 const host = fc.constantFrom("a.example", "b.example", "c.example");
-const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ kind: fc.constant("web" as const), host, file }),
-  fc.record({ kind: fc.constantFrom("write" as const, "append" as const, "read" as const, "read" as const), file }),
-  fc.record({ kind: fc.constant("move" as const), file, to: file }),
-  fc.record({ kind: fc.constant("fail" as const), host }),
-  fc.record({ kind: fc.constant("child" as const) }),
+const read = (path: string): CommandCall => ({ name: "read_file", args: { file: path } });
+const download = (url: string, path: string): CommandCall => ({ name: "download_file", args: { url, file: path } });
+const step: fc.Arbitrary<CommandCall> = fc.oneof(
+  fc.tuple(host, file).map(([from, to]) => download(`https://${from}/x`, to)),
+  fc.oneof(
+    file.map((path) => write(path, "mine")),
+    file.map((path) => append("more", path)),
+    { weight: 2, arbitrary: file.map(read) },
+  ),
+  fc.record({ from: file, to: file }).map((args) => ({ name: "move_file", args })),
+  host.map((from) => download(`https://${from}/broken`, "no.md")),
+  fc.constant(read(MOLE_FILE)),
 );
 const program: fc.Arbitrary<Program> = fc.record({
   segments: fc.array(
@@ -52,32 +52,12 @@ const program: fc.Arbitrary<Program> = fc.record({
   crash: fc.record({ at: fc.integer({ min: 1, max: 40 }), when: fc.constantFrom("before", "after") }),
 });
 
-function callOf(taken: Step): CommandCall {
-  switch (taken.kind) {
-    case "web":
-      return { name: "download_file", args: { url: `https://${taken.host}/x`, file: taken.file } };
-    case "write":
-      return write(taken.file, "mine");
-    case "append":
-      return append("more", taken.file);
-    case "read":
-      return { name: "read_file", args: { file: taken.file } };
-    case "move":
-      return { name: "move_file", args: { from: taken.file, to: taken.to } };
-    case "fail":
-      return { name: "download_file", args: { url: `https://${taken.host}/broken`, file: "no.md" } };
-    case "child":
-      return { name: "read_file", args: { file: MOLE_FILE } };
-  }
-}
-
-const READY = { ready: true } as const;
 async function start({ segments }: Program): Promise<Loop> {
   const end: CommandCall = { name: "task_complete", args: { reason: "Done." } };
-  const calls = segments.flatMap(({ steps }) => [...steps.map(callOf), end]);
+  const calls = segments.flatMap(({ steps }) => [...steps, end]);
   const loop = await makeLoop({
     script: (request) => numberedModel(calls)(request as unknown as ChatRequest),
-    services: { downloads: READY },
+    services: { downloads: { ready: true } },
     serving: {
       downloads: {
         get: async (url) => {

@@ -99,23 +99,22 @@ const leaving = testCommand("own_fetch", async () => ORDER, { ...outside, effect
 const leavingOnce = testCommand("own_fetch", async () => ORDER, outside);
 const [MOLE, EVIL] = [of("foo-mole"), web("evil.example")];
 
-/** The ways on which words from outside reach the agent. */
+/** A memory of the agent foo. */
+const RECALL: Recall = {
+  id: "foo/9",
+  step: 1,
+  at: "2026-11-19T10:00:00.000Z",
+  kind: "step",
+  trust: "web",
+  score: 1,
+  text: "Listing 3 costs 4.",
+};
 const RECALLED: LongTermMemory = {
   remote: false,
-  recall: async () => [
-    {
-      id: "foo/+1",
-      seq: 0,
-      step: null,
-      at: "2026-01-01",
-      kind: "fact",
-      trust: "file",
-      score: 1,
-      text: ORDER,
-      outside: [EVIL],
-    },
-  ],
+  recall: async () => [{ ...RECALL, id: "foo/+1", seq: 0, kind: "fact", trust: "file", text: ORDER, outside: [EVIL] }],
 };
+
+/** The ways on which words from outside reach the agent. */
 const child = { hasChild: true } as const;
 const dies = { dies: true } as const;
 const detour = reply("move_file", { from: `./agents/x/..//foo-mole/pages/x.md`, to: "a.md" });
@@ -378,16 +377,6 @@ describe("a sub-task of a cell", () => {
   });
 });
 
-/** A memory of the agent foo. */
-const RECALL: Recall = {
-  id: "foo/9",
-  step: 1,
-  at: "2026-11-19T10:00:00.000Z",
-  kind: "step",
-  trust: "web",
-  score: 1,
-  text: "Listing 3 costs 4.",
-};
 const OTHER: Recall = { ...RECALL, id: "foo/3", text: "Listing 1 costs 2." };
 
 describe("recalled memories", () => {

@@ -45,6 +45,7 @@ interface Way {
   readonly settings?: Partial<AgentSettings>;
   readonly price?: Price | null;
   readonly script?: readonly string[];
+  readonly commands?: readonly Command[];
   /** The answer of the picture server; a stalled one shortens the timeout. */
   readonly answer?: Answer;
 }
@@ -55,25 +56,18 @@ function servicesOf({ baseUrl }: MediaServer, timeoutMs = timeoutMsFor(undefined
     speech: createOpenAISpeech({ ...given, model: "gpt-4o-mini-transcribe" }),
   };
 }
-const painting = (server: MediaServer, { settings = {}, price = PAINTER, script = paints("a"), answer }: Way = {}) =>
-  makeLoop({
+const painting = (server: MediaServer, way: Way = {}) => {
+  const { settings = {}, price = PAINTER, script = paints("a"), commands = [], answer } = way;
+  return makeLoop({
     script: [...script, done()].map((text) => answered(text)),
+    commands,
     settings,
     priceOf: () => FREE,
     servicePriceOf: () => price,
     services: { images: { ready: true }, speech: { ready: true } },
     serving: servicesOf(server, timeoutMsFor(answer)),
   });
-/** Makes an agent that calls `command` once. */
-const makePainter = (server: MediaServer, command: Command, settings: Partial<AgentSettings> = {}): Promise<Loop> =>
-  makeLoop({
-    script: [reply(command.name), done()],
-    commands: [command],
-    settings,
-    priceOf: () => FREE,
-    servicePriceOf: () => PAINTER,
-    serving: servicesOf(server),
-  });
+};
 /** The first command that finished. */
 const ended = async (loop: Loop) => (await loop.of("command-finished"))[0] as EventOf<"command-finished">;
 
@@ -196,7 +190,11 @@ describe("a command that makes several pictures", () => {
 
   it("stays within the limits with all of them together, unfinished ones included", async () => {
     await using server = await answeringWith(picture(TOLD));
-    const loop = await makePainter(server, album, { budgetUsd: 0.34 });
+    const loop = await painting(server, {
+      commands: [album],
+      script: [reply("make_album")],
+      settings: { budgetUsd: 0.34 },
+    });
     const state = await loop.run();
     expect((await ended(loop)).observation.text).toBe("fulfilled fulfilled rejected rejected");
     expect(server.images).toHaveLength(2);
@@ -265,7 +263,7 @@ describe("a command that buys a picture and then waits", () => {
 
   it("is charged once, when the wait begins", async () => {
     await using server = await answeringWith(picture(TOLD));
-    const loop = await makePainter(server, show);
+    const loop = await painting(server, { commands: [show], script: [reply("show_picture")] });
     const state = await loop.run();
     expect(await loop.of("command-waiting")).toHaveLength(1);
     expect(server.images).toHaveLength(1);

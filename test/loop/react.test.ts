@@ -165,20 +165,13 @@ describe("an agent in the form react", () => {
     };
 
     it("hears which of them are neither in the task nor in an observation", async () => {
-      const observation = await used("print(get_weather(48.8566, 2.3522))");
-      expect(observation).toMatch(/Rain at 48\.8566, 2\.3522\.[\s\S]*Remark: 48\.8566, 2\.3522: not found in the task/);
-    });
-
-    it("hears nothing when they are in the task (control)", async () => {
-      expect(await used("print(get_weather(48.8566, 2.3522))", ["Weather at 48.8566 N, 2.3522 E"])).not.toContain(
-        "Remark",
-      );
-    });
-
-    it("hears of an id that it made up", async () => {
-      const code = 'print(get_weather(1, 2, station="SN18700"))';
-      expect(await used(code)).toContain("Remark: SN18700: not found");
-      expect(await used(code, ["Ask the station SN18700"])).not.toContain("Remark");
+      const place = "print(get_weather(48.8566, 2.3522))";
+      const unknown = /Rain at 48\.8566, 2\.3522\.[\s\S]*Remark: 48\.8566, 2\.3522: not found in the task/;
+      expect(await used(place)).toMatch(unknown);
+      expect(await used(place, ["Weather at 48.8566 N, 2.3522 E"])).not.toContain("Remark");
+      const station = 'print(get_weather(1, 2, station="SN18700"))';
+      expect(await used(station)).toContain("Remark: SN18700: not found");
+      expect(await used(station, ["Ask the station SN18700"])).not.toContain("Remark");
     });
 
     it("finds a value in an observation that is no longer shown", async () => {

@@ -76,15 +76,6 @@ describe("the main loop", () => {
     expect(state.paused).toMatchObject({ code: "prompt-too-long", reason: expect.stringContaining("tokens") });
     expect(loop.model.requests).toHaveLength(0);
   });
-
-  it("does nothing when it is run again after the end", async () => {
-    const loop = await makeLoop({ script: [done()] });
-    await loop.run();
-    const before = (await loop.events()).length;
-    await loop.run();
-    expect((await loop.events()).length).toBe(before);
-    expect(loop.model.requests).toHaveLength(1);
-  });
 });
 
 describe("the end of the work without a reason", () => {
@@ -144,16 +135,6 @@ describe("a model failure", () => {
     });
     expect((await runAfter(99_999_999_999_999)).state.paused?.reason).toContain("more than a day");
     expect((await runAfter(3_600_000)).state.paused).toBeNull();
-  });
-
-  it.each([
-    ["unauthorized", "key-refused"],
-    ["quota-exhausted", "key-refused"],
-    ["model-not-found", "model-refused"],
-  ])("pauses the agent at once when a retry cannot help: %s", async (code, pause) => {
-    const loop = await makeLoop({ script: [failed(code, null), done()] });
-    expect((await loop.run()).paused).toEqual({ code: pause, reason: `It said ${code}.` });
-    expect(loop.model.requests).toHaveLength(1);
   });
 });
 
@@ -228,7 +209,14 @@ describe("a person's own command that breaks the rules", () => {
     });
   });
 
-  const send = (message: object): CommandWrite => ({ kind: "send", to: "foo", key: "k", message: message as never });
+  const staging = (write: CommandWrite) =>
+    observationOf({
+      run: async (_args, { stage }) => {
+        stage(write);
+        return succeed("staged");
+      },
+    });
+  const send = (message: object) => ({ kind: "send" as const, to: "foo", key: "k", message: message as never });
   const timer = (at: string | null, more: object = {}): CommandWrite => ({
     kind: "timer",
     key: "k",
@@ -244,85 +232,34 @@ describe("a person's own command that breaks the rules", () => {
     ["a value that JSON cannot hold", timer(null, { n: 1n })],
     ["an unknown kind of write", { kind: "format-disk" } as never],
   ])("fails when it stages %s", async (_title, write) => {
-    const observation = await observationOf({
-      run: async (_args, { stage }) => {
-        stage(write);
-        return succeed("staged");
-      },
-    });
-    expect(observation).toMatchObject({ status: "failed", code: "command-invalid" });
+    expect(await staging(write)).toMatchObject({ status: "failed", code: "command-invalid" });
   });
 
   it("fails when it answers an unknown agent", async () => {
-    const message = { type: "answer", callId: "c1", observation: succeed("x") } as const;
-    const observation = await observationOf({
-      run: async (_args, { stage }) => {
-        stage({ kind: "send", to: "nobody", key: "k", message });
-        return succeed("sent");
-      },
-    });
-    expect(observation).toMatchObject({ status: "failed", text: expect.stringContaining("nobody") });
-  });
-
-  it("is not run when it prepares a value that JSON cannot hold", async () => {
-    let runs = 0;
-    const run = async () => succeed(`run ${++runs}`);
-    const observation = await observationOf({ prepare: async () => ({ size: 10n }) as never, run });
-    expect(observation).toMatchObject({ status: "failed", code: "command-invalid" });
-    expect(runs).toBe(0);
+    const answer = { ...send({ type: "answer", callId: "c1", observation: succeed("x") }), to: "nobody" };
+    expect(await staging(answer)).toMatchObject({ status: "failed", text: expect.stringContaining("nobody") });
   });
 
   it("fails when its preparation exceeds the timeout", async () => {
+    const text = expect.stringContaining("was not run");
     const observation = await observationOf({ timeoutMs: 30, prepare: () => new Promise(() => undefined) });
-    expect(observation).toMatchObject({
-      status: "failed",
-      code: "timeout",
-      text: expect.stringContaining("was not run"),
-    });
+    expect(observation).toMatchObject({ status: "failed", code: "timeout", text });
   });
 
   it("cannot write after its timeout", async () => {
-    let late: unknown;
-    const loop = await makeLoop({
-      script: [reply("own"), done()],
-      commands: [
-        own({
-          timeoutMs: 20,
-          run: async (_args, { workspace }) => {
-            await new Promise((resolve) => setTimeout(resolve, 60));
-            await workspace.write("late.txt", "late").catch((error: unknown) => {
-              late = error;
-            });
-            return succeed("done");
-          },
-        }),
-      ],
-    });
-    await loop.run();
-    await new Promise((resolve) => setTimeout(resolve, 80));
-    expect(loop.files.has("late.txt")).toBe(false);
-    expect(late).toMatchObject({ code: "GOALD_FILE" });
-  });
-
-  it("receives the long items of a list whole", async () => {
-    let lengths: readonly number[] = [];
-    const list = own({
-      args: {
-        type: "object",
-        properties: { items: { type: "array", description: "", items: { type: "string" } } },
-        required: ["items"],
-      },
-      run: async (args) => {
-        lengths = (args as { items: readonly string[] }).items.map((item) => item.length);
+    const late = Promise.withResolvers<unknown>();
+    const writeLate = own({
+      timeoutMs: 20,
+      run: async (_args, { workspace }) => {
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        await workspace.write("late.txt", "late").then(late.resolve, late.resolve);
         return succeed("done");
       },
     });
-    const loop = await makeLoop({
-      script: [reply("own", { items: ["a", "b".repeat(40_000)] }), done()],
-      commands: [list],
-    });
+    const loop = await makeLoop({ script: [reply("own"), done()], commands: [writeLate] });
     await loop.run();
-    expect(lengths).toEqual([1, 40_000]);
+    expect(await late.promise).toMatchObject({ code: "GOALD_FILE" });
+    expect(loop.files.has("late.txt")).toBe(false);
   });
 });
 
@@ -337,16 +274,16 @@ describe("secrets", () => {
   it("in a file or a reply reach no event, no memory and no prompt", async () => {
     const secret = "sk-planted-0123456789";
     const script = [reply("read_file", { file: "leak.txt" }), reply("do_nothing", {}, `The key is ${secret}.`), done()];
-    const scrubbed = await makeLoop({ script });
-    scrubbed.files.set("leak.txt", Buffer.from(`OPENAI_API_KEY=${secret}`));
-    await scrubbed.run({ scrub: (text) => text.replaceAll(secret, "[redacted]") });
-    const traces = async (loop: typeof scrubbed) =>
-      JSON.stringify([await loop.events(), await loop.store.memories(loop.row.id, 0, 100), loop.model.requests]);
-    expect(await traces(scrubbed)).not.toContain(secret);
-    const control = await makeLoop({ script });
-    control.files.set("leak.txt", Buffer.from(`OPENAI_API_KEY=${secret}`));
-    await control.run();
-    expect(await traces(control)).toContain(secret);
+    const tracesOf = async (scrub: (text: string) => string): Promise<string> => {
+      const loop = await makeLoop({ script });
+      loop.files.set("leak.txt", Buffer.from(`OPENAI_API_KEY=${secret}`));
+      await loop.run({ scrub });
+      const memories = await loop.store.memories(loop.row.id, 0, 100);
+      return JSON.stringify([await loop.events(), memories, loop.model.requests]);
+    };
+    expect(await tracesOf((text) => text.replaceAll(secret, "[redacted]"))).not.toContain(secret);
+    // Control: nothing else redacts it.
+    expect(await tracesOf((text) => text)).toContain(secret);
   });
 });
 

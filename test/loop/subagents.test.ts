@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import type { CommandCall } from "#core/call.ts";
 import { succeed } from "#core/command.ts";
 import { spentOf } from "#core/limits.ts";
 import type { AgentSpec } from "#core/ports/store.ts";
@@ -12,7 +11,7 @@ import { endAgent, LIST_AGENTS, messageAgent, startAgent, write } from "../helpe
 import { type CutStore, cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
 describe("start_agent", () => {
-  it("starts an agent with its own log and folder, the fast model, and its role and goal from task and prompt", async () => {
+  it("starts an agent with its own log and folder, and returns its key, its first answer and its files", async () => {
     const loop = await makeSubagents({ Foo: [startAgent("Ann", "Count to ten.")], Ann: [write("ten.txt", "10")] });
     await loop.runAll();
     const own = { parent: "foo", folder: "foo/agents/foo-ann", name: "Ann" };
@@ -23,35 +22,11 @@ describe("start_agent", () => {
     expect(loop.model.requests.map(({ model }) => model)).toContain("fast-model");
     const namespaces = (await loop.store.memories("foo-ann", 0, 10)).map(({ namespace }) => namespace);
     expect(namespaces).toEqual(["foo-ann", "foo-ann"]);
-  });
-
-  it("returns the sub-agent's key and first answer, with its files as the parent reads them", async () => {
-    const loop = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [write("ten.txt", "10")] });
-    await loop.runAll();
     expect(await resultsOf(loop)).toEqual([
       "Ann (key foo-ann) answers:\nAll 1 tasks are done.\nIts files: agents/foo-ann/ten.txt",
       "All 1 tasks are done.",
     ]);
     expect(isTainted(await stateOf(loop.store, loop.row))).toBe(true);
-  });
-
-  it("keeps an agent from finishing before it has the answer, and without spending while it waits", async () => {
-    const loop = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [write("a.txt", "1"), write("b.txt", "2")] });
-    // Foo runs alone: its wait for the first answer ends before Ann begins.
-    await loop.run();
-    await loop.clock.advance(60_000);
-    const held = await loop.run();
-    expect(activeFrame(held).phase.kind).toBe("thinking");
-    expect(held.step).toBe(3);
-    const denied = await eventsOf(loop, "foo", "command-denied");
-    expect(denied.map(({ refusal }) => refusal)).toEqual(["helpers", "helpers"]);
-    await loop.runAll();
-    expect(await standing(loop, "foo")).toBe("resting");
-    const state = await stateOf(loop.store, loop.row);
-    expect(state.step).toBe(4);
-    expect(spentOf(state).steps).toBe(4 + 3);
-    const types = (await loop.store.read("foo", 0, 1_000)).map(({ type }) => type);
-    expect(types.indexOf("turn-finished")).toBeGreaterThan(types.indexOf("agent-reported"));
   });
 
   it("is refused with an explanation when the limits do not allow it", async () => {
@@ -161,34 +136,6 @@ describe("delete_agent and list_agents", () => {
     const others =
       (await stateOf(loop.store, { id: "foo-ann" })).step + (await stateOf(loop.store, { id: "foo-ann-bo" })).step;
     expect(spentOf(foo).steps).toBe(foo.step + others);
-  });
-});
-
-describe("a person's stop", () => {
-  it("pauses the sub-agents that work, and a resume resumes them", async () => {
-    const loop = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [] });
-    await loop.run();
-    await loop.tell({ type: "pause", code: "stopped", reason: "Lunch." });
-    await loop.runAll();
-    expect([await standing(loop, "foo"), await standing(loop, "foo-ann")]).toEqual(["stopped", "parent"]);
-    await loop.tell({ type: "resume" });
-    await loop.runAll();
-    expect([await standing(loop, "foo"), await standing(loop, "foo-ann")]).toEqual(["resting", "resting"]);
-  });
-});
-
-describe("ask_user", () => {
-  it("parks the agent until a person answers, and returns the person's answer", async () => {
-    const ask: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
-    const loop = await makeSubagents({ Foo: [ask] });
-    await loop.runAll();
-    expect(await standing(loop, "foo")).toBe("waiting");
-    expect((await loop.store.agent("foo"))?.wakeAt).toBeNull();
-    await loop.tell({ type: "say", from: "ada", text: "Blue." });
-    await loop.runAll();
-    const [answer] = await eventsOf(loop, "foo", "command-finished");
-    expect(answer?.observation).toEqual({ status: "ok", source: "person", text: "Blue.", artifacts: [] });
-    expect(await standing(loop, "foo")).toBe("resting");
   });
 });
 

@@ -44,30 +44,17 @@ const doubling = (levels: number) => {
 };
 
 describe("the result of a sub-task that a cell gave", () => {
-  it("is the value, not text", async () => {
-    const { value, requests } = await solve({ outer: subtask(INTEGER) }, [answer(14_284_000)]);
-    expect([value, requests]).toEqual([{ result: 14_284_000 }, 3]);
-  });
-
-  it("is asked for once more with the reason when it does not match", async () => {
-    const { value, requests, loop } = await solve({ outer: subtask(INTEGER) }, [
-      answer("about 14 million"),
-      answer(14),
-    ]);
-    expect([value, requests]).toEqual([{ result: 14 }, 4]);
-    expect(lastTextOf(loop, 2)).toContain("must be integer");
-  });
-
-  it("is a typed error when it does not match twice", async () => {
-    const wrong = answer("about 14 million");
-    const { value, requests } = await solve({ outer: subtask(INTEGER) }, [wrong, wrong]);
-    expect(value).toMatchObject({ code: "bad-result" });
-    expect(requests).toBe(4);
-  });
-
-  it("does not count other mistakes of the reply as wrong results", async () => {
-    const { value, requests } = await solve({ outer: subtask(INTEGER) }, ["nonsense", answer("x"), answer(5)]);
-    expect([value, requests]).toEqual([{ result: 5 }, 5]);
+  const wrong = answer("about 14 million");
+  it.each<[title: string, script: readonly string[], expected: object]>([
+    ["is the value, not text", [answer(14_284_000)], { result: 14_284_000 }],
+    ["is asked for once more when it does not match", [wrong, answer(14)], { result: 14 }],
+    ["is a typed error when it does not match twice", [wrong, wrong], { code: "bad-result" }],
+    ["is not another mistake of a reply", ["nonsense", wrong, answer(5)], { result: 5 }],
+  ])("%s", async (_title, script, expected) => {
+    const { value, requests, loop } = await solve({ outer: subtask(INTEGER) }, script);
+    expect(value).toMatchObject(expected);
+    expect(requests).toBe(script.length + 2);
+    if (script[0] === wrong) expect(lastTextOf(loop, 2)).toContain("must be integer");
   });
 
   it("may refer to definitions of the schema", async () => {
@@ -172,17 +159,18 @@ describe("sub-tasks within sub-tasks", () => {
     expect(loop.model.requests.map(({ mode }) => mode)).toEqual(["plain", "code", "code", "plain"]);
   });
 
-  it("end at the depth limit with a typed error", async () => {
-    const again: CellBehaviour = async (_cell, _host, { run }) => {
+  it("end at the depth limit with a typed error, after which the innermost code may use commands", async () => {
+    const again: CellBehaviour = async (_cell, _host, { run, call }) => {
       try {
         return { value: cellValue(await run("Again.", {}, "code")) };
       } catch (error) {
-        return { value: cellValue((error as CommandError).command.code) };
+        const { code } = (error as CommandError).command;
+        return { value: cellValue({ code, file: await call("write_to_file", { file: "deep.txt", text: "x" }) }) };
       }
     };
-    const { value, requests } = await solve({ outer: again }, Array<string>(7).fill(block("outer")));
-    expect(value).toBe("too-deep");
-    expect(requests).toBe(9);
+    const { value, requests, loop } = await solve({ outer: again }, Array<string>(7).fill(block("outer")));
+    expect([value, requests]).toEqual([{ code: "too-deep", file: "deep.txt" }, 9]);
+    expect(loop.text("deep.txt")).toBe("x");
   });
 
   const dig: CellBehaviour = async (_cell, _host, { run }) => ({ value: cellValue(await run("Dig.", {}, "code")) });
@@ -223,19 +211,6 @@ describe("sub-tasks within sub-tasks", () => {
     const { value, requests } = await solve({ outer: dig, dig }, [...digs, "RESULT:\nFound it."]);
     expect(value).toBe("Found it.");
     expect(requests).toBe(11);
-  });
-
-  it("let the code of the innermost one use commands", async () => {
-    const again: CellBehaviour = async (_cell, _host, { run, call }) => {
-      try {
-        return { value: cellValue(await run("Again.", {}, "code")) };
-      } catch {
-        return { value: cellValue(await call("write_to_file", { file: "deep.txt", text: "x" })) };
-      }
-    };
-    const { value, loop } = await solve({ outer: again }, Array<string>(7).fill(block("outer")));
-    expect(value).toBe("deep.txt");
-    expect(loop.text("deep.txt")).toBe("x");
   });
 });
 

@@ -288,9 +288,8 @@ const FINDINGS: readonly Defence[] = [
     proofs: [
       proof("workspace/confinement.test", "never makes a folder that git answers to as its repository"),
       proof("workspace/confinement.test", "is refused in other forms and spellings: %j"),
-      proof("loop/approval.test", "is asked about before %s %j, with who runs it and when"),
+      proof("loop/approval.test", "is asked about before %s %j, and refused where nobody is asked"),
       proof("loop/approval.test", "is asked about although a person approved the next twenty commands"),
-      proof("loop/approval.test", "is refused where nobody is asked, and the agent goes on: %s %j"),
     ],
   },
   {
