@@ -76,17 +76,6 @@ describe("General Agent", () => {
     expect(home.seen.some(({ all }) => /lines[^\n]*generator/.test(all))).toBe(true);
   });
 
-  it("G3, control: another agent has a namespace of its own", async () => {
-    await using home = await makeSeedHome([
-      onGoals(({ system, own }) => system.includes("You are T,") && own.length === 0, block("x = 41")),
-      onGoals(({ own }) => own.length === 0, block("x + 1")),
-      onGoals(() => true, DONE),
-    ]);
-    await home.run("code");
-    await home.run("code", { name: "U" });
-    expect(resultsOf(await home.log("u"))[0]).toContain("NameError");
-  });
-
   it("G4: the prompt holds each command as a function with its words, and one block may call several of them", async () => {
     const code = `append_to_file('list.txt', 'flour\\n')
 text = read_file('list.txt')
@@ -120,13 +109,6 @@ len(text)`;
     expect(home.seen).toHaveLength(7);
   });
 
-  it("G5: three failing cells in a row pause the agent", async () => {
-    await using home = await makeSeedHome([{ say: ({ own }) => block(`missing_${own.length}()`) }]);
-    const ended = await home.run("code", { code: 10 });
-    expect(ended.stdout).toContain("failing-cells");
-    expect(home.seen).toHaveLength(3);
-  });
-
   it("G6: a self-call returns a value of the type, in the code that asked", async () => {
     await using home = await makeSeedHome([
       onTask(/Extract population number/, () => "14284000"),
@@ -150,18 +132,6 @@ len(text)`;
     expect(nested).toHaveLength(2);
     for (const { all } of nested) expect(all).toContain('"integer"');
     expect(resultsOf(await home.log())[0]).toContain("7000000");
-  });
-
-  it("G7: a result that never matches is a typed error in the code, and no text", async () => {
-    const code = `try:
-    found = agent.run('What is the population?', return_type=int)
-except CommandError as error:
-    found = ('refused', error.code)
-found`;
-    await using home = await makeSeedHome([onTask(/population/, () => "about 14 million"), ...inTurn(code)]);
-    await home.run("code");
-    expect(home.seen.filter(({ task }) => task !== undefined)).toHaveLength(2);
-    expect(resultsOf(await home.log())[0]).toContain("'refused'");
   });
 
   it("G8: in a sub-task a successful cell ends it, and its value is the result", async () => {
@@ -197,17 +167,6 @@ found`;
         : [],
     );
     expect(failed).toEqual([expect.stringMatching(/CommandError[\s\S]*levels deep/)]);
-  });
-
-  it("G9: self-calls without end cost ten requests for each cell of the agent, until three have failed", async () => {
-    await using home = await makeSeedHome([
-      onTask(/Dig/, () => block("agent.run('Dig deeper', return_type=str)")),
-      onGoals(() => true, block("agent.run('Dig', return_type=str)")),
-    ]);
-    const ended = await home.run("code", { flags: ["--max-steps", "60"], code: 10 });
-    expect(ended.stdout).toContain("failing-cells");
-    expect(home.seen).toHaveLength(3 * 10);
-    expect(resultsOf(await home.log())).toEqual(Array(3).fill(expect.stringMatching(/CommandError[\s\S]*too deep/)));
   });
 
   it("G10: after a cell the prompt holds the code and its result, and none of the nested messages", async () => {
