@@ -25,7 +25,7 @@ import {
 import { append, ledger, ledgerText, onceATurn, write } from "../helpers/models.ts";
 import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
 import { screenOf } from "../helpers/screen.ts";
-import { problemsOfEvent, problemsOfResult } from "../helpers/view-schemas.ts";
+import { problemsOfResult } from "../helpers/view-schemas.ts";
 import { describeKills } from "./kill-points.ts";
 
 describe.each([
@@ -58,7 +58,6 @@ describe.each([
 
   it("prints valid JSON events and the result, one per line; goald events prints them again", async () => {
     const lines = linesOf(ended);
-    expect(lines.slice(0, -1).map(problemsOfEvent).filter(Boolean)).toEqual([]);
     expect(problemsOfResult(lines.at(-1))).toBe("");
     const numbers = lines.slice(0, -1).map(({ seq }) => seq);
     expect(numbers).toEqual(numbers.map((_, at) => at + 1));

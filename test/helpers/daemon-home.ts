@@ -21,32 +21,10 @@ import {
   type StartOptions,
 } from "./goald.ts";
 import { append, numberedModel, replyWith } from "./models.ts";
-import {
-  type ChatRequest,
-  failure,
-  type OpenAIServer,
-  type OpenAIServerOptions,
-  startOpenAIServer,
-} from "./openai-server.ts";
+import { type ChatRequest, failure, type OpenAIServerOptions, startOpenAIServer } from "./openai-server.ts";
 import { waitUntil } from "./waits.ts";
 
-export interface DaemonHome extends AsyncDisposable {
-  readonly goald: Goald;
-  readonly server: OpenAIServer;
-  /** Holds back the replies from this request on (counted from 1), and releases those before it. */
-  holdFrom(request: number): void;
-  /** Releases every reply. */
-  release(): void;
-  /** Resolves after `count` requests. */
-  asked(count: number): Promise<void>;
-  /** Returns the process id of the daemon or run that holds the home; undefined when there is none. */
-  hostPid(): Promise<number | undefined>;
-  /** Resolves when the agent's log has `count` events of that type. */
-  logged(type: string, count?: number, agent?: string): Promise<void>;
-  until(isSo: () => Promise<boolean>, what: string): Promise<void>;
-  /** Resolves when the agent's inbox has a message of that type. */
-  delivered(type: string, agent?: string): Promise<void>;
-}
+export type DaemonHome = Awaited<ReturnType<typeof makeDaemonHome>>;
 
 export interface DaemonHomeOptions extends Omit<OpenAIServerOptions, "reply"> {
   readonly env?: StartOptions["env"];
@@ -60,7 +38,7 @@ export interface DaemonHomeOptions extends Omit<OpenAIServerOptions, "reply"> {
 export async function makeDaemonHome(
   calls: readonly CommandCall[],
   { env, reply = numberedModel(calls), files = {}, ...options }: DaemonHomeOptions = {},
-): Promise<DaemonHome> {
+) {
   let heldFrom = Number.POSITIVE_INFINITY;
   const held = new Map<number, () => void>();
   const server = await startOpenAIServer({
@@ -74,30 +52,35 @@ export async function makeDaemonHome(
   });
   const goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline", ...env });
   for (const [path, text] of Object.entries(files)) await goald.write(path, text);
+  /** Holds back the replies from this request on (counted from 1), and releases those before it. */
   const holdFrom = (request: number): void => {
     heldFrom = request;
     for (const [number, letGo] of held) if (number < request) letGo();
   };
   const release = (): void => holdFrom(Number.POSITIVE_INFINITY);
+  /** Returns the process id of the daemon or run that holds the home; undefined when there is none. */
   async function hostPid(): Promise<number | undefined> {
     const info = await goald.read(".goald/daemon.json");
     return info === undefined ? undefined : (JSON.parse(info) as { pid: number }).pid;
   }
   const until = (isSo: () => boolean | Promise<boolean>, what: string): Promise<void> => waitUntil(what, isSo);
-  const home: DaemonHome = {
+  const home = {
     goald,
     server,
     holdFrom,
     release,
-    asked: (count) => until(() => server.chats.length >= count, `request ${count}`),
+    /** Resolves after `count` requests. */
+    asked: (count: number) => until(() => server.chats.length >= count, `request ${count}`),
     hostPid,
     until,
-    logged: (type, count = 1, agent = "t") =>
+    /** Resolves when the agent's log has `count` events of that type. */
+    logged: (type: string, count = 1, agent = "t") =>
       until(
         async () => (await lookInto(goald, agent)).log.filter((event) => event.type === type).length >= count,
         `${count} ${type}`,
       ),
-    delivered: (type, agent = "t") =>
+    /** Resolves when the agent's inbox has a message of that type. */
+    delivered: (type: string, agent = "t") =>
       until(
         async () => (await readStore(goald, (reader) => reader.inbox(agent))).some((row) => row.message.type === type),
         `a ${type}`,
@@ -114,7 +97,7 @@ export async function makeDaemonHome(
 }
 
 /** Makes a home in which one agent has completed its calls. */
-export async function makeWorkedHome(name: string, calls: readonly CommandCall[]): Promise<DaemonHome> {
+export async function makeWorkedHome(name: string, calls: readonly CommandCall[]) {
   const home = await makeDaemonHome(calls);
   endedWith(0, await home.goald.ask(["run", "--name", name, "--role", "r", "-g", "Work", "--continuous"]));
   return home;
@@ -127,30 +110,19 @@ afterAll(async () => {
 
 // A home in which one run of the agent "T" was recorded into `t.ndjson`.
 
-export interface RecordedRun extends DaemonHome {
-  readonly ended: Ended;
-}
+export type RecordedRun = Awaited<ReturnType<typeof recordRun>>;
 
-export async function recordRun(
-  reply: NonNullable<DaemonHomeOptions["reply"]>,
-  options: DaemonHomeOptions = {},
-): Promise<RecordedRun> {
+export async function recordRun(reply: NonNullable<DaemonHomeOptions["reply"]>, options: DaemonHomeOptions = {}) {
   const home = await makeDaemonHome([], { reply, ...options });
   return { ...home, ended: await home.goald.ask(["run", ...AGENT, "--continuous", "--record", "t.ndjson"]) };
 }
 
-export interface Recording {
-  readonly goald: Goald;
-  readonly lines: readonly Record<string, unknown>[];
-  /** The path of a file beside the home. */
-  at(name: string): string;
-  /** Replays a recording with `tmp` as the folder for temporary files. */
-  replay(name: string): Promise<Ended>;
-}
+export type Recording = Awaited<ReturnType<typeof makeRecording>>;
 
 /** Makes a home with the recording `good.ndjson` of a run that was given a file and appended a line. Its model server is gone. */
-export async function makeRecording(): Promise<Recording> {
+export async function makeRecording() {
   const { goald, server } = await makeDaemonHome([append("one\n")], { files: { "workspace/t/given.txt": "given\n" } });
+  /** The path of a file beside the home. */
   const at = (name: string): string => join(goald.cwd, name);
   await mkdir(at("tmp"));
   endedWith(0, await goald.ask([...RUN, "--record", "good.ndjson"]));
@@ -160,7 +132,8 @@ export async function makeRecording(): Promise<Recording> {
     goald,
     lines: recorded.map((line) => JSON.parse(line) as Record<string, unknown>),
     at,
-    replay: (name) => goald.ask(["replay", name, "--json"], { env: { TMPDIR: at("tmp") } }),
+    /** Replays a recording with `tmp` as the folder for temporary files. */
+    replay: (name: string) => goald.ask(["replay", name, "--json"], { env: { TMPDIR: at("tmp") } }),
   };
 }
 

@@ -23,18 +23,10 @@ export interface GitServerOptions {
   /** Answers instead of git; returns false to let git answer. */
   readonly instead?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 }
-export interface GitServer extends AsyncDisposable {
-  readonly origin: string;
-  readonly port: number;
-  readonly connections: number;
-  /** Path and Authorization header of each request. */
-  readonly requests: readonly { readonly path: string; readonly authorization: string | undefined }[];
-  asked(count: number): Promise<void>;
-  dropConnections(): void;
-}
+export type GitServer = Awaited<ReturnType<typeof startGitServer>>;
 
-export async function startGitServer({ root, authorization, instead }: GitServerOptions): Promise<GitServer> {
-  const requests = listArrivals<GitServer["requests"][number]>();
+export async function startGitServer({ root, authorization, instead }: GitServerOptions) {
+  const requests = listArrivals<{ readonly path: string; readonly authorization: string | undefined }>();
   const listening = await listenOnLoopback((incoming, outgoing) => {
     outgoing.on("error", () => undefined);
     requests.add({ path: incoming.url ?? "", authorization: incoming.headers.authorization });
@@ -48,6 +40,7 @@ export async function startGitServer({ root, authorization, instead }: GitServer
   return {
     origin: listening.origin,
     port: listening.port,
+    /** Path and Authorization header of each request. */
     requests: requests.all,
     get connections() {
       return listening.connections;

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "@jest/globals";
-import { type Client, connectHost } from "#api/client.ts";
+import { connectHost } from "#api/client.ts";
 import { findHome, type Home } from "#config/home.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { isLive } from "#core/memory.ts";
@@ -285,15 +285,7 @@ function commandOf(args: Words, { imports = [], shell, binary = BINARY }: StartO
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-interface Output {
-  readonly child: ChildProcessWithoutNullStreams;
-  readonly text: { stdout: string; stderr: string };
-  readonly ended: Promise<Ended>;
-  /** Checks again after each output. Rejects when the process ends before `isThere` holds. */
-  until(isThere: () => boolean, what: string): Promise<void>;
-}
-
-function watch(child: ChildProcessWithoutNullStreams): Output {
+function watch(child: ChildProcessWithoutNullStreams) {
   const text = { stdout: "", stderr: "" };
   let wake = (): void => {};
   let end: Ended | undefined;
@@ -318,6 +310,7 @@ function watch(child: ChildProcessWithoutNullStreams): Output {
       wake();
     });
   });
+  /** Checks again after each output. Rejects when the process ends before `isThere` holds. */
   async function until(isThere: () => boolean, what: string): Promise<void> {
     while (!isThere()) {
       if (end)
@@ -392,49 +385,39 @@ export const textOf = ({ findings }: DoctorReport, check: string): string =>
 //
 // The daemon runs in a session of its own, so its processes are found in /proc.
 
-export interface TestDaemon extends AsyncDisposable {
-  readonly client: Client;
-  /** Returns the process id of the holder of the home's lock. Throws when there is none. */
-  pid(): number;
-  isHeld(): boolean;
-  /** Returns the processes that were started as the daemon of this home, also those that are ending. */
-  processes(): Promise<readonly number[]>;
-  /** Sends SIGKILL; resolves when the lock is free. */
-  kill(): Promise<void>;
-  /** Polls until `isSo` holds. Throws after the time that a test may take. */
-  until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
-}
+export type TestDaemon = ReturnType<typeof daemonOf>;
 
-export function daemonOf({ home }: Pick<Goald, "home">): TestDaemon {
+export function daemonOf({ home }: Pick<Goald, "home">) {
   const privateFolder = join(home, ".goald");
   const lock = join(privateFolder, "lock.db");
 
+  /** Returns the process id of the holder of the home's lock. Throws when there is none. */
   function pid(): number {
     const info = isHostHeld(lock) ? readHostInfo(lock) : undefined;
     if (!info) throw new Error(`Nobody runs the agents of ${home}.`);
     return info.pid;
   }
 
+  /** Sends SIGKILL; resolves when the lock is free. */
   async function kill(): Promise<void> {
     const holder = pid();
     process.kill(holder, "SIGKILL");
     await waitUntil("the killed host's lock is free", () => !isHostHeld(lock) || readHostInfo(lock)?.pid !== holder);
   }
 
-  const processes = (): Promise<readonly number[]> => processesOf(home);
-
   return {
     client: connectHost(join(privateFolder, "daemon.sock")),
     pid,
     isHeld: () => isHostHeld(lock),
-    processes,
+    /** Returns the processes that were started as the daemon of this home, also those that are ending. */
+    processes: () => processesOf(home),
     kill,
     until: waitUntil,
     [Symbol.asyncDispose]: async () => {
       // Without this file no other process starts a new daemon. A test may have put a file in the place of the home.
       await rm(join(privateFolder, "wanted"), { force: true }).catch(() => undefined);
       await waitUntil("no daemon is left", async () => {
-        const left = await processes();
+        const left = await processesOf(home);
         left.forEach(killIfAlive);
         return left.length === 0;
       });

@@ -16,42 +16,33 @@ import type { ChatRequest } from "./openai-server.ts";
 export const GOLDEN_FOLDER = fileURLToPath(new URL("../data/golden/", import.meta.url));
 const LINE_LENGTH = 120;
 
-export interface Transcript {
-  /** All calls so far, with what they printed. */
-  readonly text: string;
-  /** One call a line, in one process for all of them. `'two words'` are one argument, `"` stays as it is. */
-  ask(calls: string, options?: Pick<StartOptions, "env">): Promise<void>;
-  /** The same where the agent goes on meanwhile: how it stands is left out. */
-  askWhileGoing(calls: string): Promise<void>;
-  /** The same by the binary, a process for each call. */
-  run(calls: string, options?: StartOptions): Promise<void>;
-  /** A call that was made elsewhere. */
-  add(call: string, ended: Ended): void;
-  /** A line that explains what comes. */
-  note(words: string): void;
-}
-
-export function openTranscript(goald: Goald): Transcript {
+export function openTranscript(goald: Goald) {
   const parts: string[] = [];
+  /** A call that was made elsewhere. */
   const add = (call: string, ended: Ended): void => void parts.push(describeCall(call, ended, goald));
   return {
+    /** All calls so far, with what they printed. */
     get text() {
       return `${parts.join("\n")}`;
     },
-    ask: async (calls, options) => {
+    /** One call a line, in one process for all of them. `'two words'` are one argument, `"` stays as it is. */
+    ask: async (calls: string, options?: Pick<StartOptions, "env">): Promise<void> => {
       for (const call of linesIn(calls)) add(call, await goald.ask(wordsIn(call, goald), options));
     },
-    askWhileGoing: async (calls) => {
+    /** The same where the agent goes on meanwhile: how it stands is left out. */
+    askWhileGoing: async (calls: string): Promise<void> => {
       for (const call of linesIn(calls)) {
         const ended = await goald.ask(wordsIn(call, goald));
         add(call, { ...ended, stdout: withoutStanding(ended.stdout) });
       }
     },
-    run: async (calls, options) => {
+    /** The same by the binary, a process for each call. */
+    run: async (calls: string, options?: StartOptions): Promise<void> => {
       for (const call of linesIn(calls)) add(call, await goald.run(wordsIn(call, goald), options));
     },
     add,
-    note: (words) => void parts.push(`# ${words}\n`),
+    /** A line that explains what comes. */
+    note: (words: string): void => void parts.push(`# ${words}\n`),
   };
 }
 

@@ -60,18 +60,7 @@ export interface Follower extends AsyncDisposable {
   readonly ended: Promise<void>;
 }
 
-export interface TestServer extends AsyncDisposable {
-  readonly server: LocalServer;
-  readonly folder: string;
-  readonly problems: readonly string[];
-  ask(method: string, path: string, options?: AskOptions): Promise<Reply>;
-  /** Opens an event stream; resolves when the server has answered. */
-  follow(path: string, headers?: Readonly<Record<string, string>>): Promise<Follower>;
-  /** Opens a connection and sends `text`; nothing is read before the test reads it. */
-  open(text: string): Socket;
-  /** Sends `text`, and returns everything received until the server closes the connection. */
-  send(text: string): Promise<string>;
-}
+export type TestServer = Awaited<ReturnType<typeof serve>>;
 
 /** The loopback port of a door; the Host header is its own unless another one is given. */
 export interface Loopback {
@@ -139,7 +128,7 @@ export type ServerOptions = Partial<Omit<LocalServerOptions, "control">>;
 export async function serve(
   control: Control,
   { reading = control as Control & Reading, ...options }: ServerOptions = {},
-): Promise<TestServer> {
+) {
   const folder = await mkdtemp(join(tmpdir(), "goald-api-"));
   const problems: string[] = [];
   const server = await startServer({
@@ -150,6 +139,7 @@ export async function serve(
     onProblem: (problem) => problems.push(problem),
     ...options,
   });
+  /** Opens a connection and sends `text`; nothing is read before the test reads it. */
   const open = (text: string): Socket => {
     const socket = connect(server.socket);
     socket.on("error", () => undefined);
@@ -160,10 +150,12 @@ export async function serve(
     server,
     folder,
     problems,
-    ask: (method, path, given) => ask(server.socket, method, path, given),
-    follow: (path, headers) => follow(server.socket, path, headers),
+    ask: (method: string, path: string, given?: AskOptions) => ask(server.socket, method, path, given),
+    /** Opens an event stream; resolves when the server has answered. */
+    follow: (path: string, headers?: AskOptions["headers"]) => follow(server.socket, path, headers),
     open,
-    send: async (text) => {
+    /** Sends `text`, and returns everything received until the server closes the connection. */
+    send: async (text: string): Promise<string> => {
       let answer = "";
       for await (const piece of open(text).setEncoding("utf8")) answer += piece;
       return answer;

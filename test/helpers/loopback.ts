@@ -2,24 +2,16 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, LookupFunction } from "node:net";
 
-export interface Loopback extends AsyncDisposable {
-  readonly server: Server;
-  readonly port: number;
-  /** For example http://127.0.0.1:4000 */
-  readonly origin: string;
-  /** Number of connections, with or without a request. */
-  readonly connections: number;
-  /** Closes every connection and stops listening. */
-  close(): Promise<void>;
-}
+export type Loopback = Awaited<ReturnType<typeof listenOnLoopback>>;
 
 /** Listens on a free port, unless one is given. */
-export async function listenOnLoopback(listener: RequestListener, wantedPort = 0): Promise<Loopback> {
+export async function listenOnLoopback(listener: RequestListener, wantedPort = 0) {
   const server = createServer(listener);
   let connections = 0;
   server.on("connection", () => connections++);
   await new Promise<void>((resolve) => server.listen(wantedPort, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
+  /** Closes every connection and stops listening. */
   const close = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());
@@ -28,7 +20,9 @@ export async function listenOnLoopback(listener: RequestListener, wantedPort = 0
   return {
     server,
     port,
+    /** For example http://127.0.0.1:4000 */
     origin: `http://127.0.0.1:${port}`,
+    /** Number of connections, with or without a request. */
     get connections() {
       return connections;
     },
@@ -37,26 +31,20 @@ export async function listenOnLoopback(listener: RequestListener, wantedPort = 0
   };
 }
 
-export interface Arrivals<T> {
-  readonly all: readonly T[];
-  /** Returns the index of the arrival. */
-  add(arrival: T): number;
-  /** Resolves after `count` arrivals. */
-  reach(count: number): Promise<void>;
-}
-
-export function listArrivals<T>(): Arrivals<T> {
+export function listArrivals<T>() {
   const all: T[] = [];
   let next = Promise.withResolvers<void>();
   return {
-    all,
-    add: (arrival) => {
+    all: all as readonly T[],
+    /** Returns the index of the arrival. */
+    add: (arrival: T): number => {
       const index = all.push(arrival) - 1;
       next.resolve();
       next = Promise.withResolvers<void>();
       return index;
     },
-    reach: async (count) => {
+    /** Resolves after `count` arrivals. */
+    reach: async (count: number): Promise<void> => {
       while (all.length < count) await next.promise;
     },
   };
@@ -64,15 +52,9 @@ export function listArrivals<T>(): Arrivals<T> {
 
 // A web server on both loopback addresses, under one port, that counts connections.
 
-export interface DualStack extends AsyncDisposable {
-  readonly port: number;
-  /** False on machines with IPv4 alone. */
-  readonly hasIPv6: boolean;
-  /** Number of opened connections, failed TLS handshakes included. */
-  readonly connections: number;
-}
+export type DualStack = ReturnType<typeof open>;
 
-export async function listenOnBoth(listener: RequestListener): Promise<DualStack> {
+export async function listenOnBoth(listener: RequestListener) {
   for (let attempt = 1; ; attempt++) {
     const four = await listen(listener, 0, "127.0.0.1");
     const { port } = four.address() as AddressInfo;
@@ -86,12 +68,14 @@ export async function listenOnBoth(listener: RequestListener): Promise<DualStack
   }
 }
 
-function open(servers: readonly Server[], port: number): DualStack {
+function open(servers: readonly Server[], port: number) {
   let connections = 0;
   for (const server of servers) server.on("connection", () => connections++);
   return {
     port,
+    /** False on machines with IPv4 alone. */
     hasIPv6: servers.length === 2,
+    /** Number of opened connections, failed TLS handshakes included. */
     get connections() {
       return connections;
     },

@@ -94,20 +94,12 @@ interface RecordedRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;
 }
-export interface OpenAIServer extends AsyncDisposable {
-  /** Ends in /v1. */
-  readonly baseUrl: string;
-  readonly port: number;
-  readonly requests: readonly RecordedRequest[];
-  readonly chats: readonly ChatRequest[];
-  /** Violations of the schemas, each a sentence. */
-  readonly violations: readonly string[];
-  close(): Promise<void>;
-}
+export type OpenAIServer = Awaited<ReturnType<typeof startOpenAIServer>>;
 
-export async function startOpenAIServer(options: OpenAIServerOptions = {}): Promise<OpenAIServer> {
+export async function startOpenAIServer(options: OpenAIServerOptions = {}) {
   const requests: RecordedRequest[] = [];
   const chats: ChatRequest[] = [];
+  /** Violations of the schemas, each a sentence. */
   const violations: string[] = [];
   let embeddingCount = 0;
   const { port, origin, close } = await listenOnLoopback((incoming, outgoing) => {

@@ -33,19 +33,7 @@ export interface PineconeServerOptions {
   readonly described?: Readonly<Record<string, unknown>>;
 }
 
-export interface PineconeServer extends AsyncDisposable {
-  readonly url: string;
-  readonly requests: readonly { readonly path: string; readonly body: unknown }[];
-  readonly violations: readonly string[];
-  /** Called before each answer while it is set. */
-  trouble: Trouble | undefined;
-  /** All records of a namespace, also those not yet visible to queries. */
-  records(namespace: string): ReadonlyMap<string, StoredRecord>;
-  namespaces(): readonly string[];
-  /** Number of requests with this path. */
-  count(path: string): number;
-  close(): Promise<void>;
-}
+export type PineconeServer = Awaited<ReturnType<typeof startPineconeServer>>;
 
 interface Write {
   readonly lsn: number;
@@ -62,21 +50,24 @@ interface Namespace {
 
 export const PINECONE_KEY = "pcsk_test_4fQ9wZ7xLm2";
 
-export async function startPineconeServer(options: PineconeServerOptions = {}): Promise<PineconeServer> {
+export async function startPineconeServer(options: PineconeServerOptions = {}) {
   const { dimension = 3, metric = "cosine", visibleAfterMs = 0, tellsProgress = true } = options;
   const requests: { path: string; body: unknown }[] = [];
   const violations: string[] = [];
   const namespaces = new Map<string, Namespace>();
   const { origin, close } = await listenOnLoopback((incoming, outgoing) => void answer(incoming, outgoing));
 
-  const pinecone: PineconeServer = {
+  const pinecone = {
     url: origin,
     requests,
     violations,
-    trouble: undefined,
-    records: (namespace) => namespaces.get(namespace)?.written ?? new Map(),
+    /** Called before each answer while it is set. */
+    trouble: undefined as Trouble | undefined,
+    /** All records of a namespace, also those not yet visible to queries. */
+    records: (namespace: string): ReadonlyMap<string, StoredRecord> => namespaces.get(namespace)?.written ?? new Map(),
     namespaces: () => [...namespaces.keys()],
-    count: (path) => requests.filter((request) => request.path === path).length,
+    /** Number of requests with this path. */
+    count: (path: string): number => requests.filter((request) => request.path === path).length,
     close,
     [Symbol.asyncDispose]: close,
   };

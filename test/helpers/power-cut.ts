@@ -43,11 +43,11 @@ export const replaceCommit = (store: MemoryStore, commit: Store["commit"]) => ({
 
 /** Cuts the power after the effect of a move of that kind: its intent is durable, its result is lost. */
 export const cutPowerAfter =
-  (kind: "ask" | "execute", isDeadly: () => boolean = () => true) =>
+  (kind: "ask" | "execute") =>
   (real: PrepareMove): PrepareMove =>
   async (move, journal) => {
     const work = await real(move, journal);
-    if (move.kind !== kind || !work.intent || !isDeadly()) return work;
+    if (move.kind !== kind || !work.intent) return work;
     return {
       ...work,
       perform: async (enter) => {

@@ -10,24 +10,12 @@ import { afterAll } from "@jest/globals";
 import { findCage } from "#cage/find-cage.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { prepareSnapshot } from "#sandbox/python-snapshot.ts";
-import { type Ended, endedWith, type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
+import { endedWith, type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
 import { conditionalModel, type Line, readRequest, type Seen } from "./models.ts";
-import { type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
-import { type SearchServer, startSearchServer } from "./service-servers.ts";
+import { startOpenAIServer } from "./openai-server.ts";
+import { startSearchServer } from "./service-servers.ts";
 
-export interface SeedHome extends AsyncDisposable {
-  readonly goald: Goald;
-  readonly server: OpenAIServer;
-  readonly search: SearchServer;
-  /** All requests, oldest first. */
-  readonly seen: readonly Seen[];
-  /** Runs an agent named T to its end, and expects the exit code. */
-  run(form: string, options?: RunOptions): Promise<Ended>;
-  /** Events of the agent. Throws when the store has a problem or a request broke a schema. */
-  log(agent?: string): Promise<readonly RecordedEvent[]>;
-  /** Reads a file of the agent's folder. */
-  file(path: string, agent?: string): Promise<string | undefined>;
-}
+export type SeedHome = Awaited<ReturnType<typeof makeSeedHome>>;
 
 export interface RunOptions {
   readonly flags?: readonly string[];
@@ -45,10 +33,7 @@ export interface SeedHomeOptions {
 }
 
 /** The lines answer in the order in which they are given. A function gets the number of the request, from 0. */
-export async function makeSeedHome(
-  lines: readonly Line[],
-  { env, find = () => "" }: SeedHomeOptions = {},
-): Promise<SeedHome> {
+export async function makeSeedHome(lines: readonly Line[], { env, find = () => "" }: SeedHomeOptions = {}) {
   const server = await startOpenAIServer({ reply: conditionalModel(lines), embeddings: null });
   const search = await startSearchServer("searxng", (query) => {
     const body = find(query);
@@ -62,6 +47,7 @@ export async function makeSeedHome(
     ...env,
   });
   await shareSnapshot(goald);
+  /** Events of the agent. Throws when the store has a problem or a request broke a schema. */
   const log = async (agent = "t"): Promise<readonly RecordedEvent[]> => {
     const { log: events, problems } = await lookInto(goald, agent);
     const wrong = [...problems, ...server.violations, ...search.violations];
@@ -72,10 +58,12 @@ export async function makeSeedHome(
     goald,
     server,
     search,
-    get seen() {
+    /** All requests, oldest first. */
+    get seen(): readonly Seen[] {
       return server.chats.map(readRequest);
     },
-    run: async (form, options = {}) => {
+    /** Runs an agent named T to its end, and expects the exit code. */
+    run: async (form: string, options: RunOptions = {}) => {
       const { flags = [], name = "T", goal = "Do the task.", code = 0, start } = options;
       const args = ["run", "--name", name, "--role", "an assistant", "--goal", goal, "--form", form];
       const ended = await goald.run([...args, "--continuous", "--json", ...flags], start);
@@ -83,7 +71,8 @@ export async function makeSeedHome(
       return endedWith(code, ended);
     },
     log,
-    file: (path, agent = "t") => goald.read(`workspace/${agent}/${path}`),
+    /** Reads a file of the agent's folder. */
+    file: (path: string, agent = "t") => goald.read(`workspace/${agent}/${path}`),
     [Symbol.asyncDispose]: async () => {
       await goald[Symbol.asyncDispose]();
       await server[Symbol.asyncDispose]();

@@ -13,19 +13,9 @@ interface ServiceRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
-export interface ServiceServer extends AsyncDisposable {
-  /** For example http://127.0.0.1:4000 */
-  readonly origin: string;
-  readonly requests: readonly ServiceRequest[];
-  /** Number of connections, with or without a request. */
-  readonly connections: number;
-  /** Resolves after `count` requests. */
-  asked(count: number): Promise<void>;
-}
+export type ServiceServer = Awaited<ReturnType<typeof startServiceServer>>;
 
-export async function startServiceServer(
-  reply: (request: ServiceRequest, index: number) => Answer | Promise<Answer>,
-): Promise<ServiceServer> {
+export async function startServiceServer(reply: (request: ServiceRequest, index: number) => Answer | Promise<Answer>) {
   const requests = listArrivals<ServiceRequest>();
   const listening = await listenOnLoopback(async (incoming, outgoing) => {
     outgoing.on("error", () => undefined);
@@ -36,11 +26,14 @@ export async function startServiceServer(
     sendAnswer(await reply(request, index), outgoing);
   });
   return {
+    /** For example http://127.0.0.1:4000 */
     origin: listening.origin,
     requests: requests.all,
+    /** Number of connections, with or without a request. */
     get connections() {
       return listening.connections;
     },
+    /** Resolves after `count` requests. */
     asked: requests.reach,
     [Symbol.asyncDispose]: listening.close,
   };
@@ -63,13 +56,7 @@ export interface SpeechRequest {
   readonly bytes: Uint8Array;
   readonly language: string | null;
 }
-export interface MediaServer extends ServiceServer {
-  /** Ends in /v1. */
-  readonly baseUrl: string;
-  readonly images: readonly ImageRequest[];
-  readonly recordings: readonly SpeechRequest[];
-  readonly violations: readonly string[];
-}
+export type MediaServer = Awaited<ReturnType<typeof startMediaServer>>;
 
 const isImageRequest = createAjv({}).compile<ImageRequest>({
   ...closed(
@@ -95,7 +82,8 @@ export interface MediaReplies {
   readonly other?: (request: ServiceRequest) => Answer;
 }
 
-export async function startMediaServer(replies: MediaReplies = {}): Promise<MediaServer> {
+/** The base URL ends in /v1. */
+export async function startMediaServer(replies: MediaReplies = {}) {
   const images: ImageRequest[] = [];
   const recordings: SpeechRequest[] = [];
   const violations: string[] = [];
@@ -227,20 +215,16 @@ export interface Hit {
   readonly body: string;
 }
 
-export interface SearchServer extends Pick<ServiceServer, "origin" | "requests">, AsyncDisposable {
-  /** Violations of the schema. */
-  readonly violations: readonly string[];
-  /** All searched texts. */
-  readonly queries: readonly string[];
-}
+export type SearchServer = Awaited<ReturnType<typeof startSearchServer>>;
 
 /** `hits`: those of every search, or of a searched text. `reply` replaces the hits in answers to valid requests. */
 export async function startSearchServer(
   name: Name,
   hits: readonly Hit[] | ((searched: string) => readonly Hit[]),
   reply: (index: number) => Answer | undefined = () => undefined,
-): Promise<SearchServer> {
+) {
   const violations: string[] = [];
+  /** All searched texts. */
   const queries: string[] = [];
   const { schema, key, query, answer } = SERVICES[name];
   const check = checkOf(schema);
@@ -255,8 +239,7 @@ export async function startSearchServer(
     queries.push(searched);
     return reply(index) ?? answer(typeof hits === "function" ? hits(searched) : hits);
   });
-  const { origin, requests } = server;
-  return { origin, requests, violations, queries, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return Object.assign(server, { violations, queries });
 }
 
 const ajv = createAjv({ strict: false });
@@ -441,18 +424,15 @@ export const X_ENVIRONMENT = {
 
 const isPost = createAjv({}).compile<{ text: string }>(closed({ text: { ...text, minLength: 1 } }));
 
-export interface XServer extends ServiceServer {
-  readonly posts: readonly string[];
-  /** Violations of the API, each a sentence. */
-  readonly violations: readonly string[];
-}
+export type XServer = Awaited<ReturnType<typeof startXServer>>;
 
 /** `reply` may replace X's own answer. */
 export async function startXServer(
   reply: (text: string) => Answer | undefined = () => undefined,
   now: () => number = Date.now,
-): Promise<XServer> {
+) {
   const posts: string[] = [];
+  /** Violations of the API, each a sentence. */
   const violations: string[] = [];
   const nonces = new Set<string>();
   const server: ServiceServer = await startServiceServer((request) => {

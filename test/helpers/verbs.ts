@@ -20,18 +20,12 @@ export interface VerbOutcome {
   readonly code: number;
 }
 
-export interface VerbProcess {
-  /** Runs one call after the other, in order. Rejects when the process ends. */
-  ask(call: VerbCall): Promise<VerbOutcome>;
-  close(): void;
-}
-
 const CHILD = fileURLToPath(new URL("./verbs.child.ts", import.meta.url));
 /** Shorter than a test's own time limit. */
 const WAIT_LIMIT_MS = 45_000;
 
 /** Starts the process at the first call. */
-export function openVerbProcess(): VerbProcess {
+export function openVerbProcess() {
   let child: ChildProcess | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -69,7 +63,8 @@ export function openVerbProcess(): VerbProcess {
   }
 
   return {
-    ask(call) {
+    /** Runs one call after the other, in order. Rejects when the process ends. */
+    ask(call: VerbCall): Promise<VerbOutcome> {
       const answered = last.then(() => answer(call));
       last = answered.catch(() => undefined);
       return answered;

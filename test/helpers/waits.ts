@@ -62,19 +62,12 @@ export function inPool<T, R>(size: number, items: readonly T[], work: (item: T) 
 
 // Reads the standard output of a child process line by line.
 
-export interface ProcessLines {
-  readonly child: ChildProcess;
-  /** Complete lines so far. */
-  readonly lines: readonly string[];
-  /** Exit code and signal, after the last line. */
-  readonly ended: Promise<readonly unknown[]>;
-  /** Resolves after `count` lines; throws when the process ends before. */
-  reach(count: number): Promise<void>;
-}
+export type ProcessLines = ReturnType<typeof readProcessLines>;
 
-export function readProcessLines(child: ChildProcess): ProcessLines {
+export function readProcessLines(child: ChildProcess) {
   const { stdout } = child;
   if (stdout === null) throw new Error("The process has no standard output to be read.");
+  /** Complete lines so far. */
   const lines: string[] = [];
   let rest = "";
   stdout.setEncoding("utf8").on("data", (chunk: string) => {
@@ -82,6 +75,7 @@ export function readProcessLines(child: ChildProcess): ProcessLines {
     rest = parts.pop() ?? "";
     lines.push(...parts);
   });
+  /** Exit code and signal, after the last line. */
   const ended = once(child, "close");
   let isOver = false;
   void ended.then(() => {
@@ -91,7 +85,8 @@ export function readProcessLines(child: ChildProcess): ProcessLines {
     child,
     lines,
     ended,
-    reach: async (count) => {
+    /** Resolves after `count` lines; throws when the process ends before. */
+    reach: async (count: number): Promise<void> => {
       while (lines.length < count && !isOver) await Promise.race([once(stdout, "data"), ended]);
       if (lines.length < count)
         throw new Error(`It ended after ${lines.length} of ${count} lines:\n${lines.join("\n")}`);

@@ -2,16 +2,13 @@
  * The rows of seed 000, General Agent, each with the real program, the real sandbox and a model that knows only its
  * prompt.
  */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import type { RecordedEvent } from "#core/event.ts";
 import { MAX_FRAMES } from "#core/frames.ts";
-import { killAtEvent, killUnder, logCommits } from "../helpers/daemon-home.ts";
-import { daemonOf, endedWith, lookInto, type StartOptions } from "../helpers/goald.ts";
+import { killAtEvent, killUnder } from "../helpers/daemon-home.ts";
+import { daemonOf, endedWith, lookInto } from "../helpers/goald.ts";
 import { block, DONE, type Line, nextStep, onGoals, onTask } from "../helpers/models.ts";
-import { makeSeedHome, type SeedHome } from "../helpers/seed-home.ts";
-import { inPool } from "../helpers/waits.ts";
+import { makeSeedHome } from "../helpers/seed-home.ts";
 import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity, NATURAL_LINES } from "./jobs.ts";
 
 const PYTHON_VALUE = "4.317124741065786e-05";
@@ -79,17 +76,6 @@ describe("General Agent", () => {
     expect(home.seen.some(({ all }) => /lines[^\n]*generator/.test(all))).toBe(true);
   });
 
-  it("G3, control: another agent has a namespace of its own", async () => {
-    await using home = await makeSeedHome([
-      onGoals(({ system, own }) => system.includes("You are T,") && own.length === 0, block("x = 41")),
-      onGoals(({ own }) => own.length === 0, block("x + 1")),
-      onGoals(() => true, DONE),
-    ]);
-    await home.run("code");
-    await home.run("code", { name: "U" });
-    expect(resultsOf(await home.log("u"))[0]).toContain("NameError");
-  });
-
   it("G4: the prompt holds each command as a function with its words, and one block may call several of them", async () => {
     const code = `append_to_file('list.txt', 'flour\\n')
 text = read_file('list.txt')
@@ -123,13 +109,6 @@ len(text)`;
     expect(home.seen).toHaveLength(7);
   });
 
-  it("G5: three failing cells in a row pause the agent", async () => {
-    await using home = await makeSeedHome([{ say: ({ own }) => block(`missing_${own.length}()`) }]);
-    const ended = await home.run("code", { code: 10 });
-    expect(ended.stdout).toContain("failing-cells");
-    expect(home.seen).toHaveLength(3);
-  });
-
   it("G6: a self-call returns a value of the type, in the code that asked", async () => {
     await using home = await makeSeedHome([
       onTask(/Extract population number/, () => "14284000"),
@@ -153,18 +132,6 @@ len(text)`;
     expect(nested).toHaveLength(2);
     for (const { all } of nested) expect(all).toContain('"integer"');
     expect(resultsOf(await home.log())[0]).toContain("7000000");
-  });
-
-  it("G7: a result that never matches is a typed error in the code, and no text", async () => {
-    const code = `try:
-    found = agent.run('What is the population?', return_type=int)
-except CommandError as error:
-    found = ('refused', error.code)
-found`;
-    await using home = await makeSeedHome([onTask(/population/, () => "about 14 million"), ...inTurn(code)]);
-    await home.run("code");
-    expect(home.seen.filter(({ task }) => task !== undefined)).toHaveLength(2);
-    expect(resultsOf(await home.log())[0]).toContain("'refused'");
   });
 
   it("G8: in a sub-task a successful cell ends it, and its value is the result", async () => {
@@ -200,17 +167,6 @@ found`;
         : [],
     );
     expect(failed).toEqual([expect.stringMatching(/CommandError[\s\S]*levels deep/)]);
-  });
-
-  it("G9: self-calls without end cost ten requests for each cell of the agent, until three have failed", async () => {
-    await using home = await makeSeedHome([
-      onTask(/Dig/, () => block("agent.run('Dig deeper', return_type=str)")),
-      onGoals(() => true, block("agent.run('Dig', return_type=str)")),
-    ]);
-    const ended = await home.run("code", { flags: ["--max-steps", "60"], code: 10 });
-    expect(ended.stdout).toContain("failing-cells");
-    expect(home.seen).toHaveLength(3 * 10);
-    expect(resultsOf(await home.log())).toEqual(Array(3).fill(expect.stringMatching(/CommandError[\s\S]*too deep/)));
   });
 
   it("G10: after a cell the prompt holds the code and its result, and none of the nested messages", async () => {
@@ -262,81 +218,19 @@ found`;
   });
 });
 
-const POINTS = 10;
 const AGENT = ["--name", "T", "--role", "an assistant", "--goal", CITIES_GOAL, "--form", "code"];
-
-const openHome = (): Promise<SeedHome> => makeSeedHome(CITIES_LINES, { find: findCity });
-const types = (log: readonly RecordedEvent[], type: RecordedEvent["type"]): number =>
-  log.filter((event) => event.type === type).length;
-
-/** Runs the cities in a daemon that the hook kills, and then in the next daemon to the end. */
-async function runInDaemon(home: SeedHome, hooks: StartOptions = {}): Promise<boolean> {
-  const { goald } = home;
-  await using daemon = daemonOf(goald);
-  const first = goald.start(["up", "--foreground", "--home", goald.home], hooks);
-  await first.see("The daemon is ready");
-  endedWith(0, await goald.ask(["run", "-d", ...AGENT, "--approve", "never"]));
-  const isDone = async (): Promise<boolean> => types((await lookInto(goald)).log, "turn-finished") === 1;
-  let killed = false;
-  void first.ended.then(({ signal }) => {
-    killed = signal === "SIGKILL";
-  });
-  await daemon.until("the end or a kill", async () => killed || (await isDone()));
-  if (killed) endedWith(0, await goald.ask(["up"]));
-  await daemon.until("the end", isDone);
-  return killed;
-}
-
-async function expectWhole(home: SeedHome): Promise<readonly RecordedEvent[]> {
-  expectCitiesOrder(home.seen);
-  expectCitiesFile(await home.file("cities_introduction.md"));
-  expect(await home.file("notes.txt")).toBe("Chengdu\n");
-  expect(await home.log()).not.toContainEqual(expect.objectContaining({ observation: { status: "unknown" } }));
-  return await home.log();
-}
-
-describe("the cities of seed 000, in a daemon that is killed with -9 inside the second introduction", () => {
-  /** Events with a commit of their own inside the second introduction. */
-  let commits: readonly number[];
-  let asked: number;
-  beforeAll(async () => {
-    await using home = await openHome();
-    const file = join(home.goald.cwd, "commits");
-    expect(await runInDaemon(home, logCommits(file))).toBe(false);
-    const log = await expectWhole(home);
-    asked = home.seen.length;
-    const start = log.find((event) => event.type === "frame-pushed" && event.task === "Introduce Chengdu");
-    const end = log.find(
-      (event) => event.type === "frame-popped" && start?.type === "frame-pushed" && event.callId === start.callId,
-    );
-    const all = (await readFile(file, "utf8")).split(/\s+/).map((each) => Number(each.split(":")[1]));
-    commits = all.filter((seq) => seq >= (start?.seq ?? 0) && seq < (end?.seq ?? 0));
-  }, 120_000);
-
-  it("resumes at ten points and repeats no nested call", async () => {
-    expect(commits.length).toBeGreaterThanOrEqual(POINTS);
-    const points = Array.from({ length: POINTS }, (_, at) => commits[Math.floor((at * commits.length) / POINTS)]);
-    await Promise.all(
-      inPool(2, points, async (seq) => {
-        await using home = await openHome();
-        expect(await runInDaemon(home, killAtEvent(`1:${seq}:after`))).toBe(true);
-        await expectWhole(home);
-        // All that was done is known: no request of the model and no search is made twice.
-        expect(home.seen.length).toBe(asked);
-        expect(home.search.queries).toEqual([...new Set(home.search.queries)]);
-      }),
-    );
-  }, 180_000);
-});
 
 describe("the cities of seed 000, unattended, with numbers with commas and search words of the model's own", () => {
   it("are compared and introduced, and no search is refused", async () => {
     await using home = await makeSeedHome(NATURAL_LINES, { find: findCity });
-    expect(await runInDaemon(home)).toBe(false);
+    await using daemon = daemonOf(home.goald);
+    endedWith(0, await home.goald.ask(["run", "-d", ...AGENT, "--approve", "never"]));
+    const types = async () => (await lookInto(home.goald)).log.map(({ type }) => type);
+    await daemon.until("the end", async () => (await types()).includes("turn-finished"));
     expectCitiesFile(await home.file("cities_introduction.md"));
     const log = await home.log();
-    for (const type of ["command-denied", "approval-asked", "reply-rejected"] as const)
-      expect(types(log, type)).toBe(0);
+    const troubles = ["command-denied", "approval-asked", "reply-rejected"];
+    expect(log.filter(({ type }) => troubles.includes(type))).toEqual([]);
     expect(home.search.queries).toHaveLength(6);
     expect(log.filter((event) => event.type === "command-finished" && event.observation.status !== "ok")).toEqual([]);
   }, 60_000);

@@ -60,11 +60,7 @@ export const findWorkshop = (origin: string) => (): string => `The workshop of H
 interface JobStep extends CommandCall {
   /** What no other reply of the job holds, in any form. */
   readonly mark: string;
-  /** What the newest result must hold before the next step. Default: its status is ok. */
-  readonly until?: RegExp;
 }
-export type JobSteps = (form: ReplyForm, origin: string) => readonly JobStep[];
-
 const browse = (origin: string, lamp: string): JobStep => ({
   name: "browse_website",
   args: { url: `${origin}/lamps/${lamp}`, question: `What does the lamp ${lamp} cost?` },
@@ -103,7 +99,7 @@ const PAIRS = [
 const TASK = "Describe the six lamps";
 
 /** 20 steps with the end. The form `react` searches for methods twice more, and the form `plan` begins with a task. */
-export const jobSteps: JobSteps = (form, origin) => {
+export const jobSteps = (form: ReplyForm, origin: string): readonly JobStep[] => {
   const subtasks = PAIRS.map(([first, second]) => ({ goal: `The lamps ${first} and ${second}` }));
   const add: JobStep = { name: "add_task", args: { parent: "0", goal: TASK, subtasks }, mark: TASK };
   const [first = [], second = [], third = []] = PAIRS.map((lamps, index) => [
@@ -114,17 +110,6 @@ export const jobSteps: JobSteps = (form, origin) => {
   const lamps = [...first, ...second, notes, ...third, VERIFY];
   if (form === "react") return [findMethods("Add a task to the plan"), add, findWebMethods, search, ...lamps];
   return [...(form === "plan" ? [BEGIN] : []), add, search, ...lamps];
-};
-
-/** Pages whose addresses nothing has shown. */
-export const GUESSED: readonly string[] = ["birch-2025", "birch-2026", "birch-2027"];
-/** The model guesses addresses, reads why they were not opened, and follows the link of the page instead. */
-export const guessSteps: JobSteps = (form, origin) => {
-  const until = /You may open an address exactly as a page|404/;
-  const guesses = GUESSED.map((page) => ({ ...browse(origin, page), until }));
-  const work = [search, browse(origin, "alder"), ...guesses, browse(origin, "birch"), describe("birch")];
-  if (form === "react") return [findWebMethods, ...work];
-  return form === "plan" ? [BEGIN, ...work, VERIFY] : work;
 };
 
 // ---------------------------------------------------------------- the model
@@ -156,8 +141,7 @@ function nextStep(steps: readonly JobStep[], seen: Seen): number {
   const result = resultIn(seen);
   const status = result === "" ? "ok" : /\bstatus"?:? ?"?(ok|failed|denied|cancelled|unknown)/.exec(result)?.[1];
   if (index < 0 || status === undefined) throw new Error(`No step is known to this model:\n${newest}\n${result}`);
-  const isDone = steps[index]?.until?.test(result) ?? status === "ok";
-  return isDone ? index + 1 : index;
+  return status === "ok" ? index + 1 : index;
 }
 
 /** The newest result; empty when the newest reply has none. */
@@ -197,9 +181,9 @@ function write(form: ReplyForm, step: JobStep | undefined, seen: Seen): Answer {
 }
 
 /** Throws for an address or a price that the model cannot know. */
-function fillPrice({ name, args, until }: JobStep, { all }: Seen): CommandCall {
+function fillPrice({ name, args }: JobStep, { all }: Seen): CommandCall {
   const { url, file, text } = args;
-  if (typeof url === "string" && !until && !all.includes(url)) throw new Error(`The request does not show ${url}.`);
+  if (typeof url === "string" && !all.includes(url)) throw new Error(`The request does not show ${url}.`);
   if (typeof text !== "string" || !text.includes("{price}")) return { name, args };
   const [, price] = new RegExp(`The lamp ${String(file).replace(".md", "")} costs (\\d+) euros`).exec(all) ?? [];
   if (price === undefined) throw new Error(`The request does not show the price for ${file}.`);
@@ -378,7 +362,7 @@ export const NATURAL_LINES: readonly Line[] = [
 ];
 
 /** Tasks of all sub-tasks, in the order of their first request. */
-export const tasksOf = (seen: readonly Seen[]): readonly string[] => [
+const tasksOf = (seen: readonly Seen[]): readonly string[] => [
   ...new Set(seen.flatMap(({ task }) => (task === undefined ? [] : [task]))),
 ];
 

@@ -1,32 +1,12 @@
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { replay } from "#core/evolve.ts";
-import { killAtCommit, killAtEvent, killAtRename, killUnder, runUnder } from "../helpers/daemon-home.ts";
+import { killAtEvent, killAtRename } from "../helpers/daemon-home.ts";
 import { daemonOf, endedWith, lookInto, type StartOptions } from "../helpers/goald.ts";
-import { makeSeedHome, type SeedHome, type SeedHomeOptions } from "../helpers/seed-home.ts";
+import { makeSeedHome } from "../helpers/seed-home.ts";
 import { inPool } from "../helpers/waits.ts";
-import {
-  FORMS,
-  findWorkshop,
-  GUESSED,
-  guessSteps,
-  JOB_FILES,
-  JOB_GOAL,
-  type JobSteps,
-  jobLines,
-  jobSteps,
-  LAMPS,
-  startWorkshop,
-  TUTORIAL,
-  TUTORIAL_FILE,
-  TUTORIAL_GOAL,
-  TUTORIAL_LINES,
-  TUTORIAL_PLAN,
-  TUTORIAL_STEPS,
-} from "./jobs.ts";
+import { FORMS, findWorkshop, JOB_FILES, JOB_GOAL, jobLines, jobSteps, LAMPS, startWorkshop } from "./jobs.ts";
 
 /** What one run left. */
 interface Run {
@@ -36,18 +16,10 @@ interface Run {
   readonly requests: number;
   /** Lamps of the pages that were asked for, in order. */
   readonly pages: readonly string[];
-  /** Observations as the requests show them. */
-  readonly shown: string;
-}
-interface RunOptions {
-  readonly steps?: JobSteps;
-  readonly env?: SeedHomeOptions["env"];
-  /** Log of a run without kills; undefined: no kill. */
-  readonly killedLike?: readonly RecordedEvent[] | undefined;
 }
 
-/** Runs the job in a daemon, unattended and with default settings. */
-async function runJob(form: ReplyForm, { steps = jobSteps, env = {}, killedLike }: RunOptions = {}): Promise<Run> {
+/** Runs the job in a daemon, unattended and with default settings. `killedLike`: log of a run without kills. */
+async function runJob(form: ReplyForm, killedLike?: readonly RecordedEvent[]): Promise<Run> {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: held, resolve: hold } = Promise.withResolvers<void>();
   if (!killedLike) release();
@@ -56,8 +28,8 @@ async function runJob(form: ReplyForm, { steps = jobSteps, env = {}, killedLike 
     hold();
     return released;
   });
-  await using home = await makeSeedHome(jobLines(form, steps(form, site.origin)), {
-    env: { GOALD_WEB_ALLOW: site.origin, ...env },
+  await using home = await makeSeedHome(jobLines(form, jobSteps(form, site.origin)), {
+    env: { GOALD_WEB_ALLOW: site.origin },
     find: findWorkshop(site.origin),
   });
   const { goald } = home;
@@ -100,7 +72,6 @@ async function runJob(form: ReplyForm, { steps = jobSteps, env = {}, killedLike 
     files: Object.fromEntries(names.map((name, index) => [name, texts[index]])),
     requests: home.seen.length,
     pages: site.requests.flatMap(({ path }) => (path === "/robots.txt" ? [] : [path.replace("/lamps/", "")])),
-    shown: home.seen.map(({ messages }) => messages.at(-2)?.content ?? "").join("\n"),
   };
 }
 
@@ -136,7 +107,7 @@ describe("a job of 20 steps with six pages and six files, unattended and with de
   let killed: readonly Promise<Run>[];
   beforeAll(() => {
     plain = inPool(AT_ONCE, FORMS, (form) => runJob(form));
-    killed = inPool(AT_ONCE, EACH, async ([form, index]) => runJob(form, { killedLike: (await plain[index])?.log }));
+    killed = inPool(AT_ONCE, EACH, async ([form, index]) => runJob(form, (await plain[index])?.log));
   });
 
   it.each(EACH)(
@@ -165,84 +136,4 @@ describe("a job of 20 steps with six pages and six files, unattended and with de
     expectWithinTenth(await Promise.all(plain));
     expectWithinTenth(await Promise.all(killed));
   });
-});
-
-describe("three addresses in a row that nobody gave", () => {
-  let guessed: readonly Promise<Run>[];
-  beforeAll(() => {
-    guessed = inPool(AT_ONCE, FORMS, (form) => runJob(form, { steps: guessSteps }));
-  });
-
-  it.each(EACH)(
-    "are not opened in the form %s: the model reads what it may open, and goes on by another way",
-    async (_form, index) => {
-      const { log, files, pages, shown } = (await guessed[index]) as Run;
-      expect(pages).toEqual(["alder", "birch"]);
-      expect(files["birch.md"]).toBe(JOB_FILES["birch.md"]);
-      expect(count(log, "command-denied")).toBe(GUESSED.length);
-      expect(count(log, "approval-asked")).toBe(0);
-      for (const page of GUESSED)
-        expect(shown).toMatch(
-          new RegExp(`/lamps/${page} stands in no page.*You may open an address exactly as a page`),
-        );
-    },
-    90_000,
-  );
-
-  it("are opened with the rule switched off", async () => {
-    const { pages } = await runJob("json", { steps: guessSteps, env: { GOALD_WEB_ASK_BEFORE_SENDING: "false" } });
-    expect(pages).toEqual(["alder", ...GUESSED, "birch"]);
-  });
-});
-
-const RUN = ["run", "--name", "T", "--role", "a blogger", "--goal", TUTORIAL_GOAL, "--form", "plan", "--continuous"];
-
-const openHome = (): Promise<SeedHome> => makeSeedHome(TUTORIAL_LINES);
-
-async function expectWhole(home: SeedHome): Promise<void> {
-  const log = await home.log();
-  expect(replay(log).plan).toEqual(TUTORIAL_PLAN);
-  expect(log.filter(({ type }) => type === "task-added")).toHaveLength(3);
-  expect(log.filter(({ type }) => type === "turn-finished")).toHaveLength(1);
-  expect(await home.file(TUTORIAL_FILE)).toBe(TUTORIAL);
-}
-
-describe("the tutorial of seed 002, killed with -9 before and after every commit", () => {
-  let commits: number;
-  beforeAll(async () => {
-    await using home = await openHome();
-    const recording = join(home.goald.cwd, "tutorial.ndjson");
-    const ended = await runUnder(killAtCommit("0"), home.goald, [...RUN, "--record", recording]);
-    endedWith(0, ended);
-    await expectWhole(home);
-    expect(home.seen).toHaveLength(TUTORIAL_STEPS);
-    const replayed = endedWith(0, await home.goald.run(["replay", recording]));
-    expect(replayed.stdout).toMatch(/State: [0-9a-f]{64}, as recorded/);
-    commits = Number(/(\d+) commits/.exec(ended.stderr)?.[1]);
-  }, 60_000);
-
-  it.each(["before", "after"])(
-    "goes on with the same ids and states: %s the commit",
-    async (when) => {
-      expect(commits).toBeGreaterThan(2 * TUTORIAL_STEPS);
-      const points = Array.from({ length: commits }, (_, at) => at + 1);
-      await Promise.all(
-        inPool(2, points, async (at) => {
-          await using home = await openHome();
-          const killed = await killUnder(killAtCommit(`${at}:${when}`), home.goald, RUN);
-          expect(killed.signal).toBe("SIGKILL");
-          const asked = home.seen.length;
-          const { log } = await lookInto(home.goald);
-          const isOver = log.some(({ type }) => type === "turn-finished");
-          if (!isOver) endedWith(0, await home.goald.run(log.length === 0 ? RUN : ["resume", "t"]));
-          await expectWhole(home);
-          expect((await home.log()).slice(0, log.length)).toEqual(log);
-          const lost = asked - log.filter(({ type }) => type === "model-replied").length;
-          expect(lost).toBeLessThanOrEqual(1);
-          expect(home.seen).toHaveLength(TUTORIAL_STEPS + lost);
-        }),
-      );
-    },
-    600_000,
-  );
 });

@@ -34,18 +34,6 @@ describe("the tutorial of seed 002 in the form plan", () => {
     expect(server.chats).toHaveLength(TUTORIAL_STEPS);
     expect(server.violations).toEqual([]);
   });
-
-  it("is begun again by a model to which the plan is not shown (control)", async () => {
-    const { loop, server } = await makeProseLoop("plan", answer, {}, { goals });
-    await loop.run();
-    const { messages = [], model = "" } = server.chats.at(-1) ?? {};
-    expect(answer({ model, messages })).toContain("finish");
-    const hidden = messages.map((message) => ({
-      ...message,
-      content: message.content.replace(/,"subtasks":\[.*\]\}\n/, "}\n"),
-    }));
-    expect(answer({ model, messages: hidden })).toContain("add_task");
-  });
 });
 
 /** A step commits its request, and the start of its command. A command with `prepare` commits the reply before it; the end is one more. */

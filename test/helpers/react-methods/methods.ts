@@ -2,7 +2,8 @@
  * methods.ts -- the fifteen methods of seed 001, as unlisted commands or as Python helpers of a home, and the services that they ask, on
  * loopback.
  *
- * The services know three places, two Slack channels, one picture and the prices of one stock.
+ * The services know three places, two Slack channels, one picture and the prices of one stock. No task asks for an emoji,
+ * a translation or a rate.
  */
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -41,7 +42,7 @@ export const CHANNELS = [
   { id: "C0451", name: "general" },
   { id: "C0998", name: "experimenting-with-simple-ai-agents" },
 ];
-export const PLACES: Readonly<Record<string, { readonly latitude: number; readonly longitude: number }>> = {
+const PLACES: Readonly<Record<string, { readonly latitude: number; readonly longitude: number }>> = {
   london: { latitude: 51.5074, longitude: -0.1278 },
   berlin: { latitude: 52.52, longitude: 13.405 },
   portland: { latitude: 45.5152, longitude: -122.6784 },
@@ -59,8 +60,7 @@ export interface ReactServices extends ServiceServer {
   readonly sent: readonly { readonly path: string; readonly body: Readonly<Record<string, unknown>> }[];
 }
 
-/** `today`: the first day of a forecast. */
-export async function startReactServices(today = "2026-11-23"): Promise<ReactServices> {
+export async function startReactServices(): Promise<ReactServices> {
   const sent: { path: string; body: Record<string, unknown> }[] = [];
   const server = await startServiceServer((request) => {
     const { pathname, searchParams } = new URL(request.path, server.origin);
@@ -71,7 +71,7 @@ export async function startReactServices(today = "2026-11-23"): Promise<ReactSer
       sent.push({ path: pathname, body });
       return json(pathname === "/slack/messages" && !isChannel(body.channel_id) ? undefined : "sent");
     }
-    return json(answerOf(pathname.slice(1), Object.fromEntries(searchParams), { origin: server.origin, today }));
+    return json(answerOf(pathname.slice(1), Object.fromEntries(searchParams), server.origin));
   });
   return Object.assign(server, { sent });
 }
@@ -84,7 +84,7 @@ const json = (value: unknown) =>
 
 type Query = Readonly<Record<string, string>>;
 
-function answerOf(path: string, query: Query, at: { readonly origin: string; readonly today: string }): unknown {
+function answerOf(path: string, query: Query, origin: string): unknown {
   switch (path) {
     case "slack/channels":
       return CHANNELS;
@@ -93,21 +93,15 @@ function answerOf(path: string, query: Query, at: { readonly origin: string; rea
     case "weather":
       return isKnownPlace(query) ? { temperature: 11.5, conditions: "light rain" } : undefined;
     case "forecast":
-      return isKnownPlace(query) ? forecastOf(at.today, Number(query.days)) : undefined;
+      return isKnownPlace(query) ? forecastOf(Number(query.days)) : undefined;
     case "apod":
       return {
         title: "The Pillars of Creation",
         explanation: "Columns of cold gas and dust in the Eagle Nebula, 6,500 light years away.",
-        url: `${at.origin}/picture.png`,
+        url: `${origin}/picture.png`,
       };
     case "stocks":
       return query.symbol === "MSFT" ? pricesBetween(query.first_day ?? "", query.last_day ?? "") : undefined;
-    case "translation":
-      return `[${query.language}] ${query.text}`;
-    case "rates":
-      return query.base === "EUR" && query.currency === "USD" ? 1.09 : undefined;
-    case "emoji":
-      return `an emoji: ${query.emoji}`;
     default:
       return undefined;
   }
@@ -117,9 +111,10 @@ const isKnownPlace = ({ latitude, longitude }: Query): boolean =>
   Object.values(PLACES).some((place) => place.latitude === Number(latitude) && place.longitude === Number(longitude));
 
 const SKIES = ["sunny", "cloudy", "light rain", "thunderstorm", "snow"];
-const forecastOf = (today: string, days: number) =>
+const FIRST_DAY = "2026-11-23";
+const forecastOf = (days: number) =>
   Array.from({ length: Math.min(14, days) }, (_, day) => ({
-    date: dayAfter(today, day),
+    date: dayAfter(FIRST_DAY, day),
     temperature: 12 - 2 * day,
     conditions: SKIES[day % SKIES.length],
   }));

@@ -1,5 +1,7 @@
 /** _picture.ts -- reads, writes and resizes PNG pictures of 8-bit RGB whose rows have no filter. */
 import { crc32, deflateSync, inflateSync } from "node:zlib";
+import type { CommandContext } from "#core/command.ts";
+import { method, observe } from "./_service.ts";
 
 export interface Picture {
   readonly width: number;
@@ -59,3 +61,21 @@ export function redraw(
     }
   return { width, height, pixels };
 }
+
+/** A method that makes another picture of the one whose path is its argument `image`. */
+export const redrawing = (
+  words: Parameters<typeof method>[0],
+  draw: (old: Picture, numbers: Readonly<Record<string, number>>) => Picture,
+) => ({
+  ...method({ ...words, returns: { type: "string", description: "path of the picture" } }),
+  annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  effect: "idempotent",
+  async run(
+    { image, ...numbers }: { readonly image: string } & Readonly<Record<string, number>>,
+    { workspace, callId }: CommandContext,
+  ) {
+    const path = `pictures/${callId}.png`;
+    await workspace.write(path, writePng(draw(readPng(await workspace.read(image)), numbers)));
+    return { ...observe(path, [path]), source: "workspace" };
+  },
+});

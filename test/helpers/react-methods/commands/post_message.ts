@@ -1,29 +1,19 @@
 import type { CommandContext } from "#core/command.ts";
-import { observe, post } from "./_service.ts";
+import { method, observe, post } from "./_service.ts";
 
-interface Args {
-  readonly path: string;
-  readonly msg: string;
-  readonly channel_id?: string;
-  readonly image?: string;
-}
+const TEXTS = ["path", "msg", "channel_id", "image"] as const;
 
 export default {
-  name: "post_message",
-  summary: "posts a message to a chat of this home.",
-  listed: false,
-  args: {
-    type: "object",
-    properties: Object.fromEntries(["path", "msg", "channel_id", "image"].map((name) => [name, { type: "string" }])),
-    required: ["path", "msg"],
-  },
+  ...method({
+    name: "post_message",
+    summary: "posts a message to a chat of this home.",
+    args: Object.fromEntries(TEXTS.map((name) => [name, { type: "string" }])),
+    optional: ["channel_id", "image"],
+  }),
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   sends: ["msg", "image"],
   effect: "at-most-once",
 
-  async run({ path, image, ...message }: Args, { workspace, signal }: CommandContext) {
-    const bytes = image === undefined ? undefined : await workspace.read(image);
-    const picture = bytes && Buffer.from(bytes).toString("base64");
-    return observe(await post(path, { ...message, image: picture }, signal));
-  },
+  run: async ({ path, ...message }: { readonly path: string; readonly image?: string }, context: CommandContext) =>
+    observe(await post(path, message, context)),
 };
