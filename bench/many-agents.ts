@@ -5,15 +5,13 @@
  *   node bench/many-agents.ts 20 640
  *
  * Runs the real daemon in a process of its own, with the options of a daemon that goald starts, and talks to its socket.
- * All agents must finish. Prints event-loop delay and memory of the daemon, its steps per second, and then the cost of
- * commits (group-commit.ts).
+ * All agents must finish. Prints event-loop delay and memory of the daemon, and its steps per second.
  *
  * Targets of the second call: from 2,000 to 12,000 steps, over all agents, RSS grows by at most 2 KB a step; two minutes
  * after the end it is within 80 MB of the idle daemon's.
  */
-import { type ChildProcess, spawnSync } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createWriters, startBenchDaemon } from "./shared/bench-daemon.ts";
 import { cpuMsOf, rssBytesOf } from "./shared/meter.ts";
 import { rowOf, verdictOf } from "./shared/print.ts";
@@ -28,49 +26,43 @@ const MARKS = [2_000, 12_000] as const;
 const AFTER_END_MS = 120_000;
 const line = rowOf(48, 24);
 
-// A block: the daemon ends before the cost of commits is measured.
-{
-  await using daemon = await startBenchDaemon({ latencyMs: LATENCY_MS, steps: STEPS, concurrency: CONCURRENCY });
-  const { pid, client, model } = daemon;
-  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-  const idleMb = rssMb(pid);
-  const startedAt = performance.now();
-  await createWriters(client, AGENTS, 10 * STEPS);
-  let peakMb = idleMb;
-  const marksMb: number[] = [];
-  let peakDelay = { p50: 0, p99: 0, max: 0 };
-  for (;;) {
-    const { agents, eventLoopDelayMs } = await client.status();
-    peakMb = Math.max(peakMb, rssMb(pid));
-    if ((await countCalls(model)).requests >= (MARKS[marksMb.length] ?? Number.POSITIVE_INFINITY))
-      marksMb.push(rssMb(pid));
-    if (eventLoopDelayMs.p99 >= peakDelay.p99) peakDelay = eventLoopDelayMs;
-    if (agents.finished === AGENTS) break;
-    if (agents.paused > 0) throw new Error(`${agents.paused} agents were paused.`);
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
-  const seconds = (performance.now() - startedAt) / 1000;
-  const { requests, mostOpen } = await countCalls(model);
-  if (requests !== AGENTS * STEPS) throw new Error(`Expected ${AGENTS * STEPS} model calls, counted ${requests}.`);
-  const rows: readonly (readonly [string, string])[] = [
-    ["agents that finished", `${AGENTS} of ${AGENTS}`],
-    ["steps", `${requests}`],
-    ["seconds", seconds.toFixed(1)],
-    ["steps per second", (requests / seconds).toFixed(0)],
-    ["most model calls at the same time", `${mostOpen}`],
-    ["CPU ms per step", (cpuMsOf(pid) / requests).toFixed(2)],
-    ["event-loop delay ms p50 / p99 / max", `${peakDelay.p50} / ${peakDelay.p99} / ${peakDelay.max}`],
-    ["RSS MB idle / peak / at the end", `${idleMb} / ${peakMb} / ${rssMb(pid)}`],
-    ...(await measureMemory(pid, idleMb, marksMb)),
-  ];
-  console.log(
-    `${AGENTS} agents of ${STEPS} steps each in one daemon; the model server answers after ${LATENCY_MS} ms.\n`,
-  );
-  for (const [title, figure] of rows) console.log(line(title, figure));
+await using daemon = await startBenchDaemon({ latencyMs: LATENCY_MS, steps: STEPS, concurrency: CONCURRENCY });
+const { pid, client, model } = daemon;
+await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+const idleMb = rssMb(pid);
+const startedAt = performance.now();
+await createWriters(client, AGENTS, 10 * STEPS);
+let peakMb = idleMb;
+const marksMb: number[] = [];
+let peakDelay = { p50: 0, p99: 0, max: 0 };
+for (;;) {
+  const { agents, eventLoopDelayMs } = await client.status();
+  peakMb = Math.max(peakMb, rssMb(pid));
+  if ((await countCalls(model)).requests >= (MARKS[marksMb.length] ?? Number.POSITIVE_INFINITY))
+    marksMb.push(rssMb(pid));
+  if (eventLoopDelayMs.p99 >= peakDelay.p99) peakDelay = eventLoopDelayMs;
+  if (agents.finished === AGENTS) break;
+  if (agents.paused > 0) throw new Error(`${agents.paused} agents were paused.`);
+  await new Promise((resolve) => setTimeout(resolve, 250));
 }
-console.log("\nCommits in groups compared with one fsync per commit:\n");
-spawnSync(process.execPath, [join(import.meta.dirname, "group-commit.ts")], { stdio: "inherit" });
-
+const seconds = (performance.now() - startedAt) / 1000;
+const { requests, mostOpen } = await countCalls(model);
+if (requests !== AGENTS * STEPS) throw new Error(`Expected ${AGENTS * STEPS} model calls, counted ${requests}.`);
+const rows: readonly (readonly [string, string])[] = [
+  ["agents that finished", `${AGENTS} of ${AGENTS}`],
+  ["steps", `${requests}`],
+  ["seconds", seconds.toFixed(1)],
+  ["steps per second", (requests / seconds).toFixed(0)],
+  ["most model calls at the same time", `${mostOpen}`],
+  ["CPU ms per step", (cpuMsOf(pid) / requests).toFixed(2)],
+  ["event-loop delay ms p50 / p99 / max", `${peakDelay.p50} / ${peakDelay.p99} / ${peakDelay.max}`],
+  ["RSS MB idle / peak / at the end", `${idleMb} / ${peakMb} / ${rssMb(pid)}`],
+  ...(await measureMemory(pid, idleMb, marksMb)),
+];
+console.log(
+  `${AGENTS} agents of ${STEPS} steps each in one daemon; the model server answers after ${LATENCY_MS} ms.\n`,
+);
+for (const [title, figure] of rows) console.log(line(title, figure));
 async function countCalls(model: ChildProcess): Promise<{ readonly requests: number; readonly mostOpen: number }> {
   model.send("count");
   const [counts] = (await once(model, "message")) as [{ readonly requests: number; readonly mostOpen: number }];

@@ -9,6 +9,7 @@
  * a reply is misread, or when fewer than nine of ten act at once or after one more request. --all lists every case.
  */
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { REPLY_FORMS, type ReplyForm } from "#core/agent-settings.ts";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
@@ -24,7 +25,7 @@ const aliases = JSON.parse(readFileSync(`${import.meta.dirname}/../config/aliase
 const CODE = { name: "run_code", args: { code: PYTHON } };
 const isProse = (form: ReplyForm): boolean => form === "react" || form === "code";
 
-const counts = new Map(REPLY_FORMS.map((form) => [form, new Map<Outcome, number>(OUTCOMES.map((each) => [each, 0]))]));
+const tried: { readonly form: ReplyForm; readonly outcome: Outcome }[] = [];
 
 /** The call of a form, as a model writes it that does what it was asked for. */
 function writeCall(
@@ -83,10 +84,13 @@ async function tryHabit(habit: Habit, form: ReplyForm): Promise<Tried> {
   const called = callsIn(first);
   const refusal = first.find(({ type }) => type === "reply-rejected" || type === "model-failed");
   if (called.length > 0)
-    return { outcome: isSame(called, meantBy(habit, form)) ? "acts" : "misread", why: JSON.stringify(called) };
+    return {
+      outcome: isDeepStrictEqual(called, meantBy(habit, form)) ? "acts" : "misread",
+      why: JSON.stringify(called),
+    };
   const why = JSON.stringify(refusal);
   const [again] = callsIn(later);
-  if (again && !isSame([again], [isProse(form) ? CODE : WRITE])) return { outcome: "misread", why };
+  if (again && !isDeepStrictEqual([again], [isProse(form) ? CODE : WRITE])) return { outcome: "misread", why };
   return { outcome: again && refusal?.type === "reply-rejected" ? "asks again" : "pauses", why };
 }
 
@@ -95,9 +99,6 @@ const isAnswered = ({ type }: RecordedEvent): boolean => type === "model-replied
 const callsIn = (events: readonly RecordedEvent[]): readonly CommandCall[] =>
   events.flatMap((event) => (event.type === "command-requested" ? [event.call] : []));
 
-const isSame = (calls: readonly CommandCall[], meant: readonly CommandCall[]): boolean =>
-  JSON.stringify(calls) === JSON.stringify(meant);
-
 /** In the form code, prose without a call is the answer. */
 function meantBy({ means, text = "{call}", isAnswer }: Habit, form: ReplyForm): readonly CommandCall[] {
   if (isAnswer && form === "code") return [{ name: "task_complete", args: { reason: text } }];
@@ -105,28 +106,21 @@ function meantBy({ means, text = "{call}", isAnswer }: Habit, form: ReplyForm): 
 }
 
 function showShares(): void {
-  const all = [...counts.values()];
-  const rows = [
-    ...counts,
-    ["all", new Map(OUTCOMES.map((each) => [each, all.reduce((sum, one) => sum + (one.get(each) ?? 0), 0)]))],
-  ] as const;
-  console.log(
-    `\n${HABITS.length} habits\n\n${["form", "cases", ...OUTCOMES].map((each) => each.padStart(12)).join("")}`,
-  );
-  for (const [form, count] of rows) {
-    const cases = [...count.values()].reduce((sum, each) => sum + each, 0);
-    const shares = OUTCOMES.map((each) => `${(((count.get(each) ?? 0) / cases) * 100).toFixed(1)} %`);
-    console.log([form, String(cases), ...shares].map((each) => each.padStart(12)).join(""));
-    const good = ((count.get("acts") ?? 0) + (count.get("asks again") ?? 0)) / cases;
-    if (good < LEAST_SHARE || (count.get("misread") ?? 0) > 0) process.exitCode = 1;
+  const line = (...cells: readonly string[]): string => cells.map((each) => each.padStart(12)).join("");
+  console.log(`\n${HABITS.length} habits\n\n${line("form", "cases", ...OUTCOMES)}`);
+  for (const form of [...REPLY_FORMS, "all"]) {
+    const cases = tried.filter((each) => form === "all" || each.form === form);
+    const shares = OUTCOMES.map((each) => cases.filter(({ outcome }) => outcome === each).length / cases.length);
+    console.log(line(form, `${cases.length}`, ...shares.map((share) => `${(share * 100).toFixed(1)} %`)));
+    const [acts = 0, asks = 0, , misread = 0] = shares;
+    if (acts + asks < LEAST_SHARE || misread > 0) process.exitCode = 1;
   }
 }
 
 for (const habit of HABITS)
   for (const form of habit.forms ?? REPLY_FORMS) {
     const { outcome, why } = await tryHabit(habit, form);
-    const count = counts.get(form);
-    count?.set(outcome, (count.get(outcome) ?? 0) + 1);
+    tried.push({ form, outcome });
     if (process.argv.includes("--all") || outcome === "pauses" || outcome === "misread")
       console.log(`${form.padEnd(6)}${outcome.padEnd(11)}${habit.family} sends ${habit.sends}: ${why}`);
   }

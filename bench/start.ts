@@ -112,17 +112,14 @@ function readCpuMs(pid: number): number {
 async function measureVerbs(): Promise<void> {
   console.log(`\n${line("ms of CPU of the whole process", "", "", "", `at most ${MAX_VERB_CPU_MS}`)}`);
   showCpu("node -e 0", ["-e", "0"], undefined);
-  for (const verb of ["--help", "help run", "ps", "status"]) showVerb(`goald ${verb}`, verb);
+  const callOf = (verb: string): readonly string[] => [GOALD, ...verb.split(" "), "--home", home];
+  for (const verb of ["--help", "help run", "ps", "status"]) showCpu(`goald ${verb}`, callOf(verb), MAX_VERB_CPU_MS);
   // The run above may have left a daemon, which this one then says and ends.
   const daemon = fork(GOALD, ["daemon", "--home", home], { env });
   await once(daemon, "message");
-  for (const verb of ["ps", "status"]) showVerb(`goald ${verb}, with a daemon`, verb);
+  for (const verb of ["ps", "status"]) showCpu(`goald ${verb}, with a daemon`, callOf(verb), MAX_VERB_CPU_MS);
   daemon.kill("SIGTERM");
   await once(daemon, "exit");
-}
-
-function showVerb(title: string, verb: string): void {
-  showCpu(title, [GOALD, ...verb.split(" "), "--home", home], MAX_VERB_CPU_MS);
 }
 
 function showCpu(title: string, args: readonly string[], atMost: number | undefined): void {

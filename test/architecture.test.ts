@@ -299,7 +299,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   reply: [13, 2210],
   sandbox: [13, 1741],
   services: [23, 2827],
-  store: [26, 3584],
+  store: [26, 3581],
   util: [22, 1606],
   views: [20, 3415],
   workspace: [8, 1267],

@@ -400,7 +400,7 @@ const FINDINGS: readonly Defence[] = [
       ),
       proof(
         "host/host-control.test",
-        "that names another call than the waiting one is refused, and the refusal names what waits",
+        "with words or for another call than the waiting one is refused, and the refusal names what waits",
       ),
       proof("host/host-control.test", "counts as denied after its time: the model reads so, and the agent goes on"),
     ],
@@ -539,7 +539,13 @@ const CODE: readonly Defence[] = [
   {
     id: "code: agents",
     claim: "Each agent has namespaces of its own.",
-    proofs: [proof("sandbox/sandbox.test", "gives each agent a namespace of its own", "contracts/sandbox")],
+    proofs: [
+      proof(
+        "sandbox/sandbox.test",
+        "starts with an empty namespace when nothing was saved, and gives each agent its own",
+        "contracts/sandbox",
+      ),
+    ],
   },
 ];
 
