@@ -106,16 +106,25 @@ describe("the calls that a host accepts", () => {
     expect([state.goals, state.checks]).toEqual([["Two", "Three"], [check]]);
   });
 
-  it("continue an agent in the host that had finished on a terminal", async () => {
+  it("continue an agent in the host that had finished on a terminal, once for the same key", async () => {
     const { world, host } = await startHost({ script: () => done() }, { Foo: { background: false } });
+    const words = { from: "person", text: "One thing more.", key: "k" } as const;
+    const moveToTerminal = async () => {
+      await host.control.changeSettings("foo", { background: false });
+      await host.quiet();
+    };
     await host.control.resume("foo", {});
     await host.quiet();
-    await host.control.changeSettings("foo", { background: false });
-    await host.quiet();
-    await host.control.say("foo", { from: "person", text: "One thing more." });
+    await moveToTerminal();
+    await host.control.say("foo", words);
     await host.quiet();
     expect((await world.types()).at(-1)).toBe("turn-finished");
     expect(await host.control.agent("foo")).toMatchObject({ turn: 2, background: true });
+    await moveToTerminal();
+    const { note } = await host.control.say("foo", words);
+    await host.quiet();
+    expect(note).toBe("Nothing is done: a request with this key came before.");
+    expect(await host.control.agent("foo")).toMatchObject({ turn: 2, background: false });
   });
 
   it("keep a paused agent paused when words arrive", async () => {
