@@ -63,6 +63,7 @@ console.log(
   `${AGENTS} agents of ${STEPS} steps each in one daemon; the model server answers after ${LATENCY_MS} ms.\n`,
 );
 for (const [title, figure] of rows) console.log(line(title, figure));
+
 async function countCalls(model: ChildProcess): Promise<{ readonly requests: number; readonly mostOpen: number }> {
   model.send("count");
   const [counts] = (await once(model, "message")) as [{ readonly requests: number; readonly mostOpen: number }];

@@ -76,7 +76,7 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
       signal.throwIfAborted();
       try {
         const input = texts.map((text) => truncateText(text, TEXT_CHARS[limitIndex] ?? 0));
-        const vectors = await requestVectors(send, settings.model, input, dimensions, signal, countTokens);
+        const vectors = await requestVectors(send, settings.model, { input, dimensions, signal, countTokens });
         dimensions = vectors[0]?.length ?? dimensions;
         return vectors;
       } catch (error) {
@@ -97,14 +97,19 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
   }
 }
 
-/** Sends one batch, and counts what it took: the figure of the server, else an estimate. `dimensions`: 0 for any. */
+interface Batch {
+  readonly input: string[];
+  /** Expected dimensions, 0 for any. */
+  readonly dimensions: number;
+  readonly signal: AbortSignal;
+  readonly countTokens: CountTokens | undefined;
+}
+
+/** Sends one batch, and counts what it took: the figure of the server, else an estimate. */
 async function requestVectors(
   send: SendRequest,
   model: string,
-  input: string[],
-  dimensions: number,
-  signal: AbortSignal,
-  countTokens: CountTokens | undefined,
+  { input, dimensions, signal, countTokens }: Batch,
 ): Promise<readonly Float32Array[]> {
   const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
   const body: OpenAI.EmbeddingCreateParams = { model, input, encoding_format: "base64" };

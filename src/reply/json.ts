@@ -52,7 +52,13 @@ export function findCommentEnd(text: string, at: number): number {
   return end === -1 ? text.length : end + terminator.length;
 }
 
-type JsonLevel = ReturnType<typeof openLevel>;
+interface JsonLevel {
+  /** Raw value text by key; null for a list or an exempt object. */
+  readonly values: Map<string, string> | null;
+  readonly isExempt: boolean;
+  key: string | null;
+  valueStart: number;
+}
 
 /** Returns the first key with two different values, or null. `json` is strict. */
 export function findConflictingKey(json: string): string | null {
@@ -75,11 +81,9 @@ export function findConflictingKey(json: string): string | null {
   return null;
 }
 
-/** `values`: raw value text by key; null for a list or an exempt object. */
-function openLevel(char: string, parent: { readonly isExempt: boolean; readonly key: string | null } | undefined) {
+function openLevel(char: string, parent: JsonLevel | undefined): JsonLevel {
   const isExempt = parent !== undefined && (parent.isExempt || /^thoughts?$/i.test(parent.key ?? ""));
-  const values = char === "{" && !isExempt ? new Map<string, string>() : null;
-  return { values, isExempt, key: null as string | null, valueStart: 0 };
+  return { values: char === "{" && !isExempt ? new Map() : null, isExempt, key: null, valueStart: 0 };
 }
 
 function isConflictAt(level: JsonLevel, json: string, end: number): boolean {

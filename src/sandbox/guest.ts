@@ -47,7 +47,10 @@ class GuestConversation implements EngineHost {
 
   ask(question: Question, bytes: Uint8Array = NOTHING): { readonly reply: Reply; readonly bytes: Uint8Array } {
     const clock = this.#clocks.at(-1);
-    if (clock) Object.assign(clock, { leftMs: clock.leftMs - elapsedMs(clock), since: undefined });
+    if (clock) {
+      clock.leftMs -= elapsedMs(clock);
+      clock.since = undefined;
+    }
     send(question, bytes);
     for (let heard = hear(); heard; heard = hear()) {
       if (heard.message.type === "cell") {

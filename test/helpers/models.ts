@@ -17,6 +17,10 @@ export interface ScriptedModel extends LanguageModel {
   readonly requests: readonly ModelRequest[];
 }
 
+/** The texts of a request's messages. */
+export const textIn = ({ messages }: { readonly messages: readonly { readonly content: string }[] }): string =>
+  messages.map(({ content }) => content).join("\n");
+
 /** After the last reply of an array every request fails with `script-over`. */
 export function scriptedModel(script: Script): ScriptedModel {
   const requests: ModelRequest[] = [];
@@ -160,7 +164,7 @@ export function readRequest(request: ChatRequest): Seen {
     system: first?.content ?? "",
     messages,
     last,
-    all: request.messages.map(({ content }) => content).join("\n"),
+    all: textIn(request),
     own: messages.flatMap((message) => (message.role === "assistant" ? [readOwn(message)] : [])),
     task: TASK.exec(last)?.[2],
     request,

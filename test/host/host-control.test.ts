@@ -21,9 +21,8 @@ import { homeOf } from "../helpers/goald.ts";
 import { makeWorld, replaceMethod, restedHost, startHost, type World } from "../helpers/host.ts";
 import { done, reply, testCommand } from "../helpers/loop.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
-import type { ScriptedReply } from "../helpers/models.ts";
+import { type ScriptedReply, textIn } from "../helpers/models.ts";
 
-const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
 const write = (file: string) => reply("write_to_file", { file, text: file });
 /** Makes a model that writes a file, then completes. */
 const brief = (request: ModelRequest): ScriptedReply =>

@@ -14,10 +14,9 @@ import { replaceMethod, restedHost, startHost, type TestHost, type World } from 
 import { eventually } from "../helpers/local-server.ts";
 import { done, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
-import { HANG, nameIn, type ScriptedReply, startAgent, subagentModel } from "../helpers/models.ts";
+import { HANG, nameIn, type ScriptedReply, startAgent, subagentModel, textIn } from "../helpers/models.ts";
 import type { ChatRequest } from "../helpers/openai-server.ts";
 
-const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
 /** Makes a model that writes this many lines, then completes; it counts by the prompt. */
 const counting =
   (lines: number) =>

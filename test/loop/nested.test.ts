@@ -5,6 +5,7 @@ import { MAX_FRAMES } from "#core/frames.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { isFinished } from "#core/state.ts";
 import { done, loopWith, makeLoop, outerCommand, READS, reply, resultOf, testCommand } from "../helpers/loop.ts";
+import { textIn } from "../helpers/models.ts";
 import { cutPowerAt, PowerCut, replaceCommit } from "../helpers/power-cut.ts";
 
 const typesOf = (events: readonly { readonly type: string; readonly callId?: string }[]) =>
@@ -183,7 +184,6 @@ describe("an interrupted command with nested work", () => {
 });
 
 const TEXT = { type: "string" };
-const textOf = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
 const isNested = (request: ModelRequest): boolean => request.messages.at(-1)?.content.includes("CHAPTER") === true;
 /** Number of the chapter that the request is about. */
 const chapterOf = ({ messages }: ModelRequest): string =>
@@ -198,9 +198,9 @@ const book = async (chapters: number, options: Partial<Parameters<typeof loopWit
     {
       script: (request) => {
         if (!isNested(request))
-          return textOf(request).includes("Command outer") ? done() : reply("outer", {}, "THE CODE");
+          return textIn(request).includes("Command outer") ? done() : reply("outer", {}, "THE CODE");
         const chapter = chapterOf(request);
-        return textOf(request).includes(`THINKING ${chapter};`)
+        return textIn(request).includes(`THINKING ${chapter};`)
           ? reply("task_complete", { result: `TEXT ${chapter}; ${"word ".repeat(100)}` })
           : reply("do_nothing", {}, `THINKING ${chapter};`);
       },
@@ -216,7 +216,7 @@ describe("the prompt of a sub-task", () => {
   it("has the messages of the larger task up to the reply whose code runs, and its own behind them", async () => {
     const { nested } = await book(1);
     const [first, second] = nested as [ModelRequest, ModelRequest];
-    expect(textOf(first)).toContain("THE CODE");
+    expect(textIn(first)).toContain("THE CODE");
     const roles = first.messages.map(({ role }) => role);
     expect(roles).toEqual(["system", "assistant", "user", "user"]);
     expect(first.messages[2]?.content).toContain("the larger task");
@@ -229,7 +229,7 @@ describe("the prompt of a sub-task", () => {
 
   it("has tasks and results of the last four sub-tasks, and none of their messages", async () => {
     const { nested } = await book(7);
-    const last = textOf(nested.findLast((request) => chapterOf(request) === "7") as ModelRequest);
+    const last = textIn(nested.findLast((request) => chapterOf(request) === "7") as ModelRequest);
     const seen = [1, 2, 3, 4, 5, 6].filter((chapter) => last.includes(`TEXT ${chapter};`));
     expect(seen).toEqual([3, 4, 5, 6]);
     expect([1, 2, 3, 4, 5, 6].filter((chapter) => last.includes(`THINKING ${chapter};`))).toEqual([]);
@@ -245,7 +245,7 @@ describe("the prompt of a sub-task", () => {
       { script: [reply("outer"), wrong, wrong, reply("task_complete", { result: "x" }), done()] },
     );
     await loop.run();
-    expect(textOf(loop.model.requests[3] as ModelRequest)).toMatch(/Result: No result: 2 results in a row/);
+    expect(textIn(loop.model.requests[3] as ModelRequest)).toMatch(/Result: No result: 2 results in a row/);
   });
 
   it("loses messages of the larger task before any of its own", async () => {
@@ -261,7 +261,7 @@ describe("the prompt of a sub-task", () => {
     const run = async (contextTokens: number) => {
       const loop = await loopWith((context) => context.run("Write CHAPTER 1.", TEXT), { script, contextTokens });
       await loop.run();
-      const text = textOf(loop.model.requests[3] as ModelRequest);
+      const text = textIn(loop.model.requests[3] as ModelRequest);
       return [text.includes(long), text.includes("THE CODE"), text.includes(own)];
     };
     expect(await run(32_000)).toEqual([true, true, true]);

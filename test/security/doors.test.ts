@@ -15,7 +15,7 @@ import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
 import { makeWorld } from "../helpers/host.ts";
 import { serve } from "../helpers/local-server.ts";
 import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
-import { startAgent } from "../helpers/models.ts";
+import { startAgent, textIn } from "../helpers/models.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 const READS = { readOnly: true, destructive: false, idempotent: true, openWorld: false };
@@ -64,7 +64,6 @@ const REFUSALS = [
 ] as const;
 type Refusal = (typeof REFUSALS)[number];
 
-const textIn = ({ messages }: ModelRequest): string => messages.map(({ content }) => content).join("\n");
 const refusedIn = (events: readonly RecordedEvent[]): string =>
   events.flatMap((event) => (event.type === "reply-rejected" ? event.problems : [])).join(" ");
 

@@ -47,17 +47,13 @@ export class AgentRows {
   /** Removed slots that `takeRemovedSlots` has not returned yet. */
   readonly #newlyRemoved: number[] = [];
   readonly #pinned = new Set<number>();
-  /** `MemoryRow.change` of the row read last; 0 before the first. */
-  lastChange = 0;
-  /** Step of the newest row. Ages are counted from it. */
-  lastStep = 0;
+  #lastChange = 0;
+  #lastStep = 0;
   /** Step that ended the last turn, and number of slots of `#removed` whose row only is over. */
   #lastTurn = 0;
   #ended = 0;
-  /** Number of rows that this object has read. */
-  changesRead = 0;
-  /** Whether a person has forgotten a row whose words are still among those of the index. */
-  hasErased = false;
+  #changesRead = 0;
+  #hasErased = false;
 
   constructor(namespace: string, store: Pick<Store, "memories" | "memory">) {
     this.namespace = namespace;
@@ -78,8 +74,8 @@ export class AgentRows {
     this.savedVectors.exchange(columns.part("vectors"));
     columns.set("removed", this.#removed);
     columns.set("pinned", this.#pinned);
-    this.lastChange = columns.number("lastChange", this.lastChange);
-    this.lastStep = columns.number("lastStep", this.lastStep);
+    this.#lastChange = columns.number("lastChange", this.#lastChange);
+    this.#lastStep = columns.number("lastStep", this.#lastStep);
     this.#lastTurn = columns.number("lastTurn", this.#lastTurn);
     this.#ended = columns.number("ended", this.#ended);
   }
@@ -93,9 +89,29 @@ export class AgentRows {
     return this.#removed.size - this.#ended;
   }
 
+  /** `MemoryRow.change` of the row read last; 0 before the first. */
+  get lastChange(): number {
+    return this.#lastChange;
+  }
+
+  /** Number of rows that this object has read. */
+  get changesRead(): number {
+    return this.#changesRead;
+  }
+
+  /** Whether a person has forgotten a row whose words are still among those of the index. */
+  get hasErased(): boolean {
+    return this.#hasErased;
+  }
+
   /** Estimated main memory of the rows, their words and the cached texts. */
   get bytes(): number {
     return SLOT_BYTES * this.size + OLDER_ROW_BYTES * this.#slots.olderRows + this.groups.bytes + this.texts.bytes;
+  }
+
+  /** Step of the newest row. Ages are counted from it. */
+  get lastStep(): number {
+    return this.#lastStep;
   }
 
   at(slot: number): RecallableRow {
@@ -111,7 +127,7 @@ export class AgentRows {
 
   /** Drops the cached texts of rows that changed since `readNew`. Call it before texts are read for a recall. */
   dropChangedTexts(): Promise<void> {
-    return this.texts.dropChanged((limit) => this.#store.memories(this.namespace, this.lastChange, limit));
+    return this.texts.dropChanged((limit) => this.#store.memories(this.namespace, this.#lastChange, limit));
   }
 
   /** Returns the slots of what the prompt shows or needs no more, even if another step shares the text. */
@@ -120,7 +136,7 @@ export class AgentRows {
     const rows = this.#rows;
     const leaveOut = (row: number) => slots.add(this.#slots.slotOf(row));
     for (const step of excludeSteps) for (const row of rows.ofStep(step)) leaveOut(row);
-    for (const command of waiting) for (const row of rows.nestedIn(command, this.lastStep)) leaveOut(row);
+    for (const command of waiting) for (const row of rows.nestedIn(command, this.#lastStep)) leaveOut(row);
     for (const { afterStep, upToStep } of shownTurns)
       for (let step = afterStep + 1; step <= upToStep; step++)
         for (const row of rows.ofStep(step)) if (rows.isOfStep(row) && rows.trustOf(row) === "agent") leaveOut(row);
@@ -166,20 +182,20 @@ export class AgentRows {
   /** Reads the new rows page by page and yields the newly filled slots of each page. */
   async *readNew(): AsyncGenerator<readonly NewSlot[]> {
     const read = (after: number, limit: number) => this.#store.memories(this.namespace, after, limit);
-    for await (const page of readPages(read, byChange, { limit: PAGE_ROWS, after: this.lastChange }))
+    for await (const page of readPages(read, byChange, { limit: PAGE_ROWS, after: this.#lastChange }))
       yield page.flatMap((row) => this.#apply(row));
   }
 
   #apply(row: MemoryRow): NewSlot[] {
-    this.lastChange = row.change;
-    this.changesRead++;
+    this.#lastChange = row.change;
+    this.#changesRead++;
     this.texts.drop(row.id);
     if (!isLive(row)) {
-      this.hasErased ||= row.forgotten === "person" && this.#rows.find(row.id) !== NO_ITEM;
+      this.#hasErased ||= row.forgotten === "person" && this.#rows.find(row.id) !== NO_ITEM;
       this.#remove(row.id);
       return [];
     }
-    this.lastStep = Math.max(this.lastStep, row.step ?? 0);
+    this.#lastStep = Math.max(this.#lastStep, row.step ?? 0);
     const key = hashText(row.text);
     const place = this.#rows.put(row);
     const known = this.#slots.find(key);
@@ -200,7 +216,7 @@ export class AgentRows {
    */
   #removeEnded({ kind, step, seq }: MemoryRow): void {
     if (step === null || (kind !== "step" && kind !== "turn")) return;
-    for (const row of this.#rows.nestedIn({ step, seq }, this.lastStep)) this.#end(row);
+    for (const row of this.#rows.nestedIn({ step, seq }, this.#lastStep)) this.#end(row);
     if (kind !== "turn") return;
     for (let ended = step; ended > this.#lastTurn; ended--)
       for (const row of this.#rows.ofStep(ended)) if (this.#rows.isFailure(row)) this.#end(row);

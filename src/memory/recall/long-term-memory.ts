@@ -50,6 +50,9 @@ export type RecallingMemory = Pick<StoredMemory, keyof StoredMemory>;
 
 /** Default time limit of a request. */
 const EMBED_TIMEOUT_MS = 20_000;
+const PAGE_ROWS = 64;
+/** Slots without a vector that are noted at once. */
+const PAGE_SLOTS = 256;
 
 export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory => new StoredMemory(parts);
 
@@ -286,6 +289,7 @@ class StoredMemory implements LongTermMemory {
     await this.#save(memory, true);
     await memory.vectors.close();
   }
+
   /** Opens a memory with the rows of its snapshot. */
   async #open(namespace: string): Promise<AgentMemory> {
     const { store, embedder, snapshots } = this.#parts;
@@ -344,10 +348,6 @@ class StoredMemory implements LongTermMemory {
     }
   }
 }
-
-const PAGE_ROWS = 64;
-/** Slots without a vector that are noted at once. */
-const PAGE_SLOTS = 256;
 
 async function* storedVectors(rows: AgentRows, store: Pick<Store, "memories">): AsyncGenerator<readonly NewSlot[]> {
   const pages = readPages((after, limit) => store.memories(rows.namespace, after, limit), byChange, {

@@ -217,7 +217,10 @@ export class RowColumns {
 }
 
 /** The part of `MemoryRow.id` after the namespace. */
-type RowName = Readonly<Record<"number" | "ordinal", number>>;
+interface RowName {
+  readonly number: number;
+  readonly ordinal: number;
+}
 
 const NAME = /^\/(?:\+(\d+)|(\d+)(?:\.(\d+))?)$/;
 
