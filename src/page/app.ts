@@ -1,7 +1,7 @@
 /** app.ts -- the screens by address, the bar above all of them, and the keys. */
 import { signIn, signOut, toApiError } from "./api.ts";
 import { Home } from "./home.ts";
-import { type Children, html, render, useEffect, useState } from "./html.ts";
+import { type Children, html, render, useEffect, useLayoutEffect, useState } from "./html.ts";
 import { Empty, Pairs, Pending } from "./parts.ts";
 import { findAgent, followHost, host, stuckAgents, useHost } from "./store.ts";
 import type { Agent } from "./types.ts";
@@ -132,7 +132,8 @@ function leave(id: string | undefined): void {
 const FOCUSED_FIELD = ":is(input, textarea, select):focus";
 
 function useKeys(id: string | undefined): void {
-  useEffect(() => {
+  // Before it is painted: a key must not act on the screen that was there before.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const act = Object.hasOwn(KEYS, event.key) ? KEYS[event.key]?.[1] : undefined;
       // The open list of keys closes itself, and gives the focus back.

@@ -5,7 +5,7 @@ import { h } from "/vendor/preact.js";
 
 /** `Children`: what a template may hold. */
 export type { ComponentChildren as Children } from "preact";
-export { useEffect, useMemo, useRef, useState } from "/vendor/hooks.js";
+export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "/vendor/hooks.js";
 export { render } from "/vendor/preact.js";
 
 /** By `this[0]` htm keeps no element between calls: a kept one holds the tree that it stood in first, with all rows. */
