@@ -354,11 +354,14 @@ describe("the laws of the house", () => {
       return { room, files: files.length, lines };
     });
     expect(sizes.map(({ room }) => room).sort()).toEqual(Object.keys(BUDGETS).sort());
-    const remedy = "Shorten the room, or raise its row of BUDGETS in this file and say why in the commit.";
+    const remedy =
+      "Shorten the room, or raise its row of BUDGETS in test/architecture.test.ts and say why in the commit.";
     const over = sizes.flatMap(({ room, files, lines }) => {
       const [mostFiles = 0, mostLines = 0] = BUDGETS[room] ?? [];
       if (files <= mostFiles && lines <= mostLines) return [];
-      return [`src/${room}: ${files} of ${mostFiles} files, ${lines} of ${mostLines} lines of code. ${remedy}`];
+      return [
+        `src/${room}: ${files} of ${mostFiles} files, ${lines} of ${mostLines} lines of code (neither blank nor comments). ${remedy}`,
+      ];
     });
     expect(over).toEqual([]);
   });
