@@ -32,7 +32,6 @@ interface Gathered {
   callId: string | undefined;
   asked: AskedEvent | undefined;
   before: AgentState;
-  readonly work: NestedTree;
   view: { -readonly [K in keyof StepView]: StepView[K] };
 }
 
@@ -42,26 +41,43 @@ interface Gathered {
  * of the last event before the agent's next request.
  */
 export async function findStep(events: AsyncIterable<RecordedEvent>, step: number, start: AgentState) {
+  const work = new NestedTree(step);
+  const { steps, end } = await gatherSteps(events, { first: step, last: step }, start, work);
+  const [found] = steps;
+  if (!found?.asked) return undefined;
+  const { asked, before, view } = found;
+  return { asked, before, end, view: { ...view, nested: listNested(work.roots) } };
+}
+
+/** The steps of this range that have a request. `work` receives the events from the first request on. */
+async function gatherSteps(
+  events: AsyncIterable<RecordedEvent>,
+  { first, last }: { readonly first: number; readonly last: number },
+  start: AgentState,
+  work?: NestedTree,
+) {
+  const steps = new Map<number, Gathered>();
   let state = start;
   let end = 0;
-  const found = emptyStep(step);
   for await (const event of events) {
     // A sub-task takes steps of its own before its command ends.
-    if (event.type === "model-asked" && event.step > step && event.frame === 0) break;
-    if ("step" in event && event.step === step) gather(found, event, state);
-    if (found.asked) found.work.add(event);
+    if (event.type === "model-asked" && event.step > last && event.frame === 0) break;
+    if ("step" in event && event.step >= first && event.step <= last) {
+      const gathered = steps.get(event.step) ?? emptyStep(event.step);
+      steps.set(event.step, gathered);
+      gather(gathered, event, state);
+    }
+    if (steps.size > 0) work?.add(event);
     state = evolve(state, event);
     end = event.seq;
   }
-  const { asked, before, view, work } = found;
-  return asked && { asked, before, end, view: { ...view, nested: listNested(work.roots) } };
+  return { steps: [...steps.values()].filter(({ asked }) => asked), end };
 }
 
 const emptyStep = (step: number): Gathered => ({
   callId: undefined,
   asked: undefined,
   before: initialState,
-  work: new NestedTree(step),
   view: {
     step,
     turn: 1,
@@ -301,21 +317,11 @@ export async function listSteps(
   const { step: last } = await stateOf(reader, row);
   const first = (after ?? Math.max(0, last - limit)) + 1;
   const start = await findBefore(first, row, reader);
-  const steps = new Map<number, Gathered>();
-  let { state, head: end } = await foldLog(reader, row, start);
-  for await (const event of allEvents(reader, row.id, start)) {
-    if (event.type === "model-asked" && event.frame === 0 && event.step >= first + limit) break;
-    if ("step" in event && event.step >= first && event.step < first + limit) {
-      const gathered = steps.get(event.step) ?? emptyStep(event.step);
-      steps.set(event.step, gathered);
-      gather(gathered, event, state);
-    }
-    state = evolve(state, event);
-    end = event.seq;
-  }
-  const asked = [...steps.values()].filter((step) => step.asked);
+  const { state } = await foldLog(reader, row, start);
+  const range = { first, last: first + limit - 1 };
+  const { steps, end } = await gatherSteps(allEvents(reader, row.id, start), range, state);
   const files = Map.groupBy(await reader.files(row.id, start, end), ({ step }) => step);
-  return { agent: row.id, steps: asked.map((step) => summaryOf(step, files)), last };
+  return { agent: row.id, steps: steps.map((step) => summaryOf(step, files)), last };
 }
 
 function summaryOf({ view }: Gathered, files: ReadonlyMap<number, readonly FileVersion[]>): StepSummary {
