@@ -18,14 +18,13 @@ import { frameNestedIn, frameWorkingOn, MAX_FRAMES, MAX_NESTED } from "#core/fra
 import type { CellCallError, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { type NestedResult, openCommand, stepOfCall } from "#core/state.ts";
-import { oneLine } from "#core/text.ts";
+import { oneLine, restoreValue } from "#core/text.ts";
 import { argumentsForResult, hasEndlessReference } from "#reply/check-value.ts";
 import { canonicalJson } from "#util/json.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { CheckOutgoing, Journal } from "./journal.ts";
 import type { RunNested } from "./run-parts.ts";
-import { restoreValue } from "./stored-values.ts";
 
 /** The agent was paused, or waits for something that this host does not wait for. The command's call stays open. */
 export class Suspended extends Error {

@@ -13,7 +13,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import { addSources, type OutsideSource, outsideOf, plainSources, withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
 import { type AgentState, formOfFrame, openCommand } from "#core/state.ts";
-import { headOf } from "#core/text.ts";
+import { headOf, restoreValue } from "#core/text.ts";
 import { checkResult } from "#reply/check-value.ts";
 import { remarkOnAction } from "./action-remarks.ts";
 import { type CellParts, openCells } from "./cells.ts";
@@ -32,7 +32,7 @@ import { openMethodSearch } from "./method-search.ts";
 import { Diverged, RecordedNestedWork, Suspended } from "./nested-work.ts";
 import { type DownloadMeter, meterDownloads, openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { effectless, type PreparedMove } from "./run-parts.ts";
-import { refuseSecrets, restoreValue } from "./stored-values.ts";
+import { refuseSecrets } from "./stored-values.ts";
 
 /** Parts of each call; paid services are created per call. */
 export interface CommandParts
