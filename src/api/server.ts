@@ -7,14 +7,14 @@
  */
 import { chmodSync, lstatSync, type Stats, unlinkSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply } from "fastify";
 import { openJsonCache } from "#config/private-file.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { JsonFile } from "#util/json.ts";
 import { inertJson } from "#util/outside-text.ts";
 import { closed, type Static, text } from "#util/schema.ts";
 import type { PageDoor } from "./door.ts";
-import { answerWithEvents, createEventStreams, type EventStreams, type EventsRequest } from "./event-stream.ts";
+import { answerWithEvents, createEventStreams, type EventStreams } from "./event-stream.ts";
 import { type AppLimits, createApp, turnAwayOver, withHeaders } from "./http-app.ts";
 import {
   bodyOf,
@@ -187,12 +187,12 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
     app.route({
       ...addressOf(route),
       handler: async (request, reply) =>
-        withHeaders(reply.code(route.status)).send(toJson(await route.act(parts, givenBy(request)))),
+        withHeaders(reply.code(route.status)).send(toJson(await route.act(parts, request as Given))),
     });
   app.route({
     ...addressOf(EVENTS_ROUTE),
     handler: async (request, reply) => {
-      const page = await answerWithEvents(givenBy(request) as EventsRequest, request, reply, parts);
+      const page = await answerWithEvents(request, reply, parts);
       return page === undefined ? reply : withHeaders(reply).send(page);
     },
   });
@@ -251,12 +251,6 @@ const addressOf = ({ method, path, query, body }: RouteDescription) => ({
 });
 
 const paramsIn = (path: string) => Object.fromEntries(paramsOf(path).map((name) => [name, PARAMS[name]]));
-
-const givenBy = ({ params, query, body }: FastifyRequest): Given => ({
-  params: params as Given["params"],
-  query,
-  body,
-});
 
 /** `place`: the path of a socket, or a port of 127.0.0.1. Problems after the start are reported. */
 async function listen(app: FastifyInstance, place: string | number, onProblem: Parts["onProblem"]): Promise<void> {
