@@ -3,6 +3,7 @@ import type { ErrorObject, ValidateFunction } from "ajv";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
+import { asRecord } from "#util/json.ts";
 import type { ObjectSchema, Schema } from "#util/schema.ts";
 import { METHODS } from "./route.ts";
 import { PATTERNS } from "./schemas.ts";
@@ -44,9 +45,7 @@ export function refusalOf(thrown: unknown): Refusal {
 
 /** `Error.isError` does not recognize fastify's errors, which are created without the Error constructor. */
 function frameworkStatus(thrown: unknown): number | undefined {
-  if (typeof thrown !== "object" || thrown === null || !("code" in thrown) || !("statusCode" in thrown))
-    return undefined;
-  const { code, statusCode } = thrown;
+  const { code, statusCode } = asRecord(thrown);
   const isFramework = typeof code === "string" && code.startsWith("FST_ERR_");
   return isFramework && typeof statusCode === "number" && statusCode >= 400 && statusCode < 500
     ? statusCode

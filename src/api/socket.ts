@@ -62,7 +62,7 @@ export async function* followAgent(socket: string, path: string, options: Follow
         lastEventId: after,
         answerMs: leftMs,
         idleMs,
-        ...(signal ? { signal } : {}),
+        signal,
       });
       lastAnswerAt = performance.now();
       try {
@@ -163,7 +163,7 @@ export interface HostCall {
   readonly body?: unknown;
   /** Maximum time from the connection to the end of the reply; for a stream, to its headers. */
   readonly answerMs?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export const ANSWER_MS = 10_000;
@@ -237,14 +237,7 @@ function sendRequest(
   return new Promise((resolve, reject) => {
     let tooLate: GoaldError | undefined;
     const explain = (thrown: unknown): GoaldError => tooLate ?? unreachable(toError(thrown), socket);
-    const outgoing = request({
-      socketPath: socket,
-      method,
-      path,
-      headers,
-      agent: false,
-      ...(signal ? { signal } : {}),
-    });
+    const outgoing = request({ socketPath: socket, method, path, headers, agent: false, signal });
     const limit = (ms: number, problem: GoaldError): (() => void) => {
       const timer = setTimeout(
         () => {
