@@ -7,9 +7,9 @@ import {
   applyEdit,
   applyFitting,
   compareTasks,
+  countTasks,
   currentTask,
   findTask,
-  newTaskIds,
   nextTaskId,
   type PlanEdit,
   type PlanTask,
@@ -139,9 +139,9 @@ export function planChangeOf(event: RecordedEvent, before: AgentState): PlanChan
   const { seq } = event;
   const plan = startPlan(before);
   if (event.type === "task-added") {
-    const id = nextTaskId(plan, event.parent);
-    const subtasks = newTaskIds(event.task, id).length - 1;
-    return { seq, id, goal: event.task.goal, state: "open", isNew: true, subtasks };
+    const { parent, task } = event;
+    const subtasks = countTasks(task) - 1;
+    return { seq, id: nextTaskId(plan, parent), goal: task.goal, state: "open", isNew: true, subtasks };
   }
   if (event.type !== "task-changed") return undefined;
   const task = findTask(plan, event.id);
