@@ -71,6 +71,7 @@ const OUTAGES: ReadonlySet<string> = new Set([
   "timeout",
   "rate-limited",
 ]);
+/** Or later, when the server named a later time. */
 const PROBE_EVERY_MS = 60_000;
 
 export function afterFailure(
@@ -119,7 +120,7 @@ export function afterFailure(
   if (mayGoOn && other !== null)
     return [failed(now, { fallback: { model: other, until: new Date(now.getTime() + FALLBACK_MS).toISOString() } })];
   if (state.settings.background && failure.retry && OUTAGES.has(code) && !isHopeless(code, state))
-    return [failed(probeAt(failure.retry.afterMs, state, circumstances), { outage: true })];
+    return [failed(retryAt(Math.max(PROBE_EVERY_MS, waitMs), state, circumstances), { outage: true })];
   const pauseCode = PAUSE_CODES[code] ?? (failure.retry ? "model-unreachable" : "model-refused");
   const often = failure.retry && tries > 1 ? `The model did not answer ${tries} times in a row. ` : "";
   return [failed(null), { type: "agent-paused", code: pauseCode, reason: often + message }];
@@ -142,11 +143,6 @@ function describeWait(waitMs: number, message: string, now: Date): string {
   const until = new Date(now.getTime() + Math.min(MAX_WAIT_MS, waitMs)).toISOString();
   const atLeast = waitMs > MAX_WAIT_MS ? "more than a day" : `until ${until}`;
   return `${message} It wants to be left alone ${atLeast}. Go on then: goald resume <agent>`;
-}
-
-/** In a minute, or at the time that the server named, whichever is later. */
-function probeAt(afterMs: number | null, state: AgentState, circumstances: Circumstances): Date {
-  return retryAt(Math.max(PROBE_EVERY_MS, afterMs ?? 0), state, circumstances);
 }
 
 /** Not before the time that the server named. */

@@ -44,7 +44,7 @@ interface CellCall {
   readonly callId: string;
   readonly journal: Journal;
   readonly parts: CommandParts & { readonly cells: CellParts };
-  readonly nested?: RecordedNestedWork;
+  readonly nested?: RecordedNestedWork | undefined;
 }
 
 export function openCells(call: CellCall): Cells {

@@ -61,7 +61,8 @@ export class RecordedNestedWork implements NestedWork {
   #internal = 0;
   /** The last piece of work, if it began before this run of the command. */
   #lastEarlier: NestedResult | undefined;
-  #outside: readonly OutsideSource[] = [];
+  /** Sources of the outside words in the results of sub-tasks. */
+  outside: readonly OutsideSource[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(callId: string, journal: Journal, parts: NestedParts, runNested: RunNested) {
@@ -69,11 +70,6 @@ export class RecordedNestedWork implements NestedWork {
     this.#journal = journal;
     this.#parts = parts;
     this.#runNested = runNested;
-  }
-
-  /** Sources of the outside words in the results of sub-tasks. */
-  get outside(): readonly OutsideSource[] {
-    return this.#outside;
   }
 
   /** `received`: sources of the outside words that the command has received. */
@@ -126,7 +122,7 @@ export class RecordedNestedWork implements NestedWork {
       throw subtaskError({ code, text: `The sub-task has no result: ${text}` });
     }
     const { text, value, outside = [] } = await this.#observationOf(event);
-    this.#outside = addSources(this.#outside, outside);
+    this.outside = addSources(this.outside, outside);
     return value === undefined ? JSON.parse(await this.#journal.read(text)) : value;
   }
 

@@ -76,10 +76,7 @@ interface MediaParts {
   readonly servicePriceOf?: (name: PaidService) => Price | null;
 }
 
-interface Most {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
+type Most = Pick<Usage, "inputTokens" | "outputTokens">;
 /** Tokens of the longest prompt and the largest picture of the best quality; a speech request takes fewer. */
 const MOST: Readonly<Record<PaidService, Most>> = {
   images: { inputTokens: 4_000, outputTokens: 6_240 },

@@ -200,21 +200,18 @@ function cellsFor(
   nested?: RecordedNestedWork,
 ): Partial<Services> {
   const { cells } = parts;
-  return cells
-    ? { cells: openCells({ callId, journal, parts: { ...parts, cells }, ...(nested ? { nested } : {}) }) }
-    : {};
+  return cells ? { cells: openCells({ callId, journal, parts: { ...parts, cells }, nested }) } : {};
 }
 
 /** Loaded by the first check. */
 function testsFor(callId: string, journal: Journal, parts: CommandParts): GoalTests {
-  const { agentId, clock, cells, services } = parts;
+  const { agentId, clock, cells } = parts;
   let count = 0;
   const nextVersion = (): string => {
     count += 1;
     return `${callId}#${openCommand(journal.state, callId)?.intent?.attempt ?? 1} test ${count}`;
   };
-  const { statuses } = services;
-  const of = { agentId, clock, nextVersion, ...(cells ? { cells } : {}), ...(statuses ? { statuses } : {}) };
+  const of = { agentId, clock, nextVersion, cells, statuses: parts.services.statuses };
   return {
     run: async (...given) => (await import("./goal-tests.ts")).openGoalTests(of).run(...given),
   };
