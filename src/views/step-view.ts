@@ -240,9 +240,10 @@ const Start = open({
   annotations: typed<Annotations>({ type: "object" }),
 });
 
+const Status = oneOf("ok", "failed", "denied", "cancelled", "unknown");
 const Result = open({
   ...stamp,
-  status: oneOf("ok", "failed", "denied", "cancelled", "unknown"),
+  status: Status,
   code: nullable(text),
   source: typed<Observation["source"]>(text),
   artifacts: described(listOf(text), "Workspace paths that the call created or changed."),
@@ -288,10 +289,7 @@ const StepSummary = open({
   command: described(nullable(text), "Name of the command; null when the reply had none."),
   subject: described(text, "The first text among its arguments, in one line; empty for none."),
   thought: text,
-  status: described(
-    nullable(oneOf("ok", "failed", "denied", "cancelled", "unknown")),
-    "Status of the result; null until there is one.",
-  ),
+  status: described(nullable(Status), "Status of the result; null until there is one."),
   attempts: described(ordinal, "Requests to the model."),
   tokens: described(count, "In and out, of the reply and of what the command asked a model."),
   costUsd: described(nullable(amount), "Of these tokens; null when a price is unknown."),
