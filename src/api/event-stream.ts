@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { daemonError, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { cutToWholeWords } from "#util/outside-text.ts";
 import type { Static } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
@@ -29,9 +29,7 @@ export function createEventStreams(parts: StreamParts) {
   /** Undefined for a client that has gone. Throws GOALD_DAEMON when too many clients follow. */
   function openStream(reply: FastifyReply): ServerSentEvents | undefined {
     if (streams.size >= parts.limits.followers)
-      throw new GoaldError("GOALD_DAEMON", `Too many clients follow agents: ${streams.size}.`, {
-        hint: "Close some of them and retry.",
-      });
+      throw daemonError(`Too many clients follow agents: ${streams.size}.`, "Close some of them and retry.");
     const response = reply.hijack().raw;
     if (response.destroyed) return undefined;
     const stream = new ServerSentEvents(response, parts);
@@ -178,15 +176,13 @@ async function followChanges(stream: ServerSentEvents, { control, toJson, onProb
 
 // GET /v1/agents/:agent/events: replies with a page of the log as JSON, or starts a stream.
 
-type EventsRequest = Given<{ readonly agent: string }, Static<typeof EventsQuery>>;
-
 /** Resolves to the JSON of a page, or to undefined after it has started a stream. */
 export async function answerWithEvents(
   request: FastifyRequest,
   reply: FastifyReply,
   { control, streams, toJson }: StreamParts & { readonly streams: EventStreams },
 ): Promise<string | undefined> {
-  const { params, query } = request as unknown as EventsRequest;
+  const { params, query } = request as unknown as Given<{ readonly agent: string }, Static<typeof EventsQuery>>;
   const after = lastEventId(request) ?? query.after ?? 0;
   // Resolves the name once, because a newer agent may take it while the stream is open.
   const { id } = await control.agent(params.agent);

@@ -74,9 +74,6 @@ export const noRoute = (method: string, known: readonly string[]): Refusal =>
         "See GET /v1/openapi.json. A daemon of another version may have other addresses: goald restart",
       );
 
-export const cannotListen = (message: string, hint: string, cause?: unknown): GoaldError =>
-  new GoaldError("GOALD_DAEMON", message, cause === undefined ? { hint } : { hint, cause });
-
 // Refuses requests before a route runs and before the body is read.
 //
 // The file permission of the socket is its authentication; there the guard is a second check, which refuses requests that
@@ -160,13 +157,6 @@ export const unknownKey = foreign(401, "The session has ended, or there was none
 export const usageRefusal = (status: number, message: string, hint = "See GET /v1/openapi.json."): Refusal => ({
   status,
   code: "GOALD_USAGE",
-  message,
-  hint,
-});
-
-export const unavailableRefusal = (message: string, hint: string): Refusal => ({
-  status: 503,
-  code: "GOALD_DAEMON",
   message,
   hint,
 });

@@ -46,13 +46,11 @@ type ParamsIn<Path extends string> = {
   readonly [Name in NamesIn<Path> & keyof typeof PARAMS]: Static<(typeof PARAMS)[Name]>;
 };
 
-interface Schemas<Reply, Query, Body> {
+/** Default of `status`: 200. */
+interface Schemas<Reply, Query, Body> extends Partial<Pick<RouteDescription, "status" | "socketOnly">> {
   readonly query?: ObjectSchema<Query>;
   readonly body?: ObjectSchema<Body>;
   readonly reply: Schema<Reply>;
-  /** Default: 200. */
-  readonly status?: number;
-  readonly socketOnly?: string;
 }
 
 /** `address`: such as `GET /v1/agents/:agent`. */
