@@ -27,14 +27,9 @@ import type { CheckOutgoing, Journal } from "./journal.ts";
 import type { RunNested } from "./run-parts.ts";
 
 /** The agent was paused, or waits for something that this host does not wait for. The command's call stays open. */
-export class Suspended extends Error {
-  override readonly name = "Suspended";
-}
-
+export const SUSPENDED = new Error("suspended");
 /** A repeated run of a command asked for other nested work than its first run. */
-export class Diverged extends Error {
-  override readonly name = "Diverged";
-}
+export const DIVERGED = new Error("diverged");
 
 interface NestedParts {
   readonly commandsFor: CommandsFor;
@@ -54,7 +49,7 @@ export class RecordedNestedWork implements NestedWork {
   readonly #parts: NestedParts;
   readonly #runNested: RunNested;
   readonly #stop = new AbortController();
-  /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
+  /** Aborted with SUSPENDED, DIVERGED or the loop's own failure. */
   readonly signal = this.#stop.signal;
   #ordinal = 0;
   /** Calls of internal commands among them: a cell saves its files before each call and at its end. */
@@ -137,11 +132,11 @@ export class RecordedNestedWork implements NestedWork {
     return changesWithin({ path, after: last.from, last: last.seq }, this.#journal);
   }
 
-  /** Throws `Suspended`, or `Diverged` when an earlier run of the command asked for more than this one. */
+  /** Throws SUSPENDED, or DIVERGED when an earlier run of the command asked for more than this one. */
   end(): void {
     this.#stop.signal.throwIfAborted();
     const isLeft = this.#results.some(({ ordinal }) => ordinal > this.#ordinal);
-    if (isLeft || frameNestedIn(this.#journal.state, this.#callId)) this.#stopWith(new Diverged());
+    if (isLeft || frameNestedIn(this.#journal.state, this.#callId)) this.#stopWith(DIVERGED);
   }
 
   get #results(): readonly NestedResult[] {
@@ -166,16 +161,16 @@ export class RecordedNestedWork implements NestedWork {
     this.#stop.signal.throwIfAborted();
     const known = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
     this.#lastEarlier = known;
-    if (known) return isSame(known, of) ? this.#journal.eventAt(known.seq) : this.#stopWith(new Diverged());
+    if (known) return isSame(known, of) ? this.#journal.eventAt(known.seq) : this.#stopWith(DIVERGED);
     const { state } = this.#journal;
     const pending = frameNestedIn(state, this.#callId)?.origin;
-    if (pending && !isSame(pending, of)) this.#stopWith(new Diverged());
+    if (pending && !isSame(pending, of)) this.#stopWith(DIVERGED);
     // The loop's own failure must end the command's call, and not look like a failure of the nested work.
     const entered = this.#runNested(pending ? [] : await push(of, state.framesPushed + 1));
-    if (!(await entered.catch((error: unknown) => this.#stopWith(error)))) this.#stopWith(new Suspended());
+    if (!(await entered.catch((error: unknown) => this.#stopWith(error)))) this.#stopWith(SUSPENDED);
     const result = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
     if (pending) this.#lastEarlier = result;
-    return result ? this.#journal.eventAt(result.seq) : this.#stopWith(new Suspended());
+    return result ? this.#journal.eventAt(result.seq) : this.#stopWith(SUSPENDED);
   }
 
   #stopWith(reason: unknown): never {

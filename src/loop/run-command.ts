@@ -29,7 +29,7 @@ import {
   type SubagentParts,
 } from "./loop-services.ts";
 import { openMethodSearch } from "./method-search.ts";
-import { Diverged, RecordedNestedWork, Suspended } from "./nested-work.ts";
+import { DIVERGED, RecordedNestedWork, SUSPENDED } from "./nested-work.ts";
 import { type DownloadMeter, meterDownloads, openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { effectless, type PreparedMove } from "./run-parts.ts";
 import { refuseSecrets } from "./stored-values.ts";
@@ -104,8 +104,8 @@ export async function execute(
         const running = { ...call, services, nested, signal, received, downloads, purchases };
         return await finishCall(running, prepared, journal, parts);
       } catch (thrown) {
-        if (thrown instanceof Suspended) return null;
-        if (thrown instanceof Diverged) return { events: [differed(callId, open)] };
+        if (thrown === SUSPENDED) return null;
+        if (thrown === DIVERGED) return { events: [differed(callId, open)] };
         throw thrown;
       }
     },
@@ -152,8 +152,6 @@ export async function probe(
     }
   }
 }
-
-// What the parts of one call share: its command, arguments, folder and services.
 
 /** Undefined when there is no such call or command any more. */
 async function openCall(callId: string, journal: Journal, parts: CommandParts) {
@@ -225,8 +223,6 @@ function notThere(callId: string, { state }: Journal, { commandsFor }: CommandPa
   const of = { step: (open ?? state).step, callId };
   return { events: [{ type: "command-finished", ...of, observation: marked, durationMs: 0 }] };
 }
-
-// Runs a started call, and turns what came of it into events: the result, files, and granted writes.
 
 interface RunningCall extends NonNullable<Awaited<ReturnType<typeof openCall>>> {
   readonly nested: RecordedNestedWork;
