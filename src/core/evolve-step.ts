@@ -124,8 +124,6 @@ export function modelReplied(state: AgentState, event: EventOf<"model-replied"> 
 /** Model and mode for a log that does not record them. */
 const ASKED_UNKNOWN = { model: "", mode: "plain" } as const;
 
-// Folds the start and the end of a command's call. Pure.
-
 export function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At): AgentState {
   const { step, callId, reason, by, refusal } = event;
   const call = openCommand(state, callId)?.call;

@@ -6,8 +6,6 @@ import { addTask, createPlan, MAX_TASK_CHARS, nextTaskId, type PlanTask, setTask
 import type { AgentState, Message } from "./state.ts";
 import { headOf, oneLine } from "./text.ts";
 
-// Folds changes of the plan and checks of goals into the state. Pure.
-
 /**
  * The plan that the prompt shows and that must be finished before the turn ends. Null: the model makes none, and need not, or its
  * profile leaves the commands of the plan out, so that it could close none. A plan begins with what the turn is for: the goals, or
@@ -67,8 +65,6 @@ function withPlanWords(state: AgentState, at: At, what: string): AgentState {
   const message = { kind: "feedback", from: "person", status: null, source: "person" } as const;
   return withMessageForAll(calm, at, { ...message, text: `${OPENING}\n${what}`, step: state.step });
 }
-
-// Folds the beginning of a turn, what it is for, and what is remembered of it. Pure.
 
 /** Characters of the memories of older turns that the state, and so the prompt, keeps beside the newest one; and how many they may be. */
 const MAX_OLDER_CHARS = 16_000;

@@ -7,8 +7,6 @@
  */
 import { oneLine, withCommas } from "./text.ts";
 
-// A person's changes of a plan: whether they fit it, and the plan after them. Pure.
-
 /** A task that differs between two plans. */
 export interface TaskChange {
   readonly id: string;

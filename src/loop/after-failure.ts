@@ -94,7 +94,6 @@ export function afterFailure(
     ...more,
   });
   if (code === "refused") return [failed(null), { type: "reply-rejected", step, problems: [withheld(message)] }];
-
   const { failedTries } = activeFrame(state);
   const tries = failedTries.length + 1;
   const same = 1 + failedTries.filter((try_) => try_.model === question.model && try_.code === code).length;
@@ -102,9 +101,7 @@ export function afterFailure(
   const isTooLong = code === "context-overflow";
   if (mayGoOn && (failure.retry?.isChanged || (isTooLong && same <= allowed(code))))
     return [failed(now, { changed: true })];
-
   if (code === "cap-ignored") return [failed(null), { type: "agent-paused", code, reason: message }];
-
   const other = OF_THE_SERVER.has(code) || isTooLong || question.model === fallbackModel ? null : fallbackModel;
   // The replaced model is tried once when the fallback's time is over, without retries.
   const isReplaced = state.fallback !== null && state.fallback.model !== question.model;

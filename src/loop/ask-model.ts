@@ -203,8 +203,6 @@ async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, par
   return effectless({ events });
 }
 
-// Composes the messages of one request: looks at the folder, recalls, builds the prompt that fits.
-
 interface ComposeParts {
   readonly agentId: string;
   readonly memory: LongTermMemory;

@@ -4,7 +4,6 @@
  * A test looks at the agent's files and at addresses that a person named, and changes nothing. What it cannot find out,
  * such as a file that is refused or a program that cannot run here, is a failed test that says why.
  */
-
 import type { CommandContext } from "#core/command.ts";
 import { INSTALL_SANDBOX } from "#core/command-names.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";

@@ -164,8 +164,6 @@ export function validityOf({ pinned, forgotten, supersededBy, closed, hiddenInSt
 /** "until step 41" */
 const describeEnd = ({ step }: ClosedFact): string => (step === null ? "no longer true" : `until step ${step}`);
 
-// Loads memories from a store: pages, lists, and one row.
-
 export interface MemoryPlace {
   /** Id or name of an agent, or `shared`. */
   readonly name: string;

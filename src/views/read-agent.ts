@@ -93,8 +93,6 @@ export async function descendantsOf(id: string, reader: Pick<StoreReader, "agent
   );
 }
 
-// Reads an agent's log in pages.
-
 const PAGE = 500;
 
 /** All events with seq > `after`, oldest first. */
@@ -154,8 +152,6 @@ export async function* eventsBackward(
     end = start;
   }
 }
-
-// Reads long texts that events keep as references.
 
 /** Replaces each reference to a long text by the text. A text that is missing from the store stays a reference. */
 export const openTexts = (value: unknown, store: Pick<StoreReader, "blob">): Promise<unknown> =>

@@ -198,8 +198,6 @@ function attemptOf(event: AskedEvent): Attempt {
   return { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd, failure: null };
 }
 
-// The members of one step, as the API returns them.
-
 const stamp = { at: time, seq: ordinal };
 
 const Attempt = open({
@@ -278,8 +276,6 @@ export const stepMembers = {
 };
 const StepView = open(stepMembers);
 export type StepView = Static<typeof StepView>;
-
-// The steps of an agent in short, loaded from a store.
 
 const StepSummary = open({
   step: ordinal,
