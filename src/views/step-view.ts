@@ -107,18 +107,15 @@ type OfStep = Extract<RecordedEvent, { readonly step: number }>;
 
 /** `before`: the state without the event. */
 function gather(found: Gathered, event: OfStep, before: AgentState): void {
-  found.view.endedAt = event.at;
-  gatherPlan(found.view, event, before);
-  if (event.type === "model-asked") gatherRequest(found, event, before);
-  else if (event.type === "model-failed" || event.type === "model-replied" || event.type === "reply-rejected")
-    gatherReply(found.view, event);
-  else if (!isOtherCall(found, event)) gatherCommand(found.view, event);
-}
-
-function gatherPlan(view: Gathered["view"], event: OfStep, before: AgentState): void {
+  const { view } = found;
+  view.endedAt = event.at;
   const change = planChangeOf(event, before);
   if (change) view.planChanges = [...view.planChanges, change];
   view.checks = [...view.checks, ...proofsOf(event)];
+  if (event.type === "model-asked") gatherRequest(found, event, before);
+  else if (event.type === "model-failed" || event.type === "model-replied" || event.type === "reply-rejected")
+    gatherReply(view, event);
+  else if (!isOtherCall(found, event)) gatherCommand(view, event);
 }
 
 /** The first call of a step is shown in full. The others, further calls of the reply or made by a command, are `nested`. */
@@ -136,7 +133,9 @@ function gatherRequest(found: Gathered, event: AskedEvent, before: AgentState): 
   view.turn = before.turn;
   view.goals = before.goals;
   view.recallIds = event.recallIds;
-  view.attempts = [...view.attempts, attemptOf(event)];
+  const { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd = null } = event;
+  const asked = { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd, failure: null };
+  view.attempts = [...view.attempts, asked];
 }
 
 type ReplyEvent = Extract<OfStep, { readonly type: "model-failed" | "model-replied" | "reply-rejected" }>;
@@ -191,11 +190,6 @@ function gatherCommand(view: Gathered["view"], event: OfStep): void {
     }
     default:
   }
-}
-
-function attemptOf(event: AskedEvent): Attempt {
-  const { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd = null } = event;
-  return { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd, failure: null };
 }
 
 const stamp = { at: time, seq: ordinal };
