@@ -80,17 +80,14 @@ export function turnStarted(state: AgentState, event: EventOf<"turn-started"> & 
   const fresh = { turn, turnBegan, asked: [], plan: null, proofs: [], fallback: null, made: [], refusals: 0 };
   const cleared = inEveryFrame({ ...state, ...fresh }, (frame) => ({
     ...frame,
-    window: unreadMessages(frame.window),
+    // The last turn ended with the result of its closing command.
+    window: frame.window.slice(frame.window.findLastIndex(({ kind }) => kind === "result") + 1),
     repetition: null,
     failedCells: 0,
     badReplies: 0,
   }));
   return inPhase(cleared, event, { kind: "thinking" });
 }
-
-/** The last turn ended with the result of its closing command. */
-const unreadMessages = (window: readonly Message[]): readonly Message[] =>
-  window.slice(window.findLastIndex(({ kind }) => kind === "result") + 1);
 
 /** Words before the first step of a later turn are what it is for: they stay in the prompt while it lasts. Nine messages at most. */
 export function withWords(state: AgentState, at: At, words: Omit<Message, "seq">): AgentState {
