@@ -281,17 +281,17 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2829],
+  api: [18, 2733],
   app: [10, 1566],
   cage: [7, 624],
   cassette: [10, 1387],
   cli: [60, 7990],
   commands: [10, 1725],
   config: [15, 1897],
-  core: [33, 4596],
+  core: [33, 4582],
   host: [11, 1566],
   http: [6, 608],
-  loop: [26, 3810],
+  loop: [26, 3755],
   memory: [33, 6200],
   model: [11, 1789],
   page: [18, 1632],
@@ -301,7 +301,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2827],
   store: [26, 3581],
   util: [22, 1606],
-  views: [20, 3415],
+  views: [20, 3328],
   workspace: [8, 1267],
 };
 

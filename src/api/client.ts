@@ -28,7 +28,7 @@ const RESTORE_MS = 120_000;
 export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Client {
   /** `T`: the reply, as the route of the path declares it. */
   const call = <T>(method: HostCall["method"], path: string, body?: unknown, answerMs = patienceMs): Promise<T> =>
-    callHost(socket, { method, path, answerMs, ...(body === undefined ? {} : { body }) }) as Promise<T>;
+    callHost(socket, { method, path, answerMs, body }) as Promise<T>;
   return {
     socket,
     follow: (name, options) => followAgent(socket, addressOf(name, "events"), options),

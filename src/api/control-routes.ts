@@ -12,7 +12,7 @@ const LOADS_PROGRAMS = "It loads programs: the commands of the home.";
 const ENDS_PAGE = "The page would end with the daemon, and could not start it again.";
 const RENEWS_SESSION = "A session that could open others would never end.";
 
-const HOST_ROUTES: readonly Route[] = [
+export const CONTROL_ROUTES: readonly Route[] = [
   route(
     "GET /v1/status",
     "status",
@@ -44,9 +44,7 @@ const HOST_ROUTES: readonly Route[] = [
     { body: schemas.Nothing, reply: schemas.DashboardLink, socketOnly: RENEWS_SESSION },
     ({ control }) => control.openDashboard(),
   ),
-];
-
-const LIFE_ROUTES: readonly Route[] = [
+  // The life of an agent.
   route(
     "POST /v1/agents",
     "createAgent",
@@ -111,9 +109,7 @@ const LIFE_ROUTES: readonly Route[] = [
     { body: schemas.Nothing, reply: schemas.ControlResult },
     ({ control }, { params }) => control.kill(params.agent),
   ),
-];
-
-const STEERING_ROUTES: readonly Route[] = [
+  // What steers its work.
   route(
     "POST /v1/agents/:agent/messages",
     "say",
@@ -166,5 +162,3 @@ const STEERING_ROUTES: readonly Route[] = [
     }),
   ),
 ];
-
-export const CONTROL_ROUTES: readonly Route[] = [...HOST_ROUTES, ...LIFE_ROUTES, ...STEERING_ROUTES];

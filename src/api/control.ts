@@ -145,11 +145,6 @@ export interface LiveText {
 // Every method throws GoaldErrors: GOALD_NOT_FOUND for an unknown agent, step, file or memory, GOALD_STORE_DAMAGED for
 // a log that cannot be read. Texts may contain secrets, which the caller must redact before display.
 
-export interface PageRequest {
-  readonly after: number;
-  readonly limit: number;
-}
-
 export interface Reading {
   /** An agent whose log cannot be read is listed as `damaged`. */
   agents(): Promise<readonly AgentView[]>;
@@ -184,7 +179,7 @@ export interface Reading {
   report(name: string): Promise<ReportFacts>;
   memories(place: MemoryPlace, filter: MemoryFilter): Promise<MemoryList>;
   /** Returns all rows in the order of their last change. Fewer than `limit` rows means the end. */
-  memoryPage(place: MemoryPlace, page: PageRequest): Promise<MemoryPage>;
+  memoryPage(place: MemoryPlace, page: { readonly after: number; readonly limit: number }): Promise<MemoryPage>;
   /** `id`: the whole id, or its part after the slash. */
   memory(place: MemoryPlace, id: string): Promise<MemoryView>;
   /** Returns the memories that the agent would recall for this query. `limit`: null for the number in the settings. */

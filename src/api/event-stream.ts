@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { daemonError, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { cutToWholeWords } from "#util/outside-text.ts";
 import type { Static } from "#util/schema.ts";
 import { createTurns } from "#util/turns.ts";
@@ -15,7 +15,7 @@ import type { AgentView } from "#views/agent-view.ts";
 import type { LiveReply } from "./control.ts";
 import { DEFAULT_PAGE, type Given } from "./route.ts";
 import type { EventPage, EventsQuery } from "./schemas.ts";
-import { type Response, ServerSentEvents, type StreamParts, type ToJson } from "./server-sent-events.ts";
+import { ServerSentEvents, type StreamParts, type ToJson } from "./server-sent-events.ts";
 
 // Counts all clients that follow events, and sends them `bye` when the host shuts down.
 
@@ -26,22 +26,20 @@ export function createEventStreams(parts: StreamParts) {
   let farewell: string | undefined;
   let endedAt = 0;
 
-  function keep(stream: ServerSentEvents, leave: () => void): void {
+  /** Undefined for a client that has gone. Throws GOALD_DAEMON when too many clients follow. */
+  function openStream(reply: FastifyReply): ServerSentEvents | undefined {
+    if (streams.size >= parts.limits.followers)
+      throw daemonError(`Too many clients follow agents: ${streams.size}.`, "Close some of them and retry.");
+    const response = reply.hijack().raw;
+    if (response.destroyed) return undefined;
+    const stream = new ServerSentEvents(response, parts);
     streams.add(stream);
     void stream.closed.then(() => {
       streams.delete(stream);
       endedAt = performance.now();
-      leave();
     });
     if (farewell !== undefined) stream.sayBye(farewell);
-  }
-
-  /** Throws GOALD_DAEMON when too many clients follow. */
-  function takeOver(reply: FastifyReply): Response {
-    if (streams.size < parts.limits.followers) return reply.hijack().raw;
-    throw new GoaldError("GOALD_DAEMON", `Too many clients follow agents: ${streams.size}.`, {
-      hint: "Close some of them and retry.",
-    });
+    return stream;
   }
 
   return {
@@ -52,27 +50,24 @@ export function createEventStreams(parts: StreamParts) {
     get endedAt() {
       return endedAt;
     },
-    /** `agent`: an id, because a newer agent may take the name. Throws as `takeOver`. */
+    /** `agent`: an id, because a newer agent may take the name. Throws as `openStream`. */
     open: (agent: string, start: StreamStart, reply: FastifyReply): void => {
-      const response = takeOver(reply);
-      if (response.destroyed) return;
-      const stream = new EventStream(agent, start, response, parts);
-      keep(
-        stream,
-        parts.control.addFollower(agent, start.hold, (error) => stream.fail(error)),
-      );
+      const stream = openStream(reply);
+      if (!stream) return;
+      void followAgent(agent, start, stream, parts);
+      void stream.closed.then(parts.control.addFollower(agent, start.hold, (error) => stream.fail(error)));
     },
-    /** Follows all agents of the host. Throws as `takeOver`. */
+    /** Follows all agents of the host. Throws as `openStream`. */
     openChanges: (reply: FastifyReply): void => {
-      const response = takeOver(reply);
-      if (!response.destroyed) keep(new ChangesStream(response, parts), () => {});
+      const stream = openStream(reply);
+      if (stream) void followChanges(stream, parts);
     },
     /** Sends committed events, then `bye`. Cuts off clients that do not read it within `flushMs`. */
     close: async (reason: string): Promise<void> => {
       farewell = reason;
       for (const stream of streams) stream.sayBye(reason);
       const late = setTimeout(() => {
-        for (const stream of streams) stream.cutOff();
+        for (const stream of streams) stream.response.destroy();
       }, parts.limits.flushMs);
       await Promise.all([...streams].map(({ closed }) => closed));
       clearTimeout(late);
@@ -90,82 +85,45 @@ interface StreamStart {
 
 const REMOVED = "The agent was removed.";
 
-class EventStream extends ServerSentEvents {
-  readonly #agent: string;
-  readonly #live: ReturnType<typeof openLiveSender> | undefined;
-  readonly #turn = createTurns();
-  #after: number;
-
-  /** `agent`: an id, because a newer agent may take the name. */
-  constructor(agent: string, { after, live }: StreamStart, response: Response, parts: StreamParts) {
-    super(response, parts);
-    this.#agent = agent;
-    this.#after = after;
-    this.#live = live ? openLiveSender(agent, response, parts) : undefined;
-    void this.#follow().catch((thrown: unknown) => this.#endWith(thrown));
-  }
-
-  protected override onEnd(): void {
-    this.#live?.close();
-  }
-
-  async #follow(): Promise<void> {
-    const { control, limits } = this.parts;
-    let isSecondRead = false;
-    while (!this.hasEnded) {
-      const page = await control.page(this.#agent, this.#after, limits.pageEvents);
+/** `agent`: an id, because a newer agent may take the name. Never rejects. */
+async function followAgent(agent: string, start: StreamStart, stream: ServerSentEvents, parts: StreamParts) {
+  const { control, limits, toJson, onProblem } = parts;
+  const turn = createTurns();
+  const live = start.live ? openLiveSender(agent, stream, parts) : undefined;
+  let { after } = start;
+  let isSecondRead = false;
+  try {
+    while (!stream.hasEnded) {
+      const { events, head } = await control.page(agent, after, limits.pageEvents);
       // The log is shorter than before, so it belongs to another agent with this id.
-      if (page.head < this.#after) return this.end("bye", { reason: REMOVED });
-      if (page.head > this.#after && page.events[0]?.seq !== this.#after + 1) {
-        if (isSecondRead) throw new Error(`event ${this.#after + 1} is missing, and the last one is ${page.head}.`);
+      if (head < after) return stream.end("bye", { reason: REMOVED });
+      if (head > after && events[0]?.seq !== after + 1) {
+        if (isSecondRead) throw new Error(`event ${after + 1} is missing, and the last one is ${head}.`);
         // The agent may just have been removed: then the second read throws GOALD_NOT_FOUND.
         isSecondRead = true;
         continue;
       }
       isSecondRead = false;
-      if (!(await this.#writePage(page))) return;
-      if (page.events.length > 0) continue;
-      if (this.farewell !== undefined) return this.end("bye", { reason: this.farewell });
-      this.#live?.setCaughtUp(true);
-      await control.whenLonger(this.#agent, this.#after, this.waiting.signal);
-      this.#live?.setCaughtUp(false);
+      for (const event of events) {
+        if (stream.hasEnded) return;
+        const isTaken = stream.response.write(`id: ${event.seq}\ndata: ${toJson(event)}\n\n`);
+        after = event.seq;
+        if (!isTaken) await stream.waitForDrain(after);
+        await turn();
+      }
+      if (events.length > 0) continue;
+      if (stream.farewell !== undefined) return stream.end("bye", { reason: stream.farewell });
+      live?.setCaughtUp(true);
+      await control.whenLonger(agent, after, stream.waiting.signal);
+      live?.setCaughtUp(false);
     }
-  }
-
-  /** Resolves to false when the stream has ended. */
-  async #writePage({ events }: EventPage): Promise<boolean> {
-    for (const event of events) {
-      if (this.hasEnded) return false;
-      const isTaken = this.response.write(`id: ${event.seq}\ndata: ${this.parts.toJson(event)}\n\n`);
-      this.#after = event.seq;
-      if (!isTaken && !(await this.#waitForDrain())) return false;
-      await this.#turn();
-    }
-    return true;
-  }
-
-  /** Waits until the client has read the written data. Drops a client that is too slow, and resolves to false. */
-  async #waitForDrain(): Promise<boolean> {
-    const { slowReaderMs } = this.parts.limits;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const onDrain = (): void => resolve(false);
-    const slow = setTimeout(() => resolve(true), slowReaderMs);
-    this.response.once("drain", onDrain);
-    const isTooSlow = await Promise.race([promise, this.closed]);
-    clearTimeout(slow);
-    this.response.off("drain", onDrain);
-    if (isTooSlow) this.end("dropped", { reason: `Nothing was read for ${slowReaderMs} ms.`, after: this.#after });
-    return !this.hasEnded;
-  }
-
-  #endWith(thrown: unknown): void {
-    if (isGoaldError(thrown, "GOALD_NOT_FOUND")) {
-      this.end("bye", { reason: REMOVED });
-      return;
-    }
-    const reason = `The events of ${this.#agent} could not be read: ${toError(thrown).message}`;
-    this.parts.onProblem(reason);
-    this.end("dropped", { reason, after: this.#after });
+  } catch (thrown) {
+    if (isGoaldError(thrown, "GOALD_NOT_FOUND")) return stream.end("bye", { reason: REMOVED });
+    const reason = `The events of ${agent} could not be read: ${toError(thrown).message}`;
+    onProblem(reason);
+    stream.end("dropped", { reason, after });
+  } finally {
+    live?.close();
   }
 }
 
@@ -178,59 +136,53 @@ const EVERY_MS = 250;
 /** A client sees a stalled agent and a failure of the host, which are no events, after at most this time. */
 const LOOK_MS = 5_000;
 
-class ChangesStream extends ServerSentEvents {
+/** Never rejects. */
+async function followChanges(stream: ServerSentEvents, { control, toJson, onProblem }: StreamParts): Promise<void> {
+  const { response } = stream;
+  const { signal } = stream.waiting;
   /** Each view that was sent with its JSON, by the id of the agent. The host keeps the view of an agent at rest. */
-  #sent: ReadonlyMap<string, { readonly view: AgentView; readonly json: string }> = new Map();
+  let sent: ReadonlyMap<string, { readonly view: AgentView; readonly json: string }> = new Map();
 
-  constructor(response: Response, parts: StreamParts) {
-    super(response, parts);
-    void this.#follow().catch((thrown: unknown) => {
-      const reason = `The agents could not be read: ${toError(thrown).message}`;
-      parts.onProblem(reason);
-      this.end("dropped", { reason });
-    });
-  }
-
-  async #follow(): Promise<void> {
-    const { signal } = this.waiting;
-    for (let isFirst = true; !this.hasEnded; isFirst = false) {
-      // Listens before it looks, so that no change is missed.
-      const changed = this.parts.control.whenChanged(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
-      await this.#look(isFirst);
-      if (this.farewell !== undefined) return this.end("bye", { reason: this.farewell });
-      await Promise.all([changed, sleep(EVERY_MS, undefined, { signal }).catch(() => undefined)]);
-    }
-  }
-
-  async #look(isFirst: boolean): Promise<void> {
-    if (this.response.writableNeedDrain) return;
-    const { control, toJson } = this.parts;
-    const before = this.#sent;
+  async function look(isFirst: boolean): Promise<void> {
+    if (response.writableNeedDrain) return;
+    const before = sent;
     const now = new Map(
       (await control.agents()).map((view) => {
-        const sent = before.get(view.id);
-        return [view.id, sent?.view === view ? sent : { view, json: toJson(view) }];
+        const known = before.get(view.id);
+        return [view.id, known?.view === view ? known : { view, json: toJson(view) }];
       }),
     );
     const changed = [...now].flatMap(([id, { json }]) => (before.get(id)?.json === json ? [] : [json]));
     const removed = [...before.keys()].filter((id) => !now.has(id));
-    this.#sent = now;
-    if (this.hasEnded || (!isFirst && changed.length === 0 && removed.length === 0)) return;
-    this.response.write(`data: {"agents":[${changed.join(",")}],"removed":${toJson(removed)}}\n\n`);
+    sent = now;
+    if (stream.hasEnded || (!isFirst && changed.length === 0 && removed.length === 0)) return;
+    response.write(`data: {"agents":[${changed.join(",")}],"removed":${toJson(removed)}}\n\n`);
+  }
+
+  try {
+    for (let isFirst = true; !stream.hasEnded; isFirst = false) {
+      // Listens before it looks, so that no change is missed.
+      const changed = control.whenChanged(AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
+      await look(isFirst);
+      if (stream.farewell !== undefined) return stream.end("bye", { reason: stream.farewell });
+      await Promise.all([changed, sleep(EVERY_MS, undefined, { signal }).catch(() => undefined)]);
+    }
+  } catch (thrown) {
+    const reason = `The agents could not be read: ${toError(thrown).message}`;
+    onProblem(reason);
+    stream.end("dropped", { reason });
   }
 }
 
 // GET /v1/agents/:agent/events: replies with a page of the log as JSON, or starts a stream.
 
-export type EventsRequest = Given<{ readonly agent: string }, Static<typeof EventsQuery>>;
-
 /** Resolves to the JSON of a page, or to undefined after it has started a stream. */
 export async function answerWithEvents(
-  { params, query }: EventsRequest,
   request: FastifyRequest,
   reply: FastifyReply,
   { control, streams, toJson }: StreamParts & { readonly streams: EventStreams },
 ): Promise<string | undefined> {
+  const { params, query } = request as unknown as Given<{ readonly agent: string }, Static<typeof EventsQuery>>;
   const after = lastEventId(request) ?? query.after ?? 0;
   // Resolves the name once, because a newer agent may take it while the stream is open.
   const { id } = await control.agent(params.agent);
@@ -276,7 +228,7 @@ const LIVE_EVERY_MS = 50;
 
 function openLiveSender(
   agent: string,
-  response: Response,
+  stream: ServerSentEvents,
   { control, toJson, redact }: Pick<StreamParts, "control" | "toJson" | "redact">,
 ) {
   const nextPiece = createLiveReader(redact);
@@ -286,7 +238,8 @@ function openLiveSender(
 
   function send(): void {
     timer = undefined;
-    const reply = isCaughtUp && !response.writableNeedDrain ? control.live.of(agent) : undefined;
+    const { response, hasEnded } = stream;
+    const reply = isCaughtUp && !hasEnded && !response.writableNeedDrain ? control.live.of(agent) : undefined;
     const piece = reply && nextPiece(reply);
     if (piece) response.write(`event: delta\ndata: ${toJson(piece)}\n\n`);
     if (!reply?.printed || reply.printed === shownLine) return;
@@ -307,7 +260,6 @@ function openLiveSender(
     close: (): void => {
       stopListening();
       clearTimeout(timer);
-      isCaughtUp = false;
     },
   };
 }

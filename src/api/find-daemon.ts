@@ -7,7 +7,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Home, PRIVATE_FOLDER } from "#config/home.ts";
-import { codeOf, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { codeOf, daemonError, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { type HostInfo, isAlive, isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
@@ -76,10 +76,9 @@ export async function ensureDaemon(home: Home, options: FindOptions & SpawnOptio
     if (met.kind === "host") await untilGone(home, met.status);
     started = (await spawnDaemon(home, options)) ?? started;
   }
-  throw new GoaldError(
-    "GOALD_DAEMON",
+  throw daemonError(
     `The daemon of ${home.root} was started ${ATTEMPTS} times and ended each time.`,
-    { hint: "See the reason in its log: goald doctor" },
+    "See the reason in its log: goald doctor",
   );
 }
 
@@ -88,9 +87,10 @@ async function untilGone(home: HomePaths, { pid }: DaemonStatus): Promise<void> 
   const end = performance.now() + SERVE_MS;
   while (isHostHeld(home.lock)) {
     if (performance.now() >= end)
-      throw new GoaldError("GOALD_DAEMON", `The daemon (pid ${pid}) is still shutting down.`, {
-        hint: "It finishes the steps under way. Retry in a moment.",
-      });
+      throw daemonError(
+        `The daemon (pid ${pid}) is still shutting down.`,
+        "It finishes the steps under way. Retry in a moment.",
+      );
     await systemClock.sleep(PAUSE_MS);
   }
 }
@@ -98,11 +98,12 @@ async function untilGone(home: HomePaths, { pid }: DaemonStatus): Promise<void> 
 /** Explains why a host accepts no requests, and what to do. */
 export function silentDaemon({ info, problem }: Extract<DaemonAnswer, { kind: "mute" }>): GoaldError {
   if (info?.socket !== undefined)
-    return new GoaldError("GOALD_DAEMON", `The daemon (pid ${info.pid}) takes no calls: ${problem.message}`, {
-      hint: isNobodyThere(problem)
+    return daemonError(
+      `The daemon (pid ${info.pid}) takes no calls: ${problem.message}`,
+      isNobodyThere(problem)
         ? "Its socket file was removed. Restart it, its agents continue: goald down --kill, then goald up"
         : "If it hangs: goald down --kill, then goald up",
-    });
+    );
   return new GoaldError("GOALD_ALREADY_RUNNING", `The agents of this home are run by ${describe(info)}.`, {
     hint: "It takes no calls. Wait for it to end.",
   });
@@ -115,10 +116,9 @@ const describe = (info: HostInfo | undefined): string =>
 export function checkVersion({ pid, version, protocol }: DaemonStatus, options: FindOptions): void {
   const own = options.version;
   if (protocol !== PROTOCOL_VERSION)
-    throw new GoaldError(
-      "GOALD_DAEMON",
+    throw daemonError(
       `The daemon (pid ${pid}, goald ${version}) uses protocol version ${protocol}, this goald${own ? ` (${own})` : ""} version ${PROTOCOL_VERSION}.`,
-      { hint: "Restart the daemon with this version; its agents continue: goald restart" },
+      "Restart the daemon with this version; its agents continue: goald restart",
     );
   if (own !== undefined && version !== own)
     tellOf(options)(`The daemon is goald ${version}, this is ${own}. To restart it with this version: goald restart`);
@@ -227,9 +227,8 @@ function requireOwn(socket: string): void {
   const found = statSync(socket, { throwIfNoEntry: false });
   const uid = process.getuid?.();
   if (found === undefined || uid === undefined || found.uid === uid) return;
-  throw new GoaldError(
-    "GOALD_DAEMON",
+  throw daemonError(
     `The socket ${socket} belongs to the user with id ${found.uid}, not to you (${uid}).`,
-    { hint: "Nothing was sent to it. See: goald doctor" },
+    "Nothing was sent to it. See: goald doctor",
   );
 }

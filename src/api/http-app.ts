@@ -96,16 +96,10 @@ function unreadableRefusal(code: string): Refusal {
   return usageRefusal(400, "The request is not valid HTTP.");
 }
 
-const REASONS: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  408: "Request Timeout",
-  431: "Request Header Fields Too Large",
-};
-
 function rawReply(status: number, body: string, headers: Headers): string {
   const all = { ...headers, connection: "close", "content-length": Buffer.byteLength(body) };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${REASONS[status]}\r\n${lines.join("")}\r\n${body}`;
+  return `HTTP/1.1 ${status} ${process.getBuiltinModule("node:http").STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`;
 }
 
 /**

@@ -23,49 +23,11 @@ const SharedQuery = closed({ shared: flag }, "shared");
 const memoryQuery = { shared: flag, all: flag, kind: oneOf(...MEMORY_KINDS), limit: pageSize };
 const searchText: Schema<string> = { ...text, minLength: 1, maxLength: 10_000 };
 
-const MEMORY_ROUTES: readonly Route[] = [
-  route(
-    "GET /v1/agents/:agent/memory",
-    "memories",
-    "An agent's memories, the newest first; `all`: forgotten and superseded ones too. The agent `shared` is the memory that all agents share.",
-    { query: closed(memoryQuery, "shared", "all", "kind", "limit"), reply: MemoryList },
-    ({ reading }, { params, query: { shared = false, limit = DEFAULT_MEMORIES, ...filter } }) =>
-      reading.memories({ name: params.agent, shared }, { ...filter, limit }),
-  ),
-  route(
-    "GET /v1/agents/:agent/memory/changes",
-    "memoryPage",
-    "Lists all rows of a memory whose `change` is above `after`, in the order of their last change.",
-    {
-      query: closed({ shared: flag, after: eventNumber, limit: pageSize }, "shared", "after", "limit"),
-      reply: MemoryPage,
-    },
-    ({ reading }, { params, query: { shared = false, after = 0, limit = DEFAULT_PAGE } }) =>
-      reading.memoryPage({ name: params.agent, shared }, { after, limit }),
-  ),
-  route(
-    "GET /v1/agents/:agent/memory/search",
-    "searchMemory",
-    "Finds what the agent would recall for a query.",
-    { query: closed({ shared: flag, query: searchText, limit: pageSize }, "shared", "limit"), reply: MemorySearch },
-    ({ reading }, { params, query: { shared = false, query, limit = null } }) =>
-      reading.searchMemory({ name: params.agent, shared }, query, limit),
-  ),
-  route(
-    "GET /v1/agents/:agent/memory/:memory",
-    "memory",
-    "Returns one memory.",
-    { query: SharedQuery, reply: MemoryView },
-    ({ reading }, { params, query: { shared = false } }) =>
-      reading.memory({ name: params.agent, shared }, params.memory),
-  ),
-];
-
 const PageQuery = closed({ after: eventNumber, limit: pageSize }, "after", "limit");
 const paths = listOf<string>(PARAMS.path, { maxItems: 100 });
 const WaitingList = open({ waiting: listOf(WaitingView) });
 
-const AGENT_ROUTES: readonly Route[] = [
+export const READING_ROUTES: readonly Route[] = [
   route("GET /v1/agents", "agents", "Lists all agents.", { reply: AgentList }, async ({ reading }) => ({
     agents: await reading.agents(),
   })),
@@ -128,9 +90,6 @@ const AGENT_ROUTES: readonly Route[] = [
     { reply: WaitingList },
     async ({ reading }) => ({ waiting: await reading.waiting() }),
   ),
-];
-
-const STEP_ROUTES: readonly Route[] = [
   route(
     "GET /v1/agents/:agent/steps",
     "steps",
@@ -145,9 +104,6 @@ const STEP_ROUTES: readonly Route[] = [
     { reply: WholeStep },
     ({ reading }, { params }) => reading.step(params.agent, params.step),
   ),
-];
-
-const FILE_ROUTES: readonly Route[] = [
   route(
     "GET /v1/agents/:agent/files",
     "files",
@@ -183,6 +139,39 @@ const FILE_ROUTES: readonly Route[] = [
     { query: closed({ step: PARAMS.step, path: paths }, "path"), reply: RestorePlan },
     ({ reading }, { params, query: { step, path = [] } }) => reading.restorePlan(params.agent, step, path),
   ),
+  route(
+    "GET /v1/agents/:agent/memory",
+    "memories",
+    "An agent's memories, the newest first; `all`: forgotten and superseded ones too. The agent `shared` is the memory that all agents share.",
+    { query: closed(memoryQuery, "shared", "all", "kind", "limit"), reply: MemoryList },
+    ({ reading }, { params, query: { shared = false, limit = DEFAULT_MEMORIES, ...filter } }) =>
+      reading.memories({ name: params.agent, shared }, { ...filter, limit }),
+  ),
+  route(
+    "GET /v1/agents/:agent/memory/changes",
+    "memoryPage",
+    "Lists all rows of a memory whose `change` is above `after`, in the order of their last change.",
+    {
+      query: closed({ shared: flag, after: eventNumber, limit: pageSize }, "shared", "after", "limit"),
+      reply: MemoryPage,
+    },
+    ({ reading }, { params, query: { shared = false, after = 0, limit = DEFAULT_PAGE } }) =>
+      reading.memoryPage({ name: params.agent, shared }, { after, limit }),
+  ),
+  route(
+    "GET /v1/agents/:agent/memory/search",
+    "searchMemory",
+    "Finds what the agent would recall for a query.",
+    { query: closed({ shared: flag, query: searchText, limit: pageSize }, "shared", "limit"), reply: MemorySearch },
+    ({ reading }, { params, query: { shared = false, query, limit = null } }) =>
+      reading.searchMemory({ name: params.agent, shared }, query, limit),
+  ),
+  route(
+    "GET /v1/agents/:agent/memory/:memory",
+    "memory",
+    "Returns one memory.",
+    { query: SharedQuery, reply: MemoryView },
+    ({ reading }, { params, query: { shared = false } }) =>
+      reading.memory({ name: params.agent, shared }, params.memory),
+  ),
 ];
-
-export const READING_ROUTES: readonly Route[] = [...AGENT_ROUTES, ...STEP_ROUTES, ...FILE_ROUTES, ...MEMORY_ROUTES];

@@ -3,6 +3,7 @@ import type { ErrorObject, ValidateFunction } from "ajv";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
+import { asRecord } from "#util/json.ts";
 import type { ObjectSchema, Schema } from "#util/schema.ts";
 import { METHODS } from "./route.ts";
 import { PATTERNS } from "./schemas.ts";
@@ -44,9 +45,7 @@ export function refusalOf(thrown: unknown): Refusal {
 
 /** `Error.isError` does not recognize fastify's errors, which are created without the Error constructor. */
 function frameworkStatus(thrown: unknown): number | undefined {
-  if (typeof thrown !== "object" || thrown === null || !("code" in thrown) || !("statusCode" in thrown))
-    return undefined;
-  const { code, statusCode } = thrown;
+  const { code, statusCode } = asRecord(thrown);
   const isFramework = typeof code === "string" && code.startsWith("FST_ERR_");
   return isFramework && typeof statusCode === "number" && statusCode >= 400 && statusCode < 500
     ? statusCode
@@ -74,9 +73,6 @@ export const noRoute = (method: string, known: readonly string[]): Refusal =>
         "Unknown address.",
         "See GET /v1/openapi.json. A daemon of another version may have other addresses: goald restart",
       );
-
-export const cannotListen = (message: string, hint: string, cause?: unknown): GoaldError =>
-  new GoaldError("GOALD_DAEMON", message, cause === undefined ? { hint } : { hint, cause });
 
 // Refuses requests before a route runs and before the body is read.
 //
@@ -161,13 +157,6 @@ export const unknownKey = foreign(401, "The session has ended, or there was none
 export const usageRefusal = (status: number, message: string, hint = "See GET /v1/openapi.json."): Refusal => ({
   status,
   code: "GOALD_USAGE",
-  message,
-  hint,
-});
-
-export const unavailableRefusal = (message: string, hint: string): Refusal => ({
-  status: 503,
-  code: "GOALD_DAEMON",
   message,
   hint,
 });

@@ -46,16 +46,25 @@ type ParamsIn<Path extends string> = {
   readonly [Name in NamesIn<Path> & keyof typeof PARAMS]: Static<(typeof PARAMS)[Name]>;
 };
 
-interface Schemas<Reply, Query, Body> {
+/** Default of `status`: 200. */
+interface Schemas<Reply, Query, Body> extends Partial<Pick<RouteDescription, "status" | "socketOnly">> {
   readonly query?: ObjectSchema<Query>;
   readonly body?: ObjectSchema<Body>;
   readonly reply: Schema<Reply>;
-  /** Default: 200. */
-  readonly status?: number;
-  readonly socketOnly?: string;
 }
 
-/** `address`: such as `GET /v1/agents/:agent`. The types of `act` come from it and the schemas. */
+/** `address`: such as `GET /v1/agents/:agent`. */
+export function describeRoute(
+  address: `${RouteDescription["method"]} ${string}`,
+  operation: string,
+  summary: string,
+  schemas: Schemas<unknown, unknown, unknown>,
+): RouteDescription {
+  const [method, path = ""] = address.split(" ");
+  return { status: 200, method: method as RouteDescription["method"], path, operation, summary, ...schemas };
+}
+
+/** The types of `act` come from the address and the schemas. */
 export function route<const Path extends string, Reply, Query = unknown, Body = unknown>(
   address: `${RouteDescription["method"]} ${Path}`,
   operation: string,
@@ -63,10 +72,8 @@ export function route<const Path extends string, Reply, Query = unknown, Body = 
   schemas: Schemas<Reply, Query, Body>,
   act: (host: HostApi, given: Given<ParamsIn<Path>, Query, Body>) => Promise<NoInfer<Reply>>,
 ): Route {
-  const [method, path = ""] = address.split(" ");
-  const described = { method: method as RouteDescription["method"], path, operation, summary };
   // Validation by the schemas makes the cast true.
-  return { status: 200, ...described, ...schemas, act: act as Route["act"] };
+  return { ...describeRoute(address, operation, summary, schemas), act: act as Route["act"] };
 }
 
 export const paramsOf = (path: string): readonly (keyof typeof PARAMS)[] =>

@@ -20,43 +20,31 @@ import { WholeStep } from "#views/whole-step.ts";
 import { PROTOCOL_VERSION } from "./control.ts";
 import { CONTROL_ROUTES } from "./control-routes.ts";
 import { READING_ROUTES } from "./reading-routes.ts";
-import { paramsOf, type Route, type RouteDescription } from "./route.ts";
+import { describeRoute, paramsOf, type Route, type RouteDescription } from "./route.ts";
 import * as schemas from "./schemas.ts";
 import { ErrorReply, eventNumber, PARAMS } from "./schemas.ts";
 
 export const ROUTES: readonly Route[] = [...READING_ROUTES, ...CONTROL_ROUTES];
 
 /** Returns a page as JSON, or with `Accept: text/event-stream` a stream of all further events (event-stream.ts). */
-export const EVENTS_ROUTE: RouteDescription = {
-  method: "GET",
-  path: "/v1/agents/:agent/events",
-  operation: "events",
-  summary:
-    "The committed events of an agent after one of them, oldest first: a page, or a stream that continues; `live`: with pieces of the reply that is arriving; `hold`: runs an agent that is in front.",
-  query: schemas.EventsQuery,
-  status: 200,
-  reply: schemas.EventPage,
-};
+export const EVENTS_ROUTE = describeRoute(
+  "GET /v1/agents/:agent/events",
+  "events",
+  "The committed events of an agent after one of them, oldest first: a page, or a stream that continues; `live`: with pieces of the reply that is arriving; `hold`: runs an agent that is in front.",
+  { query: schemas.EventsQuery, reply: schemas.EventPage },
+);
 
 /** A stream (event-stream.ts), whatever the client accepts. */
-export const CHANGES_ROUTE: RouteDescription = {
-  method: "GET",
-  path: "/v1/changes",
-  operation: "changes",
-  summary:
-    "A stream of all agents: first the views of all, then of those that changed and the ids of those that were removed, at most four times a second.",
-  status: 200,
-  reply: schemas.AgentChanges,
-};
+export const CHANGES_ROUTE = describeRoute(
+  "GET /v1/changes",
+  "changes",
+  "A stream of all agents: first the views of all, then of those that changed and the ids of those that were removed, at most four times a second.",
+  { reply: schemas.AgentChanges },
+);
 
-export const DOCUMENT_ROUTE: RouteDescription = {
-  method: "GET",
-  path: "/v1/openapi.json",
-  operation: "openapi",
-  summary: "Returns this document.",
-  status: 200,
+export const DOCUMENT_ROUTE = describeRoute("GET /v1/openapi.json", "openapi", "Returns this document.", {
   reply: schemas.OpenApiDocument,
-};
+});
 
 export const ALL_ROUTES: readonly RouteDescription[] = [...ROUTES, EVENTS_ROUTE, CHANGES_ROUTE, DOCUMENT_ROUTE];
 

@@ -291,8 +291,6 @@ export const Accepted = open({});
 export const OpenApiDocument = open({ openapi: text, info: open({ title: text, version: text }) });
 export const ErrorReply: ObjectSchema = open({ error: open({ code: text, message: text, hint: text }) });
 
-// The memory changes that a request may ask for and their results, as JSON Schema.
-
 const memoryId: Schema<string> = { type: "string", minLength: 3, maxLength: 100, pattern: "^[^\\s\\p{Cc}]+$" };
 const copies = described(flag, "Also replace or forget every row of the memory that says the same.");
 const MemoryAdded = closed(
@@ -341,8 +339,6 @@ const ChangedRow = open(
 );
 export const MemoryChanged = open({ changed: listOf<Changed>(ChangedRow) });
 
-// The argument and the result of `Control.editPlan`, as JSON Schema with TypeScript types.
-
 const taskId = described(textUpTo(100), "The id of a task, such as 0.1.2; 0 is the task above all others.");
 const state = oneOf(...TASK_STATES);
 const goal: Schema<string> = { ...filledLines, maxLength: MAX_TASK_CHARS };
@@ -376,8 +372,6 @@ export const PlanEdited = open({
   ),
 });
 export type PlanEdited = Static<typeof PlanEdited>;
-
-// The argument and the result of `Control.trust`, as JSON Schema with TypeScript types.
 
 export const Trust = closed(
   {

@@ -3,7 +3,6 @@ import type { FastifyReply } from "fastify";
 import type { Control } from "./control.ts";
 import { bodyOf, refusalOf } from "./refusals.ts";
 
-export type Response = FastifyReply["raw"];
 /** Returns redacted JSON that is safe to print on a terminal. */
 export type ToJson = (value: unknown) => string;
 
@@ -35,19 +34,21 @@ export interface StreamParts {
   readonly limits: StreamLimits;
 }
 
-export abstract class ServerSentEvents {
+export class ServerSentEvents {
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
-  protected readonly response: Response;
-  protected readonly parts: StreamParts;
+  readonly response: FastifyReply["raw"];
+  readonly #parts: Pick<StreamParts, "toJson" | "limits">;
   /** Aborted by `sayBye` and when the connection is closed. */
-  protected readonly waiting = new AbortController();
-  protected farewell: string | undefined;
-  protected hasEnded = false;
+  readonly waiting = new AbortController();
+  /** The reason of `bye`, which its follower sends when it has sent what is committed. */
+  farewell: string | undefined;
+  /** Nothing more may be written. */
+  hasEnded = false;
 
-  constructor(response: Response, parts: StreamParts) {
+  constructor(response: FastifyReply["raw"], parts: Pick<StreamParts, "toJson" | "limits">) {
     this.response = response;
-    this.parts = parts;
+    this.#parts = parts;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.closed = promise;
     response.on("error", () => undefined);
@@ -55,15 +56,11 @@ export abstract class ServerSentEvents {
     const alive = setInterval(() => this.#sendComment(), parts.limits.aliveMs).unref();
     response.once("close", () => {
       this.hasEnded = true;
-      this.onEnd();
       clearInterval(alive);
       this.waiting.abort();
       resolve();
     });
   }
-
-  /** Called once or twice when no more events can be sent. */
-  protected onEnd(): void {}
 
   /** Sends what is committed, then `bye`. */
   sayBye(reason: string): void {
@@ -76,16 +73,24 @@ export abstract class ServerSentEvents {
     this.end("failed", bodyOf(refusalOf(error)).error);
   }
 
-  cutOff(): void {
-    this.response.destroy();
+  /** Waits until the client has read the written data. Drops a client that is too slow. `after`: the last event sent. */
+  async waitForDrain(after: number): Promise<void> {
+    const { slowReaderMs } = this.#parts.limits;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const onDrain = (): void => resolve(false);
+    const slow = setTimeout(() => resolve(true), slowReaderMs);
+    this.response.once("drain", onDrain);
+    const isTooSlow = await Promise.race([promise, this.closed]);
+    clearTimeout(slow);
+    this.response.off("drain", onDrain);
+    if (isTooSlow) this.end("dropped", { reason: `Nothing was read for ${slowReaderMs} ms.`, after });
   }
 
-  protected end(event: "bye" | "dropped" | "failed", data: unknown): void {
+  end(event: "bye" | "dropped" | "failed", data: unknown): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    this.onEnd();
-    this.response.end(`event: ${event}\ndata: ${this.parts.toJson(data)}\n\n`);
-    const late = setTimeout(() => this.cutOff(), this.parts.limits.flushMs);
+    this.response.end(`event: ${event}\ndata: ${this.#parts.toJson(data)}\n\n`);
+    const late = setTimeout(() => this.response.destroy(), this.#parts.limits.flushMs);
     this.response.once("close", () => clearTimeout(late));
   }
 

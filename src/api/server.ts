@@ -7,25 +7,23 @@
  */
 import { chmodSync, lstatSync, type Stats, unlinkSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply } from "fastify";
 import { openJsonCache } from "#config/private-file.ts";
-import { isGoaldError, toError } from "#core/errors.ts";
+import { daemonError, isGoaldError, toError } from "#core/errors.ts";
 import type { JsonFile } from "#util/json.ts";
 import { inertJson } from "#util/outside-text.ts";
 import { closed, type Static, text } from "#util/schema.ts";
 import type { PageDoor } from "./door.ts";
-import { answerWithEvents, createEventStreams, type EventStreams, type EventsRequest } from "./event-stream.ts";
+import { answerWithEvents, createEventStreams, type EventStreams } from "./event-stream.ts";
 import { type AppLimits, createApp, turnAwayOver, withHeaders } from "./http-app.ts";
 import {
   bodyOf,
-  cannotListen,
   type Door,
   noRoute,
   type Refusal,
   refusalOf,
   refuseRequest,
   SOCKET,
-  unavailableRefusal,
   unknownTicket,
 } from "./refusals.ts";
 import { type Given, type HostApi, paramsOf, type RouteDescription } from "./route.ts";
@@ -187,12 +185,12 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
     app.route({
       ...addressOf(route),
       handler: async (request, reply) =>
-        withHeaders(reply.code(route.status)).send(toJson(await route.act(parts, givenBy(request)))),
+        withHeaders(reply.code(route.status)).send(toJson(await route.act(parts, request as Given))),
     });
   app.route({
     ...addressOf(EVENTS_ROUTE),
     handler: async (request, reply) => {
-      const page = await answerWithEvents(givenBy(request) as EventsRequest, request, reply, parts);
+      const page = await answerWithEvents(request, reply, parts);
       return page === undefined ? reply : withHeaders(reply).send(page);
     },
   });
@@ -213,7 +211,6 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
 function addRefusals(app: FastifyInstance, parts: Parts, door: Door): void {
   const { onProblem, state, limits } = parts;
   const isTooMany = turnAwayOver(limits.connections, app);
-
   app.addHook("onRequest", async (request, reply) => {
     const isExcess = isTooMany(request.raw.socket);
     const refusal = state.closing ? GOING_DOWN : isExcess ? TOO_MANY : refuseRequest(request.raw, door);
@@ -237,8 +234,8 @@ function addRefusals(app: FastifyInstance, parts: Parts, door: Door): void {
 const sendRefusal = (reply: FastifyReply, refusal: Refusal, { toJson }: Pick<Parts, "toJson">): FastifyReply =>
   withHeaders(reply.code(refusal.status).headers(refusal.headers ?? {})).send(toJson(bodyOf(refusal)));
 
-const GOING_DOWN = unavailableRefusal("The host is shutting down.", "Retry in a moment: goald starts a new one.");
-const TOO_MANY = unavailableRefusal("Too many clients are connected.", "Close some of them and retry.");
+const GOING_DOWN = refusalOf(daemonError("The host is shutting down.", "Retry in a moment: goald starts a new one."));
+const TOO_MANY = refusalOf(daemonError("Too many clients are connected.", "Close some of them and retry."));
 
 const addressOf = ({ method, path, query, body }: RouteDescription) => ({
   method,
@@ -252,12 +249,6 @@ const addressOf = ({ method, path, query, body }: RouteDescription) => ({
 
 const paramsIn = (path: string) => Object.fromEntries(paramsOf(path).map((name) => [name, PARAMS[name]]));
 
-const givenBy = ({ params, query, body }: FastifyRequest): Given => ({
-  params: params as Given["params"],
-  query,
-  body,
-});
-
 /** `place`: the path of a socket, or a port of 127.0.0.1. Problems after the start are reported. */
 async function listen(app: FastifyInstance, place: string | number, onProblem: Parts["onProblem"]): Promise<void> {
   const isSocket = typeof place === "string";
@@ -270,9 +261,9 @@ async function listen(app: FastifyInstance, place: string | number, onProblem: P
     await app.close();
     if (isGoaldError(thrown)) throw thrown;
     const problem = `cannot be opened: ${toError(thrown).message}`;
-    if (isSocket) throw cannotListen(`The socket ${place} ${problem}`, "See: goald doctor", thrown);
+    if (isSocket) throw daemonError(`The socket ${place} ${problem}`, "See: goald doctor", thrown);
     const hint = "Choose another port: goald config daemon.port NUMBER";
-    throw cannotListen(`The port ${place} of 127.0.0.1 ${problem}`, hint, thrown);
+    throw daemonError(`The port ${place} of 127.0.0.1 ${problem}`, hint, thrown);
   }
   app.server.on("error", (error) => onProblem(`The local API: ${error.message}`));
 }
@@ -299,9 +290,9 @@ const MAX_PATH_BYTES = 107;
 function clearSocketPlace(path: string): void {
   const bytes = Buffer.byteLength(path);
   if (!isAbsolute(path) || path.includes("\0"))
-    throw cannotListen("The path of the socket must be absolute.", "This is a fault of goald.");
+    throw daemonError("The path of the socket must be absolute.", "This is a fault of goald.");
   if (bytes > MAX_PATH_BYTES)
-    throw cannotListen(
+    throw daemonError(
       `Expected a socket path of at most ${MAX_PATH_BYTES} bytes, got ${bytes}: ${path}`,
       "Use a home with a shorter path: --home",
     );
@@ -310,7 +301,7 @@ function clearSocketPlace(path: string): void {
   const found = statOrNone(path);
   if (!found) return;
   if (!found.isSocket() || !isOurs(found))
-    throw cannotListen(`Another file is at the path of the socket: ${path}`, `Move it away: ls -l ${path}`);
+    throw daemonError(`Another file is at the path of the socket: ${path}`, `Move it away: ls -l ${path}`);
   unlinkSync(path);
 }
 
@@ -325,7 +316,7 @@ function checkFolder(folder: string, found: Stats | undefined): void {
           ? "is open to other users"
           : undefined;
   if (problem === undefined) return;
-  throw cannotListen(
+  throw daemonError(
     `The folder of the socket ${problem}: ${folder}`,
     problem.startsWith("is open") ? `chmod 700 ${folder}` : "It must be your own folder with mode 0700.",
   );

@@ -5,7 +5,7 @@
  * one request, so that an open connection never keeps a process alive.
  */
 import type { IncomingMessage } from "node:http";
-import { type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { daemonError, type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { systemClock } from "#util/clock.ts";
 import { createEventStreamParser, type ServerSentEvent } from "#util/event-stream.ts";
@@ -62,7 +62,7 @@ export async function* followAgent(socket: string, path: string, options: Follow
         lastEventId: after,
         answerMs: leftMs,
         idleMs,
-        ...(signal ? { signal } : {}),
+        signal,
       });
       lastAnswerAt = performance.now();
       try {
@@ -152,10 +152,8 @@ const unreadable = (data: string): GoaldError =>
 const isLost = (thrown: unknown): boolean => !isGoaldError(thrown) || thrown.code === "GOALD_DAEMON";
 
 const lostFor = (patienceMs: number, cause: unknown): GoaldError =>
-  new GoaldError("GOALD_DAEMON", `No daemon has replied for ${patienceMs / 1000} s: ${toError(cause).message}.`, {
-    hint: "See whether it is running: goald status",
-    cause,
-  });
+  daemonError(`No daemon has replied for ${patienceMs / 1000} s: ${toError(cause).message}.`, SEE_STATUS, cause);
+const SEE_STATUS = "See whether it is running: goald status";
 
 export interface HostCall {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -163,7 +161,7 @@ export interface HostCall {
   readonly body?: unknown;
   /** Maximum time from the connection to the end of the reply; for a stream, to its headers. */
   readonly answerMs?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export const ANSWER_MS = 10_000;
@@ -237,14 +235,7 @@ function sendRequest(
   return new Promise((resolve, reject) => {
     let tooLate: GoaldError | undefined;
     const explain = (thrown: unknown): GoaldError => tooLate ?? unreachable(toError(thrown), socket);
-    const outgoing = request({
-      socketPath: socket,
-      method,
-      path,
-      headers,
-      agent: false,
-      ...(signal ? { signal } : {}),
-    });
+    const outgoing = request({ socketPath: socket, method, path, headers, agent: false, signal });
     const limit = (ms: number, problem: GoaldError): (() => void) => {
       const timer = setTimeout(
         () => {
@@ -327,35 +318,28 @@ function unreachable(error: Error & { readonly code?: string }, socket: string):
   switch (error.code) {
     case "ENOENT":
     case "ECONNREFUSED":
-      return new GoaldError("GOALD_DAEMON", `The daemon is not running: no process listens at ${socket}.`, {
-        hint: "Start it: goald up",
-        cause: error,
-      });
+      return daemonError(`The daemon is not running: no process listens at ${socket}.`, "Start it: goald up", error);
     case "EACCES":
     case "EPERM":
-      return new GoaldError("GOALD_DAEMON", `You may not use the daemon's socket ${socket}.`, {
-        hint: "It belongs to the user who started the daemon. See: goald doctor",
-        cause: error,
-      });
+      return daemonError(
+        `You may not use the daemon's socket ${socket}.`,
+        "It belongs to the user who started the daemon. See: goald doctor",
+        error,
+      );
     default:
-      return new GoaldError("GOALD_DAEMON", `The connection to the daemon was lost: ${error.message}.`, {
-        hint: "See whether it is running: goald status",
-        cause: error,
-      });
+      return daemonError(`The connection to the daemon was lost: ${error.message}.`, SEE_STATUS, error);
   }
 }
 
 const silent = (socket: string, what: string): GoaldError =>
-  new GoaldError("GOALD_DAEMON", `The daemon at ${socket} ${what}.`, {
-    hint: "See its state: goald status. If it hangs: goald down --kill, then goald up",
-  });
+  daemonError(
+    `The daemon at ${socket} ${what}.`,
+    "See its state: goald status. If it hangs: goald down --kill, then goald up",
+  );
 
 const strange = (socket: string, how: string, cause?: unknown): GoaldError =>
-  new GoaldError(
-    "GOALD_DAEMON",
+  daemonError(
     `The process at ${socket} replied ${how}: it is not a daemon that this goald understands.`,
-    {
-      hint: "Start a daemon of this version: goald restart",
-      cause,
-    },
+    "Start a daemon of this version: goald restart",
+    cause,
   );

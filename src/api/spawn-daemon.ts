@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
-import { codeOf, type ErrorCode, GoaldError, orUndefined, toError } from "#core/errors.ts";
+import { codeOf, daemonError, type ErrorCode, GoaldError, orUndefined, toError } from "#core/errors.ts";
 import { asRecord } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import { createRedactor } from "#util/redact.ts";
@@ -83,7 +83,7 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
     );
     const fail = (what: string, hint: string, cause?: unknown): void => {
       clearTimeout(timer);
-      reject(new GoaldError("GOALD_DAEMON", `The daemon ${what}.`, { hint, cause }));
+      reject(daemonError(`The daemon ${what}.`, hint, cause));
     };
     child.once("error", (error) => fail(`could not be started: ${error.message}`, "See: goald doctor", error));
     child.once("message", (message) => {
@@ -112,12 +112,11 @@ function readHandshake(message: unknown): number | undefined {
   if (ready) return ready.pid;
   if ("already" in said) return undefined;
   if (failed?.code === "GOALD_INTERNAL")
-    throw new GoaldError("GOALD_DAEMON", `The daemon could not start: ${failed.message}`, { hint: failed.hint });
+    throw daemonError(`The daemon could not start: ${failed.message}`, failed.hint);
   if (failed) throw new GoaldError(failed.code, failed.message, { hint: failed.hint });
-  throw new GoaldError(
-    "GOALD_DAEMON",
+  throw daemonError(
     `The daemon said something unexpected: ${clean(JSON.stringify(message) ?? "")}`,
-    { hint: "Is another version of goald installed? See: goald doctor" },
+    "Is another version of goald installed? See: goald doctor",
   );
 }
 
@@ -143,10 +142,10 @@ function openOutput(path: string): number {
     } catch (cause) {
       const error = toError(cause);
       const isLink = codeOf(error) === "ELOOP";
-      throw new GoaldError(
-        "GOALD_DAEMON",
+      throw daemonError(
         `The daemon cannot start: its output file ${path} ${isLink ? "is a link" : `cannot be opened: ${error.message}`}.`,
-        { hint: "Remove it, or move it away.", cause },
+        "Remove it, or move it away.",
+        cause,
       );
     }
   };

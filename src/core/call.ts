@@ -75,8 +75,6 @@ export const MILDEST_FIRST: readonly Effect[] = ["pure", "idempotent", "transact
 export const stricterEffect = (a: Effect, b: Effect): Effect =>
   MILDEST_FIRST.indexOf(a) >= MILDEST_FIRST.indexOf(b) ? a : b;
 
-// A call that has begun and not ended, as the state keeps it, and what such calls reserve.
-
 /** A call that has begun and not ended. An intent whose epoch is older than the lease's was interrupted. */
 export type OpenCall =
   | {

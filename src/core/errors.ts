@@ -100,6 +100,10 @@ export class GoaldError extends Error {
   }
 }
 
+/** No daemon replies, or it cannot do what was asked. */
+export const daemonError = (message: string, hint: string, cause?: unknown): GoaldError =>
+  new GoaldError("GOALD_DAEMON", message, { hint, cause });
+
 /** Compares name and code, because `instanceof` is false across realms (jest runs tests in one). */
 export function isGoaldError(value: unknown, code?: ErrorCode): value is GoaldError {
   return Error.isError(value) && value.name === "GoaldError" && (code === undefined || codeOf(value) === code);

@@ -275,8 +275,6 @@ type NestedEvent =
   /** A search for methods found these, best first. */
   | ({ readonly type: "methods-found"; readonly names: readonly string[] } & OfCall);
 
-// What happens to an agent's plan, and the checks of its goals.
-
 type ChangedBy = ({ readonly by: "agent" } & OfCall) | { readonly by: "person" };
 
 type PlanEvent =
@@ -293,8 +291,6 @@ type PlanEvent =
     } & ChangedBy)
   /** Checks of goals ran, because the agent reported them as reached. */
   | ({ readonly type: "goals-checked"; readonly results: readonly CheckResult[] } & OfCall);
-
-// The beginning and the end of a turn, and what is remembered of it.
 
 /** A command that succeeded in a turn. */
 export interface RememberedCall {
@@ -328,8 +324,6 @@ type TurnEvent =
   | { readonly type: "turn-finished"; readonly outcome: "completed"; readonly reason: string }
   /** Recorded right before the turn is finished. */
   | ({ readonly type: "turn-remembered" } & TurnMemory);
-
-// Why an agent is paused.
 
 export type PauseCode =
   | "person"

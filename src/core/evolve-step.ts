@@ -124,8 +124,6 @@ export function modelReplied(state: AgentState, event: EventOf<"model-replied"> 
 /** Model and mode for a log that does not record them. */
 const ASKED_UNKNOWN = { model: "", mode: "plain" } as const;
 
-// Folds the start and the end of a command's call. Pure.
-
 export function commandDenied(state: AgentState, event: EventOf<"command-denied"> & At): AgentState {
   const { step, callId, reason, by, refusal } = event;
   const call = openCommand(state, callId)?.call;
@@ -221,20 +219,14 @@ function endCall(
 
 export function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-interrupted">): AgentState {
   // One death interrupts the calls of all frames.
-  const counted = epoch === state.deathSeenAt ? state : countDeath(state, epoch);
+  const deaths = state.isolated ? state.deaths + 1 : Math.max(1, state.deaths);
+  const death = { deaths, interruptions: state.interruptions + 1, deathSeenAt: epoch, isolated: null };
+  const counted = epoch === state.deathSeenAt ? state : { ...state, ...death };
   const open = openCommand(counted, callId);
   if (!open?.intent) return counted;
   const seen: OpenCall = { ...open, intent: { ...open.intent, seenInterruptedAt: epoch } };
   return putCall(counted, seen);
 }
-
-const countDeath = (state: AgentState, epoch: number): AgentState => ({
-  ...state,
-  deaths: state.isolated ? state.deaths + 1 : Math.max(1, state.deaths),
-  interruptions: state.interruptions + 1,
-  deathSeenAt: epoch,
-  isolated: null,
-});
 
 /**
  * The agent is paused at this count of `deaths`, because a command that kills the process stops all other agents with it.

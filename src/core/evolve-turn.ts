@@ -6,8 +6,6 @@ import { addTask, createPlan, MAX_TASK_CHARS, nextTaskId, type PlanTask, setTask
 import type { AgentState, Message } from "./state.ts";
 import { headOf, oneLine } from "./text.ts";
 
-// Folds changes of the plan and checks of goals into the state. Pure.
-
 /**
  * The plan that the prompt shows and that must be finished before the turn ends. Null: the model makes none, and need not, or its
  * profile leaves the commands of the plan out, so that it could close none. A plan begins with what the turn is for: the goals, or
@@ -68,8 +66,6 @@ function withPlanWords(state: AgentState, at: At, what: string): AgentState {
   return withMessageForAll(calm, at, { ...message, text: `${OPENING}\n${what}`, step: state.step });
 }
 
-// Folds the beginning of a turn, what it is for, and what is remembered of it. Pure.
-
 /** Characters of the memories of older turns that the state, and so the prompt, keeps beside the newest one; and how many they may be. */
 const MAX_OLDER_CHARS = 16_000;
 const MAX_OLDER_TURNS = 20;
@@ -84,17 +80,14 @@ export function turnStarted(state: AgentState, event: EventOf<"turn-started"> & 
   const fresh = { turn, turnBegan, asked: [], plan: null, proofs: [], fallback: null, made: [], refusals: 0 };
   const cleared = inEveryFrame({ ...state, ...fresh }, (frame) => ({
     ...frame,
-    window: unreadMessages(frame.window),
+    // The last turn ended with the result of its closing command.
+    window: frame.window.slice(frame.window.findLastIndex(({ kind }) => kind === "result") + 1),
     repetition: null,
     failedCells: 0,
     badReplies: 0,
   }));
   return inPhase(cleared, event, { kind: "thinking" });
 }
-
-/** The last turn ended with the result of its closing command. */
-const unreadMessages = (window: readonly Message[]): readonly Message[] =>
-  window.slice(window.findLastIndex(({ kind }) => kind === "result") + 1);
 
 /** Words before the first step of a later turn are what it is for: they stay in the prompt while it lasts. Nine messages at most. */
 export function withWords(state: AgentState, at: At, words: Omit<Message, "seq">): AgentState {

@@ -157,9 +157,8 @@ function commandWaiting(state: AgentState, event: EventOf<"command-waiting"> & A
 
 /** Settings that `given` does not name stay; null is a value. */
 function settingsWith(before: AgentSettings, given: Partial<AgentSettings>): AgentSettings {
-  const names = Object.keys(before) as (keyof AgentSettings)[];
-  const named = names.filter((name) => given[name] !== undefined);
-  return { ...before, ...Object.fromEntries(named.map((name) => [name, given[name]])) };
+  const named = Object.entries(given).filter(([name, value]) => Object.hasOwn(before, name) && value !== undefined);
+  return { ...before, ...Object.fromEntries(named) };
 }
 
 /** Fields of a message from goald itself to the model. */

@@ -106,8 +106,6 @@ function cutFrames(state: AgentState, isCut: (id: number) => boolean): AgentStat
   };
 }
 
-// Building blocks for folding events into the state. Pure.
-
 /** Position and time of an event. */
 export type At = { readonly seq: number; readonly frame: number; readonly at: string };
 

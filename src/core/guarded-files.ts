@@ -199,8 +199,7 @@ export const isRepositoryEntry = (name: string): boolean => REPOSITORY_ENTRIES.h
 
 /** `names` are the entries of one folder. What the entries contain is ignored, because it can change later. */
 export function isRepository(names: Iterable<string>): boolean {
-  const found = new Set<string>();
-  for (const name of names) found.add(foldName(name));
+  const found = new Set([...names].map(foldName));
   return found.has("head") && (found.has("commondir") || (found.has("objects") && found.has("refs")));
 }
 

@@ -7,8 +7,6 @@
  */
 import { oneLine, withCommas } from "./text.ts";
 
-// A person's changes of a plan: whether they fit it, and the plan after them. Pure.
-
 /** A task that differs between two plans. */
 export interface TaskChange {
   readonly id: string;
@@ -156,7 +154,7 @@ export function refuseTask(plan: PlanTask, parent: string, added: NewTask): stri
   if ("problem" in found) return found.problem;
   if (isClosed(found))
     return `Task ${parent} is ${found.state}. Set it to open or in_progress before you add to it, or add to another task.`;
-  const count = countTasks(plan) + countNew(added);
+  const count = countTasks(plan) + countTasks(added);
   if (count > MAX_TASKS)
     return `A plan has up to ${withCommas(MAX_TASKS)} tasks, and this one would have ${count}. Add fewer.`;
   const depth = parent.split(".").length - 1 + depthOf(added);
@@ -177,10 +175,8 @@ function findGoalProblem({ goal, subtasks = [] }: NewTask): string | undefined {
 }
 
 /** The ids of a new task and of all below it, each before its subtasks, when the task itself gets `id`. */
-export const newTaskIds = ({ subtasks = [] }: NewTask, id: string): readonly string[] => [
-  id,
-  ...subtasks.flatMap((subtask, place) => newTaskIds(subtask, `${id}.${place}`)),
-];
+export const newTaskIds = (task: NewTask, id: string): readonly string[] =>
+  listTasks(createTask(task), id).map((placed) => placed.id);
 
 /** Adds the task as the last subtask of `parent`. The plan stays as it is when there is no such task. */
 export const addTask = (plan: PlanTask, parent: string, added: NewTask): PlanTask =>
@@ -238,14 +234,11 @@ function deepest(task: PlanTask, id: string): PlacedTask {
   return next ? deepest(next, `${id}.${place}`) : { id, task };
 }
 
-/** All tasks with their ids, each before its subtasks. */
-export function listTasks(plan: PlanTask): readonly PlacedTask[] {
-  const list = (task: PlanTask, id: string): PlacedTask[] => [
-    { id, task },
-    ...task.subtasks.flatMap((subtask, place) => list(subtask, `${id}.${place}`)),
-  ];
-  return list(plan, "0");
-}
+/** The task and all below it with their ids, each before its subtasks. */
+export const listTasks = (task: PlanTask, id = "0"): readonly PlacedTask[] => [
+  { id, task },
+  ...task.subtasks.flatMap((subtask, place) => listTasks(subtask, `${id}.${place}`)),
+];
 
 /** The tasks that keep the work from being finished: neither verified nor abandoned. */
 export const unfinishedTasks = (plan: PlanTask): readonly PlacedTask[] =>
@@ -267,8 +260,7 @@ export function goalsOfTask(id: string, goalCount: number): readonly number[] {
   return goalCount > 1 && place !== "" && Number(place) < goalCount ? [Number(place)] : [];
 }
 
-export const countTasks = ({ subtasks }: PlanTask): number =>
+/** With the task itself. */
+export const countTasks = ({ subtasks = [] }: NewTask): number =>
   subtasks.reduce((sum, subtask) => sum + countTasks(subtask), 1);
-
-const countNew = ({ subtasks = [] }: NewTask): number => subtasks.reduce((sum, added) => sum + countNew(added), 1);
 const depthOf = ({ subtasks = [] }: NewTask): number => 1 + Math.max(0, ...subtasks.map(depthOf));

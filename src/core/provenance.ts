@@ -33,12 +33,10 @@ export function describeReadBefore({ trust, outside = [] }: Pick<RecalledRow, "t
 
 /** "evil.example (step 2, 2026-11-20T10:31Z) and 3 more"; the oldest first, so it also says since when. */
 export function describeReceived(received: readonly Received[], max = 1): string {
-  const named = received.map((source) => `${describeSource(source)} (${describeMoment(source)})`);
+  // Minutes are exact enough to find the event.
+  const named = received.map((one) => `${describeSource(one)} (step ${one.step}, ${one.at.slice(0, 16)}Z)`);
   return joinNames(named, max);
 }
-
-/** Minutes are exact enough to find the event. */
-const describeMoment = ({ step, at }: Received): string => `step ${step}, ${at.slice(0, 16)}Z`;
 
 // Looks up in an agent's history the sources of the words in its files.
 //

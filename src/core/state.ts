@@ -13,8 +13,6 @@ import type { OutsideSource, Received } from "./provenance.ts";
 import type { ChildAccount, Origin, Spending } from "./subagent.ts";
 import type { Text } from "./text.ts";
 
-// One level of nested work: its phase, its messages and its failures. frames.ts has the stack.
-
 /** One message of short-term memory. */
 export interface Message {
   /** Number of the event that it came from. */

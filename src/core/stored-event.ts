@@ -14,8 +14,8 @@ export function checkStoredEvent(stored: Json): RecordedEvent {
   const { v: version, type, seq } = stored;
   if (typeof version !== "number" || !Number.isInteger(version) || version < 1) throw damaged("version", stored);
   if (version > EVENT_VERSION) throw tooNew(`version ${version}; this goald reads up to ${EVENT_VERSION}.`);
-  if (isKnownEvent(type)) return stored as unknown as RecordedEvent;
   if (typeof type !== "string") throw damaged("type", stored);
+  if (Object.hasOwn(EVENT_FIELDS, type)) return stored as unknown as RecordedEvent;
   const shown = JSON.stringify(type.slice(0, 60));
   throw tooNew(`the type ${shown} (event ${String(seq)}), which this goald does not know.`);
 }
@@ -118,9 +118,6 @@ export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksForEach<Eve
   "agent-reported": { status: "fixed", observation: OBSERVATION },
   "task-received": { text: "text" },
 };
-
-const isKnownEvent = (type: unknown): type is EventBody["type"] =>
-  typeof type === "string" && Object.hasOwn(EVENT_FIELDS, type);
 
 const ANSWER: MarksFor<Extract<InboxMessage, { type: "answer" }>> = {
   type: "fixed",

@@ -8,14 +8,7 @@ import { spentOf } from "./limits.ts";
 import type { InboxMessage, StagedWrite } from "./ports/store.ts";
 import { addReceived, addSources, type OutsideSource, outsideOf, plainSources, sourcesOf } from "./provenance.ts";
 import { type AgentState, isFinished, isOver, NOTHING_SPENT, openCommand } from "./state.ts";
-import {
-  type ChildAccount,
-  type Origin,
-  pathInParent,
-  type ReportStatus,
-  type Spending,
-  type SubagentMessage,
-} from "./subagent.ts";
+import { type ChildAccount, type Origin, pathInParent, type ReportStatus, type SubagentMessage } from "./subagent.ts";
 import { oneLine } from "./text.ts";
 
 // Turns a message from the parent or a sub-agent into events. Pure.
@@ -315,11 +308,7 @@ const withChild = (state: AgentState, id: string, child: ChildAccount): AgentSta
 
 function withoutChild(state: AgentState, id: string, { spent }: ChildAccount): AgentState {
   const { [id]: _gone, ...children } = state.children;
-  return { ...state, children, endedSpent: sum(state.endedSpent, spent) };
+  const { steps, tokens, usd } = state.endedSpent;
+  const endedSpent = { steps: steps + spent.steps, tokens: tokens + spent.tokens, usd: usd + spent.usd };
+  return { ...state, children, endedSpent };
 }
-
-const sum = (one: Spending, other: Spending): Spending => ({
-  steps: one.steps + other.steps,
-  tokens: one.tokens + other.tokens,
-  usd: one.usd + other.usd,
-});

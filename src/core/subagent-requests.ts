@@ -83,7 +83,10 @@ function start(
   { step, callId, id }: RequestIds,
 ): NewEvent | Refused {
   const mark = findUnseenMark(name);
-  if (mark) return unseenMark(mark);
+  if (mark) {
+    const text = `The name holds a mark that nobody sees (${mark}). Write it without the mark.`;
+    return { refused: "unseen-mark", text };
+  }
   const count = Object.keys(state.children).length;
   const depth = (state.startedBy?.depth ?? 0) + 1;
   if (depth > rules.maxDepth) return tooDeep(rules.maxDepth);
@@ -106,11 +109,6 @@ function start(
   };
   return { type: "agent-started", step, callId, agent: id, task, child };
 }
-
-const unseenMark = (mark: string): Refused => ({
-  refused: "unseen-mark",
-  text: `The name holds a mark that nobody sees (${mark}). Write it without the mark.`,
-});
 
 /** Total allowance: what the sub-agent has spent, plus its share of what the parent has left. */
 function shareOf(state: AgentState, child?: ChildAccount): ChildLimits | Refused {

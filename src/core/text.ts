@@ -27,6 +27,21 @@ export const isBlobRef = (value: unknown): value is BlobRef =>
   typeof (value as BlobRef).bytes === "number" &&
   typeof (value as BlobRef).head === "string";
 
+/** Replaces each reference, at any depth, by the text or the value in its blob. One that `read` does not find stays. */
+export async function restoreValue(
+  value: unknown,
+  read: (text: BlobRef) => Promise<string | undefined>,
+): Promise<unknown> {
+  if (typeof value !== "object" || value === null) return value;
+  if (isBlobRef(value)) {
+    const text = await read(value);
+    return text !== undefined && value.json ? JSON.parse(text) : (text ?? value);
+  }
+  if (Array.isArray(value)) return Promise.all(value.map((item) => restoreValue(item, read)));
+  const members = Object.entries(value).map(async ([name, item]) => [name, await restoreValue(item, read)] as const);
+  return Object.fromEntries(await Promise.all(members));
+}
+
 /** The part that can be shown without reading the blob. */
 export const headOf = (text: Text): string => (typeof text === "string" ? text : text.head);
 

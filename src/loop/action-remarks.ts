@@ -4,7 +4,6 @@
  *
  * A remark never refuses an action, and an action that ends the work has none.
  */
-
 import type { Observation } from "#core/call.ts";
 import { CELL_FAILED, RUN_CODE } from "#core/command-names.ts";
 import type { RecordedEvent } from "#core/event.ts";

@@ -71,6 +71,7 @@ const OUTAGES: ReadonlySet<string> = new Set([
   "timeout",
   "rate-limited",
 ]);
+/** Or later, when the server named a later time. */
 const PROBE_EVERY_MS = 60_000;
 
 export function afterFailure(
@@ -93,7 +94,6 @@ export function afterFailure(
     ...more,
   });
   if (code === "refused") return [failed(null), { type: "reply-rejected", step, problems: [withheld(message)] }];
-
   const { failedTries } = activeFrame(state);
   const tries = failedTries.length + 1;
   const same = 1 + failedTries.filter((try_) => try_.model === question.model && try_.code === code).length;
@@ -101,9 +101,7 @@ export function afterFailure(
   const isTooLong = code === "context-overflow";
   if (mayGoOn && (failure.retry?.isChanged || (isTooLong && same <= allowed(code))))
     return [failed(now, { changed: true })];
-
   if (code === "cap-ignored") return [failed(null), { type: "agent-paused", code, reason: message }];
-
   const other = OF_THE_SERVER.has(code) || isTooLong || question.model === fallbackModel ? null : fallbackModel;
   // The replaced model is tried once when the fallback's time is over, without retries.
   const isReplaced = state.fallback !== null && state.fallback.model !== question.model;
@@ -119,7 +117,7 @@ export function afterFailure(
   if (mayGoOn && other !== null)
     return [failed(now, { fallback: { model: other, until: new Date(now.getTime() + FALLBACK_MS).toISOString() } })];
   if (state.settings.background && failure.retry && OUTAGES.has(code) && !isHopeless(code, state))
-    return [failed(probeAt(failure.retry.afterMs, state, circumstances), { outage: true })];
+    return [failed(retryAt(Math.max(PROBE_EVERY_MS, waitMs), state, circumstances), { outage: true })];
   const pauseCode = PAUSE_CODES[code] ?? (failure.retry ? "model-unreachable" : "model-refused");
   const often = failure.retry && tries > 1 ? `The model did not answer ${tries} times in a row. ` : "";
   return [failed(null), { type: "agent-paused", code: pauseCode, reason: often + message }];
@@ -142,11 +140,6 @@ function describeWait(waitMs: number, message: string, now: Date): string {
   const until = new Date(now.getTime() + Math.min(MAX_WAIT_MS, waitMs)).toISOString();
   const atLeast = waitMs > MAX_WAIT_MS ? "more than a day" : `until ${until}`;
   return `${message} It wants to be left alone ${atLeast}. Go on then: goald resume <agent>`;
-}
-
-/** In a minute, or at the time that the server named, whichever is later. */
-function probeAt(afterMs: number | null, state: AgentState, circumstances: Circumstances): Date {
-  return retryAt(Math.max(PROBE_EVERY_MS, afterMs ?? 0), state, circumstances);
 }
 
 /** Not before the time that the server named. */

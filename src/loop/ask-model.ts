@@ -10,7 +10,7 @@ import { TASK_COMPLETE } from "#core/command-names.ts";
 import type { Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { ModelSpending, NewEvent, OutputMode, TurnMemory } from "#core/event.ts";
-import { countIfSpent, LEAST_REPLY_TOKENS, type LimitReached, limitExceededBy } from "#core/limits.ts";
+import { countIfSpent, LEAST_REPLY_TOKENS, limitExceededBy } from "#core/limits.ts";
 import { SHARED_MEMORY, sourcesOfRecall } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { CountTokens, LongTermMemory, RecallQuery } from "#core/ports/memory.ts";
@@ -34,7 +34,7 @@ import { asRecord } from "#util/json.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
 import type { CommandsFor } from "./command-set.ts";
-import type { CheckOutgoing, Journal } from "./journal.ts";
+import type { CheckOutgoing, Journal, PauseReason } from "./journal.ts";
 import { type MethodParts, suggestForReply } from "./method-search.ts";
 import {
   capReply,
@@ -166,10 +166,8 @@ function modelFor({ settings, fallback }: AgentState, { clock, modelName }: AskP
   return fallback && clock.now().getTime() < Date.parse(fallback.until) ? fallback.model : own;
 }
 
-const pause = (
-  why: LimitReached | { readonly code: "prompt-too-long"; readonly reason: string },
-  spent?: ModelSpending,
-): PreparedMove => effectless({ events: [{ type: "agent-paused", ...why, ...(spent ? { spent } : {}) }] });
+const pause = (why: PauseReason, spent?: ModelSpending): PreparedMove =>
+  effectless({ events: [{ type: "agent-paused", ...why, ...(spent ? { spent } : {}) }] });
 
 async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<PreparedMove> {
   const { step, finishReason } = move;
@@ -204,8 +202,6 @@ async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, par
   });
   return effectless({ events });
 }
-
-// Composes the messages of one request: looks at the folder, recalls, builds the prompt that fits.
 
 interface ComposeParts {
   readonly agentId: string;
@@ -246,11 +242,6 @@ async function composeRequest(
   return { prompt: bare, mode: "json_object" as const, attached: {}, formatTokens: 0 };
 }
 
-interface Sight {
-  readonly step: number;
-  readonly folder: FolderSight | undefined;
-}
-
 /** For JSON that is mostly names and brackets. */
 const CHARS_PER_TOKEN = 4;
 
@@ -259,7 +250,7 @@ async function composePrompt(
   state: AgentState,
   parts: PayingParts,
   { contextTokens, replyTokens }: Room,
-  sight: Sight,
+  sight: { readonly step: number; readonly folder: FolderSight | undefined },
   mode: OutputMode,
 ): Promise<
   (Prompt & { readonly outside: readonly OutsideSource[]; readonly folder: string }) | { readonly tooLong: string }

@@ -33,7 +33,6 @@ function openBatch(journal: Journal, isTimed: boolean) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let committing: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
-
   const commitBatch = (): void => {
     timer = undefined;
     committing = journal.commit().catch(() => {

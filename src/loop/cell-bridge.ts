@@ -19,7 +19,6 @@ import { rememberBy } from "#util/caches.ts";
 import { decodeUtf8 } from "#util/media-format.ts";
 import type { CellParts } from "./cells.ts";
 import type { CommandSet } from "./command-set.ts";
-import type { Journal } from "./journal.ts";
 import { type RecordedNestedWork, subtaskProblem } from "./nested-work.ts";
 
 /** Each file that a cell changed is named in the log. */
@@ -38,7 +37,6 @@ interface BridgeParts {
   readonly files: SavedFiles;
   readonly nested: RecordedNestedWork | undefined;
   readonly cells: CellParts;
-  readonly journal: Journal;
 }
 
 export function openCellBridge(parts: BridgeParts): CellBridge {

@@ -21,14 +21,12 @@ import type {
 } from "#core/ports/sandbox.ts";
 import type { Cells } from "#core/services.ts";
 import { type Frame, formOfFrame, openCommand } from "#core/state.ts";
-import { joinNames, oneLine } from "#core/text.ts";
+import { joinNames, oneLine, restoreValue } from "#core/text.ts";
 import { changesFor, openCellBridge, type SavedFiles } from "./cell-bridge.ts";
-import type { CommandSet } from "./command-set.ts";
 import type { Journal } from "./journal.ts";
 import { suggestMethods } from "./method-search.ts";
 import { changesToRedo, type RecordedNestedWork } from "./nested-work.ts";
 import type { CommandParts } from "./run-command.ts";
-import { restoreValue } from "./stored-values.ts";
 
 export interface CellParts {
   readonly sandbox: Sandbox;
@@ -46,7 +44,7 @@ interface CellCall {
   readonly callId: string;
   readonly journal: Journal;
   readonly parts: CommandParts & { readonly cells: CellParts };
-  readonly nested?: RecordedNestedWork;
+  readonly nested?: RecordedNestedWork | undefined;
 }
 
 export function openCells(call: CellCall): Cells {
@@ -61,20 +59,18 @@ export function openCells(call: CellCall): Cells {
     received: () => journal.state.namespace?.outside ?? [],
     changes: () => changesFor(callId, parts.cells),
     run: async ({ namespaceSeq, ...given }, context) => {
-      const before = await loadNamespace(namespaceSeq, journal);
-      return runCell({ ...call, before }, given, context);
+      return runCell(call, await loadNamespace(namespaceSeq, journal), given, context);
     },
   };
 }
 
-interface OpenCell extends CellCall {
-  readonly before: EventOf<"namespace-saved"> | undefined;
-}
-
-type GivenCell = Pick<Cell, "code" | "name" | "seed" | "startedAt">;
-
-async function runCell(open: OpenCell, given: GivenCell, context: CommandContext) {
-  const { callId, journal, parts, nested, before } = open;
+async function runCell(
+  call: CellCall,
+  before: EventOf<"namespace-saved"> | undefined,
+  given: Pick<Cell, "code" | "name" | "seed" | "startedAt">,
+  context: CommandContext,
+) {
+  const { callId, journal, parts, nested } = call;
   const { sandbox } = parts.cells;
   const { state } = journal;
   const version = `${callId}#${openCommand(state, callId)?.intent?.attempt ?? 1}`;
@@ -90,9 +86,9 @@ async function runCell(open: OpenCell, given: GivenCell, context: CommandContext
     timeLimitMs: parts.cells.timeLimitMs,
     functions: commands.callable.functions.all,
     modules: commands.modules.map(({ file, source }) => ({ file, source })),
-    ...rulesOf(open),
+    ...rulesOf(call),
   };
-  const bridge = openCellBridge({ context, commands, files, nested, cells: parts.cells, journal });
+  const bridge = openCellBridge({ context, commands, files, nested, cells: parts.cells });
   const outcome = await sandbox.run(cell, bridge, context.signal);
   if (outcome.saved) {
     const write: NamespaceWrite = {
@@ -109,7 +105,6 @@ async function runCell(open: OpenCell, given: GivenCell, context: CommandContext
   return reportCell(outcome, {
     suggested: missing === undefined ? [] : await suggestMethods(missing, state, parts, context.signal),
     files,
-    commands,
     form: formOfFrame(state),
     frame: frame?.kind ?? "agent",
     failedBefore: frame?.failedCells ?? 0,
@@ -153,7 +148,6 @@ const PICTURE = /\.(?:png|svg)$/i;
 
 interface ReportParts {
   readonly files: SavedFiles;
-  readonly commands: CommandSet;
   readonly form: ReplyForm;
   /** The frame of the cell's call. */
   readonly frame: Frame["kind"];

@@ -2,7 +2,6 @@
  * command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the
  * executor need them.
  */
-
 import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/code-functions.ts";
 import { describeForPrompt, describeFoundCommand } from "#commands/describe.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
@@ -199,8 +198,6 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
   return { get, readReply, readAction, readThoughts, readToolCalls, checkArguments };
 }
 
-// The functions that an agent's code may call: its commands, listed or not, and the Python helpers of the home.
-
 const METHOD_SEARCH = "method_search";
 
 type CallableMethods = ReturnType<typeof createCallableMethods>;
@@ -256,8 +253,6 @@ function createCallableMethods(commands: readonly RegisteredCommand[], modules: 
     },
   };
 }
-
-// Writes the commands that are offered to a model, and the methods that its searches found.
 
 /** Found commands are not in the list of commands, which stays the same so that a server can cache it. */
 function renderOffer(listed: readonly RegisteredCommand[], found: readonly RegisteredCommand[]) {

@@ -18,6 +18,7 @@ import { oneLine, type Text } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import { ADDRESS, completeAddress } from "#util/web-address.ts";
+import type { Journal } from "./journal.ts";
 import { type CommandFacts, isFetching, isSending, type SentText, splitSent, stringsIn } from "./sent-text.ts";
 
 /** About 600 steps. Reading takes some 50 ms. */
@@ -41,22 +42,10 @@ export interface EgressParts {
   isKnownToFamily(url: URL): Promise<boolean>;
 }
 
-/** The log up to now, with the events that are not durable yet. */
-export interface EgressLog {
-  readonly state: AgentState;
-  /** Number of the last event. */
-  readonly head: number;
-  eventsAfter(seq: number, limit: number): Promise<readonly RecordedEvent[]>;
-}
+export type EgressLog = Pick<Journal, "state" | "head" | "eventsAfter">;
+export type Egress = ReturnType<typeof openEgress>;
 
-export interface Egress {
-  /** Returns one entry for each call; undefined when the call is within the rule. */
-  judge(calls: readonly CommandCall[], log: EgressLog): Promise<readonly (OutgoingText | undefined)[]>;
-  /** Whether the agent may follow the address, without a look at its family. */
-  mayFollow(url: URL, log: EgressLog): Promise<boolean>;
-}
-
-export function openEgress(parts: EgressParts): Egress {
+export function openEgress(parts: EgressParts) {
   let known: Known | undefined;
   let seq = 0;
 
@@ -72,7 +61,8 @@ export function openEgress(parts: EgressParts): Egress {
   }
 
   return {
-    judge: async (calls, log) => {
+    /** Returns one entry for each call; undefined when the call is within the rule. */
+    judge: async (calls: readonly CommandCall[], log: EgressLog): Promise<readonly (OutgoingText | undefined)[]> => {
       if (!calls.some((call) => isSending(parts.facts(call.name)))) return calls.map(() => undefined);
       const texts = await catchUp(log);
       const counts = texts.copyCounts();
@@ -83,7 +73,8 @@ export function openEgress(parts: EgressParts): Egress {
       }
       return leaving;
     },
-    mayFollow: async (url, log) => (await catchUp(log)).mayFollow(url),
+    /** Whether the agent may follow the address, without a look at its family. */
+    mayFollow: async (url: URL, log: EgressLog): Promise<boolean> => (await catchUp(log)).mayFollow(url),
   };
 }
 

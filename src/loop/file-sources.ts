@@ -1,5 +1,4 @@
 /** file-sources.ts -- looks up the sources of the words in an agent's files, and marks the files that a call wrote. */
-
 import type { FileSources } from "#commands/track-sources.ts";
 import { ifNotFound } from "#core/errors.ts";
 import type { OfCall } from "#core/event.ts";

@@ -4,7 +4,6 @@
  * A test looks at the agent's files and at addresses that a person named, and changes nothing. What it cannot find out,
  * such as a file that is refused or a program that cannot run here, is a failed test that says why.
  */
-
 import type { CommandContext } from "#core/command.ts";
 import { INSTALL_SANDBOX } from "#core/command-names.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
@@ -16,16 +15,22 @@ import {
   MAX_PROOF_CHARS,
 } from "#core/goal-check.ts";
 import type { Clock } from "#core/ports/clock.ts";
-import type { Cell, CellBridge, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellOutcome, CellProblem, Sandbox } from "#core/ports/sandbox.ts";
 import type { FileStat, Workspace } from "#core/ports/workspace.ts";
 import { countNoun, formatSize, headOf, oneLine } from "#core/text.ts";
 import { checkDocument } from "#reply/check-value.ts";
 import { clean } from "#util/outside-text.ts";
 import { openCellFiles } from "./cell-bridge.ts";
 
-export interface GoalTestParts extends ProgramParts {
+export interface GoalTestParts {
+  readonly agentId: string;
+  /** Returns a version that no other cell of the agent has. */
+  nextVersion(): string;
+  readonly clock: Clock;
+  /** Absent: no code runs. */
+  readonly cells?: { readonly sandbox: Sandbox; readonly timeLimitMs: number } | undefined;
   /** Absent: no address is asked. */
-  readonly statuses?: AddressStatus;
+  readonly statuses?: AddressStatus | undefined;
 }
 
 export const openGoalTests = (parts: GoalTestParts): GoalTests => ({
@@ -89,15 +94,6 @@ async function judge({ question, paths }: TestOf<"judge">, { call }: CommandCont
 // It has a namespace of its own, which is empty before and gone after it, and reads the agent's files. It calls no
 // command, changes no file and reaches no network. It passes when it ends without an error and with exit code 0.
 
-interface ProgramParts {
-  readonly agentId: string;
-  /** Returns a version that no other cell of the agent has. */
-  nextVersion(): string;
-  readonly clock: Clock;
-  /** Absent: no code runs. */
-  readonly cells?: { readonly sandbox: Sandbox; readonly timeLimitMs: number };
-}
-
 /** A test may take longer than a cell of the agent. */
 const MIN_LIMIT_MS = 5 * 60_000;
 const MAX_OUTPUT_CHARS = 250;
@@ -105,7 +101,7 @@ const MAX_OUTPUT_CHARS = 250;
 async function runProgram(
   code: string,
   { workspace, signal }: CommandContext,
-  { agentId, nextVersion, clock, cells }: ProgramParts,
+  { agentId, nextVersion, clock, cells }: GoalTestParts,
 ): Promise<Verdict> {
   if (!cells) return fails(`Code cannot run here, so nobody can tell. A person can change that. ${INSTALL_SANDBOX}`);
   const timeLimitMs = Math.max(cells.timeLimitMs, MIN_LIMIT_MS);
@@ -143,9 +139,7 @@ function describeOutcome(outcome: CellOutcome, timeLimitMs: number): Verdict {
   return passes(`It ended without an error.${printed}`);
 }
 
-type Problem = Extract<CellOutcome, { readonly kind: "failed" }>["problem"];
-
-function describeProblem({ kind, type, message, line, source }: Problem, timeLimitMs: number): string {
+function describeProblem({ kind, type, message, line, source }: CellProblem, timeLimitMs: number): string {
   if (kind === "timeout") return `It ran longer than ${timeLimitMs / 1000} s and was stopped.`;
   if (type === "SystemExit") return `It ended with exit code ${oneLine(message, 100)}.`;
   const what = `${type}: ${message}`.replace(/[\s:.]+$/, "");

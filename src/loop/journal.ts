@@ -23,8 +23,6 @@ import { stageMessages } from "#core/subagent-messages.ts";
 import { type BlobRef, HEAD_CHARS, type Text } from "#core/text.ts";
 import { EVENT_MARKS, storeValue } from "./stored-values.ts";
 
-// The interface through which the loop asks egress.ts what calls would send out.
-
 /** Returns one entry for each call when it is requested; undefined when the call is within the rule. */
 export type CheckOutgoing = (
   calls: readonly CommandCall[],

@@ -18,24 +18,18 @@ import { frameNestedIn, frameWorkingOn, MAX_FRAMES, MAX_NESTED } from "#core/fra
 import type { CellCallError, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { type NestedResult, openCommand, stepOfCall } from "#core/state.ts";
-import { oneLine } from "#core/text.ts";
+import { oneLine, restoreValue } from "#core/text.ts";
 import { argumentsForResult, hasEndlessReference } from "#reply/check-value.ts";
 import { canonicalJson } from "#util/json.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import type { CommandsFor } from "./command-set.ts";
 import type { CheckOutgoing, Journal } from "./journal.ts";
 import type { RunNested } from "./run-parts.ts";
-import { restoreValue } from "./stored-values.ts";
 
 /** The agent was paused, or waits for something that this host does not wait for. The command's call stays open. */
-export class Suspended extends Error {
-  override readonly name = "Suspended";
-}
-
+export const SUSPENDED = new Error("suspended");
 /** A repeated run of a command asked for other nested work than its first run. */
-export class Diverged extends Error {
-  override readonly name = "Diverged";
-}
+export const DIVERGED = new Error("diverged");
 
 interface NestedParts {
   readonly commandsFor: CommandsFor;
@@ -55,14 +49,15 @@ export class RecordedNestedWork implements NestedWork {
   readonly #parts: NestedParts;
   readonly #runNested: RunNested;
   readonly #stop = new AbortController();
-  /** Aborted with `Suspended`, `Diverged` or the loop's own failure. */
+  /** Aborted with SUSPENDED, DIVERGED or the loop's own failure. */
   readonly signal = this.#stop.signal;
   #ordinal = 0;
   /** Calls of internal commands among them: a cell saves its files before each call and at its end. */
   #internal = 0;
   /** The last piece of work, if it began before this run of the command. */
   #lastEarlier: NestedResult | undefined;
-  #outside: readonly OutsideSource[] = [];
+  /** Sources of the outside words in the results of sub-tasks. */
+  outside: readonly OutsideSource[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(callId: string, journal: Journal, parts: NestedParts, runNested: RunNested) {
@@ -70,11 +65,6 @@ export class RecordedNestedWork implements NestedWork {
     this.#journal = journal;
     this.#parts = parts;
     this.#runNested = runNested;
-  }
-
-  /** Sources of the outside words in the results of sub-tasks. */
-  get outside(): readonly OutsideSource[] {
-    return this.#outside;
   }
 
   /** `received`: sources of the outside words that the command has received. */
@@ -127,7 +117,7 @@ export class RecordedNestedWork implements NestedWork {
       throw subtaskError({ code, text: `The sub-task has no result: ${text}` });
     }
     const { text, value, outside = [] } = await this.#observationOf(event);
-    this.#outside = addSources(this.#outside, outside);
+    this.outside = addSources(this.outside, outside);
     return value === undefined ? JSON.parse(await this.#journal.read(text)) : value;
   }
 
@@ -142,11 +132,11 @@ export class RecordedNestedWork implements NestedWork {
     return changesWithin({ path, after: last.from, last: last.seq }, this.#journal);
   }
 
-  /** Throws `Suspended`, or `Diverged` when an earlier run of the command asked for more than this one. */
+  /** Throws SUSPENDED, or DIVERGED when an earlier run of the command asked for more than this one. */
   end(): void {
     this.#stop.signal.throwIfAborted();
     const isLeft = this.#results.some(({ ordinal }) => ordinal > this.#ordinal);
-    if (isLeft || frameNestedIn(this.#journal.state, this.#callId)) this.#stopWith(new Diverged());
+    if (isLeft || frameNestedIn(this.#journal.state, this.#callId)) this.#stopWith(DIVERGED);
   }
 
   get #results(): readonly NestedResult[] {
@@ -171,16 +161,16 @@ export class RecordedNestedWork implements NestedWork {
     this.#stop.signal.throwIfAborted();
     const known = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
     this.#lastEarlier = known;
-    if (known) return isSame(known, of) ? this.#journal.eventAt(known.seq) : this.#stopWith(new Diverged());
+    if (known) return isSame(known, of) ? this.#journal.eventAt(known.seq) : this.#stopWith(DIVERGED);
     const { state } = this.#journal;
     const pending = frameNestedIn(state, this.#callId)?.origin;
-    if (pending && !isSame(pending, of)) this.#stopWith(new Diverged());
+    if (pending && !isSame(pending, of)) this.#stopWith(DIVERGED);
     // The loop's own failure must end the command's call, and not look like a failure of the nested work.
     const entered = this.#runNested(pending ? [] : await push(of, state.framesPushed + 1));
-    if (!(await entered.catch((error: unknown) => this.#stopWith(error)))) this.#stopWith(new Suspended());
+    if (!(await entered.catch((error: unknown) => this.#stopWith(error)))) this.#stopWith(SUSPENDED);
     const result = this.#results.find(({ ordinal }) => ordinal === of.ordinal);
     if (pending) this.#lastEarlier = result;
-    return result ? this.#journal.eventAt(result.seq) : this.#stopWith(new Suspended());
+    return result ? this.#journal.eventAt(result.seq) : this.#stopWith(SUSPENDED);
   }
 
   #stopWith(reason: unknown): never {

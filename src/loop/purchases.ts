@@ -76,10 +76,7 @@ interface MediaParts {
   readonly servicePriceOf?: (name: PaidService) => Price | null;
 }
 
-interface Most {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
+type Most = Pick<Usage, "inputTokens" | "outputTokens">;
 /** Tokens of the longest prompt and the largest picture of the best quality; a speech request takes fewer. */
 const MOST: Readonly<Record<PaidService, Most>> = {
   images: { inputTokens: 4_000, outputTokens: 6_240 },
@@ -201,34 +198,33 @@ export function meterDownloads(
   limitBytes = Number.POSITIVE_INFINITY,
 ) {
   let added = 0;
-  const usedBytes = (): number => downloadedBytes + added;
-  const count = (what: string, bytes: number): void => {
-    const before = usedBytes();
-    added += bytes;
-    if (usedBytes() > limitBytes) throw exceeded(what, before, limitBytes);
-  };
-  const requireRoom = (what: string): void => {
-    if (usedBytes() >= limitBytes) throw exceeded(what, usedBytes(), limitBytes);
-  };
+  async function meter<T>(what: string, load: () => Promise<T>, bytesOf: (loaded: T) => number): Promise<T> {
+    if (downloadedBytes + added >= limitBytes) throw exceeded(what, downloadedBytes + added, limitBytes);
+    const loaded = await load();
+    const before = downloadedBytes + added;
+    added += bytesOf(loaded);
+    if (downloadedBytes + added > limitBytes) throw exceeded(what, before, limitBytes);
+    return loaded;
+  }
   const services: Partial<Pick<Services, "downloads" | "repositories">> = {
     ...(downloads && {
       downloads: {
-        get: async (url, signal) => {
-          requireRoom(url);
-          const download = await downloads.get(url, signal);
-          count(url, download.bytes.length);
-          return download;
-        },
+        get: (url, signal) =>
+          meter(
+            url,
+            () => downloads.get(url, signal),
+            ({ bytes }) => bytes.length,
+          ),
       },
     }),
     ...(repositories && {
       repositories: {
-        clone: async (url, folder, signal) => {
-          requireRoom(url);
-          const cloned = await repositories.clone(url, folder, signal);
-          count(url, cloned.bytes);
-          return cloned;
-        },
+        clone: (url, folder, signal) =>
+          meter(
+            url,
+            () => repositories.clone(url, folder, signal),
+            ({ bytes }) => bytes,
+          ),
       },
     }),
   };

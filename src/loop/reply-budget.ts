@@ -2,7 +2,6 @@
 import { GoaldError } from "#core/errors.ts";
 import type { EventOf, ModelSpending, NewEvent, Usage } from "#core/event.ts";
 import { bothUsed, costOf, type Price, spentOf } from "#core/limits.ts";
-import type { CountTokens } from "#core/ports/memory.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
 import type { Spending } from "#core/subagent.ts";
@@ -125,18 +124,15 @@ export interface Pricing {
 }
 
 /** Counts embeddings after they were made: the agent pauses at its limits afterwards. Without a known price only tokens count. */
-export function countEmbeddings({ embeddingModel, priceOf }: Pricing): {
-  readonly countTokens: CountTokens;
-  /** Undefined when nothing was bought. */
-  spent(): ModelSpending | undefined;
-} {
+export function countEmbeddings({ embeddingModel, priceOf }: Pricing) {
   const price = embeddingModel ? priceOf?.(embeddingModel) : undefined;
   let inputTokens = 0;
   return {
-    countTokens(tokens) {
+    countTokens: (tokens: number): void => {
       inputTokens += tokens;
     },
-    spent() {
+    /** Undefined when nothing was bought. */
+    spent: (): ModelSpending | undefined => {
       if (inputTokens === 0) return undefined;
       const usage = { inputTokens, outputTokens: 0, cachedTokens: 0, estimated: false };
       // An embedding is not a call of the model: `modelCalls` counts replies.

@@ -5,7 +5,6 @@
  * kept as JSON with thoughts and a command, which one reader reads and any server can be shown. Replies of `plan`, `react` and
  * `code` are kept as the model wrote them; an action is a call of its command, and code becomes a call of `run_code`.
  */
-
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";

@@ -13,7 +13,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import { addSources, type OutsideSource, outsideOf, plainSources, withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
 import { type AgentState, formOfFrame, openCommand } from "#core/state.ts";
-import { headOf } from "#core/text.ts";
+import { headOf, restoreValue } from "#core/text.ts";
 import { checkResult } from "#reply/check-value.ts";
 import { remarkOnAction } from "./action-remarks.ts";
 import { type CellParts, openCells } from "./cells.ts";
@@ -29,10 +29,10 @@ import {
   type SubagentParts,
 } from "./loop-services.ts";
 import { openMethodSearch } from "./method-search.ts";
-import { Diverged, RecordedNestedWork, Suspended } from "./nested-work.ts";
+import { DIVERGED, RecordedNestedWork, SUSPENDED } from "./nested-work.ts";
 import { type DownloadMeter, meterDownloads, openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { effectless, type PreparedMove } from "./run-parts.ts";
-import { refuseSecrets, restoreValue } from "./stored-values.ts";
+import { refuseSecrets } from "./stored-values.ts";
 
 /** Parts of each call; paid services are created per call. */
 export interface CommandParts
@@ -104,8 +104,8 @@ export async function execute(
         const running = { ...call, services, nested, signal, received, downloads, purchases };
         return await finishCall(running, prepared, journal, parts);
       } catch (thrown) {
-        if (thrown instanceof Suspended) return null;
-        if (thrown instanceof Diverged) return { events: [differed(callId, open)] };
+        if (thrown === SUSPENDED) return null;
+        if (thrown === DIVERGED) return { events: [differed(callId, open)] };
         throw thrown;
       }
     },
@@ -153,8 +153,6 @@ export async function probe(
   }
 }
 
-// What the parts of one call share: its command, arguments, folder and services.
-
 /** Undefined when there is no such call or command any more. */
 async function openCall(callId: string, journal: Journal, parts: CommandParts) {
   const { state } = journal;
@@ -200,21 +198,18 @@ function cellsFor(
   nested?: RecordedNestedWork,
 ): Partial<Services> {
   const { cells } = parts;
-  return cells
-    ? { cells: openCells({ callId, journal, parts: { ...parts, cells }, ...(nested ? { nested } : {}) }) }
-    : {};
+  return cells ? { cells: openCells({ callId, journal, parts: { ...parts, cells }, nested }) } : {};
 }
 
 /** Loaded by the first check. */
 function testsFor(callId: string, journal: Journal, parts: CommandParts): GoalTests {
-  const { agentId, clock, cells, services } = parts;
+  const { agentId, clock, cells } = parts;
   let count = 0;
   const nextVersion = (): string => {
     count += 1;
     return `${callId}#${openCommand(journal.state, callId)?.intent?.attempt ?? 1} test ${count}`;
   };
-  const { statuses } = services;
-  const of = { agentId, clock, nextVersion, ...(cells ? { cells } : {}), ...(statuses ? { statuses } : {}) };
+  const of = { agentId, clock, nextVersion, cells, statuses: parts.services.statuses };
   return {
     run: async (...given) => (await import("./goal-tests.ts")).openGoalTests(of).run(...given),
   };
@@ -228,8 +223,6 @@ function notThere(callId: string, { state }: Journal, { commandsFor }: CommandPa
   const of = { step: (open ?? state).step, callId };
   return { events: [{ type: "command-finished", ...of, observation: marked, durationMs: 0 }] };
 }
-
-// Runs a started call, and turns what came of it into events: the result, files, and granted writes.
 
 interface RunningCall extends NonNullable<Awaited<ReturnType<typeof openCall>>> {
   readonly nested: RecordedNestedWork;

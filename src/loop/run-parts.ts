@@ -39,8 +39,6 @@ export interface RunParts extends JournalParts {
   readonly isolation?: Isolation;
 }
 
-// A prepared move: an intent to write first, and an action to do then.
-
 export interface PreparedMove {
   /** Durable before `perform` begins; null when `perform` has no effect outside. */
   readonly intent: Outcome | null;

@@ -1,5 +1,5 @@
 /**
- * stored-values.ts -- turns the values of an event into what the log keeps, and back.
+ * stored-values.ts -- turns the values of an event into what the log keeps (`restoreValue` turns them back).
  *
  * A string over the limit becomes a reference to a blob. An object of a command that only looks like a reference becomes a
  * blob of its JSON, so that no object in the log is mistaken for one.
@@ -7,7 +7,7 @@
 import type { Prepared } from "#commands/execute.ts";
 import { fail } from "#core/command.ts";
 import { EVENT_FIELDS, type FieldMarks, type Mark } from "#core/stored-event.ts";
-import { type BlobRef, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
+import { type BlobRef, isBlobRef, SPILL_BYTES, wellFormed } from "#core/text.ts";
 
 export interface Storing {
   /** Removes known secrets. */
@@ -64,15 +64,6 @@ function storeMembers(value: object, mark: Mark | undefined, storing: Storing): 
 function markOf(name: string, mark: Mark | undefined): Mark | undefined {
   if (typeof mark !== "object") return mark === "exact" || mark === "json" ? mark : undefined;
   return Object.hasOwn(mark, name) ? (mark as FieldMarks)[name] : undefined;
-}
-
-/** Replaces each reference, at any depth, by what `storeValue` stored. */
-export async function restoreValue(value: unknown, read: (text: Text) => Promise<string>): Promise<unknown> {
-  if (typeof value !== "object" || value === null) return value;
-  if (isBlobRef(value)) return value.json ? JSON.parse(await read(value)) : read(value);
-  if (Array.isArray(value)) return Promise.all(value.map((item) => restoreValue(item, read)));
-  const members = Object.entries(value).map(async ([name, item]) => [name, await restoreValue(item, read)] as const);
-  return Object.fromEntries(await Promise.all(members));
 }
 
 /** True when a string or a name in the value holds a known secret. */

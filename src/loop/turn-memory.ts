@@ -80,12 +80,7 @@ function fileOf(
 const nameFile = (name: string): string => (/^\w{1,40}$/.test(name) ? name : hash("sha256", name).slice(0, 12));
 
 /** Undefined when the text cannot be kept; the memory then has only its beginning. */
-async function keep(
-  path: string,
-  { text }: LongArgument,
-  journal: Journal,
-  keepText: Parts["keepText"],
-): Promise<readonly FileChange[] | undefined> {
+async function keep(path: string, { text }: LongArgument, journal: Journal, keepText: Parts["keepText"]) {
   if (!keepText) return undefined;
   try {
     return await keepText(path, await journal.read(text));

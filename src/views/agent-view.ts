@@ -82,6 +82,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
   const { problem = null, waitsAlone = null } = facts;
   const standing = problem !== null ? FAILING : waitsAlone !== null ? RECOVERING : standingOf(state, facts.hosted);
   const { inputTokens, outputTokens } = state.usage;
+  const { phase, repetition } = activeFrame(state);
   return {
     id: row.id,
     name: state.name || row.name,
@@ -91,7 +92,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     until: problem === null ? untilOf(state) : null,
     standing: splitState(standing),
     now: nowOf(state),
-    closing: closingOf(state),
+    closing: phase.kind === "resting" ? phase.reason : "",
     budget: budgetOf(state),
     head: row.head,
     step: state.step,
@@ -100,7 +101,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     costUsd: roundUsd(state.costUsd),
     background: state.settings.background,
     stalledMs: standing === "running" || standing === RETRYING ? stalledMs(row, state, facts) : null,
-    lastCommand: activeFrame(state).repetition?.calls.at(-1)?.name ?? null,
+    lastCommand: repetition?.calls.at(-1)?.name ?? null,
     received: state.received,
     createdAt: row.createdAt,
     changedAt: row.updatedAt,
@@ -133,11 +134,6 @@ function nowOf(state: AgentState): AgentView["now"] {
 export function subjectOf({ args }: CommandCall): string {
   const first = Object.values(args).find((value) => typeof value === "string" || isBlobRef(value));
   return oneLine(isBlobRef(first) ? first.head : String(first ?? ""), MAX_SUBJECT_CHARS);
-}
-
-function closingOf(state: AgentState): string {
-  const { phase } = activeFrame(state);
-  return phase.kind === "resting" ? phase.reason : "";
 }
 
 /** Sums of prices have noise behind the sixth decimal. */

@@ -38,6 +38,7 @@ export async function diffFiles(
   store: Pick<StoreReader, "blob">,
 ): Promise<readonly FileDiff[]> {
   const diffs: FileDiff[] = [];
+  const labels = [`step ${from}`, Number.isFinite(to) ? `step ${to}` : "now"] as const;
   for (const [path, changes] of byPath(versions)) {
     if (!isChosen(path, paths)) continue;
     const [before, after] = [upToStep(changes, from), upToStep(changes, to)];
@@ -46,7 +47,7 @@ export async function diffFiles(
     if (isSame(old, now)) continue;
     const edits = after.filter((version) => !before.includes(version) && version.operation === "found");
     const editedByPerson = [...new Set(edits.map(({ step }) => step))];
-    diffs.push({ path, ...compareContents(path, old, now, stepLabels(from, to)), editedByPerson });
+    diffs.push({ path, ...compareContents(path, old, now, labels), editedByPerson });
   }
   return diffs.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
@@ -57,11 +58,6 @@ export function lastChanges(versions: readonly FileVersion[], paths: readonly st
   const lastOf = (some: readonly FileVersion[]): number => some.reduce((last, { step }) => Math.max(last, step), -1);
   return { step: lastOf(own.filter((version) => !isPutBack(version))), restored: lastOf(own.filter(isPutBack)) };
 }
-
-const stepLabels = (from: number, to: number): readonly [string, string] => [
-  `step ${from}`,
-  Number.isFinite(to) ? `step ${to}` : "now",
-];
 
 /** Null is no file. */
 export const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>

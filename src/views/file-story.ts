@@ -18,7 +18,7 @@ import { countNoun, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
 import { isByPerson, loadTrustInAll, TrustGiven } from "./file-versions.ts";
 import { Call, Operation, OutsideSources, ReceivedView, ThoughtsView } from "./parts.ts";
-import { allEvents, stateOf } from "./read-agent.ts";
+import { allEvents, openTexts, stateOf } from "./read-agent.ts";
 import { createSourceReader, Source } from "./sources.ts";
 import type { StepParts } from "./whole-step.ts";
 
@@ -333,8 +333,7 @@ export async function loadFileStory(
   const told = await traceVersions(row.id, versions, allEvents(reader, row.id));
   const withThoughts: FileStory["versions"][number][] = [];
   for (const { reply, finishReason, mode, ...version } of told) {
-    const bytes = typeof reply === "object" && reply !== null ? await reader.blob(reply.blob) : undefined;
-    const text = bytes ? Buffer.from(bytes).toString("utf8") : reply;
+    const text = await openTexts(reply, reader);
     const thoughts = typeof text === "string" ? await readThoughts(text, finishReason, mode) : null;
     withThoughts.push({ ...version, thoughts });
   }

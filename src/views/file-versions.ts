@@ -7,8 +7,6 @@ import { decodeUtf8 } from "#util/media-format.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
 import { FileVersionView, Operation } from "./parts.ts";
 
-// The files of an agent: the latest version of each, and all versions. Pure.
-
 export const LatestFile = open({
   path: text,
   operation: Operation,

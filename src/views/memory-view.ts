@@ -1,6 +1,6 @@
 /** memory-view.ts -- memory rows without their vectors, for people and programs. */
 import { hash } from "node:crypto";
-import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { GoaldError, ifNotFound } from "#core/errors.ts";
 import { isLive, MEMORY_KINDS, namespaceOf, SHARED_MEMORY, TRUSTS } from "#core/memory.ts";
 import type { ClosedFact, MemoryRow, Recall } from "#core/ports/memory.ts";
 import type { StoreReader } from "#core/ports/store.ts";
@@ -164,8 +164,6 @@ export function validityOf({ pinned, forgotten, supersededBy, closed, hiddenInSt
 /** "until step 41" */
 const describeEnd = ({ step }: ClosedFact): string => (step === null ? "no longer true" : `until step ${step}`);
 
-// Loads memories from a store: pages, lists, and one row.
-
 export interface MemoryPlace {
   /** Id or name of an agent, or `shared`. */
   readonly name: string;
@@ -269,11 +267,5 @@ export async function loadMemory(
 export const wholeMemoryId = (id: string, namespace: string): string => (id.includes("/") ? id : `${namespace}/${id}`);
 
 /** Undefined when the row or its agent does not exist. */
-export async function findMemory(reader: Pick<StoreReader, "memory">, id: string): Promise<MemoryRow | undefined> {
-  try {
-    return await reader.memory(namespaceOf(id), id);
-  } catch (thrown) {
-    if (isGoaldError(thrown, "GOALD_NOT_FOUND")) return undefined;
-    throw thrown;
-  }
-}
+export const findMemory = (reader: Pick<StoreReader, "memory">, id: string): Promise<MemoryRow | undefined> =>
+  reader.memory(namespaceOf(id), id).catch(ifNotFound(undefined));

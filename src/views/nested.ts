@@ -1,7 +1,7 @@
 /** nested.ts -- the tree of a step's nested work as a bounded list: a row for each piece, repeats in one row. Pure. */
 import type { CommandCall } from "#core/call.ts";
 import { describeSaved } from "#core/command-names.ts";
-import type { EventOf, ModelSpending, RecordedEvent } from "#core/event.ts";
+import type { ModelSpending, RecordedEvent } from "#core/event.ts";
 import { headOf, oneLine } from "#core/text.ts";
 import {
   amount,
@@ -76,7 +76,7 @@ export function listNested([first, ...further]: readonly NestedNode[]): NestedVi
     calls: pieces.filter(({ kind }) => kind === "call").length,
     steps: pieces.filter(({ kind }) => kind === "step").length,
     tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
-    costUsd: addCosts(pieces.map(({ costUsd }) => costUsd)),
+    costUsd: addKnown(pieces.map(({ costUsd }) => costUsd)),
   };
 }
 
@@ -112,10 +112,6 @@ const isRepeat = (one: NestedNode, other: NestedNode): boolean =>
 
 function rowOf({ nodes, parent, depth }: Group): NestedRow {
   const [{ callId, kind, step, command, about, status, problem, startedAt }] = nodes;
-  const durations = nodes.map(({ durationMs }) => durationMs);
-  const durationMs = durations.some((each) => each === null)
-    ? null
-    : durations.reduce<number>((sum, each) => sum + (each ?? 0), 0);
   const totals = nodes.map(totalOf);
   return {
     callId,
@@ -130,9 +126,9 @@ function rowOf({ nodes, parent, depth }: Group): NestedRow {
     status,
     problem,
     startedAt,
-    durationMs,
+    durationMs: addKnown(nodes.map(({ durationMs }) => durationMs)),
     tokens: totals.reduce((sum, { tokens }) => sum + tokens, 0),
-    costUsd: addCosts(totals.map(({ costUsd }) => costUsd)),
+    costUsd: addKnown(totals.map(({ costUsd }) => costUsd)),
   };
 }
 
@@ -140,12 +136,13 @@ function totalOf({ tokens, costUsd, inside }: NestedNode): Pick<NestedNode, "tok
   const below = inside.map(totalOf);
   return {
     tokens: below.reduce((sum, each) => sum + each.tokens, tokens),
-    costUsd: addCosts([costUsd, ...below.map((each) => each.costUsd)]),
+    costUsd: addKnown([costUsd, ...below.map((each) => each.costUsd)]),
   };
 }
 
-const addCosts = (costs: readonly (number | null)[]): number | null =>
-  costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0);
+/** Null when a part is not known. */
+const addKnown = (parts: readonly (number | null)[]): number | null =>
+  parts.reduce((sum, part) => (sum === null || part === null ? null : sum + part), 0);
 
 function countByCommand(groups: readonly Group[]): NestedView["leftOut"] {
   const times = new Map<string, number>();
@@ -161,10 +158,8 @@ function countByCommand(groups: readonly Group[]): NestedView["leftOut"] {
 //
 // Ids are paths (core/call.ts), so each event names its place in the tree.
 
-type Piece = Pick<NestedRow, "kind" | "callId" | "step" | "command" | "about" | "startedAt">;
-
 /** `about`: of a step its thought. Tokens and cost are its own, without what is inside. */
-export interface NestedNode extends Piece {
+export interface NestedNode extends Pick<NestedRow, "kind" | "callId" | "step" | "command" | "about" | "startedAt"> {
   status: string | null;
   problem: string;
   durationMs: number | null;
@@ -178,7 +173,7 @@ const MAX_PROBLEM_CHARS = 300;
 
 export class NestedTree {
   /** Calls of the step itself: the first one, then further calls of the reply. */
-  readonly #roots = new Map<string, NestedNode>();
+  readonly roots: NestedNode[] = [];
   readonly #nodes = new Map<string, NestedNode>();
   readonly #step: number;
 
@@ -186,87 +181,30 @@ export class NestedTree {
     this.#step = step;
   }
 
-  get roots(): readonly NestedNode[] {
-    return [...this.#roots.values()];
-  }
-
   /** Receives every event of the log in order. */
   add(event: RecordedEvent): void {
     if (!("callId" in event) || typeof event.callId !== "string") return;
     const node = this.#nodes.get(event.callId);
-    switch (event.type) {
-      case "command-requested":
-        if (!node) this.#addCall(event);
-        break;
-      case "frame-pushed":
-        if (event.kind === "run") this.#addBelow(event, "sub-task", oneLine(headOf(event.task ?? ""), MAX_ABOUT_CHARS));
-        break;
-      case "frame-popped":
-        if (node?.kind === "sub-task") endSubtask(node, event);
-        break;
-      case "model-asked":
-        if (!node) this.#addBelow(event, "step", "");
-        break;
-      case "model-replied":
-        if (node) endNode(node, { ...event, status: "ok" }, { ...event, costUsd: event.costUsd ?? null });
-        break;
-      case "model-failed":
-        if (node) endNode(node, { status: "failed", problem: event.message }, event.spent);
-        break;
-      case "command-waiting":
-        if (node && event.spent) spend(node, event.spent);
-        break;
-      case "command-denied":
-        if (node) endNode(node, { status: "denied", problem: event.reason, durationMs: 0 });
-        break;
-      case "command-finished":
-        if (node) endCall(node, event);
-        break;
-      default:
-    }
+    if (node) noteEnd(node, event);
+    else if (event.type === "command-requested")
+      this.#addNode(event, "call", describeArgs(event.call), event.call.name);
+    else if (event.type === "frame-pushed" && event.kind === "run")
+      this.#addNode(event, "sub-task", oneLine(headOf(event.task ?? ""), MAX_ABOUT_CHARS));
+    else if (event.type === "model-asked") this.#addNode(event, "step", "");
   }
 
-  #addCall(event: EventOf<"command-requested"> & RecordedEvent): void {
-    const about = describeArgs(event.call);
-    if (event.step !== this.#step || isNested(event.callId, this.#roots)) {
-      this.#addBelow(event, "call", about, event.call.name);
-      return;
-    }
-    const root = createNode(event, "call", about, event.call.name);
-    this.#roots.set(event.callId, root);
-    this.#nodes.set(event.callId, root);
-  }
-
-  #addBelow(event: Placed, kind: NestedNode["kind"], about: string, command = ""): void {
-    const above = this.#nodes.get(idAbove(event.callId, kind));
-    if (!above) return;
-    const node = createNode(event, kind, about, command);
-    above.inside.push(node);
-    this.#nodes.set(event.callId, node);
+  #addNode({ callId, step, at }: Placed, kind: NestedNode["kind"], about: string, command = ""): void {
+    const isRoot = kind === "call" && step === this.#step && !callId.includes(".");
+    const siblings = isRoot ? this.roots : this.#nodes.get(idAbove(callId, kind))?.inside;
+    if (!siblings) return;
+    const nothing = { status: null, problem: "", durationMs: null, tokens: 0, costUsd: 0 } as const;
+    const node = { kind, callId, step, command, about, startedAt: at, ...nothing, inside: [] };
+    siblings.push(node);
+    this.#nodes.set(callId, node);
   }
 }
 
 type Placed = { readonly callId: string; readonly step: number; readonly at: string };
-
-const createNode = (
-  { callId, step, at }: Placed,
-  kind: NestedNode["kind"],
-  about: string,
-  command: string,
-): NestedNode => ({
-  kind,
-  callId,
-  step,
-  command,
-  about,
-  status: null,
-  problem: "",
-  startedAt: at,
-  durationMs: null,
-  tokens: 0,
-  costUsd: 0,
-  inside: [],
-});
 
 /** A call of a sub-task is inside the step that asked for it: `c7.2.c1-2` is in `c7.2.m1`. */
 function idAbove(callId: string, kind: NestedNode["kind"]): string {
@@ -276,37 +214,46 @@ function idAbove(callId: string, kind: NestedNode["kind"]): string {
   return asked === undefined ? above : `${above}.m${asked}`;
 }
 
-const isNested = (callId: string, roots: ReadonlyMap<string, unknown>): boolean =>
-  roots.keys().some((root) => callId.startsWith(`${root}.`));
-
-function endCall(node: NestedNode, { observation, durationMs, spent }: EventOf<"command-finished">): void {
-  const { status, text } = observation;
-  endNode(node, { status, durationMs, ...(status === "ok" ? {} : { problem: headOf(text) }) }, spent);
-}
-
-function endSubtask(node: NestedNode, { problem, at }: EventOf<"frame-popped"> & RecordedEvent): void {
-  const durationMs = Math.max(0, Date.parse(at) - Date.parse(node.startedAt));
-  endNode(node, { status: problem ? "failed" : "ok", durationMs, ...(problem ? { problem: problem.text } : {}) });
-}
-
 interface End {
-  readonly status: string;
+  readonly status?: string;
   readonly problem?: string;
   readonly durationMs?: number;
+  readonly spent?: Pick<ModelSpending, "usage" | "costUsd"> | undefined;
 }
 
-function endNode(node: NestedNode, { status, problem = "", durationMs }: End, spent?: Spent): void {
+/** How the event ends the piece, or what was spent before a wait. */
+function endOf({ kind, startedAt }: NestedNode, event: RecordedEvent): End {
+  switch (event.type) {
+    case "frame-popped": {
+      if (kind !== "sub-task") return {};
+      const durationMs = Math.max(0, Date.parse(event.at) - Date.parse(startedAt));
+      return { status: event.problem ? "failed" : "ok", problem: event.problem?.text ?? "", durationMs };
+    }
+    case "model-replied":
+      return { ...event, status: "ok", problem: "", spent: { ...event, costUsd: event.costUsd ?? null } };
+    case "model-failed":
+      return { ...event, status: "failed", problem: event.message };
+    case "command-waiting":
+      return { spent: event.spent };
+    case "command-denied":
+      return { status: "denied", problem: event.reason, durationMs: 0 };
+    case "command-finished": {
+      const { status, text } = event.observation;
+      return { ...event, status, problem: status === "ok" ? "" : headOf(text) };
+    }
+    default:
+      return {};
+  }
+}
+
+function noteEnd(node: NestedNode, event: RecordedEvent): void {
+  const { status = node.status, problem = node.problem, durationMs = node.durationMs, spent } = endOf(node, event);
   node.status = status;
   node.problem = oneLine(problem, MAX_PROBLEM_CHARS);
-  node.durationMs = durationMs ?? node.durationMs;
-  if (spent) spend(node, spent);
-}
-
-type Spent = Pick<ModelSpending, "usage" | "costUsd">;
-
-function spend(node: NestedNode, { usage, costUsd }: Spent): void {
-  node.tokens += usage.inputTokens + usage.outputTokens;
-  node.costUsd = node.costUsd === null || costUsd === null ? null : node.costUsd + costUsd;
+  node.durationMs = durationMs;
+  if (!spent) return;
+  node.tokens += spent.usage.inputTokens + spent.usage.outputTokens;
+  node.costUsd = addKnown([node.costUsd, spent.costUsd]);
 }
 
 /** JSON of the arguments; texts within them keep only their beginning. */

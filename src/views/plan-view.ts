@@ -7,9 +7,9 @@ import {
   applyEdit,
   applyFitting,
   compareTasks,
+  countTasks,
   currentTask,
   findTask,
-  newTaskIds,
   nextTaskId,
   type PlanEdit,
   type PlanTask,
@@ -61,16 +61,15 @@ export type PlanView = Static<typeof PlanView>;
 
 type Reader = Pick<StoreReader, "agent" | "inbox" | "load">;
 
-export async function loadPlan(row: AgentRow, reader: Reader): Promise<PlanView> {
-  const { state, plan, isRead } = await foldPlan(row, reader);
-  const current = plan === null ? undefined : currentTask(plan);
-  return {
-    agent: row.id,
-    turn: state.turn,
-    plan: plan === null ? null : viewTask(plan, "0"),
-    current: current?.id ?? null,
-    isRead,
-  };
+/** Reads again when the agent's log grew meanwhile: a consumed change would be neither in the state nor in the inbox. */
+export async function loadPlan(row: AgentRow, reader: Reader, attempts = 3): Promise<PlanView> {
+  const { state, head } = await foldLog(reader, row);
+  const unread = (await reader.inbox(row.id)).flatMap(({ message }) => (message.type === "plan" ? message.edits : []));
+  if (attempts > 1 && (await reader.agent(row.id))?.head !== head) return loadPlan(row, reader, attempts - 1);
+  const isRead = unread.length === 0 || isFinished(state) || !offersPlan(state.settings.commands);
+  const plan = isRead ? planOf(state) : applyFitting(startPlan(state), unread).plan;
+  const current = (plan && currentTask(plan)?.id) ?? null;
+  return { agent: row.id, turn: state.turn, plan: plan && viewTask(plan, "0"), current, isRead };
 }
 
 export const viewTask = ({ goal, state, subtasks }: PlanTask, id: string): TaskView => ({
@@ -79,22 +78,6 @@ export const viewTask = ({ goal, state, subtasks }: PlanTask, id: string): TaskV
   state,
   subtasks: subtasks.map((task, place) => viewTask(task, `${id}.${place}`)),
 });
-
-interface FoldedPlan {
-  readonly state: AgentState;
-  readonly plan: PlanTask | null;
-  readonly isRead: boolean;
-}
-
-/** Reads again when the agent's log grew meanwhile: a consumed change would be neither in the state nor in the inbox. */
-async function foldPlan(row: Pick<AgentRow, "id">, reader: Reader, attempts = 3): Promise<FoldedPlan> {
-  const { state, head } = await foldLog(reader, row);
-  const unread = (await reader.inbox(row.id)).flatMap(({ message }) => (message.type === "plan" ? message.edits : []));
-  if (attempts > 1 && (await reader.agent(row.id))?.head !== head) return foldPlan(row, reader, attempts - 1);
-  if (unread.length === 0 || isFinished(state) || !offersPlan(state.settings.commands))
-    return { state, plan: planOf(state), isRead: true };
-  return { state, plan: applyFitting(startPlan(state), unread).plan, isRead: false };
-}
 
 /**
  * The tasks that a person's changes of this plan change. Throws GOALD_CONFLICT for a finished agent and for one without the
@@ -156,9 +139,9 @@ export function planChangeOf(event: RecordedEvent, before: AgentState): PlanChan
   const { seq } = event;
   const plan = startPlan(before);
   if (event.type === "task-added") {
-    const id = nextTaskId(plan, event.parent);
-    const subtasks = newTaskIds(event.task, id).length - 1;
-    return { seq, id, goal: event.task.goal, state: "open", isNew: true, subtasks };
+    const { parent, task } = event;
+    const subtasks = countTasks(task) - 1;
+    return { seq, id: nextTaskId(plan, parent), goal: task.goal, state: "open", isNew: true, subtasks };
   }
   if (event.type !== "task-changed") return undefined;
   const task = findTask(plan, event.id);

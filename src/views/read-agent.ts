@@ -6,7 +6,7 @@ import type { GoalCheck } from "#core/goal-check.ts";
 import { opensTurn } from "#core/inbox.ts";
 import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { type AgentState, initialState, isFinished, STATE_VERSION } from "#core/state.ts";
-import { isBlobRef, type Text } from "#core/text.ts";
+import { restoreValue, type Text } from "#core/text.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import { count, described, flag, listOf, open, type Static, text, typed } from "#util/schema.ts";
 
@@ -93,8 +93,6 @@ export async function descendantsOf(id: string, reader: Pick<StoreReader, "agent
   );
 }
 
-// Reads an agent's log in pages.
-
 const PAGE = 500;
 
 /** All events with seq > `after`, oldest first. */
@@ -155,21 +153,12 @@ export async function* eventsBackward(
   }
 }
 
-// Reads long texts that events keep as references.
-
 /** Replaces each reference to a long text by the text. A text that is missing from the store stays a reference. */
-export async function openTexts(value: unknown, store: Pick<StoreReader, "blob">): Promise<unknown> {
-  if (isBlobRef(value)) {
-    const bytes = await store.blob(value.blob);
-    if (!bytes) return value;
-    const text = Buffer.from(bytes).toString("utf8");
-    return value.json ? JSON.parse(text) : text;
-  }
-  if (Array.isArray(value)) return Promise.all(value.map((item) => openTexts(item, store)));
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(async ([name, inner]) => [name, await openTexts(inner, store)] as const);
-  return Object.fromEntries(await Promise.all(entries));
-}
+export const openTexts = (value: unknown, store: Pick<StoreReader, "blob">): Promise<unknown> =>
+  restoreValue(value, async ({ blob }) => {
+    const bytes = await store.blob(blob);
+    return bytes && Buffer.from(bytes).toString("utf8");
+  });
 
 /** For people: names a text that is missing from the store. */
 export const wholeText = (text: Text): string =>

@@ -1,5 +1,4 @@
 /** request-hash.ts -- the hash that identifies a model request in the log. */
-
 import { hash } from "node:crypto";
 import type { PromptMessage } from "#core/ports/model.ts";
 import { rememberBy } from "#util/caches.ts";

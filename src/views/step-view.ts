@@ -32,7 +32,6 @@ interface Gathered {
   callId: string | undefined;
   asked: AskedEvent | undefined;
   before: AgentState;
-  readonly work: NestedTree;
   view: { -readonly [K in keyof StepView]: StepView[K] };
 }
 
@@ -42,26 +41,43 @@ interface Gathered {
  * of the last event before the agent's next request.
  */
 export async function findStep(events: AsyncIterable<RecordedEvent>, step: number, start: AgentState) {
+  const work = new NestedTree(step);
+  const { steps, end } = await gatherSteps(events, { first: step, last: step }, start, work);
+  const [found] = steps;
+  if (!found?.asked) return undefined;
+  const { asked, before, view } = found;
+  return { asked, before, end, view: { ...view, nested: listNested(work.roots) } };
+}
+
+/** The steps of this range that have a request. `work` receives the events from the first request on. */
+async function gatherSteps(
+  events: AsyncIterable<RecordedEvent>,
+  { first, last }: { readonly first: number; readonly last: number },
+  start: AgentState,
+  work?: NestedTree,
+) {
+  const steps = new Map<number, Gathered>();
   let state = start;
   let end = 0;
-  const found = emptyStep(step);
   for await (const event of events) {
     // A sub-task takes steps of its own before its command ends.
-    if (event.type === "model-asked" && event.step > step && event.frame === 0) break;
-    if ("step" in event && event.step === step) gather(found, event, state);
-    if (found.asked) found.work.add(event);
+    if (event.type === "model-asked" && event.step > last && event.frame === 0) break;
+    if ("step" in event && event.step >= first && event.step <= last) {
+      const gathered = steps.get(event.step) ?? emptyStep(event.step);
+      steps.set(event.step, gathered);
+      gather(gathered, event, state);
+    }
+    if (steps.size > 0) work?.add(event);
     state = evolve(state, event);
     end = event.seq;
   }
-  const { asked, before, view, work } = found;
-  return asked && { asked, before, end, view: { ...view, nested: listNested(work.roots) } };
+  return { steps: [...steps.values()].filter(({ asked }) => asked), end };
 }
 
 const emptyStep = (step: number): Gathered => ({
   callId: undefined,
   asked: undefined,
   before: initialState,
-  work: new NestedTree(step),
   view: {
     step,
     turn: 1,
@@ -91,18 +107,15 @@ type OfStep = Extract<RecordedEvent, { readonly step: number }>;
 
 /** `before`: the state without the event. */
 function gather(found: Gathered, event: OfStep, before: AgentState): void {
-  found.view.endedAt = event.at;
-  gatherPlan(found.view, event, before);
-  if (event.type === "model-asked") gatherRequest(found, event, before);
-  else if (event.type === "model-failed" || event.type === "model-replied" || event.type === "reply-rejected")
-    gatherReply(found.view, event);
-  else if (!isOtherCall(found, event)) gatherCommand(found.view, event);
-}
-
-function gatherPlan(view: Gathered["view"], event: OfStep, before: AgentState): void {
+  const { view } = found;
+  view.endedAt = event.at;
   const change = planChangeOf(event, before);
   if (change) view.planChanges = [...view.planChanges, change];
   view.checks = [...view.checks, ...proofsOf(event)];
+  if (event.type === "model-asked") gatherRequest(found, event, before);
+  else if (event.type === "model-failed" || event.type === "model-replied" || event.type === "reply-rejected")
+    gatherReply(view, event);
+  else if (!isOtherCall(found, event)) gatherCommand(view, event);
 }
 
 /** The first call of a step is shown in full. The others, further calls of the reply or made by a command, are `nested`. */
@@ -120,7 +133,9 @@ function gatherRequest(found: Gathered, event: AskedEvent, before: AgentState): 
   view.turn = before.turn;
   view.goals = before.goals;
   view.recallIds = event.recallIds;
-  view.attempts = [...view.attempts, attemptOf(event)];
+  const { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd = null } = event;
+  const asked = { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd, failure: null };
+  view.attempts = [...view.attempts, asked];
 }
 
 type ReplyEvent = Extract<OfStep, { readonly type: "model-failed" | "model-replied" | "reply-rejected" }>;
@@ -177,13 +192,6 @@ function gatherCommand(view: Gathered["view"], event: OfStep): void {
   }
 }
 
-function attemptOf(event: AskedEvent): Attempt {
-  const { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd = null } = event;
-  return { at, seq, attempt, model, mode, requestHash, reservedTokens, reservedUsd, failure: null };
-}
-
-// The members of one step, as the API returns them.
-
 const stamp = { at: time, seq: ordinal };
 
 const Attempt = open({
@@ -224,9 +232,10 @@ const Start = open({
   annotations: typed<Annotations>({ type: "object" }),
 });
 
+const Status = oneOf("ok", "failed", "denied", "cancelled", "unknown");
 const Result = open({
   ...stamp,
-  status: oneOf("ok", "failed", "denied", "cancelled", "unknown"),
+  status: Status,
   code: nullable(text),
   source: typed<Observation["source"]>(text),
   artifacts: described(listOf(text), "Workspace paths that the call created or changed."),
@@ -262,8 +271,6 @@ export const stepMembers = {
 const StepView = open(stepMembers);
 export type StepView = Static<typeof StepView>;
 
-// The steps of an agent in short, loaded from a store.
-
 const StepSummary = open({
   step: ordinal,
   turn: ordinal,
@@ -272,10 +279,7 @@ const StepSummary = open({
   command: described(nullable(text), "Name of the command; null when the reply had none."),
   subject: described(text, "The first text among its arguments, in one line; empty for none."),
   thought: text,
-  status: described(
-    nullable(oneOf("ok", "failed", "denied", "cancelled", "unknown")),
-    "Status of the result; null until there is one.",
-  ),
+  status: described(nullable(Status), "Status of the result; null until there is one."),
   attempts: described(ordinal, "Requests to the model."),
   tokens: described(count, "In and out, of the reply and of what the command asked a model."),
   costUsd: described(nullable(amount), "Of these tokens; null when a price is unknown."),
@@ -301,21 +305,11 @@ export async function listSteps(
   const { step: last } = await stateOf(reader, row);
   const first = (after ?? Math.max(0, last - limit)) + 1;
   const start = await findBefore(first, row, reader);
-  const steps = new Map<number, Gathered>();
-  let { state, head: end } = await foldLog(reader, row, start);
-  for await (const event of allEvents(reader, row.id, start)) {
-    if (event.type === "model-asked" && event.frame === 0 && event.step >= first + limit) break;
-    if ("step" in event && event.step >= first && event.step < first + limit) {
-      const gathered = steps.get(event.step) ?? emptyStep(event.step);
-      steps.set(event.step, gathered);
-      gather(gathered, event, state);
-    }
-    state = evolve(state, event);
-    end = event.seq;
-  }
-  const asked = [...steps.values()].filter((step) => step.asked);
+  const { state } = await foldLog(reader, row, start);
+  const range = { first, last: first + limit - 1 };
+  const { steps, end } = await gatherSteps(allEvents(reader, row.id, start), range, state);
   const files = Map.groupBy(await reader.files(row.id, start, end), ({ step }) => step);
-  return { agent: row.id, steps: asked.map((step) => summaryOf(step, files)), last };
+  return { agent: row.id, steps: steps.map((step) => summaryOf(step, files)), last };
 }
 
 function summaryOf({ view }: Gathered, files: ReadonlyMap<number, readonly FileVersion[]>): StepSummary {

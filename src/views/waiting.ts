@@ -1,5 +1,4 @@
 /** waiting.ts -- approvals and answers that agents wait for, loaded from a store. */
-
 import type { CommandCall } from "#core/call.ts";
 import { isCellCommand } from "#core/command-names.ts";
 import type { RecordedEvent } from "#core/event.ts";

@@ -6,6 +6,7 @@ import type { MemoryRow } from "#core/ports/memory.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
+import { countNoun } from "#core/text.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { readShown } from "#prompt/recalls.ts";
 import type { CommandOffer } from "#prompt/system.ts";
@@ -169,17 +170,13 @@ export async function loadStep(row: AgentRow, step: number, reader: Reader, part
 
 /** In the order of the ids, without forgotten rows. */
 async function readRows(ids: readonly string[], reader: Reader): Promise<readonly MemoryRow[]> {
-  const found: MemoryRow[] = [];
-  for (const id of ids) {
-    const row = await findMemory(reader, id);
-    if (row && row.forgotten === null) found.push(row);
-  }
-  return found;
+  const rows = await Promise.all(ids.map((id) => findMemory(reader, id)));
+  return rows.flatMap((row) => (row?.forgotten === null ? [row] : []));
 }
 
 async function noStep(row: AgentRow, step: number, reader: Reader): Promise<GoaldError> {
   const { step: taken } = await stateOf(reader, row);
-  const steps = `${taken} ${taken === 1 ? "step" : "steps"}`;
+  const steps = countNoun(taken, "step");
   const hint =
     taken > 0 ? `See the last one: goald show ${row.id} --step ${taken}` : `Start it: goald resume ${row.id}`;
   return new GoaldError("GOALD_NOT_FOUND", `Expected a step of ${row.id}, got ${step}: it has taken ${steps}.`, {

@@ -126,8 +126,6 @@ export interface RemoteRow {
   readonly isSent: boolean;
 }
 
-// Queries to long-term memory, their results, and what a prompt shows of them.
-
 /** First character of a stretch of a row's text, and the one after its last, in UTF-16 units. */
 export type TextRange = readonly [from: number, to: number];
 
@@ -195,8 +193,6 @@ export interface LongTermMemory {
   recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]>;
 }
 
-// Embedders and vector indexes.
-
 /** Called with the tokens that a server has charged for embeddings. */
 export type CountTokens = (tokens: number) => void;
 
@@ -255,8 +251,6 @@ export interface IndexedRows {
 }
 
 export type OpenIndex = (scope: IndexScope, rows: IndexedRows) => VectorIndex;
-
-// Search among the functions that code can call.
 
 export interface MethodText {
   readonly name: string;

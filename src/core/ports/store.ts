@@ -122,8 +122,6 @@ export interface Store extends StoreReader {
   saveRemoteRows(index: string, namespace: string, rows: readonly RemoteRow[], gone: readonly string[]): Promise<void>;
 }
 
-// Agents in the store, and the lease to write an agent's log.
-
 export interface AgentSpec extends Omit<EventOf<"agent-created">, "type"> {
   /** Id of the parent, for a sub-agent. */
   readonly parent?: string;
@@ -161,8 +159,6 @@ export interface Lease {
   readonly agent: string;
   readonly epoch: number;
 }
-
-// The unit of writing: everything that becomes durable together.
 
 /** Writes committed together with a command's result (`CommandContext.stage`). */
 export type StagedWrite =
@@ -202,8 +198,6 @@ export interface Commit {
   readonly snapshot?: { readonly version: number; readonly state: unknown };
 }
 
-// Messages from outside to an agent.
-
 export type InboxMessage =
   | { readonly type: "say"; readonly from: string; readonly text: string }
   | {
@@ -236,8 +230,6 @@ export interface InboxRow {
   readonly at: string;
   readonly message: InboxMessage;
 }
-
-// The history of an agent's files.
 
 /**
  * One entry in the history of a path. The rows and blobs up to an entry restore the file at that point: `write` and
