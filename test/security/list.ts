@@ -34,10 +34,7 @@ const ADVISORIES: readonly Defence[] = [
     id: "CVE-2024-1879",
     claim: "A web page cannot use the local API.",
     proofs: [
-      proof(
-        REAL,
-        "CVE-2024-1879: a request that a web page can send creates no agent, and the socket is private to its owner",
-      ),
+      proof(REAL, "CVE-2024-1879: a request that a web page can send creates no agent"),
       proof(API, "%s is rejected with %i and has no effect"),
     ],
   },
@@ -70,12 +67,7 @@ const ADVISORIES: readonly Defence[] = [
   {
     id: "CVE-2024-1881: one word of an allow list",
     claim: "A command runs by its exact name in the profile.",
-    proofs: [
-      proof(
-        "cli/advisories.long",
-        "offers these groups and names only: in the prompt, in the grammar, and when they run",
-      ),
-    ],
+    proofs: [proof("cli/advisories.long", "offers these groups and names only: in the prompt, in the grammar")],
   },
   {
     id: "CVE-2025-0454, CVE-2025-22603, CVE-2026-56663",
@@ -114,16 +106,10 @@ const ADVISORIES: readonly Defence[] = [
       "A command that is switched off, unknown or denied stays so by every door: reply, sub-agent, nested call, sub-task, API, replay.",
     proofs: [
       proof("security/doors.test", "is refused by %s, with the same words"),
-      proof(
-        "security/doors.test",
-        "is not run by a yes over the API once its command was switched off, and the words are the same",
-      ),
+      proof("security/doors.test", "is not run by a yes over the API once its command was switched off"),
       proof("security/doors.test", "is not run after a no over the API, and the model reads the person's words"),
       proof("security/doors.test", "a person's no stays so in the call of a command and in a sub-agent"),
-      proof(
-        "security/doors.test",
-        "a replay refuses a command that was switched off with the words of the recorded run, and does not run it",
-      ),
+      proof("security/doors.test", "a replay refuses a command that was switched off"),
       proof("security/doors.test", "no route of the API runs a command"),
     ],
   },
@@ -132,11 +118,7 @@ const ADVISORIES: readonly Defence[] = [
     claim: "A call for one agent neither reads nor changes another.",
     proofs: [
       proof(REAL, "CVE-2025-53944: a call for one agent never affects another"),
-      proof(
-        "api/server.test",
-        "CVE-2025-53944: never shows a reader of one agent an event of another",
-        "contracts/local-api",
-      ),
+      proof("api/server.test", "CVE-2025-53944: never shows a reader of one agent an event", "contracts/local-api"),
     ],
   },
   {
@@ -179,10 +161,7 @@ const ADVISORIES: readonly Defence[] = [
     proofs: [
       proof(REAL, "CVE-2026-33232: an agent that writes without end stops at its quota, and goes on after it deletes"),
       proof("loop/purchases.test", "counts over the agent's life, and refuses before anything more is saved"),
-      proof(
-        "workspace/workspace.test",
-        "refuses a write before it is made, names the setting, and admits it once something is deleted",
-      ),
+      proof("workspace/workspace.test", "refuses a write before it is made, names the setting"),
       proof("workspace/workspace.test", "a full disk"),
       proof("store/store.long", "fails every write of a group on a full disk, keeps earlier ones"),
     ],
@@ -199,24 +178,12 @@ const FINDINGS: readonly Defence[] = [
     proofs: [
       proof("loop/leaving.test", "waits for a person, says what would go where, and goes after a yes"),
       proof("loop/leaving.test", "is refused when nobody can be asked, and the run goes on"),
-      proof(
-        "cli/what-may-leave.long",
-        "sends nothing unasked, by address, search, memory, message or child: in the background, in front, continuous",
-      ),
+      proof("cli/what-may-leave.long", "sends nothing unasked, by address, search, memory, message or child"),
       proof("cli/what-may-leave.long", "sends it with the rule switched off"),
       proof("cli/what-may-leave.long", "asks at most two questions in the background"),
-      proof(
-        "cli/what-may-leave.long",
-        "is refused nothing when nobody can be asked, but then a search for words of its brief is",
-      ),
-      proof(
-        "loop/egress.test",
-        "none of 87 attacks brings anything to an address that nobody named, but for 19 choices among its links",
-      ),
-      proof(
-        "loop/egress.test",
-        "of 21 attacks by the search service, numbers and long texts do not leave, and 100 characters in a disguise do",
-      ),
+      proof("cli/what-may-leave.long", "is refused nothing when nobody can be asked"),
+      proof("loop/egress.test", "none of 87 attacks brings anything to an address that nobody named"),
+      proof("loop/egress.test", "of 21 attacks by the search service, numbers and long texts do not leave"),
       proof("loop/egress.test", "of 29 honest flows, made-up addresses and the 21st page of one site stop"),
       proof("loop/egress.test", "that an answer repeats from the call is still the model's"),
       proof("loop/egress.test", "may be followed from a file of the folder unless the agent wrote it: %s"),
@@ -226,16 +193,10 @@ const FINDINGS: readonly Defence[] = [
     id: "F2",
     claim: "A page or PDF that takes memory, time or output ends its reader, never the host or another agent.",
     proofs: [
-      proof(
-        "services/services.long",
-        "inflate a PDF of 400 KB to 400 MB is refused in plain words, and the host does not grow",
-      ),
+      proof("services/services.long", "inflate a PDF of 400 KB to 400 MB is refused in plain words"),
       proof("services/services.long", "exit is read plainly if it is HTML, else refused, and the next page is read"),
       proof("services/services.long", "are at most two, of which one is kept"),
-      proof(
-        "cli/services.long",
-        "reads a PDF of 1 MB that inflates to 1 GB, and other bombs, and neither it nor the other agent notices",
-      ),
+      proof("cli/services.long", "reads a PDF of 1 MB that inflates to 1 GB, and other bombs"),
     ],
   },
   {
@@ -268,14 +229,8 @@ const FINDINGS: readonly Defence[] = [
     proofs: [
       proof("loop/provenance.test", "is tainted, in "),
       proof("loop/provenance.test", "is asked about nothing more after y -20 when nothing came from outside"),
-      proof(
-        "loop/provenance.test",
-        "carries the words of its writer and of its last version, through moves and appends",
-      ),
-      proof(
-        "loop/provenance.test",
-        "says whose words a failure quotes, apart from goald's own, and through which file words came",
-      ),
+      proof("loop/provenance.test", "carries the words of its writer and of its last version, through moves"),
+      proof("loop/provenance.test", "says whose words a failure quotes, apart from goald's own, and through"),
       proof("services/clone.test", "quotes the server's words apart from goald's own"),
       proof("cli/memory.test", "keeps whose words from outside a memory holds, from home to home"),
       proof("host/host-control.test", "in a file leaves the agent as it is, and makes the file's words clean"),
@@ -297,10 +252,7 @@ const FINDINGS: readonly Defence[] = [
     claim:
       "A clone is made outside the folder, checked, and moved in; git reaches its one server and runs no program of the repository.",
     proofs: [
-      proof(
-        "commands/clone_repository.long",
-        "200 clones read, write and run nothing outside while the folder above is swapped for a link",
-      ),
+      proof("commands/clone_repository.long", "200 clones read, write and run nothing outside"),
       proof("workspace/confinement.test", "is refused with %s, and leaves nothing"),
       withBubblewrap(
         proof("services/clone.test", "reaches no server but the judged one, neither by itself nor through the tunnel"),
@@ -338,14 +290,8 @@ const FINDINGS: readonly Defence[] = [
     id: "F10: quotas",
     claim: "Folder, kept pages and history have a quota, and what an agent may delete makes room again.",
     proofs: [
-      proof(
-        "workspace/workspace.test",
-        "refuses a write before it is made, names the setting, and admits it once something is deleted",
-      ),
-      proof(
-        "workspace/workspace.test",
-        "counts what is stored and what one call adds, and leaves known files deletable",
-      ),
+      proof("workspace/workspace.test", "refuses a write before it is made, names the setting"),
+      proof("workspace/workspace.test", "counts what is stored and what one call adds"),
       proof("workspace/workspace.test", "is shared by an agent and its sub-agents"),
       proof("loop/approval.test", "a file over 64 MB"),
     ],
@@ -354,20 +300,14 @@ const FINDINGS: readonly Defence[] = [
     id: "F10: a parent's words",
     claim: "The job of a helper whose parent had read text from outside is data, not a part of the system message.",
     proofs: [
-      proof(
-        "loop/provenance.test",
-        "of a helper has the job as data when its parent had read text from outside, and no word of it in the system message",
-      ),
+      proof("loop/provenance.test", "of a helper has the job as data when its parent had read text from outside"),
     ],
   },
   {
     id: "F10: kept pages",
     claim: "A kept page holds no key of the settings, and no image that a preview fetches.",
     proofs: [
-      proof(
-        "commands/web.test",
-        "keeps a page that echoes a key without it, and shows it neither to the model nor in the answer",
-      ),
+      proof("commands/web.test", "keeps a page that echoes a key without it, and shows it neither to the model"),
       proof("util/text.test", "is written so that a preview fetches nothing: %j"),
     ],
   },
@@ -394,14 +334,8 @@ const FINDINGS: readonly Defence[] = [
     id: "F10: approvals",
     claim: "An approval is for one call, is given once, and expires as set.",
     proofs: [
-      proof(
-        "host/host-control.test",
-        "that arrives twice before the agent reads it approves one call, and not the next one",
-      ),
-      proof(
-        "host/host-control.test",
-        "with words or for another call than the waiting one is refused, and the refusal names what waits",
-      ),
+      proof("host/host-control.test", "that arrives twice before the agent reads it approves one call"),
+      proof("host/host-control.test", "with words or for another call than the waiting one is refused"),
       proof("host/host-control.test", "counts as denied after its time: the model reads so, and the agent goes on"),
     ],
   },
@@ -485,14 +419,8 @@ const CODE: readonly Defence[] = [
       proof("loop/leaving.test", "from the same cell"),
       proof("loop/leaving.test", "from a later cell, with another process between them"),
       proof("loop/leaving.test", "and would send it with the rule switched off"),
-      proof(
-        "loop/leaving.test",
-        "does not send a number of a file that it read, by a search or a message, also in a part of it",
-      ),
-      proof(
-        "loop/leaving.test",
-        "follows an address of a file that a person put there, and none that a cell wrote into one",
-      ),
+      proof("loop/leaving.test", "does not send a number of a file that it read, by a search or a message"),
+      proof("loop/leaving.test", "follows an address of a file that a person put there"),
       proof("loop/leaving.test", "does not send by the model of a sub-task what it put into the task"),
     ],
   },
@@ -500,10 +428,7 @@ const CODE: readonly Defence[] = [
     id: "code: approvals",
     claim: "A person sees all of the code that will run, and a file that changed since the question does not run.",
     proofs: [
-      proof(
-        "loop/approval.test",
-        "is asked again when the file has changed since: the new content does not run unseen",
-      ),
+      proof("loop/approval.test", "is asked again when the file has changed since"),
       proof("cli/cells.long", "is shown whole, with line numbers, before the answer and by goald show"),
       proof("loop/approval.test", "sees the whole file as it was at the question, and an unchanged file runs"),
       proof("loop/approval.test", "has numbered lines, and its control and unseen characters are written out"),
@@ -525,14 +450,8 @@ const CODE: readonly Defence[] = [
     id: "code: crashes",
     claim: "A cell whose process or host was killed repeats no effect of its calls.",
     proofs: [
-      proof(
-        "loop/cells.test",
-        "runs again without repeating an effect, at every commit, with the same seed, time and namespace",
-      ),
-      proof(
-        "seeds/books.long",
-        "are finished although the daemon is killed with -9 six times, and no chapter is written twice",
-      ),
+      proof("loop/cells.test", "runs again without repeating an effect, at every commit, with the same seed, time"),
+      proof("seeds/books.long", "are finished although the daemon is killed with -9 six times"),
       proof("loop/nested.test", "has an unknown outcome when its second run asks for %s"),
     ],
   },
@@ -540,11 +459,7 @@ const CODE: readonly Defence[] = [
     id: "code: agents",
     claim: "Each agent has namespaces of its own.",
     proofs: [
-      proof(
-        "sandbox/sandbox.test",
-        "starts with an empty namespace when nothing was saved, and gives each agent its own",
-        "contracts/sandbox",
-      ),
+      proof("sandbox/sandbox.test", "starts with an empty namespace when nothing was saved", "contracts/sandbox"),
     ],
   },
 ];
@@ -570,10 +485,7 @@ const HELD: readonly Defence[] = [
       proof("http/http.test", "ends a silent body"),
       proof("http/public-door.test", "count decompressed bytes: a %s bomb of 16 MB is aborted at the limit"),
       proof("http/public-door.test", "is not followed a sixth time"),
-      proof(
-        "services/web.test",
-        "costs little if hostile: 20,000 programs with 20,000 rules, endless text, long wildcards",
-      ),
+      proof("services/web.test", "costs little if hostile: 20,000 programs with 20,000 rules, endless text"),
     ],
   },
   {
@@ -672,16 +584,10 @@ const PAGE: readonly Defence[] = [
     claim: "A page on another port or of another site cannot use the door, by fetch, form, preflight or navigation.",
     proofs: [
       proof(PAGE_DOOR, "%s is refused with %i, even with a key"),
-      proof(
-        PAGE_DOOR,
-        "%s is let in when that guard is off and it has a key, and creates nothing without one (control, not %i)",
-      ),
+      proof(PAGE_DOOR, "%s is let in when that guard is off and it has a key"),
       proof(PAGE_DOOR, "that a browser marks as %s is refused with 403"),
       proof(PAGE_DOOR, "gets no permission by a preflight"),
-      proof(
-        PAGE_DOOR,
-        "cannot post a form: the type %j is refused with 415, and the same body as JSON is taken (control)",
-      ),
+      proof(PAGE_DOOR, "cannot post a form: the type %j is refused with 415, and the same body"),
     ],
   },
   {
@@ -700,10 +606,7 @@ const PAGE: readonly Defence[] = [
       proof(PAGE_DOOR, "begins no second session with a used ticket; a door that forgets to use it up does (control)"),
       proof("api/door.test", "works for a minute, and the address says until when"),
       proof("api/door.test", "lasts twelve hours, and ends what it follows"),
-      proof(
-        "api/door.test",
-        "goes on at the next door when the daemon has died, at the same port and with another key",
-      ),
+      proof("api/door.test", "goes on at the next door when the daemon has died, at the same port"),
       proof("api/door.test", "ends when the daemon ends in order, and the next server opens no door by itself"),
     ],
   },
@@ -712,10 +615,7 @@ const PAGE: readonly Defence[] = [
     claim: "A program that takes the page's port while the daemon is gone gets no key that opens anything.",
     proofs: [
       proof(PAGE_DOOR, "gets no key by passing on %s; the one who asked there does (control)"),
-      proof(
-        "api/door.test",
-        "goes on at the next door when the daemon has died, at the same port and with another key",
-      ),
+      proof("api/door.test", "goes on at the next door when the daemon has died, at the same port"),
     ],
   },
   {
