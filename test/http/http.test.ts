@@ -103,23 +103,6 @@ describe("redirects", () => {
 });
 
 describe("the size limit of a response", () => {
-  it("counts decompressed bytes: a gzip bomb of 64 MB is not decompressed", async () => {
-    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
-    const origin = await serve((_request, response) =>
-      response.writeHead(200, { "content-encoding": "gzip" }).end(bomb),
-    );
-    const response = await createHttp().to(origin)(origin);
-    let read = 0;
-    const reading = (async () => {
-      for await (const piece of response.body ?? []) read += piece.byteLength;
-    })();
-    expect(isGoaldError(await failureOf(reading), "GOALD_HTTP_TOO_LARGE")).toBe(true);
-    expect(read).toBeLessThanOrEqual(8 * 1024 * 1024);
-
-    const plain = await (await fetch(origin)).arrayBuffer(); // the check can fail: plain fetch unpacks it all
-    expect(plain.byteLength).toBe(64 * 1024 * 1024);
-  });
-
   it("allows exactly the limit, and not one byte more", async () => {
     const origin = await serve((request, response) => response.end("x".repeat(Number(request.url?.slice(1)))));
     const fetch = createHttp({ maxBytes: 1000 }).to(origin);
