@@ -4,7 +4,6 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { isLive } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
 import { holdHostLock, isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
@@ -168,34 +167,6 @@ describe("the store for many agents, with real processes", () => {
     expect(lines.at(-1)).toBe("over");
   });
 });
-
-const CHANGES = rounds(40);
-
-it(
-  `keeps every acknowledged change of memory over ${CHANGES} kills, and verifies after each`,
-  async () => {
-    let last = -1;
-    for (let round = 0; round < CHANGES; round++) {
-      const { child, lines, ended, reach } = start("curating.child.ts", String(last + 1));
-      await reach(1);
-      await sleep((round * 7) % 50);
-      child.kill("SIGKILL");
-      await ended;
-      last = Number(lines.at(-1));
-      const store = await openSqliteStore(path);
-      expect((await store.verify()).problems).toEqual([]);
-      const rows = (await store.memories("shared", 0, 100_000)).filter(isLive);
-      const live = new Map(rows.map(({ text, pinned }) => [text, pinned]));
-      for (let call = 0; call <= last; call++) {
-        expect([live.has(`one ${call}`), live.has(`right ${call}`)]).toEqual([false, call % 2 === 0]);
-        expect(live.get(`two ${call}`)).toBe(true);
-      }
-      await store.close();
-    }
-    expect(last).toBeGreaterThan(CHANGES);
-  },
-  30_000 + CHANGES * 3_000,
-);
 
 describe("long reads of the embedded store", () => {
   let store: Store;
