@@ -13,9 +13,7 @@ const area = (rows: Readonly<Record<string, Omit<Defence, "id">>>): readonly Def
 const ADVISORIES = area({
   "CVE-2023-37273": {
     claim: "An agent cannot change goald's own files: program, settings, prompts, commands, store.",
-    proofs: [
-      proof(HOSTILE, "CVE-2023-37273, CVE-2023-37274: leaves goald's own files and the home's settings as they were"),
-    ],
+    proofs: [proof(HOSTILE, "CVE-2023-37273, CVE-2023-37274: leaves goald's own files and the home's settings")],
   },
   "CVE-2023-37274": {
     claim: "No path of a command leaves the agent's folder.",
@@ -218,7 +216,7 @@ const FINDINGS = area({
     claim:
       "No write, download or move makes a folder that git takes for a repository; files that other programs run are asked about.",
     proofs: [
-      proof("workspace/confinement.test", "never makes a folder that git answers to as its repository"),
+      proof("workspace/confinement.test", "is not completed by %s in any order, and git runs nothing"),
       proof("workspace/confinement.test", "is refused in other forms and spellings: %j"),
       proof("loop/approval.test", "is asked about before %s %j, and refused where nobody is asked"),
       proof("loop/approval.test", "is asked about although a person approved the next twenty commands"),
@@ -270,9 +268,7 @@ const FINDINGS = area({
   },
   "F10: a parent's words": {
     claim: "The job of a helper whose parent had read text from outside is data, not a part of the system message.",
-    proofs: [
-      proof("loop/provenance.test", "of a helper has the job as data when its parent had read text from outside"),
-    ],
+    proofs: [proof("loop/provenance.test", "of a helper has the job as data")],
   },
   "F10: kept pages": {
     claim: "A kept page holds no key of the settings, and no image that a preview fetches.",
@@ -551,7 +547,7 @@ const PAGE = area({
   "page: a program in the daemon's place": {
     claim: "A program that takes the page's port while the daemon is gone gets no key that opens anything.",
     proofs: [
-      proof(PAGE_DOOR, "gets no key by passing on %s; the one who asked there does (control)"),
+      proof(PAGE_DOOR, "gets no key by passing on an answer; who asked there does (control)"),
       proof("api/door.test", "goes on at the next door when the daemon has died, at the same port"),
     ],
   },
