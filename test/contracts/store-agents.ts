@@ -21,8 +21,8 @@ import {
 } from "../helpers/events.ts";
 
 const LONG = "a long text";
-const text = { blob: sha256(LONG), bytes: LONG.length, head: "a " };
-const longWords = { ...said(""), text } as ReturnType<typeof said>;
+const reference = (text: string) => ({ blob: sha256(text), bytes: text.length, head: text.slice(0, 2) });
+const putAsideAs = (text: string) => ({ ...said(""), text: reference(text) }) as ReturnType<typeof said>;
 const [end] = stamped(5, said("here it parts"));
 const FORK: Fork = { name: "Foo", head: 4, events: [end as RecordedEvent] };
 
@@ -46,7 +46,7 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
       const memories = [memoryOf(2), memoryOf(3)];
       const rows = { consumed: ["word"], memories, files: [wrote("a.txt", "one")] };
       await store.commit(lease, 1, { ...NOTHING, ...rows, events: stamped(2, question, finished(1)) });
-      await store.commit(lease, 3, { ...NOTHING, events: stamped(4, longWords), blobs: [bytesOf(LONG)] });
+      await store.commit(lease, 3, { ...NOTHING, events: stamped(4, putAsideAs(LONG)), blobs: [bytesOf(LONG)] });
       const more = { memories: [memoryOf(5)], files: [wrote("a.txt", "two", "c2")] };
       await store.commit(lease, 4, { ...NOTHING, ...more, events: stamped(5, finished(2)) });
     });
@@ -111,9 +111,6 @@ export function forkContract(name: string, make: () => Promise<Store>): void {
 }
 
 // Store contract: removal of an agent. See store.ts.
-
-const reference = (text: string) => ({ blob: sha256(text), bytes: text.length, head: text.slice(0, 2) });
-const putAsideAs = (text: string) => ({ ...said(""), text: reference(text) }) as ReturnType<typeof said>;
 
 export function removalContract(name: string, make: () => Promise<Store>): void {
   describe(`${name} keeps the store contract: removal`, () => {

@@ -193,26 +193,24 @@ describe("time", () => {
   });
 });
 
-describe("a proxy of the environment", () => {
-  it("is not used by public(), which could not check the connected address", async () => {
-    let asked = 0;
-    const { origin: proxy, server: listening } = await listen((_request, response) => response.end());
-    listening.on("connect", (_request, socket) => {
-      asked += 1;
-      socket.end("HTTP/1.1 502 No\r\n\r\n");
-    });
-    const origin = await serve((_request, response) => response.end("site"));
-    const script = `
-      const { createHttp } = await import("#http/http.ts");
-      const open = createHttp({}, { allow: ["${origin}"] }).public();
-      console.log(await (await open("${origin}")).text());
-      await fetch("${origin}").catch(() => console.log("proxy"));
-    `;
-    const env = { ...process.env, HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: "", NODE_USE_ENV_PROXY: "1" };
-    const stdout = await runScript(script, env);
-    // Node's own fetch would use it: the proxy is there.
-    expect([stdout.trim().split("\n"), asked]).toEqual([["site", "proxy"], 1]);
+it("a proxy of the environment is not used by public(), which could not check the connected address", async () => {
+  let asked = 0;
+  const { origin: proxy, server: listening } = await listen((_request, response) => response.end());
+  listening.on("connect", (_request, socket) => {
+    asked += 1;
+    socket.end("HTTP/1.1 502 No\r\n\r\n");
   });
+  const origin = await serve((_request, response) => response.end("site"));
+  const script = `
+    const { createHttp } = await import("#http/http.ts");
+    const open = createHttp({}, { allow: ["${origin}"] }).public();
+    console.log(await (await open("${origin}")).text());
+    await fetch("${origin}").catch(() => console.log("proxy"));
+  `;
+  const env = { ...process.env, HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: "", NODE_USE_ENV_PROXY: "1" };
+  const stdout = await runScript(script, env);
+  // Node's own fetch would use it: the proxy is there.
+  expect([stdout.trim().split("\n"), asked]).toEqual([["site", "proxy"], 1]);
 });
 
 describe("an abort", () => {

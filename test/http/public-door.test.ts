@@ -365,12 +365,7 @@ const PUBLIC = [
   ...["64:ff9b::8.8.8.8", "64:ff9b::808:808"],
 ];
 
-describe("isPublicAddress", () => {
-  it(`is true for each of ${PUBLIC.length} public addresses`, () => {
-    expect(PUBLIC.filter((address) => !isPublicAddress(address))).toEqual([]);
-  });
-
-  it(`is false for each of ${PRIVATE.length} others`, () => {
-    expect(PRIVATE.filter(isPublicAddress)).toEqual([]);
-  });
+it(`isPublicAddress is true for ${PUBLIC.length} public addresses, and false for ${PRIVATE.length} others`, () => {
+  expect(PUBLIC.filter((address) => !isPublicAddress(address))).toEqual([]);
+  expect(PRIVATE.filter(isPublicAddress)).toEqual([]);
 });

@@ -411,24 +411,22 @@ describe("the folder", () => {
   });
 });
 
-describe("what is kept", () => {
-  it("is definitions as source and values, and reasons for the rest", async () => {
-    const code =
-      "import io\nfrom collections import Counter as C\n@staticmethod\ndef deco(): pass\nif True:\n    def inner(): return 1\n" +
-      "g = (i for i in [1])\nf = open('b.txt')\nadd = lambda a: a\nmade = (lambda: lambda: 1)()\nholder = [g]\nbig = 'x' * (9 * 2**20)\nc = C('aab')";
-    const { saved, lost } = await python.run(code);
-    const definitions = new Map(saved?.definitions);
-    expect(definitions.get("C")).toBe("from collections import Counter as C");
-    expect(definitions.get("inner")).toBe("if True:\n    def inner(): return 1\n");
-    expect(definitions.get("add")).toBe("add = lambda a: a");
-    expect(saved?.values).toHaveProperty("c");
-    expect(Object.fromEntries(lost.map(({ name, reason }) => [name, reason]))).toEqual({
-      g: "a generator cannot be kept",
-      f: "an open file cannot be kept",
-      made: expect.stringContaining("made inside a function"),
-      holder: "a list that holds a generator cannot be kept",
-      big: "it is too large to be kept: save it in a file",
-    });
-    await python.run("del g, f, made, holder, big");
+it("what is kept is definitions as source and values, and reasons for the rest", async () => {
+  const code =
+    "import io\nfrom collections import Counter as C\n@staticmethod\ndef deco(): pass\nif True:\n    def inner(): return 1\n" +
+    "g = (i for i in [1])\nf = open('b.txt')\nadd = lambda a: a\nmade = (lambda: lambda: 1)()\nholder = [g]\nbig = 'x' * (9 * 2**20)\nc = C('aab')";
+  const { saved, lost } = await python.run(code);
+  const definitions = new Map(saved?.definitions);
+  expect(definitions.get("C")).toBe("from collections import Counter as C");
+  expect(definitions.get("inner")).toBe("if True:\n    def inner(): return 1\n");
+  expect(definitions.get("add")).toBe("add = lambda a: a");
+  expect(saved?.values).toHaveProperty("c");
+  expect(Object.fromEntries(lost.map(({ name, reason }) => [name, reason]))).toEqual({
+    g: "a generator cannot be kept",
+    f: "an open file cannot be kept",
+    made: expect.stringContaining("made inside a function"),
+    holder: "a list that holds a generator cannot be kept",
+    big: "it is too large to be kept: save it in a file",
   });
+  await python.run("del g, f, made, holder, big");
 });

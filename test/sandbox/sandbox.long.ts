@@ -27,22 +27,20 @@ for (const level of findLevelsHere())
     createSandbox({ findCage: () => probeCage({ atMost: level }), cacheFolder, maxProcesses: 2 }),
   );
 
-describe("the Python of docs/code.md", () => {
-  it("runs and does what the page says", async () => {
-    const [count = "", read = "", city = "", check = "", ...others] = examplesIn("python");
-    expect(others).toEqual([]);
-    const counted = "[('the', 3), ('and', 2), ('cat', 1)]";
-    expect(await runExample(count, sandbox, null)).toMatchObject({ status: "ok", text: counted });
-    const { status, text } = await runExample(read, sandbox, null);
-    expect([status, text]).toEqual(["ok", expect.stringContaining("Shenzhen file-missing")]);
-    const found = { name: "Shenzhen", population: 17_560_000 };
-    expect(await runExample(city, sandbox, found)).toMatchObject({ status: "ok", text: "True" });
-    const helper = 'days_between("2026-11-20", "2026-12-01")';
-    expect(await runExample(helper, sandbox, null)).toMatchObject({ status: "ok", text: "11" });
-    expect(await runExample(check, sandbox, null)).toMatchObject({ status: "ok", text: "42 cities" });
-    // The control: a result of another type reaches the code as an error.
-    expect(await runExample(city, sandbox, "Shenzhen")).toMatchObject({ status: "failed" });
-  });
+it("the Python of docs/code.md runs and does what the page says", async () => {
+  const [count = "", read = "", city = "", check = "", ...others] = examplesIn("python");
+  expect(others).toEqual([]);
+  const counted = "[('the', 3), ('and', 2), ('cat', 1)]";
+  expect(await runExample(count, sandbox, null)).toMatchObject({ status: "ok", text: counted });
+  const { status, text } = await runExample(read, sandbox, null);
+  expect([status, text]).toEqual(["ok", expect.stringContaining("Shenzhen file-missing")]);
+  const found = { name: "Shenzhen", population: 17_560_000 };
+  expect(await runExample(city, sandbox, found)).toMatchObject({ status: "ok", text: "True" });
+  const helper = 'days_between("2026-11-20", "2026-12-01")';
+  expect(await runExample(helper, sandbox, null)).toMatchObject({ status: "ok", text: "11" });
+  expect(await runExample(check, sandbox, null)).toMatchObject({ status: "ok", text: "42 cities" });
+  // The control: a result of another type reaches the code as an error.
+  expect(await runExample(city, sandbox, "Shenzhen")).toMatchObject({ status: "failed" });
 });
 
 // What a saved namespace can do to the processes that load it, and what it costs the agent.

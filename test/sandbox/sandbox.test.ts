@@ -134,13 +134,11 @@ describe("the processes of cells", () => {
   });
 });
 
-describe("the package of the sandbox", () => {
-  it("is looked for in the folders above", () => {
-    const folder = mkdtempSync(join(tmpdir(), "goald-empty-"));
-    expect(hasPyodide(pathToFileURL(join(folder, "none.js")).href)).toBe(false);
-    expect(hasPyodide()).toBe(true);
-    rmSync(folder, { recursive: true });
-  });
+it("the package of the sandbox is looked for in the folders above", () => {
+  const folder = mkdtempSync(join(tmpdir(), "goald-empty-"));
+  expect(hasPyodide(pathToFileURL(join(folder, "none.js")).href)).toBe(false);
+  expect(hasPyodide()).toBe(true);
+  rmSync(folder, { recursive: true });
 });
 
 /** The cell processes that this process has started, without those that only wrap them. */

@@ -140,17 +140,15 @@ function readable(outcome: CellOutcome): string {
   return [output, ...rest, ...lost.flatMap(({ name, reason }) => [name, reason])].join(" ").replaceAll("\n", " ");
 }
 
-describe("the attack ground", () => {
-  it("sees what an attack does", async () => {
-    const ground = await openAttackGround();
-    const { port } = JSON.parse(ground.fill('{"port":{{PORT}}}')) as { readonly port: number };
-    await fetch(`http://127.0.0.1:${port}/`).then((answer) => answer.text());
-    expect(ground.findHarm()).toEqual(["something connected to this machine"]);
-    process.kill(Number(ground.fill("{{DECOY}}")), "SIGKILL");
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(ground.findHarm()).toEqual(["another process was killed"]);
-    await ground.close();
-  });
+it("the attack ground sees what an attack does", async () => {
+  const ground = await openAttackGround();
+  const { port } = JSON.parse(ground.fill('{"port":{{PORT}}}')) as { readonly port: number };
+  await fetch(`http://127.0.0.1:${port}/`).then((answer) => answer.text());
+  expect(ground.findHarm()).toEqual(["something connected to this machine"]);
+  process.kill(Number(ground.fill("{{DECOY}}")), "SIGKILL");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(ground.findHarm()).toEqual(["another process was killed"]);
+  await ground.close();
 });
 
 // A folder of an agent with planted links, secrets beside it, listeners on loopback, and a process that an attack might

@@ -484,18 +484,16 @@ describe("a failed search", () => {
   });
 });
 
-describe("a provider that asks for a pause", () => {
-  it("is skipped for that time and then tried again", async () => {
-    const limited = await start("tavily", HITS, (index) =>
-      index === 0 ? { status: 429, headers: { "retry-after": "120" } } : undefined,
-    );
-    const { search, clock } = engine({ tavily: limited });
-    await failureOf(search("a"));
-    expect(String(await failureOf(search("b")))).toContain("it is not asked again before 2026-11-20T08:02:00.000Z");
-    expect(limited.requests).toHaveLength(1);
-    await clock.advance(121_000);
-    expect(await search("c")).toMatchObject({ results: HITS });
-  });
+it("a provider that asks for a pause is skipped for that time and then tried again", async () => {
+  const limited = await start("tavily", HITS, (index) =>
+    index === 0 ? { status: 429, headers: { "retry-after": "120" } } : undefined,
+  );
+  const { search, clock } = engine({ tavily: limited });
+  await failureOf(search("a"));
+  expect(String(await failureOf(search("b")))).toContain("it is not asked again before 2026-11-20T08:02:00.000Z");
+  expect(limited.requests).toHaveLength(1);
+  await clock.advance(121_000);
+  expect(await search("c")).toMatchObject({ results: HITS });
 });
 
 describe("an answer", () => {
@@ -521,17 +519,14 @@ describe("an answer", () => {
   });
 });
 
-describe("searchersOf", () => {
+it("searchersOf returns those of the settings that have a key or an address, or are DuckDuckGo", () => {
   const base = settingsFor({}, null);
   const all = NAMES.join(",");
-
-  it("returns those of the settings that have a key or an address, or are DuckDuckGo", () => {
-    const keyed = { apiKey: "k", baseUrl: "x" };
-    expect(searchersOf({ ...base, providers: all })).toEqual(["duckduckgo"]);
-    expect(searchersOf({ ...base, providers: all, brave: keyed })).toEqual(["brave", "duckduckgo"]);
-    expect(searchersOf({ ...base, providers: null })).toEqual([]);
-    expect(searchersOf({ ...base, providers: "brave, serper", serper: keyed })).toEqual(["serper"]);
-  });
+  const keyed = { apiKey: "k", baseUrl: "x" };
+  expect(searchersOf({ ...base, providers: all })).toEqual(["duckduckgo"]);
+  expect(searchersOf({ ...base, providers: all, brave: keyed })).toEqual(["brave", "duckduckgo"]);
+  expect(searchersOf({ ...base, providers: null })).toEqual([]);
+  expect(searchersOf({ ...base, providers: "brave, serper", serper: keyed })).toEqual(["serper"]);
 });
 
 const signatureIn = (header: string): string => decodeURIComponent(/oauth_signature="([^"]+)"/.exec(header)?.[1] ?? "");

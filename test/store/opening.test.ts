@@ -36,16 +36,14 @@ beforeEach(() => {
   path = at("goald.db");
 });
 
-describe("a store of a newer goald", () => {
-  it("is never written by this one, and read while min_reader allows it", async () => {
-    await (await openSqliteStore(path)).close();
-    const database = keep(new DatabaseSync(path));
-    database.exec("UPDATE meta SET value = '2' WHERE key = 'schema'");
-    await expect(openSqliteStore(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
-    expect(await keep(await openSqliteReader(path)).agents()).toEqual([]);
-    database.exec("UPDATE meta SET value = '2' WHERE key = 'min_reader'");
-    await expect(openSqliteReader(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
-  });
+it("a store of a newer goald is never written by this one, and read while min_reader allows it", async () => {
+  await (await openSqliteStore(path)).close();
+  const database = keep(new DatabaseSync(path));
+  database.exec("UPDATE meta SET value = '2' WHERE key = 'schema'");
+  await expect(openSqliteStore(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
+  expect(await keep(await openSqliteReader(path)).agents()).toEqual([]);
+  database.exec("UPDATE meta SET value = '2' WHERE key = 'min_reader'");
+  await expect(openSqliteReader(path)).rejects.toMatchObject({ code: "GOALD_STORE_TOO_NEW" });
 });
 
 it.each([0, 0x676f6c64])(
@@ -192,23 +190,21 @@ describe.each(WAYS)("an open store written %s, whose file changes", (_name, open
 
 const PROGRAM = fileURLToPath(new URL("./committing-process.ts", import.meta.url));
 
-describe("the embedded store, with real processes", () => {
-  it("lets another process read during writes", async () => {
-    const writer = readProcessLines(spawn(process.execPath, [PROGRAM, path], { stdio: ["ignore", "pipe", "inherit"] }));
-    await writer.reach(1);
-    const reader = keep(await openSqliteReader(path));
-    let after = 0;
-    while (after < 60) {
-      const page = await reader.read("foo", after, 7);
-      expect(page.map(({ seq }) => seq)).toEqual(page.map((_, index) => after + index + 1));
-      after += page.length;
-      if (page.length === 0) await sleep(1);
-    }
-    const { problems } = await reader.verify();
-    writer.child.kill("SIGKILL");
-    await writer.ended;
-    expect(problems).toEqual([]);
-  });
+it("the embedded store lets another process read during writes", async () => {
+  const writer = readProcessLines(spawn(process.execPath, [PROGRAM, path], { stdio: ["ignore", "pipe", "inherit"] }));
+  await writer.reach(1);
+  const reader = keep(await openSqliteReader(path));
+  let after = 0;
+  while (after < 60) {
+    const page = await reader.read("foo", after, 7);
+    expect(page.map(({ seq }) => seq)).toEqual(page.map((_, index) => after + index + 1));
+    after += page.length;
+    if (page.length === 0) await sleep(1);
+  }
+  const { problems } = await reader.verify();
+  writer.child.kill("SIGKILL");
+  await writer.ended;
+  expect(problems).toEqual([]);
 });
 
 describe("the host lock", () => {

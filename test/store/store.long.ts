@@ -41,28 +41,26 @@ function watch(command: string, args: readonly string[], env: NodeJS.ProcessEnv 
 const start = (name: string, ...args: readonly string[]): ProcessLines =>
   watch(process.execPath, [programOf(name), path, ...args]);
 
-describe("the embedded store, with real processes", () => {
-  it("loses nothing that was acknowledged to kill -9, again and again", async () => {
-    let known = 0;
-    for (let kill = 0; kill < rounds(8); kill++) {
-      const writer = start("committing-process.ts");
-      await writer.reach(1);
-      await sleep(Math.random() * 40);
-      writer.child.kill("SIGKILL");
-      await writer.ended;
-      const acknowledged = Number(writer.lines.at(-1));
-      expect(acknowledged).toBeGreaterThan(known);
-      // A reader needs no recovery by a writer first, and finds the same.
-      const reader = keep(await openSqliteReader(path));
-      const { head, events, snapshot } = await reader.load("foo", 1);
-      expect(head).toBeGreaterThanOrEqual(acknowledged);
-      expect(events.at(-1)?.seq ?? snapshot?.seq).toBe(head);
-      if (kill % 3 === 0) expect(await reader.verify()).toEqual({ agents: 1, events: head, problems: [] });
-      known = head;
-    }
-    const store = keep(await openSqliteStore(path));
-    expect(await store.verify()).toEqual({ agents: 1, events: known, problems: [] });
-  });
+it("the embedded store loses nothing that was acknowledged to kill -9, again and again", async () => {
+  let known = 0;
+  for (let kill = 0; kill < rounds(8); kill++) {
+    const writer = start("committing-process.ts");
+    await writer.reach(1);
+    await sleep(Math.random() * 40);
+    writer.child.kill("SIGKILL");
+    await writer.ended;
+    const acknowledged = Number(writer.lines.at(-1));
+    expect(acknowledged).toBeGreaterThan(known);
+    // A reader needs no recovery by a writer first, and finds the same.
+    const reader = keep(await openSqliteReader(path));
+    const { head, events, snapshot } = await reader.load("foo", 1);
+    expect(head).toBeGreaterThanOrEqual(acknowledged);
+    expect(events.at(-1)?.seq ?? snapshot?.seq).toBe(head);
+    if (kill % 3 === 0) expect(await reader.verify()).toEqual({ agents: 1, events: head, problems: [] });
+    known = head;
+  }
+  const store = keep(await openSqliteStore(path));
+  expect(await store.verify()).toEqual({ agents: 1, events: known, problems: [] });
 });
 
 describe("the store for many agents, with real processes", () => {

@@ -1,25 +1,25 @@
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { chainLink, snapshotSha, sha256 as storeSha256 } from "#store/chain.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
 import { NOTHING, said, sha256, stamped, wrote } from "../helpers/events.ts";
-import { useFolder } from "../helpers/folder.ts";
+import { useFolder, useOpened } from "../helpers/folder.ts";
 import { FOO, fill, spilled } from "./made-stores.ts";
 
 /** A state version without snapshots: the whole log is folded. */
 const REFOLDED = STATE_VERSION + 1;
 
 const at = useFolder();
+const keep = useOpened();
 let path: string;
 let store: Store;
 beforeEach(async () => {
   path = at("goald.db");
-  store = await openSqliteStore(path);
+  store = keep(await openSqliteStore(path));
   await fill(store);
 });
-afterEach(() => store.close());
 
 /** Changes the database as no goald does. In a text, FOO stands for the condition of foo's rows. */
 function tamper(how: Tampering): void {
@@ -185,9 +185,8 @@ describe("verify", () => {
   it("finds no problem in an unchanged store", async () => {
     expect(await store.verify()).toEqual({ agents: 2, events: 12, problems: [] });
     expect(await store.verify("foo")).toEqual({ agents: 1, events: 10, problems: [] });
-    const reader = await openSqliteReader(path);
+    const reader = keep(await openSqliteReader(path));
     expect(await reader.verify()).toEqual({ agents: 2, events: 12, problems: [] });
-    await reader.close();
   });
 
   it.each(TAMPERING)("finds %s", async (_title, how, found) => {
@@ -260,9 +259,8 @@ describe("without verify, a damaged store", () => {
   it("returns the newest snapshot and the events after it when nothing was changed (control)", async () => {
     expect(await store.load("foo", STATE_VERSION)).toMatchObject({ snapshot: { seq: 9 }, events: [{ seq: 10 }] });
     expect(await store.load("foo", REFOLDED)).toMatchObject({ snapshot: null, events: { length: 10 } });
-    const reader = await openSqliteReader(path);
+    const reader = keep(await openSqliteReader(path));
     expect(await reader.load("foo", STATE_VERSION)).toMatchObject({ snapshot: { seq: 9 } });
-    await reader.close();
   });
 
   const setEvent = (change: string, seq: number) => `UPDATE event SET ${change} WHERE FOO AND seq = ${seq}`;
