@@ -315,7 +315,7 @@ const CAGES = findLevelsHere()
   );
 
 describe.each(CAGES)("a bomb in a %s cage", (atMost, pdfs, pages) => {
-  const caged = createPageReader({ findCage: () => probeCage({ atMost }) });
+  const caged = createPageReader(inCage(atMost));
   afterAll(() => caged.close());
   const readBytes = (bytes: Uint8Array, type: string) =>
     caged.read(bytes, type, "https://site.example/", new AbortController().signal).then(
