@@ -1,13 +1,4 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,6 +10,7 @@ import { findCage, probeCage } from "#cage/find-cage.ts";
 import { nodeCommand, type ProgramSight } from "#cage/node-program.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { waitUntil } from "../helpers/waits.ts";
+import { listProcesses } from "./processes.ts";
 
 const levels = findLevelsHere();
 const limited = levels.filter((level) => level !== "off");
@@ -79,14 +71,12 @@ const report = async (cage: Cage, command: CagedCommand) => {
 };
 
 describe("the probe", () => {
-  it("has a strict cage on this machine, or says why not", async () => {
-    const { level, reason, advice } = await findCage();
+  it("has a strict cage on this machine, or says why not, and runs once per process", async () => {
+    const cage = await findCage();
+    expect(await findCage()).toBe(cage);
+    const { level, reason, advice } = cage;
     expect(reason).not.toBe("");
     expect(advice).toMatch(level === "strict" ? /^$/ : /\w\.$/);
-  });
-
-  it("runs once per process", async () => {
-    expect(await findCage()).toBe(await findCage());
   });
 
   it("says what is missing, and what to do", async () => {
@@ -136,29 +126,25 @@ if (levels.includes("strict"))
     });
   });
 
-describe("no cage", () => {
-  it("lets the same program read, start and connect: the tests of a strict cage can fail", async () => {
-    const seen = await report(await probeCage({ atMost: "off" }), withoutPermissions(inside(secret)));
-    expect(seen).toMatchObject({
-      passwd: expect.stringContaining("done"),
-      outside: "done: of the home",
-      processes: expect.stringContaining("done"),
-      child: expect.stringContaining("done"),
-      network: "connected",
-    });
+it("no cage lets the same program read, start and connect: the tests of a strict cage can fail", async () => {
+  const seen = await report(await probeCage({ atMost: "off" }), withoutPermissions(inside(secret)));
+  expect(seen).toMatchObject({
+    passwd: expect.stringContaining("done"),
+    outside: "done: of the home",
+    processes: expect.stringContaining("done"),
+    child: expect.stringContaining("done"),
+    network: "connected",
   });
 });
 
-describe("a degraded cage", () => {
-  it("has no environment, and node refuses files and processes", async () => {
-    const seen = await report(await probeCage({ atMost: "degraded" }), inside(secret));
-    expect(seen).toMatchObject({
-      environment: [],
-      passwd: "ERR_ACCESS_DENIED",
-      outside: "ERR_ACCESS_DENIED",
-      processes: "ERR_ACCESS_DENIED",
-      child: "ERR_ACCESS_DENIED",
-    });
+it("a degraded cage has no environment, and node refuses files and processes", async () => {
+  const seen = await report(await probeCage({ atMost: "degraded" }), inside(secret));
+  expect(seen).toMatchObject({
+    environment: [],
+    passwd: "ERR_ACCESS_DENIED",
+    outside: "ERR_ACCESS_DENIED",
+    processes: "ERR_ACCESS_DENIED",
+    child: "ERR_ACCESS_DENIED",
   });
 });
 
@@ -194,21 +180,11 @@ describe.each(limited)("a program in a %s cage", (atMost) => {
     const cage = await probeCage({ atMost });
     const { child, kill, ended } = cage.spawn(shell("sleep 1000.25 & sleep 1000.25 & echo started; wait"));
     await new Promise((resolve) => child.stdout?.once("data", resolve));
-    await waitUntil("both run", () => commandLines().filter((line) => line === "sleep 1000.25").length === 2);
+    const sleepers = () =>
+      listProcesses().filter(({ args: [program, time] }) => program === "sleep" && time === "1000.25");
+    await waitUntil("both run", () => sleepers().length === 2);
     kill();
     expect(await ended).toMatchObject({ signal: "SIGKILL" });
-    await waitUntil("the group ended", () => !commandLines().includes("sleep 1000.25"));
+    await waitUntil("the group ended", () => sleepers().length === 0);
   });
 });
-
-/** Command lines of running processes. */
-const commandLines = (): readonly string[] =>
-  readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
-      } catch {
-        return "";
-      }
-    });

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, it } from "@jest/globals";
+import { expect, it } from "@jest/globals";
 import type { CagedCommand } from "#cage/cage.ts";
 import { findCage } from "#cage/find-cage.ts";
 
@@ -19,22 +19,20 @@ const SLEEP: CagedCommand = {
   stdio: ["ignore", "ignore", "ignore", "pipe"],
 };
 
-describe("a cage that is killed while it starts", () => {
-  it(`ends at each of ${KILLS} moments: no process is left that holds its pipe`, async () => {
-    const cage = await findCage();
-    const leftAtMs: number[] = [];
-    for (let count = 0; count < KILLS; count++) {
-      const afterMs = (LONGEST_START_MS * count) / KILLS;
-      const killAt = performance.now() + afterMs;
-      const { child, kill, ended } = cage.spawn(SLEEP);
-      while (performance.now() < killAt) await setImmediate();
-      kill();
-      const limit = Promise.withResolvers<"late">();
-      const timer = setTimeout(limit.resolve, ENDED_MS, "late");
-      if ((await Promise.race([ended, limit.promise])) === "late") leftAtMs.push(afterMs);
-      clearTimeout(timer);
-      for (const pipe of child.stdio) pipe?.destroy();
-    }
-    expect(leftAtMs).toEqual([]);
-  }, 120_000);
-});
+it(`a cage that is killed at each of ${KILLS} moments of its start leaves no process that holds its pipe`, async () => {
+  const cage = await findCage();
+  const leftAtMs: number[] = [];
+  for (let count = 0; count < KILLS; count++) {
+    const afterMs = (LONGEST_START_MS * count) / KILLS;
+    const killAt = performance.now() + afterMs;
+    const { child, kill, ended } = cage.spawn(SLEEP);
+    while (performance.now() < killAt) await setImmediate();
+    kill();
+    const limit = Promise.withResolvers<"late">();
+    const timer = setTimeout(limit.resolve, ENDED_MS, "late");
+    if ((await Promise.race([ended, limit.promise])) === "late") leftAtMs.push(afterMs);
+    clearTimeout(timer);
+    for (const pipe of child.stdio) pipe?.destroy();
+  }
+  expect(leftAtMs).toEqual([]);
+}, 120_000);

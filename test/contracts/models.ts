@@ -1,7 +1,8 @@
 /** models.ts -- the contract of every LanguageModel. */
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import type { Embedder } from "#core/ports/memory.ts";
 import type { LanguageModel, PromptMessage } from "#core/ports/model.ts";
+import { useOpened } from "../helpers/folder.ts";
 
 /** The model's behaviour at each request, in order. */
 export type Behaviour = { readonly says: string } | { readonly refusesWith: 401 | 429 } | "hangs";
@@ -26,16 +27,8 @@ export function languageModelContract(
   make: (script: readonly Behaviour[]) => Promise<ModelUnderTest>,
 ): void {
   describe(`${name} as a LanguageModel`, () => {
-    let open: ModelUnderTest[] = [];
-    const start = async (script: readonly Behaviour[]) => {
-      const made = await make(script);
-      open.push(made);
-      return made;
-    };
-    afterEach(async () => {
-      await Promise.all(open.map(({ close }) => close()));
-      open = [];
-    });
+    const keep = useOpened();
+    const start = async (script: readonly Behaviour[]) => keep(await make(script));
 
     it("sends the messages unchanged and returns text, finish reason and usage", async () => {
       const { model, seen } = await start([{ says: "Zażółć gęślą jaźń 🎾" }]);
@@ -53,37 +46,21 @@ export function languageModelContract(
       expect(seen()).toEqual([messages]);
     });
 
-    it("returns a lasting failure, and answers the next request", async () => {
-      const { model } = await start([{ refusesWith: 401 }, { says: "back" }]);
-      expect(await model.complete(request, live())).toEqual({
-        kind: "failed",
-        code: "unauthorized",
-        message: expect.stringMatching(/\w/),
-        retry: null,
-      });
+    it("returns a temporary and a lasting failure, and answers the next request", async () => {
+      const { model } = await start([{ refusesWith: 429 }, { refusesWith: 401 }, { says: "back" }]);
+      const limited = { kind: "failed", code: "rate-limited", retry: { afterMs: null } };
+      expect(await model.complete(request, live())).toMatchObject(limited);
+      const lasting = { kind: "failed", code: "unauthorized", message: expect.stringMatching(/\w/), retry: null };
+      expect(await model.complete(request, live())).toEqual(lasting);
       expect(await model.complete(request, live())).toMatchObject({ kind: "replied", text: "back" });
     });
 
-    it("returns a temporary failure", async () => {
-      const { model } = await start([{ refusesWith: 429 }]);
-      expect(await model.complete(request, live())).toMatchObject({
-        kind: "failed",
-        code: "rate-limited",
-        retry: { afterMs: null },
-      });
-    });
-
-    it("rejects with the signal's reason when it is aborted already, and sends no request", async () => {
-      const { model, seen } = await start([{ says: "unheard" }]);
+    it("rejects with the signal's reason, without a request if it is aborted before one", async () => {
+      const { model, seen } = await start(["hangs"]);
       const reason = new Error("going down");
       await expect(model.complete(request, AbortSignal.abort(reason))).rejects.toBe(reason);
       expect(seen()).toEqual([]);
-    });
-
-    it("rejects with the signal's reason when it is aborted while the model answers", async () => {
-      const { model, seen } = await start(["hangs"]);
       const controller = new AbortController();
-      const reason = new Error("going down");
       const asked = model.complete(request, controller.signal);
       while (seen().length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
       controller.abort(reason);
@@ -100,7 +77,7 @@ export function embedderContract(name: string, make: () => Embedder): void {
     [...(a ?? [])].reduce((sum, component, at) => sum + component * (b?.[at] ?? 0), 0);
 
   describe(`${name} as an Embedder`, () => {
-    it("returns one unit vector of its dimensions for each text, in order", async () => {
+    it("returns one unit vector of its dimensions, which its id names, for each text, in order", async () => {
       const embedder = make();
       const texts = ["The strings are red.", "Das Netz ist hoch.", "The strings are red."];
       const vectors = await embedder.embed(texts, live());
@@ -111,10 +88,8 @@ export function embedderContract(name: string, make: () => Embedder): void {
       }
       expect(cosine(vectors[0], vectors[2])).toBeCloseTo(1, 4);
       expect(cosine(vectors[0], vectors[1])).toBeLessThan(0.9);
-    });
-
-    it("returns no vectors for no texts", async () => {
-      expect(await make().embed([], live())).toEqual([]);
+      expect(await embedder.embed([], live())).toEqual([]);
+      expect(embedder.id).toContain(String(embedder.dimensions));
     });
 
     it.each([
@@ -128,11 +103,6 @@ export function embedderContract(name: string, make: () => Embedder): void {
     ])("returns a unit vector for a hostile text: %s", async (_title, text) => {
       const [vector] = await make().embed([text], live());
       expect(Math.hypot(...(vector ?? []))).toBeCloseTo(1, 4);
-    });
-
-    it("includes the number of dimensions in its id", () => {
-      const { id, dimensions } = make();
-      expect(id).toContain(String(dimensions));
     });
   });
 }

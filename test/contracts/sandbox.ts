@@ -1,39 +1,8 @@
-/**
- * sandbox.ts -- what every sandbox does, whatever runs the cells.
- *
- * The suite is written in words: `words` has the code for each of them. A fake has a behaviour for each code.
- */
+/** sandbox.ts -- what every sandbox does, whatever runs the cells. A fake has a behaviour for each code. */
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Cell, CellBridge, CellOutcome, NamespaceChange, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { Cell, CellBridge, CellOutcome, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import { cellOf } from "../helpers/fake-sandbox.ts";
-
-/** Code for each thing that the suite does. */
-export interface CellWords {
-  /** Sets x to 41. */
-  readonly setX: string;
-  /** Sets x to 1, then fails. */
-  readonly setXAndFail: string;
-  /** x plus 1. */
-  readonly readX: string;
-  /** Defines a function that doubles. */
-  readonly defineDouble: string;
-  /** Doubles 21 by that function. */
-  readonly callDouble: string;
-  /** Prints `hello` and has no value. */
-  readonly print: string;
-  /** Calls the command `echo` with the text `hi`; its value. */
-  readonly echo: string;
-  /** Calls the command `refuse`. */
-  readonly refuse: string;
-  /** Calls the command `refuse`, catches its error, and has the list of its code and text as value. */
-  readonly catchRefusal: string;
-  /** Gives the model the task `count` with a number as result, and adds 1. */
-  readonly runCount: string;
-  /** Sets x to 1, gives the model the task `nest`, and has x as value. */
-  readonly runNest: string;
-  /** Ends the work with `{"done": true}`. */
-  readonly stop: string;
-}
+import { PYTHON } from "../helpers/python-process.ts";
 
 type Commands = Partial<CellBridge>;
 /** The host of a cell that has no files, and whose commands and tasks give nothing. */
@@ -59,7 +28,7 @@ const FUNCTIONS = [
 ];
 
 /** `open` returns a sandbox of at most two processes. */
-export function describeSandbox(title: string, words: CellWords, open: () => Sandbox | Promise<Sandbox>): void {
+export function describeSandbox(title: string, open: () => Sandbox | Promise<Sandbox>): void {
   describe(title, () => {
     let sandbox: Sandbox;
     let number = 0;
@@ -100,66 +69,61 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
     });
     afterAll(() => Promise.all(opened.map((one) => one.close())));
 
-    it("keeps names from cell to cell", async () => {
-      const first = await done(words.setX);
-      expect(first.value).toBeNull();
-      const second = await done(words.readX, first.saved);
-      expect(second.value).toEqual({ text: "42", json: 42 });
-      expect(second.output).toBe("");
+    it("keeps names from cell to cell, and goes back to the namespace that it is given", async () => {
+      const before = await done(PYTHON.setX);
+      expect(before.value).toBeNull();
+      const second = await done(PYTHON.readX, before.saved);
+      expect(second).toMatchObject({ value: { text: "42", json: 42 }, output: "" });
+      const after = await failed(PYTHON.setXAndFail, before.saved);
+      expect(await resultOf(PYTHON.readX, after.saved)).toBe(2);
+      expect(await resultOf(PYTHON.readX, before.saved)).toBe(42);
     });
 
     it("keeps functions, and values, after the end of every process", async () => {
-      const first = await done(words.setX);
-      const second = await done(words.defineDouble, first.saved);
+      const first = await done(PYTHON.setX);
+      const second = await done(PYTHON.defineDouble, first.saved);
       await sandbox.close();
       await reopen();
-      expect(await resultOf(words.readX, second.saved)).toBe(42);
-      expect(await resultOf(words.callDouble, second.saved)).toBe(42);
+      expect(await resultOf(PYTHON.readX, second.saved)).toBe(42);
+      expect(await resultOf(PYTHON.callDouble, second.saved)).toBe(42);
     });
 
     it("starts with an empty namespace when nothing was saved, and gives each agent its own", async () => {
-      const { saved } = await done(words.setX);
-      expect((await failed(words.readX, null)).problem.missingName).toBe("x");
-      expect((await failed(words.readX, null, { agent: "bob" })).problem.missingName).toBe("x");
-      expect(await resultOf(words.readX, saved)).toBe(42);
+      const { saved } = await done(PYTHON.setX);
+      expect((await failed(PYTHON.readX, null)).problem.missingName).toBe("x");
+      expect((await failed(PYTHON.readX, null, { agent: "bob" })).problem.missingName).toBe("x");
+      expect(await resultOf(PYTHON.readX, saved)).toBe(42);
     });
 
     it("runs a cell that is alone in a namespace that nothing comes into or out of, also inside a wait", async () => {
-      const { saved } = await done(words.setX);
+      const { saved } = await done(PYTHON.setX);
       const alone = { agent: "alice", isAlone: true };
       let missing: string | undefined;
       const host: Commands = {
         run: async () => {
-          await done(words.setX, null, alone);
-          missing = (await failed(words.readX, null, alone)).problem.missingName;
+          await done(PYTHON.setX, null, alone);
+          missing = (await failed(PYTHON.readX, null, alone)).problem.missingName;
           return { value: 1 };
         },
       };
-      expect(await resultOf(words.runNest, saved, {}, host)).toBe(1);
+      expect(await resultOf(PYTHON.runNest, saved, {}, host)).toBe(1);
       expect(missing).toBe("x");
-      expect((await failed(words.readX, null, alone)).problem.missingName).toBe("x");
-      expect(await resultOf(words.readX)).toBe(2);
-    });
-
-    it("goes back to the namespace that it is given", async () => {
-      const before = await done(words.setX);
-      const after = await failed(words.setXAndFail, before.saved);
-      expect(await resultOf(words.readX, after.saved)).toBe(2);
-      expect(await resultOf(words.readX, before.saved)).toBe(42);
+      expect((await failed(PYTHON.readX, null, alone)).problem.missingName).toBe("x");
+      expect(await resultOf(PYTHON.readX)).toBe(2);
     });
 
     it("shows what code prints while it runs, to a host that watches", async () => {
       const lines: string[] = [];
-      const outcome = await done(words.print, latest, {}, { show: (line) => void lines.push(line) });
+      const outcome = await done(PYTHON.print, latest, {}, { show: (line) => void lines.push(line) });
       expect(lines).toEqual(["hello"]);
       expect(outcome.output).toBe("hello\n");
     });
 
     it("raises the failure of a command, which code may catch", async () => {
       const refusal = { code: "refused", text: "It was refused." };
-      const { problem } = await failed(words.refuse);
+      const { problem } = await failed(PYTHON.refuse);
       expect(problem).toMatchObject({ type: "CommandError", message: refusal.text, command: refusal });
-      expect(await resultOf(words.catchRefusal)).toEqual([refusal.code, refusal.text]);
+      expect(await resultOf(PYTHON.catchRefusal)).toEqual([refusal.code, refusal.text]);
     });
 
     it("gives the model a task with a typed result", async () => {
@@ -170,39 +134,28 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
           return { value: 41 };
         },
       };
-      expect(await resultOf(words.runCount, latest, {}, host)).toBe(42);
+      expect(await resultOf(PYTHON.runCount, latest, {}, host)).toBe(42);
       expect(asked).toEqual([["count", expect.objectContaining({ type: "number" }), null]]);
     });
 
-    it("runs a nested cell in the same namespace, and tells what it changed", async () => {
+    it("runs a nested cell in the same namespace, and redoes what that changed in a repeated cell", async () => {
       let nested: CellOutcome | undefined;
-      const host: Commands = {
-        run: async () => {
-          nested = await run(words.setX);
-          return { value: 0 };
-        },
-      };
-      const outer = await done(words.runNest, latest, {}, host);
-      expect(outer.value?.json).toBe(41);
-      expect(outer.change).toBeUndefined();
-      expect(Object.keys(nested?.change?.values ?? {})).toEqual(["x"]);
-      expect(await resultOf(words.readX, outer.saved)).toBe(42);
-    });
-
-    it("redoes in a repeated cell what nested cells had changed", async () => {
-      let change: NamespaceChange | undefined;
       const nest: Commands = {
         run: async () => {
-          change = (await run(words.setX)).change;
+          nested = await run(PYTHON.setX);
           return { value: 0 };
         },
       };
-      await done(words.runNest, latest, {}, nest);
+      const outer = await done(PYTHON.runNest, latest, {}, nest);
+      expect([outer.value?.json, outer.change]).toEqual([41, undefined]);
+      const change = nested?.change;
+      expect(Object.keys(change?.values ?? {})).toEqual(["x"]);
+      expect(await resultOf(PYTHON.readX, outer.saved)).toBe(42);
       await sandbox.close();
       await reopen();
       const redo: Commands = { run: async () => ({ value: 0, ...(change ? { change } : {}) }) };
-      expect(await resultOf(words.runNest, null, {}, redo)).toBe(41);
-      expect(await resultOf(words.runNest, latest, {}, { run: async () => ({ value: 0 }) })).toBe(1);
+      expect(await resultOf(PYTHON.runNest, null, {}, redo)).toBe(41);
+      expect(await resultOf(PYTHON.runNest, latest, {}, { run: async () => ({ value: 0 }) })).toBe(1);
     });
 
     it("does not count the time of commands", async () => {
@@ -210,15 +163,15 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
         await new Promise((resolve) => setTimeout(resolve, 1_500));
         return { value: text, changesFiles: false };
       };
-      const first = await done(words.setX);
-      expect(await resultOf(words.echo, first.saved, { timeLimitMs: 1_000 }, { call })).toBe("hi");
+      const first = await done(PYTHON.setX);
+      expect(await resultOf(PYTHON.echo, first.saved, { timeLimitMs: 1_000 }, { call })).toBe("hi");
     });
 
     it("passes on what a method of the host rejects with, and the next cell works", async () => {
-      const first = await done(words.setX);
+      const first = await done(PYTHON.setX);
       const reason = new Error("The store is gone.");
-      await expect(run(words.echo, first.saved, {}, { call: () => Promise.reject(reason) })).rejects.toBe(reason);
-      expect(await resultOf(words.readX, first.saved)).toBe(42);
+      await expect(run(PYTHON.echo, first.saved, {}, { call: () => Promise.reject(reason) })).rejects.toBe(reason);
+      expect(await resultOf(PYTHON.readX, first.saved)).toBe(42);
     });
 
     it("ends a cell when its signal is aborted", async () => {
@@ -228,19 +181,19 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
         return new Promise(() => undefined);
       };
       const host = { ...ALL_COMMANDS, call };
-      await expect(sandbox.run(cell(words.echo, latest), host, abort.signal)).rejects.toThrow("Enough.");
-      expect(await resultOf(words.echo)).toBe("hi");
+      await expect(sandbox.run(cell(PYTHON.echo, latest), host, abort.signal)).rejects.toThrow("Enough.");
+      expect(await resultOf(PYTHON.echo)).toBe("hi");
     });
 
     it("does not end the work when only a nested cell asks for it", async () => {
       let nested: CellOutcome | undefined;
       const host: Commands = {
         run: async () => {
-          nested = await run(words.stop);
+          nested = await run(PYTHON.stop);
           return { value: 0 };
         },
       };
-      expect(await done(words.runNest, latest, {}, host)).toMatchObject({ value: { json: 1 }, stop: null });
+      expect(await done(PYTHON.runNest, latest, {}, host)).toMatchObject({ value: { json: 1 }, stop: null });
       expect(nested).toMatchObject({ kind: "done", stop: { value: { done: true } } });
     });
 
@@ -254,9 +207,9 @@ export function describeSandbox(title: string, words: CellWords, open: () => San
         await released.promise;
         return { value: "hi", changesFiles: false };
       };
-      const busy = ["bob", "carol"].map((agent) => resultOf(words.echo, null, { agent }, { call }));
+      const busy = ["bob", "carol"].map((agent) => resultOf(PYTHON.echo, null, { agent }, { call }));
       await running.promise;
-      const waiting = resultOf(words.echo, null, { agent: "dave" });
+      const waiting = resultOf(PYTHON.echo, null, { agent: "dave" });
       await new Promise((resolve) => setTimeout(resolve, 50));
       expect(sandbox.isCrowded).toBe(true);
       released.resolve();

@@ -33,23 +33,9 @@ const WRONG = "The code of the gate is 7731.";
 const RIGHT = "The code of the gate is 5005.";
 const step = (thought: string, result = WRONG): string =>
   `Thought: ${thought}\nCommand: read_file {"file":"gate.md"}\nResult (ok): ${result}`;
-const correction = (supersedes: string, more: object = {}): MemoryChange => ({
-  op: "add",
-  kind: "fact",
-  text: RIGHT,
-  importance: 1,
-  trust: "person",
-  supersedes,
-  copies: true,
-  ...more,
-});
-const forgetAll = (id: string, more: object = {}): MemoryChange => ({
-  op: "forget",
-  id,
-  by: "person",
-  copies: true,
-  ...more,
-});
+const correction = (supersedes: string, more: object = {}): MemoryChange =>
+  note(RIGHT, { kind: "fact", supersedes, copies: true, ...more });
+const forgetAll = (id: string, copies = true): MemoryChange => ({ op: "forget", id, by: "person", copies });
 
 /** Memory rows, their vectors and pieces, and changes of memory by people. */
 export function memoryContract(make: () => Promise<Store>): void {
@@ -139,18 +125,17 @@ export function memoryContract(make: () => Promise<Store>): void {
       importance: 0.8,
       factKey,
     });
-    async function note(store: Store, seq: number, ...staged: Commit["staged"]): Promise<void> {
+    async function keep(seq: number, ...staged: Commit["staged"]): Promise<void> {
       const events = stamped(seq, { ...finished(2), step: seq });
       await store.commit(await store.claim("foo"), seq - 1, { ...NOTHING, events, staged });
     }
 
     it("closes a fact by the next one with its key and trust, and returns it again to readers", async () => {
       expect(await store.newestFact("foo", "depot hour", "agent")).toBeUndefined();
-      await note(store, 5, factOf("6"), factOf("Ida", "depot manager"));
-      await note(store, 6, factOf("7"));
-      const add = { op: "add", kind: "fact", importance: 1, trust: "file", factKey: "depot hour" } as const;
-      await store.curate("foo", [{ ...add, text: "depot: hour: 1" }], "k1", AT);
-      await store.curate("foo", [{ ...add, text: "depot: hour: 2" }], "k2", AT);
+      await keep(5, factOf("6"), factOf("Ida", "depot manager"));
+      await keep(6, factOf("7"));
+      const fact = { kind: "fact", trust: "file", factKey: "depot hour" };
+      for (const hour of [1, 2]) await curate(note(`depot: hour: ${hour}`, fact));
       const rows = (await store.memories("foo", 5, 99)).map(({ id, factKey, closed }) => [id, factKey, closed]);
       expect(rows).toEqual([
         ["foo/5.2", "depot manager", undefined],
@@ -165,7 +150,7 @@ export function memoryContract(make: () => Promise<Store>): void {
     });
 
     it("marks the facts of a fork by the rows that it copies", async () => {
-      for (const [index, value] of ["6", "7", "8"].entries()) await note(store, 5 + index, factOf(value));
+      for (const [index, value] of ["6", "7", "8"].entries()) await keep(5 + index, factOf(value));
       await store.fork("foo", { name: "Short", head: 6, events: stamped(7, said("here")) }, "f1");
       await store.fork("foo", { name: "Long", head: 7, events: stamped(8, said("here")) }, "f2");
       const marks = async (id: string) =>
@@ -179,11 +164,11 @@ export function memoryContract(make: () => Promise<Store>): void {
 
     it("shows a row again that a mark of the agent had hidden, when a person forgets the mark", async () => {
       const hiding = { kind: "memory", memoryKind: "forgetting", text: "hid", importance: 0 } as const;
-      await note(store, 5, factOf("6"));
-      await note(store, 6, { ...hiding, supersedes: "foo/5.1" });
+      await keep(5, factOf("6"));
+      await keep(6, { ...hiding, supersedes: "foo/5.1" });
       expect(await store.memory("foo", "foo/5.1")).toMatchObject({ supersededBy: "foo/6.1", text: "depot: hour: 6" });
       expect((await store.verify()).problems).toEqual([]);
-      await store.curate("foo", [{ op: "forget", id: "foo/6.1", by: "person" }], "k", AT);
+      await curate(forget("foo/6.1"));
       expect(await store.memory("foo", "foo/5.1")).toMatchObject({ supersededBy: null, text: "depot: hour: 6" });
       expect((await store.memories("foo", 8, 99)).map(({ id }) => id).sort()).toEqual(["foo/5.1", "foo/6.1"]);
     });
@@ -192,14 +177,14 @@ export function memoryContract(make: () => Promise<Store>): void {
       const first = await store.memoryVersion("foo");
       expect(first).toEqual({ seq: 4, curation: 0, sha: expect.stringMatching(/^\w+$/) });
       expect(await store.memoryVersion("foo")).toEqual(first);
-      await note(store, 5, factOf("6"));
+      await keep(5, factOf("6"));
       const second = await store.memoryVersion("foo");
-      await store.curate("foo", [{ op: "pin", id: "foo/2" }], "k", AT);
+      await curate({ op: "pin", id: "foo/2" });
       const third = await store.memoryVersion("foo");
       expect([second, third]).toMatchObject([0, 1].map((curation) => ({ seq: 5, curation })));
       expect(new Set([first, second, third].map(({ sha }) => sha)).size).toBe(3);
       for (const version of [first, second, third]) expect(await store.memoryVersion("foo", version)).toEqual(version);
-      await store.curate("shared", [{ op: "add", kind: "note", importance: 1, trust: "person", text: "x" }], "k", AT);
+      await store.curate("shared", [note("x")], "k", AT);
       expect(await store.memoryVersion("shared")).toMatchObject({ seq: 0, curation: 1 });
     });
 
@@ -267,7 +252,7 @@ export function memoryContract(make: () => Promise<Store>): void {
       expect(await live()).toEqual([]);
       await commit(4, reading(4, ["one", "two"]));
       expect(await live()).toEqual(["4.1 one", "4.2 two"]);
-      await store.curate("foo", [{ op: "forget", id: "foo/4.1", by: "person" }], "k", AT);
+      await curate(forget("foo/4.1"));
       await commit(5, reading(5, ["one", "two"]));
       expect(await live()).toEqual(["4.2 two"]);
     });
@@ -474,7 +459,7 @@ export function memoryContract(make: () => Promise<Store>): void {
     it("changes one row alone unless copies are asked for", async () => {
       await leave(WRONG, WRONG, "a", "a");
       expect(await curate(correction("foo/2", { copies: false }))).toEqual([{ id: "foo/+1", isNew: true }]);
-      expect(await curate(forgetAll("foo/4", { copies: false }))).toEqual([{ id: "foo/4", isNew: true }]);
+      expect(await curate(forgetAll("foo/4", false))).toEqual([{ id: "foo/4", isNew: true }]);
       expect(await live()).toEqual(["3", "5", "+1"]);
     });
 
@@ -519,10 +504,10 @@ export function memoryContract(make: () => Promise<Store>): void {
       await curate(correction("foo/2"));
       await leave("the code of the gate is 7731", RIGHT);
       expect(await store.memory("foo", "foo/3")).toMatchObject({ supersededBy: "foo/+1" });
-      const piece = { op: "add", kind: "file_chunk", text: WRONG, importance: 0.5, trust: "file" } as const;
-      expect(await curate(piece)).toEqual([{ id: "foo/+2", isNew: true }]);
+      const piece = { kind: "file_chunk", importance: 0.5, trust: "file" };
+      expect(await curate(note(WRONG, piece))).toEqual([{ id: "foo/+2", isNew: true }]);
       expect(await live()).toEqual(["+1", "4"]);
-      await curate({ ...piece, kind: "note", trust: "person" });
+      await curate(note(WRONG, { importance: 0.5 }));
       await leave(WRONG);
       expect(await live()).toEqual(["+1", "4", "+3", "5"]);
     });
@@ -552,9 +537,9 @@ export function memoryContract(make: () => Promise<Store>): void {
     });
 
     it("acts on the shared memory by itself", async () => {
-      const add = (text: string): MemoryChange => ({ op: "add", kind: "note", text, importance: 1, trust: "agent" });
+      const wrong = note(WRONG, { trust: "agent" });
       await leave(WRONG);
-      await store.curate("shared", [add(WRONG), add(WRONG), correction("shared/+1")], "key", AT);
+      await store.curate("shared", [wrong, wrong, correction("shared/+1")], "key", AT);
       expect(await store.memory("shared", "shared/+2")).toMatchObject({ supersededBy: "shared/+3" });
       expect(await live()).toEqual(["2"]);
     });
@@ -562,7 +547,7 @@ export function memoryContract(make: () => Promise<Store>): void {
     it("keeps copies replaced in a fork, and replaces later ones there", async () => {
       await leave(WRONG, WRONG, WRONG);
       await curate(correction("foo/2"));
-      await curate(forgetAll("foo/4", { copies: false }));
+      await curate(forgetAll("foo/4", false));
       await store.fork("foo", { name: "Bar", head: 4, events: [] }, "fork");
       expect(await store.memory("bar", "bar/3")).toMatchObject({ supersededBy: "bar/+1" });
       const lease = await store.claim("bar");

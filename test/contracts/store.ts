@@ -33,6 +33,7 @@ export function storeContract(name: string, make: () => Promise<Store>): void {
 }
 
 const web = (name: string) => ({ from: "web", name }) as const;
+const CREATED = { type: "agent-created", v: 1, seq: 1, at: AT, frame: 0, ...SPEC };
 /** A state version that this goald does not know, so that it cannot refold to it. */
 const OTHER_VERSION = STATE_VERSION + 1;
 
@@ -56,8 +57,7 @@ function generalContract(make: () => Promise<Store>): void {
     it("creates an agent with its first event, and makes it due", async () => {
       const row = { id: "foo", name: "Foo", folder: "foo", parent: null, createdAt: AT, updatedAt: AT, wakeAt: AT };
       expect(await store.agent("foo")).toEqual({ ...row, head: 1, epoch: 1 });
-      const created = { type: "agent-created", v: 1, seq: 1, at: AT, frame: 0, ...SPEC };
-      expect(await store.read("foo", 0, 10)).toEqual([created]);
+      expect(await store.read("foo", 0, 10)).toEqual([CREATED]);
       expect(await store.due(AT)).toEqual(["foo"]);
     });
 
@@ -80,8 +80,7 @@ function generalContract(make: () => Promise<Store>): void {
     it("uses a requested id, and rejects one that is taken or invalid", async () => {
       const asked = await store.create({ ...SPEC, id: "foo-7" }, "key-2", AT);
       expect(asked).toMatchObject({ id: "foo-7", name: "Foo", folder: "foo-7" });
-      const created = { type: "agent-created", v: 1, seq: 1, at: AT, frame: 0, ...SPEC };
-      expect(await store.read("foo-7", 0, 1)).toEqual([created]);
+      expect(await store.read("foo-7", 0, 1)).toEqual([CREATED]);
       const conflict = { code: "GOALD_CONFLICT" };
       for (const id of ["foo", "foo-7", "../foo", "Foo 8", ""])
         await expect(store.create({ ...SPEC, id }, `key of ${id}`, AT)).rejects.toMatchObject(conflict);
@@ -252,14 +251,10 @@ function generalContract(make: () => Promise<Store>): void {
   describe("rows in remote indexes", () => {
     const row = (id: string, version = "1", isSent = true) => ({ id, version, isSent });
 
-    it("are empty at first, and removing an unknown one has no effect", async () => {
+    it("are kept in their latest version, by index and namespace, also when their agent is removed", async () => {
       expect(await store.remoteNamespaces("a")).toEqual([]);
-      expect(await store.remoteRows("a", "foo", "", 9)).toEqual([]);
       await store.saveRemoteRows("a", "foo", [], ["foo/1"]);
       expect(await store.remoteRows("a", "foo", "", 9)).toEqual([]);
-    });
-
-    it("are kept in their latest version, by index and namespace", async () => {
       await store.saveRemoteRows("a", "foo", [row("foo/1", "1", false), row("foo/2")], []);
       await store.saveRemoteRows("a", "shared", [row("shared/1")], []);
       await store.saveRemoteRows("b", "foo", [row("foo/1", "9")], []);
@@ -269,6 +264,9 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await store.remoteRows("b", "foo", "", 9)).toEqual([row("foo/1", "9")]);
       await store.saveRemoteRows("a", "foo", [], ["foo/1"]);
       expect(await store.remoteNamespaces("a")).toEqual(["shared"]);
+      // They must still be deleted remotely.
+      await store.remove("foo");
+      expect(await store.remoteNamespaces("b")).toEqual(["foo"]);
     });
 
     it("are listed when their memory was forgotten, until they are deleted there", async () => {
@@ -289,12 +287,6 @@ function generalContract(make: () => Promise<Store>): void {
       await store.saveRemoteRows("a", "foo", rows, []);
       const ids = async (after: string) => (await store.remoteRows("a", "foo", after, 3)).map(({ id }) => id);
       expect([await ids(""), await ids("c")]).toEqual([["a", "b", "c"], ["d"]]);
-    });
-
-    it("are kept when their agent is removed, because they must still be deleted remotely", async () => {
-      await store.saveRemoteRows("a", "foo", [row("foo/1")], []);
-      await store.remove("foo");
-      expect(await store.remoteNamespaces("a")).toEqual(["foo"]);
     });
   });
 
@@ -394,7 +386,7 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await readEverything(store)).toEqual(before);
     });
 
-    it("stores equal content once, and a file's history in order", async () => {
+    it("stores equal content once, and a file's history in order, returned whole or after an event", async () => {
       const files = [wrote("a", "kept"), wrote("b", "kept"), wrote("a", "new"), wrote("a", null)];
       await commit(1, { events: stamped(2, finished(1)), files });
       await commit(2, { events: stamped(3, finished(2)), files: [wrote("a", "kept", "c2")], blobs: [bytesOf("kept")] });
@@ -403,7 +395,9 @@ function generalContract(make: () => Promise<Store>): void {
       const changes = history.map(({ path, operation, callId }) => `${path} ${operation} ${callId}`);
       expect(changes).toEqual([...ofFirst, "a write c2"]);
       expect(history.map(({ at }) => at)).toEqual([...ofFirst.map(() => later(2)), later(3)]);
-      expect(await store.lastFileVersion("foo", "a")).toEqual({ ...(await store.files("foo")).at(-1), seq: 3 });
+      const since = async (seq: number) => (await store.files("foo", seq)).length;
+      expect([await since(0), await since(2), await since(3)]).toEqual([5, 1, 0]);
+      expect(await store.lastFileVersion("foo", "a")).toEqual({ ...history.at(-1), seq: 3 });
       expect(await store.lastFileVersion("foo", "b")).toMatchObject({ operation: "write", bytes: 4 });
       expect(await store.lastFileVersion("foo", "A")).toBeUndefined();
       expect(await store.lastFileVersion("bar", "a")).toBeUndefined();
@@ -448,16 +442,6 @@ function generalContract(make: () => Promise<Store>): void {
       const folders = (await store.agents()).map(({ folder }) => folder);
       expect(folders).toEqual(["foo", "bar", "foo/agents/child", "foo/agents/child/agents/child-2"]);
       expect(await store.inbox("bar")).toHaveLength(2);
-    });
-
-    it("returns file versions whole, or those that came with later events", async () => {
-      for (const [index, path] of ["a", "b", "a"].entries())
-        await commit(index + 1, { events: stamped(index + 2, said(path)), files: [wrote(path, path)] });
-      const paths = async (after?: number) => (await store.files("foo", after)).map(({ path }) => path);
-      expect(await paths()).toEqual(["a", "b", "a"]);
-      expect(await paths(0)).toEqual(["a", "b", "a"]);
-      expect(await paths(2)).toEqual(["b", "a"]);
-      expect(await paths(4)).toEqual([]);
     });
   });
 }

@@ -18,12 +18,6 @@ export function vectorIndexContract(
   const axis = (at: number, length = 3) => new Float32Array(length).map((_, index) => (index === at ? 1 : 0));
 
   describe(`${name} as a VectorIndex`, () => {
-    it("finds nothing while it is empty", async () => {
-      const index = await make(3);
-      expect(index.size).toBe(0);
-      expect(await index.search(axis(0), 10)).toEqual([]);
-    });
-
     it("returns the nearest by cosine, best first, whatever the vectors' lengths", async () => {
       const index = await make(3);
       await index.add(7, Float32Array.of(100, 0, 0));
@@ -34,14 +28,12 @@ export function vectorIndexContract(
       expect(found.map(({ score }) => score)).toEqual([1, Math.SQRT1_2, 0].map((score) => expect.closeTo(score, 5)));
     });
 
-    it.each([
-      [0, 0],
-      [1, 1],
-      [5, 3],
-    ])("returns at most the requested number of rows: requested %i of 3, returned %i", async (count, expected) => {
+    it("returns at most the requested number of rows, and none while it is empty", async () => {
       const index = await make(3);
+      expect([index.size, await index.search(axis(0), 10)]).toEqual([0, []]);
       for (const at of [0, 1, 2]) await index.add(at, axis(at));
-      expect(await index.search(Float32Array.of(1, 2, 3), count)).toHaveLength(expected);
+      const found = async (count: number) => (await index.search(Float32Array.of(1, 2, 3), count)).length;
+      expect([await found(0), await found(1), await found(5)]).toEqual([0, 1, 3]);
     });
 
     it("replaces the vector of a slot that is in use", async () => {
@@ -77,23 +69,17 @@ export function vectorIndexContract(
       expect(await index.search(axis(0), 5)).toEqual([{ slot: 0, score: expect.closeTo(1, 5) }]);
     });
 
-    it("returns the unit vector of each slot, and nothing for an unknown or removed one", async () => {
+    it("returns a copy of the unit vector of each slot, and nothing for an unknown or removed one", async () => {
       const index = await make(3);
-      await index.add(4, Float32Array.of(0, 2, 0));
+      const vector = Float32Array.of(0, 2, 0);
+      await index.add(4, vector);
+      vector.fill(9);
       await index.add(5, axis(0));
       await index.remove(5);
       expect([...(index.vectorOf(4) ?? [])]).toEqual([0, 1, 0]);
       expect([index.vectorOf(5), index.vectorOf(6)]).toEqual([undefined, undefined]);
       expect(index.scoreOf(4, Float32Array.of(0.6, 0.8, 0))).toBeCloseTo(0.8, 6);
       expect([index.scoreOf(5, axis(0)), index.scoreOf(6, axis(0))]).toEqual([undefined, undefined]);
-    });
-
-    it("copies the vector, so that later changes of the array have no effect", async () => {
-      const index = await make(3);
-      const vector = axis(0);
-      await index.add(0, vector);
-      vector.fill(9);
-      expect((await index.search(axis(0), 1))[0]?.score).toBeCloseTo(1, 5);
     });
 
     it.each([3, 16, 17, 100, 384])(

@@ -2,7 +2,6 @@
 import { probeCage } from "#cage/find-cage.ts";
 import type { Cell, CellBridge, CellFunction, CellOutcome, CellProblem, SavedNamespace } from "#core/ports/sandbox.ts";
 import { CellProcess } from "#sandbox/cell-process.ts";
-import type { CellWords } from "../contracts/sandbox.ts";
 import { type CellBehaviour, CommandError, cellOf, cellValue, failedCell } from "./fake-sandbox.ts";
 
 type Level = NonNullable<Parameters<typeof probeCage>[0]>["atMost"];
@@ -108,9 +107,9 @@ export function cellFunction(name: string, ...names: readonly string[]): CellFun
   return { name, parameters, signature: `${name}(${words.join(", ")}) -> str`, doc: `Does ${name}.` };
 }
 
-// The words of the contract suite of sandboxes in Python, and what a fake does for each of them.
+// The cells of the contract suite of sandboxes, and what a fake does for each of them.
 
-export const PYTHON: CellWords = {
+export const PYTHON = {
   setX: "x = 41",
   setXAndFail: "x = 1\nraise ValueError('boo')\nx = 3",
   readX: "x + 1",
@@ -128,7 +127,7 @@ export const PYTHON: CellWords = {
 const missing = (name: string) =>
   failedCell({ type: "NameError", message: `name '${name}' is not defined`, missingName: name });
 
-/** Behaviours of the words. */
+/** Behaviours of the cells. */
 export const FAKE_CELLS: Readonly<Record<string, CellBehaviour>> = {
   [PYTHON.setX]: (_cell, _host, { names }) => void names.set("x", 41),
   [PYTHON.setXAndFail]: (_cell, _host, { names }) => {

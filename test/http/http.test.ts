@@ -103,23 +103,6 @@ describe("redirects", () => {
 });
 
 describe("the size limit of a response", () => {
-  it("counts decompressed bytes: a gzip bomb of 64 MB is not decompressed", async () => {
-    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
-    const origin = await serve((_request, response) =>
-      response.writeHead(200, { "content-encoding": "gzip" }).end(bomb),
-    );
-    const response = await createHttp().to(origin)(origin);
-    let read = 0;
-    const reading = (async () => {
-      for await (const piece of response.body ?? []) read += piece.byteLength;
-    })();
-    expect(isGoaldError(await failureOf(reading), "GOALD_HTTP_TOO_LARGE")).toBe(true);
-    expect(read).toBeLessThanOrEqual(8 * 1024 * 1024);
-
-    const plain = await (await fetch(origin)).arrayBuffer(); // the check can fail: plain fetch unpacks it all
-    expect(plain.byteLength).toBe(64 * 1024 * 1024);
-  });
-
   it("allows exactly the limit, and not one byte more", async () => {
     const origin = await serve((request, response) => response.end("x".repeat(Number(request.url?.slice(1)))));
     const fetch = createHttp({ maxBytes: 1000 }).to(origin);
@@ -210,26 +193,24 @@ describe("time", () => {
   });
 });
 
-describe("a proxy of the environment", () => {
-  it("is not used by public(), which could not check the connected address", async () => {
-    let asked = 0;
-    const { origin: proxy, server: listening } = await listen((_request, response) => response.end());
-    listening.on("connect", (_request, socket) => {
-      asked += 1;
-      socket.end("HTTP/1.1 502 No\r\n\r\n");
-    });
-    const origin = await serve((_request, response) => response.end("site"));
-    const script = `
-      const { createHttp } = await import("#http/http.ts");
-      const open = createHttp({}, { allow: ["${origin}"] }).public();
-      console.log(await (await open("${origin}")).text());
-      await fetch("${origin}").catch(() => console.log("proxy"));
-    `;
-    const env = { ...process.env, HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: "", NODE_USE_ENV_PROXY: "1" };
-    const stdout = await runScript(script, env);
-    // Node's own fetch would use it: the proxy is there.
-    expect([stdout.trim().split("\n"), asked]).toEqual([["site", "proxy"], 1]);
+it("a proxy of the environment is not used by public(), which could not check the connected address", async () => {
+  let asked = 0;
+  const { origin: proxy, server: listening } = await listen((_request, response) => response.end());
+  listening.on("connect", (_request, socket) => {
+    asked += 1;
+    socket.end("HTTP/1.1 502 No\r\n\r\n");
   });
+  const origin = await serve((_request, response) => response.end("site"));
+  const script = `
+    const { createHttp } = await import("#http/http.ts");
+    const open = createHttp({}, { allow: ["${origin}"] }).public();
+    console.log(await (await open("${origin}")).text());
+    await fetch("${origin}").catch(() => console.log("proxy"));
+  `;
+  const env = { ...process.env, HTTP_PROXY: proxy, http_proxy: proxy, NO_PROXY: "", NODE_USE_ENV_PROXY: "1" };
+  const stdout = await runScript(script, env);
+  // Node's own fetch would use it: the proxy is there.
+  expect([stdout.trim().split("\n"), asked]).toEqual([["site", "proxy"], 1]);
 });
 
 describe("an abort", () => {

@@ -264,24 +264,16 @@ const event = (seq: number, type: string, more: object = {}): LogEvent =>
 const fold = (...events: readonly LogEvent[]): Tail => events.reduce(foldEvent, EMPTY_TAIL);
 
 describe("the live part of an agent", () => {
-  it("grows by pieces of the reply, and is empty when the reply is complete", () => {
+  it("grows by pieces of the reply that follow on each other, and is empty when the reply is complete", () => {
     const asked = fold(event(4, "model-asked"));
     const live = [
       { seq: 4, from: 0, text: "I look" },
       { seq: 4, from: 6, text: " at it" },
     ].reduce(foldDelta, asked);
     expect(live.live?.text).toBe("I look at it");
+    expect(foldDelta(live, { seq: 4, from: 20, text: "late" })).toBe(live);
+    expect(foldDelta(live, { seq: 9, from: 0, text: "new" }).live).toEqual({ seq: 9, text: "new" });
     expect(foldEvent(live, event(5, "model-replied")).live).toBeNull();
-  });
-
-  it("begins anew with the next request", () => {
-    const first = foldDelta(fold(event(4, "model-asked")), { seq: 4, from: 0, text: "old" });
-    expect(foldDelta(first, { seq: 9, from: 0, text: "new" }).live).toEqual({ seq: 9, text: "new" });
-  });
-
-  it("leaves out a piece whose beginning is missing", () => {
-    const tail = fold(event(4, "model-asked"));
-    expect(foldDelta(tail, { seq: 4, from: 10, text: "late" })).toBe(tail);
   });
 
   it("counts each event once, so that a stream may send it again", () => {
@@ -339,15 +331,13 @@ describe("a reply that arrives", () => {
 const spent = (id: string, cause: string, costUsd = 0): Agent =>
   ({ id, costUsd, standing: standing(cause === "" ? "running" : "over", cause) }) as Agent;
 
-describe("changes of the host", () => {
-  it("replace, add and remove agents", () => {
-    const agents = [spent("a", ""), spent("b", "")];
-    const now = applyChanges(agents, { agents: [spent("b", "completed"), spent("c", "")], removed: ["a"] });
-    expect(now.map(({ id, standing }) => [id, standing.kind])).toEqual([
-      ["b", "over"],
-      ["c", "running"],
-    ]);
-  });
+it("changes of the host replace, add and remove agents", () => {
+  const agents = [spent("a", ""), spent("b", "")];
+  const now = applyChanges(agents, { agents: [spent("b", "completed"), spent("c", "")], removed: ["a"] });
+  expect(now.map(({ id, standing }) => [id, standing.kind])).toEqual([
+    ["b", "over"],
+    ["c", "running"],
+  ]);
 });
 
 describe("what happened since a person looked", () => {

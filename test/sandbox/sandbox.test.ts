@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,13 +7,14 @@ import { createSandbox, type SandboxOptions } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
 import type { CellBridge, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import { hasPyodide } from "#sandbox/python-files.ts";
+import { listProcesses } from "../cage/processes.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { cellOf, createFakeSandbox } from "../helpers/fake-sandbox.ts";
-import { cellFunction, FAKE_CELLS, PYTHON } from "../helpers/python-process.ts";
+import { cellFunction, FAKE_CELLS } from "../helpers/python-process.ts";
 import { waitUntil } from "../helpers/waits.ts";
 
 // The contract of the real sandbox is in sandbox.long.ts.
-describeSandbox("the fake sandbox", PYTHON, () => createFakeSandbox(FAKE_CELLS, { maxProcesses: 2 }));
+describeSandbox("the fake sandbox", () => createFakeSandbox(FAKE_CELLS, { maxProcesses: 2 }));
 
 const { signal } = new AbortController();
 const cacheFolder = mkdtempSync(join(tmpdir(), "goald-processes-"));
@@ -133,38 +134,21 @@ describe("the processes of cells", () => {
   });
 });
 
-describe("the package of the sandbox", () => {
-  it("is looked for in the folders above", () => {
-    const folder = mkdtempSync(join(tmpdir(), "goald-empty-"));
-    expect(hasPyodide(pathToFileURL(join(folder, "none.js")).href)).toBe(false);
-    expect(hasPyodide()).toBe(true);
-    rmSync(folder, { recursive: true });
-  });
+it("the package of the sandbox is looked for in the folders above", () => {
+  const folder = mkdtempSync(join(tmpdir(), "goald-empty-"));
+  expect(hasPyodide(pathToFileURL(join(folder, "none.js")).href)).toBe(false);
+  expect(hasPyodide()).toBe(true);
+  rmSync(folder, { recursive: true });
 });
 
-// The cell processes that this process has started, by the files of /proc.
-
-/** Without the processes that only wrap them. */
+/** The cell processes that this process has started, without those that only wrap them. */
 function guestPids(): readonly number[] {
-  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  const parents = new Map(all.map((pid) => [Number(pid), parentOf(pid)]));
+  const all = listProcesses();
   const isOurs = (pid: number): boolean => {
-    const parent = parents.get(pid) ?? 0;
+    const parent = all.find((one) => one.pid === pid)?.parent ?? 0;
     return parent === process.pid || (parent > 1 && isOurs(parent));
   };
-  return all.filter((pid) => isGuest(pid) && isOurs(Number(pid))).map(Number);
-}
-
-const read = (path: string): string => {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
-};
-const parentOf = (pid: string): number => Number(/^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0);
-/** Its first argument is node itself. */
-function isGuest(pid: string): boolean {
-  const [program = "", ...args] = read(`/proc/${pid}/cmdline`).split("\0");
-  return program === process.execPath && args.some((arg) => /sandbox\/guest\.[jt]s$/.test(arg));
+  const isGuest = ([program, ...args]: readonly string[]): boolean =>
+    program === process.execPath && args.some((arg) => /sandbox\/guest\.[jt]s$/.test(arg));
+  return all.filter(({ pid, args }) => isGuest(args) && isOurs(pid)).map(({ pid }) => pid);
 }

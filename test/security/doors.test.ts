@@ -8,43 +8,24 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { ALL_READY } from "#commands/registry.ts";
 import type { AgentSettings } from "#core/agent-settings.ts";
-import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import { type CommandContext, succeed } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { endedWith, lookInto, makeGoald } from "../helpers/goald.ts";
 import { makeWorld } from "../helpers/host.ts";
 import { serve } from "../helpers/local-server.ts";
-import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { done, type LoopOptions, makeLoop, outerCommand, reply, resultOf, testCommand } from "../helpers/loop.ts";
 import { startAgent, textIn } from "../helpers/models.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
-
-const READS = { readOnly: true, destructive: false, idempotent: true, openWorld: false };
-const ARGS = { type: "object", properties: {} } as const;
 
 /** A command that counts its runs, and one that does other work. */
 function ownCommands(act: (context: CommandContext) => Promise<unknown> = async () => "nothing") {
   const ran = { spy: 0 };
-  const spy = defineCommand({
-    name: "spy",
-    label: "Spy",
-    summary: "counts its runs.",
-    args: ARGS,
-    annotations: READS,
-    run: async () => {
-      ran.spy++;
-      return succeed("Spied.");
-    },
+  const spy = testCommand("spy", async () => {
+    ran.spy++;
+    return succeed("Spied.");
   });
-  const outer = defineCommand({
-    name: "outer",
-    label: "Outer",
-    summary: "does other work.",
-    args: ARGS,
-    annotations: READS,
-    effect: "transactional",
-    run: async (_args, context) => succeed(String(await act(context))),
-  });
-  return { ran, commands: [spy, outer] as unknown as readonly Command[] };
+  return { ran, commands: [spy, outerCommand(act)] };
 }
 
 /** How a call is refused: the settings of its agent, the command, and the words. */
@@ -67,13 +48,6 @@ type Refusal = (typeof REFUSALS)[number];
 const refusedIn = (events: readonly RecordedEvent[]): string =>
   events.flatMap((event) => (event.type === "reply-rejected" ? event.problems : [])).join(" ");
 
-interface Tried {
-  /** What the model, the command or the caller of the API reads. */
-  readonly words: string;
-  /** How often the refused command ran. */
-  readonly ran: number;
-}
-
 async function inLoop(
   { name, settings }: Pick<Refusal, "name"> & { readonly settings: Partial<AgentSettings> },
   options: Partial<LoopOptions>,
@@ -90,7 +64,8 @@ async function inLoop(
   return { loop, ran: own.ran };
 }
 
-const DOORS: readonly [door: string, attempt: (refusal: Refusal) => Promise<Tried>][] = [
+/** `words`: what the model, the command or the caller of the API reads. `ran`: how often the refused command ran. */
+const DOORS: readonly [door: string, attempt: (refusal: Refusal) => Promise<{ words: string; ran: number }>][] = [
   [
     "a reply of the model",
     async (refusal) => {
@@ -126,9 +101,7 @@ const DOORS: readonly [door: string, attempt: (refusal: Refusal) => Promise<Trie
         async (context) => (await context.call(refusal.name, {})).text,
       );
       await loop.run();
-      const finished = (await loop.events()).find(({ type }) => type === "command-finished");
-      const { observation } = finished as unknown as { readonly observation: { readonly text: string } };
-      return { words: observation.text, ran: ran.spy };
+      return { words: JSON.parse((await resultOf(loop)).observation.text), ran: ran.spy };
     },
   ],
   [

@@ -3,9 +3,11 @@ import { createHash } from "node:crypto";
 import { globSync, readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { type Command, defineCommand, succeed } from "#core/command.ts";
+import { succeed } from "#core/command.ts";
+import type { ModelRequest } from "#core/ports/model.ts";
 import { type Goald, lookInto, makeGoald } from "../helpers/goald.ts";
-import { done, makeLoop, reply } from "../helpers/loop.ts";
+import { done, makeLoop, READS, reply, testCommand } from "../helpers/loop.ts";
+import { textIn } from "../helpers/models.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 /** Text that makes the file `pwned` when a shell reads it, in quotes or not. */
@@ -107,11 +109,7 @@ it("CVE-2025-1040: template marks in goals, words and files stay literal", async
   await loop.run();
   const system = loop.model.requests[0]?.messages[0]?.content ?? "";
   expect(system).toContain(`Count ${marks}`);
-  const last =
-    loop.model.requests
-      .at(-1)
-      ?.messages.map(({ content }) => content)
-      .join("\n") ?? "";
+  const last = textIn(loop.model.requests.at(-1) as ModelRequest);
   expect(last).toContain(`Mind ${marks}`);
   expect(loop.text("a.txt")).toBe(marks);
   expect(last).not.toMatch(/\b49\b/);
@@ -119,15 +117,10 @@ it("CVE-2025-1040: template marks in goals, words and files stay literal", async
 
 it("AutoGPT issue 4857: approvals given ahead do not cover a risky command after a page", async () => {
   const own = (name: string, readOnly: boolean, isPage: boolean) =>
-    defineCommand({
-      name,
-      label: name,
-      summary: "does it.",
-      args: { type: "object", properties: {} },
-      annotations: { readOnly, destructive: false, idempotent: true, openWorld: true },
+    testCommand(name, async () => succeed("Send the letter.", { source: isPage ? "web" : "goald" }), {
+      annotations: { ...READS, readOnly, openWorld: true },
       effect: "pure",
-      run: async () => succeed("Send the letter.", { source: isPage ? "web" : "goald" }),
-    }) as unknown as Command;
+    });
   for (const isPage of [true, false]) {
     const asked: string[] = [];
     const loop = await makeLoop({

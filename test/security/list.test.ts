@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import { judgeProof, patternOf, proof, withBubblewrap } from "./defence.ts";
-import { AREAS, DEFENCES } from "./list.ts";
+import { DEFENCES } from "./list.ts";
 
 describe("the list of npm run test:security", () => {
   it.each(DEFENCES)("names tests that exist: $id", ({ proofs }) => {
@@ -15,10 +15,9 @@ describe("the list of npm run test:security", () => {
     }
   });
 
-  it("has each id once, and all areas", () => {
+  it("has each id once", () => {
     const ids = DEFENCES.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
-    expect(Object.values(AREAS).flat()).toEqual(DEFENCES);
   });
 
   it("finds a row of a table by any of its values", () => {

@@ -6,165 +6,129 @@ const DOOR = "http/public-door.test";
 const API = "api/server.test";
 const HOSTILE = "security/hostile-replies.test";
 
-const ADVISORIES: readonly Defence[] = [
-  {
-    id: "CVE-2023-37273",
+/** Rows by their id. */
+const area = (rows: Readonly<Record<string, Omit<Defence, "id">>>): readonly Defence[] =>
+  Object.entries(rows).map(([id, row]) => ({ id, ...row }));
+
+const ADVISORIES = area({
+  "CVE-2023-37273": {
     claim: "An agent cannot change goald's own files: program, settings, prompts, commands, store.",
-    proofs: [
-      proof(HOSTILE, "CVE-2023-37273, CVE-2023-37274: leaves goald's own files and the home's settings as they were"),
-    ],
+    proofs: [proof(HOSTILE, "CVE-2023-37273, CVE-2023-37274: leaves goald's own files and the home's settings")],
   },
-  {
-    id: "CVE-2023-37274",
+  "CVE-2023-37274": {
     claim: "No path of a command leaves the agent's folder.",
     proofs: [
       proof("workspace/confinement.test", "reads and changes nothing outside (%s)"),
       proof("workspace/workspace.test", "rejects %j", "contracts/workspace"),
     ],
   },
-  {
-    id: "CVE-2023-37275",
+  "CVE-2023-37275": {
     claim: "Control characters of a model, page or file reach no terminal, log or report.",
     proofs: [
       proof(REAL, "is in the output of any verb, as text or as JSON"),
       proof(API, "CVE-2023-37275: control characters are escaped in what is sent, and none is lost"),
     ],
   },
-  {
-    id: "CVE-2024-1879",
+  "CVE-2024-1879": {
     claim: "A web page cannot use the local API.",
     proofs: [
-      proof(
-        REAL,
-        "CVE-2024-1879: a request that a web page can send creates no agent, and the socket is private to its owner",
-      ),
+      proof(REAL, "CVE-2024-1879: a request that a web page can send creates no agent"),
       proof(API, "%s is rejected with %i and has no effect"),
     ],
   },
-  {
-    id: "CVE-2024-1880, CVE-2024-1881, CVE-2024-6091",
+  "CVE-2024-1880, CVE-2024-1881, CVE-2024-6091": {
     claim: "No text of a model reaches a shell.",
     proofs: [
       proof(HOSTILE, "CVE-2024-1880, CVE-2024-1881, CVE-2024-6091: makes no file by text for a shell"),
       proof(HOSTILE, "no source starts a shell or takes a whole command line"),
     ],
   },
-  {
-    id: "AutoGPT issue 4857",
+  "AutoGPT issue 4857": {
     claim: "After text from outside, approvals that were given ahead no longer cover risky commands.",
     proofs: [proof(HOSTILE, "AutoGPT issue 4857: approvals given ahead do not cover a risky command after a page")],
   },
-  {
-    id: "AutoGPT: git token to any host",
+  "AutoGPT: git token to any host": {
     claim: "A git key is sent to its own server only.",
     proofs: [proof("services/clone.test", "is not sent to another server, and no message shows it")],
   },
-  {
-    id: "AutoGPT: quoted JSON is dispatched",
+  "AutoGPT: quoted JSON is dispatched": {
     claim: "A reply that holds two different commands runs none.",
     proofs: [
       proof("reply/hostile.test", "never returns a command that was not meant"),
       proof("reply/read.test", "two commands"),
     ],
   },
-  {
-    id: "CVE-2024-1881: one word of an allow list",
+  "CVE-2024-1881: one word of an allow list": {
     claim: "A command runs by its exact name in the profile.",
-    proofs: [
-      proof(
-        "cli/advisories.long",
-        "offers these groups and names only: in the prompt, in the grammar, and when they run",
-      ),
-    ],
+    proofs: [proof("cli/advisories.long", "offers these groups and names only: in the prompt, in the grammar")],
   },
-  {
-    id: "CVE-2025-0454, CVE-2025-22603, CVE-2026-56663",
+  "CVE-2025-0454, CVE-2025-22603, CVE-2026-56663": {
     claim: "Private, local and metadata addresses are not reached, however they are written.",
     proofs: [proof(DOOR, "are not reached by %s"), proof(API, "CVE-2025-0454: for a Host with a backslash")],
   },
-  {
-    id: "CVE-2025-31490",
+  "CVE-2025-31490": {
     claim: "The address that was checked is the address that is connected to.",
     proofs: [
       proof(DOOR, "is resolved once per connection: the checked address is connected to"),
       proof("services/clone.test", "is resolved once: git connects to the checked address, even if the name changes"),
     ],
   },
-  {
-    id: "CVE-2025-31491",
+  "CVE-2025-31491": {
     claim: "Credentials do not follow a redirect to another origin.",
     proofs: [proof(DOOR, "drops possible credentials at another origin, even if it leads back")],
   },
-  {
-    id: "CVE-2025-62616, GHSA-r55v-q5pc-j57f, GHSA-4jwj-6mg5-wrwf",
+  "CVE-2025-62616, GHSA-r55v-q5pc-j57f, GHSA-4jwj-6mg5-wrwf": {
     claim: "No part of goald opens connections beside the guarded doors.",
     proofs: [proof("architecture.test", "HTTP leaves by one module")],
   },
-  {
-    id: "CVE-2025-1040",
+  "CVE-2025-1040": {
     claim: "Goals, words and files are never read as templates.",
     proofs: [
       proof(HOSTILE, "CVE-2025-1040: template marks in goals, words and files stay literal"),
       proof("prompt/words.test", "replaces every placeholder in one pass"),
     ],
   },
-  {
-    id: "CVE-2026-24780, CVE-2026-26020",
+  "CVE-2026-24780, CVE-2026-26020": {
     claim:
       "A command that is switched off, unknown or denied stays so by every door: reply, sub-agent, nested call, sub-task, API, replay.",
     proofs: [
       proof("security/doors.test", "is refused by %s, with the same words"),
-      proof(
-        "security/doors.test",
-        "is not run by a yes over the API once its command was switched off, and the words are the same",
-      ),
+      proof("security/doors.test", "is not run by a yes over the API once its command was switched off"),
       proof("security/doors.test", "is not run after a no over the API, and the model reads the person's words"),
       proof("security/doors.test", "a person's no stays so in the call of a command and in a sub-agent"),
-      proof(
-        "security/doors.test",
-        "a replay refuses a command that was switched off with the words of the recorded run, and does not run it",
-      ),
+      proof("security/doors.test", "a replay refuses a command that was switched off"),
       proof("security/doors.test", "no route of the API runs a command"),
     ],
   },
-  {
-    id: "CVE-2025-53944, CVE-2025-31494, CVE-2026-30950",
+  "CVE-2025-53944, CVE-2025-31494, CVE-2026-30950": {
     claim: "A call for one agent neither reads nor changes another.",
     proofs: [
       proof(REAL, "CVE-2025-53944: a call for one agent never affects another"),
-      proof(
-        "api/server.test",
-        "CVE-2025-53944: never shows a reader of one agent an event of another",
-        "contracts/local-api",
-      ),
+      proof("api/server.test", "CVE-2025-53944: never shows a reader of one agent an event", "contracts/local-api"),
     ],
   },
-  {
-    id: "GHSA-24q6-6h89-f9p7, GHSA-57mf-wqwq-6g6x",
+  "GHSA-24q6-6h89-f9p7, GHSA-57mf-wqwq-6g6x": {
     claim: "Placeholders of an example file are never used as keys.",
     proofs: [
       proof("config/settings.test", "your-openai-api-key"),
       proof("config/settings.test", "ignores a placeholder in goald.json"),
     ],
   },
-  {
-    id: "CVE-2026-22038",
+  "CVE-2026-22038": {
     claim: "Keys are in no log, event, prompt, memory or output.",
     proofs: [
       proof(REAL, "CVE-2026-22038: a key that the model repeats is in no file and in no output"),
       proof(API, "CVE-2026-22038: no key is in a reply, a page, a stream or a problem report"),
     ],
   },
-  {
-    id: "CVE-2026-33233",
+  "CVE-2026-33233": {
     claim: "Stored and received data is plain JSON; names such as __proto__ have no effect.",
     proofs: [
       proof(REAL, "CVE-2026-33233: a name such as __proto__ in a body is rejected or has no effect"),
       proof("reply/hostile.test", "neither changes nor uses Object.prototype"),
     ],
   },
-  {
-    id: "CVE-2026-26006, CVE-2026-33235, CVE-2025-32393",
+  "CVE-2026-26006, CVE-2026-33235, CVE-2025-32393": {
     claim: "No reply, page or text takes more than linear time.",
     proofs: [
       proof("reply/hostile.test", "50,000 spaces after a fence"),
@@ -173,73 +137,48 @@ const ADVISORIES: readonly Defence[] = [
       proof("services/pages.test", "of %s is read within its time limit"),
     ],
   },
-  {
-    id: "CVE-2026-33232",
+  "CVE-2026-33232": {
     claim: "Folders and store cannot grow without limit, and a full disk loses nothing.",
     proofs: [
       proof(REAL, "CVE-2026-33232: an agent that writes without end stops at its quota, and goes on after it deletes"),
       proof("loop/purchases.test", "counts over the agent's life, and refuses before anything more is saved"),
-      proof(
-        "workspace/workspace.test",
-        "refuses a write before it is made, names the setting, and admits it once something is deleted",
-      ),
+      proof("workspace/workspace.test", "refuses a write before it is made, names the setting"),
       proof("workspace/workspace.test", "a full disk"),
       proof("store/store.long", "fails every write of a group on a full disk, keeps earlier ones"),
     ],
   },
-];
+});
 
 // Failures that the attack on goald of 2026-11-22 found, each mended.
 
-const FINDINGS: readonly Defence[] = [
-  {
-    id: "F1",
+const FINDINGS = area({
+  F1: {
     claim:
       "After a stranger's page, no address that nobody gave is opened unasked, by no command, code or sub-agent, and a search or message takes few words along.",
     proofs: [
       proof("loop/leaving.test", "waits for a person, says what would go where, and goes after a yes"),
       proof("loop/leaving.test", "is refused when nobody can be asked, and the run goes on"),
-      proof(
-        "cli/what-may-leave.long",
-        "sends nothing unasked, by address, search, memory, message or child: in the background, in front, continuous",
-      ),
+      proof("cli/what-may-leave.long", "sends nothing unasked, by address, search, memory, message or child"),
       proof("cli/what-may-leave.long", "sends it with the rule switched off"),
       proof("cli/what-may-leave.long", "asks at most two questions in the background"),
-      proof(
-        "cli/what-may-leave.long",
-        "is refused nothing when nobody can be asked, but then a search for words of its brief is",
-      ),
-      proof(
-        "loop/egress.test",
-        "none of 87 attacks brings anything to an address that nobody named, but for 19 choices among its links",
-      ),
-      proof(
-        "loop/egress.test",
-        "of 21 attacks by the search service, numbers and long texts do not leave, and 100 characters in a disguise do",
-      ),
+      proof("cli/what-may-leave.long", "is refused nothing when nobody can be asked"),
+      proof("loop/egress.test", "none of 87 attacks brings anything to an address that nobody named"),
+      proof("loop/egress.test", "of 21 attacks by the search service, numbers and long texts do not leave"),
       proof("loop/egress.test", "of 29 honest flows, made-up addresses and the 21st page of one site stop"),
       proof("loop/egress.test", "that an answer repeats from the call is still the model's"),
       proof("loop/egress.test", "may be followed from a file of the folder unless the agent wrote it: %s"),
     ],
   },
-  {
-    id: "F2",
+  F2: {
     claim: "A page or PDF that takes memory, time or output ends its reader, never the host or another agent.",
     proofs: [
-      proof(
-        "services/services.long",
-        "inflate a PDF of 400 KB to 400 MB is refused in plain words, and the host does not grow",
-      ),
+      proof("services/services.long", "inflate a PDF of 400 KB to 400 MB is refused in plain words"),
       proof("services/services.long", "exit is read plainly if it is HTML, else refused, and the next page is read"),
       proof("services/services.long", "are at most two, of which one is kept"),
-      proof(
-        "cli/services.long",
-        "reads a PDF of 1 MB that inflates to 1 GB, and other bombs, and neither it nor the other agent notices",
-      ),
+      proof("cli/services.long", "reads a PDF of 1 MB that inflates to 1 GB, and other bombs"),
     ],
   },
-  {
-    id: "F2: cage",
+  "F2: cage": {
     claim: "What reads strangers' bytes sees no file, process, environment or network, and the system limits it.",
     proofs: [
       withBubblewrap(
@@ -252,8 +191,7 @@ const FINDINGS: readonly Defence[] = [
       proof("cage/cage.test", "has no environment, and node refuses files and processes"),
     ],
   },
-  {
-    id: "F3",
+  F3: {
     claim: "`why` and `report` name the pages, downloads and clones that an agent read before it wrote a file.",
     proofs: [
       proof("views/files.test", "contain the page that it read, with its host, and where it is kept"),
@@ -261,46 +199,34 @@ const FINDINGS: readonly Defence[] = [
       proof("views/files.test", "is in the report, and in its opening"),
     ],
   },
-  {
-    id: "F4",
+  F4: {
     claim:
       "Words from outside stay marked through files, moves, crashes, failures, sub-agents, export and import, until a person trusts them.",
     proofs: [
       proof("loop/provenance.test", "is tainted, in "),
       proof("loop/provenance.test", "is asked about nothing more after y -20 when nothing came from outside"),
-      proof(
-        "loop/provenance.test",
-        "carries the words of its writer and of its last version, through moves and appends",
-      ),
-      proof(
-        "loop/provenance.test",
-        "says whose words a failure quotes, apart from goald's own, and through which file words came",
-      ),
+      proof("loop/provenance.test", "carries the words of its writer and of its last version, through moves"),
+      proof("loop/provenance.test", "says whose words a failure quotes, apart from goald's own, and through"),
       proof("services/clone.test", "quotes the server's words apart from goald's own"),
       proof("cli/memory.test", "keeps whose words from outside a memory holds, from home to home"),
       proof("host/host-control.test", "in a file leaves the agent as it is, and makes the file's words clean"),
     ],
   },
-  {
-    id: "F5",
+  F5: {
     claim:
       "No write, download or move makes a folder that git takes for a repository; files that other programs run are asked about.",
     proofs: [
-      proof("workspace/confinement.test", "never makes a folder that git answers to as its repository"),
+      proof("workspace/confinement.test", "is not completed by %s in any order, and git runs nothing"),
       proof("workspace/confinement.test", "is refused in other forms and spellings: %j"),
       proof("loop/approval.test", "is asked about before %s %j, and refused where nobody is asked"),
       proof("loop/approval.test", "is asked about although a person approved the next twenty commands"),
     ],
   },
-  {
-    id: "F6",
+  F6: {
     claim:
       "A clone is made outside the folder, checked, and moved in; git reaches its one server and runs no program of the repository.",
     proofs: [
-      proof(
-        "commands/clone_repository.long",
-        "200 clones read, write and run nothing outside while the folder above is swapped for a link",
-      ),
+      proof("commands/clone_repository.long", "200 clones read, write and run nothing outside"),
       proof("workspace/confinement.test", "is refused with %s, and leaves nothing"),
       withBubblewrap(
         proof("services/clone.test", "reaches no server but the judged one, neither by itself nor through the tunnel"),
@@ -308,16 +234,14 @@ const FINDINGS: readonly Defence[] = [
       proof("services/clone.test", "has settings of goald's own, and nothing else that git would run"),
     ],
   },
-  {
-    id: "F7",
+  F7: {
     claim: "A recording keeps no key, also when a reply brings it in pieces, and still replays.",
     proofs: [
       proof("cassette/recording.test", "holds no form of it in its lines"),
       proof("cassette/recording.test", "replays without the keys to the same events and state"),
     ],
   },
-  {
-    id: "F8",
+  F8: {
     claim:
       "A home, or a part of it, that another user owns or may change is refused by every verb that loads anything from it.",
     proofs: [
@@ -326,53 +250,34 @@ const FINDINGS: readonly Defence[] = [
       proof("cli/home.test", "is refused for the target of a link, and for the folder of that target"),
     ],
   },
-  {
-    id: "F9",
+  F9: {
     claim: "Control characters and marks without width are in the output of no verb.",
     proofs: [
       proof("cli/advisories.long", "is in the output of any verb, as text or as JSON"),
       proof("cli/advisories.long", "is lost from an exported memory: each line is JSON that holds the same text"),
     ],
   },
-  {
-    id: "F10: quotas",
+  "F10: quotas": {
     claim: "Folder, kept pages and history have a quota, and what an agent may delete makes room again.",
     proofs: [
-      proof(
-        "workspace/workspace.test",
-        "refuses a write before it is made, names the setting, and admits it once something is deleted",
-      ),
-      proof(
-        "workspace/workspace.test",
-        "counts what is stored and what one call adds, and leaves known files deletable",
-      ),
+      proof("workspace/workspace.test", "refuses a write before it is made, names the setting"),
+      proof("workspace/workspace.test", "counts what is stored and what one call adds"),
       proof("workspace/workspace.test", "is shared by an agent and its sub-agents"),
       proof("loop/approval.test", "a file over 64 MB"),
     ],
   },
-  {
-    id: "F10: a parent's words",
+  "F10: a parent's words": {
     claim: "The job of a helper whose parent had read text from outside is data, not a part of the system message.",
-    proofs: [
-      proof(
-        "loop/provenance.test",
-        "of a helper has the job as data when its parent had read text from outside, and no word of it in the system message",
-      ),
-    ],
+    proofs: [proof("loop/provenance.test", "of a helper has the job as data")],
   },
-  {
-    id: "F10: kept pages",
+  "F10: kept pages": {
     claim: "A kept page holds no key of the settings, and no image that a preview fetches.",
     proofs: [
-      proof(
-        "commands/web.test",
-        "keeps a page that echoes a key without it, and shows it neither to the model nor in the answer",
-      ),
+      proof("commands/web.test", "keeps a page that echoes a key without it, and shows it neither to the model"),
       proof("util/text.test", "is written so that a preview fetches nothing: %j"),
     ],
   },
-  {
-    id: "F10: hostile recordings",
+  "F10: hostile recordings": {
     claim: "A stranger's recording neither loops nor writes below `.git`, and a device is not read as one.",
     proofs: [
       proof("cassette/recording.test", "is refused for %s"),
@@ -380,53 +285,40 @@ const FINDINGS: readonly Defence[] = [
       proof("cassette/recording.test", "is not read when it is a device, a pipe, a folder or larger than 256 MB"),
     ],
   },
-  {
-    id: "F10: own public addresses",
+  "F10: own public addresses": {
     claim: "git does not reach this machine by one of its public addresses.",
     proofs: [proof("services/clone.test", "is refused if it is a public address of this machine")],
   },
-  {
-    id: "F10: marks without width",
+  "F10: marks without width": {
     claim: "Names with marks that nobody sees are refused.",
     proofs: [proof("core/words.test", "is refused in the name of an agent, with its code point")],
   },
-  {
-    id: "F10: approvals",
+  "F10: approvals": {
     claim: "An approval is for one call, is given once, and expires as set.",
     proofs: [
-      proof(
-        "host/host-control.test",
-        "that arrives twice before the agent reads it approves one call, and not the next one",
-      ),
-      proof(
-        "host/host-control.test",
-        "with words or for another call than the waiting one is refused, and the refusal names what waits",
-      ),
+      proof("host/host-control.test", "that arrives twice before the agent reads it approves one call"),
+      proof("host/host-control.test", "with words or for another call than the waiting one is refused"),
       proof("host/host-control.test", "counts as denied after its time: the model reads so, and the agent goes on"),
     ],
   },
-  {
-    id: "F10: debugger",
+  "F10: debugger": {
     claim: "SIGUSR1 opens no debugger.",
     proofs: [proof("cli/advisories.long", "opens no debugger in a run in front of a person")],
   },
-  {
-    id: "F10: half-sent heads",
+  "F10: half-sent heads": {
     claim: "Clients that send half a request leave room for calls.",
     proofs: [proof("api/socket.test", "leave room for calls, however many clients send half a head")],
   },
-  {
-    id: "F10: log as a link",
+  "F10: log as a link": {
     claim: "A log that is a link is named in a sentence, and nothing is written through it.",
     proofs: [proof("cli/home.test", "is named in a sentence, and nothing is written through it")],
   },
-];
+});
 
 // Code that a model wrote: what it reaches, what it may do, and what people see of it.
 
-const CODE: readonly Defence[] = [
-  {
-    id: "code: attacks",
+const CODE = area({
+  "code: attacks": {
     claim:
       "Hostile Python reads, writes and reaches nothing outside, strict and degraded, with all imports allowed; the next cell works.",
     proofs: [
@@ -434,8 +326,7 @@ const CODE: readonly Defence[] = [
       proof("security/sandbox-attacks.long", "sees what an attack does"),
     ],
   },
-  {
-    id: "code: a process that was taken over",
+  "code: a process that was taken over": {
     claim:
       "A process that hostile code controls is ended when it sends anything but the messages of a cell; its host keeps its prototypes, and a terminal its lines.",
     proofs: [
@@ -446,8 +337,7 @@ const CODE: readonly Defence[] = [
       proof("sandbox/sandbox.long", "is used while it keeps to the conversation"),
     ],
   },
-  {
-    id: "code: files",
+  "code: files": {
     claim:
       "Files of code are read and written by the rules of every command: paths, quotas, history, and the question about files that others run.",
     proofs: [
@@ -457,8 +347,7 @@ const CODE: readonly Defence[] = [
       proof("loop/cells.test", "is not offered to the model, and is refused when a reply names it"),
     ],
   },
-  {
-    id: "code: checks of an agent file",
+  "code: checks of an agent file": {
     claim:
       "Without a strict cage, code of checks from an agent file asks once before it runs, and the question shows all of it; a no leaves it unrun.",
     proofs: [
@@ -468,8 +357,7 @@ const CODE: readonly Defence[] = [
       proof("cli/run.test", "asks once before they run, shows all of their code"),
     ],
   },
-  {
-    id: "code: calls",
+  "code: calls": {
     claim: "A call of code is judged, limited and recorded as a call of the model; a cell makes at most 1,000.",
     proofs: [
       proof("loop/cells.test", "is a call of its own in the log, and code gets its value"),
@@ -477,40 +365,28 @@ const CODE: readonly Defence[] = [
       proof("loop/cells.test", "may be made 1,000 times by one cell, and then fails in words"),
     ],
   },
-  {
-    id: "code: what leaves",
+  "code: what leaves": {
     claim:
       "What code sends is judged like what the model sends: it opens no address that nobody gave, and says few words of its own.",
     proofs: [
       proof("loop/leaving.test", "from the same cell"),
       proof("loop/leaving.test", "from a later cell, with another process between them"),
       proof("loop/leaving.test", "and would send it with the rule switched off"),
-      proof(
-        "loop/leaving.test",
-        "does not send a number of a file that it read, by a search or a message, also in a part of it",
-      ),
-      proof(
-        "loop/leaving.test",
-        "follows an address of a file that a person put there, and none that a cell wrote into one",
-      ),
+      proof("loop/leaving.test", "does not send a number of a file that it read, by a search or a message"),
+      proof("loop/leaving.test", "follows an address of a file that a person put there"),
       proof("loop/leaving.test", "does not send by the model of a sub-task what it put into the task"),
     ],
   },
-  {
-    id: "code: approvals",
+  "code: approvals": {
     claim: "A person sees all of the code that will run, and a file that changed since the question does not run.",
     proofs: [
-      proof(
-        "loop/approval.test",
-        "is asked again when the file has changed since: the new content does not run unseen",
-      ),
+      proof("loop/approval.test", "is asked again when the file has changed since"),
       proof("cli/cells.long", "is shown whole, with line numbers, before the answer and by goald show"),
       proof("loop/approval.test", "sees the whole file as it was at the question, and an unchanged file runs"),
       proof("loop/approval.test", "has numbered lines, and its control and unseen characters are written out"),
     ],
   },
-  {
-    id: "code: limits",
+  "code: limits": {
     claim: "Code that does not end is stopped, its output is cut and cleaned, and the next cell works.",
     proofs: [
       proof("sandbox/python-engine.test", "ends at its time limit, also in sleep, and keeps the namespace"),
@@ -521,39 +397,26 @@ const CODE: readonly Defence[] = [
       proof("loop/cells.test", "pause the agent when three in a row failed"),
     ],
   },
-  {
-    id: "code: crashes",
+  "code: crashes": {
     claim: "A cell whose process or host was killed repeats no effect of its calls.",
     proofs: [
-      proof(
-        "loop/cells.test",
-        "runs again without repeating an effect, at every commit, with the same seed, time and namespace",
-      ),
-      proof(
-        "seeds/books.long",
-        "are finished although the daemon is killed with -9 six times, and no chapter is written twice",
-      ),
+      proof("loop/cells.test", "runs again without repeating an effect, at every commit, with the same seed, time"),
+      proof("seeds/books.long", "are finished although the daemon is killed with -9 six times"),
       proof("loop/nested.test", "has an unknown outcome when its second run asks for %s"),
     ],
   },
-  {
-    id: "code: agents",
+  "code: agents": {
     claim: "Each agent has namespaces of its own.",
     proofs: [
-      proof(
-        "sandbox/sandbox.test",
-        "starts with an empty namespace when nothing was saved, and gives each agent its own",
-        "contracts/sandbox",
-      ),
+      proof("sandbox/sandbox.test", "starts with an empty namespace when nothing was saved", "contracts/sandbox"),
     ],
   },
-];
+});
 
 // Areas that held in the attack on goald of 2026-11-22, and stay held.
 
-const HELD: readonly Defence[] = [
-  {
-    id: "addresses",
+const HELD = area({
+  addresses: {
     claim: "Every form of a private, local or metadata address is refused, in pages and in git.",
     proofs: [
       proof("http/public-door.test", "are not reached by %s"),
@@ -562,27 +425,20 @@ const HELD: readonly Defence[] = [
       proof("services/clone.test", "is refused if only one of several addresses is private"),
     ],
   },
-  {
-    id: "hostile servers",
+  "hostile servers": {
     claim: "Bombs, floods, silence, endless bodies and redirects end within limits.",
     proofs: [
-      proof("http/http.test", "counts decompressed bytes: a gzip bomb of 64 MB is not decompressed"),
       proof("http/http.test", "ends a silent body"),
       proof("http/public-door.test", "count decompressed bytes: a %s bomb of 16 MB is aborted at the limit"),
       proof("http/public-door.test", "is not followed a sixth time"),
-      proof(
-        "services/web.test",
-        "costs little if hostile: 20,000 programs with 20,000 rules, endless text, long wildcards",
-      ),
+      proof("services/web.test", "costs little if hostile: 20,000 programs with 20,000 rules, endless text"),
     ],
   },
-  {
-    id: "hostile model servers",
+  "hostile model servers": {
     claim: "An endless, deep or lying stream of a model server is not read to its end.",
     proofs: [proof("model/streaming.test", "of %s is not read to its end")],
   },
-  {
-    id: "paths",
+  paths: {
     claim: "No spelling of a path leaves the agent's folder or enters goald's own.",
     proofs: [
       proof("workspace/workspace.test", "rejects %j", "contracts/workspace"),
@@ -590,16 +446,14 @@ const HELD: readonly Defence[] = [
       proof("workspace/confinement.test", "refuses %s in every operation, and changes nothing outside"),
     ],
   },
-  {
-    id: "link races",
+  "link races": {
     claim: "A folder that is swapped for a link between check and use leads nowhere (Linux).",
     proofs: [
       proof("workspace/confinement.test", "never leads outside, whatever the timing of the swaps"),
       proof("workspace/confinement.test", "deceives a resolver that checks the real path only once (control)"),
     ],
   },
-  {
-    id: "local API",
+  "local API": {
     claim:
       "Foreign Hosts, Origins, types, smuggled heads and deep bodies are refused before they have an effect; the socket is private.",
     proofs: [
@@ -610,8 +464,7 @@ const HELD: readonly Defence[] = [
       proof("api/socket.test", "reject one connection too many with an error, and accept it after another has closed"),
     ],
   },
-  {
-    id: "homes",
+  homes: {
     claim:
       "A home that is found by walking upward is not read before a person trusts it; private folders stay private.",
     proofs: [
@@ -621,8 +474,7 @@ const HELD: readonly Defence[] = [
       proof("config/home.test", "lets no other user write to the folders, whatever the umask"),
     ],
   },
-  {
-    id: "YAML and settings",
+  "YAML and settings": {
     claim: "An agent file and a .env are data: no tags, no expanding aliases, no change of the environment.",
     proofs: [
       proof("config/agent-file.test", "refuses aliases that expand to gigabytes, before expanding them"),
@@ -630,8 +482,7 @@ const HELD: readonly Defence[] = [
       proof("config/settings.test", "never changes the environment of this process"),
     ],
   },
-  {
-    id: "terminal output",
+  "terminal output": {
     claim: "Control sequences and invisible letters are removed from all that a terminal shows.",
     proofs: [
       proof("util/text.test", "removes %s"),
@@ -640,8 +491,7 @@ const HELD: readonly Defence[] = [
       proof("cli/terminal/show-run.test", "hides nothing of a command that waits for a yes: %s"),
     ],
   },
-  {
-    id: "secrets",
+  secrets: {
     claim: "Keys are removed in every form, by value and by pattern.",
     proofs: [
       proof("util/log.test", "finds a secret %s"),
@@ -650,8 +500,7 @@ const HELD: readonly Defence[] = [
       proof("services/clone.test", "is not in the arguments of any process"),
     ],
   },
-  {
-    id: "fuzz",
+  fuzz: {
     claim: "Hostile text costs linear time: replies, redaction, cleaning, pages, passages.",
     proofs: [
       proof("reply/hostile.test", "of %s is refused in words"),
@@ -660,37 +509,28 @@ const HELD: readonly Defence[] = [
       proof("services/pages.test", "of %s is read within its time limit"),
     ],
   },
-];
+});
 
 // All that `npm run test:security` proves, by area.
 
 const PAGE_DOOR = "security/page-door.test";
 
-const PAGE: readonly Defence[] = [
-  {
-    id: "page: another page",
+const PAGE = area({
+  "page: another page": {
     claim: "A page on another port or of another site cannot use the door, by fetch, form, preflight or navigation.",
     proofs: [
       proof(PAGE_DOOR, "%s is refused with %i, even with a key"),
-      proof(
-        PAGE_DOOR,
-        "%s is let in when that guard is off and it has a key, and creates nothing without one (control, not %i)",
-      ),
+      proof(PAGE_DOOR, "%s is let in when that guard is off and it has a key"),
       proof(PAGE_DOOR, "that a browser marks as %s is refused with 403"),
       proof(PAGE_DOOR, "gets no permission by a preflight"),
-      proof(
-        PAGE_DOOR,
-        "cannot post a form: the type %j is refused with 415, and the same body as JSON is taken (control)",
-      ),
+      proof(PAGE_DOOR, "cannot post a form: the type %j is refused with 415, and the same body"),
     ],
   },
-  {
-    id: "page: DNS rebinding",
+  "page: DNS rebinding": {
     claim: "A name that leads to 127.0.0.1 is refused by its Host.",
     proofs: [proof(PAGE_DOOR, "%s is refused with %i, even with a key")],
   },
-  {
-    id: "page: sessions",
+  "page: sessions": {
     claim:
       "No call is made without a key: a ticket works once and for a minute, a key for 12 hours and in one process.",
     proofs: [
@@ -700,54 +540,43 @@ const PAGE: readonly Defence[] = [
       proof(PAGE_DOOR, "begins no second session with a used ticket; a door that forgets to use it up does (control)"),
       proof("api/door.test", "works for a minute, and the address says until when"),
       proof("api/door.test", "lasts twelve hours, and ends what it follows"),
-      proof(
-        "api/door.test",
-        "goes on at the next door when the daemon has died, at the same port and with another key",
-      ),
+      proof("api/door.test", "goes on at the next door when the daemon has died, at the same port"),
       proof("api/door.test", "ends when the daemon ends in order, and the next server opens no door by itself"),
     ],
   },
-  {
-    id: "page: a program in the daemon's place",
+  "page: a program in the daemon's place": {
     claim: "A program that takes the page's port while the daemon is gone gets no key that opens anything.",
     proofs: [
-      proof(PAGE_DOOR, "gets no key by passing on %s; the one who asked there does (control)"),
-      proof(
-        "api/door.test",
-        "goes on at the next door when the daemon has died, at the same port and with another key",
-      ),
+      proof(PAGE_DOOR, "gets no key by passing on an answer; who asked there does (control)"),
+      proof("api/door.test", "goes on at the next door when the daemon has died, at the same port"),
     ],
   },
-  {
-    id: "page: files of agents",
+  "page: files of agents": {
     claim: "A file of an agent is never a document, whatever is in it and in its name.",
     proofs: [
       proof(PAGE_DOOR, "with a script, %s, is a document at no address, and would run nothing"),
       proof(PAGE_DOOR, "of the name %j is in JSON alone: in no header, and whole when it is parsed"),
     ],
   },
-  {
-    id: "page: paths",
+  "page: paths": {
     claim: "No spelling of a path leads to a file outside of the table.",
     proofs: [
       proof(PAGE_DOOR, "leads to no file but those of the table, however it is spelled"),
       proof(PAGE_DOOR, "reads nothing by the spelling %s"),
     ],
   },
-  {
-    id: "page: frames and scripts",
+  "page: frames and scripts": {
     claim: "Every answer has the strictest policy: no frame, no foreign or inline script, no HTML made from text.",
     proofs: [proof(PAGE_DOOR, "may be in no frame, and forbids all that the page does not need: %s (%i)")],
   },
-  {
-    id: "page: addresses",
+  "page: addresses": {
     claim: "The door listens on 127.0.0.1 alone, and only after somebody has asked for it over the socket.",
     proofs: [
       proof("api/door.test", "listens on 127.0.0.1 alone"),
       proof("api/door.test", "is closed, and its code is not loaded, until somebody asks for it; then it stays"),
     ],
   },
-];
+});
 
 export const AREAS: Readonly<Record<string, readonly Defence[]>> = {
   "Advisories against AutoGPT": ADVISORIES,

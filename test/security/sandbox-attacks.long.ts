@@ -27,17 +27,11 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createSandbox } from "#app/sandbox.ts";
 import { probeCage } from "#cage/find-cage.ts";
 import { isGoaldError } from "#core/errors.ts";
-import type {
-  Cell,
-  CellBridge,
-  CellFile,
-  CellOutcome,
-  CellReply,
-  Sandbox,
-  SavedNamespace,
-} from "#core/ports/sandbox.ts";
+import type { CellBridge, CellFile, CellOutcome, CellReply, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
+import { cellOf } from "../helpers/fake-sandbox.ts";
+import { cellFunction } from "../helpers/python-process.ts";
 
 interface Attack {
   readonly id: string;
@@ -91,21 +85,9 @@ for (const level of findLevelsHere().filter((one) => one !== "off"))
 
     const run = async (code: string, timeLimitMs = TIME_LIMIT_MS): Promise<CellOutcome> => {
       count += 1;
-      const cell: Cell = {
-        agent: "mallory",
-        code,
-        name: `cell c${count}`,
-        version: `c${count}`,
-        saved,
-        seed: count,
-        startedAt: new Date().toISOString(),
-        timeLimitMs,
-        modules: [],
-        imports: "all",
-        functions: [
-          { name: "echo", parameters: [{ name: "value", isRequired: true }], signature: "echo(value)", doc: "" },
-        ],
-      };
+      const own = { agent: "mallory", name: `cell c${count}`, version: `c${count}`, seed: count };
+      const functions = [cellFunction("echo", "value")];
+      const cell = cellOf(code, { ...own, saved, timeLimitMs, functions, imports: "all" });
       const outcome = await sandbox.run(cell, host(), new AbortController().signal);
       saved = outcome.saved ?? saved;
       return outcome;
@@ -158,39 +140,34 @@ function readable(outcome: CellOutcome): string {
   return [output, ...rest, ...lost.flatMap(({ name, reason }) => [name, reason])].join(" ").replaceAll("\n", " ");
 }
 
-describe("the attack ground", () => {
-  it("sees what an attack does", async () => {
-    const ground = await openAttackGround();
-    const { port } = JSON.parse(ground.fill('{"port":{{PORT}}}')) as { readonly port: number };
-    await fetch(`http://127.0.0.1:${port}/`).then((answer) => answer.text());
-    expect(ground.findHarm()).toEqual(["something connected to this machine"]);
-    process.kill(Number(ground.fill("{{DECOY}}")), "SIGKILL");
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(ground.findHarm()).toEqual(["another process was killed"]);
-    await ground.close();
-  });
+it("the attack ground sees what an attack does", async () => {
+  const ground = await openAttackGround();
+  const { port } = JSON.parse(ground.fill('{"port":{{PORT}}}')) as { readonly port: number };
+  await fetch(`http://127.0.0.1:${port}/`).then((answer) => answer.text());
+  expect(ground.findHarm()).toEqual(["something connected to this machine"]);
+  process.kill(Number(ground.fill("{{DECOY}}")), "SIGKILL");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(ground.findHarm()).toEqual(["another process was killed"]);
+  await ground.close();
 });
 
 // A folder of an agent with planted links, secrets beside it, listeners on loopback, and a process that an attack might
 // kill. `findHarm` tells what an attack did outside.
 
-interface AttackGround {
-  readonly secret: string;
-  /** Replaces `{{OUT}}`, `{{PORT}}`, `{{PPID}}` and `{{DECOY}}`. */
-  fill(code: string): string;
-  /** The files of a cell, by the agent's own workspace. */
-  readonly files: Pick<CellBridge, "listFiles" | "readFile" | "saveFiles">;
-  /** What happened outside since the last call, in words. */
-  findHarm(): readonly string[];
-  close(): Promise<void>;
-}
+type AttackGround = Awaited<ReturnType<typeof openAttackGround>>;
 
-async function openAttackGround(): Promise<AttackGround> {
+async function openAttackGround() {
   const root = mkdtempSync(join(tmpdir(), "goald-attack-"));
   const secret = `secret-${randomUUID()}`;
   const [folder, outside] = [join(root, "ws"), join(root, "outside")];
-  plantOutside(outside, secret);
-  plantFolder(folder, outside);
+  for (const made of [folder, outside]) mkdirSync(made);
+  for (const name of [".env", "goald.db"]) writeFileSync(join(outside, name), secret);
+  writeFileSync(join(outside, "canary"), "canary");
+  symlinkSync(join(outside, ".env"), join(folder, "planted"));
+  symlinkSync(outside, join(folder, "planteddir"));
+  symlinkSync(join(outside, "notyet"), join(folder, "dangling"));
+  linkSync(join(outside, "goald.db"), join(folder, "hardlinked"));
+  execFileSync("mkfifo", [join(folder, "afifo")]);
   const before = describeFolder(outside);
   let connections = 0;
   const listen = async (server: Server, ...at: readonly unknown[]): Promise<Server> => {
@@ -209,13 +186,15 @@ async function openAttackGround(): Promise<AttackGround> {
   const { port } = tcp.address() as { readonly port: number };
   return {
     secret,
-    fill: (code) =>
+    /** Replaces `{{OUT}}`, `{{PORT}}`, `{{PPID}}` and `{{DECOY}}`. */
+    fill: (code: string) =>
       code
         .replaceAll("{{OUT}}", outside)
         .replaceAll("{{PORT}}", `${port}`)
         .replaceAll("{{PPID}}", `${process.pid}`)
         .replaceAll("{{DECOY}}", `${decoy.pid}`),
     files: openFiles(folder),
+    /** What happened outside since the last call, in words. */
     findHarm() {
       const harm = [
         ...(describeFolder(outside) === before ? [] : ["a file outside was changed"]),
@@ -235,22 +214,6 @@ async function openAttackGround(): Promise<AttackGround> {
   };
 }
 
-function plantOutside(outside: string, secret: string): void {
-  mkdirSync(outside);
-  writeFileSync(join(outside, ".env"), `KEY=${secret}`);
-  writeFileSync(join(outside, "goald.db"), secret);
-  writeFileSync(join(outside, "canary"), "canary");
-}
-
-function plantFolder(folder: string, outside: string): void {
-  mkdirSync(folder);
-  symlinkSync(join(outside, ".env"), join(folder, "planted"));
-  symlinkSync(outside, join(folder, "planteddir"));
-  symlinkSync(join(outside, "notyet"), join(folder, "dangling"));
-  linkSync(join(outside, "goald.db"), join(folder, "hardlinked"));
-  execFileSync("mkfifo", [join(folder, "afifo")]);
-}
-
 const describeFolder = (folder: string): string =>
   readdirSync(folder)
     .sort()
@@ -263,7 +226,8 @@ const describeFolder = (folder: string): string =>
 /** At most so many files of a folder are listed. */
 const MAX_LISTED = 10_000;
 
-function openFiles(folder: string): AttackGround["files"] {
+/** The files of a cell, by the agent's own workspace. */
+function openFiles(folder: string): Pick<CellBridge, "listFiles" | "readFile" | "saveFiles"> {
   const workspace = openLocalWorkspace(folder);
   const reply = async <T>(work: () => Promise<T>): Promise<CellReply<T>> => {
     try {

@@ -1,6 +1,5 @@
 /** cloning.ts -- clones repositories of servers on loopback into the folder of a test. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { readdir, readFile, readlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "@jest/globals";
@@ -10,6 +9,7 @@ import type { Cloned } from "#core/services.ts";
 import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
 import { findGit } from "#util/find-program.ts";
+import { listProcesses } from "../cage/processes.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../helpers/git-server.ts";
 
@@ -59,11 +59,7 @@ export const redirectingTo = (origin: string): Pick<GitServerOptions, "instead">
 });
 
 /** The command lines of the processes that work in the folder. */
-export async function processesIn(place: string): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
-    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => "");
-    if (cwd === place) found.push(await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => ""));
-  }
-  return found;
-}
+export const processesIn = (place: string): readonly string[] =>
+  listProcesses()
+    .filter(({ folder }) => folder === place)
+    .map(({ args }) => args.join("\0"));

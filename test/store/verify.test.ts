@@ -1,36 +1,36 @@
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { STATE_VERSION } from "#core/state.ts";
 import { chainLink, snapshotSha, sha256 as storeSha256 } from "#store/chain.ts";
 import { openSqliteReader, openSqliteStore } from "#store/sqlite/open-store.ts";
 import { NOTHING, said, sha256, stamped, wrote } from "../helpers/events.ts";
-import { useFolder } from "../helpers/folder.ts";
+import { useFolder, useOpened } from "../helpers/folder.ts";
 import { FOO, fill, spilled } from "./made-stores.ts";
 
 /** A state version without snapshots: the whole log is folded. */
 const REFOLDED = STATE_VERSION + 1;
 
 const at = useFolder();
+const keep = useOpened();
 let path: string;
 let store: Store;
 beforeEach(async () => {
   path = at("goald.db");
-  store = await openSqliteStore(path);
+  store = keep(await openSqliteStore(path));
   await fill(store);
 });
-afterEach(() => store.close());
 
 /** Changes the database as no goald does. In a text, FOO stands for the condition of foo's rows. */
-function tamper(how: string | ((database: DatabaseSync) => void), ...values: string[]): void {
+function tamper(how: Tampering): void {
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: false });
-  if (typeof how !== "string") how(database);
-  else if (values.length > 0) database.prepare(how.replaceAll("FOO", FOO)).run(...values);
-  else database.exec(how.replaceAll("FOO", FOO));
+  if (typeof how === "string") database.exec(how.replaceAll("FOO", FOO));
+  else how(database);
   database.close();
 }
+type Tampering = string | ((database: DatabaseSync) => void);
 const damage = (message: RegExp) => ({ code: "GOALD_STORE_DAMAGED", message: expect.stringMatching(message) });
-const restorable = (message: RegExp) => ({ ...damage(message), hint: expect.stringContaining("Restore a backup") });
+const restorable = (message: RegExp) => ({ ...damage(message), hint: expect.stringMatching(/restore a backup/i) });
 const CHANGED_EVENT_4 = "UPDATE event SET data = replace(data, 'text 4', 'text 5') WHERE FOO AND seq = 4";
 
 /** Changes an event and computes its own hash again, but not the following ones. */
@@ -48,6 +48,14 @@ function forgeSnapshot(database: DatabaseSync): void {
   const data = String(snapshot?.data).replace('"approve":"never"', '"approve":"always"');
   const sha = snapshotSha(link, { version: Number(snapshot?.version), data });
   database.prepare(`UPDATE snapshot SET data = ?, sha = ? WHERE ${FOO} AND seq = 9`).run(data, sha);
+}
+
+/** Changes a state, and hashes it without the log. */
+function rehashSnapshot(database: DatabaseSync): void {
+  const { data } = database.prepare(`SELECT data FROM snapshot WHERE ${FOO} AND seq = 9`).get() as { data: string };
+  const other = data.replace("One", "Two");
+  const update = database.prepare(`UPDATE snapshot SET data = ?, sha = ? WHERE ${FOO} AND seq = 9`);
+  update.run(other, storeSha256(other));
 }
 
 /** Writes another text with a matching hash. */
@@ -73,7 +81,7 @@ const setFile = (change: string, where = "seq = 6") => `UPDATE file_version SET 
 const setAgent = (change: string) => `UPDATE agent SET ${change} WHERE id = 'foo'`;
 
 /** Changes that goald did not make, each with the problem that verify must report. */
-const TAMPERING: [title: string, how: string | ((database: DatabaseSync) => void), found: RegExp][] = [
+const TAMPERING: [title: string, how: Tampering, found: RegExp][] = [
   ["a changed event", CHANGED_EVENT_4, /event 4 of foo .*changed/],
   ["a changed event with a matching hash", forge, /event 5 of foo .*changed/],
   ["a removed event", "DELETE FROM event WHERE FOO AND seq = 4", /Expected event 4 of foo, found 5/],
@@ -177,9 +185,8 @@ describe("verify", () => {
   it("finds no problem in an unchanged store", async () => {
     expect(await store.verify()).toEqual({ agents: 2, events: 12, problems: [] });
     expect(await store.verify("foo")).toEqual({ agents: 1, events: 10, problems: [] });
-    const reader = await openSqliteReader(path);
+    const reader = keep(await openSqliteReader(path));
     expect(await reader.verify()).toEqual({ agents: 2, events: 12, problems: [] });
-    await reader.close();
   });
 
   it.each(TAMPERING)("finds %s", async (_title, how, found) => {
@@ -252,9 +259,8 @@ describe("without verify, a damaged store", () => {
   it("returns the newest snapshot and the events after it when nothing was changed (control)", async () => {
     expect(await store.load("foo", STATE_VERSION)).toMatchObject({ snapshot: { seq: 9 }, events: [{ seq: 10 }] });
     expect(await store.load("foo", REFOLDED)).toMatchObject({ snapshot: null, events: { length: 10 } });
-    const reader = await openSqliteReader(path);
+    const reader = keep(await openSqliteReader(path));
     expect(await reader.load("foo", STATE_VERSION)).toMatchObject({ snapshot: { seq: 9 } });
-    await reader.close();
   });
 
   const setEvent = (change: string, seq: number) => `UPDATE event SET ${change} WHERE FOO AND seq = ${seq}`;
@@ -264,7 +270,7 @@ describe("without verify, a damaged store", () => {
   const NO_EVENT_10 = "DELETE FROM event WHERE FOO AND seq = 10";
   const changed = (seq: number) => new RegExp(`expected event ${seq} as written, found a change`);
   const CHANGED_SNAPSHOT = /expected the snapshot at event 9 as it was written, found it changed/;
-  it.each<[what: string, how: string, version: number, message: RegExp]>([
+  it.each<[what: string, how: Tampering, version: number, message: RegExp]>([
     ["a changed goal in event 1", setEvent(exchange("One", "Two"), 1), REFOLDED, changed(1)],
     ["an event changed after the snapshot", setEvent(exchange("10", "11"), 10), STATE_VERSION, changed(10)],
     ["a changed goal in the snapshot", setSnapshot(exchange("One", "Two")), STATE_VERSION, CHANGED_SNAPSHOT],
@@ -292,20 +298,15 @@ describe("without verify, a damaged store", () => {
       STATE_VERSION,
       /expected the log to end with event 10, found another end/,
     ],
+    ["another end of the log", `${setEvent("sha = ''", 10)}; DELETE FROM eventless`, STATE_VERSION, /./],
+    ["a log cut short, head and all", `${NO_EVENT_10}; ${setAgent("head = 9")}`, STATE_VERSION, /./],
+    ["a head of another log", setAgent("head_sha = (SELECT head_sha FROM agent WHERE id = 'bar')"), STATE_VERSION, /./],
+    ["another name in the agent's row", setAgent("name = 'Bob'"), STATE_VERSION, /./],
+    ["a snapshot whose own hash was computed again without the log", rehashSnapshot, STATE_VERSION, CHANGED_SNAPSHOT],
   ])("is not loaded with %s", async (_what, how, version, message) => {
     tamper(how);
     await expect(store.load("foo", version)).rejects.toMatchObject(restorable(message));
     expect(await store.load("bar", version)).toMatchObject({ head: 2 });
-  });
-
-  it.each<[what: string, how: string]>([
-    ["another end of the log", "UPDATE event SET sha = '' WHERE FOO AND seq = 10; DELETE FROM eventless"],
-    ["a log cut short, head and all", `${NO_EVENT_10}; UPDATE agent SET head = 9`],
-    ["a head of another log", "UPDATE agent SET head_sha = (SELECT head_sha FROM agent WHERE id = 'bar')"],
-    ["another name in the agent's row", setAgent("name = 'Bob'")],
-  ])("is not loaded with %s either", async (_what, how) => {
-    tamper(how);
-    await expect(store.load("foo", STATE_VERSION)).rejects.toMatchObject({ code: "GOALD_STORE_DAMAGED" });
   });
 
   it.each(["epoch = 0", "name = 'Bob'", "folder = 'baz'", "folder = '/etc'"])(
@@ -316,15 +317,6 @@ describe("without verify, a damaged store", () => {
       expect((await store.verify()).problems).not.toEqual([]);
     },
   );
-
-  it("is not loaded with a changed snapshot whose own hash was computed again without the log", async () => {
-    const database = new DatabaseSync(path);
-    const { data } = database.prepare(`SELECT data FROM snapshot WHERE ${FOO} AND seq = 9`).get() as { data: string };
-    database.close();
-    const other = data.replace("One", "Two");
-    tamper("UPDATE snapshot SET data = ?, sha = ? WHERE FOO AND seq = 9", other, storeSha256(other));
-    await expect(store.load("foo", STATE_VERSION)).rejects.toMatchObject(restorable(CHANGED_SNAPSHOT));
-  });
 
   it("does not show in what a load does not use: an old event is found when it is folded again", async () => {
     tamper(CHANGED_EVENT_4);
