@@ -124,14 +124,6 @@ function makeCreatedEvent(spec: AgentSpec, at: string): RecordedEvent & { readon
 /** Rows of a page. Events of the maximum size take a few milliseconds. */
 const PAGE = 64;
 
-/** `requireExisting` throws when the agent was removed meanwhile. `at`: the last event to load. */
-export type LoadAgent = (
-  agent: AgentRecord,
-  stateVersion: number,
-  requireExisting: () => void,
-  at?: number,
-) => Promise<Loaded>;
-
 /** A commit that consumed messages and appended nothing. */
 export interface EventlessRecord {
   readonly seq: number;
@@ -139,7 +131,8 @@ export interface EventlessRecord {
   readonly sha: string;
 }
 
-export function openLoad(database: DatabaseSync): LoadAgent {
+/** `requireExisting` throws when the agent was removed meanwhile. `at`: the last event to load. */
+export function openLoad(database: DatabaseSync) {
   const queries = {
     newest: prepare<SnapshotRecord>(
       database,
@@ -155,7 +148,7 @@ export function openLoad(database: DatabaseSync): LoadAgent {
   };
   const startChain = openChain(database);
 
-  return async (agent, stateVersion, requireExisting, at = agent.head) => {
+  return async (agent: AgentRecord, stateVersion: number, requireExisting: () => void, at = agent.head) => {
     requireSealed(agent);
     const { no, id } = agent;
     const head = Math.min(at, agent.head);

@@ -17,7 +17,7 @@ import writeToFile from "../../commands/write_to_file.ts";
 import { contextOf } from "../commands/context.ts";
 import { AT, finished, NOTHING, SPEC, stamped } from "../helpers/events.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { MemoryStore } from "../helpers/memory-store.ts";
+import { openMemoryStore } from "../helpers/memory-store.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { acts, liveThrough as liveAndRestore } from "../helpers/restored-agent.ts";
 import { cases } from "../helpers/waits.ts";
@@ -142,7 +142,7 @@ async function openRealSetup(): Promise<Setup> {
 async function openFakeSetup(): Promise<Setup> {
   const files = new Map<string, Uint8Array>();
   return {
-    store: new MemoryStore(),
+    store: openMemoryStore(),
     open: (_folder, onChange, options) => new MemoryWorkspace({ files, onChange, ...options }),
     read: (path) => (files.get(path) && Buffer.from(files.get(path) ?? []).toString()) ?? null,
     put: (path, text) => (text === null ? files.delete(path) : files.set(path, Buffer.from(text))),
