@@ -167,19 +167,6 @@ export async function mapInBatches<Entry, Result>(
   return results;
 }
 
-/** Admits what a placed folder adds once it is filled, and fills none when nothing can be added. */
-export function limitFill<T>(
-  quota: FolderQuota,
-  path: string,
-  fill: (folder: string) => Promise<T>,
-): (folder: string) => Promise<T> {
-  return async (folder) => {
-    await quota.requireRoom(path);
-    const filled = await fill(folder);
-    return quota.admit(path, await measureTree(folder), async () => filled);
-  };
-}
-
 function add(usage: FolderUsage, path: string, growth: Growth): FolderUsage {
   const pageBytes = usage.pageBytes + (isKeptPage(path) ? growth.bytes : 0);
   return { bytes: usage.bytes + growth.bytes, files: usage.files + growth.files, pageBytes };

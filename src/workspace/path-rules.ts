@@ -79,7 +79,6 @@ export const isNameable = (path: string): boolean =>
   path.split("/").every((name) => problemOfName(name) === undefined);
 
 export const isTemporary = (name: string): boolean => TEMPORARY.test(name);
-export const temporaryName = (randomHex: string): string => `.goald-${randomHex}.tmp`;
 
 /**
  * Whether a normal path is in `_goald`, of this agent or of a sub-agent in `agents/<id>`. Case and invisible characters
