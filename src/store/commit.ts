@@ -245,23 +245,18 @@ export function digestOf({ memories, files, consumed }: CommitRows): string | nu
 
 const sortBySeq = (rows: readonly RowValues[]): readonly RowValues[] => [...rows].sort((a, b) => a[0] - b[0]);
 
-/** Returns the rows of events up to `seq` that no earlier call returned. */
-export type TakeRows = (seq: number) => readonly RowValues[];
+/**
+ * The function returns the rows of events up to `seq` that no earlier call returned. Rows of events after `head`, which were
+ * committed after the check began, are left out.
+ */
+export function openCommitRows(database: DatabaseSync, agentNo: number, head: number) {
+  const read = (select: string): TakeRows => takeRowsUpTo(readPages(database, select, agentNo, head));
+  const memories = read(`SELECT ordinal AS place, ${DIGESTED} FROM memory WHERE ordinal IS NOT NULL AND`);
+  const files = read(`SELECT ordinal AS place, ${FILE_COLUMNS} FROM file_version WHERE`);
+  return (seq: number): Pick<CommitRows, "memories" | "files"> => ({ memories: memories(seq), files: files(seq) });
+}
 
-/** Leaves out rows of events after `head`, which were committed after the check began. */
-export const readMemories = (database: DatabaseSync, agentNo: number, head: number): TakeRows =>
-  takeRowsUpTo(
-    readPages(
-      database,
-      `SELECT ordinal AS place, ${DIGESTED} FROM memory WHERE ordinal IS NOT NULL AND`,
-      agentNo,
-      head,
-    ),
-  );
-
-/** Leaves out rows of events after `head`, as `readMemories` does. */
-export const readFileVersions = (database: DatabaseSync, agentNo: number, head: number): TakeRows =>
-  takeRowsUpTo(readPages(database, `SELECT ordinal AS place, ${FILE_COLUMNS} FROM file_version WHERE`, agentNo, head));
+type TakeRows = (seq: number) => readonly RowValues[];
 
 const PAGE = 500;
 
