@@ -59,13 +59,9 @@ export async function acceptStoreLoss(path: string): Promise<readonly string[]> 
     const found = openTables(path, requireWritable);
     if (!found) return [];
     found.close();
-    const database = openForWriting(path);
-    try {
-      prepareSchema(database);
-      return acceptLoss(database, path);
-    } finally {
-      database.close();
-    }
+    using database = openForWriting(path);
+    prepareSchema(database);
+    return acceptLoss(database, path);
   });
 }
 
