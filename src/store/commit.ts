@@ -113,12 +113,12 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
 
 function filesOf({ files, events }: Commit, place: CommitPlace): readonly RowValues[] {
   return files.map(({ path, operation, bytes, sha256: sha, content, step, callId, outside }) => {
-    if (events.length === 0) throw strayFile(path);
+    if (events.length === 0) throw wrongFile(path, "an event, got none");
     const isWrong =
       content === null
         ? sha !== null && operation !== "trust"
         : content.length <= MAX_CHECKED_BYTES && sha256(content) !== sha;
-    if (isWrong) throw wrongHash(path);
+    if (isWrong) throw wrongFile(path, "the hash of its content, got another");
     const { seq, at } = events.findLast((event) => "callId" in event && event.callId === callId) ?? place.last;
     return [seq, path, operation, bytes, sha, step, callId, at, sourcesText(outside)];
   });
@@ -198,14 +198,8 @@ function placeOf({ events }: Commit, before: { readonly head: number; readonly u
   return { head: last.seq, at: last.at, last, result: result ? toPlace(result) : last };
 }
 
-const wrongHash = (path: string): GoaldError =>
-  new GoaldError(
-    "GOALD_INTERNAL",
-    `Expected the change of ${JSON.stringify(path)} with the hash of its content, got another.`,
-  );
-
-const strayFile = (path: string): GoaldError =>
-  new GoaldError("GOALD_INTERNAL", `Expected the change of ${JSON.stringify(path)} with an event, got none.`);
+const wrongFile = (path: string, expected: string): GoaldError =>
+  new GoaldError("GOALD_INTERNAL", `Expected the change of ${JSON.stringify(path)} with ${expected}.`);
 
 // The rows that a commit writes beside its events, as they are written, read and hashed.
 //

@@ -117,8 +117,7 @@ async function checkBlobs(
 // Checks that all rows of one agent follow from its log.
 //
 // It recomputes the chain event by event with the rows of each commit, folds the log up to each snapshot, and compares
-// the agent's row with the first event, its parent and its seal. It reads in pages and pauses in between. Rows that can
-// change meanwhile are read first, in one transaction.
+// the agent's row with the first event, its parent and its seal.
 
 const PAGE = 500;
 

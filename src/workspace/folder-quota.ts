@@ -4,7 +4,6 @@
  * The folder is counted once per process, at the first change; later changes by agents are added up. It is counted again before
  * a refusal and after a while, so that changes by a person count too.
  */
-
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
