@@ -298,7 +298,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   prompt: [11, 1943],
   reply: [13, 2214],
   sandbox: [13, 1744],
-  services: [23, 2800],
+  services: [23, 2799],
   store: [26, 3461],
   util: [22, 1606],
   views: [20, 3415],

@@ -151,7 +151,6 @@ const listArguments = ({ args }: RegisteredCommand): string =>
     .map((name) => `\`${name}${(args.required ?? []).includes(name) ? "" : "?"}\``)
     .join(", ");
 
-/** Describes the risk in the terms of the policy mode `risky`. */
 function describeRisk({ annotations }: RegisteredCommand): string {
   if (isRisky(annotations)) return "asks first";
   if (annotations.readOnly) return annotations.openWorld ? "reads outside" : "none";

@@ -65,7 +65,7 @@ const HIDING_STYLE =
 const MAX_STYLE_CHARS = 1_000;
 
 /**
- * Removes hidden elements from a document, and flattens what is nested too deeply.
+ * Removes hidden elements from a document.
  *
  * Hidden text can address a model without a person seeing it. Reads attributes and inline styles only: style sheets are
  * not loaded.
