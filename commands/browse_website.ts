@@ -10,7 +10,7 @@ import { isGoaldError } from "#core/errors.ts";
 import type { Page, Passage } from "#core/services.ts";
 import { slugWords } from "#core/text.ts";
 import { makeInert } from "#util/outside-text.ts";
-import { closed, flag, listOf, type Static, text } from "#util/schema.ts";
+import { closed, described, flag, listOf, nullable, open, type Static, text } from "#util/schema.ts";
 import { ADDRESS } from "#util/web-address.ts";
 
 /** Passages for the model, in tokens. */
@@ -44,20 +44,13 @@ export default defineCommand({
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
   sends: ["url"],
-  returns: {
-    type: "object",
-    properties: {
-      answer: text,
-      url: text,
-      title: text,
-      file: { type: ["string", "null"], description: "the kept page" },
-      links: {
-        type: "array",
-        items: { type: "object", properties: { text, href: text }, required: ["text", "href"] },
-      },
-    },
-    required: ["answer", "url", "title", "file", "links"],
-  },
+  returns: open({
+    answer: text,
+    url: text,
+    title: text,
+    file: described(nullable(text), "the kept page"),
+    links: listOf(open({ text, href: text })),
+  }),
   effect: "idempotent",
   timeoutMs: 600_000,
   needs: ["pages", "advisor"],

@@ -4,7 +4,6 @@
  * git works in a private folder outside the workspace. The complete folder is checked and moved into place in one step.
  * After a crash it is therefore whole or missing, and its git configuration names its origin.
  */
-
 import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
 import { type AskedFile, findAskedRow } from "#core/guarded-files.ts";
 import { joinNames } from "#core/text.ts";

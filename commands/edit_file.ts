@@ -5,7 +5,6 @@
  * the edit happens exactly once, and an edit by somebody else is not overwritten. A miss changes nothing and shows the
  * most similar lines.
  */
-
 import { hash } from "node:crypto";
 import { defineCommand, fail, type Probe, succeed, type Workspace } from "#core/command.ts";
 import { countNoun, joinNames } from "#core/text.ts";

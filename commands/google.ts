@@ -5,6 +5,7 @@
  */
 import { defineCommand, succeed } from "#core/command.ts";
 import { countNoun } from "#core/text.ts";
+import { listOf, open, text } from "#util/schema.ts";
 
 /** AutoGPT's number of results. */
 const COUNT = 8;
@@ -29,14 +30,7 @@ export default defineCommand({
   },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
   sends: ["input"],
-  returns: {
-    type: "array",
-    items: {
-      type: "object",
-      properties: { title: { type: "string" }, href: { type: "string" }, body: { type: "string" } },
-      required: ["title", "href", "body"],
-    },
-  },
+  returns: listOf(open({ title: text, href: text, body: text })),
   effect: "pure",
   timeoutMs: 90_000,
   needs: ["search"],
@@ -47,12 +41,7 @@ export default defineCommand({
     if (results.length === 0)
       return succeed(`${provider} found nothing for this. Try other words.${others}`, { source: "web", value: [] });
     const kept = isCached ? ", as it answered within the last 24 hours" : "";
-    return succeed(
-      `${countNoun(results.length, "result")} from ${provider}${kept}.${others}\n${JSON.stringify(results, null, 1)}`,
-      {
-        source: "web",
-        value: results.map(({ title, href, body }) => ({ title, href, body })),
-      },
-    );
+    const head = `${countNoun(results.length, "result")} from ${provider}${kept}.${others}`;
+    return succeed(`${head}\n${JSON.stringify(results, null, 1)}`, { source: "web", value: results });
   },
 });

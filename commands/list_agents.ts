@@ -1,5 +1,6 @@
 /** list_agents -- lists the agents that this agent started: keys, tasks and states. */
 import { defineCommand, succeed } from "#core/command.ts";
+import { count, listOf, open, text } from "#util/schema.ts";
 
 export default defineCommand({
   name: "list_agents",
@@ -8,20 +9,7 @@ export default defineCommand({
   summary: "lists the helpers that you started, with their keys and where they stand.",
   args: { type: "object", properties: {} },
   annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  returns: {
-    type: "array",
-    items: {
-      type: "object",
-      properties: {
-        key: { type: "string" },
-        name: { type: "string" },
-        task: { type: "string" },
-        standing: { type: "string" },
-        step: { type: "integer" },
-      },
-      required: ["key", "name", "task", "standing", "step"],
-    },
-  },
+  returns: listOf(open({ key: text, name: text, task: text, standing: text, step: count })),
   effect: "pure",
   needs: ["agents"],
 

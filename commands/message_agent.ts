@@ -3,6 +3,7 @@
  * working one at its next step.
  */
 import { defineCommand, fail, wait } from "#core/command.ts";
+import { described, nullable, open, text } from "#util/schema.ts";
 
 export default defineCommand({
   name: "message_agent",
@@ -23,14 +24,7 @@ export default defineCommand({
     required: ["key", "message"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  returns: {
-    type: "object",
-    properties: {
-      key: { type: "string" },
-      answer: { type: ["string", "null"], description: "null: it is still working" },
-    },
-    required: ["key", "answer"],
-  },
+  returns: open({ key: text, answer: described(nullable(text), "null: it is still working") }),
   effect: "transactional",
   needs: ["agents"],
 

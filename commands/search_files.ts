@@ -4,8 +4,8 @@
  * Files, bytes, results and the length of the answer are limited; the answer names the limit that ended the search. Links
  * are not followed. Hidden folders and goald's own are skipped unless the directory is inside them.
  */
-
-import { defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
+import { type CommandContext, defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
+import { isGoaldError } from "#core/errors.ts";
 import { countNoun, formatSize } from "#core/text.ts";
 import { createFileTree, type FileTree } from "#util/file-tree.ts";
 import { isBinary } from "#util/media-format.ts";
@@ -48,28 +48,27 @@ export default defineCommand({
   effect: "pure",
 
   async run({ directory, text = "", limit = DEFAULT_LIMIT }, { workspace, signal }) {
-    const root = directory === "/" ? "" : directory;
+    const asked = { workspace, root: directory === "/" ? "" : directory, limit, signal };
     const counts = { files: 0, bytes: 0, chars: 0, left: new Set<string>(), skipped: 0, stopped: "" };
-    const search: FileSearch = { results: [], found: [], ...counts };
+    const search: FileSearch = { ...asked, results: [], found: [], ...counts };
     try {
-      if (text === "") {
-        const tree = await showTree(workspace, root, limit, search, signal);
-        return succeed(tree, { source: "workspace", value: search.found });
-      }
-      await searchFolder(workspace, root, lowerCase(text), limit, search, signal);
+      const shown = text === "" ? await showTree(search) : await searchFolder(search, text);
+      return succeed(shown, { source: "workspace", value: search.found });
     } catch (error) {
-      if ((error as { code?: unknown }).code !== "GOALD_FILE_MISSING") throw error;
+      if (!isGoaldError(error, "GOALD_FILE_MISSING")) throw error;
       return fail(
         "folder-missing",
         `There is no folder ${JSON.stringify(directory)}. ${await suggestFolders(workspace)}`,
       );
     }
-    return succeed(formatSearch(search, root, text), { source: "workspace", value: search.found });
   },
 });
 
-/** Results and cost of a search so far. */
-interface FileSearch {
+/** What is searched, and the results and cost so far. */
+interface FileSearch extends Pick<CommandContext, "workspace" | "signal"> {
+  readonly root: string;
+  /** Maximum of results. */
+  readonly limit: number;
   readonly results: string[];
   /** The same for code: paths, or lines that match. */
   readonly found: unknown[];
@@ -84,15 +83,10 @@ interface FileSearch {
   stopped: string;
 }
 
-async function showTree(
-  workspace: Workspace,
-  root: string,
-  limit: number,
-  search: FileSearch,
-  signal: AbortSignal,
-): Promise<string> {
+async function showTree(search: FileSearch): Promise<string> {
+  const { root, limit } = search;
   let tree: FileTree | undefined;
-  for await (const file of walkFiles(workspace, root, search, signal)) {
+  for await (const file of walkFiles(search)) {
     tree ??= createFileTree(findRoot(file.path, root));
     tree.add(file);
     search.found.push(file.path);
@@ -121,16 +115,18 @@ function findRoot(path: string, root: string): string {
   return endings.find((ending) => path.startsWith(ending)) ?? "";
 }
 
-async function searchFolder(
-  workspace: Workspace,
-  root: string,
-  needle: string,
-  limit: number,
-  search: FileSearch,
-  signal: AbortSignal,
-): Promise<void> {
-  for await (const { path, bytes: size } of walkFiles(workspace, root, search, signal)) {
-    const bytes = size > MAX_FILE_BYTES ? undefined : await readQuietly(workspace, path);
+async function searchFolder(search: FileSearch, text: string): Promise<string> {
+  await findLines(search, lowerCase(text));
+  const { results, files, root } = search;
+  const head = `${countNoun(results.length, "line")} with ${JSON.stringify(text.slice(0, 80))} in ${countNoun(files, "file")} of ${nameRoot(root)}`;
+  return [`${head}${results.length > 0 ? ":" : "."}`, ...results, ...listNotes(search)].join("\n");
+}
+
+async function findLines(search: FileSearch, needle: string): Promise<void> {
+  const { workspace, limit } = search;
+  for await (const { path, bytes: size } of walkFiles(search)) {
+    // A file may be removed after it was listed.
+    const bytes = size > MAX_FILE_BYTES ? undefined : await workspace.read(path).catch(() => undefined);
     if (!bytes || isBinary(bytes)) {
       search.skipped += 1;
       continue;
@@ -150,19 +146,14 @@ async function searchFolder(
 }
 
 /** Skips hidden folders and goald's own below the root, and ends at the limits. */
-async function* walkFiles(
-  workspace: Workspace,
-  root: string,
-  search: FileSearch,
-  signal: AbortSignal,
-): AsyncGenerator<{ readonly path: string; readonly bytes: number }> {
+async function* walkFiles(search: FileSearch): ReturnType<Workspace["list"]> {
   const isEntered = (folder: string): boolean => {
     const isHidden = /(?:^|\/)(?:\.[^/]*|_goald)$/.test(folder);
     if (isHidden) search.left.add(`${folder}/`);
     return !isHidden;
   };
-  for await (const file of workspace.list(root, isEntered)) {
-    signal.throwIfAborted();
+  for await (const file of search.workspace.list(search.root, isEntered)) {
+    search.signal.throwIfAborted();
     if (search.files === MAX_FILES) search.stopped = `after ${MAX_FILES} files`;
     else if (search.bytes > MAX_ALL_BYTES) search.stopped = `after ${MAX_ALL_BYTES / 1024 / 1024} MB of text`;
     if (search.stopped) return;
@@ -197,10 +188,6 @@ function* matchLines(content: string, needle: string): Generator<LineMatch> {
 /** Keeps the length, so that indexes stay valid: `İ` alone would become two characters. */
 const lowerCase = (text: string): string => text.replaceAll("İ", "i").toLowerCase();
 
-/** Returns undefined for a file that was removed since the listing. */
-const readQuietly = (workspace: Workspace, path: string): Promise<Uint8Array | undefined> =>
-  workspace.read(path).catch(() => undefined);
-
 function cutExcerpt(line: string, at: number): string {
   const start = Math.max(0, Math.min(at - EXCERPT_CHARS / 4, line.length - EXCERPT_CHARS));
   const part = line
@@ -208,12 +195,6 @@ function cutExcerpt(line: string, at: number): string {
     .toWellFormed()
     .trim();
   return `${start > 0 ? "…" : ""}${part}${start + EXCERPT_CHARS < line.length ? "…" : ""}`;
-}
-
-function formatSearch(search: FileSearch, root: string, text: string): string {
-  const { results, files } = search;
-  const head = `${countNoun(results.length, "line")} with ${JSON.stringify(text.slice(0, 80))} in ${countNoun(files, "file")} of ${nameRoot(root)}`;
-  return [`${head}${results.length > 0 ? ":" : "."}`, ...results, ...listNotes(search)].join("\n");
 }
 
 const nameRoot = (root: string): string => (root === "" || root === "." ? "the workspace" : root);

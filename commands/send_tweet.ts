@@ -3,7 +3,7 @@
  *
  * A post cannot be withdrawn: after a crash or a timeout nothing is sent again, and the model gets the status unknown.
  */
-import { defineCommand, succeed } from "#core/command.ts";
+import { defineCommand, fail, succeed } from "#core/command.ts";
 
 export default defineCommand({
   name: "send_tweet",
@@ -26,12 +26,7 @@ export default defineCommand({
   async run({ text }, { signal, use }) {
     const posted = await use("posts").post(text, signal);
     if (posted.kind === "posted") return succeed(`Posted as ${posted.id}: ${posted.url}`, { value: posted.url });
-    return {
-      status: "unknown",
-      code: "outcome-unknown",
-      text: `Nobody can tell whether it was posted: ${posted.reason}. Look at the account's posts before you repeat it.`,
-      source: "web",
-      artifacts: [],
-    };
+    const doubt = `Nobody can tell whether it was posted: ${posted.reason}. Look at the account's posts before you repeat it.`;
+    return { ...fail("outcome-unknown", doubt, { source: "web" }), status: "unknown" };
   },
 });

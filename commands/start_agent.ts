@@ -4,6 +4,7 @@
  * The request is staged: the sub-agent is created in the commit that makes this call wait, or not at all.
  */
 import { defineCommand, wait } from "#core/command.ts";
+import { described, nullable, open, text } from "#util/schema.ts";
 
 export default defineCommand({
   name: "start_agent",
@@ -31,14 +32,7 @@ export default defineCommand({
     required: ["name", "task", "prompt"],
   },
   annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  returns: {
-    type: "object",
-    properties: {
-      key: { type: "string" },
-      answer: { type: ["string", "null"], description: "null: it is still working" },
-    },
-    required: ["key", "answer"],
-  },
+  returns: open({ key: text, answer: described(nullable(text), "null: it is still working") }),
   effect: "transactional",
   needs: ["agents"],
 

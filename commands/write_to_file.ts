@@ -4,7 +4,6 @@
  * The new content is renamed into place, so a second run has the same result. The old content is first kept in the file
  * history.
  */
-
 import { hash } from "node:crypto";
 import { clearUnkept, defineCommand, type KeptFile, keepFile, succeed } from "#core/command.ts";
 import { countNoun } from "#core/text.ts";

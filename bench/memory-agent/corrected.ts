@@ -8,7 +8,7 @@ import type { MemoryChange } from "#core/ports/memory.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { memoryOf, NOTHING, SPEC, said, stamped } from "../../test/helpers/events.ts";
 import { openHashEmbedder } from "../../test/helpers/memory-rows.ts";
-import { MemoryStore } from "../../test/helpers/memory-store.ts";
+import { openMemoryStore } from "../../test/helpers/memory-store.ts";
 import { amongNoise, type Change, readChanges, readNoise } from "./sets.ts";
 import { fullText } from "./shown.ts";
 
@@ -46,7 +46,7 @@ const read = (file: string, thought: string, { old }: Change): string =>
 
 /** Leaves the texts in a store, corrects the first row of each wrong fact, and returns what a question recalls. */
 async function correctAll(texts: readonly string[], changes: readonly Change[]) {
-  const store = new MemoryStore();
+  const store = openMemoryStore();
   await store.create(SPEC, "key", AT);
   const lease = await store.claim("foo");
   const memories = texts.map((text, at) => ({ ...memoryOf(at + 2, text), step: at + 1 }));

@@ -231,11 +231,8 @@ export interface Cassette {
 /** Hash by which two runs are compared. */
 export const stateHash = (state: unknown): string => sha256(canonicalJson(state));
 
-export const ofType = <Type extends Line["type"]>(
-  { lines }: Pick<Session, "lines">,
-  type: Type,
-): Extract<Line, { readonly type: Type }>[] =>
-  lines.filter((line): line is Extract<Line, { readonly type: Type }> => line.type === type);
+export const ofType = <Type extends LineType>({ lines }: Pick<Session, "lines">, type: Type): LineOf<Type>[] =>
+  lines.filter((line): line is Line & LineOf<Type> => line.type === type);
 
 /** Number of the last event that the session is known to have committed. */
 export const headOf = (session: Session): number => ofType(session, "committed").at(-1)?.head ?? session.start.head;

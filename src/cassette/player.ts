@@ -29,7 +29,7 @@ export class CutOff extends Error {
 
 export class Player implements Tape {
   readonly plays = true;
-  readonly clock: PlayClock;
+  readonly clock: ReturnType<typeof playClock>;
   readonly beside = patientClock();
   readonly ports: TapedPorts;
   /** Number of events whose content is identical to the recording, and of all events. */
@@ -68,7 +68,7 @@ export class Player implements Tape {
     this.#states = new Map(ofType(session, "committed").map(({ head, state }) => [head, state]));
     this.#head = session.start.head;
     this.#drainAtEnd();
-    this.clock = new PlayClock(() => {
+    this.clock = playClock(() => {
       this.#requireNoMiss();
       return this.#commits[0]?.clock ?? session.end?.clock ?? [];
     });
@@ -242,38 +242,32 @@ export class Player implements Tape {
 
 // Replay clocks: recorded times for the loop, and a clock without waits for all other parts.
 
-/** Returns the recorded times. After the last recorded time, it keeps returning that time. */
-class PlayClock implements Clock {
-  readonly #segment: () => readonly number[];
-  #index = 0;
-  #at = 0;
-
-  /** `segment`: times read before the next commit. The first is in ms since 1970; the others are differences. */
-  constructor(segment: () => readonly number[]) {
-    this.#segment = segment;
-  }
-
-  now(): Date {
-    this.#read();
-    return new Date(this.#at);
-  }
-
-  async sleep(): Promise<void> {}
-
-  skip(count: number): void {
-    for (let left = count; left > 0; left--) this.#read();
-  }
-
-  /** Starts with the readings of the next commit. */
-  rewind(): void {
-    this.#index = 0;
-  }
-
-  #read(): void {
-    const step = this.#segment()[this.#index];
-    if (step !== undefined) this.#at = this.#index === 0 ? step : this.#at + step;
-    this.#index++;
-  }
+/**
+ * Returns the recorded times. After the last recorded time, it keeps returning that time. `segment`: times read before the next
+ * commit. The first is in ms since 1970; the others are differences.
+ */
+function playClock(segment: () => readonly number[]) {
+  let index = 0;
+  let at = 0;
+  const read = (): void => {
+    const step = segment()[index];
+    if (step !== undefined) at = index === 0 ? step : at + step;
+    index++;
+  };
+  return {
+    now: (): Date => {
+      read();
+      return new Date(at);
+    },
+    sleep: async (): Promise<void> => undefined,
+    skip: (count: number): void => {
+      for (let left = count; left > 0; left--) read();
+    },
+    /** Starts with the readings of the next commit. */
+    rewind: (): void => {
+      index = 0;
+    },
+  };
 }
 
 /** Sleeps return at once and advance the clock by their duration. */

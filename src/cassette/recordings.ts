@@ -88,10 +88,15 @@ export class Recordings {
   }
 
   #assign(row: AgentRow, file: RecordingFile): void {
-    this.forget(row.id);
-    this.#files.set(row.id, { file, createdAt: row.createdAt });
+    const { id, createdAt } = row;
     const { folder } = this.#parts;
-    this.#remember(row.id, { path: file.path, createdAt: row.createdAt, folder });
+    this.forget(id);
+    this.#files.set(id, { file, createdAt });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const remembered: Remembered = { path: file.path, createdAt, folder };
+    const place = this.#placeOf(id);
+    writeFileSync(`${place}.tmp`, JSON.stringify(remembered), { mode: 0o600 });
+    renameSync(`${place}.tmp`, place);
   }
 
   #fileOf(row: AgentRow): RecordingFile | undefined {
@@ -113,13 +118,6 @@ export class Recordings {
   #fail(agent: string, { path }: { readonly path: string }, { message }: Error): void {
     this.forget(agent);
     this.#parts.report(agent, `Its recording in ${path} has ended: ${message}`);
-  }
-
-  #remember(agent: string, remembered: Remembered): void {
-    mkdirSync(this.#parts.folder, { recursive: true, mode: 0o700 });
-    const place = this.#placeOf(agent);
-    writeFileSync(`${place}.tmp`, JSON.stringify(remembered), { mode: 0o600 });
-    renameSync(`${place}.tmp`, place);
   }
 
   /** Agent ids are slugs and therefore valid file names. */

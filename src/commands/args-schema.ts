@@ -5,8 +5,8 @@
  * documents. ajv checks it against the meta-schema only if an argument is more than a text, a number, a flag, or a list
  * of texts or of objects with such members: no shipped command needs ajv at start.
  */
-
 import { decodePointer, findReferenced, isSchema } from "#core/command.ts";
+import { orUndefined } from "#core/errors.ts";
 import { createAjv } from "#util/schema.ts";
 
 const MAX_BYTES = 64 * 1024;
@@ -195,11 +195,7 @@ function isNumber(value: unknown): boolean {
   return typeof value === "number" && Number.isFinite(value);
 }
 function isPattern(value: unknown): boolean {
-  try {
-    return typeof value === "string" && new RegExp(value, "u") !== undefined;
-  } catch {
-    return false;
-  }
+  return typeof value === "string" && orUndefined(() => new RegExp(value, "u")) !== undefined;
 }
 function isPlainItem(value: unknown): boolean {
   if (!isSchema(value)) return false;

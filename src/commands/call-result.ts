@@ -225,8 +225,6 @@ const charsIn = (
 ): number =>
   [...definitions, ...Object.entries(values)].reduce((sum, [name, text]) => sum + name.length + (text?.length ?? 0), 0);
 
-// Checks the shape of staged changes of the plan, since commands of a person may break our types.
-
 const MAX_TASK_ID_CHARS = 100;
 
 const isId = (value: unknown): boolean => typeof value === "string" && value.length <= MAX_TASK_ID_CHARS;

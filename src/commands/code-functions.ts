@@ -8,6 +8,7 @@ import type { CommandCall } from "#core/call.ts";
 import { type ArgsSchema, followReference, type JsonSchema, type JsonType, typesOf } from "#core/command.ts";
 import type { CellFunction } from "#core/ports/sandbox.ts";
 import { oneLine } from "#core/text.ts";
+import { renderWithin } from "./describe.ts";
 
 interface StubCommand {
   readonly name: string;
@@ -177,7 +178,6 @@ function nameArguments(
 // A type helps the model to write a call. The arguments of the call are checked against the schema itself, so what a
 // type cannot say is left out.
 
-const MAX_LEVELS = 4;
 const MAX_CHOICES = 12;
 /** A longer type is written with fewer levels. */
 const MAX_TYPE_CHARS = 300;
@@ -201,13 +201,8 @@ const UNKNOWN = "Any";
 
 const writeChoice = (value: unknown): string => PYTHON_WORDS.get(value) ?? JSON.stringify(value);
 
-function renderType(schema: JsonSchema, root: JsonSchema): string {
-  for (let levels = MAX_LEVELS; levels > 1; levels--) {
-    const type = typeOf(schema, root, levels);
-    if (type.length <= MAX_TYPE_CHARS) return type;
-  }
-  return typeOf(schema, root, 1);
-}
+const renderType = (schema: JsonSchema, root: JsonSchema): string =>
+  renderWithin(MAX_TYPE_CHARS, (levels) => typeOf(schema, root, levels));
 
 /** Whether null is a value of the type. */
 function allowsNull(schema: JsonSchema, root: JsonSchema): boolean {

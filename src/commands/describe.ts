@@ -49,39 +49,30 @@ export function listCommands(registry: Registry, shippedFolder: string): readonl
   const ready = registry.all.map((command) => ({ command, toDo: [] }));
   const shown = [...ready, ...registry.unavailable].filter(({ command }) => command.isInternal !== true);
   return shown.map(({ command, toDo }) => {
-    const file = registry.fileOf(command.name) ?? "";
-    return buildCommandLine(command, toDo, file, dirname(file) === shippedFolder ? "shipped" : "home");
+    const { name, label, summary, group, listed, args, effect, needs, timeoutMs } = command;
+    const file = registry.fileOf(name) ?? "";
+    return {
+      name,
+      label,
+      summary,
+      group,
+      state: toDo.length === 0 ? "ready" : "not-set-up",
+      listed: listed !== false,
+      toDo,
+      args: Object.entries(args.properties).map(([argument, schema]) => ({
+        name: argument,
+        type: typesOf(followReference(schema, args)).join(" or ") || "any",
+        required: (args.required ?? []).includes(argument),
+        description: followReference(schema, args).description ?? null,
+      })),
+      effect,
+      risk: describeRisk(command),
+      needs,
+      timeoutMs,
+      origin: dirname(file) === shippedFolder ? "shipped" : "home",
+      file,
+    };
   });
-}
-
-function buildCommandLine(
-  command: RegisteredCommand,
-  toDo: readonly string[],
-  file: string,
-  origin: CommandLine["origin"],
-): CommandLine {
-  const { name, label, summary, group, listed, args, effect, needs, timeoutMs } = command;
-  return {
-    name,
-    label,
-    summary,
-    group,
-    state: toDo.length === 0 ? "ready" : "not-set-up",
-    listed: listed !== false,
-    toDo,
-    args: Object.entries(args.properties).map(([argument, schema]) => ({
-      name: argument,
-      type: typesOf(followReference(schema, args)).join(" or ") || "any",
-      required: (args.required ?? []).includes(argument),
-      description: followReference(schema, args).description ?? null,
-    })),
-    effect,
-    risk: describeRisk(command),
-    needs,
-    timeoutMs,
-    origin,
-    file,
-  };
 }
 
 /** JSON element of `methods` in `goald commands --json`. */
@@ -121,10 +112,7 @@ const CRASH_SENTENCES: Readonly<Record<Effect, string>> = {
 
 /** Renders one line per command: `9. Read file: "read_file", args: "file": "<path>", optional "first_line": <from 1>`. */
 export const describeForPrompt = (all: readonly RegisteredCommand[]): string =>
-  all.map((command, index) => describePromptLine(command, index + 1)).join("\n");
-
-const describePromptLine = (command: RegisteredCommand, number: number): string =>
-  `${number}. ${command.label}: ${describeFoundCommand(command)}`;
+  all.map((command, index) => `${index + 1}. ${command.label}: ${describeFoundCommand(command)}`).join("\n");
 
 /** Renders a command that the list does not have, without a number and a label. */
 export function describeFoundCommand({ name, args, summary }: RegisteredCommand): string {
@@ -163,7 +151,6 @@ const listArguments = ({ args }: RegisteredCommand): string =>
     .map((name) => `\`${name}${(args.required ?? []).includes(name) ? "" : "?"}\``)
     .join(", ");
 
-/** Describes the risk in the terms of the policy mode `risky`. */
 function describeRisk({ annotations }: RegisteredCommand): string {
   if (isRisky(annotations)) return "asks first";
   if (annotations.readOnly) return annotations.openWorld ? "reads outside" : "none";
@@ -184,12 +171,16 @@ const MAX_CHARS = 2_000;
 const MAX_ALTERNATIVES = 3;
 
 /** Renders `"file": "<path>", optional "first_line": <from 1>`. */
-function describeMembers(args: ArgsSchema): string {
+const describeMembers = (args: ArgsSchema): string =>
+  renderWithin(MAX_CHARS, (levels) => listMembers(args, args, levels));
+
+/** Returns the text of the most levels that has at most so many characters, else that of one level. */
+export function renderWithin(maxChars: number, render: (levels: number) => string): string {
   for (let levels = MAX_LEVELS; levels > 1; levels--) {
-    const text = listMembers(args, args, levels);
-    if (text.length <= MAX_CHARS) return text;
+    const text = render(levels);
+    if (text.length <= maxChars) return text;
   }
-  return listMembers(args, args, 1);
+  return render(1);
 }
 
 function listMembers({ properties = {}, required = [] }: JsonSchema, root: JsonSchema, levels: number): string {

@@ -42,44 +42,32 @@ export function openPublicDoor(options: PublicOptions): (limits: HttpLimits) => 
     bodyTimeout: 0,
   });
   return (limits) =>
-    (url, init = {}) =>
-      fetchPublic(agent, rules, limits, url, init);
+    async (given, first = {}) => {
+      let url = readPublicUrl(given, rules);
+      let init = first;
+      const watch = startWatch(url.origin, limits, first.signal);
+      try {
+        for (let hops = 0; ; hops++) {
+          watch.expect("No answer", limits.firstByteTimeoutMs);
+          const response = await sendOnce(agent, url, init, watch.signal);
+          watch.expect("", Number.POSITIVE_INFINITY);
+          const next = first.redirect === "manual" ? undefined : nextHop(url, init, response);
+          if (next === undefined) return setResponseUrl(limitResponse(response, watch, url.origin, limits), url);
+          void response.body?.cancel().catch(() => undefined);
+          if (hops === MAX_REDIRECTS)
+            throw refuseUrl(`More than ${MAX_REDIRECTS} redirects, the last from ${url.origin}.`);
+          [url, init] = [readPublicUrl(next.url, rules), next.init];
+        }
+      } catch (error) {
+        watch.stop();
+        // undici wraps the connector's refusal in a network error.
+        throw listCauses(error).find((each) => isGoaldError(each)) ?? error;
+      }
+    };
 }
 
 const PUBLIC_PORTS = [80, 443, 8080, 8443];
 const CONNECTIONS_PER_ORIGIN = 8;
-
-async function fetchPublic(
-  agent: Agent,
-  rules: PublicRules,
-  limits: HttpLimits,
-  given: string | URL,
-  first: PublicInit,
-): Promise<Response> {
-  let url = readPublicUrl(given, rules);
-  let init = first;
-  const watch = startWatch(url.origin, limits, first.signal);
-  try {
-    for (let hops = 0; ; hops++) {
-      watch.expect("No answer", limits.firstByteTimeoutMs);
-      const response = await sendOnce(agent, url, init, watch.signal);
-      watch.expect("", Number.POSITIVE_INFINITY);
-      const next = first.redirect === "manual" ? undefined : nextHop(url, init, response);
-      if (next === undefined) return setResponseUrl(limitResponse(response, watch, url.origin, limits), url);
-      void response.body?.cancel().catch(() => undefined);
-      if (hops === MAX_REDIRECTS)
-        throw new GoaldError(
-          "GOALD_HTTP_REFUSED",
-          `More than ${MAX_REDIRECTS} redirects, the last from ${url.origin}.`,
-        );
-      [url, init] = [readPublicUrl(next.url, rules), next.init];
-    }
-  } catch (error) {
-    watch.stop();
-    // undici wraps the connector's refusal in a network error.
-    throw listCauses(error).find((each) => isGoaldError(each)) ?? error;
-  }
-}
 
 async function sendOnce(agent: Agent, url: URL, init: PublicInit, signal: AbortSignal): Promise<Response> {
   const { method = "GET", body = null } = init;

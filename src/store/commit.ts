@@ -113,12 +113,12 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
 
 function filesOf({ files, events }: Commit, place: CommitPlace): readonly RowValues[] {
   return files.map(({ path, operation, bytes, sha256: sha, content, step, callId, outside }) => {
-    if (events.length === 0) throw strayFile(path);
+    if (events.length === 0) throw wrongFile(path, "an event, got none");
     const isWrong =
       content === null
         ? sha !== null && operation !== "trust"
         : content.length <= MAX_CHECKED_BYTES && sha256(content) !== sha;
-    if (isWrong) throw wrongHash(path);
+    if (isWrong) throw wrongFile(path, "the hash of its content, got another");
     const { seq, at } = events.findLast((event) => "callId" in event && event.callId === callId) ?? place.last;
     return [seq, path, operation, bytes, sha, step, callId, at, sourcesText(outside)];
   });
@@ -198,14 +198,8 @@ function placeOf({ events }: Commit, before: { readonly head: number; readonly u
   return { head: last.seq, at: last.at, last, result: result ? toPlace(result) : last };
 }
 
-const wrongHash = (path: string): GoaldError =>
-  new GoaldError(
-    "GOALD_INTERNAL",
-    `Expected the change of ${JSON.stringify(path)} with the hash of its content, got another.`,
-  );
-
-const strayFile = (path: string): GoaldError =>
-  new GoaldError("GOALD_INTERNAL", `Expected the change of ${JSON.stringify(path)} with an event, got none.`);
+const wrongFile = (path: string, expected: string): GoaldError =>
+  new GoaldError("GOALD_INTERNAL", `Expected the change of ${JSON.stringify(path)} with ${expected}.`);
 
 // The rows that a commit writes beside its events, as they are written, read and hashed.
 //
@@ -245,23 +239,18 @@ export function digestOf({ memories, files, consumed }: CommitRows): string | nu
 
 const sortBySeq = (rows: readonly RowValues[]): readonly RowValues[] => [...rows].sort((a, b) => a[0] - b[0]);
 
-/** Returns the rows of events up to `seq` that no earlier call returned. */
-export type TakeRows = (seq: number) => readonly RowValues[];
+/**
+ * The function returns the rows of events up to `seq` that no earlier call returned. Rows of events after `head`, which were
+ * committed after the check began, are left out.
+ */
+export function openCommitRows(database: DatabaseSync, agentNo: number, head: number) {
+  const read = (select: string): TakeRows => takeRowsUpTo(readPages(database, select, agentNo, head));
+  const memories = read(`SELECT ordinal AS place, ${DIGESTED} FROM memory WHERE ordinal IS NOT NULL AND`);
+  const files = read(`SELECT ordinal AS place, ${FILE_COLUMNS} FROM file_version WHERE`);
+  return (seq: number): Pick<CommitRows, "memories" | "files"> => ({ memories: memories(seq), files: files(seq) });
+}
 
-/** Leaves out rows of events after `head`, which were committed after the check began. */
-export const readMemories = (database: DatabaseSync, agentNo: number, head: number): TakeRows =>
-  takeRowsUpTo(
-    readPages(
-      database,
-      `SELECT ordinal AS place, ${DIGESTED} FROM memory WHERE ordinal IS NOT NULL AND`,
-      agentNo,
-      head,
-    ),
-  );
-
-/** Leaves out rows of events after `head`, as `readMemories` does. */
-export const readFileVersions = (database: DatabaseSync, agentNo: number, head: number): TakeRows =>
-  takeRowsUpTo(readPages(database, `SELECT ordinal AS place, ${FILE_COLUMNS} FROM file_version WHERE`, agentNo, head));
+type TakeRows = (seq: number) => readonly RowValues[];
 
 const PAGE = 500;
 

@@ -22,14 +22,7 @@ import {
 import { isoTime, nameOf, nameOfRow } from "./rows.ts";
 import { prepare } from "./sql.ts";
 
-type Curate = (
-  namespace: string,
-  changes: readonly MemoryChange[],
-  key: string,
-  at: string,
-) => readonly MemoryChanged[];
-
-export function openCurations(database: DatabaseSync): Curate {
+export function openCurations(database: DatabaseSync) {
   const namespaceNo = openNamespaces(database);
   const change = openChanges(database);
   const find = prepare<{ readonly data: string }>(database, "SELECT data FROM curation WHERE agent_no = ? AND key = ?");
@@ -39,7 +32,7 @@ export function openCurations(database: DatabaseSync): Curate {
      VALUES (?1, (SELECT coalesce(max(no), 0) + 1 FROM curation WHERE agent_no = ?1), ?2, ?3)`,
   );
 
-  return (namespace, changes, key, at) => {
+  return (namespace: string, changes: readonly MemoryChange[], key: string, at: string): readonly MemoryChanged[] => {
     const agentNo = namespaceNo(namespace);
     const time = isoTime(at);
     const earlier = find.get(agentNo, key);
@@ -128,14 +121,13 @@ function openChanges(database: DatabaseSync) {
 }
 
 type Adding = MemoryChange & { readonly op: "add" };
-type Add = (agentNo: number, namespace: string, memory: Adding, at: string) => MemoryChanged;
 
-function openAdd(database: DatabaseSync, queries: Queries, findSame: FindSameRows): Add {
+function openAdd(database: DatabaseSync, queries: Queries, findSame: FindSameRows) {
   const insert = openMemoryInsert(database);
   const replacements = openReplacements(database);
   const findKnown = openKnownKeys(database);
 
-  return (agentNo, namespace, memory, at) => {
+  return (agentNo: number, namespace: string, memory: Adding, at: string): MemoryChanged => {
     const known = memory.key === undefined ? undefined : findKnown(agentNo, memory.key);
     if (known) return resultOf(namespace, known.name, false);
     const content = contentOf(memory, namespace);

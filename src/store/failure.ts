@@ -38,6 +38,14 @@ export async function wrapStoreErrorsAsync<T>(path: string, work: () => Promise<
   }
 }
 
+/** `wrapStoreErrors` for each of these asynchronous functions. */
+export function withStoreErrors<Methods extends object>(path: string, methods: Methods): Methods {
+  const wrapped = Object.entries(methods).map(([name, method]: [string, (...given: unknown[]) => Promise<unknown>]) => {
+    return [name, (...given: unknown[]) => wrapStoreErrorsAsync(path, () => method(...given))];
+  });
+  return Object.fromEntries(wrapped) as Methods;
+}
+
 export function storeError(thrown: unknown, path: string): GoaldError {
   if (isGoaldError(thrown)) return thrown;
   const cause = toError(thrown) as Error & { readonly code?: string; readonly errcode?: number };
@@ -80,10 +88,10 @@ export function storeError(thrown: unknown, path: string): GoaldError {
 export const closedError = (path: string): GoaldError =>
   new GoaldError("GOALD_INTERNAL", `The store at ${path} is closed.`);
 
-export const changedBlobError = (sha: string): GoaldError =>
+export const changedError = (what: string): GoaldError =>
   new GoaldError(
     "GOALD_STORE_DAMAGED",
-    `Expected the blob ${sha} as it was written, found it changed. List all damage: goald verify`,
+    `Expected ${what} as it was written, found it changed. List all damage: goald verify`,
     { hint: "goald does not use it. Restore a backup of the store: see docs/recovery.md." },
   );
 

@@ -12,18 +12,18 @@ import type { ShownRecall } from "#core/ports/memory.ts";
 import type { Fork } from "#core/ports/store.ts";
 import { wellFormed } from "#core/text.ts";
 import { chainStart } from "./chain.ts";
-import { digestOf, FILE_COLUMNS, readFileVersions, readMemories } from "./commit.ts";
+import { digestOf, FILE_COLUMNS, openCommitRows } from "./commit.ts";
 import { throwNoAgent } from "./failure.ts";
 import { type EventLog, openChain } from "./log.ts";
 import { openFactMarks } from "./memory-rows.ts";
-import { type AgentRecord, isoTime, type LinkedRecord, parseJson } from "./rows.ts";
+import { isoTime, type LinkedRecord, parseJson } from "./rows.ts";
 import { freeSlug } from "./slug.ts";
 import { type NoteHead, prepare } from "./sql.ts";
 
 /** The function returns the id of the agent that was created with this key, now or earlier. */
 export function openForks(database: DatabaseSync, log: EventLog, note: NoteHead) {
   const queries = forkQueries(database);
-  const copyMemories = openForkMemories(database);
+  const markFacts = openFactMarks(database);
   const startChain = openChain(database);
 
   return (source: string, fork: Fork, key: string): string => {
@@ -43,18 +43,15 @@ export function openForks(database: DatabaseSync, log: EventLog, note: NoteHead)
     const name = wellFormed(fork.name);
     const of = { parent: null, createdAt: created.at, epoch: highestEpoch(past), wakeAt: null };
     const no = log.insert({ id, key, name, ...of });
-    copyMemories({ no, id, sourceNo, head: fork.head });
+    queries.copyMemories.run(no, id, sourceNo, fork.head);
+    markFacts(no);
     queries.copyFiles.run(no, sourceNo, fork.head);
     appendAll(no, id, past, fork);
     return id;
   };
 
   function appendAll(no: number, id: string, past: readonly RecordedEvent[], { head, events }: Fork): void {
-    const rows = {
-      memories: readMemories(database, no, head)(head),
-      files: readFileVersions(database, no, head)(head),
-      consumed: [],
-    };
+    const rows = { ...openCommitRows(database, no, head)(head), consumed: [] };
     const pastSha = log.append(no, chainStart(id), past, digestOf(rows));
     const sha = log.append(no, pastSha, events, null);
     const last = events.at(-1) ?? past.at(-1);
@@ -102,35 +99,21 @@ function forkQueries(database: DatabaseSync) {
       `INSERT INTO file_version (agent_no, ${file})
        SELECT ?1, ${file} FROM file_version WHERE agent_no = ?2 AND seq <= ?3 ORDER BY seq, ordinal`,
     ),
+    copyMemories: prepare(database, COPY_MEMORIES),
   };
 }
 
-interface ForkTarget extends Pick<AgentRecord, "no" | "id" | "head"> {
-  readonly sourceNo: number;
-}
+// Copies the memory of an agent to its fork.
+//
+// The fork gets the rows of the copied events, and all that people added or changed, whenever they did it: a memory that was
+// corrected or forgotten must not come back in a fork.
 
-/**
- * Copies the memory of an agent to its fork.
- *
- * The fork gets the rows of the copied events, and all that people added or changed, whenever they did it: a memory that was
- * corrected or forgotten must not come back in a fork.
- */
-function openForkMemories(database: DatabaseSync): (place: ForkTarget) => void {
-  const markFacts = openFactMarks(database);
-  const plain =
-    "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, outside, fact_key, pinned, forgotten, corrected";
-  // Names of rows that people added begin with "+", other names with the number of their event.
-  const nameIfCopied = (name: string): string =>
-    `CASE WHEN row.${name} LIKE '+%' OR CAST(row.${name} AS INTEGER) <= ?4 THEN row.${name} END`;
-  const copy = prepare(
-    database,
-    `INSERT INTO memory (agent_no, change, namespace, seq, supersedes, superseded_by, ${plain}, embedder, vector)
-     SELECT ?1, row_number() OVER (ORDER BY row.change), ?2, min(row.seq, ?4),
-       ${nameIfCopied("supersedes")}, ${nameIfCopied("superseded_by")}, ${plain}, embedder, vector
-     FROM memory AS row WHERE row.agent_no = ?3 AND (row.ordinal IS NULL OR row.seq <= ?4) ORDER BY row.change`,
-  );
-  return ({ no, id, sourceNo, head }) => {
-    copy.run(no, id, sourceNo, head);
-    markFacts(no);
-  };
-}
+const PLAIN =
+  "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, outside, fact_key, pinned, forgotten, corrected";
+/** Names of rows that people added begin with "+", other names with the number of their event. */
+const nameIfCopied = (name: string): string =>
+  `CASE WHEN row.${name} LIKE '+%' OR CAST(row.${name} AS INTEGER) <= ?4 THEN row.${name} END`;
+const COPY_MEMORIES = `INSERT INTO memory (agent_no, change, namespace, seq, supersedes, superseded_by, ${PLAIN}, embedder, vector)
+  SELECT ?1, row_number() OVER (ORDER BY row.change), ?2, min(row.seq, ?4),
+    ${nameIfCopied("supersedes")}, ${nameIfCopied("superseded_by")}, ${PLAIN}, embedder, vector
+  FROM memory AS row WHERE row.agent_no = ?3 AND (row.ordinal IS NULL OR row.seq <= ?4) ORDER BY row.change`;

@@ -124,14 +124,6 @@ function makeCreatedEvent(spec: AgentSpec, at: string): RecordedEvent & { readon
 /** Rows of a page. Events of the maximum size take a few milliseconds. */
 const PAGE = 64;
 
-/** `requireExisting` throws when the agent was removed meanwhile. `at`: the last event to load. */
-export type LoadAgent = (
-  agent: AgentRecord,
-  stateVersion: number,
-  requireExisting: () => void,
-  at?: number,
-) => Promise<Loaded>;
-
 /** A commit that consumed messages and appended nothing. */
 export interface EventlessRecord {
   readonly seq: number;
@@ -139,7 +131,8 @@ export interface EventlessRecord {
   readonly sha: string;
 }
 
-export function openLoad(database: DatabaseSync): LoadAgent {
+/** `requireExisting` throws when the agent was removed meanwhile. `at`: the last event to load. */
+export function openLoad(database: DatabaseSync) {
   const queries = {
     newest: prepare<SnapshotRecord>(
       database,
@@ -155,7 +148,7 @@ export function openLoad(database: DatabaseSync): LoadAgent {
   };
   const startChain = openChain(database);
 
-  return async (agent, stateVersion, requireExisting, at = agent.head) => {
+  return async (agent: AgentRecord, stateVersion: number, requireExisting: () => void, at = agent.head) => {
     requireSealed(agent);
     const { no, id } = agent;
     const head = Math.min(at, agent.head);
@@ -193,50 +186,44 @@ function readSnapshot(agent: string, record: SnapshotRecord, link: string | unde
 
 type ChainEnd = Pick<AgentRecord, "no" | "id" | "head" | "headSha">;
 
-/** Returns a check that continues after event `seq`, whose link is `sha`. */
+/**
+ * The function returns a check of events and commits without events, in order, after event `lastSeq`, whose link is `lastSha`.
+ * It throws GOALD_STORE_DAMAGED where the chain breaks.
+ */
 export function openChain(database: DatabaseSync) {
-  const eventless = prepare<EventlessRecord>(
+  const eventlessOf = prepare<EventlessRecord>(
     database,
     "SELECT seq, keys, sha FROM eventless WHERE agent_no = ? AND seq BETWEEN ? AND ? ORDER BY no",
   );
-  return (agent: ChainEnd, seq: number, sha: string) =>
-    checkChain(agent, { seq, sha }, eventless.all(agent.no, seq, agent.head));
-}
+  return ({ no, id, head, headSha }: ChainEnd, lastSeq: number, lastSha: string) => {
+    const eventless = eventlessOf.all(no, lastSeq, head);
+    let nextEventless = 0;
+    const damaged = (expected: string, found: string): GoaldError => damagedError(id, expected, found);
+    const changed = (what: string): GoaldError =>
+      damaged(`${what} as written`, "found a change: the hash does not follow from the log");
 
-/** Follows the chain over events and commits without events, in order. Throws GOALD_STORE_DAMAGED where it breaks. */
-function checkChain(
-  { id, head, headSha }: ChainEnd,
-  from: { readonly seq: number; readonly sha: string },
-  eventless: readonly EventlessRecord[],
-) {
-  let { seq: lastSeq, sha: lastSha } = from;
-  let nextEventless = 0;
-  const damaged = (expected: string, found: string): GoaldError => damagedError(id, expected, found);
-  const changed = (what: string): GoaldError =>
-    damaged(`${what} as written`, "found a change: the hash does not follow from the log");
-
-  function passEventless(end?: string): void {
-    for (let next = eventless[nextEventless]; next?.seq === lastSeq && lastSha !== end; ) {
-      if (chainLink(lastSha, next.keys) !== next.sha) throw changed(`the messages consumed after event ${lastSeq}`);
-      lastSha = next.sha;
-      next = eventless[++nextEventless];
+    function passEventless(end?: string): void {
+      for (let next = eventless[nextEventless]; next?.seq === lastSeq && lastSha !== end; ) {
+        if (chainLink(lastSha, next.keys) !== next.sha) throw changed(`the messages consumed after event ${lastSeq}`);
+        lastSha = next.sha;
+        next = eventless[++nextEventless];
+      }
     }
-  }
-
-  return {
-    take({ seq, data, rowsSha, sha }: LinkedRecord): void {
-      passEventless();
-      if (seq !== lastSeq + 1) throw damaged(`event ${lastSeq + 1}`, `found event ${seq}`);
-      if (chainLink(lastSha, data, rowsSha) !== sha) throw changed(`event ${seq}`);
-      lastSeq = seq;
-      lastSha = sha;
-    },
-    end(): void {
-      if (lastSeq < head) throw damaged(`${head} events`, `found none after event ${lastSeq}`);
-      // Another process may have committed after the agent's row was read.
-      if (lastSha !== headSha) passEventless(headSha);
-      if (lastSha !== headSha) throw damaged(`the log to end with event ${head}`, "found another end");
-    },
+    return {
+      take({ seq, data, rowsSha, sha }: LinkedRecord): void {
+        passEventless();
+        if (seq !== lastSeq + 1) throw damaged(`event ${lastSeq + 1}`, `found event ${seq}`);
+        if (chainLink(lastSha, data, rowsSha) !== sha) throw changed(`event ${seq}`);
+        lastSeq = seq;
+        lastSha = sha;
+      },
+      end(): void {
+        if (lastSeq < head) throw damaged(`${head} events`, `found none after event ${lastSeq}`);
+        // Another process may have committed after the agent's row was read.
+        if (lastSha !== headSha) passEventless(headSha);
+        if (lastSha !== headSha) throw damaged(`the log to end with event ${head}`, "found another end");
+      },
+    };
   };
 }
 

@@ -11,6 +11,7 @@ import type { AgentRow, InboxRow, LastFileVersion } from "#core/ports/store.ts";
 import { type OutsideSource, parseSources, plainSources } from "#core/provenance.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
 import { requireFolder, sha256 } from "./chain.ts";
+import { changedError } from "./failure.ts";
 
 /** A row with the columns of `AGENT_COLUMNS`. */
 export interface AgentRecord extends AgentRow {
@@ -75,20 +76,13 @@ export function toInboxRow(agent: string, { key, at, message }: InboxRecord): In
   return { key, at, message: parseJson(message, `inbox row ${key} of ${agent}`) as InboxRow["message"] };
 }
 
-const changedTextError = (id: string): GoaldError =>
-  new GoaldError(
-    "GOALD_STORE_DAMAGED",
-    `Expected the text of the memory ${id} as it was written, found it changed. List all damage: goald verify`,
-    { hint: "goald does not use it. Restore a backup of the store: see docs/recovery.md." },
-  );
-
 /** Throws GOALD_STORE_DAMAGED for a text that does not match its hash. Copies member by member: a spread of SQLite's records costs more than reading them, which delays the start of a long memory. */
 export function toMemoryRow(record: MemoryRecord): MemoryRow {
   const { seq, ordinal, made, namespace, supersedes, supersededBy, vector } = record;
   const idOf = (name: string): string => `${namespace}/${name}`;
   const id = idOf(nameOfRow({ seq, ordinal, made }));
   if (record.forgotten === null && sha256(`${record.salt}${record.text}`) !== record.textSha)
-    throw changedTextError(id);
+    throw changedError(`the text of the memory ${id}`);
   return {
     id,
     namespace,

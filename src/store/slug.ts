@@ -4,7 +4,6 @@
  * An id is easy to type, cannot be an option, a hidden file, a path or a Windows device, and differs from other ids on file
  * systems that ignore case.
  */
-
 import { GoaldError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import { slugWords } from "#core/text.ts";

@@ -6,11 +6,10 @@
  * a synchronous transaction of its own; writer.ts is the same store for many agents at once.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { MemoryRow, RemoteRow, Trust } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import { wrapStoreErrors } from "./failure.ts";
+import { withStoreErrors } from "./failure.ts";
 import { openNamespaces, openNewestFact } from "./memory-rows.ts";
-import { SqliteReader } from "./reader.ts";
+import { openReader } from "./reader.ts";
 import { isoTime, toMemoryRow } from "./rows.ts";
 import { prepare } from "./sql.ts";
 import { emptyWal } from "./sqlite/connection.ts";
@@ -46,68 +45,48 @@ function storeQueries(database: DatabaseSync) {
 }
 
 /** Reads on its own connection in the calling thread, and writes through its writer. */
-export class SqliteStore extends SqliteReader implements Store {
-  readonly #queries: ReturnType<typeof storeQueries>;
-  readonly #writer: StoreWriter;
-  readonly #namespaceNo: (namespace: string) => number;
-  readonly #newestFact: ReturnType<typeof openNewestFact>;
-  readonly create: Store["create"] = (...given) => this.#writer.write("create", ...given);
-  readonly fork: Store["fork"] = (...given) => this.#writer.write("fork", ...given);
-  readonly claim: Store["claim"] = (...given) => this.#writer.write("claim", ...given);
-  readonly commit: Store["commit"] = (...given) => this.#writer.write("commit", ...given);
-  readonly deliver: Store["deliver"] = (...given) => this.#writer.write("deliver", ...given);
-  readonly saveVectors: Store["saveVectors"] = (...given) => this.#writer.write("saveVectors", ...given);
-  readonly curate: Store["curate"] = (...given) => this.#writer.write("curate", ...given);
-  readonly saveRemoteRows: Store["saveRemoteRows"] = (...given) => this.#writer.write("saveRemoteRows", ...given);
-  readonly remove: Store["remove"] = (...given) => this.#writer.write("remove", ...given);
-
-  constructor(database: DatabaseSync, path: string, writer: StoreWriter) {
-    super(database, path);
-    this.#queries = storeQueries(database);
-    this.#writer = writer;
-    this.#namespaceNo = openNamespaces(database);
-    this.#newestFact = openNewestFact(database);
-  }
-
-  async due(now: string): Promise<readonly string[]> {
-    const time = isoTime(now);
-    if (this.#hasDueTimer(time)) await this.#writer.write("fireTimers", time);
-    return wrapStoreErrors(this.path, () => this.#queries.due.all(time).map(({ id }) => id));
-  }
-
-  #hasDueTimer(now: string): boolean {
-    const first = wrapStoreErrors(this.path, () => this.#queries.firstTimer.get()?.at ?? null);
-    return first !== null && first <= now;
-  }
-
-  async newestFact(namespace: string, factKey: string, trust: Trust): Promise<MemoryRow | undefined> {
-    return wrapStoreErrors(this.path, () => {
-      const record = this.#newestFact(this.#namespaceNo(namespace), factKey, trust);
-      return record && toMemoryRow(record);
-    });
-  }
-
-  async remoteNamespaces(index: string): Promise<readonly string[]> {
-    return wrapStoreErrors(this.path, () =>
-      this.#queries.remoteNamespaces.all(index).map(({ namespace }) => namespace),
-    );
-  }
-
-  async remoteRows(index: string, namespace: string, after: string, limit: number): Promise<readonly RemoteRow[]> {
-    return wrapStoreErrors(this.path, () => {
-      const rows = this.#queries.remoteRows.all(index, namespace, after, limit);
-      return rows.map(({ id, version, isSent }) => ({ id, version, isSent: isSent === 1 }));
-    });
-  }
-
-  async remoteForgotten(index: string): Promise<readonly string[]> {
-    return wrapStoreErrors(this.path, () => this.#queries.remoteForgotten.all(index).map(({ id }) => id));
-  }
-
-  override async close(): Promise<void> {
-    await this.#writer.close();
-    // SQLite does this only for the last connection, and another process may be reading.
-    if (this.database.isOpen) emptyWal(this.database);
-    await super.close();
-  }
+export function openStore(database: DatabaseSync, path: string, writer: StoreWriter): Store {
+  const reader = openReader(database, path);
+  const namespaceNo = openNamespaces(database);
+  const newestFact = openNewestFact(database);
+  const queries = storeQueries(database);
+  return {
+    ...reader,
+    ...withStoreErrors<Pick<Store, "due" | "newestFact" | "remoteNamespaces" | "remoteRows" | "remoteForgotten">>(
+      path,
+      {
+        async due(now) {
+          const time = isoTime(now);
+          const first = queries.firstTimer.get()?.at ?? null;
+          if (first !== null && first <= time) await writer.write("fireTimers", time);
+          return queries.due.all(time).map(({ id }) => id);
+        },
+        async newestFact(namespace, factKey, trust) {
+          const record = newestFact(namespaceNo(namespace), factKey, trust);
+          return record && toMemoryRow(record);
+        },
+        remoteNamespaces: async (index) => queries.remoteNamespaces.all(index).map(({ namespace }) => namespace),
+        async remoteRows(index, namespace, after, limit) {
+          const rows = queries.remoteRows.all(index, namespace, after, limit);
+          return rows.map(({ id, version, isSent }) => ({ id, version, isSent: isSent === 1 }));
+        },
+        remoteForgotten: async (index) => queries.remoteForgotten.all(index).map(({ id }) => id),
+      },
+    ),
+    create: (...given) => writer.write("create", ...given),
+    fork: (...given) => writer.write("fork", ...given),
+    claim: (...given) => writer.write("claim", ...given),
+    commit: (...given) => writer.write("commit", ...given),
+    deliver: (...given) => writer.write("deliver", ...given),
+    saveVectors: (...given) => writer.write("saveVectors", ...given),
+    curate: (...given) => writer.write("curate", ...given),
+    saveRemoteRows: (...given) => writer.write("saveRemoteRows", ...given),
+    remove: (...given) => writer.write("remove", ...given),
+    async close() {
+      await writer.close();
+      // SQLite does this only for the last connection, and another process may be reading.
+      if (database.isOpen) emptyWal(database);
+      await reader.close();
+    },
+  };
 }

@@ -19,7 +19,7 @@ import { folderOf } from "#core/subagent.ts";
 import { countNoun, isBlobRef } from "#core/text.ts";
 import { canonicalJson } from "#util/json.ts";
 import { chainLink, chainStart, isFolderOf, sealOf, sha256, snapshotSha } from "./chain.ts";
-import { type CommitRows, digestOf, readFileVersions, readMemories, type TakeRows } from "./commit.ts";
+import { type CommitRows, digestOf, openCommitRows } from "./commit.ts";
 import type { EventlessRecord } from "./log.ts";
 import { textShaOf } from "./memory-rows.ts";
 import { AGENT_COLUMNS, type AgentRecord, type EventRecord, type LinkedRecord, type SnapshotRecord } from "./rows.ts";
@@ -38,28 +38,22 @@ export async function verifyStore(
   const findings: VerifyFindings = { problems: [], references: new Map() };
   const { problems } = findings;
   let events = 0;
-  const checks: (readonly [what: string, check: () => void | Promise<void>])[] = [
-    ["The database file", () => checkFile(database, problems)],
-    ...agents.map((agent): readonly [string, () => Promise<void>] => [
-      `The log of ${agent.id}`,
-      async () => {
-        events += await checkAgent(database, agent.no, findings);
-        checkReferences(database, agent, findings);
-      },
-    ]),
-    ...(whole
-      ? [["The shared memory", () => checkMemories(database, SHARED_NO, SHARED_MEMORY, problems)] as const]
-      : []),
-    ["The blobs", () => checkBlobs(database, whole, findings)],
-  ];
-  for (const [what, check] of checks) {
+  const attempt = async (what: string, check: () => void | Promise<void>): Promise<void> => {
     try {
       await check();
     } catch (thrown) {
       if (isGoaldError(thrown) || toError(thrown).message.includes("not open")) throw thrown;
       problems.push(`${what} cannot be read to the end: ${toError(thrown).message}.`);
     }
-  }
+  };
+  await attempt("The database file", () => checkFile(database, problems));
+  for (const agent of agents)
+    await attempt(`The log of ${agent.id}`, async () => {
+      events += await checkAgent(database, agent.no, findings);
+      checkReferences(database, agent, findings);
+    });
+  if (whole) await attempt("The shared memory", () => checkMemories(database, SHARED_NO, SHARED_MEMORY, problems));
+  await attempt("The blobs", () => checkBlobs(database, whole, findings));
   const left = problems.length - MAX_PROBLEMS;
   if (left > 0) problems.splice(MAX_PROBLEMS, left, `And ${left} more.`);
   return { agents: agents.length, events, problems };
@@ -123,8 +117,7 @@ async function checkBlobs(
 // Checks that all rows of one agent follow from its log.
 //
 // It recomputes the chain event by event with the rows of each commit, folds the log up to each snapshot, and compares
-// the agent's row with the first event, its parent and its seal. It reads in pages and pauses in between. Rows that can
-// change meanwhile are read first, in one transaction.
+// the agent's row with the first event, its parent and its seal.
 
 const PAGE = 500;
 
@@ -383,13 +376,12 @@ type TakeCommitRows = (seq: number) => CommitRows;
 
 /** Returns a function that returns the rows of the next commit, given the number of its last event. */
 function rowsOf(database: DatabaseSync, { agent, consumed }: AgentFacts): TakeCommitRows {
-  const memories: TakeRows = readMemories(database, agent.no, agent.head);
-  const files: TakeRows = readFileVersions(database, agent.no, agent.head);
+  const rowsUpTo = openCommitRows(database, agent.no, agent.head);
   let next = 0;
   return (seq) => {
     const from = next;
     while ((consumed[next]?.seq ?? Number.POSITIVE_INFINITY) <= seq) next++;
-    return { memories: memories(seq), files: files(seq), consumed: consumed.slice(from, next).map(({ key }) => key) };
+    return { ...rowsUpTo(seq), consumed: consumed.slice(from, next).map(({ key }) => key) };
   };
 }
 

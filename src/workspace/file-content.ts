@@ -6,7 +6,7 @@ import { basename } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import { keepNewest } from "#util/caches.ts";
 import { fileError } from "./file-errors.ts";
-import { isTemporary, quotePath, temporaryName } from "./path-rules.ts";
+import { isTemporary, quotePath } from "./path-rules.ts";
 import { type FilePlace, OpenFile, type OpenFolder, openFile, refuseNewRepository, SAFE_OPEN } from "./resolve-path.ts";
 
 /** Limit of what `read` and `preserve` load into memory. */
@@ -81,12 +81,18 @@ const MAX_SWEPT = 256;
 /** Names of the temporary files and folders of current writes. */
 export const unfinished = new Set<string>();
 
+/** Returns a new name, which is in `unfinished` until the caller removes it. */
+export function beginTemporary(): string {
+  const name = `.goald-${randomBytes(8).toString("hex")}.tmp`;
+  unfinished.add(name);
+  return name;
+}
+
 /** `key` identifies the folder. */
 export async function replaceFile(place: FilePlace, key: string, content: Uint8Array): Promise<void> {
   await sweepOnce(place.folder, key);
-  const name = temporaryName(randomBytes(8).toString("hex"));
+  const name = beginTemporary();
   const temporary = place.folder.at(name);
-  unfinished.add(name);
   try {
     await writeTemporary(temporary, content, place.found?.mode);
     await place.folder.verify();

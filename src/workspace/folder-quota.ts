@@ -4,7 +4,6 @@
  * The folder is counted once per process, at the first change; later changes by agents are added up. It is counted again before
  * a refusal and after a while, so that changes by a person count too.
  */
-
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";
@@ -165,19 +164,6 @@ export async function mapInBatches<Entry, Result>(
   for (let start = 0; start < entries.length; start += BATCH)
     results.push(...(await Promise.all(entries.slice(start, start + BATCH).map(act))));
   return results;
-}
-
-/** Admits what a placed folder adds once it is filled, and fills none when nothing can be added. */
-export function limitFill<T>(
-  quota: FolderQuota,
-  path: string,
-  fill: (folder: string) => Promise<T>,
-): (folder: string) => Promise<T> {
-  return async (folder) => {
-    await quota.requireRoom(path);
-    const filled = await fill(folder);
-    return quota.admit(path, await measureTree(folder), async () => filled);
-  };
 }
 
 function add(usage: FolderUsage, path: string, growth: Growth): FolderUsage {

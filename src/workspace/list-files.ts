@@ -30,18 +30,10 @@ export async function* listFiles(
       continue;
     }
     if (!entered(next.folder)) continue;
-    const inner = await openIfPresent(root, next.folder);
+    // A folder may be removed, or replaced by a link, after it was listed.
+    const inner = await openFolder(root, next.folder, "read").catch(() => undefined);
     // Not one call of push: a folder may hold more files than a call takes arguments.
     if (inner) for (const entry of await readEntries(inner, next.folder)) ahead.push(entry);
-  }
-}
-
-/** Returns undefined when the folder was removed or replaced by a link in the meantime. */
-async function openIfPresent(root: string, path: string): Promise<OpenFolder | undefined> {
-  try {
-    return await openFolder(root, path, "read");
-  } catch {
-    return undefined;
   }
 }
 
@@ -103,14 +95,10 @@ export async function findNewestFiles(root: string): Promise<FolderSight> {
 
 /** Does not read the names of a large folder beyond the limit. */
 function* readFirstEntries(folder: string, limit: number): Generator<Dirent> {
-  const open = opendirSync(folder);
-  try {
-    for (let left = limit; left > 0; left -= 1) {
-      const entry = open.readSync();
-      if (!entry) return;
-      yield entry;
-    }
-  } finally {
-    open.closeSync();
+  using open = opendirSync(folder);
+  for (let left = limit; left > 0; left -= 1) {
+    const entry = open.readSync();
+    if (!entry) return;
+    yield entry;
   }
 }

@@ -16,7 +16,7 @@ import type { FileChange } from "#core/ports/store.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
 import { appendWhole, encodeContent, readRange, replaceFile, sha256Of, truncateFile } from "./file-content.ts";
 import { fileError, fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
-import { type FolderQuota, type Growth, limitFill, NO_QUOTA } from "./folder-quota.ts";
+import { type FolderQuota, type Growth, measureTree, NO_QUOTA } from "./folder-quota.ts";
 import { listFiles } from "./list-files.ts";
 import { normalizePath, quotePath, refuseChange, refuseUnseenMarks } from "./path-rules.ts";
 import { placeFolder, removeWhole } from "./place-folder.ts";
@@ -53,14 +53,14 @@ class LocalWorkspace implements Workspace {
   readonly folder: string;
   readonly #own: boolean;
   readonly #quota: FolderQuota;
-  readonly #changes: ChangeReporter;
+  readonly #changes: ReturnType<typeof createReporter>;
   readonly #staging: string | undefined;
 
   constructor(folder: string, onChange: (change: FileChange) => void, options: WorkspaceOptions) {
     this.folder = folder;
     this.#own = options.own === true;
     this.#quota = options.quota ?? NO_QUOTA;
-    this.#changes = new ChangeReporter(onChange, options.lastVersion, this.#quota);
+    this.#changes = createReporter(onChange, options.lastVersion, this.#quota);
     this.#staging = options.staging;
   }
 
@@ -190,10 +190,11 @@ class LocalWorkspace implements Workspace {
     const staging = this.#staging;
     if (staging === undefined)
       throw new GoaldError("GOALD_INTERNAL", "This workspace has no folder to fill others in.");
-    const filled = await placeFolder(
-      { place, key: this.#keyOf(place), staging },
-      limitFill(this.#quota, place.path, fill),
-    );
+    const filled = await placeFolder({ place, key: this.#keyOf(place), staging }, async (folder) => {
+      await this.#quota.requireRoom(place.path);
+      const result = await fill(folder);
+      return this.#quota.admit(place.path, await measureTree(folder), async () => result);
+    });
     this.#changes.report("place", place.path, 0, null);
     return filled;
   }
@@ -241,51 +242,42 @@ class LocalWorkspace implements Workspace {
 /** Undefined when the history has none. */
 type LatestVersion = Awaited<ReturnType<LastVersion>>;
 
-class ChangeReporter {
-  readonly #onChange: (change: FileChange) => void;
-  readonly #lastVersion: LastVersion | undefined;
-  readonly #quota: FolderQuota;
+function createReporter(
+  onChange: (change: FileChange) => void,
+  lastVersion: LastVersion | undefined,
+  quota: FolderQuota,
+) {
   /** The last reported change of each path, which the history may not have stored yet. */
-  readonly #reported = new Map<string, LatestVersion>();
+  const reported = new Map<string, LatestVersion>();
   /** Bytes of contents that were reported, and perhaps not stored yet. */
-  #newBytes = 0;
+  let newBytes = 0;
 
-  constructor(onChange: (change: FileChange) => void, lastVersion: LastVersion | undefined, quota: FolderQuota) {
-    this.#onChange = onChange;
-    this.#lastVersion = lastVersion;
-    this.#quota = quota;
-  }
+  const versionOf = async (path: string): Promise<LatestVersion> => reported.get(path) ?? (await lastVersion?.(path));
 
-  get hasHistory(): boolean {
-    return this.#lastVersion !== undefined;
-  }
-
-  async versionOf(path: string): Promise<LatestVersion> {
-    return this.#reported.get(path) ?? (await this.#lastVersion?.(path));
-  }
-
-  /** Throws GOALD_QUOTA_EXCEEDED when the history cannot take these further bytes. */
-  requireRoom(path: string, bytes: number): Promise<void> {
-    return this.#quota.requireHistory(path, this.#newBytes + bytes);
-  }
-
-  report(
+  function report(
     operation: FileChange["operation"],
     path: string,
     bytes: number,
     content: Uint8Array | null,
     sha256: string | null = content && sha256Of(content),
   ): void {
-    this.#newBytes += content?.length ?? 0;
-    if (this.#lastVersion) this.#reported.set(path, { operation, bytes, sha256 });
-    this.#onChange({ path, operation, bytes, sha256, content });
+    newBytes += content?.length ?? 0;
+    if (lastVersion) reported.set(path, { operation, bytes, sha256 });
+    onChange({ path, operation, bytes, sha256, content });
   }
 
-  /** Reports the removal of those that the history knows. */
-  async reportRemoved(paths: readonly string[]): Promise<void> {
-    for (const path of paths)
-      if (((await this.versionOf(path))?.operation ?? "delete") !== "delete") this.report("delete", path, 0, null);
-  }
+  return {
+    hasHistory: lastVersion !== undefined,
+    versionOf,
+    report,
+    /** Throws GOALD_QUOTA_EXCEEDED when the history cannot take these further bytes. */
+    requireRoom: (path: string, bytes: number) => quota.requireHistory(path, newBytes + bytes),
+    /** Reports the removal of those that the history knows. */
+    async reportRemoved(paths: readonly string[]): Promise<void> {
+      for (const path of paths)
+        if (((await versionOf(path))?.operation ?? "delete") !== "delete") report("delete", path, 0, null);
+    },
+  };
 }
 
 // Renames a file inside the workspace. It replaces nothing.

@@ -5,7 +5,6 @@
  * the empty text is the folder itself. The rules are the same on every system, so that a workspace can move to another
  * one, where a name could be a device. This module reads no disk: resolve-path.ts does, and follows no links.
  */
-
 import { GoaldError } from "#core/errors.ts";
 import { isOfVersionControl } from "#core/guarded-files.ts";
 import { AGENTS_FOLDER } from "#core/subagent.ts";
@@ -79,7 +78,6 @@ export const isNameable = (path: string): boolean =>
   path.split("/").every((name) => problemOfName(name) === undefined);
 
 export const isTemporary = (name: string): boolean => TEMPORARY.test(name);
-export const temporaryName = (randomHex: string): string => `.goald-${randomHex}.tmp`;
 
 /**
  * Whether a normal path is in `_goald`, of this agent or of a sub-agent in `agents/<id>`. Case and invisible characters

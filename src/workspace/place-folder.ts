@@ -6,16 +6,15 @@
  * a temporary name beside its place first. After a failure nothing is left; after a crash the private folder is left,
  * and the next call removes it.
  */
-import { randomBytes } from "node:crypto";
 import { constants as flags, lstatSync, mkdirSync, renameSync, type Stats } from "node:fs";
 import { lstat, mkdtemp, readdir, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, GoaldError } from "#core/errors.ts";
 import { isOfVersionControl, isRepository } from "#core/guarded-files.ts";
-import { removeQuietly, sweepOnce, unfinished } from "./file-content.ts";
+import { beginTemporary, removeQuietly, sweepOnce, unfinished } from "./file-content.ts";
 import { fileError, withFileErrors } from "./file-errors.ts";
 import { type FolderQuota, type Growth, mapInBatches, measureTree } from "./folder-quota.ts";
-import { isOwn, isTemporary, quotePath, refuseAgents, refused, temporaryName } from "./path-rules.ts";
+import { isOwn, isTemporary, quotePath, refuseAgents, refused } from "./path-rules.ts";
 import {
   enterFolder,
   type FilePlace,
@@ -91,9 +90,8 @@ async function renameFolder(place: FilePlace, from: string): Promise<void> {
 async function copyIntoPlace(target: FolderPlace, source: OpenFolder, content: FolderContent): Promise<void> {
   const { place, key } = target;
   await sweepOnce(place.folder, key);
-  const name = temporaryName(randomBytes(8).toString("hex"));
+  const name = beginTemporary();
   const temporary = place.folder.at(name);
-  unfinished.add(name);
   try {
     mkdirSync(temporary, NEW_FOLDER_MODE);
     await using copy = await enter(place.folder.self, name);
@@ -108,7 +106,10 @@ async function copyIntoPlace(target: FolderPlace, source: OpenFolder, content: F
 async function copyContent(from: OpenFolder, to: OpenFolder, { folders, files }: FolderContent): Promise<void> {
   const byFolder = Map.groupBy(files, parentOf);
   for (const path of folders) {
-    if (path !== "") await makeFolder(to, path);
+    if (path !== "") {
+      await using parent = await enter(to.self, parentOf(path));
+      mkdirSync(parent.at(basename(path)), NEW_FOLDER_MODE);
+    }
     await using source = await enter(from.self, path);
     await using target = await enter(to.self, path);
     for (const file of byFolder.get(path) ?? []) {
@@ -116,12 +117,6 @@ async function copyContent(from: OpenFolder, to: OpenFolder, { folders, files }:
       await copyFile(source.at(name), target.at(name));
     }
   }
-}
-
-/** The parent folder exists. */
-async function makeFolder(root: OpenFolder, path: string): Promise<void> {
-  await using parent = await enter(root.self, parentOf(path));
-  mkdirSync(parent.at(basename(path)), NEW_FOLDER_MODE);
 }
 
 const parentOf = (path: string): string => (path.includes("/") ? dirname(path) : "");
@@ -136,11 +131,9 @@ async function copyFile(from: string, to: string): Promise<void> {
 
 async function enter(parent: string, path: string): Promise<OpenFolder> {
   const folder = await openFolder(parent, path, "read");
-  if (!folder) throw vanished(path);
+  if (!folder) throw refused(path, "vanished while it was moved", "Try again.");
   return folder;
 }
-
-const vanished = (path: string): Error => refused(path, "vanished while it was moved", "Try again.");
 
 function refuseTaken({ found, path }: Pick<FilePlace, "found" | "path">): void {
   if (found)
@@ -173,10 +166,9 @@ async function inspectFolder(root: string, path: string): Promise<FolderContent>
     await using folder = await openFolder(root, inner, "read");
     if (!folder) throw refuseEntry(inner, "vanished while it was checked");
     const entries = await readdir(folder.self, { withFileTypes: true });
-    refuseRepository(
-      inner,
-      entries.map(({ name }) => name),
-    );
+    const names = entries.map(({ name }) => name);
+    if (!OWN_REPOSITORY.test(inner) && isRepository(names))
+      throw refuseEntry(inner || ".", "is a folder that git takes for a repository, and a setting there runs programs");
     await mapInBatches(entries, async (entry) => {
       const inside = inner === "" ? entry.name : `${inner}/${entry.name}`;
       refuseName(inside, entry.name, path);
@@ -186,11 +178,6 @@ async function inspectFolder(root: string, path: string): Promise<FolderContent>
     });
   }
   return { folders, files };
-}
-
-function refuseRepository(folder: string, names: readonly string[]): void {
-  if (!OWN_REPOSITORY.test(folder) && isRepository(names))
-    throw refuseEntry(folder || ".", "is a folder that git takes for a repository, and a setting there runs programs");
 }
 
 function refuseName(inside: string, name: string, place: string): void {
@@ -262,8 +249,7 @@ async function removeFolder(parent: OpenFolder, file: string): Promise<void> {
 
 /** Returns the temporary name. */
 function moveAside(from: string, folder: OpenFolder): string {
-  const name = temporaryName(randomBytes(8).toString("hex"));
-  unfinished.add(name);
+  const name = beginTemporary();
   renameSync(from, folder.at(name));
   return name;
 }

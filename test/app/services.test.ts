@@ -17,7 +17,7 @@ import { AT, memoryOf, NOTHING, SPEC, said, stamped } from "../helpers/events.ts
 import { useOpened } from "../helpers/folder.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { fixedEmbedder, LIVE, memoryRows, recallQuery } from "../helpers/memory-rows.ts";
-import { MemoryStore } from "../helpers/memory-store.ts";
+import { openMemoryStore } from "../helpers/memory-store.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 import { pictureAnswer, png, startServiceServer, wav, X_ENVIRONMENT } from "../helpers/service-servers.ts";
 
@@ -227,7 +227,7 @@ describe("long-term memory", () => {
 const ROWS = 200;
 /** Opens the memory of an agent with 200 rows, recalls once and returns the number of rows that were embedded a second later. */
 async function countEmbedded(tape?: Tape): Promise<number> {
-  const store = new MemoryStore();
+  const store = openMemoryStore();
   await store.create(SPEC, "key", AT);
   const events = stamped(2, ...Array.from({ length: ROWS }, (_, row) => said(`${row}`)));
   const memories = events.map((_event, row) => memoryOf(row + 2, `Report number ${row}`));

@@ -24,7 +24,7 @@ import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
 import { AT } from "./events.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { memoryPartsOf, shippedRegistry, shippedWords, subagentPartsIn, withCommands } from "./loop.ts";
-import { MemoryStore } from "./memory-store.ts";
+import { type MemoryStore, openMemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, type ScriptedModel, scriptedModel } from "./models.ts";
 
@@ -88,7 +88,7 @@ const NO_RECORDINGS: HostControlParts["recordings"] = {
 };
 
 export async function makeWorld(options: WorldOptions): Promise<World> {
-  const store = new MemoryStore();
+  const store = openMemoryStore();
   const clock = fakeClock();
   const model = scriptedModel(options.script);
   const files = new Map<string, Files>();

@@ -36,7 +36,7 @@ import { stateOf } from "#views/read-agent.ts";
 import { bytesOf, finished, NOTHING, SPEC, stamped, wrote } from "./events.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { type CellBehaviour, createFakeSandbox } from "./fake-sandbox.ts";
-import { MemoryStore } from "./memory-store.ts";
+import { type MemoryStore, openMemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, type ScriptedModel, scriptedModel, subagentModel } from "./models.ts";
 import { createOpenAIModel } from "./openai-model.ts";
@@ -145,7 +145,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   } = options;
   const { services, serving = {}, sandbox, cells, aliases = { commands: {}, args: {} }, subagents, ...others } = rest;
   const { asksBeforeSending = true, openHosts = [], settingTexts = "", ...given } = others;
-  const store = new MemoryStore();
+  const store = openMemoryStore();
   const files: Files = new Map();
   const model = scriptedModel(script);
   const clock = fakeClock({ auto: true });

@@ -3,9 +3,9 @@
  *
  * Nothing of it outlives the object, so a simulated crash keeps the object and drops what used it.
  */
-import type { Commit } from "#core/ports/store.ts";
+import type { Commit, Store } from "#core/ports/store.ts";
 import { openEmptyTables } from "#store/sqlite/schema.ts";
-import { SqliteStore } from "#store/store.ts";
+import { openStore } from "#store/store.ts";
 import { openDirectWriter } from "#store/writes.ts";
 
 /** What keeps the ends of logs beside a file: there is none. */
@@ -17,20 +17,20 @@ const NO_ANCHOR = {
   close: () => undefined,
 };
 
-export class MemoryStore extends SqliteStore {
-  /** All stored commits, oldest first. */
-  readonly commits: Commit[] = [];
+export type MemoryStore = ReturnType<typeof openMemoryStore>;
 
-  constructor() {
-    const database = openEmptyTables();
-    const { write, close } = openDirectWriter(database, ":memory:", NO_ANCHOR);
-    super(database, ":memory:", {
-      write: async (name, ...args) => {
-        const result = await write(name, ...args);
-        if (name === "commit") this.commits.push(args[2] as Commit);
-        return result;
-      },
-      close,
-    });
-  }
+export function openMemoryStore(): Store & { readonly commits: Commit[] } {
+  const database = openEmptyTables();
+  const { write, close } = openDirectWriter(database, ":memory:", NO_ANCHOR);
+  /** All stored commits, oldest first. */
+  const commits: Commit[] = [];
+  const store = openStore(database, ":memory:", {
+    write: async (name, ...args) => {
+      const result = await write(name, ...args);
+      if (name === "commit") commits.push(args[2] as Commit);
+      return result;
+    },
+    close,
+  });
+  return { ...store, commits };
 }

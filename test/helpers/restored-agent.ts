@@ -20,14 +20,14 @@ import moveFile from "../../commands/move_file.ts";
 import writeToFile from "../../commands/write_to_file.ts";
 import { call, contextOf } from "../commands/context.ts";
 import { AT, asked, finished, NOTHING, SPEC, stamped } from "./events.ts";
-import { MemoryStore } from "./memory-store.ts";
+import { openMemoryStore } from "./memory-store.ts";
 import { PowerCut, type When } from "./power-cut.ts";
 
 /** The files of a clone, by path. */
 export type CloneFiles = Readonly<Record<string, string>>;
 
 export class RestoredAgent implements AsyncDisposable {
-  readonly store = new MemoryStore();
+  readonly store = openMemoryStore();
   readonly root: string;
   readonly folder: string;
   /** Before or after which of its changes a restoration loses its power; undefined for none. */

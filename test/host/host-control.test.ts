@@ -20,7 +20,7 @@ import { useFolder } from "../helpers/folder.ts";
 import { homeOf } from "../helpers/goald.ts";
 import { makeWorld, replaceMethod, restedHost, startHost, type World } from "../helpers/host.ts";
 import { done, reply, testCommand } from "../helpers/loop.ts";
-import { MemoryStore } from "../helpers/memory-store.ts";
+import { openMemoryStore } from "../helpers/memory-store.ts";
 import { type ScriptedReply, textIn } from "../helpers/models.ts";
 
 const write = (file: string) => reply("write_to_file", { file, text: file });
@@ -569,7 +569,7 @@ describe("a person's trust", () => {
 
 describe("an agent whose log cannot be read", () => {
   it("is damaged and not also stalled while its host retries", async () => {
-    const store = new MemoryStore();
+    const store = openMemoryStore();
     await store.create(SPEC, "k", AT);
     const unreadable = replaceMethod(store, "load", () => Promise.reject(new Error("It cannot be read.")));
     const supervisor = { runners: new Map([["foo", {}]]), isolation: { reasonFor: () => null } };

@@ -27,7 +27,7 @@ import {
 } from "../helpers/events.ts";
 import { fakeClock, settle } from "../helpers/fake-clock.ts";
 import { done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
-import { MemoryStore } from "../helpers/memory-store.ts";
+import { type MemoryStore, openMemoryStore } from "../helpers/memory-store.ts";
 import type { Script } from "../helpers/models.ts";
 import { cutPoints, cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
 
@@ -253,7 +253,7 @@ describe("a suspect's command", () => {
 });
 
 async function openIn(commit?: (store: MemoryStore) => Store["commit"]) {
-  const store = new MemoryStore();
+  const store = openMemoryStore();
   const clock = fakeClock();
   const { id } = await store.create(SPEC, "key", clock.now().toISOString());
   const shown: RecordedEvent[] = [];

@@ -6,7 +6,7 @@ import { PineconeClient } from "#memory/remote/pinecone-client.ts";
 import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { vectorIndexContract } from "../contracts/vector-index.ts";
 import { useOpened } from "../helpers/folder.ts";
-import { MemoryStore } from "../helpers/memory-store.ts";
+import { type MemoryStore, openMemoryStore } from "../helpers/memory-store.ts";
 import {
   PINECONE_KEY,
   type PineconeServer,
@@ -29,7 +29,7 @@ interface Given {
   readonly limitMs?: number;
 }
 
-function connect({ url }: PineconeServer, { store = new MemoryStore(), settings, limitMs = SOON_MS }: Given = {}) {
+function connect({ url }: PineconeServer, { store = openMemoryStore(), settings, limitMs = SOON_MS }: Given = {}) {
   const reports: string[] = [];
   let nowMs = 0;
   const given = { apiKey: PINECONE_KEY, index: "mem", controller: url, ...settings };
@@ -212,7 +212,7 @@ describe("a Pinecone index", () => {
   });
 
   it("gets everything again when it was recreated", async () => {
-    const store = new MemoryStore();
+    const store = openMemoryStore();
     const first = await start({}, { store });
     await sendOne(first.pinecone);
     const second = await start({}, { store });

@@ -7,10 +7,10 @@ import type { MemoryChange } from "#core/ports/memory.ts";
 import type { StagedWrite } from "#core/ports/store.ts";
 import { listMemories, memoryCells, recallCells, validityOf, viewRow } from "#views/memory-view.ts";
 import { AT, finished, NOTHING, SPEC, stamped } from "../helpers/events.ts";
-import { MemoryStore } from "../helpers/memory-store.ts";
+import { type MemoryStore, openMemoryStore } from "../helpers/memory-store.ts";
 
 async function noted(...writes: readonly Partial<StagedWrite & { readonly kind: "memory" }>[]): Promise<MemoryStore> {
-  const store = new MemoryStore();
+  const store = openMemoryStore();
   await store.create(SPEC, "k", AT);
   const lease = await store.claim("foo");
   for (const [index, write] of writes.entries())

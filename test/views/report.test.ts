@@ -30,7 +30,7 @@ import {
   wrote,
 } from "../helpers/events.ts";
 import { factsOf } from "../helpers/host.ts";
-import { MemoryStore } from "../helpers/memory-store.ts";
+import { type MemoryStore, openMemoryStore } from "../helpers/memory-store.ts";
 
 const reportOf = (events: readonly NewEvent[], versions?: readonly FileVersion[]): string =>
   renderReport(factsOf(log(...events), versions));
@@ -332,7 +332,7 @@ const facts = { workspaceFolder: "/w", hosted: false, stallAfterMs: () => 0, now
 
 /** An agent that took this many steps of four events: each reads a file, and every tenth writes one. */
 async function makeWorker(steps: number) {
-  const store = new MemoryStore();
+  const store = openMemoryStore();
   await store.create(SPEC, "key", AT);
   const lease = await store.claim("foo");
   for (let step = 1; step <= steps; step++) {

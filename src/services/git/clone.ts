@@ -84,7 +84,7 @@ export function createRepositories(parts: RepositoriesParts): Repositories {
         runGit({
           cage,
           git: parts.git,
-          args: [...guardArgs({ ...guard, route }), ...args],
+          args: [...guardArgs(guard, route), ...args],
           folder,
           env: guardEnvironment(guard, parts.environment),
           network,
@@ -197,7 +197,7 @@ function listOmissions({ links, submodules }: TreeTally, pointers: number): read
   ];
 }
 
-function createGuard({ origin }: RepositoryUrl, { key }: RepositoriesParts): Omit<Guard, "route"> {
+function createGuard({ origin }: RepositoryUrl, { key }: RepositoriesParts): Guard {
   const protocol = origin.startsWith("https:") ? "https" : "http";
   if (!key || URL.parse(key.origin)?.origin !== origin) return { protocol, authorization: undefined };
   const header = `Basic ${Buffer.from(`${key.user}:${key.token}`).toString("base64")}`;

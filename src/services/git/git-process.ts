@@ -104,8 +104,6 @@ function programFolders(git: string): readonly string[] {
 
 export interface Guard {
   readonly protocol: "http" | "https";
-  /** How git reaches the server. */
-  readonly route: GitRoute | undefined;
   /** Authorization header, sent to this origin only. */
   readonly authorization: { readonly origin: string; readonly header: string } | undefined;
 }
@@ -113,11 +111,11 @@ export interface Guard {
 /** Each names a file or folder, or several with colons between them. */
 const CERTIFICATE_VARIABLES = ["SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"] as const;
 
-/** Through the socket of a tunnel, or by itself to pinned addresses; see repository-url.ts. */
+/** How git reaches the server: through the socket of a tunnel, or by itself to pinned addresses; see repository-url.ts. */
 export type GitRoute = { readonly socket: string } | { readonly pinned: string | undefined };
 
 /** Returns the arguments that go before the name of the subcommand. */
-export function guardArgs({ protocol, route = { pinned: undefined } }: Guard): readonly string[] {
+export function guardArgs({ protocol }: Guard, route: GitRoute = { pinned: undefined }): readonly string[] {
   const settings = [
     "protocol.allow=never",
     `protocol.${protocol}.allow=always`,
@@ -172,7 +170,7 @@ const proxyAt = (socket: string): string => `socks5h://localhost${encodeURICompo
  * because any user of the machine can see arguments.
  */
 export function guardEnvironment(
-  { protocol, authorization }: Omit<Guard, "route">,
+  { protocol, authorization }: Guard,
   own: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
   const kept = ["PATH", ...CERTIFICATE_VARIABLES].flatMap((name) => {

@@ -1,4 +1,4 @@
-/** dom.ts -- the DOM types that this folder uses, and a walk over a tree without recursion. */
+/** dom.ts -- the DOM types that this folder uses, and what is changed in a document before it is read. */
 import { parseHTML } from "linkedom";
 
 export interface Node {
@@ -16,6 +16,7 @@ export interface Element extends Node {
   readonly tagName: string;
   readonly id: string;
   readonly className: string;
+  readonly children: Iterable<Element>;
   getAttribute(name: string): string | null;
   hasAttribute(name: string): boolean;
   querySelector(selector: string): Element | null;
@@ -52,26 +53,7 @@ function hasUsualFrame({ documentElement }: Document): boolean {
 const removeFrameTags = (html: string): string =>
   html.replace(/<!doctype[^>]{0,1000}>|<\/?(?:html|head|body)(?:\s[^>]{0,2000})?>/gi, "");
 
-/** Visits every node below the root in document order, with its depth. `visit` returns false to skip the children. */
-export function walkTree(root: Node, visit: (node: Node, depth: number) => boolean): void {
-  let depth = 1;
-  let node = root.firstChild;
-  while (node) {
-    const inner = visit(node, depth) ? node.firstChild : null;
-    if (inner) {
-      node = inner;
-      depth += 1;
-      continue;
-    }
-    while (node && !node.nextSibling) {
-      node = node.parentNode === root ? null : (node.parentNode as Node | null);
-      depth -= 1;
-    }
-    node = node?.nextSibling ?? null;
-  }
-}
-
-export const isElement = (node: Node): node is Element => node.nodeType === 1;
+const isElement = (node: Node): node is Element => node.nodeType === 1;
 export const isText = (node: Node): boolean => node.nodeType === 3;
 
 const HIDDEN_TAGS =
@@ -83,7 +65,7 @@ const HIDING_STYLE =
 const MAX_STYLE_CHARS = 1_000;
 
 /**
- * Removes hidden elements from a document, and flattens what is nested too deeply.
+ * Removes hidden elements from a document.
  *
  * Hidden text can address a model without a person seeing it. Reads attributes and inline styles only: style sheets are
  * not loaded.
@@ -104,14 +86,11 @@ function isHidden(element: Element): boolean {
 /** A page that hides all of itself shows it later by a script. */
 const isWholePage = (element: Element): boolean => element.tagName === "HTML" || element.tagName === "BODY";
 
-/** Replaces what is nested deeper than `maxDepth` by its text. Returns whether there was any. */
+/** Replaces what is nested deeper than `maxDepth` by its text. Returns whether there was any. Works without recursion. */
 export function flattenBelow(root: Element, maxDepth: number): boolean {
-  const deep: Element[] = [];
-  walkTree(root, (node, depth) => {
-    if (depth < maxDepth || !isElement(node)) return true;
-    if (node.firstChild && isElement(node.firstChild)) deep.push(node);
-    return false;
-  });
+  let level: readonly Element[] = [root];
+  for (let depth = 0; depth < maxDepth; depth++) level = level.flatMap(({ children }) => [...children]);
+  const deep = level.filter(({ firstChild }) => firstChild && isElement(firstChild));
   for (const element of deep) element.textContent = `${element.textContent}`;
   return deep.length > 0;
 }

@@ -7,6 +7,7 @@
  */
 import gfm from "@joplin/turndown-plugin-gfm";
 import Turndown from "turndown/lib/turndown.browser.cjs.js";
+import { rememberBy } from "#util/caches.ts";
 import { type Element, isText, type Node } from "./dom.ts";
 import { resolveLink } from "./readable.ts";
 
@@ -115,12 +116,7 @@ function nextItemNumber(item: Element): number {
 const MAX_SPAN = 20;
 
 function addTables(service: Turndown): void {
-  const layouts = new WeakMap<Element, boolean>();
-  const isLayout = (table: Element): boolean => {
-    const known = layouts.get(table) ?? looksLikeLayout(table);
-    layouts.set(table, known);
-    return known;
-  };
+  const isLayout = rememberBy(looksLikeLayout);
   service.addRule("cell", {
     filter: ["td", "th"],
     replacement: (content, cell: Element) => {

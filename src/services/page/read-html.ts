@@ -56,7 +56,8 @@ function readTree(html: string, url: string, page: string): Readable {
   const whole = prepareDocument(html).document;
   const found = findMainPart(whole);
   if (found.chars >= Math.min(MIN_CHARS, visibleChars / 2)) {
-    const root = pruneMainPart(found);
+    const { root, asides } = found;
+    for (const element of asides) element.remove();
     if (visibleChars >= MIN_CHARS) remarks.push("No article was found: this is the page's main part.");
     return { title, text: toMarkdown(root, base), links: joinLinks(findLinks(root, base), allLinks), remarks };
   }
@@ -144,7 +145,7 @@ const LINK_BLOCK_SELECTOR = "ul,ol,div,section,p,table";
  * Finds the main content of a page that is not an article: a list, table, thread or search results.
  *
  * Takes `main`, the only `article`, or the body. Leaves out what the author marked as navigation or side content, and
- * blocks of mostly short links. Only `pruneMainPart` changes the document.
+ * blocks of mostly short links. Changes nothing in the document.
  */
 function findMainPart(document: Document): MainPart {
   const root = findRoot(document);
@@ -172,11 +173,6 @@ function describeMainPart(root: Element, asides: readonly Element[], chars: numb
   return { root, asides, chars, ownChars: chars - sumChars(links) };
 }
 
-function pruneMainPart({ root, asides }: MainPart): Element {
-  for (const element of asides) element.remove();
-  return root;
-}
-
 const countChars = (element: Element): number => element.textContent.replace(/\s+/g, " ").trim().length;
 
 function findRoot(document: Document): Element {
@@ -191,7 +187,7 @@ function findRoot(document: Document): Element {
 function isMenu(block: Element): boolean {
   const links = [...block.querySelectorAll("a")];
   if (links.length < 3 || links.length > 200) return false;
-  const linked = links.reduce((chars, link) => chars + countChars(link), 0);
+  const linked = sumChars(links);
   return linked / links.length < 20 && linked > countChars(block) * 0.8;
 }
 

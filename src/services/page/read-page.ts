@@ -86,7 +86,7 @@ const MAX_READERS = 2;
 function createPageReaders(findCage: () => Promise<Cage>, idleMs: number, program: URL | undefined) {
   const slots = createSlots(MAX_READERS);
   const running = new Set<ReaderProcess>();
-  let warm: ReaderProcess[] = [];
+  let warm: ReaderProcess | undefined;
   let idle: NodeJS.Timeout | undefined;
   let isClosed = false;
 
@@ -96,21 +96,20 @@ function createPageReaders(findCage: () => Promise<Cage>, idleMs: number, progra
     void reader.ended.then(() => running.delete(reader));
     return reader;
   };
-  const takeReader = async (): Promise<ReaderProcess> => {
-    const taken = warm.pop();
-    if (!taken) return startReader();
-    return taken.canReadMore ? taken : takeReader();
+  const takeReader = (): ReaderProcess | Promise<ReaderProcess> => {
+    const taken = warm;
+    warm = undefined;
+    return taken?.canReadMore ? taken : startReader();
   };
   const keepReader = (reader: ReaderProcess): void => {
-    const isNeeded = warm.length === 0 && !isClosed;
-    if (isNeeded && reader.canReadMore) warm.push(reader);
+    if (!warm && !isClosed && reader.canReadMore) warm = reader;
     else reader.kill();
     clearTimeout(idle);
     idle = setTimeout(endWarm, idleMs).unref();
   };
   const endWarm = (): void => {
-    for (const reader of warm) reader.kill();
-    warm = [];
+    warm?.kill();
+    warm = undefined;
   };
 
   return {

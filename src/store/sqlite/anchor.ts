@@ -28,8 +28,7 @@ export function findLosses(database: DatabaseSync, anchor: AnchorContent, agent?
   const hasLink = openLinks(database);
   const lost = anchor.agents.flatMap((expected) => {
     if (expected.head === 0 || (agent !== undefined && agent !== expected.id)) return [];
-    const problem = lossOf(expected, rows.get(expected.no), hasLink);
-    return problem === undefined ? [] : [problem];
+    return lossOf(expected, rows.get(expected.no), hasLink) ?? [];
   });
   if (isOther) lost.unshift(`Expected the store ${anchor.store.id}, which this home had; found another one or none.`);
   const missing = (anchor.store?.commits ?? 0) - (isOther ? 0 : Number(meta.get(COMMITS)?.value ?? 0));

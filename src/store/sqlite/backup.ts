@@ -31,23 +31,19 @@ const MAX_NAMED = 5;
 export async function backupStore(path: string, target: string, replace: boolean): Promise<StoreBackup> {
   return wrapStoreErrorsAsync(path, async () => {
     const anchor = readAnchor(path);
-    const source = openSource(path);
+    using source = openSource(path);
+    const temporary = `${target}.${process.pid}.tmp`;
+    wrapStoreErrors(target, () => requireOtherFile(path, target));
     try {
-      const temporary = `${target}.${process.pid}.tmp`;
-      wrapStoreErrors(target, () => requireOtherFile(path, target));
-      try {
-        wrapStoreErrors(target, () => createFile(temporary, target, replace));
-        await backup(source, temporary, { rate: ALL_PAGES });
-        const copied = await checkCopy(temporary, (copy) => (anchor ? findLosses(copy, anchor) : []));
-        syncPath(temporary);
-        renameSync(temporary, target);
-        syncPath(dirname(target));
-        return { ...copied, bytes: statSync(target).size };
-      } finally {
-        for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(temporary + suffix, { force: true });
-      }
+      wrapStoreErrors(target, () => createFile(temporary, target, replace));
+      await backup(source, temporary, { rate: ALL_PAGES });
+      const copied = await checkCopy(temporary, anchor);
+      syncPath(temporary);
+      renameSync(temporary, target);
+      syncPath(dirname(target));
+      return { ...copied, bytes: statSync(target).size };
     } finally {
-      source.close();
+      for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(temporary + suffix, { force: true });
     }
   });
 }
@@ -76,22 +72,15 @@ function createFile(temporary: string, target: string, replace: boolean): void {
   closeSync(openSync(temporary, "wx", 0o600));
 }
 
-async function checkCopy(
-  path: string,
-  losses: (copy: DatabaseSync) => readonly string[],
-): Promise<Omit<StoreBackup, "bytes">> {
-  const copy = openUnchanging(path);
-  try {
-    const rows = prepare<AgentRecord>(copy, `SELECT ${AGENT_COLUMNS} ORDER BY agent.no`).all();
-    const report = await verifyStore(copy, rows, true);
-    const problems = [...losses(copy), ...report.problems];
-    if (problems.length === 0) return { agents: report.agents, events: report.events };
-    throw new GoaldError(
-      "GOALD_STORE_DAMAGED",
-      `The store is damaged, so no backup was written. ${problems.slice(0, MAX_NAMED).join(" ")} List all damage: goald verify`,
-      { hint: "Stop goald and copy the folder .goald instead, then see docs/recovery.md." },
-    );
-  } finally {
-    copy.close();
-  }
+async function checkCopy(path: string, anchor: ReturnType<typeof readAnchor>): Promise<Omit<StoreBackup, "bytes">> {
+  using copy = openUnchanging(path);
+  const rows = prepare<AgentRecord>(copy, `SELECT ${AGENT_COLUMNS} ORDER BY agent.no`).all();
+  const report = await verifyStore(copy, rows, true);
+  const problems = [...(anchor ? findLosses(copy, anchor) : []), ...report.problems];
+  if (problems.length === 0) return { agents: report.agents, events: report.events };
+  throw new GoaldError(
+    "GOALD_STORE_DAMAGED",
+    `The store is damaged, so no backup was written. ${problems.slice(0, MAX_NAMED).join(" ")} List all damage: goald verify`,
+    { hint: "Stop goald and copy the folder .goald instead, then see docs/recovery.md." },
+  );
 }

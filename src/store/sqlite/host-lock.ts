@@ -57,15 +57,12 @@ export function holdHostLock(path: string, info: HostInfo): HostLock {
 
 /** True while a process runs the agents. Takes no lock, so a process that wants it is not refused meanwhile. */
 export function isHostHeld(path: string): boolean {
-  let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(path, { readOnly: true });
+    using database = new DatabaseSync(path, { readOnly: true });
     database.prepare("SELECT count(*) FROM sqlite_schema").get();
     return false;
   } catch (error) {
     return storeError(error, path).code === "GOALD_ALREADY_RUNNING";
-  } finally {
-    database?.close();
   }
 }
 

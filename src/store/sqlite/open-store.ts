@@ -4,8 +4,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { Store, StoreReader } from "#core/ports/store.ts";
 import { wrapStoreErrors } from "../failure.ts";
-import { SqliteReader } from "../reader.ts";
-import { SqliteStore } from "../store.ts";
+import { openReader } from "../reader.ts";
+import { openStore } from "../store.ts";
 import { openDirectWriter, type StoreWriter } from "../writes.ts";
 import { Anchor, acceptLoss, openTables, requireNothingLost } from "./anchor.ts";
 import { openForWriting } from "./connection.ts";
@@ -33,7 +33,7 @@ export function openStoreWith(
       prepareSchema(database);
       const anchor = new Anchor(database, path);
       anchor.renew(database);
-      return new SqliteStore(database, path, requireSameFiles(path, openWriter(database, anchor)));
+      return openStore(database, path, requireSameFiles(path, openWriter(database, anchor)));
     } catch (error) {
       database.close();
       throw error;
@@ -59,13 +59,9 @@ export async function acceptStoreLoss(path: string): Promise<readonly string[]> 
     const found = openTables(path, requireWritable);
     if (!found) return [];
     found.close();
-    const database = openForWriting(path);
-    try {
-      prepareSchema(database);
-      return acceptLoss(database, path);
-    } finally {
-      database.close();
-    }
+    using database = openForWriting(path);
+    prepareSchema(database);
+    return acceptLoss(database, path);
   });
 }
 
@@ -74,9 +70,9 @@ export async function openSqliteReader(path: string): Promise<StoreReader> {
   return wrapStoreErrors(path, () => {
     const database = openTables(path, requireReadable);
     // Without a path of its own, it does not miss what another process writes to the store later.
-    if (!database) return new SqliteReader(openEmptyTables(), ":memory:");
+    if (!database) return openReader(openEmptyTables(), ":memory:");
     try {
-      return new SqliteReader(database, path);
+      return openReader(database, path);
     } catch (error) {
       database.close();
       throw error;

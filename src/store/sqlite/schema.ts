@@ -62,17 +62,15 @@ function readVersions(database: DatabaseSync): { readonly schema: number; readon
   const read = prepare<{ value: string }>(database, "SELECT value FROM meta WHERE key = ?");
   const schema = Number(read.get("schema")?.value);
   const minReader = Number(read.get("min_reader")?.value);
-  if (!Number.isInteger(schema) || !Number.isInteger(minReader) || schema < 1) throw withoutVersion();
+  if (!Number.isInteger(schema) || !Number.isInteger(minReader) || schema < 1)
+    throw new GoaldError(
+      "GOALD_STORE_DAMAGED",
+      "Expected the version of the store in its table meta, got none: this is another program's database, or damaged.",
+    );
   const id = prepare<{ application_id: number }>(database, "PRAGMA application_id").get()?.application_id;
   if (id !== APPLICATION_ID) throw unreleased(database.location() ?? "");
   return { schema, minReader };
 }
-
-const withoutVersion = (): GoaldError =>
-  new GoaldError(
-    "GOALD_STORE_DAMAGED",
-    "Expected the version of the store in its table meta, got none: this is another program's database, or damaged.",
-  );
 
 const tooNew = (found: number, verb: "reads" | "writes"): GoaldError =>
   new GoaldError(

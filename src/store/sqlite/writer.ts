@@ -46,96 +46,85 @@ const REST_MS = 10_000;
 
 /** Creates the file, readable by its owner only, and its folder. */
 export async function openGroupStore(path: string, options: GroupStoreOptions = {}): Promise<Store> {
-  return openStoreWith(path, options, (database, anchor) => new GroupWriter(database, path, anchor, options));
+  return openStoreWith(path, options, (database, anchor) => createGroupWriter(database, path, anchor, options));
 }
 
-class GroupWriter implements StoreWriter {
-  readonly #path: string;
-  readonly #busyTimeoutMs: number | undefined;
-  readonly #always: boolean;
-  readonly #quietMs: number;
-  readonly #direct: StoreWriter;
-  #thread: WriterThread | undefined;
+function createGroupWriter(
+  database: DatabaseSync,
+  path: string,
+  anchor: Anchor,
+  { busyTimeoutMs, thread: begin, quietMs = QUIET_MS, restMs = REST_MS }: GroupStoreOptions,
+): StoreWriter {
+  const direct = openDirectWriter(database, path, anchor);
+  const writers = watchWriters(quietMs);
+  let thread: WriterThread | undefined;
   /** Resolves when the last writer thread has stopped. */
-  #ending: Promise<void> = Promise.resolve();
+  let ending: Promise<void> = Promise.resolve();
   /** The earliest time for a new thread after one died, because the cause may persist. */
-  #notBefore = 0;
-  /** The agent that wrote last, when it did, and when another agent last did. */
-  #agent: string | undefined;
-  #at = Number.NEGATIVE_INFINITY;
-  #otherAt = Number.NEGATIVE_INFINITY;
-  #closing: Promise<void> | undefined;
-  readonly #timer: NodeJS.Timeout;
-  readonly #restTimer: NodeJS.Timeout;
+  let notBefore = 0;
+  let closing: Promise<void> | undefined;
+  const timer = setInterval(stopIfQuiet, quietMs).unref();
+  const restTimer = setTimeout(rest, restMs).unref();
 
-  constructor(database: DatabaseSync, path: string, anchor: Anchor, options: GroupStoreOptions) {
-    this.#path = path;
-    this.#busyTimeoutMs = options.busyTimeoutMs;
-    this.#always = options.thread === "always";
-    this.#quietMs = options.quietMs ?? QUIET_MS;
-    this.#direct = openDirectWriter(database, path, anchor);
-    this.#timer = setInterval(() => this.#stopIfQuiet(), this.#quietMs).unref();
-    this.#restTimer = setTimeout(() => this.#rest(database), options.restMs ?? REST_MS).unref();
-  }
-
-  async write<Name extends WriteName>(name: Name, ...args: WriteArgs<Name>): Promise<WriteResult<Name>> {
-    if (this.#closing) throw closedError(this.#path);
-    const now = performance.now();
-    this.#restTimer.refresh();
-    this.#noteWriter(name, args, now);
-    const needsThread = this.#always || isLongWrite(name, args) || this.#areManyWriting(now);
-    if (!this.#thread && needsThread && now >= this.#notBefore) this.#start();
-    return this.#thread ? this.#thread.write(name, args) : this.#direct.write(name, ...args);
-  }
-
-  #noteWriter(name: WriteName, args: WriteArgs<WriteName>, now: number): void {
-    const [owner] = args;
-    const agent = name === "commit" ? (owner as WriteArgs<"commit">[0]).agent : name === "claim" ? owner : undefined;
-    if (typeof agent !== "string") return;
-    if (agent !== this.#agent) this.#otherAt = this.#at;
-    this.#agent = agent;
-    this.#at = now;
-  }
-
-  #areManyWriting(now: number): boolean {
-    return now - this.#at <= this.#quietMs && now - this.#otherAt <= this.#quietMs;
-  }
-
-  #start(): void {
-    const options = { path: this.#path, busyTimeoutMs: this.#busyTimeoutMs };
+  function start(): void {
     try {
-      const thread = new WriterThread(options, (neverBegun) => {
-        if (this.#thread === thread) this.#thread = undefined;
-        this.#notBefore = performance.now() + this.#quietMs;
-        for (const { name, args, resolve, reject } of neverBegun)
-          this.#direct.write(name, ...args).then(resolve, reject);
+      const started = new WriterThread({ path, busyTimeoutMs }, (neverBegun) => {
+        if (thread === started) thread = undefined;
+        notBefore = performance.now() + quietMs;
+        for (const { name, args, resolve, reject } of neverBegun) direct.write(name, ...args).then(resolve, reject);
       });
-      this.#thread = thread;
+      thread = started;
     } catch {
       // Without a thread, writes run in the calling thread, only slower.
-      this.#notBefore = performance.now() + this.#quietMs;
+      notBefore = performance.now() + quietMs;
     }
   }
-
-  #stopIfQuiet(): void {
-    const thread = this.#thread;
-    if (!thread?.isIdle || this.#areManyWriting(performance.now())) return;
-    this.#thread = undefined;
-    this.#ending = thread.stop();
+  function stopIfQuiet(): void {
+    const idle = thread?.isIdle ? thread : undefined;
+    if (!idle || writers.areMany(performance.now())) return;
+    thread = undefined;
+    ending = idle.stop();
   }
-
   /** Waits while writes are pending. */
-  #rest(database: DatabaseSync): void {
-    if (this.#thread && !this.#thread.isIdle) this.#restTimer.refresh();
+  function rest(): void {
+    if (thread && !thread.isIdle) restTimer.refresh();
     else emptyWal(database);
   }
+  return {
+    async write(name, ...args) {
+      if (closing) throw closedError(path);
+      const now = performance.now();
+      restTimer.refresh();
+      writers.note(name, args, now);
+      const needsThread = begin === "always" || isLongWrite(name, args) || writers.areMany(now);
+      if (!thread && needsThread && now >= notBefore) start();
+      return thread ? thread.write(name, args) : direct.write(name, ...args);
+    },
+    close() {
+      clearInterval(timer);
+      clearTimeout(restTimer);
+      closing ??= (thread?.stop() ?? ending).then(() => direct.close());
+      return closing;
+    },
+  };
+}
 
-  close(): Promise<void> {
-    clearInterval(this.#timer);
-    clearTimeout(this.#restTimer);
-    this.#closing ??= (this.#thread?.stop() ?? this.#ending).then(() => this.#direct.close());
-    return this.#closing;
-  }
+function watchWriters(quietMs: number) {
+  /** The agent that wrote last, when it did, and when another agent last did. */
+  let agent: string | undefined;
+  let agentAt = Number.NEGATIVE_INFINITY;
+  let otherAt = Number.NEGATIVE_INFINITY;
+  return {
+    note(name: WriteName, args: WriteArgs<WriteName>, now: number): void {
+      const [owner] = args;
+      const writer = name === "commit" ? (owner as WriteArgs<"commit">[0]).agent : name === "claim" ? owner : undefined;
+      if (typeof writer !== "string") return;
+      if (writer !== agent) otherAt = agentAt;
+      agent = writer;
+      agentAt = now;
+    },
+    areMany: (now: number): boolean => now - agentAt <= quietMs && now - otherAt <= quietMs,
+  };
 }
 
 // Sends writes to a writer thread and settles their promises.
