@@ -238,7 +238,7 @@ export class Host implements AgentHost, AsyncDisposable {
         if (!this.#server) throw isPrivate("serves no page");
         return this.#server.openDashboard();
       },
-      shutdown: (graceMs) => {
+      shutdown: async (graceMs) => {
         if (!this.#parts.onShutdown) throw isPrivate("ends when its agent does");
         this.#parts.onShutdown(graceMs);
       },
