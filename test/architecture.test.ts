@@ -192,7 +192,7 @@ const ROOMS: readonly Room[] = [
     "#api/(control|live-text|schemas)\\.ts",
     "#loop/.+",
     "#views/.+",
-    "node:(crypto|perf_hooks|v8|vm)",
+    "node:(crypto|events|perf_hooks|v8|vm)",
     "node:timers/promises",
   ),
   // What a person or a program reads about agents: loaded from a store reader, or computed from rows, states and events.
