@@ -137,7 +137,7 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
   ): Promise<boolean> {
     const { background, ...settings } = {
       background: true,
-      ...this.parts.checkSettings(changes ?? {}, state.settings),
+      ...this.parts.checkSettings(changes, state.settings),
     };
     if (record !== undefined) resumeRecording(record, row, this.parts);
     const moved = background || state.settings.background ? { background } : {};
