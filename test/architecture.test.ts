@@ -282,14 +282,14 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [18, 2829],
-  app: [10, 1566],
+  app: [10, 1533],
   cage: [7, 624],
   cassette: [10, 1387],
-  cli: [60, 7990],
+  cli: [60, 7866],
   commands: [10, 1725],
-  config: [15, 1897],
+  config: [15, 1841],
   core: [33, 4596],
-  host: [11, 1566],
+  host: [11, 1519],
   http: [6, 608],
   loop: [26, 3810],
   memory: [33, 6200],
