@@ -192,7 +192,7 @@ const ROOMS: readonly Room[] = [
     "#api/(control|live-text|schemas)\\.ts",
     "#loop/.+",
     "#views/.+",
-    "node:(crypto|perf_hooks|v8|vm)",
+    "node:(crypto|events|perf_hooks|v8|vm)",
     "node:timers/promises",
   ),
   // What a person or a program reads about agents: loaded from a store reader, or computed from rows, states and events.
@@ -282,14 +282,14 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [18, 2733],
-  app: [10, 1566],
+  app: [10, 1533],
   cage: [7, 624],
   cassette: [10, 1381],
-  cli: [60, 7990],
+  cli: [60, 7866],
   commands: [10, 1709],
-  config: [15, 1897],
+  config: [15, 1840],
   core: [33, 4582],
-  host: [11, 1566],
+  host: [11, 1519],
   http: [6, 597],
   loop: [26, 3755],
   memory: [33, 6200],

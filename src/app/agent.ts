@@ -83,7 +83,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
   await makeFolders(folder, 0o777);
   const lease = await store.claim(id);
   const prepare = prepareOf(host, row, { folder, shared, tape, ...options });
-  if (recorder) await beginRecording(recorder, host, { row, lease, folder, pause: options.pause });
+  if (recorder) await beginRecording(recorder, host, { row, lease, pause: options.pause });
   return {
     lease,
     parts: {
@@ -100,9 +100,8 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
       scrub: tape ? redact : host.scrub,
     },
     ...(tape ? { through: (parts) => tape.through(parts) } : {}),
-    ...(recorder ? { ended: (state) => recorder.end(state) } : {}),
     // Fewer and longer runs write the files of the folder into a recording less often.
-    ...(recorder ? { longestWaitMs: Number.POSITIVE_INFINITY } : {}),
+    ...(recorder ? { ended: (state) => recorder.end(state), longestWaitMs: Number.POSITIVE_INFINITY } : {}),
     isSandboxCrowded: () => host.services.cells?.ready === true && !host.player && host.sandbox().isCrowded,
     [Symbol.asyncDispose]: async () => {
       await shared.memory.flush();
@@ -201,15 +200,11 @@ function subagentPartsOf({ settings, store, catalogue }: AgentHost, row: AgentRo
   };
 }
 
-interface Recorded {
-  readonly row: AgentRow;
-  readonly lease: Lease;
-  readonly folder: string;
-  readonly pause: PauseReason | undefined;
-}
-
-async function beginRecording(recorder: Recorder, host: AgentHost, of: Recorded): Promise<void> {
-  const { row, lease, folder, pause } = of;
+async function beginRecording(
+  recorder: Recorder,
+  host: AgentHost,
+  { row, lease, pause }: { readonly row: AgentRow; readonly lease: Lease } & Pick<OpenOptions, "pause">,
+): Promise<void> {
   const [created] = await host.store.read(row.id, 0, 1);
   if (created?.type !== "agent-created") throw new GoaldError("GOALD_NOT_FOUND", `The agent ${row.id} was removed.`);
   await recorder.begin({
@@ -219,7 +214,7 @@ async function beginRecording(recorder: Recorder, host: AgentHost, of: Recorded)
     settings: recordedSettings(host.settings),
     services: Object.entries(host.services).flatMap(([name, { ready }]) => (ready ? [name] : [])),
     catalogue: catalogueHash(host.catalogue),
-    folder: openLocalWorkspace(folder, undefined, { own: true }),
+    folder: openLocalWorkspace(folderOf(host.home, row), undefined, { own: true }),
     ...(pause ? { pause } : {}),
   });
 }
@@ -234,9 +229,8 @@ async function updateReport({ home, store, redact }: AgentHost, lease: Lease, fo
 
 function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {
   const { approvalMinutes } = settings.limits;
-  const facts = (name: string) => registry.get(name);
   const expiry = approvalMinutes === null ? {} : { approvalExpiresMs: approvalMinutes * 60_000 };
-  return { epoch, ...expiry, facts };
+  return { epoch, ...expiry, facts: (name) => registry.get(name) };
 }
 
 /** Most sub-agents answer a question within a minute; an agent that waits longer could do other work. */
@@ -266,14 +260,8 @@ const HISTORY_SHARE = 2;
 /** Maximum bytes of all files and repositories that an agent downloads over its life. */
 const downloadLimitOf = ({ quota }: Pick<Settings, "quota">): number => quota.megabytes * DOWNLOADS_SHARE * MEBIBYTE;
 
-interface QuotaParts {
-  readonly home: Home;
-  readonly store: Pick<Store, "storedBytes">;
-  readonly settings: Pick<Settings, "quota">;
-}
-
 /** A sub-agent's folder is within its parent's, and they share the quotas of the topmost. */
-export function createQuota({ home, store, settings: { quota } }: QuotaParts, { folder }: AgentRow): FolderQuota {
+function createQuota({ home, store, settings: { quota } }: AgentHost, { folder }: AgentRow): FolderQuota {
   const [top = folder, ...inside] = folder.split("/");
   const limits = {
     bytes: quota.megabytes * MEBIBYTE,
@@ -286,7 +274,7 @@ export function createQuota({ home, store, settings: { quota } }: QuotaParts, { 
 }
 
 /** The options of an agent's workspace. */
-const accessOf = (host: QuotaParts & { readonly store: Pick<Store, "lastFileVersion"> }, row: AgentRow) => ({
+const accessOf = (host: AgentHost, row: AgentRow) => ({
   lastVersion: (path: string) => host.store.lastFileVersion(row.id, path),
   staging: join(host.home.privateFolder, "clones"),
   quota: createQuota(host, row),

@@ -33,7 +33,7 @@ import type { OAuthKeys } from "#services/x/oauth.ts";
 import { sha256 } from "#store/chain.ts";
 import { findGit } from "#util/find-program.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
-
+import { once } from "./lazy-memory.ts";
 import { cellsState, judgeByLevel, requireLevel, type SandboxLevel } from "./sandbox.ts";
 
 export { createLiveThoughts } from "#reply/thoughts.ts";
@@ -77,13 +77,11 @@ export async function loadRegistryOf(home: Home, services: ServiceStates): Promi
 /** The Python helpers of the home. Throws as `loadRegistryOf`. */
 export function loadModulesOf(home: Home, registry: Registry): Promise<readonly PythonModule[]> {
   requireOwned(home);
-  let taken: ReadonlySet<string> | undefined;
-  const isTaken = (name: string): boolean => {
+  const taken = once(() => {
     const commands = [...registry.all, ...registry.unavailable.map(({ command }) => command)];
-    taken ??= new Set(createCodeFunctions(commands).all.map((one) => one.name));
-    return taken.has(name);
-  };
-  return loadPythonModules(home.methodsFolder, requireOwnedFile, isTaken);
+    return new Set(createCodeFunctions(commands).all.map(({ name }) => name));
+  });
+  return loadPythonModules(home.methodsFolder, requireOwnedFile, (name) => taken().has(name));
 }
 
 /** The catalogue for reading earlier replies: all services count as ready. */

@@ -101,14 +101,12 @@ export class Host implements AgentHost, AsyncDisposable {
     this.#opened = opened;
     this.#redactors = parts;
     this.#problems = createProblems(parts.log, this.redact);
-    const folder = join(parts.home.privateFolder, "recordings");
-    const report = this.#problems.tell;
     this.recordings = new Recordings({
-      folder,
+      folder: join(parts.home.privateFolder, "recordings"),
       clock: systemClock,
       version: readVersion(),
       redact: this.redact,
-      report,
+      report: this.#problems.tell,
     });
     this.supervisor = this.#createSupervisor();
     this.control = this.#createControl();
@@ -144,12 +142,12 @@ export class Host implements AgentHost, AsyncDisposable {
     this.isStopping = false;
     // Loaded here, because agents run without the API.
     const [api, { createHostReading }] = await Promise.all([import("#api/server.ts"), import("./reading.ts")]);
-    const onProblem = (problem: string): void => this.#problems.tell("", problem);
-    const serving = { control: this.control, reading: createHostReading(this), redact: this.redact };
     this.#server = await api.startServer({
-      ...serving,
+      control: this.control,
+      reading: createHostReading(this),
+      redact: this.redact,
       socket,
-      onProblem,
+      onProblem: (problem) => this.#problems.tell("", problem),
       limits,
       doorPort: this.settings.daemon.port,
     });
@@ -238,7 +236,7 @@ export class Host implements AgentHost, AsyncDisposable {
         if (!this.#server) throw isPrivate("serves no page");
         return this.#server.openDashboard();
       },
-      shutdown: (graceMs) => {
+      shutdown: async (graceMs) => {
         if (!this.#parts.onShutdown) throw isPrivate("ends when its agent does");
         this.#parts.onShutdown(graceMs);
       },

@@ -10,13 +10,17 @@ import type { Embedder, MethodIndex, RecallQuery } from "#core/ports/memory.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import type { MemoryParts } from "./memory.ts";
 
-export function openSearchLate(parts: MemoryParts) {
-  let made: Embedder | undefined;
-  const embedder = async (): Promise<Embedder> => {
-    const { openEmbedder } = await import("./memory.ts");
-    made ??= openEmbedder(parts);
+/** Calls `make` at the first call, and returns its value at each. */
+export function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
     return made;
   };
+}
+
+export function openSearchLate(parts: MemoryParts) {
+  const embedder = once(async () => (await import("./memory.ts")).openEmbedder(parts));
   return { memory: openMemoryLate(parts, embedder), methods: openMethodsLate(parts, embedder) };
 }
 
@@ -25,19 +29,17 @@ const isRemote = (settings: MemoryParts["settings"]): boolean =>
   settings.memory.embedder !== "offline" && !(settings.memory.embedder === "auto" && !hasServer(settings));
 
 function openMethodsLate(parts: MemoryParts, embedder: () => Promise<Embedder>): MethodIndex {
-  let opening: Promise<MethodIndex> | undefined;
   let index: MethodIndex | undefined;
+  const open = once(async () => {
+    const { createMethodIndex } = await import("#memory/method-index.ts");
+    index = createMethodIndex({ embedder: await embedder(), report: parts.report });
+    return index;
+  });
   return {
     get remote() {
       return index?.remote ?? isRemote(parts.settings);
     },
-    async search(...given) {
-      opening ??= import("#memory/method-index.ts").then(async ({ createMethodIndex }) => {
-        index = createMethodIndex({ embedder: await embedder(), report: parts.report });
-        return index;
-      });
-      return (await opening).search(...given);
-    },
+    search: async (...given) => (await open()).search(...given),
   };
 }
 

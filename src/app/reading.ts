@@ -21,8 +21,9 @@ import { type AgentView, isOver, stallLimit, type ViewFacts, viewAgent, viewDama
 import { stateOf } from "#views/read-agent.ts";
 import type { StepParts } from "#views/whole-step.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import type { AgentHost } from "./agent.ts";
 import type { Catalogue } from "./catalogue.ts";
+import type { Host } from "./host.ts";
+import { once } from "./lazy-memory.ts";
 
 export interface HomeReading extends Reading, AsyncDisposable {}
 
@@ -36,11 +37,10 @@ export interface HomeReadingOptions {
 /** Opens a home for reading. A home without a store has no agents. */
 export async function openReading(home: Home, settings: Settings, options: HomeReadingOptions): Promise<HomeReading> {
   const reader = await openSqliteReader(home.database);
-  let catalogue: Promise<Catalogue> | undefined;
-  const loadOnce = (): Promise<Catalogue> => {
-    catalogue ??= loadCatalogueFor(home, settings);
-    return catalogue;
-  };
+  const loadOnce = once(async () => {
+    const { findServiceStates, loadCatalogue } = await import("./catalogue.ts");
+    return loadCatalogue(home, await findServiceStates(settings));
+  });
   const reading = createStoreReading({
     reader,
     clock: systemClock,
@@ -63,13 +63,7 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
   return { ...reading, [Symbol.asyncDispose]: () => reader.close() };
 }
 
-/** A host that serves its agents' views and reports which agents run. */
-export interface ReadableHost extends AgentHost {
-  readonly control: { viewAll(rows: readonly AgentRow[]): Promise<readonly AgentView[]> };
-  readonly supervisor: { readonly runners: { has(agent: string): boolean } };
-}
-
-export function createHostReading(host: ReadableHost): Reading {
+export function createHostReading(host: Host): Reading {
   const { home, store } = host;
   return createStoreReading({
     reader: store,
@@ -92,11 +86,6 @@ export function createHostReading(host: ReadableHost): Reading {
 }
 
 // ---------------------------------------------------------------- prompts and replies
-
-async function loadCatalogueFor(home: Home, settings: Settings): Promise<Catalogue> {
-  const { findServiceStates, loadCatalogue } = await import("./catalogue.ts");
-  return loadCatalogue(home, await findServiceStates(settings));
-}
 
 function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Settings): StepParts {
   return {

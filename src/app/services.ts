@@ -3,7 +3,6 @@
  *
  * Nothing is loaded or requested before its first use.
  */
-import type { HostEdges } from "#cassette/demo-script.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { Home } from "#config/home.ts";
 import { openJsonCache } from "#config/private-file.ts";
@@ -13,7 +12,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { Price } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel } from "#core/ports/model.ts";
-import type { Store, StoreReader } from "#core/ports/store.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages, WebSearch } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
@@ -30,17 +29,13 @@ import { systemClock } from "#util/clock.ts";
 import { findGit } from "#util/find-program.ts";
 import type { Redact } from "#util/redact.ts";
 import { readVersion } from "../shipped.ts";
-import type { RedactedSettings } from "./agent.ts";
+import type { AgentHost, RedactedSettings } from "./agent.ts";
 import { loadPrices, loadWindows, mediaServerOf, xKeysOf } from "./catalogue.ts";
-import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
+import { once, openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 
 export type Shared = ReturnType<typeof openShared>;
 
-export interface SharedParts extends RedactedSettings {
-  readonly home: Home;
-  readonly store: Store;
-  readonly edges: HostEdges | undefined;
-  report(problem: string): void;
+export interface SharedParts extends RedactedSettings, Pick<AgentHost, "home" | "store" | "edges" | "report"> {
   note?(text: string): void;
   /** Set for the parts of a single agent that is recorded or replayed. */
   readonly tape?: Tape;
@@ -196,15 +191,6 @@ export function openServices({ settings, http, clock, scrub }: ServiceParts) {
     downloads,
     statuses,
     ...(xKeys ? { posts: lazyPosts({ baseUrl: settings.twitter.baseUrl, keys: xKeys, http, clock }) } : {}),
-  };
-}
-
-/** Calls `load` at the first call, and returns its promise at each. */
-function once<T>(load: () => Promise<T>): () => Promise<T> {
-  let loaded: Promise<T> | undefined;
-  return () => {
-    loaded ??= load();
-    return loaded;
   };
 }
 

@@ -68,33 +68,7 @@ export interface GlobalOptions {
 }
 
 /** Output of a verb. Data goes to standard output; with --json, all other text goes to standard error. */
-export interface Output {
-  readonly json: boolean;
-  /** True when input and output are a terminal, without --no-input and --json. */
-  readonly interactive: boolean;
-  data(line: string): void;
-  /** With --json, prints the value as data and returns true. Does nothing else. */
-  printJson(value: unknown, redact?: Redact): boolean;
-  /** Data with goald's own styles. */
-  styled(line: string): void;
-  /** Data, cleaned, which a person's terminal shows with this look: broken between words, with local times and colours. */
-  page(text: string, look?: Look): void;
-  /** The width of a person's terminal in cells; Infinity elsewhere. */
-  readonly columns: number;
-  readonly colour: boolean;
-  say(line: string): void;
-  /** Writes partial lines for a person, with goald's own styles; absent when the output is not a person's terminal. */
-  readonly write?: (text: string) => void;
-  /** Lines below all text; opened by the first call, until `close`. Undefined when the output is not a person's terminal. */
-  below(): LinesBelow | undefined;
-  /** Lines of the person's input; opened by the first call. */
-  input(): LineInput;
-  /** Returns the lines that were typed before a question. Returns none before input is opened. */
-  takeTypedAhead(): Promise<readonly string[]>;
-  /** True when the person left the last question by Ctrl-C. */
-  readonly interrupted: boolean;
-  close(): void;
-}
+export type Output = Readonly<ReturnType<typeof openOutput>>;
 
 export interface CliContext {
   readonly home: Home;
@@ -109,7 +83,7 @@ export interface CliContext {
 /** Closes its output when it is disposed of. */
 type FoundContext = Pick<CliContext, "home" | "output"> & Disposable;
 
-export function openOutput(options: GlobalOptions): Output {
+function openOutput(options: GlobalOptions) {
   const json = options.json === true;
   const { stdin, stdout } = process;
   const interactive = !json && options.input !== false && stdin.isTTY === true && stdout.isTTY === true;
@@ -122,31 +96,41 @@ export function openOutput(options: GlobalOptions): Output {
   return {
     json,
     colour,
+    /** The width of a person's terminal in cells; Infinity elsewhere. */
     columns,
+    /** True when input and output are a terminal, without --no-input and --json. */
     interactive,
-    data: (line) => printLine(json ? inertJson(line) : line),
-    printJson: (value, redact = (text) => text) => {
+    data: (line: string): void => printLine(json ? inertJson(line) : line),
+    /** With --json, prints the value as data and returns true. Does nothing else. */
+    printJson: (value: unknown, redact: Redact = (text) => text): boolean => {
       if (json) printLine(inertJson(redact(JSON.stringify(value))));
       return json;
     },
+    /** Data with goald's own styles. */
     styled: printStyledLine,
-    page: (text, look) =>
+    /** Data, cleaned, which a person's terminal shows with this look: broken between words, with local times and colours. */
+    page: (text: string, look?: Look): void =>
       isScreen ? printStyledLine(layOut(text, { ...look, columns, colour, now: systemClock.now() })) : printLine(text),
-    say: (line) => (json ? printNote(line) : printLine(line)),
+    say: (line: string): void => (json ? printNote(line) : printLine(line)),
+    /** Writes partial lines for a person, with goald's own styles; absent when the output is not a person's terminal. */
     ...(!json && stdout.isTTY === true ? { write: printStyledPart } : {}),
-    below: () => {
+    /** Lines below all text; opened by the first call, until `close`. Undefined when the output is not a person's terminal. */
+    below: (): LinesBelow | undefined => {
       if (isScreen) below ??= openLinesBelow();
       return below;
     },
-    input: () => {
+    /** Lines of the person's input; opened by the first call. */
+    input: (): LineInput => {
       input ??= openLineInput(stdin, stdout);
       return input;
     },
-    takeTypedAhead: async () => (await input?.takeTypedAhead()) ?? [],
-    get interrupted() {
+    /** Returns the lines that were typed before a question. Returns none before input is opened. */
+    takeTypedAhead: async (): Promise<readonly string[]> => (await input?.takeTypedAhead()) ?? [],
+    /** True when the person left the last question by Ctrl-C. */
+    get interrupted(): boolean {
       return input?.interrupted === true;
     },
-    close: () => {
+    close: (): void => {
       below?.end();
       input?.close();
     },

@@ -60,10 +60,10 @@ export async function checkHome(home: Home, uid: number | undefined): Promise<re
   if (!isWritable)
     return [problem("home", `${root} cannot be written by you`, "Make it writable, or name another home with --home.")];
   const faults = uid === undefined ? [] : await checkPermissions(home, uid);
-  return [fine("home", `${root} (${chosenBy})`), ...faults, ...(faults.length === 0 ? [closed()] : [])];
+  return [fine("home", `${root} (${chosenBy})`), ...faults, ...(faults.length === 0 ? [CLOSED] : [])];
 }
 
-const closed = (): Finding => fine("permissions", "nobody else can read what is private, or write what goald obeys");
+const CLOSED = fine("permissions", "nobody else can read what is private, or write what goald obeys");
 
 async function checkPermissions(home: Home, uid: number): Promise<readonly Finding[]> {
   const { envFile, privateFolder, logFolder } = home;

@@ -177,7 +177,8 @@ class Follower {
         for await (const followed of this.#client.follow(agent, { ...options, after })) {
           if (followed.kind === "delta") this.#showPiece(followed);
           else if (followed.kind === "printed") this.#living?.print(followed.line);
-          else if (followed.kind === "bye") context.output.say(byeOf(followed));
+          else if (followed.kind === "bye")
+            context.output.say(clean(`The host goes down${followed.reason ? `: ${followed.reason}` : ""}`));
           else if (followed.kind === "event") {
             after = followed.event.seq;
             yield followed.event;
@@ -257,7 +258,8 @@ class Follower {
   #sendHalt(): void {
     const { agent, context } = this.#parts;
     if (this.#halt === "none") return;
-    const sent = this.#halt === "kill" ? this.#client.kill(agent) : this.#client.pause(agent, STOPPED_HERE);
+    const reason = "Stopped by the person at the terminal.";
+    const sent = this.#halt === "kill" ? this.#client.kill(agent) : this.#client.pause(agent, reason);
     this.#sending = sent.then(undefined, (thrown) => {
       if (!isGoaldError(thrown, "GOALD_DAEMON")) context.output.say(context.redact(clean(toError(thrown).message)));
     });
@@ -280,11 +282,6 @@ class Follower {
 /** The agents that it has started, and those that they have started. */
 const belowOf = (agent: string, views: readonly AgentView[]): readonly AgentView[] =>
   views.filter(({ parent }) => parent === agent).flatMap((view) => [view, ...belowOf(view.id, views)]);
-
-const STOPPED_HERE = "Stopped by the person at the terminal.";
-
-const byeOf = ({ reason }: Extract<Followed, { readonly reason: string }>): string =>
-  clean(`The host goes down${reason ? `: ${reason}` : ""}`);
 
 // Shows the part of an agent's log before the live events.
 

@@ -21,7 +21,7 @@ import {
 } from "#config/load-settings.ts";
 import { findSetting, SETTINGS, type Setting, valueAt } from "#config/settings.ts";
 import { removeFromSettingsFile, setInSettingsFile, settingsPath } from "#config/settings-file.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { EXIT, GoaldError, orUndefined } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { createRedactor, type Redact } from "#util/redact.ts";
 import { type CliContext, formatCall } from "./context.ts";
@@ -35,7 +35,9 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
   const file = settingsPath(home);
   const value = parseSettingText(text, row);
   const before = await readSettings({ home, env: process.env });
-  requireRight(before, { row, value, written: text, origin: { layer: "flag", name: typed, file: "" } });
+  const given: FoundSetting = { row, value, written: text, origin: { layer: "flag", name: typed, file: "" } };
+  const [wrong] = checkSettings(new Map([[row.name, given]])).problems;
+  if (wrong) throw new GoaldError("GOALD_USAGE", wrong.sentence);
   await setInSettingsFile(file, row.name, value);
   const overriddenBy = winnerOver(row, before);
   const daemonNote = noteOfDaemon(home);
@@ -51,7 +53,8 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
 export async function unsetSetting({ home, output }: Place, typed: string): Promise<number> {
   const file = settingsPath(home);
   const isGroup = SETTINGS.some(({ name }) => name.startsWith(`${typed}.`));
-  const strange = !isGroup && !isKnown(typed) && (await removeFromSettingsFile(file, typed));
+  const isKnown = orUndefined(() => findSetting(typed)) !== undefined;
+  const strange = !isGroup && !isKnown && (await removeFromSettingsFile(file, typed));
   const name = strange ? typed : findSetting(typed).name;
   const removed = strange || (await removeFromSettingsFile(file, name));
   const report = strange ? undefined : await reportAfter(typed, home);
@@ -65,9 +68,6 @@ export async function unsetSetting({ home, output }: Place, typed: string): Prom
   if (daemonNote) printNote(daemonNote);
   return EXIT.ok;
 }
-
-const isKnown = (typed: string): boolean =>
-  SETTINGS.some(({ name, environment }) => name === typed || environment.includes(typed));
 
 /** Ignores problems of other settings in the file. */
 async function reportAfter(typed: string, home: Home) {
@@ -88,12 +88,6 @@ const noValue = ({ expected, name }: Setting, typed: string, text: string): Goal
     { hint: `Use the default: goald config ${name} --unset` },
   );
 
-function requireRight({ found }: ReadSettings, given: FoundSetting): void {
-  const { problems } = checkSettings(new Map([...found, [given.row.name, given]]));
-  const own = problems.filter(({ name }) => name === given.row.name);
-  if (own.length > 0) throw new GoaldError("GOALD_USAGE", own.map(({ sentence }) => sentence).join("\n"));
-}
-
 function winnerOver(row: Setting, { layers }: ReadSettings): SettingOrigin | null {
   const { origin } = findInLayers(row, layers).next().value as FoundSetting;
   return origin.layer === "environment" || origin.layer === ".env" ? origin : null;
@@ -112,44 +106,32 @@ function noteOfDaemon(home: Home): string | undefined {
 
 // Describes each setting for the list.
 
-export interface SettingReport {
-  readonly name: string;
-  readonly environment: readonly string[];
-  /** null when unset; "set" or "not set" for a secret; the written text for an invalid value. */
-  readonly value: string | number | boolean | null;
-  readonly default: unknown;
-  readonly origin: SettingOrigin;
-  readonly secret?: true;
-  /** Says in one sentence what is wrong; absent when the value is valid. */
-  readonly problem?: string;
-}
+export type SettingReport = ReturnType<typeof reportOn>;
 
 export function reportsOf(read: ReadSettings): readonly SettingReport[] {
   const redact = createRedactor(read.secrets);
   return SETTINGS.map((row) => reportOn(row, read, redact));
 }
 
-export function reportOn(
-  row: Setting,
-  read: ReadSettings,
-  redact: Redact = createRedactor(read.secrets),
-): SettingReport {
+export function reportOn(row: Setting, read: ReadSettings, redact = createRedactor(read.secrets)) {
   const found = read.found.get(row.name) as FoundSetting;
   const wrong = read.problems.find(({ name }) => name === row.name);
   return {
     name: row.name,
     environment: row.environment,
+    /** null when unset; "set" or "not set" for a secret; the written text for an invalid value. */
     value: row.secret ? isSet(found.value) : shown(found, wrong !== undefined, redact),
     default: row.secret ? isSet(null) : valueAt(read.layers.defaults, row.name),
     origin: found.origin,
     ...(row.secret ? { secret: true } : {}),
+    /** Says in one sentence what is wrong; absent when the value is valid. */
     ...(wrong ? { problem: redact(wrong.sentence) } : {}),
   };
 }
 
 const isSet = (value: unknown): string => (value === null ? "not set" : "set");
 
-function shown({ value, written }: FoundSetting, isWrong: boolean, redact: Redact): SettingReport["value"] {
+function shown({ value, written }: FoundSetting, isWrong: boolean, redact: Redact) {
   if (isWrong) return redact(typeof written === "string" ? shortenForDisplay(written) : quoteValue(written));
   return typeof value === "string" ? redact(clean(value)) : (value as number | boolean | null);
 }

@@ -154,7 +154,7 @@ export const texts = (flags: string, about: string): VerbOption<readonly string[
 export const value = <T>(flags: string, about: string, parse: (text: string) => T): VerbOption<T> => ({
   flags,
   about,
-  parse: (given) => parse(given),
+  parse,
 });
 
 /** The number of a step. `first`: 0 also permits the time before the first step. */

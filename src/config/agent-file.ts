@@ -37,7 +37,11 @@ export async function readAgentFile(path: string): Promise<AgentFile> {
     const line = offset === undefined ? "" : `, line ${lines.linePos(offset).line}`;
     return new GoaldError("GOALD_CONFIG", `${path}${line}: ${clean(problem)}`, { hint: EXAMPLE });
   };
-  const document = parseOrRefuse(() => parseDocument(file.text, { lineCounter: lines, prettyErrors: false }), refuse);
+  const options = { lineCounter: lines, prettyErrors: false };
+  // Thousands of nested brackets exhaust the parser's stack, which throws.
+  const document = await Promise.try(() => parseDocument(file.text, options)).catch((thrown) => {
+    throw refuse(`this cannot be read as YAML: ${toError(thrown).message}.`);
+  });
   const [wrong] = [...document.errors, ...document.warnings];
   if (wrong) throw refuse(`this is not the YAML of an agent: ${describeYamlError(wrong)}.`, wrong.pos[0]);
   visit(document, {
@@ -52,15 +56,6 @@ const EXAMPLE =
   "An agent file looks like this:\n  ai_name: Chef\n  ai_role: an assistant that plans meals\n  ai_goals:\n    - Plan a week";
 
 type Refuse = (problem: string, offset?: number) => GoaldError;
-
-/** Thousands of nested brackets exhaust the parser's stack, which throws. */
-function parseOrRefuse<T>(parse: () => T, refuse: Refuse): T {
-  try {
-    return parse();
-  } catch (thrown) {
-    throw refuse(`this cannot be read as YAML: ${toError(thrown).message}.`);
-  }
-}
 
 /** Replaces the parser's message on a second document, which is written for programmers. */
 const describeYamlError = ({ code, message }: YAMLError): string =>

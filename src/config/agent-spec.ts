@@ -2,16 +2,11 @@
 import { depthOf } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { type GoalCheck, type GoalTest, MAX_CHECKS } from "#core/goal-check.ts";
+import type { AgentSpec } from "#core/ports/store.ts";
 import { countNoun, findUnseenMark, withCommas } from "#core/text.ts";
 import { createAjv } from "#util/schema.ts";
 
-export interface AgentDraft {
-  readonly name: string;
-  readonly role: string;
-  readonly goals: readonly string[];
-  /** Prove the goals. Absent: none. */
-  readonly checks?: readonly GoalCheck[];
-}
+export type AgentDraft = Pick<AgentSpec, "name" | "role" | "goals" | "checks">;
 
 export const MAX_GOALS = 5;
 

@@ -9,8 +9,6 @@ import { readConfigFile, replacePrivateFile, withFileLock } from "./private-file
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export type EnvFile = Awaited<ReturnType<typeof readEnvFile>>;
-
 /**
  * `isOpen`: other users can read the file. A missing file reads as an empty one. Throws GOALD_CONFIG for an unreadable
  * one.

@@ -8,49 +8,32 @@ import { GoaldError, orUndefined } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { clean } from "#util/outside-text.ts";
-import { type EnvFile, type Environment, readEnvFile } from "./env-file.ts";
+import { type Environment, readEnvFile } from "./env-file.ts";
 import type { Home } from "./home.ts";
 import { type SettingRow, splitServerKey, type ValueSchema, withScheme } from "./setting-row.ts";
 import { readDefaults, SETTINGS, type Setting, type SettingName, type Settings, valueAt } from "./settings.ts";
-import { readSettingsFile, type SettingsFile, settingsPath } from "./settings-file.ts";
+import { readSettingsFile, settingsPath } from "./settings-file.ts";
 
-/** The sources hold these beside the settings themselves. */
-interface SourceExtras {
-  /** Sentences for the person that need no action. */
-  readonly notes: readonly string[];
-  /** Every secret of every source, for the redactor. */
-  readonly secrets: readonly string[];
-}
-
-export interface LoadedSettings extends SourceExtras {
-  readonly settings: Settings;
-  originOf(name: SettingName): SettingOrigin;
-}
+export type LoadedSettings = Awaited<ReturnType<typeof loadSettings>>;
 
 /** Throws GOALD_CONFIG; its message has one line per wrong value. */
-export async function loadSettings(sources: SettingSources): Promise<LoadedSettings> {
-  const { settings, problems, found, layers: _layers, ...rest } = await readSettings(sources);
+export async function loadSettings(sources: SettingSources) {
+  const { settings, problems, found, notes, secrets } = await readSettings(sources);
   if (problems.length > 0) throw wrongSettings(problems);
-  return Object.freeze({
-    ...rest,
-    settings: settings as Settings,
-    originOf: (name: SettingName) => (found.get(name) as FoundSetting).origin,
-  });
+  const originOf = (name: SettingName): SettingOrigin => (found.get(name) as FoundSetting).origin;
+  return Object.freeze({ notes, secrets, settings: settings as Settings, originOf });
 }
 
-export const wrongSettings = (problems: CheckedSettings["problems"]): GoaldError =>
+export const wrongSettings = (problems: ReadSettings["problems"]): GoaldError =>
   new GoaldError("GOALD_CONFIG", problems.map(({ sentence }) => sentence).join("\n"), {
     hint: "Correct it, or remove it to use the default.",
   });
 
 /** All settings, right or wrong. */
-export interface ReadSettings extends CheckedSettings, SourceExtras {
-  readonly found: ReadonlyMap<SettingName, FoundSetting>;
-  readonly layers: SettingLayers;
-}
+export type ReadSettings = Awaited<ReturnType<typeof readSettings>>;
 
 /** Returns wrong values as problems, so that verbs can show and repair them. Throws GOALD_CONFIG for an unreadable file. */
-export async function readSettings(sources: SettingSources): Promise<ReadSettings> {
+export async function readSettings(sources: SettingSources) {
   const layers = await readLayers(sources);
   const { env, envFile, file } = layers;
   const found = new Map(SETTINGS.map((row) => [row.name, findInLayers(row, layers).next().value as FoundSetting]));
@@ -62,11 +45,13 @@ export async function readSettings(sources: SettingSources): Promise<ReadSetting
     ...checked,
     found,
     layers,
+    /** Sentences for the person that need no action. */
     notes: [
       ...noteUnknownVariables(env, envFile.variables),
       ...noteVariablesOfAutoGpt(envFile.variables),
       ...(exposesKeys ? [`Other users can read the keys in ${envFile.path}. Run: chmod 600 ${envFile.path}`] : []),
     ],
+    /** Every secret of every source, for the redactor. */
     secrets: findSecrets(settings, env, envFile.variables, {
       FILE_KEY: typeof fileKey === "string" ? fileKey : undefined,
     }),
@@ -155,8 +140,8 @@ export type SettingFlags = Readonly<Partial<Record<SettingName, string | number 
 export interface SettingSources {
   readonly flags?: SettingFlags;
   readonly env: Environment;
-  /** A trusted home; absent when there is none yet. */
-  readonly home?: Pick<Home, "envFile" | "configFolder"> | undefined;
+  /** A trusted home, which need not be there yet. */
+  readonly home: Pick<Home, "envFile" | "configFolder">;
 }
 
 export interface SettingOrigin {
@@ -175,21 +160,12 @@ export interface FoundSetting {
   readonly origin: SettingOrigin;
 }
 
-interface SettingLayers {
-  readonly flags: SettingFlags;
-  readonly env: Environment;
-  readonly envFile: EnvFile & { readonly path: string };
-  readonly file: SettingsFile | undefined;
-  readonly defaults: unknown;
-}
+type SettingLayers = Awaited<ReturnType<typeof readLayers>>;
 
 /** Throws GOALD_CONFIG for a file that cannot be read. */
-async function readLayers({ flags = {}, env, home }: SettingSources): Promise<SettingLayers> {
-  const [envFile, file] = await Promise.all([
-    home ? readEnvFile(home.envFile) : { variables: {}, isOpen: false },
-    home ? readSettingsFile(settingsPath(home)) : undefined,
-  ]);
-  return { flags, env, envFile: { ...envFile, path: home?.envFile ?? "" }, file, defaults: readDefaults() };
+async function readLayers({ flags = {}, env, home }: SettingSources) {
+  const [envFile, file] = await Promise.all([readEnvFile(home.envFile), readSettingsFile(settingsPath(home))]);
+  return { flags, env, envFile: { ...envFile, path: home.envFile }, file, defaults: readDefaults() };
 }
 
 /** Yields the setting from every source that has it, the effective one first. */
@@ -201,9 +177,8 @@ export function* findInLayers(row: Setting, layers: SettingLayers): Generator<Fo
     ["environment", layers.env, ""],
     [".env", layers.envFile.variables, layers.envFile.path],
   ] as const) {
-    const variable = row.environment.find((candidate) => !isPlaceholder(ownVariable(variables, candidate)));
-    if (variable !== undefined)
-      yield parseFound(row, ownVariable(variables, variable), { layer, name: variable, file });
+    const variable = row.environment.find((candidate) => !isPlaceholder(variables[candidate]));
+    if (variable !== undefined) yield parseFound(row, variables[variable], { layer, name: variable, file });
   }
   const stored = valueAt(layers.file?.value, name);
   if (layers.file && stored !== undefined && !(typeof stored === "string" && isPlaceholder(stored)))
@@ -216,9 +191,6 @@ function parseFound(row: Setting, written: unknown, origin: SettingOrigin): Foun
   const value = typeof written === "string" ? parseSettingText(written, row) : written;
   return { row, value, written, origin };
 }
-
-const ownVariable = (variables: Environment, name: string): string | undefined =>
-  Object.hasOwn(variables, name) ? variables[name] : undefined;
 
 // ---------------------------------------------------------------- text of variables and flags
 
@@ -238,23 +210,13 @@ export function parseSettingText(text: string, row: SettingRow): unknown {
     case "number":
       return /^[+-]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})$/.test(value) ? Number(value) : value;
     case "boolean":
-      return BOOLEAN_WORDS[value.toLowerCase()] ?? value;
+      // AutoGPT's files have Python's True and False.
+      if (/^(?:true|yes|on|1)$/i.test(value)) return true;
+      return /^(?:false|no|off|0)$/i.test(value) ? false : value;
     case "string":
       return normalizeText(value, row);
   }
 }
-
-/** Matched in any case: AutoGPT's files have Python's True and False. */
-const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
-  true: true,
-  yes: true,
-  on: true,
-  1: true,
-  false: false,
-  no: false,
-  off: false,
-  0: false,
-};
 
 function normalizeText(value: string, { name, schema }: SettingRow): string {
   if (name.endsWith(".baseUrl")) return withScheme(value).replace(/\/{1,20}$/, "");
@@ -266,31 +228,20 @@ function normalizeText(value: string, { name, schema }: SettingRow): string {
 // The schemas use a small part of JSON Schema, checked here in less than a millisecond. Loading and compiling ajv would
 // take a quarter of the time of a short verb. A test compares this check with ajv's verdict for every row.
 
-export interface SettingProblem {
-  /** The setting with the wrong value. */
-  readonly name: SettingName;
-  readonly sentence: string;
-}
-
-interface CheckedSettings {
-  /** Complete and frozen; a `Settings` when there are no problems. */
-  readonly settings: object;
-  readonly problems: readonly SettingProblem[];
-}
-
-export function checkSettings(found: ReadonlyMap<SettingName, FoundSetting>): CheckedSettings {
+/** `settings`: complete and frozen; a `Settings` when there are no problems. */
+export function checkSettings(found: ReadonlyMap<SettingName, FoundSetting>) {
   const settings: Record<string, unknown> = {};
   for (const [name, { value }] of found) setAt(settings, name.split("."), value);
   const isRight = (name: SettingName, { row, value }: FoundSetting): boolean =>
     isAllowed(value, row.schema) &&
-    (!/\.baseUrl$|^web\.allow$/.test(name) || typeof value !== "string" || value.split(/[,\s]+/).every(isAddress));
+    (!/\.baseUrl$|^web\.allow$/.test(name) ||
+      typeof value !== "string" ||
+      value.split(/[,\s]+/).every((text) => URL.canParse(text)));
   const wrong = [...found].filter(([name, one]) => !isRight(name, one));
   return { settings: deepFreeze(settings), problems: wrong.map(([name, one]) => describeProblem(name, one)) };
 }
 
-const isAddress = (text: string): boolean => URL.canParse(text);
-
-function describeProblem(name: SettingName, { row, written, origin }: FoundSetting): SettingProblem {
+function describeProblem(name: SettingName, { row, written, origin }: FoundSetting) {
   const source = origin.layer === "flag" ? "command line" : origin.file || origin.layer;
   const got = row.secret ? "a value that is not shown" : quoteValue(written);
   return { name, sentence: `${origin.name} (${source}) must be ${row.expected}, got ${got}.` };

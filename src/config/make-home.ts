@@ -173,7 +173,6 @@ const HEADINGS: Readonly<Partial<Record<SettingName, string>>> = {
   "openai.apiKey": "model server",
   "memory.embedder": "memory",
   "window.batch": "agents",
-
   "daemon.concurrency": "daemon and log",
   "web.allow": "web and code",
   "search.providers": "search",

@@ -12,8 +12,6 @@ import { describeUnknownSetting, SETTINGS } from "./settings.ts";
 
 export const settingsPath = ({ configFolder }: Pick<Home, "configFolder">): string => join(configFolder, "goald.json");
 
-export type SettingsFile = NonNullable<Awaited<ReturnType<typeof readSettingsFile>>>;
-
 /**
  * `value`: an object with known names only, whose values are not checked. Returns undefined when there is no file.
  * Throws GOALD_CONFIG.

@@ -7,16 +7,18 @@
 import { readFileSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
+import { asRecord } from "#util/json.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { clean } from "#util/outside-text.ts";
 import type { SettingRow, ValueOf } from "./setting-row.ts";
-import { AGENT_SETTINGS, MODEL_SETTINGS, SERVICE_SETTINGS } from "./setting-tables.ts";
+import { SETTING_TABLE } from "./setting-tables.ts";
 
-const TABLE = [...MODEL_SETTINGS, ...AGENT_SETTINGS, ...SERVICE_SETTINGS] as const;
-
-export type SettingName = (typeof TABLE)[number]["name"];
+export type SettingName = (typeof SETTING_TABLE)[number]["name"];
 export type Setting = SettingRow & { readonly name: SettingName; readonly environment: readonly string[] };
-export const SETTINGS: readonly Setting[] = TABLE.map((row) => ({ environment: [variableOf(row.name)], ...row }));
+export const SETTINGS: readonly Setting[] = SETTING_TABLE.map((row) => ({
+  environment: [variableOf(row.name)],
+  ...row,
+}));
 
 /** `GOALD_LOG_LEVEL` for `log.level`. */
 function variableOf(name: string): string {
@@ -25,7 +27,7 @@ function variableOf(name: string): string {
 }
 
 /** Complete, checked and frozen values: `settings.models.smart` for the row "models.smart". */
-export type Settings = Nested<{ [Row in (typeof TABLE)[number] as Row["name"]]: ValueOf<Row["schema"]> }>;
+export type Settings = Nested<{ [Row in (typeof SETTING_TABLE)[number] as Row["name"]]: ValueOf<Row["schema"]> }>;
 
 /** Turns { "a.b": X; "a.c": Y; d: Z } into { a: { b: X; c: Y }; d: Z }. */
 type Nested<Values> = {
@@ -51,13 +53,8 @@ export function readDefaults(): unknown {
 }
 
 /** The value at a dotted path, or undefined. */
-export function valueAt(value: unknown, name: string): unknown {
-  const own = (inner: unknown, part: string): unknown =>
-    typeof inner === "object" && inner !== null && Object.hasOwn(inner, part)
-      ? (inner as Record<string, unknown>)[part]
-      : undefined;
-  return name.split(".").reduce(own, value);
-}
+export const valueAt = (value: unknown, name: string): unknown =>
+  name.split(".").reduce((inner, part) => asRecord(inner)[part], value);
 
 /** Returns a sentence for each setting that differs. It has the name only, because values may be secrets. */
 export const changesBetween = (before: Settings, after: Settings): readonly string[] =>

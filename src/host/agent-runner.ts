@@ -70,7 +70,7 @@ export class AgentRunner {
     if (this.#parts.draining.aborted) return;
     this.#isWoken = true;
     this.#waiting.abort();
-    if (!this.running) void this.#enqueue(() => this.#runUntilDone());
+    if (!this.running) void this.hold(() => this.#runUntilDone());
   }
 
   /** Resolves when the agent is idle. */
@@ -83,25 +83,17 @@ export class AgentRunner {
     this.release();
     this.#isWoken = false;
     this.#cutOff.abort(new Error(reason));
-    this.#waiting.abort();
   }
 
   /** Pauses the agent in any state, as soon as it is idle. An agent whose pause cannot be written still wakes by itself. */
   pause(code: PauseCode, reason: string): Promise<void> {
     const isDue = this.#timer !== undefined;
-    return this.#enqueue(() =>
+    return this.hold(() =>
       this.#pauseNow({ code, reason }).catch((thrown) => {
         this.#isWoken ||= isDue;
         throw thrown;
       }),
     );
-  }
-
-  /** Does this work while the agent is idle; no run begins meanwhile. */
-  async hold<T>(work: () => Promise<T>): Promise<T> {
-    const done = Promise.withResolvers<T>();
-    await this.#enqueue(async () => work().then(done.resolve, done.reject));
-    return done.promise;
   }
 
   /** Cancels the timer: the agent no longer wakes by itself. */
@@ -110,7 +102,8 @@ export class AgentRunner {
     this.#timer = undefined;
   }
 
-  #enqueue(work: () => Promise<void>): Promise<void> {
+  /** Does this work when the agent is idle; nothing else begins meanwhile. Settles as `work` does. */
+  hold<T>(work: () => Promise<T>): Promise<T> {
     this.release();
     this.#pending += 1;
     const done = this.#queue.then(work).finally(() => {

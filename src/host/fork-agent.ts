@@ -7,16 +7,15 @@
  */
 import type { ForkRequest } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
-import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
+import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { eventsForMessage } from "#core/inbox.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import type { AgentState } from "#core/state.ts";
-import type { ChildAccount } from "#core/subagent.ts";
-import { bySeq, readPages } from "#util/read-pages.ts";
 import { requireTaken, restoreVersion } from "#views/file-versions.ts";
+import { allEvents } from "#views/read-agent.ts";
 import { lastReport } from "./halt-and-resume.ts";
 import type { DescribedAgent } from "./host-views.ts";
 
@@ -42,61 +41,48 @@ export async function forkAgent(from: AgentRow, request: ForkRequest, parts: For
     role: state.role,
     goals: given.length > 0 ? given : state.goals,
   });
-  const begin = { from, step: request.step, at: parts.clock.now().toISOString() };
-  const events = newEvents(begin, given.length > 0 ? goals : undefined, state, past.length);
+  const at = parts.clock.now().toISOString();
+  const left = `It works for ${from.id}, which you were forked from, and not for you.`;
+  const reason = `Forked from ${from.id} as it was after step ${request.step}. It has not gone on since.`;
+  const messages: readonly InboxMessage[] = [
+    // The original keeps its sub-agents, so the fork reserves nothing for them.
+    ...Object.entries(state.children).map(([agent, child]) => lastReport(agent, left, child.tasksSent, child.spent)),
+    ...(given.length > 0 ? [{ type: "goals", goals } as const] : []),
+    { type: "pause", reason },
+  ];
+  const events = newEvents(messages, state, past.length, at);
   const row = await parts.store.fork(from.id, { name, head: past.length, events }, request.key);
   return { row, files: await writeFiles(row, parts) };
 }
-
-const PAGE_EVENTS = 500;
 
 /** Returns the events up to the last one of the step. Messages and actions of people after it are excluded. */
 async function pastOf({ id }: AgentRow, step: number, store: ForkParts["store"]): Promise<readonly RecordedEvent[]> {
   const events: RecordedEvent[] = [];
   let end = 1;
   let taken = 0;
-  const read = (after: number, limit: number) => store.read(id, after, limit);
-  for await (const page of readPages(read, bySeq, { limit: PAGE_EVENTS })) {
-    for (const event of page) {
-      if ("step" in event) {
-        if (event.step > step) return events.slice(0, end);
-        taken = event.step;
-        end = event.seq;
-      } else if (event.type === "turn-finished") end = event.seq;
-      events.push(event);
-    }
+  for await (const event of allEvents(store, id)) {
+    if ("step" in event) {
+      if (event.step > step) return events.slice(0, end);
+      taken = event.step;
+      end = event.seq;
+    } else if (event.type === "turn-finished") end = event.seq;
+    events.push(event);
   }
   requireTaken(step, taken, id);
   return events.slice(0, end);
 }
 
-/** Returns the events for the new goals, if any, and for the pause that names the fork's source. */
-function newEvents(
-  { from: { id }, step, at }: { readonly from: AgentRow; readonly step: number; readonly at: string },
-  goals: readonly string[] | undefined,
-  past: AgentState,
-  head: number,
-): readonly RecordedEvent[] {
-  const messages: readonly InboxMessage[] = [
-    ...Object.entries(past.children).map(([agent, child]) => staysBehind(agent, child, id)),
-    ...(goals ? [{ type: "goals", goals } as const] : []),
-    { type: "pause", reason: `Forked from ${id} as it was after step ${step}. It has not gone on since.` },
-  ];
+/** Returns the events by which the fork reads these messages. */
+function newEvents(messages: readonly InboxMessage[], past: AgentState, head: number, at: string) {
   let state = past;
   const events: RecordedEvent[] = [];
-  const record = (event: NewEvent): void => {
-    const stamped = { frame: 0, ...event, v: EVENT_VERSION, seq: head + events.length + 1, at } as RecordedEvent;
-    events.push(stamped);
-    state = evolve(state, stamped);
-  };
-  for (const message of messages) for (const event of eventsForMessage(message, state)) record(event);
+  for (const message of messages)
+    for (const event of eventsForMessage(message, state)) {
+      const stamped = { frame: 0, ...event, v: EVENT_VERSION, seq: head + events.length + 1, at } as RecordedEvent;
+      events.push(stamped);
+      state = evolve(state, stamped);
+    }
   return events;
-}
-
-/** The original keeps its sub-agents, so the fork reserves nothing for them. */
-function staysBehind(agent: string, { tasksSent, spent }: ChildAccount, source: string): InboxMessage {
-  const text = `It works for ${source}, which you were forked from, and not for you.`;
-  return lastReport(agent, text, tasksSent, spent);
 }
 
 /** Writes all files of the fork's history, including goald's own. Returns their number. */

@@ -7,7 +7,7 @@ import { opensTurn } from "#core/inbox.ts";
 import { limitsFrom, spentOf } from "#core/limits.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import { type AgentState, isFinished, isOver } from "#core/state.ts";
-import { type ChildAccount, hasChildrenError } from "#core/subagent.ts";
+import type { ChildAccount } from "#core/subagent.ts";
 import { requireFinished } from "#views/next-step.ts";
 import { descendantsOf, findAgent, stateOf } from "#views/read-agent.ts";
 import type { HostControlParts } from "./host-control.ts";
@@ -137,7 +137,7 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
   ): Promise<boolean> {
     const { background, ...settings } = {
       background: true,
-      ...this.parts.checkSettings(changes ?? {}, state.settings),
+      ...this.parts.checkSettings(changes, state.settings),
     };
     if (record !== undefined) resumeRecording(record, row, this.parts);
     const moved = background || state.settings.background ? { background } : {};
@@ -159,12 +159,6 @@ function resumeRecording(path: string, row: AgentRow, { recordings, supervisor }
 }
 
 // Applies a person's action on an agent to its sub-agents and its parent.
-
-/** Throws GOALD_CONFLICT while the agent's sub-agents exist. */
-export async function requireNoChildren({ id }: AgentRow, { store }: HostControlParts, force?: boolean): Promise<void> {
-  const others = (await descendantsOf(id, store)).map((row) => row.id);
-  if (others.length > 0) throw hasChildrenError(id, others, force);
-}
 
 /** Called before the removal: the parent gets back the unused part of the reserved limits. */
 export async function tellRemoval(

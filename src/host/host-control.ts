@@ -2,7 +2,7 @@
  * host-control.ts -- implements `Control` in a host. Requests are first stored in the inbox: a crash loses nothing.
  */
 import { randomUUID } from "node:crypto";
-import type { Control, LiveText } from "#api/control.ts";
+import type { Control } from "#api/control.ts";
 import type {
   ApprovalAnswer,
   ControlResult,
@@ -23,13 +23,15 @@ import { isForgetting, SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, InboxMessage } from "#core/ports/store.ts";
 import { plainSources, sourcesOfFile } from "#core/provenance.ts";
 import { type AgentState, approvalOf, isAwaitingPerson, isFinished, isOver, questionOf } from "#core/state.ts";
+import { hasChildrenError } from "#core/subagent.ts";
+import { redactJson } from "#util/redact.ts";
 import { type AgentView, countStandings } from "#views/agent-view.ts";
 import { describesPath } from "#views/file-versions.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
-import { findAgent, openTexts } from "#views/read-agent.ts";
+import { descendantsOf, findAgent, openTexts } from "#views/read-agent.ts";
 import type { ForkParts } from "./fork-agent.ts";
-import { REPEATED, RunControl, requireNoChildren, tellRemoval } from "./halt-and-resume.ts";
-import { type Found, goalsMessage, type HostViewParts, redactIf } from "./host-views.ts";
+import { REPEATED, RunControl, tellRemoval } from "./halt-and-resume.ts";
+import { type Found, goalsMessage, type HostViewParts } from "./host-views.ts";
 import type { RestoreParts } from "./restore-files.ts";
 
 /** The files into which runs of agents are recorded. */
@@ -42,8 +44,9 @@ export interface RecordingControl {
   forget(agent: string): void;
 }
 
-export interface HostControlParts extends HostViewParts, Pick<Control, "openDashboard"> {
-  readonly live: LiveText;
+export interface HostControlParts
+  extends HostViewParts,
+    Pick<Control, "live" | "openDashboard" | "reload" | "shutdown"> {
   readonly recordings: RecordingControl;
   /** Redacts known secrets and everything that looks like one. */
   redact(text: string): string;
@@ -52,8 +55,6 @@ export interface HostControlParts extends HostViewParts, Pick<Control, "openDash
   /** `before`: the settings of the agent that is changed; absent for a new one. */
   checkSettings<S extends Partial<NewAgent["settings"]>>(settings: S, before?: Partial<NewAgent["settings"]>): S;
   status(agents: DaemonStatus["agents"]): DaemonStatus;
-  reload(): Promise<readonly string[]>;
-  shutdown(graceMs: number): void;
   /** Creates the folder of a new agent, and opens it including goald's own files. */
   openWorkspace: ForkParts["openWorkspace"];
   removeFolder(row: AgentRow): Promise<void>;
@@ -68,6 +69,7 @@ export class HostControl extends RunControl implements Control {
   readonly viewAll = this.views.viewAll;
   readonly openDashboard = this.parts.openDashboard;
   readonly reload = this.parts.reload;
+  readonly shutdown = this.parts.shutdown;
   readonly addFollower: Control["addFollower"] = (...given) => this.parts.supervisor.front.addFollower(...given);
   readonly whenChanged: Control["whenChanged"] = (signal) => this.parts.supervisor.watch.whenChanged(signal);
 
@@ -89,11 +91,13 @@ export class HostControl extends RunControl implements Control {
     return this.views.view(await findAgent(this.parts.store, name));
   }
 
-  async create({ settings: given, record, key, ...agent }: NewAgent): Promise<AgentView> {
+  async create({ settings: wanted, record, key, ...agent }: NewAgent): Promise<AgentView> {
     const { store, supervisor, clock, recordings, redact } = this.parts;
-    const { background = true, ...settings } = this.parts.checkSettings(given);
-    const { name, ...texts } = redactIf(record !== undefined, this.parts.checkAgent(agent), redact);
+    const { background = true, ...settings } = this.parts.checkSettings(wanted);
+    const { name, ...given } = this.parts.checkAgent(agent);
     const recording = record === undefined ? undefined : recordings.create(record);
+    // The log of a recorded agent must contain the same redacted texts as its recording.
+    const texts = recording ? redactJson(given, redact) : given;
     const spec = { name, ...texts, ...settings, ...(background ? { background } : {}) };
     const created = store.create(spec, `create/${key ?? randomUUID()}`, clock.now().toISOString());
     const row = await created.catch((thrown) => {
@@ -151,7 +155,10 @@ export class HostControl extends RunControl implements Control {
     const of = { agent: row.id, trustedSeq: state.trustedSeq };
     const versions = what === "files" ? await store.files(row.id) : [];
     for (const path of new Set(paths.map(tidyPath))) {
-      if (!describesPath(versions, path)) throw unknownPath(row.id, path);
+      if (!describesPath(versions, path))
+        throw new GoaldError("GOALD_NOT_FOUND", `Expected a file of ${row.id}, got ${JSON.stringify(path)}.`, {
+          hint: `See its files: goald show ${row.id} --files`,
+        });
       trusted.push({ path, outside: await sourcesOfFile(of, path, store) });
     }
     if (what === "all") trusted.push({ path: null, outside: plainSources(state.received) });
@@ -163,7 +170,8 @@ export class HostControl extends RunControl implements Control {
   async remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
     const { supervisor, store, recordings } = this.parts;
     const { row, state } = await this.views.find(name);
-    await requireNoChildren(row, this.parts, how.force);
+    const children = (await descendantsOf(row.id, store)).map(({ id }) => id);
+    if (children.length > 0) throw hasChildrenError(row.id, children, how.force);
     if (!isOver(state) && !how.force)
       throw conflict(`${row.id} has not finished.`, `Stop it first: goald stop ${row.id}, or remove it with --force.`);
     if (!this.isStill(row, state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
@@ -215,10 +223,6 @@ export class HostControl extends RunControl implements Control {
   async whenLonger(name: string, after: number, signal: AbortSignal): Promise<void> {
     const { store, supervisor } = this.parts;
     await supervisor.watch.whenLonger((await findAgent(store, name)).id, after, signal);
-  }
-
-  async shutdown(graceMs: number): Promise<void> {
-    this.parts.shutdown(graceMs);
   }
 
   /** SHA-256 of the file that the waiting call would change; null for a new one, undefined for a call without a diff. */
@@ -274,11 +278,6 @@ export class HostControl extends RunControl implements Control {
 }
 
 const conflict = (message: string, hint: string): GoaldError => new GoaldError("GOALD_CONFLICT", message, { hint });
-
-const unknownPath = (agent: string, path: string): GoaldError =>
-  new GoaldError("GOALD_NOT_FOUND", `Expected a file of ${agent}, got ${JSON.stringify(path)}.`, {
-    hint: `See its files: goald show ${agent} --files`,
-  });
 
 // Finds the question that a person's answer belongs to.
 

@@ -4,7 +4,6 @@ import type { GoalCheck } from "#core/goal-check.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { AgentRow, AgentSpec, InboxMessage, Store } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
-import { type Redact, redactJson } from "#util/redact.ts";
 import { createTurns } from "#util/turns.ts";
 import { type AgentView, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { findAgent, stateOf } from "#views/read-agent.ts";
@@ -78,12 +77,6 @@ export function createHostViews(parts: HostViewParts) {
 }
 
 export type DescribedAgent = Pick<AgentSpec, "name" | "role" | "goals" | "checks">;
-
-/** The log of a recorded agent must contain the same redacted texts as its recording. */
-export const redactIf = (isRecorded: boolean, { name, ...texts }: DescribedAgent, redact: Redact): DescribedAgent => ({
-  name,
-  ...(isRecorded ? redactJson(texts, redact) : texts),
-});
 
 /** `check` trims, and throws GOALD_USAGE. */
 export function goalsMessage(

@@ -1,4 +1,5 @@
 /** observer.ts -- reacts to committed events: log lines and live replies. */
+import { EventEmitter } from "node:events";
 import type { LiveReply } from "#api/control.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { isFurtherCall, isNestedCall } from "#core/frames.ts";
@@ -45,20 +46,16 @@ const NO_REPLY: LiveReply = { seq: 0, text: "" };
  */
 export function createLiveText() {
   const replies = new Map<string, LiveReply>();
-  const listeners = new Map<string, Set<() => void>>();
+  const changes = new EventEmitter().setMaxListeners(0);
   const put = (agent: string, reply: LiveReply): void => {
     replies.set(agent, reply);
-    for (const hear of listeners.get(agent) ?? []) hear();
+    changes.emit(`reply of ${agent}`);
   };
   return {
     of: (agent: string) => replies.get(agent),
     listen: (agent: string, hear: () => void) => {
-      const all = listeners.get(agent) ?? new Set();
-      listeners.set(agent, all.add(hear));
-      return () => {
-        all.delete(hear);
-        if (all.size === 0 && listeners.get(agent) === all) listeners.delete(agent);
-      };
+      changes.on(`reply of ${agent}`, hear);
+      return () => void changes.off(`reply of ${agent}`, hear);
     },
     tell: (agent: string, piece: string): void => {
       const reply = replies.get(agent);

@@ -60,36 +60,28 @@ export async function restoreFiles(
   const workspace = openFolder(folder);
   const plan = await planRestore(row, request, { reader: store, workspace });
   await commitRestoration(row.id, folder, request.step, plan, parts);
-  await applyPlan(plan, workspace).catch((thrown) => {
-    throw isGoaldError(thrown) ? unfinished(thrown) : thrown;
-  });
+  await applyPlan(plan, workspace);
   return summarizePlan(plan, { agent: row.id, step: request.step, workspace: folder });
 }
 
 /** Files go first, because one may be where a folder is needed. */
 async function applyPlan({ files }: WholePlan, workspace: Workspace): Promise<void> {
-  for (const { path, action } of files) if (action === "remove") await named(path, () => workspace.remove(path));
+  for (const { path, action } of files) if (action === "remove") await named(path, workspace.remove(path));
   for (const { path, action, content } of files)
-    if (action === "write" && content !== null) await named(path, () => workspace.write(path, content));
+    if (action === "write" && content !== null) await named(path, workspace.write(path, content));
 }
 
-async function named(path: string, act: () => Promise<unknown>): Promise<void> {
+async function named(path: string, done: Promise<unknown>): Promise<void> {
   try {
-    await act();
+    await done;
   } catch (thrown) {
     if (!isGoaldError(thrown)) throw thrown;
     throw new GoaldError(thrown.code, `${path} could not be restored: ${thrown.message}`, {
-      hint: thrown.hint,
+      hint: `${thrown.hint} Nothing is lost: the same call does the rest.`.trim(),
       cause: thrown,
     });
   }
 }
-
-const unfinished = (thrown: GoaldError): GoaldError =>
-  new GoaldError(thrown.code, thrown.message, {
-    hint: `${thrown.hint} Nothing is lost: the same call does the rest.`.trim(),
-    cause: thrown,
-  });
 
 async function commitRestoration(
   id: string,

@@ -4,6 +4,7 @@
  * A host continues background agents by itself, and an agent in front while a terminal holds it. A failure of one agent
  * does not affect the others.
  */
+import { EventEmitter, once } from "node:events";
 import * as v8 from "node:v8";
 import { runInNewContext } from "node:vm";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
@@ -246,50 +247,38 @@ export class Supervisor {
 // Wakes readers who wait for an agent's log to become longer.
 
 export function createLogWatch(store: Pick<Store, "agent">) {
-  const watchers = new Map<string, Set<() => void>>();
-  const ofAny = new Set<() => void>();
+  const changes = new EventEmitter().setMaxListeners(0);
+  const nextChange = (name: string, signal: AbortSignal): Promise<unknown> =>
+    once(changes, name, { signal }).catch(() => undefined);
 
   /** Resolves when the log is longer than `after`, the agent is removed, or the signal is aborted. */
   async function whenLonger(id: string, after: number, signal: AbortSignal): Promise<void> {
-    let next = Promise.withResolvers<void>();
-    const told = (): void => next.resolve();
-    const watching = watchers.get(id) ?? new Set();
-    watchers.set(id, watching.add(told));
-    signal.addEventListener("abort", told, { once: true });
+    const leaving = new AbortController();
+    const ended = AbortSignal.any([signal, leaving.signal]);
     try {
-      for (let seen = 0; !signal.aborted; await next.promise) {
+      for (let seen = 0; !signal.aborted; ) {
         // Reads the head after the watch has started, so that no commit is missed.
-        next = Promise.withResolvers();
+        const changed = nextChange(`log ${id}`, ended);
         const head = (await store.agent(id))?.head;
         // A shorter log belongs to a newer agent with the same id.
         if (head === undefined || head > after || head < seen) return;
         seen = head;
+        await changed;
       }
     } finally {
-      signal.removeEventListener("abort", told);
-      watching.delete(told);
-      if (watching.size === 0 && watchers.get(id) === watching) watchers.delete(id);
+      leaving.abort();
     }
-  }
-
-  /** Resolves at the next call of `tell`, or when the signal is aborted. */
-  async function whenChanged(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    ofAny.add(resolve);
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    await promise;
-    ofAny.delete(resolve);
   }
 
   return {
     /** Call when the agent's log is longer, or when the agent was removed. */
     tell: (id: string): void => {
-      for (const tell of watchers.get(id) ?? []) tell();
-      for (const tell of ofAny) tell();
+      changes.emit(`log ${id}`);
+      changes.emit("any log");
     },
     whenLonger,
-    whenChanged,
+    /** Resolves at the next call of `tell`, or when the signal is aborted. */
+    whenChanged: async (signal: AbortSignal): Promise<void> => void (await nextChange("any log", signal)),
   };
 }
 

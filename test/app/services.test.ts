@@ -23,7 +23,7 @@ import { pictureAnswer, png, startServiceServer, wav, X_ENVIRONMENT } from "../h
 
 type Environment = Record<string, string>;
 const opened = useOpened();
-const settingsOf = async (env: Environment) => (await loadSettings({ env })).settings;
+const settingsOf = async (env: Environment) => (await loadSettings({ env, home: HOME })).settings;
 const KEY = { OPENAI_API_KEY: "sk-0123456789abcdefghij" };
 
 async function servicesOf(env: Environment): Promise<Partial<Services>> {
@@ -156,7 +156,7 @@ describe("the form of an agent", () => {
 });
 
 const SERVER = { OPENAI_API_KEY: "sk-0123456789abcdefghij", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
-const HOME = { root: "/nowhere", privateFolder: "/nowhere/.goald" } as Home;
+const HOME = { privateFolder: "/nowhere/.goald", envFile: "/nowhere/.env", configFolder: "/nowhere" } as Home;
 const QUERY = recallQuery(["rain"]);
 
 describe("long-term memory", () => {

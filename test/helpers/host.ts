@@ -181,7 +181,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
         connections: [],
       }),
       reload: async () => [],
-      shutdown: () => undefined,
+      shutdown: async () => undefined,
       removeMemory: async () => undefined,
       openFolder: (folder, onChange, options) =>
         new MemoryWorkspace({ files: files.get(basename(folder)) ?? new Map(), onChange, ...options }),

@@ -114,7 +114,7 @@ const isLongText = (value: unknown): boolean =>
 function describeArgument(key: string, value: unknown): readonly string[] {
   const name = escapeUnseenInJson(JSON.stringify(key)).slice(1, -1);
   const text = isBlobRef(value) ? value.head : typeof value === "string" ? value : undefined;
-  const json = text === undefined || !isBlobRef(value) ? escapeUnseenInJson(JSON.stringify(value)) : "";
+  const json = isBlobRef(value) ? "" : escapeUnseenInJson(JSON.stringify(value));
   if (text === undefined || (!isBlobRef(value) && !isLongText(value) && json.length <= MAX_LINE_CHARS))
     return [`  ${name}: ${json.length <= MAX_TEXT_CHARS ? json : describeCut(json)}`];
   const bytes = isBlobRef(value) ? value.bytes : Buffer.byteLength(text);

@@ -11,27 +11,7 @@ import type { ReadStream } from "node:tty";
 import { GoaldError } from "#core/errors.ts";
 import { printable } from "./print.ts";
 
-export interface LineInput {
-  /** The next line without its end; undefined when the person leaves. One question at a time. */
-  askLine(question: string, signal?: AbortSignal): Promise<string | undefined>;
-  /** The same without echo. */
-  askSecret(question: string, signal?: AbortSignal): Promise<string | undefined>;
-  /** True when the last question ended by Ctrl-C. */
-  readonly interrupted: boolean;
-  /** True when the person began to type the last answer before its question was shown. */
-  readonly wasBegunEarly: boolean;
-  /** Takes the lines out of the queue, so that none of them answers a question that the person has not seen. */
-  takeTypedAhead(): Promise<readonly string[]>;
-  /** The line that the person is typing. */
-  readonly typed: string;
-  /**
-   * From now on what is typed while nothing is asked does not appear by itself: `onTyped` is called after each key, to show
-   * it. Undefined: it appears where the cursor is.
-   */
-  watchTyping(onTyped: (() => void) | undefined): void;
-  /** Restores the terminal. An open question resolves to undefined. */
-  close(): void;
-}
+export type LineInput = Readonly<QueuedLines>;
 
 type Stream<T> = T & { readonly isTTY?: boolean | undefined };
 
@@ -59,8 +39,10 @@ interface Question {
   answer(line: string | undefined): void;
 }
 
-class QueuedLines implements LineInput {
+class QueuedLines {
+  /** True when the last question ended by Ctrl-C. */
   interrupted = false;
+  /** True when the person began to type the last answer before its question was shown. */
   wasBegunEarly = false;
   readonly #output: NodeJS.WritableStream;
   readonly #isTerminal: boolean;
@@ -96,24 +78,32 @@ class QueuedLines implements LineInput {
     });
   }
 
+  /** The next line without its end; undefined when the person leaves. One question at a time. */
   askLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
     return this.#ask(question, false, signal);
   }
 
+  /** The same without echo. */
   askSecret(question: string, signal?: AbortSignal): Promise<string | undefined> {
     return this.#ask(question, true, signal);
   }
 
+  /** Takes the lines out of the queue, so that none of them answers a question that the person has not seen. */
   async takeTypedAhead(): Promise<readonly string[]> {
     // Two turns of the event loop read what has already reached this process.
     for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
     return this.#queue.splice(0);
   }
 
+  /** The line that the person is typing. */
   get typed(): string {
     return this.#reader.line;
   }
 
+  /**
+   * From now on what is typed while nothing is asked does not appear by itself: `onTyped` is called after each key, to show
+   * it. Undefined: it appears where the cursor is.
+   */
   watchTyping(onTyped: (() => void) | undefined): void {
     if (!this.#isTerminal) return;
     this.#keys.off("keypress", this.#onKey);
@@ -123,6 +113,7 @@ class QueuedLines implements LineInput {
     if (!this.#waiting) this.#screen.isMuted = onTyped !== undefined;
   }
 
+  /** Restores the terminal. An open question resolves to undefined. */
   close(): void {
     this.watchTyping(undefined);
     this.#reader.close();

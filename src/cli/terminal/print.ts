@@ -44,21 +44,18 @@ const printWhole = (line: string): void => void process.stdout.write(living ? li
 let living: LivingText | undefined;
 
 /** Lines below the text of this terminal. Each text that is printed goes above them. */
-export interface LinesBelow {
-  /** Replaces the lines. They may have goald's own styles, and must fit into the terminal. */
-  show(lines: readonly string[]): void;
-  /** Removes them. Text is no longer broken at words. Further calls do nothing. */
-  end(): void;
-}
+export type LinesBelow = ReturnType<typeof openLinesBelow>;
 
 /** From now on text on this terminal breaks between words. Requires that standard output is a terminal. */
-export function openLinesBelow(): LinesBelow {
+export function openLinesBelow() {
   const { stdout } = process;
   const opened = new LivingText(() => stdout.columns || Number.POSITIVE_INFINITY);
   living = opened;
-  const show: LinesBelow["show"] = (lines) => {
+  /** Replaces the lines. They may have goald's own styles, and must fit into the terminal. */
+  const show = (lines: readonly string[]): void => {
     if (living === opened) stdout.write(opened.show(lines.map(printableInStyle)));
   };
+  /** Removes them. Text is no longer broken at words. Further calls do nothing. */
   const end = (): void => {
     if (living === opened) stdout.write(opened.end());
     if (living === opened) living = undefined;

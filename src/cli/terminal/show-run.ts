@@ -23,7 +23,7 @@ export interface ShowRunParts {
   /** Reads the thoughts of a reply as the loop does. */
   thoughtsOf(reply: string, finishReason: string, mode: OutputMode): Thoughts | null;
   /** On a terminal: shows thoughts while the reply arrives. */
-  readonly live?: Omit<ShowLiveParts, "label">;
+  readonly live?: Omit<ShowLiveParts, "paintLabel">;
 }
 
 export interface ShowRun {
@@ -39,7 +39,7 @@ const MAX_ARGUMENT_CHARS = 1_000;
 export function createShowRun(parts: ShowRunParts): ShowRun {
   const { print } = parts;
   const paintIn = (style: Style, text: string): string => paint(parts.colour, style, text);
-  const live = parts.live && createShowLive({ ...parts.live, label: (name) => paintIn("bold", LABELS[name]) });
+  const live = parts.live && createShowLive({ ...parts.live, paintLabel: (label) => paintIn("bold", label) });
   const showNested = createShowNested((line) => print(paintIn("dim", clean(line))));
   /** Mode of the last request. A reply to a request before the output began is read as JSON. */
   let mode: OutputMode = "plain";
@@ -53,7 +53,7 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
   let isFurther = false;
   const show = (event: RecordedEvent): void => {
     const fields = fieldsOf(event, parts, mode);
-    const shownLive = live?.end((name) => fields.find(([, label]) => label === LABELS[name])?.[2]);
+    const shownLive = live?.end((wanted) => fields.find(([, label]) => label === wanted)?.[2]);
     if (showChecks(event) || showNested(event)) return;
     if (event.type === "model-asked") {
       print("");
@@ -61,7 +61,8 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
     }
     for (const [style, label, text] of fields) {
       const body = indent(clean(text).trim());
-      if (isShown(label, body, shownLive, parts.live)) continue;
+      // The live text has shown these words already.
+      if (shownLive?.has(label) && shownLive.get(label) === parts.live?.redact(body)) continue;
       if (body === APPROVES_ALL && isFurther) continue;
       isFurther ||= body === APPROVES_ALL;
       if (label === "") print(paintIn(style, body));
@@ -72,18 +73,6 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
 }
 
 const COMMAND = "Command:";
-
-/** True when the live text has shown these words already. */
-function isShown(
-  label: string,
-  body: string,
-  shown: ReadonlyMap<ThoughtName, string> | undefined,
-  live: ShowRunParts["live"],
-): boolean {
-  if (!shown || shown.size === 0) return false;
-  const name = NAMES.find((each) => LABELS[each] === label);
-  return name !== undefined && shown.get(name) === live?.redact(body);
-}
 
 const LABELS: Readonly<Record<ThoughtName, string>> = {
   text: "Thoughts:",
@@ -304,8 +293,7 @@ function createShowNested(print: (line: string) => void): (event: RecordedEvent)
 interface ShowLiveParts {
   write(text: string): void;
   redact(text: string): string;
-  /** Printed before a thought, painted, without the blank behind it. */
-  label(name: ThoughtName): string;
+  paintLabel(label: string): string;
   readonly createScanner: typeof createLiveThoughts;
 }
 
@@ -313,21 +301,22 @@ interface ShowLiveParts {
 const MAX_LIVE_CHARS = 4_000;
 
 interface Shown {
-  readonly name: ThoughtName;
+  /** Of the thought. */
+  readonly label: string;
   known: string;
   written: string;
   isCertain: boolean;
 }
 
-function createShowLive({ write, redact, label, createScanner }: ShowLiveParts) {
-  let whole = new Map<ThoughtName, string>();
+function createShowLive({ write, redact, paintLabel, createScanner }: ShowLiveParts) {
+  let whole = new Map<string, string>();
   let open: Shown | undefined;
   let scanner = createScanner(take);
 
   function take(name: ThoughtName, piece: string, isWhole: boolean): void {
-    if (open?.name !== name) {
+    if (open?.label !== LABELS[name]) {
       endLine();
-      open = { name, known: "", written: "", isCertain: true };
+      open = { label: LABELS[name], known: "", written: "", isCertain: true };
     }
     open.known += piece;
     const isSoon = open.known.length <= MAX_LIVE_CHARS && /\s/.test(piece);
@@ -336,7 +325,7 @@ function createShowLive({ write, redact, label, createScanner }: ShowLiveParts) 
   }
 
   function showMore(shown: Shown, isWhole: boolean): void {
-    const { name, known } = shown;
+    const { label, known } = shown;
     const certain = isWhole ? known : cutToWholeWords(known);
     const text = redact(clean(certain).trim()).replaceAll("\n", "\n  ");
     if (!text.startsWith(shown.written)) {
@@ -344,9 +333,9 @@ function createShowLive({ write, redact, label, createScanner }: ShowLiveParts) 
       return;
     }
     const added = text.slice(shown.written.length);
-    if (added !== "") write(shown.written === "" ? `${label(name)} ${added}` : added);
+    if (added !== "") write(shown.written === "" ? `${paintLabel(label)} ${added}` : added);
     shown.written = text;
-    if (isWhole) whole.set(name, text);
+    if (isWhole) whole.set(label, text);
   }
 
   function endLine(): void {
@@ -358,10 +347,10 @@ function createShowLive({ write, redact, label, createScanner }: ShowLiveParts) 
     push: (piece: string): void => scanner.push(piece),
     /**
      * Completes the thought whose beginning is shown, ends its line and forgets the reply. `textOf` returns a thought of
-     * the finished reply. Returns the thoughts that are shown whole, as they were shown.
+     * the finished reply. Returns the thoughts that are shown whole, by label, as they were shown.
      */
-    end: (textOf?: (name: ThoughtName) => string | undefined): ReadonlyMap<ThoughtName, string> => {
-      const known = open && textOf?.(open.name);
+    end: (textOf: (label: string) => string | undefined): ReadonlyMap<string, string> => {
+      const known = open && textOf(open.label);
       if (open?.isCertain && known !== undefined) showMore(Object.assign(open, { known }), true);
       endLine();
       const shown = whole;

@@ -1,7 +1,7 @@
 /** complete.ts -- `goald complete` and `goald completion`: completes command lines in shells. */
 import { printLine } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
-import { clean } from "#util/outside-text.ts";
+import { foldLine } from "#util/outside-text.ts";
 import { defineVerb, type LoadVerbs, type Verb, type VerbOption } from "../verb.ts";
 import { SUMMARIES, VERB_NAMES } from "../verb-list.ts";
 
@@ -91,14 +91,12 @@ const verbsBelow = (parent: string): readonly Candidate[] =>
 async function findAgents(begin: string, home: string | undefined): Promise<readonly Candidate[]> {
   const [{ listAgentNames }, { findContext }] = await Promise.all([import("#app/reading.ts"), import("../context.ts")]);
   using context = await findContext({ ...(home === undefined ? {} : { home }), input: false });
-  const rows = (await listAgentNames(context.home)).map(({ id, name }) => [id, oneLineOf(name)] as const);
+  const rows = (await listAgentNames(context.home)).map(({ id, name }) => [id, foldLine(name)] as const);
   const byId = rows.filter(([id]) => id.startsWith(begin));
   if (byId.length > 0) return byId;
   const names = rows.map(([, name]) => name).filter((name) => name.toLowerCase().startsWith(begin.toLowerCase()));
   return [...new Set(names)].map((name) => [name, ""] as const);
 }
-
-const oneLineOf = (name: string): string => clean(name).replace(/\s+/g, " ");
 
 // `goald completion`: prints the completion script of a shell. It asks `goald complete` at each Tab.
 

@@ -35,7 +35,7 @@ export async function demoVerb(options: OptionValues<typeof OPTIONS>): Promise<n
   const home = isOwn ? visited.home : (await makeTemporaryHome(visited.home, options, KEPT)).home;
   const context = { ...visited, home };
   await using opened = await openPrivateHost(context, {
-    services: SET_UP,
+    services: Object.fromEntries(SET_UP.map((name) => [name, { ready: true }])),
     edges: openEdges(script, canPace(options)),
   });
   const { host, client } = opened;
@@ -71,14 +71,7 @@ const canPace = ({ json }: GlobalOptions): boolean => process.stdout.isTTY === t
 /** Its home stays, so that a person can look at what the agent left. */
 const KEPT = { prefix: "goald-demo-", isKept: true } as const;
 
-const SET_UP = {
-  advisor: { ready: true },
-  cells: { ready: true },
-  pages: { ready: true },
-  plan: { ready: true },
-  memories: { ready: true },
-  search: { ready: true },
-} as const;
+const SET_UP = ["advisor", "cells", "pages", "plan", "memories", "search"];
 
 /** The settings that the script needs, regardless of the person's settings. */
 const AS_SCRIPTED = {

@@ -22,19 +22,29 @@ import { createRedactor } from "#util/redact.ts";
 import { readVersion } from "../../shipped.ts";
 import { callsHere, findContext, formatCall, isClosed, type Output } from "../context.ts";
 import { checkDaemon, checkHome, type Finding, failure, fine, problem, warning } from "../doctor-home.ts";
-import { defineVerb, flag, type OptionValues } from "../verb.ts";
-
-const OPTIONS = {
-  fix: flag("--fix", "repair permissions, and remove the socket of a killed daemon"),
-  online: flag("--online", "ask the model server for its models, too: checks address and key, costs nothing"),
-};
+import { defineVerb, flag } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "check everything that goald needs, and explain what to fix",
   examples: ["goald doctor", "goald doctor --fix", "goald doctor --online", "goald doctor --json"],
-  options: OPTIONS,
+  options: {
+    fix: flag("--fix", "repair permissions, and remove the socket of a killed daemon"),
+    online: flag("--online", "ask the model server for its models, too: checks address and key, costs nothing"),
+  },
   exitCodes: { error: "something is wrong" },
-  run: (_args, options) => doctor(options),
+  run: async (_args, options) => {
+    using context = await findContext({ ...options, judges: false });
+    const { home, output } = context;
+    const look = async () => [...(await examine(home)), ...(options.online ? await checkOnline(home) : [])];
+    let findings = await look();
+    const repaired: Finding[] = [];
+    if (options.fix) {
+      for (const finding of findings) if (await repair(finding, output)) repaired.push(finding);
+      if (repaired.length > 0) findings = await look();
+    }
+    show(home, findings, repaired, output);
+    return findings.some(({ level }) => level === "error") ? EXIT.error : EXIT.ok;
+  },
 });
 
 const GIBIBYTE = 1024 ** 3;
@@ -45,20 +55,6 @@ const FEW_FILES = 1_000;
 const CLOCK_SLACK_MS = 60_000;
 /** goald wrote no logs before this date. */
 const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
-
-async function doctor(options: OptionValues<typeof OPTIONS>): Promise<number> {
-  using context = await findContext({ ...options, judges: false });
-  const { home, output } = context;
-  const look = async () => [...(await examine(home)), ...(options.online ? await checkOnline(home) : [])];
-  let findings = await look();
-  const repaired: Finding[] = [];
-  if (options.fix) {
-    for (const finding of findings) if (await repair(finding, output)) repaired.push(finding);
-    if (repaired.length > 0) findings = await look();
-  }
-  show(home, findings, repaired, output);
-  return findings.some(({ level }) => level === "error") ? EXIT.error : EXIT.ok;
-}
 
 async function examine(home: Home): Promise<readonly Finding[]> {
   const ofHome = await checkHome(home, process.getuid?.());

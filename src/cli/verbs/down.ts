@@ -5,7 +5,7 @@ import { unfinishedAgents } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
-import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
+import { codeOf, EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../../shipped.ts";
 import { type CliContext, findOwnContext, formatCall } from "../context.ts";
@@ -85,17 +85,18 @@ async function stopDaemon(
   const pid = met.kind === "host" ? met.status.pid : met.info?.pid;
   if (pid === undefined || (met.kind === "mute" && !(kill && met.info?.socket !== undefined)))
     throw silentDaemon(met as Extract<typeof met, { kind: "mute" }>);
-  if (met.kind === "host") await askToGo(() => met.client.shutdown(timeout * 1000));
-  const waitMs = met.kind === "host" ? timeout * 1000 + CLOSING_MS : 0;
-  const wait = (ms: number, isPatient: boolean): Promise<boolean> =>
-    untilGone(home, pid, ms, () => {
-      if (isPatient) output.say(`Waiting for the steps under way, at most ${timeout} s …`);
+  // A daemon that closes the connection before it answers has stopped.
+  if (met.kind === "host")
+    await met.client.shutdown(timeout * 1000).catch((thrown) => {
+      if (!isGoaldError(thrown, "GOALD_DAEMON")) throw thrown;
     });
-  let isGone = await wait(waitMs, true);
+  const waitMs = met.kind === "host" ? timeout * 1000 + CLOSING_MS : 0;
+  const onLong = (): void => output.say(`Waiting for the steps under way, at most ${timeout} s …`);
+  let isGone = await untilGone(home, pid, waitMs, onLong);
   const wasKilled = !isGone && kill;
   if (wasKilled) {
     killProcess(pid);
-    isGone = await wait(KILLED_MS, false);
+    isGone = await untilGone(home, pid, KILLED_MS);
   }
   if (!isGone)
     printNote(
@@ -105,17 +106,8 @@ async function stopDaemon(
   return { pid, isGone, wasKilled, unfinished };
 }
 
-/** A daemon that closes the connection before it answers has stopped. */
-async function askToGo(ask: () => Promise<void>): Promise<void> {
-  try {
-    await ask();
-  } catch (thrown) {
-    if (!isGoaldError(thrown, "GOALD_DAEMON")) throw thrown;
-  }
-}
-
 /** Returns false when the process still holds the home after the time. `onLong` is called once after 1.5 s. */
-async function untilGone(home: Home, pid: number, timeMs: number, onLong: () => void): Promise<boolean> {
+async function untilGone(home: Home, pid: number, timeMs: number, onLong?: () => void): Promise<boolean> {
   const start = performance.now();
   let isTold = false;
   for (let pauseMs = SHORT_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONG_PAUSE_MS)) {
@@ -124,7 +116,7 @@ async function untilGone(home: Home, pid: number, timeMs: number, onLong: () => 
     if (elapsedMs >= timeMs) return false;
     if (elapsedMs >= QUIET_MS && !isTold) {
       isTold = true;
-      onLong();
+      onLong?.();
     }
     await systemClock.sleep(pauseMs);
   }
@@ -134,6 +126,6 @@ function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch (thrown) {
-    if (!Error.isError(thrown) || !("code" in thrown) || thrown.code !== "ESRCH") throw thrown;
+    if (codeOf(thrown) !== "ESRCH") throw thrown;
   }
 }

@@ -8,23 +8,12 @@ import { clean } from "#util/outside-text.ts";
 import { readWords, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
 import { findSpace, type MemoryOptions, openChanger, requireLive, requireOwn, type Space } from "../memory-space.ts";
-import {
-  defineVerb,
-  flag,
-  HOST_CODES,
-  MEMORY_AGENT,
-  MEMORY_ID,
-  MEMORY_IDS,
-  ONLY,
-  type OptionValues,
-  SHARED,
-} from "../verb.ts";
+import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, MEMORY_ID, MEMORY_IDS, ONLY, SHARED } from "../verb.ts";
 
 /** Limit per memory. Longer texts are ingested as files, in pieces. */
 const MAX_CHARS = 10_000;
 const BY_PERSON = { importance: 1, trust: "person" } as const;
 const EDIT_OPTIONS = { only: ONLY, shared: SHARED };
-type EditOptions = OptionValues<typeof EDIT_OPTIONS>;
 
 export const MEMORY_ADD = defineVerb({
   examples: ['goald memory chef add "Ada leads the project" --pin'],
@@ -47,13 +36,36 @@ export const MEMORY_ADD = defineVerb({
     }),
 });
 
+// A person's text has the highest trust and importance. It keeps the pin of any of the rows that it replaces.
 export const MEMORY_CORRECT = defineVerb({
   description: "replace a wrong memory and every row that says the same; they are never recalled again",
   examples: ['goald memory chef correct 12 "It opens at nine"'],
   arguments: [MEMORY_AGENT, MEMORY_ID, { name: "[words...]", about: "the right text (default: standard input)" }],
   options: EDIT_OPTIONS,
   exitCodes: { notFound: "no such agent or memory", ...HOST_CODES },
-  run: ([agent = "", id = "", ...words], options) => correctMemory(agent, id, words, options),
+  run: ([name = "", id = "", ...words], options) =>
+    withSpace(name, options, async (space, context) => {
+      const row = await withReading(context, (reading) => requireOwn(reading, id, space));
+      requireLive(row);
+      const given = await textOf(words, `goald memory ${name} correct ${id} "It opens at nine"`, context);
+      const text = (row.factKey === undefined ? undefined : correctFact(row.text, given)) ?? given;
+      // The record of a step is immutable, so its correction becomes a fact.
+      const kind: MemoryKind = row.kind === "note" ? "note" : "fact";
+      const source = row.source === null ? {} : { source: row.source };
+      const change = await openChanger(context);
+      const namespace = namespaceOf(row.id);
+      const [added] = await change(namespace, [
+        { op: "add", kind, text, ...BY_PERSON, supersedes: row.id, copies: options.only !== true, ...source },
+      ]);
+      const ids = added?.copies ?? [];
+      const copies = await withReading(context, ({ memory }) =>
+        Promise.all(ids.map((one) => memory(space.place, one))),
+      );
+      if (added && [row, ...copies].some(({ pinned }) => pinned))
+        await change(namespace, [{ op: "pin", id: added.id }]);
+      tellChanged(added ? [added] : [], { done: `Replaced ${row.id} by`, also: "replaced" }, context);
+      return EXIT.ok;
+    }),
 });
 
 export const MEMORY_FORGET = defineVerb({
@@ -62,56 +74,23 @@ export const MEMORY_FORGET = defineVerb({
   arguments: [MEMORY_AGENT, MEMORY_IDS],
   options: EDIT_OPTIONS,
   exitCodes: { notFound: "no such agent or memory", ...HOST_CODES },
-  run: ([agent = "", ...ids], options) => forgetMemories(agent, ids, options),
+  run: ([name = "", ...ids], options) =>
+    withSpace(name, options, async (space, context) => {
+      // Erases texts and vectors for good. The agent's log still has the steps, which the output names.
+      const changed = await forgetAll(ids, options.only !== true, space, context);
+      const steps = await withReading(context, (reading) => stepsOf(changed, space, reading));
+      const given = new Set(changed.flatMap((each) => each.copies ?? []));
+      tellChanged(
+        // A row that was named too and went as a copy of another.
+        changed.filter(({ id, isNew }) => isNew || !given.has(id)),
+        { done: "Forgot", also: "forgot" },
+        context,
+        { steps },
+      );
+      if (!context.output.json && steps.length > 0) context.output.say(clean(describeLog(space.namespace, steps)));
+      return EXIT.ok;
+    }),
 });
-
-// A person's text has the highest trust and importance. A correction replaces the wrong row and every row that says the
-// same, which are never recalled again, and keeps the pin of any of them.
-
-async function correctMemory(
-  name: string,
-  id: string,
-  words: readonly string[],
-  options: EditOptions,
-): Promise<number> {
-  return withSpace(name, options, async (space, context) => {
-    const row = await withReading(context, (reading) => requireOwn(reading, id, space));
-    requireLive(row);
-    const given = await textOf(words, `goald memory ${name} correct ${id} "It opens at nine"`, context);
-    const text = (row.factKey === undefined ? undefined : correctFact(row.text, given)) ?? given;
-    // The record of a step is immutable, so its correction becomes a fact.
-    const kind: MemoryKind = row.kind === "note" ? "note" : "fact";
-    const source = row.source === null ? {} : { source: row.source };
-    const change = await openChanger(context);
-    const namespace = namespaceOf(row.id);
-    const [added] = await change(namespace, [
-      { op: "add", kind, text, ...BY_PERSON, supersedes: row.id, copies: options.only !== true, ...source },
-    ]);
-    const ids = added?.copies ?? [];
-    const copies = await withReading(context, ({ memory }) => Promise.all(ids.map((one) => memory(space.place, one))));
-    if (added && [row, ...copies].some(({ pinned }) => pinned)) await change(namespace, [{ op: "pin", id: added.id }]);
-    tellChanged(added ? [added] : [], { done: `Replaced ${row.id} by`, also: "replaced" }, context);
-    return EXIT.ok;
-  });
-}
-
-/** Erases texts and vectors permanently. The agent's log still contains the steps, which the output names. */
-async function forgetMemories(name: string, ids: readonly string[], options: EditOptions): Promise<number> {
-  return withSpace(name, options, async (space, context) => {
-    const changed = await forgetAll(ids, options.only !== true, space, context);
-    const steps = await withReading(context, (reading) => stepsOf(changed, space, reading));
-    const given = new Set(changed.flatMap((each) => each.copies ?? []));
-    tellChanged(
-      // A row that was named too and went as a copy of another.
-      changed.filter(({ id, isNew }) => isNew || !given.has(id)),
-      { done: "Forgot", also: "forgot" },
-      context,
-      { steps },
-    );
-    if (!context.output.json && steps.length > 0) context.output.say(clean(describeLog(space.namespace, steps)));
-    return EXIT.ok;
-  });
-}
 
 /** Maximum rows that are looked up for the steps that they come from. */
 const MAX_LOOKED_UP = 200;

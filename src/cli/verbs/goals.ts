@@ -40,33 +40,30 @@ export const verb = defineVerb({
   arguments: [AGENT],
   options: OPTIONS,
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
-  run: ([agent = ""], options) => goalsVerb(agent, options),
+  run: ([agent], options) =>
+    withAgent(agent, options, async ({ row, state, context, reach }) => {
+      const told = await withReading(context, (reading) => reading.goals(row.id));
+      const goals = changed(row.id, told.goals, options);
+      if (goals === undefined) {
+        show(row.id, told, context);
+        if (!told.isRead) context.output.say("The agent has not read these goals yet.");
+        return EXIT.ok;
+      }
+      const { role, name: called } = state;
+      const checks = await checksFor(goals.length, told.checks, options);
+      const valid = validateAgent({ name: called, role, goals, checks });
+      const given = { goals: valid.goals.map(context.scrub), checks: redactJson(valid.checks ?? [], context.scrub) };
+      const client = await reach();
+      const { agent, note } = await client.setGoals(row.id, given.goals, given.checks);
+      const view = isFinished(state) ? await viewWhenHeard(client, agent) : agent;
+      if (!context.output.json) show(row.id, given, context);
+      if (told.checks.length > 0 && checks.length === 0) context.output.say(sayDropped(told.checks.length));
+      return tellDone({ agent: view, note: callsHere(context.home, note) }, context, given);
+    }),
 });
 
 type GoalsOptions = OptionValues<typeof OPTIONS>;
 type Given = Pick<GoalsView, "goals" | "checks">;
-
-async function goalsVerb(name: string, options: GoalsOptions): Promise<number> {
-  return withAgent(name, options, async ({ row, state, context, reach }) => {
-    const told = await withReading(context, (reading) => reading.goals(row.id));
-    const goals = changed(row.id, told.goals, options);
-    if (goals === undefined) {
-      show(row.id, told, context);
-      if (!told.isRead) context.output.say("The agent has not read these goals yet.");
-      return EXIT.ok;
-    }
-    const { role, name: called } = state;
-    const checks = await checksFor(goals.length, told.checks, options);
-    const valid = validateAgent({ name: called, role, goals, checks });
-    const given = { goals: valid.goals.map(context.scrub), checks: redactJson(valid.checks ?? [], context.scrub) };
-    const client = await reach();
-    const { agent, note } = await client.setGoals(row.id, given.goals, given.checks);
-    const view = isFinished(state) ? await viewWhenHeard(client, agent) : agent;
-    if (!context.output.json) show(row.id, given, context);
-    if (told.checks.length > 0 && checks.length === 0) context.output.say(sayDropped(told.checks.length));
-    return tellDone({ agent: view, note: callsHere(context.home, note) }, context, given);
-  });
-}
 
 /** Returns undefined when nothing changes. Throws GOALD_USAGE for conflicting options. */
 function changed(

@@ -16,7 +16,6 @@ import { countNoun, oneLine } from "#core/text.ts";
 import { chunkText } from "#util/chunk-text.ts";
 import { decodeUtf8 } from "#util/media-format.ts";
 import { clean } from "#util/outside-text.ts";
-import type { MemoryView } from "#views/memory-view.ts";
 import { openInterrupt, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
 import {
@@ -25,7 +24,6 @@ import {
   findSpace,
   inUnits,
   lengthOfChange,
-  type MemoryOptions,
   openChanger,
   type Space,
   titleOf,
@@ -38,7 +36,15 @@ export const verb = defineVerb({
   arguments: [MEMORY_AGENT, { name: "<sources...>", about: "files, folders, addresses of pages" }],
   options: { shared: SHARED },
   exitCodes: { notFound: "no such agent or file", ...HOST_CODES },
-  run: ([agent = "", ...sources], options) => ingest(agent, sources, options),
+  run: async ([name = "", ...sources], options) => {
+    using context = await openContext(options);
+    const space = await withReading(context, (reading) => findSpace(reading, name, options));
+    const change = await openChanger(context);
+    const sums = { sources: 0, added: 0, changed: 0, removed: 0, unchanged: 0 };
+    const work: Ingestion = { context, space, change, known: await knownIn(space, context), skipped: [], sums };
+    for (const source of sources) await ingestOne(source, work);
+    return tell(work);
+  },
 });
 
 const MAX_SHOWN = 10;
@@ -58,20 +64,9 @@ interface Held extends KnownSource {
   readonly settled: Set<string>;
 }
 
-async function ingest(name: string, sources: readonly string[], options: MemoryOptions): Promise<number> {
-  using context = await openContext(options);
-  const space = await withReading(context, (reading) => findSpace(reading, name, options));
-  const change = await openChanger(context);
-  const sums = { sources: 0, added: 0, changed: 0, removed: 0, unchanged: 0 };
-  const work: Ingestion = { context, space, change, known: await knownIn(space, context), skipped: [], sums };
-  for (const source of sources) await ingestOne(source, work);
-  return tell(work);
-}
-
 const knownIn = ({ place }: Space, context: CliContext): Promise<Map<string, Held>> =>
   withReading(context, async (reading) => {
-    const rows: MemoryView[] = [];
-    for await (const row of allMemories(reading, place)) rows.push(row);
+    const rows = await Array.fromAsync(allMemories(reading, place));
     const byPerson = new Set(rows.filter(({ trust }) => trust === "person").map(({ id }) => id));
     const known = new Map<string, Held>();
     for (const { id, key, text, source, kind, forgotten, supersededBy } of rows) {

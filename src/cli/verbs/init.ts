@@ -9,44 +9,42 @@ import { findUnignored, holdsHomeFiles, isBelowWorkspace, makeHome } from "#conf
 import { EXIT, GoaldError, toError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
-import { findContext, formatCall, type GlobalOptions } from "../context.ts";
+import { findContext, formatCall } from "../context.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "make a home: its folders, a .env to fill in, an example agent",
   examples: ["goald init", "goald init ~/agents"],
   arguments: [{ name: "[folder]", about: "folder (default: the home that goald would use)" }],
-  run: ([folder], options) => init(folder, options),
+  run: async ([folder], options) => {
+    if (folder !== undefined && options.home !== undefined)
+      throw new GoaldError("GOALD_USAGE", "Expected one folder, got one as an argument and one with --home.");
+    using context = await findContext({
+      ...options,
+      ...(folder === undefined ? {} : { home: folder }),
+      judges: false,
+    });
+    const { home, output } = context;
+    const isHidden = await isBelowWorkspace(home.root);
+    const wasStrange = home.chosenBy !== "default" && (await holdsHomeFiles(home));
+    const example = await readFile(join(ROOT_FOLDER, "config", "example-agent.yaml"), "utf8");
+    const { made, kept } = await makeHome(home, example, process.getuid?.());
+    const notes = await trust(home, wasStrange);
+    if (isHidden)
+      notes.push(`goald does not find homes below a folder called workspace by itself. Name this one with --home.`);
+    const open = await findUnignored(home);
+    if (open.length > 0)
+      notes.push(`Keep keys out of repositories: add ${open.join(" and ")} to ${join(home.root, ".gitignore")}.`);
+    if (!output.printJson({ home: home.root, chosenBy: home.chosenBy, made, kept })) {
+      output.say(clean(`${made.length > 0 ? "Made a home" : "This folder is a home already"}: ${home.root}`));
+      if (made.length > 0) output.say(`  made:  ${made.join("  ")}`);
+      if (kept.length > 0) output.say(`  kept:  ${kept.join("  ")}`);
+      output.say(clean(nextSteps(home)));
+    }
+    for (const note of notes) printNote(note);
+    return EXIT.ok;
+  },
 });
-
-async function init(folder: string | undefined, options: GlobalOptions): Promise<number> {
-  if (folder !== undefined && options.home !== undefined)
-    throw new GoaldError("GOALD_USAGE", "Expected one folder, got one as an argument and one with --home.");
-  using context = await findContext({
-    ...options,
-    ...(folder === undefined ? {} : { home: folder }),
-    judges: false,
-  });
-  const { home, output } = context;
-  const isHidden = await isBelowWorkspace(home.root);
-  const wasStrange = home.chosenBy !== "default" && (await holdsHomeFiles(home));
-  const example = await readFile(join(ROOT_FOLDER, "config", "example-agent.yaml"), "utf8");
-  const { made, kept } = await makeHome(home, example, process.getuid?.());
-  const notes = await trust(home, wasStrange);
-  if (isHidden)
-    notes.push(`goald does not find homes below a folder called workspace by itself. Name this one with --home.`);
-  const open = await findUnignored(home);
-  if (open.length > 0)
-    notes.push(`Keep keys out of repositories: add ${open.join(" and ")} to ${join(home.root, ".gitignore")}.`);
-  if (!output.printJson({ home: home.root, chosenBy: home.chosenBy, made, kept })) {
-    output.say(clean(`${made.length > 0 ? "Made a home" : "This folder is a home already"}: ${home.root}`));
-    if (made.length > 0) output.say(`  made:  ${made.join("  ")}`);
-    if (kept.length > 0) output.say(`  kept:  ${kept.join("  ")}`);
-    output.say(clean(nextSteps(home)));
-  }
-  for (const note of notes) printNote(note);
-  return EXIT.ok;
-}
 
 function nextSteps(home: Home): string {
   const run = formatCall(home, "run", "--from", JSON.stringify(join(home.configFolder, "example-agent.yaml")));

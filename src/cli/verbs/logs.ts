@@ -43,23 +43,21 @@ export const LOGS = defineVerb({
   arguments: [{ name: "[agent]", about: "id or name (default: all agents)" }],
   options: OPTIONS,
   exitCodes: NO_AGENT,
-  run: ([agent], options) => logs(agent, options),
+  run: async ([agent], options) => {
+    if (agent !== undefined && options.daemon)
+      throw new GoaldError("GOALD_USAGE", "Expected an agent or --daemon, got both.", {
+        hint: `Of one agent: goald logs ${agent}. Of no agent: goald logs --daemon`,
+      });
+    const since = options.since === undefined ? undefined : timeOf(options.since, systemClock.now());
+    using context = await openContext(options);
+    const id = agent === undefined ? undefined : (await withReading(context, (reading) => reading.agent(agent))).id;
+    const { step, level, daemon } = options;
+    await printLines({ agent: id, step, level, since, withoutAgent: daemon }, options, context);
+    return EXIT.ok;
+  },
 });
 
 const LOOK_EVERY_MS = 150;
-
-async function logs(agent: string | undefined, options: LogsOptions): Promise<number> {
-  if (agent !== undefined && options.daemon)
-    throw new GoaldError("GOALD_USAGE", "Expected an agent or --daemon, got both.", {
-      hint: `Of one agent: goald logs ${agent}. Of no agent: goald logs --daemon`,
-    });
-  const since = options.since === undefined ? undefined : timeOf(options.since, systemClock.now());
-  using context = await openContext(options);
-  const id = agent === undefined ? undefined : (await withReading(context, (reading) => reading.agent(agent))).id;
-  const { step, level, daemon } = options;
-  await printLines({ agent: id, step, level, since, withoutAgent: daemon }, options, context);
-  return EXIT.ok;
-}
 
 async function printLines(filter: LogFilter, options: LogsOptions, context: CliContext): Promise<void> {
   const { tail, follow = false, daemon = false } = options;

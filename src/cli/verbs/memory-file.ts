@@ -10,64 +10,56 @@ import { clean, inertJson } from "#util/outside-text.ts";
 import { identityOf, type MemoryView } from "#views/memory-view.ts";
 import { readInput, reading, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
-import {
-  allMemories,
-  findSpace,
-  inUnits,
-  lengthOfChange,
-  type MemoryOptions,
-  openChanger,
-  type Space,
-  titleOf,
-} from "../memory-space.ts";
-import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, type OptionValues, SHARED, usageError } from "../verb.ts";
+import { allMemories, findSpace, inUnits, lengthOfChange, openChanger, type Space, titleOf } from "../memory-space.ts";
+import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, SHARED, usageError } from "../verb.ts";
 
 export const MEMORY_EXPORT = defineVerb({
   examples: ["goald memory chef export chef.jsonl"],
   arguments: [MEMORY_AGENT, { name: "[file]", about: "file to write (default: standard output)" }],
   options: { shared: SHARED },
   exitCodes: { notFound: "no such agent" },
-  run: ([agent = "", file], options) => exportMemories(agent, file, options),
+  run: ([name = "", file], options) =>
+    reading(options, async (reading, { output, redact }) => {
+      const { place, namespace } = await findSpace(reading, name, options);
+      const rows = (await Array.fromAsync(allMemories(reading, place))).filter(isLive);
+      // The oldest first, so that facts close each other where they are imported.
+      rows.sort((a, b) => a.seq - b.seq || orderWithinEvent(a.id) - orderWithinEvent(b.id));
+      const lines = withNewerFacts(rows).map((row) => inertJson(redact(JSON.stringify(lineOf(row)))));
+      if (file === undefined) for (const line of lines) output.data(line);
+      else {
+        await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {
+          throw cannot("written", file, thrown);
+        });
+        if (!output.printJson({ namespace, file, count: lines.length }))
+          output.say(clean(`Wrote ${countNoun(lines.length, "row")} of ${namespace} to ${file}`));
+      }
+      return EXIT.ok;
+    }),
 });
 
-const OPTIONS = {
-  trust: flag("--trust", "trust each line as far as it says (default: as the words of a file)"),
-  shared: SHARED,
-};
-
+// Without --trust, imported lines have the trust `file` and no pin. Lines that are known, corrected or forgotten here
+// are skipped, so that importing a file twice changes nothing.
 export const MEMORY_IMPORT = defineVerb({
   description: "add the memories of an exported file that are not there yet",
   examples: ["goald memory chef import chef.jsonl"],
   arguments: [MEMORY_AGENT, { name: "<file>", about: "JSON lines as export writes them; -: standard input" }],
-  options: OPTIONS,
+  options: {
+    trust: flag("--trust", "trust each line as far as it says (default: as the words of a file)"),
+    shared: SHARED,
+  },
   exitCodes: { notFound: "no such agent or file", ...HOST_CODES },
-  run: ([agent = "", file = ""], options) => importMemories(agent, file, options),
-});
-
-// Exports a memory as JSON lines, and imports such files.
-//
-// Without --trust, imported lines have the trust `file` and no pin. Lines that are known, corrected or forgotten here
-// are skipped, so that importing a file twice changes nothing.
-
-/** Writes the oldest memory first, so that facts close each other where they are imported. Leaves out forgotten and replaced ones. */
-async function exportMemories(name: string, file: string | undefined, options: MemoryOptions): Promise<number> {
-  return reading(options, async (reading, { output, redact }) => {
-    const { place, namespace } = await findSpace(reading, name, options);
-    const rows: MemoryView[] = [];
-    for await (const row of allMemories(reading, place)) if (isLive(row)) rows.push(row);
-    rows.sort((a, b) => a.seq - b.seq || orderWithinEvent(a.id) - orderWithinEvent(b.id));
-    const lines = withNewerFacts(rows).map((row) => inertJson(redact(JSON.stringify(lineOf(row)))));
-    if (file === undefined) for (const line of lines) output.data(line);
-    else {
-      await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {
-        throw cannot("written", file, thrown);
-      });
-      if (!output.printJson({ namespace, file, count: lines.length }))
-        output.say(clean(`Wrote ${countNoun(lines.length, "row")} of ${namespace} to ${file}`));
-    }
+  run: async ([name = "", file = ""], options) => {
+    using context = await openContext(options);
+    // An invalid line is an error before anything is imported.
+    const lines = readLines(await readWhole(file), file, options.trust === true, context);
+    const space = await withReading(context, (reading) => findSpace(reading, name, options));
+    const added = await addLines(lines, space, context);
+    const known = lines.length - added;
+    if (context.output.json) context.output.data(JSON.stringify({ namespace: space.namespace, added, known }));
+    else context.output.say(`Added ${countNoun(added, "row")} to ${titleOf(space.namespace)}; ${known} known already.`);
     return EXIT.ok;
-  });
-}
+  },
+});
 
 /** Leaves out past facts whose newer fact was replaced or forgotten: where they are imported they would hold again. Oldest first. */
 function withNewerFacts(rows: readonly MemoryView[]): readonly MemoryView[] {
@@ -104,18 +96,6 @@ function lineOf(row: MemoryView) {
     ...(factKey === undefined ? {} : { factKey }),
     ...(closed ? { closed } : {}),
   };
-}
-
-/** `file`: a path, or `-` for standard input. Imports nothing if a line is invalid. */
-async function importMemories(name: string, file: string, options: OptionValues<typeof OPTIONS>): Promise<number> {
-  using context = await openContext(options);
-  const lines = readLines(await readWhole(file), file, options.trust === true, context);
-  const space = await withReading(context, (reading) => findSpace(reading, name, options));
-  const added = await addLines(lines, space, context);
-  const known = lines.length - added;
-  if (context.output.json) context.output.data(JSON.stringify({ namespace: space.namespace, added, known }));
-  else context.output.say(`Added ${countNoun(added, "row")} to ${titleOf(space.namespace)}; ${known} known already.`);
-  return EXIT.ok;
 }
 
 /** Returns the number of new memories. */

@@ -1,7 +1,6 @@
 /** memory.ts -- `goald memory`, `goald memory <agent> list` and `search`: shows memories. */
 import { renderTable } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
-import { MEMORY_KINDS } from "#core/memory.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { MEMORY_HEAD, memoryCells, RECALL_HEAD, recallCells } from "#views/memory-view.ts";
@@ -38,9 +37,8 @@ export const MEMORY_LIST = defineVerb({
     shared: SHARED,
   },
   exitCodes: { notFound: "no such agent" },
-  run: ([name = ""], { shared = false, all = false, limit = DEFAULT_LINES, kind: wanted, ...options }) =>
+  run: ([name = ""], { shared = false, all = false, limit = DEFAULT_LINES, kind, ...options }) =>
     reading(options, async (reading, { output, redact }) => {
-      const kind = MEMORY_KINDS.find((each) => each === wanted);
       const list = await reading.memories({ name, shared }, { all, limit, ...(kind ? { kind } : {}) });
       const { namespace, count, pieces, memories } = list;
       if (output.printJson(list, redact)) return EXIT.ok;

@@ -6,24 +6,22 @@ import { isGoing, withReading } from "../agents.ts";
 import { formatCall, openContext } from "../context.ts";
 import { defineVerb, RUN_CODES } from "../verb.ts";
 import { ps } from "./ps.ts";
-import type { RunOptions } from "./run.ts";
 
 export const verb = defineVerb({
   examples: ["goald"],
   exitCodes: RUN_CODES,
-  run: (_args, options) => plain(options),
+  run: async (_args, options) => {
+    const { input, json } = options;
+    const onTerminal =
+      process.stdin.isTTY === true && process.stdout.isTTY === true && input !== false && json !== true;
+    using context = await openContext(options);
+    const views = await withReading(context, (reading) => reading.agents());
+    if (onTerminal && !views.some(isGoing)) return (await import("./run.ts")).runVerb(undefined, options);
+    if (views.length === 0) return (await import("./demo.ts")).demoVerb(options);
+    const exitCode = await ps(options);
+    const watch = formatCall(context.home, "attach", "ID");
+    const another = formatCall(context.home, "run");
+    if (onTerminal) context.output.say(`\nWatch one: ${watch}   Set up another: ${another}   All verbs: goald --help`);
+    return exitCode;
+  },
 });
-
-async function plain(options: RunOptions): Promise<number> {
-  const { input, json } = options;
-  const onTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true && input !== false && json !== true;
-  using context = await openContext(options);
-  const views = await withReading(context, (reading) => reading.agents());
-  if (onTerminal && !views.some(isGoing)) return (await import("./run.ts")).runVerb(undefined, options);
-  if (views.length === 0) return (await import("./demo.ts")).demoVerb(options);
-  const exitCode = await ps(options);
-  const watch = formatCall(context.home, "attach", "ID");
-  const another = formatCall(context.home, "run");
-  if (onTerminal) context.output.say(`\nWatch one: ${watch}   Set up another: ${another}   All verbs: goald --help`);
-  return exitCode;
-}

@@ -5,7 +5,7 @@ import { isFinished } from "#core/state.ts";
 import { withReading } from "../agents.ts";
 import { type CliContext, formatCall, openContext, printValue } from "../context.ts";
 import { outcomeOf } from "../result.ts";
-import { type RunAgentOptions, resumeAgent } from "../run-agent.ts";
+import { resumeAgent } from "../run-agent.ts";
 import { approveOption, checkOptions, flagsOf, givenMode, RUN_OPTIONS, requireSomebody } from "../run-options.ts";
 import { defineVerb, flag, NO_AGENT, RUN_CODES } from "../verb.ts";
 import { type Found, findNamedOrLast } from "../with-agent.ts";
@@ -22,20 +22,17 @@ export const verb = defineVerb({
     ...RUN_OPTIONS,
   },
   exitCodes: { ...NO_AGENT, ...RUN_CODES },
-  run: ([agent], options) => resumeVerb(agent, options),
+  run: async ([name], options) => {
+    checkOptions(options);
+    using context = await openContext(options, flagsOf(options));
+    const found = await findNamedOrLast(name, context);
+    if (name === undefined && !(await isMeant(found, context))) return EXIT.ok;
+    if (isFinished(found.state) && !found.hasTurnWaiting) return alreadyFinished(found, context);
+    const { approve, background } = found.state.settings;
+    if (!background && !options.detach) requireSomebody(context, givenMode(options) ?? approve);
+    return await resumeAgent(found, context, { ...options, playDemo: () => demoVerb(options) });
+  },
 });
-
-/** `name`: id or name; if absent, the last unfinished agent. */
-async function resumeVerb(name: string | undefined, options: RunAgentOptions): Promise<number> {
-  checkOptions(options);
-  using context = await openContext(options, flagsOf(options));
-  const found = await findNamedOrLast(name, context);
-  if (name === undefined && !(await isMeant(found, context))) return EXIT.ok;
-  if (isFinished(found.state) && !found.hasTurnWaiting) return alreadyFinished(found, context);
-  const { approve, background } = found.state.settings;
-  if (!background && !options.detach) requireSomebody(context, givenMode(options) ?? approve);
-  return await resumeAgent(found, context, { ...options, playDemo: () => demoVerb(options) });
-}
 
 /** Asks on a terminal when a person stopped the last agent, or when others are not finished either. */
 async function isMeant({ row, state }: Found, context: CliContext): Promise<boolean> {

@@ -28,27 +28,25 @@ export const verb = defineVerb({
     ended: flag("--ended", "remove every agent that has finished or was stopped, unless a helper of it goes on"),
   },
   exitCodes: { ...NO_AGENT, ...HOST_CODES },
-  run: (agents, { ended, ...options }) => removeAll(agents, ended === true, options),
+  run: async (names, { ended: isEnded = false, ...options }) => {
+    if (isEnded === names.length > 0) throw usageError("Expected agents or --ended.", "Such as: goald rm chef");
+    const depths = new Map<string, number>();
+    // An unknown one is an error before any is removed.
+    for (const name of names.length > 1 ? names : []) {
+      const find = async ({ row }: Pick<Steered, "row">): Promise<number> => {
+        depths.set(name, row.folder.split("/").length);
+        return EXIT.ok;
+      };
+      await withAgent(name, options, find, UNIQUE);
+    }
+    // The folder of a sub-agent is below that of its parent.
+    const deepestFirst = names.toSorted((a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0));
+    const ids = isEnded ? await reading(options, async (opened) => listEnded(await opened.agents())) : deepestFirst;
+    let code: number = EXIT.ok;
+    for (const name of ids) code = Math.max(code, await removeVerb(name, options));
+    return code;
+  },
 });
-
-async function removeAll(names: readonly string[], isEnded: boolean, options: RemoveOptions): Promise<number> {
-  if (isEnded === names.length > 0) throw usageError("Expected agents or --ended.", "Such as: goald rm chef");
-  const depths = new Map<string, number>();
-  // An unknown one is an error before any is removed.
-  for (const name of names.length > 1 ? names : []) {
-    const find = async ({ row }: Pick<Steered, "row">): Promise<number> => {
-      depths.set(name, row.folder.split("/").length);
-      return EXIT.ok;
-    };
-    await withAgent(name, options, find, UNIQUE);
-  }
-  // The folder of a sub-agent is below that of its parent.
-  const deepestFirst = names.toSorted((a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0));
-  const ids = isEnded ? await reading(options, async (opened) => listEnded(await opened.agents())) : deepestFirst;
-  let code: number = EXIT.ok;
-  for (const name of ids) code = Math.max(code, await removeVerb(name, options));
-  return code;
-}
 
 /** Sub-agents are younger than their parents and go first. One that paused with an ended parent has ended too. */
 function listEnded(views: readonly AgentView[]): readonly string[] {

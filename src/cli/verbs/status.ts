@@ -10,36 +10,34 @@ import { EXIT } from "#core/errors.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";
-import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../context.ts";
+import { type CliContext, findOwnContext, formatCall } from "../context.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "show whether the daemon is running, its load and its limits",
   examples: ["goald status", "goald status --json"],
   exitCodes: { daemonUnreachable: "the daemon is not running or does not answer" },
-  run: (_args, options) => status(options),
+  run: async (_args, options) => {
+    using context = await findOwnContext(options);
+    const { home } = context;
+    const met = await askDaemon(home, PATIENCE_MS);
+    if (met.kind === "host") {
+      const { client, status: told } = met;
+      // A host that has started no reader has not found its level yet. This process is on the same machine.
+      const { level, reason, advice } = told.cage ?? (await findCage());
+      const sandbox = told.sandbox?.ready ? { ...told.sandbox, ...(await findSandboxLevel()) } : told.sandbox;
+      show(client.socket, { ...told, cage: { level, reason, advice }, sandbox }, context);
+      return EXIT.ok;
+    }
+    sayAbsent(met, context);
+    return EXIT.daemonUnreachable;
+  },
 });
 
 type StatusContext = Pick<CliContext, "home" | "output">;
 
 /** Maximum wait for a daemon that is starting or busy. */
 const PATIENCE_MS = 5_000;
-
-async function status(options: GlobalOptions): Promise<number> {
-  using context = await findOwnContext(options);
-  const { home } = context;
-  const met = await askDaemon(home, PATIENCE_MS);
-  if (met.kind === "host") {
-    const { client, status: told } = met;
-    // A host that has started no reader has not found its level yet. This process is on the same machine.
-    const { level, reason, advice } = told.cage ?? (await findCage());
-    const sandbox = told.sandbox?.ready ? { ...told.sandbox, ...(await findSandboxLevel()) } : told.sandbox;
-    show(client.socket, { ...told, cage: { level, reason, advice }, sandbox }, context);
-    return EXIT.ok;
-  }
-  sayAbsent(met, context);
-  return EXIT.daemonUnreachable;
-}
 
 function sayAbsent(met: Exclude<DaemonAnswer, { kind: "host" }>, { home, output }: StatusContext): void {
   const died = met.kind === "nobody" && hasDaemonDied(home);

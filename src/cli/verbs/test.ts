@@ -26,7 +26,7 @@ import { flagsOf, newSettings, RUN_OPTIONS } from "../run-options.ts";
 import { defineVerb, EXIT_MEANINGS, flag, type OptionValues, texts, usageError } from "../verb.ts";
 import { quoteForShell } from "../verb-list.ts";
 
-const { maxSteps, maxTokens, budget, maxTime, model, form, plan, commands } = RUN_OPTIONS;
+const { continuous: _continuous, continuousLimit: _limit, record: _record, ...SHARED } = RUN_OPTIONS;
 const OPTIONS = {
   replay: texts(
     "--replay <recording>",
@@ -34,14 +34,7 @@ const OPTIONS = {
   ),
   record: texts("--record <recording>", "record the run into this new file, for --replay; one per file, in order"),
   keep: flag("--keep", "keep the temporary homes, and print where they are"),
-  maxSteps,
-  maxTokens,
-  budget,
-  maxTime,
-  model,
-  form,
-  plan,
-  commands,
+  ...SHARED,
 };
 type TestOptions = OptionValues<typeof OPTIONS>;
 
@@ -67,27 +60,25 @@ export const verb = defineVerb({
     waitsForHuman: "the agent waits for a person",
     interrupted: EXIT_MEANINGS.interrupted,
   },
-  run: (files, options) => testVerb(files, options),
+  run: async (files, options) => {
+    using interrupts = new Interrupts();
+    using context = await openContext({ ...options, input: false, revives: false }, flagsOf(options));
+    const tests = await readTests(files, options);
+    if (!options.replay) requireServer(context);
+    const results: TestResult[] = [];
+    for (const test of tests) {
+      if (!context.output.json) context.output.say(clean(`${test.file}: ${test.agent.name}`));
+      const result = await testAgent(test, context, options, interrupts);
+      results.push(result);
+      print(result, context);
+      if (test.record !== undefined && result.outcome !== "error")
+        context.output.say(clean(`Recorded: ${test.record}`));
+      if (interrupts.isInterrupted) return EXIT.interrupted;
+    }
+    if (tests.length > 1) context.output.say(`\n${countPassed(results)}.`);
+    return results.find(({ isPassed }) => !isPassed)?.exitCode ?? EXIT.ok;
+  },
 });
-
-/** Resolves to the exit code of the first test that did not pass. */
-async function testVerb(files: readonly string[], options: TestOptions): Promise<number> {
-  using interrupts = new Interrupts();
-  using context = await openContext({ ...options, input: false, revives: false }, flagsOf(options));
-  const tests = await readTests(files, options);
-  if (!options.replay) requireServer(context);
-  const results: TestResult[] = [];
-  for (const test of tests) {
-    if (!context.output.json) context.output.say(clean(`${test.file}: ${test.agent.name}`));
-    const result = await testAgent(test, context, options, interrupts);
-    results.push(result);
-    print(result, context);
-    if (test.record !== undefined && result.outcome !== "error") context.output.say(clean(`Recorded: ${test.record}`));
-    if (interrupts.isInterrupted) return EXIT.interrupted;
-  }
-  if (tests.length > 1) context.output.say(`\n${countPassed(results)}.`);
-  return results.find(({ isPassed }) => !isPassed)?.exitCode ?? EXIT.ok;
-}
 
 async function readTests(files: readonly string[], { replay, record }: TestOptions): Promise<readonly AgentTest[]> {
   if (replay && record) throw usageError("--record and --replay say different things.", "Leave one of the two out.");
