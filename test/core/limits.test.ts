@@ -5,7 +5,7 @@ import { costOf, limitExceededBy, limitReached, mayHaveBeenCharged, spentOf } fr
 import * as given from "../helpers/events.ts";
 
 const { created, asked, replied, modelFailed, requested, approved, started, finished, interrupted } = given;
-const { wholeStep, waits, paused, approvalAsked, RESUMED, NOW, stateOf } = given;
+const { waits, paused, approvalAsked, RESUMED, NOW, stateOf } = given;
 const BEFORE = "2026-11-20T10:00:00.000Z";
 const AFTER = "2026-11-20T10:00:45.000Z";
 
@@ -212,14 +212,5 @@ describe("a deadline while the agent waits", () => {
       waitFor: "approval",
       until: AFTER,
     });
-  });
-});
-
-describe("logs without limits", () => {
-  it("are replayed with default settings when they lack the newer fields", () => {
-    const { settings, lost, costUsd } = stateOf(created(), ...wholeStep(1), asked(2), modelFailed(2));
-    const defaults = { tokenLimit: null, budgetUsd: null, deadline: null, model: null, background: false };
-    expect(settings).toMatchObject(defaults);
-    expect({ lost, costUsd }).toEqual({ lost: { tokens: 100, usd: 0 }, costUsd: 0 });
   });
 });

@@ -33,7 +33,7 @@ import { initialState } from "#core/state.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
 import { clip, findUnseenMark, headOf, isBlobRef, oneLine, wellFormed } from "#core/text.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
-import { created, FACTS, finished, log, observed, requested, stamped, stateOf } from "../helpers/events.ts";
+import { created, FACTS, finished, observed, requested, stamped, stateOf } from "../helpers/events.ts";
 import { useFolder } from "../helpers/folder.ts";
 
 const WRITE = { name: "write_to_file", group: "files" } as const;
@@ -289,12 +289,9 @@ describe("policy", () => {
 
   it("names text from outside as a reason to ask", () => {
     const clean = [created({ approve: "risky" }), requested()];
+    const tweet = { name: "send_tweet", args: {} };
     const judged = (annotations: object, ...events: NewEvent[]) =>
-      judge(
-        { name: "send_tweet", args: {} },
-        { annotations: { ...FACTS, ...annotations } },
-        stateOf(...clean, ...events),
-      );
+      judge(tweet, { annotations: { ...FACTS, ...annotations } }, stateOf(...clean, ...events));
     expect(judged({ openWorld: true }, finished(1, observed("x", { source: "web" })))).toMatchObject({
       reason: expect.stringContaining("text from outside"),
     });
@@ -340,23 +337,19 @@ describe("text", () => {
 });
 
 describe("a stored event", () => {
-  const [event] = log(created());
-  it("of the current version is accepted as it is", () => {
-    expect(checkStoredEvent(event as never)).toBe(event);
-  });
   it.each([
     ["an event of a newer version", { v: 99 }, "GOALD_STORE_TOO_NEW"],
     ["an event without a version", { type: "agent-created" }, "GOALD_STORE_DAMAGED"],
     ["an event of version zero", { v: 0 }, "GOALD_STORE_DAMAGED"],
     ["an event without a type", { v: 1 }, "GOALD_STORE_DAMAGED"],
-    ["an event of a type that a newer goald writes", { v: 1, type: "agent-promoted" }, "GOALD_STORE_TOO_NEW"],
     ["a type that every object inherits", { v: 1, type: "toString" }, "GOALD_STORE_TOO_NEW"],
   ])("rejects %s", (_title, stored, code) => {
     expect(() => checkStoredEvent(stored)).toThrow(expect.objectContaining({ code }));
   });
-  it("names the unknown type, its event and what to do", () => {
+  it("names the type that a newer goald writes, its event and what to do", () => {
     expect(() => checkStoredEvent({ v: 1, type: "agent-promoted", seq: 7 })).toThrow(
       expect.objectContaining({
+        code: "GOALD_STORE_TOO_NEW",
         message: expect.stringMatching(/"agent-promoted" \(event 7\)/),
         hint: expect.stringContaining("a newer one"),
       }),
