@@ -32,13 +32,8 @@ describe("setting up a new agent", () => {
   it("asks for a name, a role and goals, in this order", async () => {
     const { agent, asked } = await answer(["Foo", "an AI", "one", "two", ""]);
     expect(agent).toEqual(last);
-    expect(asked.map((question) => question.replace(/ \[.*/, ""))).toEqual([
-      "AI name",
-      "Foo is",
-      "Goal 1: ",
-      "Goal 2: ",
-      "Goal 3: ",
-    ]);
+    const questions = asked.map((question) => question.replace(/ \[.*/, ""));
+    expect(questions).toEqual(["AI name", "Foo is", "Goal 1: ", "Goal 2: ", "Goal 3: "]);
   });
 
   it("takes Enter for the defaults, shows the goals that they are, and they are valid", async () => {
@@ -50,38 +45,21 @@ describe("setting up a new agent", () => {
     expect(validateAgent(DEFAULT_AGENT)).toEqual(DEFAULT_AGENT);
   });
 
-  it("stops asking after five goals", async () => {
-    const { agent, asked } = await answer(["Foo", "an AI", "1", "2", "3", "4", "5", "6"]);
+  it("stops asking after five goals, and refuses in words those that were pasted behind the fifth", async () => {
+    const five = ["Foo", "an AI", "1", "2", "3", "4", "5"];
+    const { agent, asked, said } = await answer([...five, "6"], ["six", "", "sev\u001b[2Jen"]);
     expect(agent?.goals).toEqual(["1", "2", "3", "4", "5"]);
     expect(asked).toHaveLength(7);
-  });
-
-  it("refuses goals that were pasted behind the fifth, in words", async () => {
-    const five = ["Foo", "an AI", "1", "2", "3", "4", "5"];
-    const { agent, said } = await answer(five, ["six", "", "sev\u001b[2Jen"]);
-    expect(agent?.goals).toEqual(["1", "2", "3", "4", "5"]);
     expect(said.join("\n")).toContain("An agent has up to 5 goals. Left out:\n  six\n  seven\n");
     expect((await answer(five, ["", " "])).said.join("\n")).not.toContain("Left out");
   });
 
-  it("asks again for what cannot be used, and says why", async () => {
-    const { agent, said } = await answer([
-      "x".repeat(81),
-      "Foo",
-      "r".repeat(2_001),
-      "an AI",
-      "g".repeat(2_001),
-      "one",
-      "two",
-      "",
-    ]);
+  it("asks again for what cannot be used, says why, and takes control characters out", async () => {
+    const tooLong = "x".repeat(2_001);
+    const lines = ["x".repeat(81), "F\u001b[31moo", tooLong, "an AI\u0007", tooLong, "\u001b[200~one\u001b[201~"];
+    const { agent, said } = await answer([...lines, "two", ""]);
     expect(agent).toEqual(last);
     expect(said.join("\n")).toMatch(/got 81.*got 2,001.*Goal 1 must/s);
-  });
-
-  it("takes control characters out of what was pasted", async () => {
-    const { agent } = await answer(["F\u001b[31moo", "an AI\u0007", "\u001b[200~one\u001b[201~", "two", ""]);
-    expect(agent).toEqual(last);
   });
 
   it.each([0, 1, 2, 3])("is left when the person leaves after %i answers", async (count) => {
@@ -165,7 +143,8 @@ const use = (server: ServerChoice, save = true): ConnectionChoice => ({ kind: "s
 const at = ({ baseUrl }: FoundServer, model: string): ServerChoice => ({ baseUrl, model });
 
 describe("a person without a model", () => {
-  it.each<[title: string, lines: string[], choice: ConnectionChoice]>([
+  const silent = { list: async () => undefined };
+  it.each<[title: string, lines: string[], choice: ConnectionChoice, given?: Partial<ServerProbe>]>([
     ["uses a server's model by its number", ["1", "2", "y"], use(at(ollama, "qwen3"))],
     ["uses a server's model by its name", ["1", "gpt", "9", "llama3", "y"], use(at(ollama, "llama3"))],
     ["uses a server with one model", ["2", "y"], use(at(llama, "only"))],
@@ -192,8 +171,9 @@ describe("a person without a model", () => {
     ["leaves at the key of an address", ["3", ADDRESS], { kind: "left" }],
     ["leaves at the key", ["4"], { kind: "left" }],
     ["leaves before it is kept", ["4", KEY], { kind: "left" }],
-  ])("%s", async (_title, lines, choice) => {
-    expect((await choose(lines)).choice).toEqual(choice);
+    ["names the model", ["3", ADDRESS, "", "", "mine", "y"], use({ baseUrl: ADDRESS, model: "mine" }), silent],
+  ])("%s", async (_title, lines, choice, given = {}) => {
+    expect((await choose(lines, given)).choice).toEqual(choice);
   });
 
   it("is asked until there is an answer: nothing is chosen by itself", async () => {
@@ -234,11 +214,6 @@ describe("a person without a model", () => {
     expect(choice).toEqual({ kind: "demo" });
     expect(said).toContain(says);
     expect(tested).toEqual([]);
-  });
-
-  it("names the model of a server without a list", async () => {
-    const { choice } = await choose(["3", ADDRESS, "", "", "my-model", "y"], { list: async () => undefined });
-    expect(choice).toEqual(use({ baseUrl: ADDRESS, model: "my-model" }));
   });
 
   it("types keys unseen, and never reads them back", async () => {
