@@ -9,14 +9,14 @@ import { allVerbs, buildParser, FIRST_VERBS } from "../../src/cli/parser.ts";
 import { loadVerbs } from "../../src/cli/registry.ts";
 import { COMMON_CODES, type Verb } from "../../src/cli/verb.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { EMPTY_RECORDING } from "./empty-recording.ts";
 
 function helpOf(verb: Command): string {
   let text = "";
-  verb.configureOutput({
-    writeOut: (more) => {
-      text += more;
-    },
-  });
+  const writeOut = (more: string): void => {
+    text += more;
+  };
+  verb.configureOutput({ writeOut });
   verb.outputHelp();
   return text;
 }
@@ -41,14 +41,11 @@ function commandOf(name: string): Command {
 }
 
 describe("the help of a verb", () => {
-  it.each(ALL)("%s: starts with examples", (name) => {
+  it.each(ALL)("%s: starts with examples, and explains every option and argument", (name) => {
     const call = name.replace(/^memory /, "memory \\S+ ");
-    expect(helpOf(commandOf(name))).toMatch(new RegExp(`^Examples:\n  goald ${call}\\b`));
-  });
-
-  it.each(ALL)("%s: explains every option and argument", (name) => {
-    const { options, registeredArguments } = commandOf(name);
-    const parts = [...options, ...registeredArguments];
+    const command = commandOf(name);
+    expect(helpOf(command)).toMatch(new RegExp(`^Examples:\n  goald ${call}\\b`));
+    const parts = [...command.options, ...command.registeredArguments];
     expect(parts.filter(({ description }) => description === "")).toEqual([]);
   });
 
@@ -122,14 +119,9 @@ describe("the exit code", () => {
   });
 
   it("is 1 for a recording of a run that was cut off at its start, and the error names the next call", async () => {
-    const agent = { id: "t", createdAt: "2026-01-01T00:00:00.000Z" };
-    const run = { epoch: 1, head: 1, settings: {}, catalogue: "", files: [] };
-    const session = { type: "session", agent, name: "T", role: "a clerk", goals: ["Work"], given: {}, ...run };
     const file = join(goald.cwd, "cut.ndjson");
-    await writeFile(
-      file,
-      [{ recording: 1, goald: "0.1.0" }, session].map((line) => `${JSON.stringify(line)}\n`).join(""),
-    );
+    const [head, session] = EMPTY_RECORDING.map((line) => `${JSON.stringify(line)}\n`);
+    await writeFile(file, `${head}${session}`);
     expect(errorOf(endedWith(1, await goald.ask(["replay", file, "--json"])))).toEqual({
       code: "GOALD_REPLAY",
       message: `Nothing is recorded in ${file}: the run was cut off as it began.`,

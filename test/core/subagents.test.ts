@@ -155,29 +155,15 @@ describe("an answer of a sub-agent", () => {
     expect(isTainted(after)).toBe(true);
   });
 
+  const sums = reportMessage({ status: "accounts", observation: null });
+  const pausing = reportMessage({ status: "paused", observation: observed("limit", { status: "failed" }) });
+  const isPaused = { type: "agent-reported", status: "paused" };
+  const fails = { type: "command-finished", observation: { status: "failed" } };
   it.each<[title: string, events: readonly NewEvent[], message: InboxMessage, expected: object[]]>([
-    [
-      "without a text only updates the sums",
-      waitingParent,
-      reportMessage({ status: "accounts", observation: null }),
-      [{ type: "agent-reported", status: "accounts" }],
-    ],
-    [
-      "updates only the sums when the sub-agent ends",
-      [...waitingParent, ended],
-      reportMessage(),
-      [{ type: "agent-reported" }],
-    ],
+    ["without a text only updates the sums", waitingParent, sums, [{ type: "agent-reported", status: "accounts" }]],
+    ["only updates the sums at its end", [...waitingParent, ended], reportMessage(), [{ type: "agent-reported" }]],
     ["is ignored when the sub-agent is unknown", [created()], reportMessage(), []],
-    [
-      "finishes the wait as a failure when the sub-agent is paused",
-      waitingParent,
-      reportMessage({ status: "paused", observation: observed("limit", { status: "failed" }) }),
-      [
-        { type: "agent-reported", status: "paused" },
-        { type: "command-finished", observation: { status: "failed" } },
-      ],
-    ],
+    ["fails the wait when the sub-agent is paused", waitingParent, pausing, [isPaused, fails]],
   ])("%s", (_title, before, message, expected) => {
     const received = events(before, message);
     expect(received).toMatchObject(expected);
@@ -252,11 +238,7 @@ describe("spending of sub-agents", () => {
     ["counts them once, however often they report", [report(), report(), report({ status: "accounts" })], SPENT],
     ["counts the new share when they are given more to do", [report(), agentTold()], NEW_SHARE],
     ["keeps the new share when an older task is answered", [agentTold(), report({ tasksReceived: 1 })], NEW_SHARE],
-    [
-      "counts what was spent when the answer to the newest task comes",
-      [agentTold(), report({ tasksReceived: 2, spent: { steps: 9, tokens: 900, usd: 1 } })],
-      { steps: 9, tokens: 900, usd: 1 },
-    ],
+    ["counts what was spent when the newest task is answered", [agentTold(), report({ tasksReceived: 2 })], SPENT],
     ["counts all that a sub-agent may spend until it has ended", [ended], SHARE],
     ["counts what a sub-agent spent when it reports its end", [ended, report({ status: "ended" })], SPENT],
     ["counts what a sub-agent spent when it had finished before it was ended", [ended, report()], SPENT],
@@ -307,6 +289,7 @@ describe("an agent that was started by another agent", () => {
     outside: [],
     limits: { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null },
   };
+  const END: InboxMessage = { type: "end", reason: "r" };
   const types = (events: readonly NewEvent[], message: InboxMessage) =>
     eventsForMessage(message, stateOf(...subagent, ...events)).map(({ type }) => type);
 
@@ -350,14 +333,9 @@ describe("an agent that was started by another agent", () => {
     ["does not take a laxer approval mode from its parent", [], { type: "policy", approve: "never" }, []],
     ["resumes when its parent resumes", [paused("parent")], { type: "go-on" }, ["agent-resumed"]],
     ["does not resume with its parent when a person stopped it", [paused("stopped")], { type: "go-on" }, []],
-    ["ends on request, also when it is paused", [paused("budget")], { type: "end", reason: "r" }, ["agent-paused"]],
-    [
-      "ends together with its own sub-agents",
-      [startedAgent("foo-ann-bo")],
-      { type: "end", reason: "r" },
-      ["agent-ended", "agent-paused"],
-    ],
-    ["ignores a request to end when it has finished", [turnEnded()], { type: "end", reason: "r" }, []],
+    ["ends on request, also when it is paused", [paused("budget")], END, ["agent-paused"]],
+    ["ends together with its own sub-agents", [startedAgent("foo-ann-bo")], END, ["agent-ended", "agent-paused"]],
+    ["ignores a request to end when it has finished", [turnEnded()], END, []],
   ])("%s", (_title, events, message, expected) => {
     expect(types(events, message)).toEqual(expected);
   });
@@ -425,63 +403,42 @@ describe("messages sent with an event", () => {
   /** A message to the parent or the sub-agent. */
   const to = (agent: string, message: object) => [{ to: agent, message }];
   const bo = [subagent, startedAgent("me-bo")];
-  const boEnds = { ...ended, agent: "me-bo" } as NewEvent;
+  const boReports = report({ agent: "me-bo" });
+  const boEnded = report({ agent: "me-bo", status: "ended" });
+  const allEnd = [...bo, { ...ended, agent: "me-bo" } as NewEvent, paused("ended")];
+  const changed = (settings: Partial<AgentSettings>): NewEvent => ({ type: "settings-changed", ...settings });
+  const STOPPED = [...waitingParent, paused("stopped")];
+  const NO_TEXT = { observation: null };
+  const SUMS = { status: "accounts", ...NO_TEXT };
+  const WHY = { status: "paused", observation: { status: "failed", text: expect.stringContaining("why") } };
+  const SPENT_BY_BO = { status: "ended", spent: { steps: 3 } };
+  const [TASK] = to("foo-ann", { type: "task", text: "more", limits: { stepLimit: 25 }, outside: [] });
   it.each<[title: string, events: readonly NewEvent[], expected: object[]]>([
-    [
-      "a pause is reported to the parent, with its reason",
-      [subagent, paused("budget", "why")],
-      to("foo", { status: "paused", observation: { status: "failed", text: expect.stringContaining("why") } }),
-    ],
+    ["a pause is reported to the parent, with its reason", [subagent, paused("budget", "why")], to("foo", WHY)],
     ["a pause that the parent caused is not reported back", [subagent, paused("parent")], []],
     ["an agent that a person created reports to nobody", [created(), paused("budget")], []],
     ["a fork reports to nobody", [created({ startedBy: { ...origin, agent: null } }), paused("budget")], []],
-    [
-      "a person's stop pauses working sub-agents",
-      [...waitingParent, paused("stopped")],
-      to("foo-ann", { type: "halt" }),
-    ],
+    ["a person's stop pauses working sub-agents", STOPPED, to("foo-ann", { type: "halt" })],
     ["a limit does not pause the sub-agents", [...waitingParent, paused("budget")], []],
     ["a person's stop does not pause finished sub-agents", [...waitingParent, report(), paused("stopped")], []],
-    ["a resume resumes them", [...waitingParent, paused("stopped"), RESUMED], to("foo-ann", { type: "go-on" })],
-    [
-      "an ended agent reports what it spent",
-      [subagent, paused("ended")],
-      to("foo", { status: "ended", observation: null }),
-    ],
-    ["an ended agent does not report before its sub-agents have ended", [...bo, boEnds, paused("ended")], []],
-    [
-      "an ended agent reports when its last sub-agent has ended",
-      [...bo, boEnds, paused("ended"), report({ agent: "me-bo", status: "ended" })],
-      to("foo", { status: "ended", spent: { steps: 3 } }),
-    ],
-    [
-      "a resting agent passes on changed sums",
-      [...bo, turnEnded(), report({ agent: "me-bo" })],
-      to("foo", { status: "accounts", observation: null }),
-    ],
-    ["a working agent does not pass on changed sums", [...bo, report({ agent: "me-bo" })], []],
-    [
-      "a task carries limits, text and taint",
-      [...waitingParent, agentTold()],
-      [
-        {
-          to: "foo-ann",
-          key: "task/9",
-          message: { type: "task", text: "more", limits: { stepLimit: 25 }, outside: [] },
-        },
-      ],
-    ],
+    ["a resume resumes them", [...STOPPED, RESUMED], to("foo-ann", { type: "go-on" })],
+    ["an ended agent reports what it spent", [subagent, paused("ended")], to("foo", { status: "ended", ...NO_TEXT })],
+    ["an ended agent does not report before its sub-agents have ended", allEnd, []],
+    ["an ended agent reports when its last sub-agent has ended", [...allEnd, boEnded], to("foo", SPENT_BY_BO)],
+    ["a resting agent passes on changed sums", [...bo, turnEnded(), boReports], to("foo", SUMS)],
+    ["a working agent does not pass on changed sums", [...bo, boReports], []],
+    ["a task carries limits, text and taint", [...waitingParent, agentTold()], [{ key: "task/9", ...TASK }]],
     [
       "a stricter approval mode is sent to all sub-agents, also finished ones",
-      [...waitingParent, report(), { type: "settings-changed", approve: "always" }],
+      [...waitingParent, report(), changed({ approve: "always" })],
       to("foo-ann", { type: "policy", approve: "always" }),
     ],
     [
       "a profile of commands is sent to all sub-agents",
-      [...waitingParent, { type: "settings-changed", commands: "files,web" }],
+      [...waitingParent, changed({ commands: "files,web" })],
       to("foo-ann", { type: "policy", commands: "files,web" }),
     ],
-    ["other settings are not sent to sub-agents", [...waitingParent, { type: "settings-changed", stepLimit: 500 }], []],
+    ["other settings are not sent to sub-agents", [...waitingParent, changed({ stepLimit: 500 })], []],
     [
       "a request to end carries its reason",
       [...waitingParent, ended],

