@@ -9,7 +9,6 @@ import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { describeRestored, evolve, type FilesRestored, replay } from "#core/evolve.ts";
 import { SHORT_TERM_MESSAGES, SHOWN_ACTIONS, shownWindow } from "#core/frames.ts";
 import { spentOf } from "#core/limits.ts";
-import { isTainted } from "#core/provenance.ts";
 import { type AgentState, activeFrame, initialState, openCommand, STATE_VERSION } from "#core/state.ts";
 import { checkStoredEvent, EVENT_FIELDS } from "#core/stored-event.ts";
 import { HEAD_CHARS } from "#core/text.ts";
@@ -72,15 +71,6 @@ describe("evolve", () => {
     const estimated = { ...replied(2), usage: { inputTokens: 1, outputTokens: 1, cachedTokens: 0, estimated: true } };
     const { usage } = stateAfter(asked(1), replied(1), asked(2), estimated);
     expect(usage).toEqual({ modelCalls: 2, inputTokens: 11, outputTokens: 6, cachedTokens: 2, estimated: true });
-  });
-
-  it.each([
-    ["web", true],
-    ["agent", true],
-    ["workspace", false],
-    ["goald", false],
-  ] as const)("marks the agent as tainted by text from %s: %s", (source, tainted) => {
-    expect(isTainted(stateAfter(requested(), finished(1, observed("x", { source }))))).toBe(tainted);
   });
 
   it("gives the same state from a snapshot as from the beginning", () => {

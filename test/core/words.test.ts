@@ -111,16 +111,13 @@ describe("a fact", () => {
     expect(about(subject, attribute)).not.toBe(about(otherSubject, otherAttribute));
   });
 
-  it("is about nothing without a letter or digit", () => {
-    expect([about(" :", "hour"), about("depot", "?!")]).toEqual(["", ""]);
-  });
-
   it("has the same value in other case and white space only", () => {
     expect(isSameValue(" Frieda  Nowak", "frieda nowak")).toBe(true);
     expect(isSameValue("-5", "5")).toBe(false);
   });
 
-  it("is read from no other text", () => {
+  it("is about nothing without a letter or digit, and is read from no other text", () => {
+    expect([about(" :", "hour"), about("depot", "?!")]).toEqual(["", ""]);
     for (const text of ["The depot opens at 7.", "Thought: go", ""]) expect(parseFact(text)).toBeUndefined();
   });
 });
@@ -241,6 +238,7 @@ describe("outside sources", () => {
 
   it("of an observation that only says web or agent have an unknown name", () => {
     expect(sourcesOf({ source: "web" })).toEqual([web("")]);
+    expect(sourcesOf({ source: "agent" })).toEqual([{ from: "agent", name: "" }]);
     expect(sourcesOf({ source: "workspace", outside: [web("a")] })).toEqual([web("a")]);
     expect(sourcesOf({ source: "goald" })).toEqual([]);
   });
@@ -311,11 +309,9 @@ describe("text", () => {
       expect(clip("x".repeat(1000), limit).length).toBeLessThanOrEqual(limit);
     expect(clip("x".repeat(200), 200)).toBe("x".repeat(200));
   });
-  it("clip and oneLine never leave half a surrogate pair", () => {
+  it("clip never leaves half a surrogate pair, nor does oneLine, which folds white space into one line", () => {
     for (let limit = 40; limit < 80; limit++) expect(clip("😀".repeat(60), limit).isWellFormed()).toBe(true);
     expect(oneLine("😀".repeat(60), 11).isWellFormed()).toBe(true);
-  });
-  it("oneLine folds white space into one line", () => {
     expect(oneLine(" a\n\n b\tc ", 20)).toBe("a b c");
     expect(oneLine("abcdefghij", 5)).toBe("abcd…");
     // Text behind many blanks is not searched for, but marked as left out.
@@ -465,11 +461,9 @@ describe("a package file", () => {
     ["an empty file", " "],
   ])("does not count with %s", (_title, text) => expect(findInstallScripts(text)).toBe(""));
 
-  it.each(["eslintConfig", "prettier", "stylelint", "jest"])("counts with the settings %s of a tool", (name) =>
-    expect(findInstallScripts(scripts({ test: "jest" }, { [name]: { plugins: ["./a.js"] } }))).toContain(name),
-  );
-
-  it("counts when it installs hooks, is written in another notation, or hides a name", () => {
+  it("counts with settings of a tool, when it installs hooks, is written in another notation, or hides a name", () => {
+    for (const tool of ["eslintConfig", "prettier", "stylelint", "jest"])
+      expect(findInstallScripts(scripts({ test: "jest" }, { [tool]: { plugins: ["./a.js"] } }))).toContain(tool);
     const hooks = scripts({}, { "simple-git-hooks": { "pre-commit": "x" } });
     const hidden = ['{"scripts":{"post\\u0069nstall":"x"}}', '\ufeff{"scripts":{"install":"x"}}'];
     for (const text of [hooks, "scripts:\n  postinstall: x", ...hidden]) expect(findInstallScripts(text)).not.toBe("");
