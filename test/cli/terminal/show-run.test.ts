@@ -117,25 +117,23 @@ describe("a running agent on a terminal", () => {
   });
 });
 
-describe("an event line", () => {
-  it("carries the call in every event of it, from request to result", () => {
-    const toLine = createEventLines();
-    const lines = given.log(given.created(), ...given.wholeStep(1), given.asked(2)).map((event) => toLine(event));
-    expect(lines.map((line) => [line.type, line.call?.name])).toEqual([
-      ["agent-created", undefined],
-      ["model-asked", undefined],
-      ["model-replied", undefined],
-      ["command-requested", "write_to_file"],
-      ["command-approved", "write_to_file"],
-      ["command-started", "write_to_file"],
-      ["command-finished", "write_to_file"],
-      ["model-asked", undefined],
-    ]);
-    // A log that is read from the middle.
-    const before = given.log(given.created(), given.asked(), given.replied(), given.requested());
-    const [finished] = given.log(given.finished());
-    expect(createEventLines(replay(before).open)(finished as RecordedEvent).call?.name).toBe("write_to_file");
-  });
+it("an event line carries the call in every event of it, from request to result", () => {
+  const toLine = createEventLines();
+  const lines = given.log(given.created(), ...given.wholeStep(1), given.asked(2)).map((event) => toLine(event));
+  expect(lines.map((line) => [line.type, line.call?.name])).toEqual([
+    ["agent-created", undefined],
+    ["model-asked", undefined],
+    ["model-replied", undefined],
+    ["command-requested", "write_to_file"],
+    ["command-approved", "write_to_file"],
+    ["command-started", "write_to_file"],
+    ["command-finished", "write_to_file"],
+    ["model-asked", undefined],
+  ]);
+  // A log that is read from the middle.
+  const before = given.log(given.created(), given.asked(), given.replied(), given.requested());
+  const [finished] = given.log(given.finished());
+  expect(createEventLines(replay(before).open)(finished as RecordedEvent).call?.name).toBe("write_to_file");
 });
 
 describe("calls that a command makes", () => {
@@ -196,19 +194,14 @@ const SECRET = "sk-planted-8Kd7wQ0nRx5";
 function onTerminal(thoughts: object = LIVE_THOUGHTS) {
   let shown = "";
   const redact = createRedactor([SECRET]);
+  const write = (text: string): void => {
+    shown += text;
+  };
   const show = createShowRun({
-    print: (line) => {
-      shown += `${redact(line)}\n`;
-    },
+    print: (line) => write(`${redact(line)}\n`),
     colour: false,
     thoughtsOf: () => ({ ...LIVE_THOUGHTS, ...thoughts }),
-    live: {
-      write: (text) => {
-        shown += text;
-      },
-      redact,
-      createScanner: createLiveThoughts,
-    },
+    live: { write, redact, createScanner: createLiveThoughts },
   });
   const push = (text: string): void => {
     for (const char of text) show.onText?.(char);
@@ -301,15 +294,14 @@ describe("a reply that arrives on a terminal", () => {
   });
 });
 
+/** The lines of a text that is shown as text. */
+const rowsIn = (shown: string) => [...shown.matchAll(/^ {4}\| (.*)$/gm)].map(([, row = ""]) => row);
 const write = (text: unknown, file = "big.txt") => describeCall({ name: "write_to_file", args: { file, text } });
 
 describe("a command that a person is asked about", () => {
-  it("is one line of JSON when it is short, also with a line break at the end", () => {
+  it("is one line of JSON when it is short, and shows a text of several lines as text, with its size", () => {
     expect(write("line 2\n")).toBe('write_to_file {"file":"big.txt","text":"line 2\\n"}');
     expect(describeCall({ name: "do_nothing", args: {} })).toBe("do_nothing {}");
-  });
-
-  it("shows a text of several lines as text, with its size", () => {
     expect(write('print("a")\nprint("b")\n')).toBe(
       'write_to_file\n  file: "big.txt"\n  text (22 bytes):\n    | print("a")\n    | print("b")',
     );
@@ -319,9 +311,9 @@ describe("a command that a person is asked about", () => {
     const head = "1 lorem ipsum\n".repeat(300).slice(0, 4_000);
     const shown = write({ blob: "ab".repeat(32), bytes: 77_291, head });
     expect(shown).toContain("text (77,291 bytes):");
-    const rows = shown.split("\n").filter((line) => line.startsWith("    | "));
+    const rows = rowsIn(shown);
     expect(rows).toHaveLength(20);
-    const shownBytes = rows.join("\n").length - rows.length * "    | ".length;
+    const shownBytes = rows.join("\n").length;
     expect(shown).toContain(`… ${(77_291 - shownBytes).toLocaleString("en-US")} more bytes`);
   });
 
@@ -330,8 +322,7 @@ describe("a command that a person is asked about", () => {
     ["pairs of surrogates", `x${"😀".repeat(600)}`],
   ])("adds shown and left bytes up to the size: %s", (_what, text) => {
     const shown = write(text);
-    const rows = shown.split("\n").filter((line) => line.startsWith("    | "));
-    const shownBytes = Buffer.byteLength(rows.map((row) => row.slice(6)).join("\n"));
+    const shownBytes = Buffer.byteLength(rowsIn(shown).join("\n"));
     const left = Number(/… ([\d,]+) more bytes/.exec(shown)?.[1]?.replaceAll(",", "") ?? 0);
     expect(shownBytes + left).toBe(Buffer.byteLength(text));
     expect(shown).not.toContain("\ufffd");
@@ -355,11 +346,8 @@ describe("a command that a person is asked about", () => {
   });
 
   it("shows every argument, however long another one is", () => {
-    const args = {
-      text: "x".repeat(9_000),
-      list: Array.from({ length: 900 }, (_, n) => `item ${n}`),
-      file: "keys.txt",
-    };
+    const list = Array.from({ length: 900 }, (_, n) => `item ${n}`);
+    const args = { text: "x".repeat(9_000), list, file: "keys.txt" };
     const shown = describeCall({ name: "some_command", args });
     expect(shown).toContain('  file: "keys.txt"');
     expect(shown).toContain("text (9,000 bytes):");
