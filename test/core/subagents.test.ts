@@ -187,13 +187,10 @@ describe("an agent that repeats itself while its sub-agents work", () => {
   const noticed: NewEvent = { type: "repetition-noticed", step: 4, callId: "c4", count: 3 };
   const idle = [...waitingParent, finished(), ...polls, noticed];
 
-  it("waits at no cost for the next report, then continues", () => {
+  it("is warned first, then waits at no cost for the next report, or continues when no sub-agent works", () => {
+    expect(decide(stateOf(...waitingParent, finished(), ...polls), RULES, NOW)).toMatchObject({ kind: "record" });
     expect(decide(stateOf(...idle), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: null });
     expect(decide(stateOf(...idle, report()), RULES, NOW)).toMatchObject({ kind: "ask" });
-  });
-
-  it("is warned first, and continues when no sub-agent works", () => {
-    expect(decide(stateOf(...waitingParent, finished(), ...polls), RULES, NOW)).toMatchObject({ kind: "record" });
     const alone = stateOf(...waitingParent, finished(), report(), ...polls, noticed);
     expect(decide(alone, RULES, NOW)).toMatchObject({ kind: "ask" });
   });
@@ -214,15 +211,12 @@ describe("a person's words to an agent that asked a question", () => {
     expect(activeFrame(state).phase.kind).toBe("thinking");
   });
 
-  it("are waited for, but are a message like any other when the agent waits for something else", () => {
+  it("are waited for, which no agent answers, but are a message when the agent waits for something else", () => {
     expect(decide(stateOf(...asking), RULES, NOW)).toEqual({ kind: "wait", waitFor: "person", until: null });
+    expect(eventsForMessage(reportMessage(), stateOf(...asking))).toEqual([]);
     expect(eventsForMessage(words, stateOf(...waitingParent))).toMatchObject([{ type: "message-received" }]);
     const told = stateOf(...waitingParent, ...eventsForMessage(words, stateOf(...waitingParent)));
     expect(activeFrame(told).phase).toMatchObject({ kind: "waiting" });
-  });
-
-  it("cannot be replaced by an agent's answer", () => {
-    expect(eventsForMessage(reportMessage(), stateOf(...asking))).toEqual([]);
   });
 });
 
