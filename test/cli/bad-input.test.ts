@@ -82,13 +82,11 @@ describe("an invalid call", () => {
   it("sends no request to the model", () => expect(home.server.chats).toHaveLength(2));
 });
 
-describe("an agent file", () => {
-  it("is rejected with its place, and is not shown, because it may be a key by mistake", async () => {
-    await writeFile(join(goald.cwd, "agent.yaml"), "sk-planted-9Kd8sJ2lQq\n");
-    const words = wordsOf(await goald.ask("run --from agent.yaml --continuous"), 2);
-    expect(words).toMatch(/agent\.yaml, line 1: expected ai_name, ai_role, ai_goals, got one text/);
-    expect(words).not.toContain("sk-planted");
-  });
+it("an agent file is rejected with its place, and is not shown, because it may be a key by mistake", async () => {
+  await writeFile(join(goald.cwd, "agent.yaml"), "sk-planted-9Kd8sJ2lQq\n");
+  const words = wordsOf(await goald.ask("run --from agent.yaml --continuous"), 2);
+  expect(words).toMatch(/agent\.yaml, line 1: expected ai_name, ai_role, ai_goals, got one text/);
+  expect(words).not.toContain("sk-planted");
 });
 
 describe("the environment of a call", () => {

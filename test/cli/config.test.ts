@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
-import { endedWith, errorOf, type Goald, makeGoald, notRefused, type RefusedCall } from "../helpers/goald.ts";
+import { endedWith, errorOf, type Goald, jsonOf, makeGoald, notRefused, type RefusedCall } from "../helpers/goald.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 const KEY = "sk-planted-0123456789";
@@ -30,20 +30,17 @@ describe("goald config", () => {
     const wrong = { GOALD_AGENTS_APPROVE: "\u001b[2Jloud", OPENAI_BASE_URL: "ftp://me:hunter2-x@h/" };
     await using goald = await makeGoald(wrong);
     const listed = endedWith(2, await goald.ask("config --json"));
-    const { settings } = JSON.parse(listed.stdout) as { settings: readonly { name: string }[] };
-    expect(settings.find(({ name }) => name === "agents.approve")).toMatchObject({
-      value: "loud",
-      problem: expect.stringMatching(/^GOALD_AGENTS_APPROVE .environment. must be one of/),
-    });
+    const problem = expect.stringMatching(/^GOALD_AGENTS_APPROVE .environment. must be one of/);
+    const setting = { name: "agents.approve", value: "loud", problem };
+    expect(JSON.parse(listed.stdout).settings).toContainEqual(expect.objectContaining(setting));
     expect(errorOf(listed).message.split("\n")).toHaveLength(2);
     const table = endedWith(2, await goald.ask("config"));
     expect(table.stdout).toMatch(/^agents\.approve .*\(wrong\)$/m);
     expect(table.stdout + table.stderr + listed.stdout + listed.stderr).not.toMatch(/\u001b|hunter2/);
     // A valid setting can still be read.
     expect(await goald.print("config agents.form")).toBe("json\n");
-    expect(endedWith(2, await goald.ask("config agents.approve")).stderr).toContain(
-      "GOALD_AGENTS_APPROVE (environment)",
-    );
+    const approve = endedWith(2, await goald.ask("config agents.approve"));
+    expect(approve.stderr).toContain("GOALD_AGENTS_APPROVE (environment)");
   });
 });
 
@@ -207,16 +204,14 @@ describe("goald config NAME --unset", () => {
   });
 });
 
-describe("the help of goald config", () => {
-  it("starts with examples that work", async () => {
-    await using goald = await makeGoald();
-    for (const verb of ["config", "init"]) {
-      const stdout = await goald.print([verb, "--help"]);
-      expect(stdout).toMatch(/^Examples:\n/);
-      const examples = [...stdout.matchAll(/^ {2}goald (.+)$/gm)].map(([, line = ""]) => line.split(" "));
-      for (const example of examples) endedWith(0, await goald.ask(example));
-    }
-  });
+it("the help of goald config starts with examples that work", async () => {
+  await using goald = await makeGoald();
+  for (const verb of ["config", "init"]) {
+    const stdout = await goald.print([verb, "--help"]);
+    expect(stdout).toMatch(/^Examples:\n/);
+    const examples = [...stdout.matchAll(/^ {2}goald (.+)$/gm)].map(([, line = ""]) => line.split(" "));
+    for (const example of examples) endedWith(0, await goald.ask(example));
+  }
 });
 
 describe("goald commands", () => {
@@ -241,21 +236,15 @@ describe("goald commands", () => {
     await using goald = await makeGoald();
     const [level] = findLevelsHere();
     const risk = level === "strict" ? "restorable" : "asks first";
+    const ready = { state: "ready", group: "code", effect: "transactional" };
     for (const name of ["run_code", "execute_python_file"])
-      expect(await goald.json(["commands", name])).toMatchObject({
-        state: "ready",
-        group: "code",
-        effect: "transactional",
-        risk,
-      });
+      expect(await goald.json(["commands", name])).toMatchObject({ ...ready, risk });
     // Without bubblewrap on its path.
-    const bare = await goald.run("commands run_code --json", { env: { PATH: "/nonexistent" } });
-    expect(JSON.parse(endedWith(0, bare).stdout)).toMatchObject({ risk: "asks first" });
-    const required = { env: { PATH: "/nonexistent", GOALD_SANDBOX_ISOLATION: "required" } };
-    expect(JSON.parse(endedWith(0, await goald.run("commands run_code --json", required)).stdout)).toMatchObject({
-      state: "not-set-up",
-      toDo: [expect.stringContaining("sandbox.isolation is required")],
-    });
+    const judged = async (env: Record<string, string>) =>
+      jsonOf(await goald.run("commands run_code --json", { env: { PATH: "/nonexistent", ...env } }));
+    expect(await judged({})).toMatchObject({ risk: "asks first" });
+    const toDo = [expect.stringContaining("sandbox.isolation is required")];
+    expect(await judged({ GOALD_SANDBOX_ISOLATION: "required" })).toMatchObject({ state: "not-set-up", toDo });
   });
 
   it.each<[file: string, text: string, said: RegExp]>([
@@ -280,9 +269,7 @@ describe("goald commands", () => {
 describe("goald commands NAME --new", () => {
   it("writes a command that works unchanged, with a test that passes", async () => {
     await using goald = await makeGoald();
-    const made = JSON.parse(await goald.print("commands count_words --json --new")) as {
-      readonly test: string;
-    };
+    const made = await goald.json<{ test: string }>("commands count_words --new");
     const { stdout } = await promisify(execFile)(process.execPath, ["--test", "--test-reporter=tap", made.test]);
     expect(stdout).toMatch(/# pass 2\n# fail 0/);
     expect(await goald.print("commands count_words")).toMatch(/Risk: none/);
