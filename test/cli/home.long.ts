@@ -54,6 +54,9 @@ describe("a home in a parent folder that nobody has trusted", () => {
     }
     await expect(stat(join(folder, "workspace"))).rejects.toMatchObject({ code: "ENOENT" });
     await expect(stat(join(goald.userHome, "goald"))).rejects.toMatchObject({ code: "ENOENT" });
+    // The home is read when it is named, so its mistake is found.
+    const named = endedWith(2, await goald.run(["ps", "--home", folder], binary()));
+    expect(named.stderr).toContain("GOALD_LIMITS_UNATTENDED_STEPS");
   });
 
   it("needs a yes on a terminal; a no leaves it unread, and the yes is stored outside of it", async () => {
@@ -75,32 +78,22 @@ describe("a home in a parent folder that nobody has trusted", () => {
     endedWith(0, await goald.run(HOME_RUN, { ...binary(), cwd: folder }));
     expect(await stat(join(folder, "workspace", "t"))).toBeDefined();
   });
-
-  it("is used when it is named", async () => {
-    await using goald = await makeInstalled();
-    const folder = await plant(join(goald.cwd, "project"));
-    // The home is read now, so its mistake is found.
-    const named = endedWith(2, await goald.run(["ps", "--home", folder], binary()));
-    expect(named.stderr).toContain("GOALD_LIMITS_UNATTENDED_STEPS");
-  });
 });
 
-describe("a home that goald init made", () => {
-  it("needs no question from inside, but one made in an existing project does", async () => {
-    await using goald = await makeInstalled();
-    const mine = join(goald.cwd, "mine");
-    endedWith(0, await goald.run("init mine", binary()));
-    const below = join(mine, "notes", "deep");
-    await mkdir(below, { recursive: true });
-    const path = endedWith(0, await goald.run("config --json", { ...binary(), cwd: below }));
-    expect(JSON.parse(path.stdout)).toMatchObject({ home: mine });
-    const again = endedWith(0, await goald.run("init --json", { ...binary(), cwd: below }));
-    expect(JSON.parse(again.stdout)).toMatchObject({ home: mine, chosenBy: "found", made: [] });
-    const theirs = await plant(join(goald.cwd, "theirs"));
-    endedWith(0, await goald.run("init theirs", binary()));
-    const refused = endedWith(1, await goald.run("ps --json", { ...binary(), cwd: theirs }));
-    expect(errorOf(refused).code).toBe("GOALD_HOME_UNTRUSTED");
-  });
+it("a home that goald init made needs no question from inside, but one made in an existing project does", async () => {
+  await using goald = await makeInstalled();
+  const mine = join(goald.cwd, "mine");
+  endedWith(0, await goald.run("init mine", binary()));
+  const below = join(mine, "notes", "deep");
+  await mkdir(below, { recursive: true });
+  const path = endedWith(0, await goald.run("config --json", { ...binary(), cwd: below }));
+  expect(JSON.parse(path.stdout)).toMatchObject({ home: mine });
+  const again = endedWith(0, await goald.run("init --json", { ...binary(), cwd: below }));
+  expect(JSON.parse(again.stdout)).toMatchObject({ home: mine, chosenBy: "found", made: [] });
+  const theirs = await plant(join(goald.cwd, "theirs"));
+  endedWith(0, await goald.run("init theirs", binary()));
+  const refused = endedWith(1, await goald.run("ps --json", { ...binary(), cwd: theirs }));
+  expect(errorOf(refused).code).toBe("GOALD_HOME_UNTRUSTED");
 });
 
 describe("the default home", () => {

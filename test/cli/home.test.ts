@@ -134,20 +134,18 @@ describe("a home that others may change", () => {
   });
 });
 
-describe("an output file of the daemon that is a link", () => {
-  it("is named in a sentence, and nothing is written through it", async () => {
-    const target = join(goald.cwd, "target");
-    await writeFile(target, "mine");
-    await mkdir(at(".goald/log"), { recursive: true });
-    await symlink(target, at(".goald/log/daemon.out"));
-    const { code, message } = errorOf(endedWith(4, await ask(["up"])));
-    expect({ code, message }).toEqual({
-      code: "GOALD_DAEMON",
-      message: `The daemon cannot start: its output file ${at(".goald/log/daemon.out")} is a link.`,
-    });
-    expect(await readFile(target, "utf8")).toBe("mine");
-    await rm(at(".goald/log/daemon.out"));
+it("a daemon's output file that is a link is named in a sentence, and nothing is written through it", async () => {
+  const target = join(goald.cwd, "target");
+  await writeFile(target, "mine");
+  await mkdir(at(".goald/log"), { recursive: true });
+  await symlink(target, at(".goald/log/daemon.out"));
+  const { code, message } = errorOf(endedWith(4, await ask(["up"])));
+  expect({ code, message }).toEqual({
+    code: "GOALD_DAEMON",
+    message: `The daemon cannot start: its output file ${at(".goald/log/daemon.out")} is a link.`,
   });
+  expect(await readFile(target, "utf8")).toBe("mine");
+  await rm(at(".goald/log/daemon.out"));
 });
 
 // Only root can give files away.

@@ -84,9 +84,9 @@ describe("the schema of a reply", () => {
     levels === 0 ? { type: "string" } : { type: "object", properties: { a: nest(levels - 1) } };
 
   it("writes nested arguments in the subset, with what was optional as nullable", () => {
-    const numbers = { x: { type: "number", minimum: 0 }, y: { type: "number" } };
-    const point = { type: "object", properties: numbers, required: ["x"] };
-    const points = { type: "array", items: { $ref: "#/$defs/point" } };
+    const numbers = { x: { type: "number", minimum: 0 }, y: { type: "number" } } as const;
+    const point = { type: "object", properties: numbers, required: ["x"] } as const;
+    const points = { type: "array", items: { $ref: "#/$defs/point" } } as const;
     const properties = { points, mode: { const: "fast" }, deep: nest(6) };
     const args = { type: "object", properties, required: ["points"], $defs: { point } } as const;
     const { schema, isStrict } = buildReplySchema([{ name: "draw", summary: "draws.", args }]);

@@ -328,7 +328,7 @@ describe("the answer to a command that waits", () => {
   );
 });
 
-it("a question for text explains itself after ?, says why an answer cannot be used, and takes Enter as empty", async () => {
+it("a question for text explains itself after ?, says why it refuses an answer, and takes Enter as empty", async () => {
   const problemWith = (text: string) => (text === "bad" ? "WHY" : undefined);
   const name = (...lines: readonly string[]) =>
     ask(lines, (screen) => askText(screen, { question: "Name: ", help: "HELP", problemWith }));
