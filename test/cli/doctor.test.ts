@@ -12,13 +12,13 @@ import { makeUnreleasedStore } from "../store/made-stores.ts";
 const KEY = "sk-secret-0123456789abcdef";
 const SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
 
-const WRONG = ["config/goald.json", '{"models": {"temperature": "hot"}, "recall": {"count": -1}}'] as [string, string];
-const NO_STORE = [".goald/goald.db", "this is no database, and it is long enough".repeat(30)] as [string, string];
-const HELPERS: [string, string][] = [
-  ["methods/a.py", "def fine(x): return x\n\ndef broken(:\n    return 1\n\ndef lost(): pass\n"],
-  ["methods/b.py", "def odd(x)\n    return {1: x}\n"],
-  ["methods/c.py", "def long() \\\n    -> int: return 1\n"],
-];
+const WRONG = { "config/goald.json": '{"models": {"temperature": "hot"}, "recall": {"count": -1}}' };
+const NO_STORE = { ".goald/goald.db": "this is no database, and it is long enough".repeat(30) };
+const HELPERS = {
+  "methods/a.py": "def fine(x): return x\n\ndef broken(:\n    return 1\n\ndef lost(): pass\n",
+  "methods/b.py": "def odd(x)\n    return {1: x}\n",
+  "methods/c.py": "def long() \\\n    -> int: return 1\n",
+};
 
 describe("goald doctor", () => {
   it("reports a store from before the first release, which every verb rejects and leaves unchanged", async () => {
@@ -50,15 +50,13 @@ describe("goald doctor", () => {
     expect(JSON.stringify([inFile, inShell])).not.toContain(KEY);
   });
 
-  it.each<
-    [what: string, files: readonly [path: string, text: string][], check: string, levels: string[], text: RegExp]
-  >([
-    ["all problems of the settings", [WRONG], "settings", ["error", "error"], /temperature[\s\S]*recall\.count/],
+  it.each<[what: string, files: object, check: string, levels: string[], text: RegExp]>([
+    ["all problems of the settings", WRONG, "settings", ["error", "error"], /temperature[\s\S]*recall\.count/],
     ["Python helpers that cannot be read", HELPERS, "commands", ["warning"], /cannot read \S+\/a\.py:3, \S+\/b\.py:1/],
-    ["a store that cannot be read", [NO_STORE], "store", ["error"], /goald\.db/],
+    ["a store that cannot be read", NO_STORE, "store", ["error"], /goald\.db/],
   ])("finds %s, and continues with the other checks", async (_what, files, check, levels, text) => {
     await using goald = await makeGoald(SERVER);
-    for (const [path, content] of files) await goald.write(path, content);
+    for (const [path, content] of Object.entries(files)) await goald.write(path, content);
     await chmod(join(goald.home, ".goald"), 0o700).catch(() => undefined);
     const report = await examine(goald, levels.includes("error") ? 1 : 0);
     expect(levelOf(report, check)).toEqual(levels);

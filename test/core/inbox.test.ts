@@ -86,21 +86,19 @@ describe("eventsForMessage", () => {
   });
 });
 
-describe("listens", () => {
-  it.each<[string, NewEvent[], boolean]>([
-    ["is true between steps", [created()], true],
-    ["is true while the agent waits for an approval", awaiting, true],
-    ["is true while the agent waits for an answer", waiting, true],
-    ["is true when the agent is paused, in any phase", [created(), asked(), paused()], true],
-    ["is true when the agent rests", resting, true],
-    ["is true while the agent waits for the next attempt", [created(), asked(), given.modelFailed()], true],
-    ["is false while the model is asked", [created(), asked()], false],
-    ["is false while a reply is read", [created(), asked(), replied()], false],
-    ["is false while a command is judged", [created(), requested()], false],
-    ["is false between approval and start", [created(), requested(), approved()], false],
-    ["is false while a command runs", [created(), requested(), approved(), started()], false],
-    ["is false while the turn closes", [created(), requested(), { ...given.finished(), closesTurn: true }], false],
-  ])("%s", (_title, events, expected) => {
-    expect(listens(stateOf(...events))).toBe(expected);
-  });
+it.each<[string, NewEvent[], boolean]>([
+  ["is true between steps", [created()], true],
+  ["is true while the agent waits for an approval", awaiting, true],
+  ["is true while the agent waits for an answer", waiting, true],
+  ["is true when the agent is paused, in any phase", [created(), asked(), paused()], true],
+  ["is true when the agent rests", resting, true],
+  ["is true while the agent waits for the next attempt", [created(), asked(), given.modelFailed()], true],
+  ["is false while the model is asked", [created(), asked()], false],
+  ["is false while a reply is read", [created(), asked(), replied()], false],
+  ["is false while a command is judged", [created(), requested()], false],
+  ["is false between approval and start", [created(), requested(), approved()], false],
+  ["is false while a command runs", [created(), requested(), approved(), started()], false],
+  ["is false while the turn closes", [created(), requested(), { ...given.finished(), closesTurn: true }], false],
+])("listens %s", (_title, events, expected) => {
+  expect(listens(stateOf(...events))).toBe(expected);
 });

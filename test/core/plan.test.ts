@@ -140,18 +140,16 @@ describe("the state of a task", () => {
   });
 });
 
-describe("the current task", () => {
-  it.each<[title: string, plan: PlanTask, id: string | undefined]>([
-    ["none, when none is in progress", tree, undefined],
-    ["task 0, when it alone is in progress", setTask(tree, "0", "in_progress"), "0"],
-    ["the deepest in progress", setTask(tree, "0.1.2", "in_progress"), "0.1.2"],
-    ["the first of two siblings in progress", set(tree, ["0.1.2", "in_progress"], ["0.1.1", "in_progress"]), "0.1.1"],
-    ["in the first branch in progress", set(tree, ["0.1.1", "in_progress"], ["0.0.1", "in_progress"]), "0.0.1"],
-    ["its parent, once it is completed", set(tree, ["0.1.2", "in_progress"], ["0.1.2", "completed"]), "0.1"],
-    ["none, when task 0 was set to open", set(tree, ["0", "in_progress"], ["0", "open"]), undefined],
-  ])("is %s", (_title, plan, id) => {
-    expect(currentTask(plan)?.id).toBe(id);
-  });
+it.each<[title: string, plan: PlanTask, id: string | undefined]>([
+  ["none, when none is in progress", tree, undefined],
+  ["task 0, when it alone is in progress", setTask(tree, "0", "in_progress"), "0"],
+  ["the deepest in progress", setTask(tree, "0.1.2", "in_progress"), "0.1.2"],
+  ["the first of two siblings in progress", set(tree, ["0.1.2", "in_progress"], ["0.1.1", "in_progress"]), "0.1.1"],
+  ["in the first branch in progress", set(tree, ["0.1.1", "in_progress"], ["0.0.1", "in_progress"]), "0.0.1"],
+  ["its parent, once it is completed", set(tree, ["0.1.2", "in_progress"], ["0.1.2", "completed"]), "0.1"],
+  ["none, when task 0 was set to open", set(tree, ["0", "in_progress"], ["0", "open"]), undefined],
+])("the current task is %s", (_title, plan, id) => {
+  expect(currentTask(plan)?.id).toBe(id);
 });
 
 describe("a plan", () => {

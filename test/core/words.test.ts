@@ -160,15 +160,13 @@ describe("two rows say the same", () => {
   });
 });
 
-describe("a correction is about the result of a step", () => {
-  it.each([
-    ["when it shares more words with it", "The code of the gate is 5005.", GATE, true],
-    ["not when it is about the thought", "Carla leads it", step("Ada leads the project", "a.md", "Nothing"), false],
-    ["not when it is about neither", "Something else", GATE, false],
-    ["not when the row has no result", "The code of the gate is 5005.", "The code of the gate is 7731.", false],
-  ])("%s", (_when, correction, text, expected) => {
-    expect(isAboutResult(correction, text)).toBe(expected);
-  });
+it.each([
+  ["when it shares more words with it", "The code of the gate is 5005.", GATE, true],
+  ["not when it is about the thought", "Carla leads it", step("Ada leads the project", "a.md", "Nothing"), false],
+  ["not when it is about neither", "Something else", GATE, false],
+  ["not when the row has no result", "The code of the gate is 5005.", "The code of the gate is 7731.", false],
+])("a correction is about the result of a step %s", (_when, correction, text, expected) => {
+  expect(isAboutResult(correction, text)).toBe(expected);
 });
 
 it("compares words only of rows with the same numbers", () => {
