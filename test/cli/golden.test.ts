@@ -23,13 +23,11 @@ const HELP = {
     help config, help doctor, help verify`,
 };
 
-describe("help", () => {
-  it.each(Object.entries(HELP))("reads as frozen: %s", async (name, calls) => {
-    await using goald = await makeGoald();
-    const transcript = openTranscript(goald);
-    await transcript.ask(calls.replaceAll(",", "\n"));
-    expect(transcript.text).toBe(await frozen(name, transcript.text));
-  });
+it.each(Object.entries(HELP))("help reads as frozen: %s", async (name, calls) => {
+  await using goald = await makeGoald();
+  const transcript = openTranscript(goald);
+  await transcript.ask(calls.replaceAll(",", "\n"));
+  expect(transcript.text).toBe(await frozen(name, transcript.text));
 });
 
 const USAGE = `

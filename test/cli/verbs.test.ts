@@ -134,26 +134,24 @@ describe("the exit code", () => {
   });
 });
 
-describe("a verb or word of another program", () => {
-  it.concurrent.each([
-    [["inspect", "foo"], "Did you mean goald show?"],
-    [["help", "tell"], "Did you mean goald say?"],
-    [["start", "foo"], "Did you mean goald run?"],
-    [["kill", "foo"], "Did you mean goald stop --now?"],
-    [["cost"], "Did you mean goald show ID?"],
-    [["prune"], "Did you mean goald rm --ended?"],
-    [["login"], "Did you mean goald doctor?"],
-    [["sohw"], "Did you mean show?"],
-    [["shw"], "Did you mean show?"],
-    [["auth"], "See what there is: goald --help"],
-    [["cron"], "See what there is: goald --help"],
-    [["memory", "foo", "lst"], "Did you mean list?"],
-    [["memory", "serach", "foo"], "Did you mean search?"],
-    [["memory", "foo", "zzz"], "See how it is called: goald memory --help"],
-    [["config", "list", "x", "y"], "To write a setting: goald config NAME VALUE. Put several words in quotes."],
-  ])("%j is answered with the word of goald", async (args, advice) => {
-    expect(errorOf(endedWith(2, await goald.ask([...args, "--json"]))).hint).toBe(advice);
-  });
+it.concurrent.each([
+  [["inspect", "foo"], "Did you mean goald show?"],
+  [["help", "tell"], "Did you mean goald say?"],
+  [["start", "foo"], "Did you mean goald run?"],
+  [["kill", "foo"], "Did you mean goald stop --now?"],
+  [["cost"], "Did you mean goald show ID?"],
+  [["prune"], "Did you mean goald rm --ended?"],
+  [["login"], "Did you mean goald doctor?"],
+  [["sohw"], "Did you mean show?"],
+  [["shw"], "Did you mean show?"],
+  [["auth"], "See what there is: goald --help"],
+  [["cron"], "See what there is: goald --help"],
+  [["memory", "foo", "lst"], "Did you mean list?"],
+  [["memory", "serach", "foo"], "Did you mean search?"],
+  [["memory", "foo", "zzz"], "See how it is called: goald memory --help"],
+  [["config", "list", "x", "y"], "To write a setting: goald config NAME VALUE. Put several words in quotes."],
+])("a verb or word of another program %j is answered with the word of goald", async (args, advice) => {
+  expect(errorOf(endedWith(2, await goald.ask([...args, "--json"]))).hint).toBe(advice);
 });
 
 describe("a call of goald in a message", () => {
