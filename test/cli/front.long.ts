@@ -255,18 +255,16 @@ describe("Ctrl-C and signals of a run", () => {
   });
 });
 
-describe("a terminal that follows a daemon", () => {
-  it.concurrent("repeats its pause if the daemon died before it received it", async () => {
-    await using home = await makeDaemonHome(ledger(3));
-    endedWith(0, await home.goald.ask("up"));
-    const running = await runUntil(2, home);
-    const daemon = (await home.hostPid()) as number;
-    process.kill(daemon, "SIGSTOP");
-    running.kill("SIGINT");
-    await running.see("Finishing this step.", "stderr");
-    process.kill(daemon, "SIGKILL");
-    home.release();
-    const ended = endedWith(130, await running.ended);
-    expect(linesOf(ended).at(-1)).toMatchObject({ outcome: "person", exitCode: 130 });
-  });
+it.concurrent("a terminal repeats its pause if the daemon that it follows died before it received it", async () => {
+  await using home = await makeDaemonHome(ledger(3));
+  endedWith(0, await home.goald.ask("up"));
+  const running = await runUntil(2, home);
+  const daemon = (await home.hostPid()) as number;
+  process.kill(daemon, "SIGSTOP");
+  running.kill("SIGINT");
+  await running.see("Finishing this step.", "stderr");
+  process.kill(daemon, "SIGKILL");
+  home.release();
+  const ended = endedWith(130, await running.ended);
+  expect(linesOf(ended).at(-1)).toMatchObject({ outcome: "person", exitCode: 130 });
 });
