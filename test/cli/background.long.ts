@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import { replay } from "#core/evolve.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, endedWith, errorOf, type Goald, linesOf, lookInto } from "../helpers/goald.ts";
+import { AGENT, endedWith, errorOf, linesOf, lookInto } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, replyWith } from "../helpers/models.ts";
 import { screenOf } from "../helpers/screen.ts";
 import { problemsOfResult } from "../helpers/view-schemas.ts";
@@ -33,37 +34,30 @@ describe("goald run -d", () => {
     // The settings apply, but their default is not meant for the background.
     const env = { GOALD_AGENTS_APPROVE: "always" };
     endedWith(11, await goald.ask(["run", "--wait", ...AGENT, ...limits, "--model", "own-model"], { env }));
-    const settings = (await lookInto(goald)).log[0] as unknown as Record<string, unknown>;
-    expect(settings).toMatchObject({
-      approve: "always",
-      stepLimit: 2,
-      tokenLimit: 9_000_000,
-      budgetUsd: 1.5,
-      model: "own-model",
-    });
-    const hours = (Date.parse(String(settings.deadline)) - before) / 3_600_000;
+    const { settings } = replay((await lookInto(goald)).log);
+    const given = { approve: "always", stepLimit: 2, tokenLimit: 9_000_000, budgetUsd: 1.5, model: "own-model" };
+    expect(settings).toMatchObject(given);
+    const hours = (Date.parse(`${settings.deadline}`) - before) / 3_600_000;
     expect(hours).toBeGreaterThan(7.99);
     expect(hours).toBeLessThan(8.1);
     expect(home.server.chats[0]?.model).toBe("own-model");
     const more = ["--max-steps", "3", "--max-time", "none", "--budget", "none", "--approve", "never"];
     endedWith(6, await goald.ask(["resume", "t", ...more]));
-    const changed = (await lookInto(goald)).log.findLast(({ type }) => type === "settings-changed");
+    const { settings: changed } = replay((await lookInto(goald)).log);
     expect(changed).toMatchObject({ approve: "never", stepLimit: 4, deadline: null, budgetUsd: null });
     expect(home.server.chats).toHaveLength(4);
   });
 });
 
-describe("goald run --wait, interrupted", () => {
-  it.concurrent("ends at Ctrl-C with 130, and the agent continues", async () => {
-    await using home = await makeDaemonHome(ledger(2));
-    home.holdFrom(2);
-    const waiting = home.goald.start(["run", "--wait", ...AGENT]);
-    await home.asked(2);
-    waiting.kill("SIGINT");
-    expect(endedWith(130, await waiting.ended).stdout).toContain("t goes on in the background.");
-    home.release();
-    await home.logged("turn-finished");
-  });
+it.concurrent("goald run --wait, interrupted ends at Ctrl-C with 130, and the agent continues", async () => {
+  await using home = await makeDaemonHome(ledger(2));
+  home.holdFrom(2);
+  const waiting = home.goald.start(["run", "--wait", ...AGENT]);
+  await home.asked(2);
+  waiting.kill("SIGINT");
+  expect(endedWith(130, await waiting.ended).stdout).toContain("t goes on in the background.");
+  home.release();
+  await home.logged("turn-finished");
 });
 
 describe("goald resume", () => {
@@ -94,8 +88,8 @@ describe("goald resume", () => {
     const waiting = goald.start(["run", "--wait", ...AGENT, "--max-time", "1s"]);
     await home.logged("agent-created");
     // This holds on slow machines too, whether or not the model was called by then.
-    const { deadline } = (await lookInto(goald)).log[0] as unknown as { deadline: string };
-    await home.until(async () => Date.now() > Date.parse(deadline), "the end of its time");
+    const { deadline } = replay((await lookInto(goald)).log).settings;
+    await home.until(() => Date.now() > Date.parse(`${deadline}`), "the end of its time");
     home.release();
     endedWith(6, await waiting.ended);
     const refused = endedWith(2, await goald.ask("resume t --json"));
@@ -113,22 +107,18 @@ async function inBackground(tasks: number, heldFrom: number, ...flags: readonly 
   return home;
 }
 
-const followers = async (goald: Goald): Promise<number> =>
-  ((await goald.json("status")) as { followers: number }).followers;
-
 describe("goald attach", () => {
   it.concurrent("shows the thoughts of a reply that the daemon is still receiving, once and from their beginning", async () => {
     const rest = Promise.withResolvers<void>();
     const text = replyWith(append("1\n"), "I write the first line now.");
     const pause = { after: Math.ceil(text.indexOf("line now") / 12), until: rest.promise };
     await using home = await makeDaemonHome([], { reply: () => ({ text, streamed: { pause } }) });
-    const { goald } = home;
     const limits = ["--max-steps", "1", "--approve", "never"];
-    endedWith(0, await goald.ask(["run", "-d", ...AGENT, ...limits]));
+    endedWith(0, await home.goald.ask(["run", "-d", ...AGENT, ...limits]));
     await home.asked(1);
-    const terminal = goald.openTerminal("attach t");
+    const terminal = home.goald.openTerminal("attach t");
     await terminal.see("I write the first");
-    expect(await goald.read("workspace/t/ledger.txt")).toBeUndefined();
+    expect(await home.goald.read("workspace/t/ledger.txt")).toBeUndefined();
     rest.resolve();
     endedWith(6, await terminal.ended);
     expect(screenOf(terminal.shown).match(/Thoughts: I write the first line now\./g)).toHaveLength(1);
@@ -136,14 +126,16 @@ describe("goald attach", () => {
 
   it.concurrent("shows all events from a step on in the lines of the log, and the result at the end", async () => {
     await using home = await inBackground(6, 4);
-    const { goald } = home;
     await home.asked(4);
-    const [whole, late] = [goald.start("attach t --since 1 --json"), goald.start("attach t --since 3 --json")];
+    const [whole, late] = [
+      home.goald.start("attach t --since 1 --json"),
+      home.goald.start("attach t --since 3 --json"),
+    ];
     await Promise.all([whole.see('"callId":"m4"'), late.see('"callId":"m4"')]);
     home.release();
     const lines = linesOf(endedWith(0, await whole.ended));
     expect(problemsOfResult(lines.at(-1))).toBe("");
-    const log = linesOf(await goald.ask("events t --json"));
+    const log = linesOf(await home.goald.ask("events t --json"));
     expect(lines.slice(0, -1)).toEqual(log);
     const tail = linesOf(endedWith(0, await late.ended));
     expect(tail[0]).toMatchObject({ type: "model-asked", step: 3 });
@@ -152,10 +144,9 @@ describe("goald attach", () => {
 
   it.concurrent("starts at the last step like goald run, and Ctrl-C detaches while the agent continues", async () => {
     await using home = await inBackground(4, 3);
-    const { goald } = home;
     await home.asked(3);
-    const terminal = goald.openTerminal("attach T");
-    await terminal.see(`T (t) works in ${goald.home}/workspace/t`);
+    const terminal = home.goald.openTerminal("attach T");
+    await terminal.see(`T (t) works in ${home.goald.home}/workspace/t`);
     await terminal.see("Ctrl-C leaves it to itself");
     await terminal.see("Step 3");
     expect(terminal.shown).not.toContain("Step 2");
@@ -166,7 +157,7 @@ describe("goald attach", () => {
     expect(left.stdout).toMatch(/t goes on in the background\.\s+Follow it: goald attach t {3}Stop it: goald stop t/);
     home.release();
     await home.logged("turn-finished");
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
+    expect(await home.goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
   });
 
   it.concurrent("is suggested by plain goald on a terminal, which lists agents at work", async () => {
@@ -181,10 +172,9 @@ describe("goald attach", () => {
 
   it.concurrent("shows the end of a finished agent without a daemon", async () => {
     await using home = await makeDaemonHome(ledger(1));
-    const { goald } = home;
-    endedWith(0, await goald.ask("run --name T --goal g --continuous"));
-    endedWith(0, await goald.ask("down"));
-    expect(await goald.print("attach t")).toContain("Completed: All 1 tasks are done.");
+    endedWith(0, await home.goald.ask("run --name T --goal g --continuous"));
+    endedWith(0, await home.goald.ask("down"));
+    expect(await home.goald.print("attach t")).toContain("Completed: All 1 tasks are done.");
     expect(await home.hostPid()).toBeUndefined();
   });
 
@@ -197,7 +187,7 @@ describe("goald attach", () => {
       const attached = goald.start("attach t --since 1 --json");
       await attached.see('"callId":"m4"');
       // The event is live now, not only part of the past.
-      await home.until(async () => (await followers(goald)) === 1, "a follower");
+      await home.until(async () => (await goald.json("status")).followers === 1, "a follower");
       const before = (await home.hostPid()) ?? 0;
       if (how === "killed") process.kill(before, "SIGKILL");
       const restarted = how === "restarted" ? goald.run("restart") : undefined;
@@ -237,29 +227,27 @@ describe("goald attach", () => {
   });
 });
 
-describe("a pending command", () => {
-  it.concurrent("is withdrawn there when somebody answers elsewhere", async () => {
-    await using home = await inBackground(2, 9, "--approve", "always");
-    const { goald } = home;
-    await home.logged("approval-asked");
-    const terminal = goald.openTerminal("attach t");
-    await terminal.see("Run it? ");
-    const approved = endedWith(0, await goald.ask("approve t"));
-    expect(approved.stdout).toContain('Approved: append_to_file {"file":"ledger.txt","text":"line 1\\n"}.');
-    await terminal.see("It was approved elsewhere.");
-    await terminal.see("Result");
-    await terminal.see("Run it? ");
-    endedWith(0, await goald.ask(["deny", "t", "--reason", "Enough now"]));
-    await terminal.see("It was denied elsewhere.");
-    await terminal.see("Enough now");
-    await terminal.answer("Run it? ", "n");
-    const stopped = endedWith(11, await terminal.ended);
-    expect(screenOf(stopped.stdout)).toMatch(/to do instead\]\nIt was approved elsewhere\.\nResult/);
-    expect(stopped.stdout).toContain("Go on with: goald resume t");
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
-    const resumed = goald.openTerminal("resume");
-    await resumed.see("task_complete");
-    await resumed.answer("Run it? ", "y -9");
-    endedWith(0, await resumed.ended);
-  });
+it.concurrent("a pending command is withdrawn there when somebody answers elsewhere", async () => {
+  await using home = await inBackground(2, 9, "--approve", "always");
+  const { goald } = home;
+  await home.logged("approval-asked");
+  const terminal = goald.openTerminal("attach t");
+  await terminal.see("Run it? ");
+  const approved = endedWith(0, await goald.ask("approve t"));
+  expect(approved.stdout).toContain('Approved: append_to_file {"file":"ledger.txt","text":"line 1\\n"}.');
+  await terminal.see("It was approved elsewhere.");
+  await terminal.see("Result");
+  await terminal.see("Run it? ");
+  endedWith(0, await goald.ask(["deny", "t", "--reason", "Enough now"]));
+  await terminal.see("It was denied elsewhere.");
+  await terminal.see("Enough now");
+  await terminal.answer("Run it? ", "n");
+  const stopped = endedWith(11, await terminal.ended);
+  expect(screenOf(stopped.stdout)).toMatch(/to do instead\]\nIt was approved elsewhere\.\nResult/);
+  expect(stopped.stdout).toContain("Go on with: goald resume t");
+  expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
+  const resumed = goald.openTerminal("resume");
+  await resumed.see("task_complete");
+  await resumed.answer("Run it? ", "y -9");
+  endedWith(0, await resumed.ended);
 });

@@ -15,6 +15,7 @@ import {
 import { ledger, ledgerText } from "../helpers/models.ts";
 
 const RUN = ["run", ...AGENT, "--continuous"];
+const PLANNED = ["--plan", "required", "--commands", "files"];
 
 /** A home with a finished agent, which must stay unchanged through all errors. */
 let home: DaemonHome;
@@ -60,6 +61,13 @@ const INVALID_CALLS: readonly RefusedCall[] = [
   [["run", "-c", "-g", "g", "--check", "2: a.md"], 2, /It is for goal 2, and the goals are only goal 1\.$/],
   ["--home  ps", 2, /Expected --home to name a folder, got ""/, /^$/],
   [[...RUN, "--model", "two words"], 2, /models\.smart|--model/],
+  [
+    [...RUN, "--commands", "files,shell"],
+    2,
+    /^There is no command and no group shell\.$/,
+    /^Groups: .* Commands: google, /,
+  ],
+  [[...RUN, ...PLANNED], 2, /needs add_task and modify_task, and --commands files leaves them out/, /files,plan$/],
 ];
 
 describe("an invalid call", () => {
@@ -74,13 +82,11 @@ describe("an invalid call", () => {
   it("sends no request to the model", () => expect(home.server.chats).toHaveLength(2));
 });
 
-describe("an agent file", () => {
-  it("is rejected with its place, and is not shown, because it may be a key by mistake", async () => {
-    await writeFile(join(goald.cwd, "agent.yaml"), "sk-planted-9Kd8sJ2lQq\n");
-    const words = wordsOf(await goald.ask("run --from agent.yaml --continuous"), 2);
-    expect(words).toMatch(/agent\.yaml, line 1: expected ai_name, ai_role, ai_goals, got one text/);
-    expect(words).not.toContain("sk-planted");
-  });
+it("an agent file is rejected with its place, and is not shown, because it may be a key by mistake", async () => {
+  await writeFile(join(goald.cwd, "agent.yaml"), "sk-planted-9Kd8sJ2lQq\n");
+  const words = wordsOf(await goald.ask("run --from agent.yaml --continuous"), 2);
+  expect(words).toMatch(/agent\.yaml, line 1: expected ai_name, ai_role, ai_goals, got one text/);
+  expect(words).not.toContain("sk-planted");
 });
 
 describe("the environment of a call", () => {

@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, killAtEvent, killUnder, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, endedWith, errorOf, lookInto, playRecording, RUN } from "../helpers/goald.ts";
+import { AGENT, endedWith, errorOf, type Goald, lookInto, playRecording, RUN } from "../helpers/goald.ts";
+import { done } from "../helpers/loop.ts";
 import { highestTask, numberedModel, replyWith, write } from "../helpers/models.ts";
 import { openNestedHome } from "./kill-points.ts";
 
@@ -15,6 +16,15 @@ const CELLS = [
   cell('name = agent.run("Name the file.", str)\n[name, read_file(name), numbers]'),
 ];
 const model = numberedModel(CELLS);
+
+/** Plays the recording `t.ndjson` of a run that left this log, and expects all of it. */
+const expectReplayed = async (goald: Goald, { length }: readonly RecordedEvent[]): Promise<void> =>
+  expect(await playRecording(goald, "t.ndjson")).toMatchObject({
+    same: true,
+    problems: [],
+    events: { all: length - 1 },
+  });
+const RECORDED_RUN = [...RUN, "--record", "t.ndjson"];
 
 /** A home whose model runs three cells; the last one gives it a sub-task. */
 const openHome = (): Promise<DaemonHome> =>
@@ -31,36 +41,32 @@ const isCell = (callId: string): boolean => /^c\d+$/.test(callId);
 const resultsOf = (log: readonly RecordedEvent[]) =>
   log.flatMap((event) => (event.type === "command-finished" && isCell(event.callId) ? [event.observation] : []));
 
-describe("cells of a run from the terminal", () => {
-  it("keep their names, call commands and the model, and replay from a recording without a process", async () => {
-    await using home = await openHome();
-    const { goald } = home;
-    const file = join(goald.cwd, "t.ndjson");
-    endedWith(0, await goald.ask([...RUN, "--record", file]));
-    const { log, problems } = await lookInto(goald);
-    expect(problems).toEqual([]);
-    expect(resultsOf(log)).toMatchObject([
-      { status: "ok", text: "3" },
-      { status: "failed", code: "cell-failed", text: expect.stringContaining("Line 2: numbers.nothing.here") },
-      { status: "ok", text: expect.stringContaining("a.txt") },
-      { status: "ok" },
-    ]);
-    expect(await goald.read("workspace/t/a.txt")).toBe("1\n2\n3");
+it("cells of a run keep their names, call commands and the model, and replay without a process", async () => {
+  await using home = await openHome();
+  const { goald } = home;
+  endedWith(0, await goald.ask(RECORDED_RUN));
+  const { log, problems } = await lookInto(goald);
+  expect(problems).toEqual([]);
+  expect(resultsOf(log)).toMatchObject([
+    { status: "ok", text: "3" },
+    { status: "failed", code: "cell-failed", text: expect.stringContaining("Line 2: numbers.nothing.here") },
+    { status: "ok", text: expect.stringContaining("a.txt") },
+    { status: "ok" },
+  ]);
+  expect(await goald.read("workspace/t/a.txt")).toBe("1\n2\n3");
+  await expectReplayed(goald, log);
 
-    const whole = { same: true, problems: [], events: { all: log.length - 1 } };
-    expect(await playRecording(goald, file)).toMatchObject(whole);
-
-    const text = await readFile(file, "utf8");
-    const lines = text.split("\n");
-    expect(lines.filter((line) => line.includes('"type":"cell-ask"')).length).toBeGreaterThanOrEqual(3);
-    // Control: other code asks for something else.
-    await writeFile(file, text.replace('"call","name":"write_to_file"', '"call","name":"append_to_file"'));
-    await playRecording(goald, file, 1);
-    // A stranger's recording.
-    await writeFile(file, text.replace('"what":"call"', '"what":"everything"'));
-    expect(errorOf(await goald.ask(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } }))).toMatchObject({
-      message: expect.stringContaining("type cell-ask"),
-    });
+  const file = join(goald.cwd, "t.ndjson");
+  const text = await readFile(file, "utf8");
+  const lines = text.split("\n");
+  expect(lines.filter((line) => line.includes('"type":"cell-ask"')).length).toBeGreaterThanOrEqual(3);
+  // Control: other code asks for something else.
+  await writeFile(file, text.replace('"call","name":"write_to_file"', '"call","name":"append_to_file"'));
+  await playRecording(goald, file, 1);
+  // A stranger's recording.
+  await writeFile(file, text.replace('"what":"call"', '"what":"everything"'));
+  expect(errorOf(await goald.ask(["replay", file, "--json"], { env: { TMPDIR: goald.cwd } }))).toMatchObject({
+    message: expect.stringContaining("type cell-ask"),
   });
 });
 
@@ -74,29 +80,25 @@ const PYTHON_CELLS = [
   cell("gen = (x for x in [1])\nopen('.envrc', 'w').write('rm -rf /')\n1"),
 ];
 
-describe("cells of Python from the terminal", () => {
-  it("share names and files, name pictures, ask about files that others run, and replay without a process", async () => {
-    await using home = await makeDaemonHome(PYTHON_CELLS);
-    const { goald } = home;
-    const file = join(goald.cwd, "t.ndjson");
-    endedWith(0, await goald.run([...RUN, "--record", file]));
-    const { log, problems } = await lookInto(goald);
-    expect(problems).toEqual([]);
-    const both = expect.arrayContaining(["plots/a.svg", "rolls.txt"]);
-    expect(resultsOf(log)).toMatchObject([
-      { status: "ok", artifacts: ["rolls.txt"] },
-      { status: "ok", text: "3\nPictures: plots/a.svg.", artifacts: both },
-      { status: "ok" },
-      { status: "ok", text: "6" },
-      { status: "failed", code: "cell-failed", text: expect.stringContaining("direnv") },
-      { status: "ok" },
-    ]);
-    expect(await goald.read("workspace/t/plots/a.svg")).toBe("<svg></svg>");
-    expect(await goald.read("workspace/t/rolls.txt")).toBeUndefined();
-    expect(await goald.read("workspace/t/.envrc")).toBeUndefined();
-    const whole = { same: true, problems: [], events: { all: log.length - 1 } };
-    expect(await playRecording(goald, file)).toMatchObject(whole);
-  });
+it("cells of Python share names and files, name pictures, ask about guarded files, and replay alone", async () => {
+  await using home = await makeDaemonHome(PYTHON_CELLS);
+  const { goald } = home;
+  endedWith(0, await goald.run(RECORDED_RUN));
+  const { log, problems } = await lookInto(goald);
+  expect(problems).toEqual([]);
+  const both = expect.arrayContaining(["plots/a.svg", "rolls.txt"]);
+  expect(resultsOf(log)).toMatchObject([
+    { status: "ok", artifacts: ["rolls.txt"] },
+    { status: "ok", text: "3\nPictures: plots/a.svg.", artifacts: both },
+    { status: "ok" },
+    { status: "ok", text: "6" },
+    { status: "failed", code: "cell-failed", text: expect.stringContaining("direnv") },
+    { status: "ok" },
+  ]);
+  expect(await goald.read("workspace/t/plots/a.svg")).toBe("<svg></svg>");
+  expect(await goald.read("workspace/t/rolls.txt")).toBeUndefined();
+  expect(await goald.read("workspace/t/.envrc")).toBeUndefined();
+  await expectReplayed(goald, log);
 });
 
 describe("a saved namespace that ends each process", () => {
@@ -150,29 +152,24 @@ describe("a saved namespace that ends each process", () => {
 
 /** Longer than what a command shows of its arguments. */
 const LONG_CELL = Array.from({ length: 60 }, (_, at) => `total_${at + 1} = ${at + 1}`).join("\n");
-
 const LONG_FILE = Array.from({ length: 700 }, (_, at) => `print(${at + 1})`).join("\n");
 
 describe("code that waits for a person", () => {
   let home: DaemonHome;
   beforeAll(async () => {
-    home = await makeDaemonHome([
-      { name: "run_code", args: { code: LONG_CELL } },
-      write("long.py", LONG_FILE),
-      { name: "execute_python_file", args: { file: "long.py" } },
-    ]);
+    const execute = { name: "execute_python_file", args: { file: "long.py" } };
+    home = await makeDaemonHome([cell(LONG_CELL), write("long.py", LONG_FILE), execute]);
     endedWith(0, await home.goald.ask(["run", "-d", ...AGENT, "--approve", "always"]));
     await home.logged("approval-asked");
   });
 
   it("is shown whole, with line numbers, before the answer and by goald show", async () => {
-    const { goald } = home;
-    const shown = await goald.print("show t");
+    const shown = await home.goald.print("show t");
     expect(shown).toContain("Wants:      run_code {}");
     expect(shown).toContain("The code that would run (Python, 60 lines):");
     for (const line of LONG_CELL.split("\n")) expect(shown).toContain(`| ${line}\n`);
-    expect(await goald.json("show t")).toMatchObject({ waiting: { code: { file: null, text: LONG_CELL } } });
-    const approve = goald.openTerminal("approve t");
+    expect(await home.goald.json("show t")).toMatchObject({ waiting: { code: { file: null, text: LONG_CELL } } });
+    const approve = home.goald.openTerminal("approve t");
     await approve.see("60 | total_60 = 60");
     await approve.answer("Approve it?", "n");
     expect((await approve.ended).stdout).not.toContain("more lines");
@@ -231,13 +228,12 @@ describe("a home's own command with nested arguments", () => {
     ["a strict schema", "", true],
     ["a schema that no strict server takes", LABELS, false],
   ])("runs under %s, after a reply that its schema refuses", async (_title, labels, isStrict) => {
-    const bad = { stops: [{ town: "Ulm" }, { town: "Bern", nights: -1 }], by: null };
-    const good = [
+    const stopsFor = (nights: number) => [
       { town: "Ulm", nights: null },
-      { town: "Bern", nights: 2 },
+      { town: "Bern", nights },
     ];
-    const calls = [bad, { stops: good, by: "train" }].map((args) => ({ name: "plan_route", args }));
-    const reply = [...calls, { name: "task_complete", args: { reason: "done" } }].map((call) => replyWith(call));
+    const planned = (args: object) => replyWith({ name: "plan_route", args: { ...args } });
+    const reply = [planned({ stops: stopsFor(-1), by: null }), planned({ stops: stopsFor(2), by: "train" }), done()];
     const files = { "commands/plan_route.ts": command(labels) };
     await using home = await makeDaemonHome([], { reply, files });
     const { goald, server } = home;
@@ -261,12 +257,10 @@ describe("a person's own commands that nest work", () => {
     for (const openWorld of [false, true]) {
       await using home = await openNestedHome({ openWorld });
       const { goald } = home;
-      const file = join(goald.cwd, "t.ndjson");
-      endedWith(0, await goald.ask([...RUN, "--record", file]));
-      const { log } = await lookInto(goald);
-      const whole = { same: true, problems: [], events: { all: log.length - 1 } };
-      expect(await playRecording(goald, file)).toMatchObject(whole);
+      endedWith(0, await goald.ask(RECORDED_RUN));
+      await expectReplayed(goald, (await lookInto(goald)).log);
       // Control: another result of the sub-task is another state.
+      const file = join(goald.cwd, "t.ndjson");
       const text = await readFile(file, "utf8");
       await writeFile(file, text.replaceAll("line 5", "line 6").replaceAll("returned 5", "returned 6"));
       if (openWorld) await playRecording(goald, file, 1);
@@ -289,12 +283,11 @@ describe("a person's own commands that nest work", () => {
         },
       };`,
     );
-    const file = join(goald.cwd, "t.ndjson");
-    endedWith(0, await goald.ask([...RUN, "--record", file]));
+    endedWith(0, await goald.ask(RECORDED_RUN));
     // A replay waits for nothing: the command is faster in it.
     const outer = await goald.read("commands/outer.ts");
     await goald.write("commands/outer.ts", String(outer).replace("1_500", "1"));
-    expect(await playRecording(goald, file)).toMatchObject({ same: true, problems: [] });
+    await expectReplayed(goald, (await lookInto(goald)).log);
   });
 
   it.concurrent("show their nested work to a person", async () => {

@@ -1,11 +1,11 @@
-import { execFile, execFileSync } from "node:child_process";
-import { stat, utimes, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
-import { endedWith, errorOf, type Goald, makeGoald, notRefused, type RefusedCall } from "../helpers/goald.ts";
+import { endedWith, errorOf, type Goald, jsonOf, makeGoald, notRefused, type RefusedCall } from "../helpers/goald.ts";
 import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 const KEY = "sk-planted-0123456789";
@@ -30,20 +30,17 @@ describe("goald config", () => {
     const wrong = { GOALD_AGENTS_APPROVE: "\u001b[2Jloud", OPENAI_BASE_URL: "ftp://me:hunter2-x@h/" };
     await using goald = await makeGoald(wrong);
     const listed = endedWith(2, await goald.ask("config --json"));
-    const { settings } = JSON.parse(listed.stdout) as { settings: readonly { name: string }[] };
-    expect(settings.find(({ name }) => name === "agents.approve")).toMatchObject({
-      value: "loud",
-      problem: expect.stringMatching(/^GOALD_AGENTS_APPROVE .environment. must be one of/),
-    });
+    const problem = expect.stringMatching(/^GOALD_AGENTS_APPROVE .environment. must be one of/);
+    const setting = { name: "agents.approve", value: "loud", problem };
+    expect(JSON.parse(listed.stdout).settings).toContainEqual(expect.objectContaining(setting));
     expect(errorOf(listed).message.split("\n")).toHaveLength(2);
     const table = endedWith(2, await goald.ask("config"));
     expect(table.stdout).toMatch(/^agents\.approve .*\(wrong\)$/m);
     expect(table.stdout + table.stderr + listed.stdout + listed.stderr).not.toMatch(/\u001b|hunter2/);
     // A valid setting can still be read.
     expect(await goald.print("config agents.form")).toBe("json\n");
-    expect(endedWith(2, await goald.ask("config agents.approve")).stderr).toContain(
-      "GOALD_AGENTS_APPROVE (environment)",
-    );
+    const approve = endedWith(2, await goald.ask("config agents.approve"));
+    expect(approve.stderr).toContain("GOALD_AGENTS_APPROVE (environment)");
   });
 });
 
@@ -93,8 +90,7 @@ describe("goald config NAME VALUE", () => {
       '{\n  "log": {\n    "level": "warn"\n  },\n  "models": {\n    "fast": "f",\n    "smart": "s"\n  }\n}\n',
     );
     expect((await stat(join(goald.home, FILE))).mode & 0o777).toBe(0o600);
-    const listed = execFileSync("ls", [join(goald.home, "config")], { encoding: "utf8" });
-    expect(listed).toBe("goald.json\n");
+    expect(await readdir(join(goald.home, "config"))).toEqual(["goald.json"]);
   });
 
   it(`refuses each of ${NOT_SET.length} invalid calls (exit 2), and writes nothing`, async () => {
@@ -103,9 +99,12 @@ describe("goald config NAME VALUE", () => {
     expect(await goald.read(FILE)).toBeUndefined();
   });
 
-  it("repairs one wrong setting while another is wrong too", async () => {
+  it("repairs one wrong setting while others are wrong too, and removes an unknown one", async () => {
     await using goald = await makeGoald();
-    await goald.write(FILE, '{"agents":{"approve":"loud"},"models":{"temperature":"hot"}}');
+    await goald.write(FILE, '{"agents":{"approve":"loud"},"models":{"temperature":"hot","smrt":"x"}}');
+    expect(endedWith(2, await goald.ask("ps")).stderr).toContain("Remove it: goald config models.smrt --unset");
+    endedWith(0, await goald.ask("config models.smrt --unset"));
+    expect(endedWith(2, await goald.ask("config models.smrt --unset")).stderr).toContain('"models.smart"');
     endedWith(0, await goald.ask("config agents.approve never"));
     expect(await json(goald)).toEqual({ agents: { approve: "never" }, models: { temperature: "hot" } });
     endedWith(2, await goald.ask("ps"));
@@ -178,60 +177,41 @@ describe("goald config NAME VALUE", () => {
 });
 
 describe("goald config NAME --unset", () => {
-  it("removes a setting with its empty group, and shows the value that then applies", async () => {
+  it("removes a setting with its empty group, a key too, and shows the value that then applies", async () => {
     await using goald = await makeGoald({ FAST_LLM: "f" });
-    await goald.write(FILE, '{"models":{"smart":"a","fast":"b"},"recall":{"count":1}}');
+    await goald.write(FILE, `{"openai":{"apiKey":"${KEY}"},"models":{"smart":"a","fast":"b"},"recall":{"count":1}}`);
     const unset = endedWith(0, await goald.ask("config SMART_LLM --unset"));
     expect(unset.stdout).toBe(`Removed models.smart from ${goald.home}/${FILE}. It is gpt-4.1 now (default).\n`);
-    const fast = endedWith(0, await goald.ask("config models.fast --json --unset"));
-    expect(JSON.parse(fast.stdout)).toMatchObject({
-      removed: true,
-      now: { value: "f", origin: { layer: "environment" } },
-    });
+    const fast = await goald.json("config models.fast --unset");
+    expect(fast).toMatchObject({ removed: true, now: { value: "f", origin: { layer: "environment" } } });
+    expect(await goald.print("config openai.apiKey --unset")).not.toContain(KEY);
     expect(await json(goald)).toEqual({ recall: { count: 1 } });
   });
 
-  it("changes nothing for a setting that is not set, and reports so", async () => {
+  it("changes nothing for a setting that is not set, or for a whole group", async () => {
     await using goald = await makeGoald();
+    endedWith(0, await goald.ask("config agents.approve --unset"));
+    expect(await goald.read(FILE)).toBeUndefined();
     const text = '{ "recall": {"count": 1} }';
     await goald.write(FILE, text);
-    await goald.ask("config recall.count.x --unset");
-    expect(await goald.print("config agents.approve --unset")).toContain("agents.approve is not in ");
+    for (const [name, code] of [
+      ["recall.count.x", 2],
+      ["recall", 2],
+      ["agents.approve", 0],
+    ] as const)
+      endedWith(code, await goald.ask(["config", name, "--unset"]));
     expect(await goald.read(FILE)).toBe(text);
-    await using empty = await makeGoald();
-    endedWith(0, await empty.ask("config agents.approve --unset"));
-    expect(await empty.read(FILE)).toBeUndefined();
-  });
-
-  it("removes an unknown setting, which stops every other verb", async () => {
-    await using goald = await makeGoald();
-    await goald.write(FILE, '{"models":{"smrt":"x"}}');
-    expect(endedWith(2, await goald.ask("ps")).stderr).toContain("Remove it: goald config models.smrt --unset");
-    endedWith(0, await goald.ask("config models.smrt --unset"));
-    expect(await json(goald)).toEqual({});
-    endedWith(0, await goald.ask("ps"));
-    expect(endedWith(2, await goald.ask("config models.smrt --unset")).stderr).toContain('"models.smart"');
-  });
-
-  it("removes a key too, but never a whole group", async () => {
-    await using goald = await makeGoald();
-    await goald.write(FILE, `{"openai":{"apiKey":"${KEY}"},"log":{"level":"warn"}}`);
-    expect(await goald.print("config openai.apiKey --unset")).not.toContain(KEY);
-    endedWith(2, await goald.ask("config log --unset"));
-    expect(await json(goald)).toEqual({ log: { level: "warn" } });
   });
 });
 
-describe("the help of goald config", () => {
-  it("starts with examples that work", async () => {
-    await using goald = await makeGoald();
-    for (const verb of ["config", "init"]) {
-      const stdout = await goald.print([verb, "--help"]);
-      expect(stdout).toMatch(/^Examples:\n/);
-      const examples = [...stdout.matchAll(/^ {2}goald (.+)$/gm)].map(([, line = ""]) => line.split(" "));
-      for (const example of examples) endedWith(0, await goald.ask(example));
-    }
-  });
+it("the help of goald config starts with examples that work", async () => {
+  await using goald = await makeGoald();
+  for (const verb of ["config", "init"]) {
+    const stdout = await goald.print([verb, "--help"]);
+    expect(stdout).toMatch(/^Examples:\n/);
+    const examples = [...stdout.matchAll(/^ {2}goald (.+)$/gm)].map(([, line = ""]) => line.split(" "));
+    for (const example of examples) endedWith(0, await goald.ask(example));
+  }
 });
 
 describe("goald commands", () => {
@@ -256,21 +236,15 @@ describe("goald commands", () => {
     await using goald = await makeGoald();
     const [level] = findLevelsHere();
     const risk = level === "strict" ? "restorable" : "asks first";
+    const ready = { state: "ready", group: "code", effect: "transactional" };
     for (const name of ["run_code", "execute_python_file"])
-      expect(await goald.json(["commands", name])).toMatchObject({
-        state: "ready",
-        group: "code",
-        effect: "transactional",
-        risk,
-      });
+      expect(await goald.json(["commands", name])).toMatchObject({ ...ready, risk });
     // Without bubblewrap on its path.
-    const bare = await goald.run("commands run_code --json", { env: { PATH: "/nonexistent" } });
-    expect(JSON.parse(endedWith(0, bare).stdout)).toMatchObject({ risk: "asks first" });
-    const required = { env: { PATH: "/nonexistent", GOALD_SANDBOX_ISOLATION: "required" } };
-    expect(JSON.parse(endedWith(0, await goald.run("commands run_code --json", required)).stdout)).toMatchObject({
-      state: "not-set-up",
-      toDo: [expect.stringContaining("sandbox.isolation is required")],
-    });
+    const judged = async (env: Record<string, string>) =>
+      jsonOf(await goald.run("commands run_code --json", { env: { PATH: "/nonexistent", ...env } }));
+    expect(await judged({})).toMatchObject({ risk: "asks first" });
+    const toDo = [expect.stringContaining("sandbox.isolation is required")];
+    expect(await judged({ GOALD_SANDBOX_ISOLATION: "required" })).toMatchObject({ state: "not-set-up", toDo });
   });
 
   it.each<[file: string, text: string, said: RegExp]>([
@@ -295,9 +269,7 @@ describe("goald commands", () => {
 describe("goald commands NAME --new", () => {
   it("writes a command that works unchanged, with a test that passes", async () => {
     await using goald = await makeGoald();
-    const made = JSON.parse(await goald.print("commands count_words --json --new")) as {
-      readonly test: string;
-    };
+    const made = await goald.json<{ test: string }>("commands count_words --new");
     const { stdout } = await promisify(execFile)(process.execPath, ["--test", "--test-reporter=tap", made.test]);
     expect(stdout).toMatch(/# pass 2\n# fail 0/);
     expect(await goald.print("commands count_words")).toMatch(/Risk: none/);
@@ -314,19 +286,16 @@ describe("goald commands NAME --new", () => {
 
 describe("goald models", () => {
   const SHOWN = ["gpt-4.1", "gpt-5-mini", "text-embedding-3-small"];
-  const ask = async (
-    args: string,
-    { models, ...env }: { models?: readonly string[] | null; [name: string]: unknown },
-  ) => {
-    await using server = await startOpenAIServer({ apiKey: KEY, ...(models === undefined ? {} : { models }) });
+  const ask = async (call: string, models: readonly string[] | null, env: Record<string, string>) => {
+    await using server = await startOpenAIServer({ apiKey: KEY, models });
     await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: KEY, ...env });
-    const ended = await goald.ask(`models ${args}`.trim());
+    const ended = await goald.ask(call);
     expect(ended.stdout + ended.stderr).not.toContain(KEY);
     return { ...ended, requests: server.requests.map(({ method, path }) => `${method} ${path}`) };
   };
 
   it("lists what the server has, what each is set for, its window and its price, by one free request", async () => {
-    const { code, stdout, requests } = await ask("", { models: SHOWN, FAST_LLM: "small" });
+    const { code, stdout, requests } = await ask("models", SHOWN, { FAST_LLM: "small" });
     expect([code, requests]).toEqual([0, ["GET /v1/models"]]);
     const rows = stdout.split("\n").slice(1, -2);
     expect(rows.map((row) => row.trim().split(/ {2,}/))).toEqual([
@@ -338,27 +307,15 @@ describe("goald models", () => {
     ]);
   });
 
-  it("prints the same as JSON", async () => {
-    const { stdout } = await ask("--json", { models: SHOWN, GOALD_MEMORY_EMBEDDER: "offline", FAST_LLM: "gpt-4.1" });
-    expect(JSON.parse(stdout)).toMatchObject({
-      hasList: true,
-      models: [
-        { name: "gpt-4.1", setFor: ["smart", "fast"], isForChat: true, isOffered: true, contextTokens: 1_047_576 },
-        { name: "gpt-5-mini", setFor: [], isReasoning: true, price: { input: 0.25, output: 2 } },
-        { name: "text-embedding-3-small", setFor: [], isForChat: false, isReasoning: false },
-      ],
-    });
-  });
-
   it("of a server without a list shows those that are set", async () => {
-    const { code, stdout } = await ask("", { models: null, SMART_LLM: "mine", FAST_LLM: "mine" });
+    const { code, stdout } = await ask("models", null, { SMART_LLM: "mine", FAST_LLM: "mine" });
     expect(code).toBe(0);
     expect(stdout).toContain(", which has no list:");
     expect(stdout).toMatch(/^mine +smart, fast +8,192 +free$/m);
   });
 
   it("says why a server does not answer, and what to do without one", async () => {
-    const refused = await ask("", { OPENAI_API_KEY: "sk-mistyped-0123456789" });
+    const refused = await ask("models", SHOWN, { OPENAI_API_KEY: "sk-mistyped-0123456789" });
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/answered 401\..*goald doctor/s)]);
     await using goald = await makeGoald();
     const none = await goald.ask("models");

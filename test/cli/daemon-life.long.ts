@@ -100,52 +100,50 @@ describe("a daemon that nothing has needed for its time", () => {
   });
 });
 
-describe("three hundred calls within 50 ms of the end", () => {
-  it("are each accepted once or refused, by one daemon, and none is lost", async () => {
-    await using world = await openHome();
-    const { daemon, goald, home, start } = world;
-    const accepted: string[] = [];
-    const refused: string[] = [];
-    await ensureDaemon(home);
-    await daemon.client.create({ name: "Hub", role: "r", goals: ["g"], settings: { ...SETTINGS, stepLimit: null } });
-    for (let round = 0; round < 30; round++) {
-      if (daemon.isHeld()) await daemon.client.shutdown(1_000);
-      await daemon.until("no daemon is left", () => !daemon.isHeld());
-      await start(SHORT_MS);
-      const calls = Array.from({ length: 10 }, async (_none, at) => {
-        await sleep(SHORT_MS - 100 + 100 * Math.random());
-        const name = `r${round}n${at}`;
-        try {
-          const { client } = await ensureDaemon(home);
-          if (at % 2 === 0) await client.create({ name, role: "r", goals: ["g"], settings: SETTINGS, key: name });
-          else await client.say("hub", { from: "ada", text: `${name}.`, key: name });
-          accepted.push(name);
-        } catch (thrown) {
-          if (!isGoaldError(thrown, "GOALD_DAEMON")) throw thrown;
-          refused.push(name);
-        }
-      });
-      await Promise.all(calls);
-    }
-    // The next one is not a daemon that ends soon.
+it("three hundred calls within 50 ms of the end are each accepted once or refused, and none is lost", async () => {
+  await using world = await openHome();
+  const { daemon, goald, home, start } = world;
+  const accepted: string[] = [];
+  const refused: string[] = [];
+  await ensureDaemon(home);
+  await daemon.client.create({ name: "Hub", role: "r", goals: ["g"], settings: { ...SETTINGS, stepLimit: null } });
+  for (let round = 0; round < 30; round++) {
     if (daemon.isHeld()) await daemon.client.shutdown(1_000);
     await daemon.until("no daemon is left", () => !daemon.isHeld());
-    await ensureDaemon(home);
-    const names = new Set(accepted);
-    const isOver = async () => (await daemon.client.agents()).every(({ state }) => state === "completed");
-    await daemon.until("all agents are done", isOver);
-    const { agents } = await goald.json<{ agents: { name: string }[] }>("ps --all");
-    const made = agents.map(({ name }) => name).filter((name) => name !== "Hub");
-    const heard = (await lookInto(goald, "hub")).log.flatMap((event) =>
-      event.type === "message-received" ? [String(event.text).replace(/\.$/, "")] : [],
-    );
-    expect([...made, ...heard].sort()).toEqual([...names].sort());
-    expect(accepted.length + refused.length).toBe(300);
-    expect(accepted.length).toBeGreaterThan(200);
-    await daemon.until("one daemon is left", async () => (await daemon.processes()).length === 1);
-    expect((await lookInto(goald, "hub")).problems).toEqual([]);
-  }, 300_000);
-});
+    await start(SHORT_MS);
+    const calls = Array.from({ length: 10 }, async (_none, at) => {
+      await sleep(SHORT_MS - 100 + 100 * Math.random());
+      const name = `r${round}n${at}`;
+      try {
+        const { client } = await ensureDaemon(home);
+        if (at % 2 === 0) await client.create({ name, role: "r", goals: ["g"], settings: SETTINGS, key: name });
+        else await client.say("hub", { from: "ada", text: `${name}.`, key: name });
+        accepted.push(name);
+      } catch (thrown) {
+        if (!isGoaldError(thrown, "GOALD_DAEMON")) throw thrown;
+        refused.push(name);
+      }
+    });
+    await Promise.all(calls);
+  }
+  // The next one is not a daemon that ends soon.
+  if (daemon.isHeld()) await daemon.client.shutdown(1_000);
+  await daemon.until("no daemon is left", () => !daemon.isHeld());
+  await ensureDaemon(home);
+  const names = new Set(accepted);
+  const isOver = async () => (await daemon.client.agents()).every(({ state }) => state === "completed");
+  await daemon.until("all agents are done", isOver);
+  const { agents } = await goald.json<{ agents: { name: string }[] }>("ps --all");
+  const made = agents.map(({ name }) => name).filter((name) => name !== "Hub");
+  const heard = (await lookInto(goald, "hub")).log.flatMap((event) =>
+    event.type === "message-received" ? [String(event.text).replace(/\.$/, "")] : [],
+  );
+  expect([...made, ...heard].sort()).toEqual([...names].sort());
+  expect(accepted.length + refused.length).toBe(300);
+  expect(accepted.length).toBeGreaterThan(200);
+  await daemon.until("one daemon is left", async () => (await daemon.processes()).length === 1);
+  expect((await lookInto(goald, "hub")).problems).toEqual([]);
+}, 300_000);
 
 const isFailure = ({ type }: { readonly type: string }): boolean => type === "model-failed";
 
@@ -237,73 +235,69 @@ describe.each(["before", "after"])("a daemon that is killed %s the commit of a r
   });
 });
 
-describe("an orderly end of the daemon in the middle of a long command", () => {
-  it("is not a death: after four of them, hard and soft, the agent goes on", async () => {
-    await using home = await makeDaemonHome([{ name: "nap", args: {} }]);
-    const { goald } = home;
-    await goald.write("commands/nap.ts", commandFile("nap", nap(290_000)));
-    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
-    for (let downs = 1; downs <= 3; downs++) {
-      await home.logged("command-started", downs);
-      endedWith(0, await goald.ask("down -t 0"));
-      if (downs < 3) endedWith(0, await goald.ask("up"));
-    }
-    const unit = goald.start(["up", "--foreground", "--home", goald.home]);
-    await home.logged("command-started", 4);
-    unit.kill("SIGTERM");
-    // Two signals of one kind that arrive together are one.
-    await sleep(500);
-    unit.kill("SIGTERM");
-    endedWith(0, await unit.ended);
-    endedWith(0, await goald.ask("up"));
-    await home.logged("command-started", 5);
-    const types = await typesOf(home, "t");
-    expect(types.filter((type) => type === "call-cut-off")).toHaveLength(4);
-    expect(types).not.toContain("call-interrupted");
-    expect((await viewsOf(home))[0]?.state).toBe("running");
-    await goald.ask("down -t 0 --kill");
-  }, 120_000);
-});
+it("an orderly end of the daemon in a long command is not a death: after four of them the agent goes on", async () => {
+  await using home = await makeDaemonHome([{ name: "nap", args: {} }]);
+  const { goald } = home;
+  await goald.write("commands/nap.ts", commandFile("nap", nap(290_000)));
+  endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
+  for (let downs = 1; downs <= 3; downs++) {
+    await home.logged("command-started", downs);
+    endedWith(0, await goald.ask("down -t 0"));
+    if (downs < 3) endedWith(0, await goald.ask("up"));
+  }
+  const unit = goald.start(["up", "--foreground", "--home", goald.home]);
+  await home.logged("command-started", 4);
+  unit.kill("SIGTERM");
+  // Two signals of one kind that arrive together are one.
+  await sleep(500);
+  unit.kill("SIGTERM");
+  endedWith(0, await unit.ended);
+  endedWith(0, await goald.ask("up"));
+  await home.logged("command-started", 5);
+  const types = await typesOf(home, "t");
+  expect(types.filter((type) => type === "call-cut-off")).toHaveLength(4);
+  expect(types).not.toContain("call-interrupted");
+  expect((await viewsOf(home))[0]?.state).toBe("running");
+  await goald.ask("down -t 0 --kill");
+}, 120_000);
 
-describe("a daemon that hangs in an own command", () => {
-  it("is named by ps, which lists the agents, and refuses a new agent whole; down --kill ends it", async () => {
-    await using home = await makeDaemonHome([], { reply: () => replyWith({ name: "hang", args: {} }) });
-    const { goald } = home;
-    await using daemon = daemonOf(goald);
-    await goald.write("commands/hang.ts", commandFile("hang", "for (;;) {}"));
-    endedWith(0, await goald.ask("up"));
-    expect(endedWith(0, await goald.ask("ps")).stderr).toBe("");
-    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
-    await home.logged("command-started");
-    const pid = daemon.pid();
-    const silence = `The daemon (pid ${pid}) takes no calls: `;
+it("a daemon that hangs is named by ps beside the agents, and refuses a new one; down --kill ends it", async () => {
+  await using home = await makeDaemonHome([], { reply: () => replyWith({ name: "hang", args: {} }) });
+  const { goald } = home;
+  await using daemon = daemonOf(goald);
+  await goald.write("commands/hang.ts", commandFile("hang", "for (;;) {}"));
+  endedWith(0, await goald.ask("up"));
+  expect(endedWith(0, await goald.ask("ps")).stderr).toBe("");
+  endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
+  await home.logged("command-started");
+  const pid = daemon.pid();
+  const silence = `The daemon (pid ${pid}) takes no calls: `;
 
-    const listed = endedWith(0, await goald.ask("ps"));
-    expect(listed.stdout).toMatch(/^t +running /m);
-    expect(listed.stderr).toMatch(/ did not answer within 2 s\. If it hangs: goald down --kill, then goald up\n$/);
-    expect(listed.stderr).toContain(silence);
-    const json = await goald.ask("ps --json");
-    expect(jsonOf(json)).toEqual({ agents: [expect.objectContaining({ id: "t", state: "running" })] });
-    expect(json.stderr).toContain(silence);
-    expect(endedWith(4, await goald.ask("status")).stdout).toContain(silence);
-    expect(JSON.parse(endedWith(4, await goald.ask("status --json")).stdout)).toMatchObject({
-      running: true,
-      answers: false,
-      host: { pid },
-    });
-
-    const refused = endedWith(4, await goald.ask("run -d --name Other --goal g"));
-    expect(refused.stderr).toContain(silence);
-    expect(refused.stderr).toContain("goald down --kill");
-    expect(refused.stdout).toBe("");
-    expect((await lookInto(goald, "other")).log).toEqual([]);
-
-    expect(errorOf(endedWith(4, await goald.ask("down -t 0 --json"))).message).toContain(`(pid ${pid})`);
-    expect(await daemon.processes()).toEqual([pid]);
-    expect(await goald.json("down -t 0 --kill")).toMatchObject({ stopped: true, pid, killed: true });
-    const after = endedWith(0, await goald.ask("ps"));
-    expect(after.stdout).toMatch(/^t +interrupted /m);
-    expect(after.stdout).not.toContain("Other");
-    expect(after.stderr).toBe("");
+  const listed = endedWith(0, await goald.ask("ps"));
+  expect(listed.stdout).toMatch(/^t +running /m);
+  expect(listed.stderr).toMatch(/ did not answer within 2 s\. If it hangs: goald down --kill, then goald up\n$/);
+  expect(listed.stderr).toContain(silence);
+  const json = await goald.ask("ps --json");
+  expect(jsonOf(json)).toEqual({ agents: [expect.objectContaining({ id: "t", state: "running" })] });
+  expect(json.stderr).toContain(silence);
+  expect(endedWith(4, await goald.ask("status")).stdout).toContain(silence);
+  expect(JSON.parse(endedWith(4, await goald.ask("status --json")).stdout)).toMatchObject({
+    running: true,
+    answers: false,
+    host: { pid },
   });
+
+  const refused = endedWith(4, await goald.ask("run -d --name Other --goal g"));
+  expect(refused.stderr).toContain(silence);
+  expect(refused.stderr).toContain("goald down --kill");
+  expect(refused.stdout).toBe("");
+  expect((await lookInto(goald, "other")).log).toEqual([]);
+
+  expect(errorOf(endedWith(4, await goald.ask("down -t 0 --json"))).message).toContain(`(pid ${pid})`);
+  expect(await daemon.processes()).toEqual([pid]);
+  expect(await goald.json("down -t 0 --kill")).toMatchObject({ stopped: true, pid, killed: true });
+  const after = endedWith(0, await goald.ask("ps"));
+  expect(after.stdout).toMatch(/^t +interrupted /m);
+  expect(after.stdout).not.toContain("Other");
+  expect(after.stderr).toBe("");
 });

@@ -61,9 +61,9 @@ describe("goald up", () => {
     expect(daemon.isHeld()).toBe(false);
   });
 
-  it("shows the last output of a daemon that died while it started", async () => {
+  it("shows the last output of a daemon that died while it started, and times out on one that does not report", async () => {
     await using goald = await makeGoald();
-    const program = join(goald.cwd, "broken.mjs");
+    const program = join(goald.cwd, "daemon.mjs");
     await writeFile(
       program,
       'console.error("earlier"); process.stderr.write("\\u001b[31mThe roof is on fire\\n"); process.exit(9);',
@@ -73,11 +73,6 @@ describe("goald up", () => {
       message: "The daemon ended with exit code 9 before it was ready.",
       hint: "earlier\nThe roof is on fire",
     });
-  });
-
-  it("times out on a daemon that does not report", async () => {
-    await using goald = await makeGoald();
-    const program = join(goald.cwd, "mute.mjs");
     await writeFile(program, "setTimeout(() => {}, 60_000);");
     const error = (await ensureDaemon(await homeOf(goald), { program, readyMs: 300 }).catch((each) => each)) as Error;
     expect(error).toMatchObject({ code: "GOALD_DAEMON" });
@@ -120,9 +115,12 @@ describe("goald up", () => {
 });
 
 describe("goald down", () => {
-  it("ends the daemon for good and lists unfinished agents, which goald up continues", async () => {
-    await using home = await openWaiting();
-    const { goald, daemon } = home;
+  it("ends the daemon for good and lists unfinished agents, which goald up and goald restart continue", async () => {
+    await using home = await makeDaemonHome([write("a.txt", "a")]);
+    const { goald } = home;
+    const daemon = daemonOf(goald);
+    expect(await goald.print("restart")).toContain("The daemon is up (pid ");
+    await createWaiting(daemon);
     const pid = daemon.pid();
     expect(await wanted(goald)).toBe(true);
     const ended = endedWith(0, await goald.run("down"));
@@ -131,7 +129,12 @@ describe("goald down", () => {
     endedWith(0, await goald.run("ps"));
     expect(daemon.isHeld()).toBe(false);
     endedWith(0, await goald.run("up"));
+    const before = daemon.pid();
+    const again = endedWith(0, await goald.run("restart"));
+    expect(daemon.pid()).not.toBe(before);
+    expect(again.stdout).toContain(`The daemon is up again; its agents continue (pid ${daemon.pid()}`);
     expect((await daemon.client.agent("t")).state).toBe("waiting: approval");
+    await daemon.until("the old one has ended", async () => (await daemon.processes()).length === 1);
     const stopped = await goald.json("down");
     expect(stopped).toEqual({ stopped: true, pid: expect.any(Number), killed: false, unfinished: ["t"] });
   });
@@ -172,64 +175,37 @@ describe("goald down", () => {
 });
 
 describe("goald restart", () => {
-  it("replaces the daemon, or starts the first one; agents continue", async () => {
-    await using home = await makeDaemonHome([write("a.txt", "a")]);
-    const { goald } = home;
-    const daemon = daemonOf(goald);
-    expect(await goald.print("restart")).toContain("The daemon is up (pid ");
-    await createWaiting(daemon);
-    const before = daemon.pid();
-    const again = endedWith(0, await goald.run("restart"));
-    expect(daemon.pid()).not.toBe(before);
-    expect(again.stdout).toContain(`The daemon is up again; its agents continue (pid ${daemon.pid()}`);
-    expect((await daemon.client.agent("t")).state).toBe("waiting: approval");
-    await daemon.until("the old one has ended", async () => (await daemon.processes()).length === 1);
-  });
-
-  it("keeps the old daemon, which status shows, if the settings keep the new one from starting", async () => {
+  it("keeps the old daemon, which status shows, as a reload does, if the settings keep the new one from starting", async () => {
     await using home = await openUp();
     const { goald, daemon } = home;
     const before = daemon.pid();
     await goald.write("config/goald.json", '{"models": {"temperature": "hot"}}');
-    expect(errorOf(endedWith(2, await goald.run("restart --json"))).code).toBe("GOALD_CONFIG");
+    for (const verb of ["reload", "restart"])
+      expect(errorOf(endedWith(2, await goald.run([verb, "--json"]))).code).toBe("GOALD_CONFIG");
     expect(daemon.pid()).toBe(before);
     await goald.write("config/goald.json", "{ not json");
     expect(await goald.print("status")).toContain("The daemon is up");
   });
 });
 
-describe("goald reload", () => {
-  it("makes the daemon read its settings again and prints the changes; without a daemon: exit 4", async () => {
-    await using goald = await makeGoald();
-    expect(errorOf(endedWith(4, await goald.run("reload --json"))).code).toBe("GOALD_DAEMON");
-    endedWith(0, await goald.run("up"));
-    expect(await goald.json("reload")).toEqual({ changes: [] });
-    await goald.write("config/goald.json", '{"models": {"temperature": 0.25}}');
-    expect(await goald.print("reload")).toContain("temperature");
-    await goald.write("config/goald.json", '{"models": {"temperature": "hot"}}');
-    expect(errorOf(endedWith(2, await goald.run("reload --json"))).code).toBe("GOALD_CONFIG");
-    expect(await goald.json("status")).toMatchObject({ running: true });
+it("goald reload loads a changed command of the home, and keeps the last valid one while it is invalid", async () => {
+  const own = (says: string) => `export default { name: "greet", summary: "Greets.", run: async () => "${says}" };`;
+  await using home = await makeDaemonHome([], {
+    reply: (request) => (JSON.stringify(request).includes("hello ") ? done() : reply("greet")),
   });
-
-  it("loads a changed command of the home, and keeps the last valid one while it is invalid", async () => {
-    const own = (says: string) => `export default { name: "greet", summary: "Greets.", run: async () => "${says}" };`;
-    await using home = await makeDaemonHome([], {
-      reply: (request) => (JSON.stringify(request).includes("hello ") ? done() : reply("greet")),
-    });
-    const { goald, server } = home;
-    await goald.write("commands/greet.ts", own("hello one"));
-    const greet = async (): Promise<string> => {
-      endedWith(0, await goald.run("run --wait --name G --role r --goal g --approve never"));
-      return JSON.stringify(server.chats.at(-1));
-    };
-    expect(await greet()).toContain("hello one");
-    await goald.write("commands/greet.ts", own("hello two"));
-    endedWith(0, await goald.run("reload"));
-    expect(await greet()).toContain("hello two");
-    await goald.write("commands/greet.ts", "export default {");
-    expect(endedWith(2, await goald.run("reload")).stderr).toContain("greet.ts:1 could not be loaded");
-    expect(await greet()).toContain("hello two");
-  });
+  const { goald, server } = home;
+  await goald.write("commands/greet.ts", own("hello one"));
+  const greet = async (): Promise<string> => {
+    endedWith(0, await goald.run("run --wait --name G --role r --goal g --approve never"));
+    return JSON.stringify(server.chats.at(-1));
+  };
+  expect(await greet()).toContain("hello one");
+  await goald.write("commands/greet.ts", own("hello two"));
+  endedWith(0, await goald.run("reload"));
+  expect(await greet()).toContain("hello two");
+  await goald.write("commands/greet.ts", "export default {");
+  expect(endedWith(2, await goald.run("reload")).stderr).toContain("greet.ts:1 could not be loaded");
+  expect(await greet()).toContain("hello two");
 });
 
 describe("a daemon that died", () => {

@@ -12,6 +12,14 @@ import { makeUnreleasedStore } from "../store/made-stores.ts";
 const KEY = "sk-secret-0123456789abcdef";
 const SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" };
 
+const WRONG = { "config/goald.json": '{"models": {"temperature": "hot"}, "recall": {"count": -1}}' };
+const NO_STORE = { ".goald/goald.db": "this is no database, and it is long enough".repeat(30) };
+const HELPERS = {
+  "methods/a.py": "def fine(x): return x\n\ndef broken(:\n    return 1\n\ndef lost(): pass\n",
+  "methods/b.py": "def odd(x)\n    return {1: x}\n",
+  "methods/c.py": "def long() \\\n    -> int: return 1\n",
+};
+
 describe("goald doctor", () => {
   it("reports a store from before the first release, which every verb rejects and leaves unchanged", async () => {
     await using goald = await makeGoald();
@@ -42,14 +50,18 @@ describe("goald doctor", () => {
     expect(JSON.stringify([inFile, inShell])).not.toContain(KEY);
   });
 
-  it("reports all problems of the settings and continues with the other checks", async () => {
+  it.each<[what: string, files: object, check: string, levels: string[], text: RegExp]>([
+    ["all problems of the settings", WRONG, "settings", ["error", "error"], /temperature[\s\S]*recall\.count/],
+    ["Python helpers that cannot be read", HELPERS, "commands", ["warning"], /cannot read \S+\/a\.py:3, \S+\/b\.py:1/],
+    ["a store that cannot be read", NO_STORE, "store", ["error"], /goald\.db/],
+  ])("finds %s, and continues with the other checks", async (_what, files, check, levels, text) => {
     await using goald = await makeGoald(SERVER);
-    await goald.write("config/goald.json", '{"models": {"temperature": "hot"}, "recall": {"count": -1}}');
-    const report = await examine(goald, 1);
-    expect(levelOf(report, "settings")).toEqual(["error", "error"]);
-    expect(textOf(report, "settings")).toContain("temperature");
-    expect(textOf(report, "settings")).toContain("recall.count");
-    expect(levelOf(report, "store")).toEqual(["ok"]);
+    for (const [path, content] of Object.entries(files)) await goald.write(path, content);
+    await chmod(join(goald.home, ".goald"), 0o700).catch(() => undefined);
+    const report = await examine(goald, levels.includes("error") ? 1 : 0);
+    expect(levelOf(report, check)).toEqual(levels);
+    expect(textOf(report, check)).toMatch(text);
+    expect(levelOf(report, "disk")).toEqual(["ok"]);
   });
 
   it("finds an unusable command of the home, and runs none that others may write", async () => {
@@ -62,35 +74,11 @@ describe("goald doctor", () => {
     expect(unsafe.stderr).toBe("");
   });
 
-  it("finds definitions of Python helpers that cannot be read, by file and line", async () => {
-    await using goald = await makeGoald(SERVER);
-    await goald.write("methods/a.py", "def fine(x): return x\n\ndef broken(:\n    return 1\n\ndef lost(): pass\n");
-    await goald.write("methods/b.py", "def odd(x)\n    return {1: x}\n");
-    await goald.write("methods/c.py", "def long() \\\n    -> int: return 1\n");
-    const report = await examine(goald, 0);
-    const folder = join(goald.home, "methods");
-    expect(levelOf(report, "commands")).toEqual(["warning"]);
-    expect(textOf(report, "commands")).toContain(`cannot read ${folder}/a.py:3, ${folder}/b.py:1`);
-  });
-
-  it("finds a store that cannot be read", async () => {
-    await using goald = await makeGoald(SERVER);
-    await goald.write(
-      ".goald/goald.db",
-      "this is no database, and it is long enough to be looked at as one".repeat(20),
-    );
-    await chmod(join(goald.home, ".goald"), 0o700);
-    const report = await examine(goald, 1);
-    expect(levelOf(report, "store")).toEqual(["error"]);
-    expect(textOf(report, "store")).toContain("goald.db");
-  });
-
   it("finds a clock that is behind the last event", async () => {
     await using goald = await makeGoald(SERVER);
     await mkdir(join(goald.home, ".goald"), { recursive: true, mode: 0o700 });
     const store = await openSqliteStore(join(goald.home, ".goald", "goald.db"));
-    const spec = { name: "t", role: "r", goals: ["g"], approve: "always", stepLimit: null } as const;
-    await store.create(spec, "k", new Date(Date.now() + 3_600_000).toISOString());
+    await store.create(SPEC, "k", new Date(Date.now() + 3_600_000).toISOString());
     await store.close();
     const report = await examine(goald, 0);
     expect(levelOf(report, "clock")).toEqual(["warning"]);
@@ -100,8 +88,7 @@ describe("goald doctor", () => {
   it("finds a home that is not a folder", async () => {
     await using goald = await makeGoald(SERVER);
     await writeFile(goald.home, "");
-    const report = await examine(goald, 1);
-    expect(levelOf(report, "home")).toEqual(["error"]);
+    expect(levelOf(await examine(goald, 1), "home")).toEqual(["error"]);
   });
 
   describe("with --online", () => {
@@ -124,22 +111,15 @@ describe("goald doctor", () => {
       expect(models.requests).toEqual([]);
     });
 
-    it("finds a key that the server rejects", async () => {
-      const report = await online(1, {}, { OPENAI_API_KEY: "sk-mistyped-0123456789" });
-      expect(textOf(report, "online")).toMatch(/answered 401\. It refused the key: check OPENAI_API_KEY/);
-      expect(JSON.stringify(report)).not.toContain("mistyped");
-    });
-
-    it("finds a model that the server does not offer, by its setting", async () => {
-      const report = await online(0, { models: ["small", "big-2"] });
-      expect(levelOf(report, "online")).toEqual(["warning"]);
-      expect(textOf(report, "online")).toMatch(/big \(SMART_LLM\) is not among its 2 models List them: goald models/);
-    });
-
-    it("accepts a server that does not list its models", async () => {
-      const report = await online(0, { models: null });
-      expect(levelOf(report, "online")).toEqual(["warning"]);
-      expect(textOf(report, "online")).toContain("lists no models");
+    it("finds a key that the server rejects, a model that it does not offer, and a server without a list", async () => {
+      const refused = await online(1, {}, { OPENAI_API_KEY: "sk-mistyped-0123456789" });
+      expect(textOf(refused, "online")).toMatch(/answered 401\. It refused the key: check OPENAI_API_KEY/);
+      expect(JSON.stringify(refused)).not.toContain("mistyped");
+      const other = await online(0, { models: ["small", "big-2"] });
+      expect(textOf(other, "online")).toMatch(/big \(SMART_LLM\) is not among its 2 models List them: goald models/);
+      const silent = await online(0, { models: null });
+      expect(textOf(silent, "online")).toContain("lists no models");
+      expect([other, silent].map((report) => levelOf(report, "online"))).toEqual([["warning"], ["warning"]]);
     });
 
     it("finds a server that does not answer, and creates nothing", async () => {

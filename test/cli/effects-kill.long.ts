@@ -148,48 +148,44 @@ describe("kill -9 of the real process at every event of a run with two sub-agent
   );
 });
 
-describe("a daemon that is killed repeatedly while sub-agents work", () => {
-  it("continues with all of them each time, and repeats no start, message or answer", async () => {
-    await using home = await openHome();
-    const { goald } = home;
-    await using daemon = daemonOf(goald);
-    const [, ...run] = RUN.filter((word) => word !== "--continuous");
-    endedWith(0, await goald.run(["run", "-d", ...run]));
-    const finished = async (): Promise<boolean> => types((await lookAtAll(goald)).logs.t, "turn-finished").length === 1;
-    for (const event of ["agent-started", "agent-told", "agent-ended"] as const) {
-      await daemon.until(event, async () => types((await lookAtAll(goald)).logs.t, event).length > 0);
-      if (daemon.isHeld()) await daemon.kill();
-      endedWith(0, await goald.run("up"));
-    }
-    await daemon.until("the end", finished);
-    await lookWhenAllIsRead(goald);
-    endedWith(0, await goald.run("down"));
-    expectOnce({ ...(await lookAtAll(goald)), file: await goald.read("workspace/t/agents/t-ann/a.txt") });
-  }, 60_000);
-});
+it("a daemon that is killed while sub-agents work goes on with all, and repeats no start, word or answer", async () => {
+  await using home = await openHome();
+  const { goald } = home;
+  await using daemon = daemonOf(goald);
+  const [, ...run] = RUN.filter((word) => word !== "--continuous");
+  endedWith(0, await goald.run(["run", "-d", ...run]));
+  const finished = async (): Promise<boolean> => types((await lookAtAll(goald)).logs.t, "turn-finished").length === 1;
+  for (const event of ["agent-started", "agent-told", "agent-ended"] as const) {
+    await daemon.until(event, async () => types((await lookAtAll(goald)).logs.t, event).length > 0);
+    if (daemon.isHeld()) await daemon.kill();
+    endedWith(0, await goald.run("up"));
+  }
+  await daemon.until("the end", finished);
+  await lookWhenAllIsRead(goald);
+  endedWith(0, await goald.run("down"));
+  expectOnce({ ...(await lookAtAll(goald)), file: await goald.read("workspace/t/agents/t-ann/a.txt") });
+}, 60_000);
 
-describe("a download that kill -9 interrupts", () => {
-  it("is repeated after a resume with a complete file, and leaves no partial one", async () => {
-    await using site = await startServiceServer(({ path }, index) => {
-      if (path === "/robots.txt") return { status: 404 };
-      return index === 1 ? { fault: "stall-body" } : { status: 200, body: "all of it" };
-    });
-    const calls = [{ name: "download_file", args: { url: `${site.origin}/a.txt`, file: "data/a.txt" } }];
-    await using home = await makeDaemonHome(calls, { env: { GOALD_WEB_ALLOW: site.origin } });
-    const { goald } = home;
-    const running = goald.start(RUN);
-    await site.asked(2);
-    await killRun(goald, running);
-    endedWith(0, await goald.ask("resume t --json"));
-    const { log, problems } = await lookInto(goald);
-    const started = log.flatMap((event) => (event.type === "command-started" ? [event] : []));
-    expect(started.filter(({ effect }) => effect === "idempotent")).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
-    expect(new Set(started.slice(0, 2).map(({ callId }) => callId)).size).toBe(1);
-    expect(problems).toEqual([]);
-    const folder = join(goald.home, "workspace/t");
-    expect(await readdir(join(folder, "data"))).toEqual(["a.txt"]);
-    expect(await readFile(join(folder, "data/a.txt"), "utf8")).toBe("all of it");
+it("a download that kill -9 interrupts is repeated after a resume, complete, and leaves no partial file", async () => {
+  await using site = await startServiceServer(({ path }, index) => {
+    if (path === "/robots.txt") return { status: 404 };
+    return index === 1 ? { fault: "stall-body" } : { status: 200, body: "all of it" };
   });
+  const calls = [{ name: "download_file", args: { url: `${site.origin}/a.txt`, file: "data/a.txt" } }];
+  await using home = await makeDaemonHome(calls, { env: { GOALD_WEB_ALLOW: site.origin } });
+  const { goald } = home;
+  const running = goald.start(RUN);
+  await site.asked(2);
+  await killRun(goald, running);
+  endedWith(0, await goald.ask("resume t --json"));
+  const { log, problems } = await lookInto(goald);
+  const started = log.flatMap((event) => (event.type === "command-started" ? [event] : []));
+  expect(started.filter(({ effect }) => effect === "idempotent")).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
+  expect(new Set(started.slice(0, 2).map(({ callId }) => callId)).size).toBe(1);
+  expect(problems).toEqual([]);
+  const folder = join(goald.home, "workspace/t");
+  expect(await readdir(join(folder, "data"))).toEqual(["a.txt"]);
+  expect(await readFile(join(folder, "data/a.txt"), "utf8")).toBe("all of it");
 });
 
 describe("a clone that kill -9 interrupts", () => {
@@ -228,28 +224,26 @@ describe("a clone that kill -9 interrupts", () => {
   });
 });
 
-describe("a post by the real program", () => {
-  it("is sent once and never again if kill -9 comes before the answer, and its outcome is unknown", async () => {
-    await using x = await startXServer(() => ({ fault: "stall" }));
-    const env = { GOALD_TWITTER_BASE_URL: x.origin, ...X_ENVIRONMENT };
-    await using home = await makeDaemonHome([{ name: "send_tweet", args: { text: "Hello" } }], { env });
-    const { goald, server } = home;
-    const running = goald.start(RUN);
-    await x.asked(1);
-    await killRun(goald, running);
-    const ended = endedWith(0, await goald.ask("resume t --json"));
-    expect(x.requests).toHaveLength(1);
-    expect(x.violations).toEqual([]);
-    const { log, problems } = await lookInto(goald);
-    const [sent] = log.filter((event) => event.type === "command-finished");
-    expect(sent).toMatchObject({ observation: { status: "unknown", text: expect.stringContaining("Look before") } });
-    expect(server.chats.at(-1)?.messages.some(({ content }) => content.includes("Look before you repeat"))).toBe(true);
-    expect(problems).toEqual([]);
-    // No key is in the files, the output, or the prompts.
-    const all = [await keptIn(goald.home), ended.stdout, ended.stderr, JSON.stringify(server.chats)].join("\n");
-    expect(all).toContain("send_tweet");
-    for (const secret of Object.values(X_ENVIRONMENT)) expect(all).not.toContain(secret);
-  });
+it("a post is sent once and never again if kill -9 comes before the answer, and its outcome is unknown", async () => {
+  await using x = await startXServer(() => ({ fault: "stall" }));
+  const env = { GOALD_TWITTER_BASE_URL: x.origin, ...X_ENVIRONMENT };
+  await using home = await makeDaemonHome([{ name: "send_tweet", args: { text: "Hello" } }], { env });
+  const { goald, server } = home;
+  const running = goald.start(RUN);
+  await x.asked(1);
+  await killRun(goald, running);
+  const ended = endedWith(0, await goald.ask("resume t --json"));
+  expect(x.requests).toHaveLength(1);
+  expect(x.violations).toEqual([]);
+  const { log, problems } = await lookInto(goald);
+  const [sent] = log.filter((event) => event.type === "command-finished");
+  expect(sent).toMatchObject({ observation: { status: "unknown", text: expect.stringContaining("Look before") } });
+  expect(server.chats.at(-1)?.messages.some(({ content }) => content.includes("Look before you repeat"))).toBe(true);
+  expect(problems).toEqual([]);
+  // No key is in the files, the output, or the prompts.
+  const all = [await keptIn(goald.home), ended.stdout, ended.stderr, JSON.stringify(server.chats)].join("\n");
+  expect(all).toContain("send_tweet");
+  for (const secret of Object.values(X_ENVIRONMENT)) expect(all).not.toContain(secret);
 });
 
 /** Reads everything below the home as text. */

@@ -48,107 +48,85 @@ describe("a run on a terminal", () => {
     expect(await goald.read("workspace/t/_goald/report.md")).toContain("stopped");
   });
 
-  it.concurrent("accepts followers, words and a pause from other processes", async () => {
-    await using home = await makeDaemonHome(ledger(4));
-    const { goald, server } = home;
-    const run = await runUntil(2, home);
-    const { client } = daemonOf(goald);
-    const attached = goald.start("attach t --since 1 --json");
-    await attached.see('"callId":"m2"');
-    await client.say("t", { from: "ada", text: "mind the gap" });
-    home.holdFrom(3);
-    await home.asked(3);
-    expect(server.chats[2]?.messages.some(({ content }) => content.includes("mind the gap"))).toBe(true);
-    expect(await client.pause("t", "Enough for now.")).toMatchObject({ note: "It finishes its step first." });
-    home.release();
-    const [own, followed] = [endedWith(11, await run.ended), endedWith(11, await attached.ended)].map(linesOf);
-    expect(own?.at(-1)).toMatchObject({ type: "result", outcome: "person", reason: "Enough for now.", step: 3 });
-    expect(followed).toEqual(own);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
-  });
-
   it.concurrent("goes on, and so do its followers, when a pause and a resume arrive in the same step", async () => {
     await using home = await makeDaemonHome(ledger(3));
-    const { goald } = home;
     const run = await runUntil(2, home);
-    const { client } = daemonOf(goald);
+    const { client } = daemonOf(home.goald);
     await client.pause("t", "Wait.");
-    const resumed = goald.start("resume t --json");
+    const resumed = home.goald.start("resume t --json");
     await home.delivered("resume");
     home.release();
     for (const one of [run, resumed]) expect(linesOf(endedWith(0, await one.ended)).at(-1)).toMatchObject({ step: 4 });
-    expect((await lookInto(goald)).log.map(({ type }) => type)).toContain("agent-paused");
+    expect((await lookInto(home.goald)).log.map(({ type }) => type)).toContain("agent-paused");
   });
 
   it.concurrent("can be killed in the middle of a call (exit 11), and a resume sends the request again", async () => {
     await using home = await makeDaemonHome(ledger(1));
-    const { goald } = home;
     const run = await runUntil(1, home);
-    expect((await daemonOf(goald).client.kill("t")).agent).toMatchObject({ state: "killed", step: 1 });
+    expect((await daemonOf(home.goald).client.kill("t")).agent).toMatchObject({ state: "killed", step: 1 });
     expect(linesOf(endedWith(11, await run.ended)).at(-1)).toMatchObject({ outcome: "killed" });
     home.release();
-    endedWith(0, await goald.ask("resume t --json"));
+    endedWith(0, await home.goald.ask("resume t --json"));
     expect(home.server.chats).toHaveLength(3);
-    expect((await lookInto(goald)).problems).toEqual([]);
+    expect((await lookInto(home.goald)).problems).toEqual([]);
   });
 });
 
 describe("the daemon of a run in front", () => {
   it.concurrent("may die: the run goes on, shows each event once, and nobody resumes its agent", async () => {
     await using home = await makeDaemonHome(ledger(3));
-    const { goald } = home;
     const run = await runUntil(2, home);
-    await daemonOf(goald).kill();
+    await daemonOf(home.goald).kill();
     home.release();
     const lines = linesOf(endedWith(0, await run.ended));
-    const { log, problems } = await lookInto(goald);
+    const { log, problems } = await lookInto(home.goald);
     expect(lines.slice(0, -1).map(({ seq }) => seq)).toEqual(log.map(({ seq }) => seq));
     expect(log.map(({ type }) => type)).not.toContain("agent-resumed");
-    expect([await goald.read("workspace/t/ledger.txt"), problems]).toEqual([ledgerText(3), []]);
+    expect([await home.goald.read("workspace/t/ledger.txt"), problems]).toEqual([ledgerText(3), []]);
   });
 
   it.concurrent("may die and a stop may come before the next one: the agent stays stopped (exit 11)", async () => {
     await using home = await makeDaemonHome(ledger(3));
-    const { goald } = home;
     const run = await runUntil(2, home);
     // Else the run may ask the next daemon first, which asks the model again until the stop.
     run.kill("SIGSTOP");
-    await daemonOf(goald).kill();
-    endedWith(0, await goald.ask("stop t"));
+    await daemonOf(home.goald).kill();
+    endedWith(0, await home.goald.ask("stop t"));
     run.kill("SIGCONT");
     home.release();
     expect(linesOf(endedWith(11, await run.ended)).at(-1)).toMatchObject({ outcome: "stopped" });
-    expect(await goald.json("show t")).toMatchObject({ state: "stopped" });
+    expect(await home.goald.json("show t")).toMatchObject({ state: "stopped" });
     expect(home.server.chats).toHaveLength(2);
   });
 
   it.concurrent("goes down for goald down: the run says how to go on (exit 4), and nothing starts it again", async () => {
     await using home = await makeDaemonHome(ledger(3));
-    const { goald } = home;
     const run = await runUntil(2, home);
-    endedWith(0, await goald.ask("down -t 0"));
+    endedWith(0, await home.goald.ask("down -t 0"));
     const refused = endedWith(4, await run.ended);
     expect(refused.stderr).toContain("goald resume t");
     expect(await home.hostPid()).toBeUndefined();
     home.release();
-    endedWith(0, await goald.run("resume t --json"));
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
+    endedWith(0, await home.goald.run("resume t --json"));
+    expect(await home.goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
-  it.concurrent("pauses the agent half a minute after kill -9 of the terminal", async () => {
+  it.concurrent("goes on for half a minute after kill -9 of the terminal, and then pauses the agent", async () => {
     await using home = await makeDaemonHome(ledger(3));
-    const { goald } = home;
     const run = await runUntil(2, home);
+    home.holdFrom(3);
     run.kill("SIGKILL");
     await run.ended;
+    await home.asked(3);
+    expect(await home.goald.print("ps")).toMatch(/^t +running /m);
     // Its log has the pause when the step ends.
     await home.delivered("pause");
     home.release();
     await home.logged("agent-paused");
-    expect(await goald.json("show t")).toMatchObject({
+    expect(await home.goald.json("show t")).toMatchObject({
       state: "paused: person",
       reason: "Its terminal has gone.",
-      step: 2,
+      step: 3,
     });
   });
 });
@@ -249,62 +227,44 @@ describe("Ctrl-C and signals of a run", () => {
 
   it.concurrent("Ctrl-C, Ctrl-D and n pause the agent at its question, and do not run the command", async () => {
     await using home = await makeDaemonHome(ledger(1));
-    const { goald } = home;
     for (const [call, typed, code] of [
       [["run", ...AGENT], "y\x03", 130],
       [["resume"], "\x04", 11],
       [["resume"], "n\r", 11],
     ] as const) {
-      const terminal = goald.openTerminal(call);
+      const terminal = home.goald.openTerminal(call);
       await terminal.see("Run it? ");
       terminal.type(typed);
       expect(endedWith(code, await terminal.ended).stdout).toContain("Go on with: goald resume t");
-      expect(await lastEvent(goald)).toMatchObject(PAUSED);
+      expect(await lastEvent(home.goald)).toMatchObject(PAUSED);
     }
-    expect((await lookInto(goald)).log.map(({ type }) => type)).not.toContain("command-started");
+    expect((await lookInto(home.goald)).log.map(({ type }) => type)).not.toContain("command-started");
   });
 
   it.concurrent("Ctrl-C pauses an agent that was resumed on this terminal too", async () => {
     await using home = await makeDaemonHome(ledger(3));
-    const { goald } = home;
-    endedWith(6, await goald.ask([...CONTINUOUS, "--max-steps", "1"]));
+    endedWith(6, await home.goald.ask([...CONTINUOUS, "--max-steps", "1"]));
     home.holdFrom(2);
-    const terminal = goald.openTerminal("resume t --max-steps 9");
+    const terminal = home.goald.openTerminal("resume t --max-steps 9");
     await home.asked(2);
     terminal.type("\x03");
     await terminal.see("Finishing this step.");
     home.release();
     endedWith(130, await terminal.ended);
-    expect(await lastEvent(goald)).toMatchObject(PAUSED);
+    expect(await lastEvent(home.goald)).toMatchObject(PAUSED);
   });
 });
 
-describe("a terminal that follows a daemon", () => {
-  it.concurrent("leaves the agent to the daemon for a while after kill -9, and ps reports so", async () => {
-    await using home = await makeDaemonHome(ledger(3));
-    const { goald } = home;
-    endedWith(0, await goald.ask("up"));
-    const running = await runUntil(2, home);
-    running.kill("SIGKILL");
-    expect((await running.ended).signal).toBe("SIGKILL");
-    expect(await goald.print("ps")).toMatch(/^t +running /m);
-    home.release();
-    await home.logged("turn-finished");
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
-  });
-
-  it.concurrent("repeats its pause if the daemon died before it received it", async () => {
-    await using home = await makeDaemonHome(ledger(3));
-    const { goald } = home;
-    endedWith(0, await goald.ask("up"));
-    const running = await runUntil(2, home);
-    const daemon = (await home.hostPid()) as number;
-    process.kill(daemon, "SIGSTOP");
-    running.kill("SIGINT");
-    await running.see("Finishing this step.", "stderr");
-    process.kill(daemon, "SIGKILL");
-    home.release();
-    const ended = endedWith(130, await running.ended);
-    expect(linesOf(ended).at(-1)).toMatchObject({ outcome: "person", exitCode: 130 });
-  });
+it.concurrent("a terminal repeats its pause if the daemon that it follows died before it received it", async () => {
+  await using home = await makeDaemonHome(ledger(3));
+  endedWith(0, await home.goald.ask("up"));
+  const running = await runUntil(2, home);
+  const daemon = (await home.hostPid()) as number;
+  process.kill(daemon, "SIGSTOP");
+  running.kill("SIGINT");
+  await running.see("Finishing this step.", "stderr");
+  process.kill(daemon, "SIGKILL");
+  home.release();
+  const ended = endedWith(130, await running.ended);
+  expect(linesOf(ended).at(-1)).toMatchObject({ outcome: "person", exitCode: 130 });
 });

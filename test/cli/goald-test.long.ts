@@ -166,19 +166,17 @@ describe("Ctrl-C in goald test", () => {
   });
 });
 
-describe("an agent with helpers in goald test", () => {
-  it("leaves no daemon behind that goes on with it", async () => {
-    await using stage = await openStage("  - {file: data.json}\n", () => replyWith(startAgent("Helper")));
-    // All requests after the first stay open.
-    stage.holdFrom(2);
-    const running = stage.start("agent.yaml");
-    await stage.asked(2);
-    const [home = ""] = await stage.leftBehind();
-    const folder = join(stage.goald.userHome, home, ".goald");
-    expect(await readdir(folder)).not.toContain("wanted");
-    running.kill("SIGINT");
-    const ended = endedWith(130, await running.ended);
-    expect(ended.stderr).not.toContain("in the background");
-    expect(await stage.leftBehind()).toEqual([]);
-  });
+it("an agent with helpers in goald test leaves no daemon behind that goes on with it", async () => {
+  await using stage = await openStage("  - {file: data.json}\n", () => replyWith(startAgent("Helper")));
+  // All requests after the first stay open.
+  stage.holdFrom(2);
+  const running = stage.start("agent.yaml");
+  await stage.asked(2);
+  const [home = ""] = await stage.leftBehind();
+  const folder = join(stage.goald.userHome, home, ".goald");
+  expect(await readdir(folder)).not.toContain("wanted");
+  running.kill("SIGINT");
+  const ended = endedWith(130, await running.ended);
+  expect(ended.stderr).not.toContain("in the background");
+  expect(await stage.leftBehind()).toEqual([]);
 });

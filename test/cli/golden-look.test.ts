@@ -139,32 +139,30 @@ describe("agents that have worked", () => {
   });
 });
 
-describe("an agent that started another", () => {
-  it("is shown as frozen, with it", async () => {
-    await using home = await openGolden();
-    const { goald, transcript } = home;
-    await goald.ask([...runOf("Lead"), "--continuous"]);
-    await transcript.ask(`
-      ps
-      ps --json
-      show lead
-      show lead --json
-      show lead-ann
-      show lead --report
-      logs lead
-      logs lead-ann
-      events lead
-      show lead --files
-      why lead/agents/lead-ann/ann.txt
-      trust lead never.md
-      trust lead all
-      trust lead all --json
-      rm -f lead
-      rm -f lead-ann
-      rm -f lead
-    `);
-    expect(transcript.text).toBe(await frozen("family", transcript.text));
-  });
+it("an agent that started another is shown as frozen, with it", async () => {
+  await using home = await openGolden();
+  const { goald, transcript } = home;
+  await goald.ask([...runOf("Lead"), "--continuous"]);
+  await transcript.ask(`
+    ps
+    ps --json
+    show lead
+    show lead --json
+    show lead-ann
+    show lead --report
+    logs lead
+    logs lead-ann
+    events lead
+    show lead --files
+    why lead/agents/lead-ann/ann.txt
+    trust lead never.md
+    trust lead all
+    trust lead all --json
+    rm -f lead
+    rm -f lead-ann
+    rm -f lead
+  `);
+  expect(transcript.text).toBe(await frozen("family", transcript.text));
 });
 
 describe("what agents remember", () => {

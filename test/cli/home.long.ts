@@ -1,18 +1,5 @@
 import { execFileSync } from "node:child_process";
-import {
-  chmod,
-  copyFile,
-  cp,
-  mkdir,
-  mkdtemp,
-  readFile,
-  realpath,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, copyFile, cp, mkdir, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -30,16 +17,13 @@ const HOME_RUN = ["run", "--name", "T", "--goal", "g", "--continuous"];
 let installed: string;
 let server: OpenAIServer;
 beforeAll(async () => {
-  installed = await mkdtemp(join(tmpdir(), "goald-installed-"));
+  installed = (await makeGoald()).cwd;
   for (const part of ["src", "commands", "prompts", "config", "package.json"])
     await cp(join(CHECKOUT, part), join(installed, part), { recursive: true });
   await symlink(await realpath(join(CHECKOUT, "node_modules")), join(installed, "node_modules"));
   server = await startOpenAIServer({ reply: numberedModel([]), embeddings: null });
 });
-afterAll(async () => {
-  await server.close();
-  await rm(installed, { recursive: true, force: true });
-});
+afterAll(() => server.close());
 
 const makeInstalled = (): Promise<Goald> => makeGoald({ GOALD_HOME: undefined, OPENAI_BASE_URL: server.baseUrl });
 const binary = (): { readonly binary: string } => ({ binary: join(installed, "src", "goald.js") });
@@ -70,6 +54,9 @@ describe("a home in a parent folder that nobody has trusted", () => {
     }
     await expect(stat(join(folder, "workspace"))).rejects.toMatchObject({ code: "ENOENT" });
     await expect(stat(join(goald.userHome, "goald"))).rejects.toMatchObject({ code: "ENOENT" });
+    // The home is read when it is named, so its mistake is found.
+    const named = endedWith(2, await goald.run(["ps", "--home", folder], binary()));
+    expect(named.stderr).toContain("GOALD_LIMITS_UNATTENDED_STEPS");
   });
 
   it("needs a yes on a terminal; a no leaves it unread, and the yes is stored outside of it", async () => {
@@ -91,58 +78,35 @@ describe("a home in a parent folder that nobody has trusted", () => {
     endedWith(0, await goald.run(HOME_RUN, { ...binary(), cwd: folder }));
     expect(await stat(join(folder, "workspace", "t"))).toBeDefined();
   });
-
-  it("is used when it is named", async () => {
-    await using goald = await makeInstalled();
-    const folder = await plant(join(goald.cwd, "project"));
-    // The home is read now, so its mistake is found.
-    const named = endedWith(2, await goald.run(["ps", "--home", folder], binary()));
-    expect(named.stderr).toContain("GOALD_LIMITS_UNATTENDED_STEPS");
-  });
 });
 
-describe("a home that goald init made", () => {
-  it("needs no question from inside, but one made in an existing project does", async () => {
-    await using goald = await makeInstalled();
-    const mine = join(goald.cwd, "mine");
-    endedWith(0, await goald.run("init mine", binary()));
-    const below = join(mine, "notes", "deep");
-    await mkdir(below, { recursive: true });
-    const path = endedWith(0, await goald.run("config --json", { ...binary(), cwd: below }));
-    expect(JSON.parse(path.stdout)).toMatchObject({ home: mine });
-    const again = endedWith(0, await goald.run("init --json", { ...binary(), cwd: below }));
-    expect(JSON.parse(again.stdout)).toMatchObject({ home: mine, chosenBy: "found", made: [] });
-    const theirs = await plant(join(goald.cwd, "theirs"));
-    endedWith(0, await goald.run("init theirs", binary()));
-    const refused = endedWith(1, await goald.run("ps --json", { ...binary(), cwd: theirs }));
-    expect(errorOf(refused).code).toBe("GOALD_HOME_UNTRUSTED");
-  });
-
-  it("is ~/goald without an argument, and is trusted from inside too", async () => {
-    await using goald = await makeInstalled();
-    const home = join(goald.userHome, "goald");
-    const made = endedWith(0, await goald.run("init --json", binary()));
-    expect(JSON.parse(made.stdout)).toMatchObject({ home, chosenBy: "default" });
-    const { stdout } = endedWith(0, await goald.run("ps", { ...binary(), cwd: join(home, "config") }));
-    expect(stdout).toContain(`No agents in ${home} yet.`);
-  });
-
-  it("is never created in the folder of an agent", async () => {
-    await using goald = await makeInstalled();
-    endedWith(0, await goald.run("init", binary()));
-    const folder = join(goald.userHome, "goald", "workspace", "t");
-    await mkdir(folder);
-    const refused = endedWith(2, await goald.run("init .", { ...binary(), cwd: folder }));
-    expect(refused.stderr).toContain(`the agents of the home ${goald.userHome}/goald write there`);
-  });
+it("a home that goald init made needs no question from inside, but one made in an existing project does", async () => {
+  await using goald = await makeInstalled();
+  const mine = join(goald.cwd, "mine");
+  endedWith(0, await goald.run("init mine", binary()));
+  const below = join(mine, "notes", "deep");
+  await mkdir(below, { recursive: true });
+  const path = endedWith(0, await goald.run("config --json", { ...binary(), cwd: below }));
+  expect(JSON.parse(path.stdout)).toMatchObject({ home: mine });
+  const again = endedWith(0, await goald.run("init --json", { ...binary(), cwd: below }));
+  expect(JSON.parse(again.stdout)).toMatchObject({ home: mine, chosenBy: "found", made: [] });
+  const theirs = await plant(join(goald.cwd, "theirs"));
+  endedWith(0, await goald.run("init theirs", binary()));
+  const refused = endedWith(1, await goald.run("ps --json", { ...binary(), cwd: theirs }));
+  expect(errorOf(refused).code).toBe("GOALD_HOME_UNTRUSTED");
 });
 
 describe("the default home", () => {
-  it("is ~/goald, and its path is printed", async () => {
+  it("is ~/goald, whose path is printed, and goald init makes it one that is trusted from inside", async () => {
     await using goald = await makeInstalled();
+    const home = join(goald.userHome, "goald");
     const ended = endedWith(0, await goald.run(HOME_RUN, binary()));
-    expect(ended.stdout).toContain(`T (t) works in ${goald.userHome}/goald/workspace/t\n`);
-    expect((await stat(join(goald.userHome, "goald", ".goald"))).mode & 0o777).toBe(0o700);
+    expect(ended.stdout).toContain(`T (t) works in ${home}/workspace/t\n`);
+    expect(await modeOf(join(home, ".goald"))).toBe(0o700);
+    const made = endedWith(0, await goald.run("init --json", binary()));
+    expect(JSON.parse(made.stdout)).toMatchObject({ home, chosenBy: "default" });
+    const { stdout } = endedWith(0, await goald.run("ps -a", { ...binary(), cwd: join(home, "config") }));
+    expect(stdout).toMatch(/^t +completed /m);
   });
 
   it("can be set by the environment and by --home, which wins and appears in all printed calls", async () => {
@@ -184,47 +148,45 @@ describe("goald doctor", () => {
     const fixed = await examine(goald, 0, ["--fix"]);
     expect(fixed.repaired).toHaveLength(5);
     expect(levelOf(fixed, "permissions")).toEqual(["ok"]);
-    expect(
-      await Promise.all([".env", ".goald", ".goald/goald.db", "commands"].map((path) => modeOf(at(path)))),
-    ).toEqual([0o600, 0o700, 0o600, 0o755]);
+    const modes = await Promise.all([".env", ".goald", ".goald/goald.db", "commands"].map((path) => modeOf(at(path))));
+    expect(modes).toEqual([0o600, 0o700, 0o600, 0o755]);
     expect(daemon.isHeld()).toBe(true);
   });
 
-  it("distinguishes a daemon that runs, died, or was stopped", async () => {
+  it("distinguishes a daemon that runs, died, or was stopped, and removes the socket of a dead one with --fix", async () => {
     await using goald = await makeGoald(SERVER);
     await using daemon = daemonOf(goald);
+    const socket = join(goald.home, ".goald", "daemon.sock");
     endedWith(0, await goald.ask("up"));
-    const running = await examine(goald, 0);
+    const running = await examine(goald, 0, ["--fix"]);
     expect(textOf(running, "daemon")).toContain(`runs (pid ${daemon.pid()}, goald `);
+    expect(running.repaired).toEqual([]);
+    expect((await stat(socket)).isSocket()).toBe(true);
     await daemon.kill();
     await writeFile(join(goald.home, ".goald", "log", "daemon.out"), "first\nFATAL ERROR: \u001b[31mno memory\n");
     const died = await examine(goald, 1);
     expect(textOf(died, "daemon")).toContain("it died. Its last words: FATAL ERROR: ");
     expect(textOf(died, "daemon")).toContain("goald up");
-    const shown = endedWith(1, await goald.ask("doctor"));
-    expect(shown.stdout).toContain("FATAL ERROR: no memory");
+    expect(levelOf(died, "socket")).toEqual(["warning"]);
+    const { stdout } = endedWith(1, await goald.ask("doctor"));
+    expect(stdout).toContain("FATAL ERROR: no memory");
+    expect((await examine(goald, 1, ["--fix"])).repaired).toMatchObject([{ text: expect.stringContaining(socket) }]);
+    await expect(stat(socket)).rejects.toMatchObject({ code: "ENOENT" });
     endedWith(0, await goald.ask("up"));
     endedWith(0, await goald.ask("down"));
     expect(levelOf(await examine(goald, 0), "daemon")).toEqual(["ok"]);
   });
 
-  it("finds the socket of a killed daemon and removes it with --fix, but never a live one", async () => {
-    await using goald = await makeGoald(SERVER);
-    await using daemon = daemonOf(goald);
-    const socket = join(goald.home, ".goald", "daemon.sock");
-    endedWith(0, await goald.ask("up"));
-    expect((await examine(goald, 0, ["--fix"])).repaired).toEqual([]);
-    expect((await stat(socket)).isSocket()).toBe(true);
-    await daemon.kill();
-    expect(levelOf(await examine(goald, 1), "socket")).toEqual(["warning"]);
-    expect((await examine(goald, 1, ["--fix"])).repaired).toMatchObject([{ text: expect.stringContaining(socket) }]);
-    await expect(stat(socket)).rejects.toMatchObject({ code: "ENOENT" });
-  });
-
-  it("does not take the daemon of a home for that of its copy, and keeps its socket", async () => {
+  it("does not take the daemon of a home for that of its copy, and names the variables that the daemon lacks", async () => {
     await using goald = await makeGoald(SERVER);
     await using daemon = daemonOf(goald);
     endedWith(0, await goald.ask("up"));
+    expect(levelOf(await examine(goald, 0), "environment")).toEqual([]);
+    const report = await examine(goald, 0, [], { OPENAI_API_KEY: KEY });
+    expect(levelOf(report, "environment")).toEqual(["warning"]);
+    expect(textOf(report, "environment")).toContain("OPENAI_API_KEY");
+    expect(textOf(report, "environment")).not.toContain("OPENAI_BASE_URL");
+    expect(JSON.stringify(report)).not.toContain(KEY);
     const copy = join(goald.home, "copy");
     await mkdir(join(copy, ".goald"), { recursive: true, mode: 0o700 });
     await copyFile(join(goald.home, ".goald", "daemon.json"), join(copy, ".goald", "daemon.json"));
@@ -233,18 +195,6 @@ describe("goald doctor", () => {
     expect([findings.filter(({ check }) => check === "socket"), repaired]).toEqual([[], []]);
     endedWith(4, await goald.ask("down", inCopy));
     expect(await goald.json("status")).toMatchObject({ pid: daemon.pid() });
-  });
-
-  it("names the variables that this shell has and the daemon lacks, without their values", async () => {
-    await using goald = await makeGoald(SERVER);
-    await using _daemon = daemonOf(goald);
-    endedWith(0, await goald.ask("up"));
-    expect(levelOf(await examine(goald, 0), "environment")).toEqual([]);
-    const report = await examine(goald, 0, [], { OPENAI_API_KEY: KEY });
-    expect(levelOf(report, "environment")).toEqual(["warning"]);
-    expect(textOf(report, "environment")).toContain("OPENAI_API_KEY");
-    expect(textOf(report, "environment")).not.toContain("OPENAI_BASE_URL");
-    expect(JSON.stringify(report)).not.toContain(KEY);
   });
 });
 

@@ -138,68 +138,63 @@ export function describeKills(isTaken: (index: number) => boolean): void {
   });
 }
 
-/** `files`: steps of the run killed at chosen commits. `kills`: kills of the other run. `lines`: its steps. */
-export interface ChainLength {
-  readonly files: number;
-  readonly kills: number;
-  readonly lines: number;
-}
+/** Random kills of a run of that many lines. */
+const KILLS = 15;
+const LINES = 80;
 
-export function describeChains({ files, kills: many, lines }: ChainLength): void {
+export function describeChains(): void {
   describe("a run whose processes are killed one after another", () => {
     let inTheMiddle: ReturnType<typeof killInTheMiddle>;
     let atRandom: ReturnType<typeof killAtRandom>;
     beforeAll(() => {
-      inTheMiddle = killInTheMiddle(files);
-      atRandom = killAtRandom(many, lines);
+      inTheMiddle = killInTheMiddle();
+      atRandom = killAtRandom();
       // A row that waits later still gets the rejection.
       for (const chain of [inTheMiddle, atRandom]) chain.catch(() => undefined);
     });
 
     it("finishes with each effect once if each process dies right before its seventh commit", async () => {
       const { kills, texts, log, problems } = await inTheMiddle;
-      expect(kills).toBeGreaterThanOrEqual(files);
-      expect(texts).toEqual(writesOf(files).map(({ args }) => args.text));
+      expect(kills).toBeGreaterThanOrEqual(STEPS);
+      expect(texts).toEqual(WRITES.map(({ args }) => args.text));
       expect(problems).toEqual([]);
-      expect(log.filter(({ type }) => type === "command-finished")).toHaveLength(files + 1);
+      expect(log.filter(({ type }) => type === "command-finished")).toHaveLength(STEPS + 1);
     }, 90_000);
 
-    it(`loses and repeats nothing at ${many} random moments, and its store is sound each time`, async () => {
-      const { kills, texts, log, problems, asked } = await atRandom;
-      expect(kills).toBe(many);
-      expect(texts).toEqual([ledgerText(lines)]);
+    it(`loses and repeats nothing at ${KILLS} random moments, and its store is sound each time`, async () => {
+      const { text, log, problems, asked } = await atRandom;
+      expect(text).toBe(ledgerText(LINES));
       expect(problems).toEqual([]);
       const replied = log.filter(({ type }) => type === "model-replied").length;
-      expect(replied).toBe(lines + 1);
-      expect(asked - replied).toBeLessThanOrEqual(kills);
+      expect(replied).toBe(LINES + 1);
+      expect(asked - replied).toBeLessThanOrEqual(KILLS);
     }, 90_000);
   });
 }
 
-const writesOf = (files: number) => Array.from({ length: files }, (_, at) => write(`file-${at}.txt`, `text ${at}`));
+const WRITES = Array.from({ length: STEPS }, (_, at) => write(`file-${at}.txt`, `text ${at}`));
 
 /**
  * A resumed process first commits the message, its claim, the interruption, that the command runs alone, and its next start.
  * The sixth commit has the result, and the seventh belongs to the following step.
  */
-async function killInTheMiddle(files: number) {
-  const calls = writesOf(files);
-  await using home = await makeDaemonHome(calls);
+async function killInTheMiddle() {
+  await using home = await makeDaemonHome(WRITES);
   const { goald } = home;
   await killUnder(killAtCommit("4:after"), goald, RUN);
   for (let kills = 1; ; kills++) {
     const ended = await killUnder(killAtCommit("7:before"), goald, ["resume", "t", "--json"]);
-    if (ended.signal === "SIGKILL" && kills < 5 * files) continue;
+    if (ended.signal === "SIGKILL" && kills < 5 * STEPS) continue;
     endedWith(0, ended);
-    const texts = await Promise.all(calls.map(({ args }) => goald.read(`workspace/t/${args.file}`)));
+    const texts = await Promise.all(WRITES.map(({ args }) => goald.read(`workspace/t/${args.file}`)));
     return { kills, texts, ...(await lookInto(goald)) };
   }
 }
 
-async function killAtRandom(many: number, lines: number) {
-  const think = numberedModel(ledger(lines));
+async function killAtRandom() {
+  const think = numberedModel(ledger(LINES));
   // The delay keeps fast machines from finishing before the kill.
-  const stepsALife = Math.floor(lines / many) - 1;
+  const stepsALife = Math.floor(LINES / KILLS) - 1;
   let steps = 0;
   await using server = await startOpenAIServer({
     reply: (request) =>
@@ -208,8 +203,7 @@ async function killAtRandom(many: number, lines: number) {
   await using goald = await makeGoald({ OPENAI_BASE_URL: server.baseUrl });
   const daemon = daemonOf(goald);
   const problems: string[] = [];
-  let kills = 0;
-  for (; kills < many; kills++) {
+  for (let kills = 0; kills < KILLS; kills++) {
     steps = 0;
     const running = goald.start((await lookInto(goald)).log.length === 0 ? RUN : ["resume", "t", "--json"]);
     // Half of the processes are killed while they start, the others at work.
@@ -223,9 +217,9 @@ async function killAtRandom(many: number, lines: number) {
   steps = Number.NEGATIVE_INFINITY;
   endedWith(0, await goald.run("resume t --json"));
   endedWith(0, await goald.run("verify"));
-  const texts = [await goald.read("workspace/t/ledger.txt")];
+  const text = await goald.read("workspace/t/ledger.txt");
   const { log, problems: last } = await lookInto(goald);
-  return { kills, texts, log, problems: [...problems, ...last], asked: server.chats.length };
+  return { text, log, problems: [...problems, ...last], asked: server.chats.length };
 }
 
 /** Model calls of a whole run: outer, inner and result of the sub-task, end. */

@@ -12,69 +12,60 @@ import { inPool, waitUntil } from "../helpers/waits.ts";
 import { describeChains, describeKills, findCommits, killAndResume, killNested, STEPS } from "./kill-points.ts";
 
 describeKills(() => true);
-describeChains({ files: 2, kills: 2, lines: 20 });
-describeChains({ files: 12, kills: 15, lines: 80 });
+describeChains();
 
-describe("kill -9 while `prepare` of an own command hangs", () => {
-  it("loses no reply that was paid: the resumed agent goes on with it", async () => {
-    await using home = await makeDaemonHome([{ name: "hang_once", args: {} }]);
-    const { goald, server } = home;
-    await goald.write(
-      "commands/hang_once.ts",
-      `import { existsSync, writeFileSync } from "node:fs";
-      const mark = new URL("../begun.txt", import.meta.url);
-      export default {
-        name: "hang_once", label: "Hang", summary: "Hangs the first time.", args: { type: "object", properties: {} },
-        annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false }, effect: "pure",
-        async prepare() {
-          if (existsSync(mark)) return null;
-          writeFileSync(mark, "");
-          return new Promise((resolve) => setTimeout(resolve, 50_000));
-        },
-        async run() { return "It ran."; },
-      };`,
-    );
-    const running = goald.start(RUN);
-    await waitUntil("`prepare` runs", async () => (await goald.read("begun.txt")) !== undefined);
-    await killRun(goald, running);
-    const before = (await lookInto(goald)).log.map(({ type }) => type);
-    expect(before.at(-1)).toBe("command-approved");
-    endedWith(0, await goald.run("resume t --json"));
-    expect(server.chats).toHaveLength(2);
-  });
-});
-
-describe("a command that wrongly calls itself idempotent", () => {
-  it("visibly acts twice, so the count of effects can fail (control)", async () => {
-    const calls = ledger(STEPS);
-    // The command adds a line at each run.
-    const careless = `export default {
-      name: "append_to_file", label: "Append", summary: "Adds text.", effect: "idempotent",
-      args: { type: "object", required: ["file", "text"], properties: {
-        file: { type: "string", description: "path" }, text: { type: "string", description: "text" } } },
-      annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
-      async run({ file, text }, { workspace }) {
-        await workspace.append(file, text);
-        return { status: "ok", text: "Added.", source: "goald", artifacts: [file] };
+it("kill -9 while `prepare` hangs loses no reply that was paid: the resumed agent goes on with it", async () => {
+  await using home = await makeDaemonHome([{ name: "hang_once", args: {} }]);
+  const { goald, server } = home;
+  await goald.write(
+    "commands/hang_once.ts",
+    `import { existsSync, writeFileSync } from "node:fs";
+    const mark = new URL("../begun.txt", import.meta.url);
+    export default {
+      name: "hang_once", label: "Hang", summary: "Hangs the first time.", args: { type: "object", properties: {} },
+      annotations: { readOnly: true, destructive: false, idempotent: true, openWorld: false }, effect: "pure",
+      async prepare() {
+        if (existsSync(mark)) return null;
+        writeFileSync(mark, "");
+        return new Promise((resolve) => setTimeout(resolve, 50_000));
       },
-    };`;
-    const commands = { "commands/append_to_file.ts": careless };
-    const outcome = await killAndResume(calls, ["ledger.txt"], [6, "before"], commands);
-    expect(outcome.files["ledger.txt"]).toBe(`line 1\n${ledgerText(STEPS)}`);
-  });
+      async run() { return "It ran."; },
+    };`,
+  );
+  const running = goald.start(RUN);
+  await waitUntil("`prepare` runs", async () => (await goald.read("begun.txt")) !== undefined);
+  await killRun(goald, running);
+  const before = (await lookInto(goald)).log.map(({ type }) => type);
+  expect(before.at(-1)).toBe("command-approved");
+  endedWith(0, await goald.run("resume t --json"));
+  expect(server.chats).toHaveLength(2);
 });
 
-describe("kill -9 of the real process at every commit of a run with three levels", () => {
-  it("writes every line once, in order, and repeats at most the model call that was lost", async () => {
-    const commits = await findCommits();
-    expect(commits.length).toBeGreaterThan(12);
-    // Event 1 creates the agent; a kill before it leaves nothing to resume.
-    const points = commits
-      .filter((seq) => seq > 1)
-      .flatMap((seq) => [[seq, "before"] as const, [seq, "after"] as const]);
-    const repeated = await Promise.all(inPool(2, points, ([seq, when]) => killNested(seq, when)));
-    expect(Math.max(...repeated)).toBe(1);
-  });
+it("a command that wrongly calls itself idempotent acts twice: the count of effects can fail (control)", async () => {
+  const calls = ledger(STEPS);
+  // The command adds a line at each run.
+  const careless = `export default {
+    name: "append_to_file", label: "Append", summary: "Adds text.", effect: "idempotent",
+    args: { type: "object", required: ["file", "text"], properties: {
+      file: { type: "string", description: "path" }, text: { type: "string", description: "text" } } },
+    annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+    async run({ file, text }, { workspace }) {
+      await workspace.append(file, text);
+      return { status: "ok", text: "Added.", source: "goald", artifacts: [file] };
+    },
+  };`;
+  const commands = { "commands/append_to_file.ts": careless };
+  const outcome = await killAndResume(calls, ["ledger.txt"], [6, "before"], commands);
+  expect(outcome.files["ledger.txt"]).toBe(`line 1\n${ledgerText(STEPS)}`);
+});
+
+it("kill -9 at a commit of three levels writes each line once, in order, and repeats at most one request", async () => {
+  const commits = await findCommits();
+  expect(commits.length).toBeGreaterThan(12);
+  // Event 1 creates the agent; a kill before it leaves nothing to resume.
+  const points = commits.filter((seq) => seq > 1).flatMap((seq) => [[seq, "before"] as const, [seq, "after"] as const]);
+  const repeated = await Promise.all(inPool(2, points, ([seq, when]) => killNested(seq, when)));
+  expect(Math.max(...repeated)).toBe(1);
 });
 
 const TOOLS_RUN = ["run", ...AGENT, "--continuous", "--form", "tools", "--json"];
@@ -183,25 +174,6 @@ async function versionsIn(goald: Goald): Promise<readonly string[]> {
 }
 
 describe("a run that edits a file of 2,000 lines", () => {
-  it("edits three places, gets a useful answer to a miss, and keeps one version of each edit", async () => {
-    await using home = await openEditHome();
-    endedWith(0, await home.goald.ask(RUN));
-    const { log, problems } = await lookInto(home.goald);
-    const answers = resultsOf(log).map(({ observation }) => String(observation.text));
-    expect(answers[1]).toContain("Edited tasks.py at 1 place, line 1000. It has 2003 lines now.\n998: ");
-    expect(answers[1]).toContain("\n1001:     return value\n1002: \n1003: \n1004: def task_1001(value):\n");
-    expect(answers[2]).toContain("`old` is not in tasks.py (2003 lines). Nothing was changed.");
-    expect(answers[2]).toContain("They differ only in indentation: the file uses spaces.");
-    expect(answers[2]).toContain("\n40:     value = step_40(value)\n");
-    expect(answers[3]).toContain("Edited tasks.py at 1 place, line 40.");
-    expect(await home.goald.read("workspace/t/tasks.py")).toBe(EDITED);
-    expect(await versionsIn(home.goald)).toEqual([1, 2, 4, 5].map((step) => `write in step ${step}`));
-    expect(home.server.violations).toEqual([]);
-    expect(problems).toEqual([]);
-    const restored = await home.goald.ask("restore t --step 1");
-    expect([restored.code, await home.goald.read("workspace/t/tasks.py")]).toEqual([0, FILE]);
-  });
-
   it.each(["before", "after"])("edits once when kill -9 comes %s the result is durable", async (when) => {
     await using home = await openEditHome();
     await using pattern = await openEditHome();
@@ -220,5 +192,7 @@ describe("a run that edits a file of 2,000 lines", () => {
     // The probe has proved that the file is as the agent left it: no version counts as a person's edit.
     expect(await versionsIn(home.goald)).toEqual([1, 2, 4, 5].map((step) => `write in step ${step}`));
     expect(problems).toEqual([]);
+    endedWith(0, await home.goald.ask("restore t --step 1"));
+    expect(await home.goald.read("workspace/t/tasks.py")).toBe(FILE);
   });
 });

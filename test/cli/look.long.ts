@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { writeLog } from "../../bench/wake/write-log.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import { type Ended, endedWith, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
+import { endedWith, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
 import { ledger, numberedModel, onceATurn, replyWith } from "../helpers/models.ts";
 import type { ChatRequest } from "../helpers/openai-server.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
@@ -31,8 +31,8 @@ describe("the list of agents", () => {
     database.exec(sql);
     database.close();
   }
-  const idsOf = (ended: Ended): readonly string[] =>
-    (JSON.parse(ended.stdout) as { agents: { id: string }[] }).agents.map(({ id }) => id);
+  const idsIn = async (call: string) =>
+    (await goald.json<{ agents: { id: string }[] }>(call)).agents.map(({ id }) => id);
 
   it("omits agents that ended more than a day ago, counts them, and lists them with -a", async () => {
     const listed = await goald.print("ps");
@@ -40,8 +40,8 @@ describe("the list of agents", () => {
     // A paused agent is not finished, however old it is.
     expect(listed).toMatch(/^stands +paused: step-limit /m);
     expect(listed).toContain("1 agent that ended more than a day ago: goald ps -a\n");
-    expect(idsOf(endedWith(0, await goald.ask("ps --json")))).toEqual(["stands", "broken", "new"]);
-    expect(idsOf(endedWith(0, await goald.ask("ps -a --json")))).toEqual(["stands", "broken", "new", "old"]);
+    expect(await idsIn("ps")).toEqual(["stands", "broken", "new"]);
+    expect(await idsIn("ps -a")).toEqual(["stands", "broken", "new", "old"]);
     expect(await goald.print("ps -a")).not.toContain("more than a day ago");
   });
 
@@ -73,70 +73,58 @@ describe("the list of agents", () => {
     expect(shown).toMatch(/^new +completed /m);
     expect(shown).toMatch(/^broken +damaged /m);
     expect(shown).toContain("broken is damaged: The log of broken is damaged: expected the log to end with event");
-    const { agents } = JSON.parse(endedWith(1, await goald.ask("ps --json")).stdout) as {
-      agents: { id: string; state: string; reason: string }[];
-    };
-    expect(agents.find(({ id }) => id === "broken")).toMatchObject({
-      state: "damaged",
-      reason: expect.stringContaining("goald verify broken"),
-    });
+    const damaged = { id: "broken", state: "damaged", reason: expect.stringContaining("goald verify broken") };
+    const { agents } = JSON.parse(endedWith(1, await goald.ask("ps --json")).stdout);
+    expect(agents).toContainEqual(expect.objectContaining(damaged));
     // The damage does not block a resume of the last sound agent.
     expect(endedWith(6, await goald.ask("resume --max-steps 1")).stdout).toContain("goald resume stands");
   });
 });
 
-describe("the demo", () => {
-  it("plays a scripted agent with real files, in a home of its own", async () => {
-    // Settings of the machine do not affect the demo.
-    await using goald = await makeGoald({
-      OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7",
-      OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
-      GOALD_RECALL_COUNT: "0",
-      SMART_TOKEN_LIMIT: "4000",
-      GOALD_AGENTS_APPROVE: "always",
-    });
-    const { stdout } = endedWith(0, await goald.run([]));
-    const workspace = /^Foo \(foo\) works in (\S+)$/m.exec(stdout)?.[1] ?? "";
-    const read = (path: string): Promise<string> => readFile(join(workspace, path), "utf8");
-    const written = await read("recommended_strings.txt");
-    expect(written).toContain("1. Solinco Tour Bite");
-    // The agent searched, read two pages, compared them with its files, and reported the result.
-    expect(written).toContain("https://string-lab.example/tests/polyester-spin");
-    expect(await read("notes.md")).toContain("Both sources agree on the order.");
-    const [file = ""] = (await readdir(join(workspace, "pages"))).filter((name) => /^five-polyester/.test(name));
-    const page = await read(`pages/${file}`);
-    expect(page).toContain("| Solinco Tour Bite 1.25 | 10 | 8 | 81 % |");
-    expect(page).not.toMatch(/cookies|Log in|tracker/);
-    // The recorded code counted the reviews and drew them; no process of the sandbox was started for it.
-    expect(await read("scores.svg")).toMatch(/^<svg .*>Solinco Tour Bite 18<.*<\/svg>\n$/);
-    expect(existsSync(join(workspace, "../../.goald/sandbox"))).toBe(false);
-    expect(stdout).not.toContain("sk-planted");
-    // It plays in a home of its own, which stays.
-    expect(await goald.json("ps")).toEqual({ agents: [] });
-    const home = join(workspace, "../..");
-    expect(await goald.json(["verify", "--home", home])).toMatchObject({ agents: 1, problems: [] });
-    await rm(home, { recursive: true });
+it("the demo plays a scripted agent with real files, in a home of its own", async () => {
+  // Settings of the machine do not affect the demo.
+  await using goald = await makeGoald({
+    OPENAI_API_KEY: "sk-planted-2Wd5yC9pQs7",
+    OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
+    GOALD_RECALL_COUNT: "0",
+    SMART_TOKEN_LIMIT: "4000",
+    GOALD_AGENTS_APPROVE: "always",
   });
+  const { stdout } = endedWith(0, await goald.run([]));
+  const workspace = /^Foo \(foo\) works in (\S+)$/m.exec(stdout)?.[1] ?? "";
+  const read = (path: string): Promise<string> => readFile(join(workspace, path), "utf8");
+  expect(await read("recommended_strings.txt")).toContain("1. Solinco Tour Bite");
+  const [file = ""] = (await readdir(join(workspace, "pages"))).filter((name) => /^five-polyester/.test(name));
+  const page = await read(`pages/${file}`);
+  expect(page).toContain("| Solinco Tour Bite 1.25 | 10 | 8 | 81 % |");
+  expect(page).not.toMatch(/cookies|Log in|tracker/);
+  // The recorded code counted the reviews and drew them; no process of the sandbox was started for it.
+  expect(await read("scores.svg")).toMatch(/^<svg .*>Solinco Tour Bite 18<.*<\/svg>\n$/);
+  expect(existsSync(join(workspace, "../../.goald/sandbox"))).toBe(false);
+  expect(stdout).not.toContain("sk-planted");
+  // It plays in a home of its own, which stays.
+  expect(await goald.json("ps")).toEqual({ agents: [] });
+  const home = join(workspace, "../..");
+  expect(await goald.json(["verify", "--home", home])).toMatchObject({ agents: 1, problems: [] });
+  await rm(home, { recursive: true });
 });
 
-describe("an agent of two thousand steps", () => {
-  it("has its report, any step and the reason for its file as fast as one of two steps", async () => {
-    await using goald = await makeGoald();
-    const store = await openSqliteStore(join(goald.home, ".goald", "goald.db"));
-    await writeLog(store, { name: "Long", steps: 2_000, remembers: false });
-    await store.close();
-    const facts = await goald.json("show long --report");
-    expect(problemsOfView("report", facts)).toBe("");
-    expect(facts).toMatchObject({ events: 12_041, since: 11_541, step: 2_000 });
-    expect((await goald.print("show long --report")).length).toBeLessThan(64 * 1024);
-    const reply = { text: expect.stringMatching(/^Step 1999: /) };
-    expect(await goald.json("show long --step 1999")).toMatchObject({ step: 1999, reply, prompt: { exact: false } });
-    const why = await goald.json<{ versions: { step: number }[] }>("why long/notes/1.md");
-    expect(problemsOfView("why", why)).toBe("");
-    expect(why.versions.map(({ step }) => step)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
-    expect(await goald.print("diff long")).toMatch(/^\+ +2000 /m);
-    expect(await goald.print("verify")).toBe("1 agent, 12041 events: sound.\n");
-  });
+it("an agent of two thousand steps has its report, any step and the reason for its file as fast as ever", async () => {
+  await using goald = await makeGoald();
+  const store = await openSqliteStore(join(goald.home, ".goald", "goald.db"));
+  await writeLog(store, { name: "Long", steps: 2_000, remembers: false });
+  await store.close();
+  const facts = await goald.json("show long --report");
+  expect(problemsOfView("report", facts)).toBe("");
+  expect(facts).toMatchObject({ events: 12_041, since: 11_541, step: 2_000 });
+  expect((await goald.print("show long --report")).length).toBeLessThan(64 * 1024);
+  const reply = { text: expect.stringMatching(/^Step 1999: /) };
+  expect(await goald.json("show long --step 1999")).toMatchObject({ step: 1999, reply, prompt: { exact: false } });
+  const why = await goald.json<{ versions: { step: number }[] }>("why long/notes/1.md");
+  expect(problemsOfView("why", why)).toBe("");
+  expect(why.versions.map(({ step }) => step)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
+  expect(await goald.print("diff long")).toMatch(/^\+ +2000 /m);
+  expect(await goald.print("verify")).toBe("1 agent, 12041 events: sound.\n");
 });
 
 describe("an agent that a person names", () => {
@@ -144,8 +132,7 @@ describe("an agent that a person names", () => {
   const ask = (...args: readonly string[]) => goald.ask(args);
   const runIn = (name: string, ...more: readonly string[]) =>
     ask("run", "--name", name, "--goal", "g", "--continuous", ...more);
-  const ids = async (): Promise<readonly string[]> =>
-    (JSON.parse((await ask("ps", "-a", "--json")).stdout).agents as { id: string }[]).map(({ id }) => id).sort();
+  const ids = async () => (await goald.json<{ agents: { id: string }[] }>("ps -a")).agents.map(({ id }) => id).sort();
 
   beforeAll(async () => {
     ({ goald } = await makeDaemonHome([], { reply: onceATurn(ledger(1)) }));
@@ -171,15 +158,15 @@ describe("an agent that a person names", () => {
   it("needs no name where only one could be meant, and is never guessed among several", async () => {
     expect(endedWith(2, await ask("approve")).stderr).toContain("No agent could be meant.");
     endedWith(0, await ask("run", "-d", "--name", "Waiter", "--goal", "g", "--approve", "always"));
-    const terminal = goald.openTerminal(["attach"]);
-    await terminal.see("Run it? ");
-    terminal.type("\x03");
-    endedWith(0, await terminal.ended);
+    const attach = async (call: string) => {
+      const terminal = goald.openTerminal(call);
+      await terminal.see("Run it? ");
+      terminal.type("\x03");
+      endedWith(0, await terminal.ended);
+    };
+    await attach("attach");
     endedWith(0, await ask("run", "-d", "--name", "Waiter", "--goal", "g", "--approve", "always"));
-    const second = goald.openTerminal(["attach", "waiter-2"]);
-    await second.see("Run it? ");
-    second.type("\x03");
-    endedWith(0, await second.ended);
+    await attach("attach waiter-2");
     expect(endedWith(2, await ask("approve")).stderr).toContain("Name one: waiter, waiter-2");
     expect(endedWith(0, await ask("stop", "waiter", "waiter-2")).stdout).toMatch(
       /waiter is stopped[\s\S]*waiter-2 is stopped/,
@@ -190,7 +177,7 @@ describe("an agent that a person names", () => {
     const terminal = goald.openTerminal(["resume"]);
     await terminal.answer("A person stopped it. Continue waiter", "n");
     endedWith(0, await terminal.ended);
-    expect(JSON.parse((await ask("show", "waiter-2", "--json")).stdout)).toMatchObject({ state: "stopped" });
+    expect(await goald.json("show waiter-2")).toMatchObject({ state: "stopped" });
   });
 
   it("is removed with the others that have ended, and none when one is unknown", async () => {

@@ -9,45 +9,41 @@ import { listenOnLoopback } from "../helpers/loopback.ts";
 import { ledger, write } from "../helpers/models.ts";
 import { PINECONE_KEY, type PineconeServer, startPineconeServer } from "../helpers/pinecone-server.ts";
 
-describe("goald ingest", () => {
-  it("takes in a page with the trust of the web, and reports a page that it cannot load", async () => {
-    await using goald = await makeGoald();
-    let hours = "nine";
-    await using site = await listenOnLoopback((_request, response) => {
-      response.setHeader("content-type", "text/html");
-      response.end(`<title>B</title><article><h1>Hours</h1><p>The bakery opens at ${hours} on Sundays.</p></article>`);
-    });
-    const address = `${site.origin}/`;
-    const from = async (allow: string) =>
-      goald.ask(["ingest", "shared", address, "--json"], { env: { GOALD_WEB_ALLOW: allow } });
-    expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ namespace: "shared", sources: 1, added: 1 });
-    hours = "ten";
-    expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ sources: 1, added: 0, changed: 1 });
-    expect((await memoriesIn(goald, "shared")).find(({ source }) => source === address)).toMatchObject({
-      trust: "web",
-      kind: "file_chunk",
-      text: expect.stringContaining("opens at ten"),
-    });
-    const refused = JSON.parse(endedWith(1, await from("")).stdout);
-    expect(refused).toMatchObject({ sources: 0, skipped: [{ path: address }] });
+it("goald ingest takes in a page with the trust of the web, and reports a page that it cannot load", async () => {
+  await using goald = await makeGoald();
+  let hours = "nine";
+  await using site = await listenOnLoopback((_request, response) => {
+    response.setHeader("content-type", "text/html");
+    response.end(`<title>B</title><article><h1>Hours</h1><p>The bakery opens at ${hours} on Sundays.</p></article>`);
   });
+  const address = `${site.origin}/`;
+  const from = async (allow: string) =>
+    goald.ask(["ingest", "shared", address, "--json"], { env: { GOALD_WEB_ALLOW: allow } });
+  expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ namespace: "shared", sources: 1, added: 1 });
+  hours = "ten";
+  expect(jsonOf(await from(address.slice(0, -1)))).toMatchObject({ sources: 1, added: 0, changed: 1 });
+  expect((await memoriesIn(goald, "shared")).find(({ source }) => source === address)).toMatchObject({
+    trust: "web",
+    kind: "file_chunk",
+    text: expect.stringContaining("opens at ten"),
+  });
+  const refused = JSON.parse(endedWith(1, await from("")).stdout);
+  expect(refused).toMatchObject({ sources: 0, skipped: [{ path: address }] });
 });
 
-describe("memory while another process holds the home", () => {
-  it("is changed through a daemon in the middle of a step, and the agent recalls it at the next step", async () => {
-    await using home = await makeDaemonHome([write("a.md", "one"), write("b.md", "two")]);
-    home.holdFrom(2);
-    endedWith(0, await home.goald.ask(RUN_LETTER));
-    await home.asked(2);
-    endedWith(0, await home.goald.ask(["memory", "t", "add", "The letter to Ada is to be short"]));
-    endedWith(0, await home.goald.ask(["memory", "shared", "add", "Letters to Ada go by train"]));
-    home.release();
-    await home.logged("turn-finished");
-    const prompts = home.server.chats.map((chat) => JSON.stringify(chat));
-    expect(prompts.slice(0, 2).join()).not.toContain("is to be short");
-    expect(prompts.at(-1)).toMatch(/\[t\/\+1, a person\] The letter to Ada is to be short/);
-    expect(prompts.at(-1)).toContain("Letters to Ada go by train");
-  });
+it("memory is changed through a daemon in the middle of a step, and the agent recalls it at the next", async () => {
+  await using home = await makeDaemonHome([write("a.md", "one"), write("b.md", "two")]);
+  home.holdFrom(2);
+  endedWith(0, await home.goald.ask(RUN_LETTER));
+  await home.asked(2);
+  endedWith(0, await home.goald.ask(["memory", "t", "add", "The letter to Ada is to be short"]));
+  endedWith(0, await home.goald.ask(["memory", "shared", "add", "Letters to Ada go by train"]));
+  home.release();
+  await home.logged("turn-finished");
+  const prompts = home.server.chats.map((chat) => JSON.stringify(chat));
+  expect(prompts.slice(0, 2).join()).not.toContain("is to be short");
+  expect(prompts.at(-1)).toMatch(/\[t\/\+1, a person\] The letter to Ada is to be short/);
+  expect(prompts.at(-1)).toContain("Letters to Ada go by train");
 });
 
 const RUN_LETTER = ["run", "-d", "--name", "T", "--role", "r", "-g", "Write the letter to Ada"];

@@ -20,6 +20,8 @@ const memory = (...args: readonly string[]) => goald.ask(["memory", "foo", ...ar
 const rowsOf = async (namespace: string, kind?: string): Promise<readonly MemoryRow[]> =>
   (await memoriesIn(goald, namespace)).filter((row) => kind === undefined || row.kind === kind).reverse();
 const idsOf = async (kind?: string): Promise<readonly string[]> => (await rowsOf("foo", kind)).map(({ id }) => id);
+const idsWith = async (words: RegExp) =>
+  (await rowsOf("foo")).filter(({ text }) => words.test(text)).map(({ id }) => id);
 const firstFound = async (query: string): Promise<readonly string[]> =>
   jsonOf<{ recalls: { id: string }[] }>(await memory("search", query, "--json")).recalls.map(({ id }) => id);
 
@@ -41,13 +43,8 @@ describe("goald memory", () => {
     const found = await firstFound("when does the shop open");
     expect(found).toContain(right);
     expect(found).not.toContain(wrong);
-    expect((await rowsOf("foo"))[0]).toMatchObject({
-      kind: "fact",
-      trust: "person",
-      importance: 1,
-      supersedes: wrong,
-      step: null,
-    });
+    const link = { kind: "fact", trust: "person", importance: 1, supersedes: wrong, step: null };
+    expect((await rowsOf("foo"))[0]).toMatchObject(link);
     const again = errorOf(endedWith(7, await memory("correct", wrong, "At ten", "--json")));
     expect(again).toMatchObject({ code: "GOALD_CONFLICT", hint: expect.stringContaining("foo/+1") });
   });
@@ -86,11 +83,11 @@ describe("goald memory", () => {
     expect(await goald.print("verify")).toContain("sound");
   });
 
-  it("corrects every row that says the same, and names them", async () => {
+  it("corrects every row that says the same, names them, and keeps the pin of any", async () => {
     const wrong = { text: "The lift stops at floor 3", trust: "agent", kind: "fact" };
     const added = async () => {
       endedWith(0, await importRows("foo", [wrong, { ...wrong, text: "the lift stops at floor 3." }], "--trust"));
-      return (await rowsOf("foo")).filter(({ text }) => /lift stops/.test(text)).map(({ id }) => id);
+      return idsWith(/lift stops/);
     };
     const [second = "", first = ""] = await added();
     const said = endedWith(0, await memory("correct", first, "The lift stops at floor 4")).stdout;
@@ -98,13 +95,10 @@ describe("goald memory", () => {
     expect((await firstFound("where does the lift stop")).filter((id) => [first, second].includes(id))).toEqual([]);
     expect(await added()).toHaveLength(1);
     expect(await goald.print("verify")).toContain("sound");
-  });
-
-  it("keeps the pin of any row that a correction replaces", async () => {
     endedWith(0, await memory("add", "Max likes tea"));
-    const first = (await rowsOf("foo"))[0]?.id ?? "";
+    const unpinned = (await rowsOf("foo"))[0]?.id ?? "";
     endedWith(0, await memory("add", "Max likes tea", "--pin"));
-    endedWith(0, await memory("correct", first, "Max likes cake"));
+    endedWith(0, await memory("correct", unpinned, "Max likes cake"));
     expect((await rowsOf("foo"))[0]).toMatchObject({ text: "Max likes cake", pinned: true });
   });
 
@@ -112,7 +106,7 @@ describe("goald memory", () => {
     const fact = { trust: "agent", kind: "fact", source: null };
     const given = ["The vault is in room 9", "the vault is in room 9"].map((text) => ({ ...fact, text }));
     endedWith(0, await importRows("foo", given, "--trust"));
-    const vault = async () => (await rowsOf("foo")).filter(({ text }) => /vault is/.test(text)).map(({ id }) => id);
+    const vault = () => idsWith(/vault is/);
     const [second = "", first = ""] = await vault();
     const only = jsonOf(await memory("forget", "--only", first, "--json"));
     expect(only).toEqual({ changed: [{ id: first, isNew: true }], steps: [] });
@@ -161,6 +155,11 @@ describe("goald memory", () => {
 describe("memory as a file", () => {
   const shared = (...args: readonly string[]) => goald.ask(["memory", "shared", ...args]);
   const sharedRows = () => rowsOf("shared");
+  /** The exported lines with these words. */
+  const exported = async (words: string): Promise<readonly MemoryRow[]> =>
+    endedWith(0, await shared("export"))
+      .stdout.split("\n")
+      .flatMap((line) => (line.includes(words) ? [JSON.parse(line)] : []));
 
   it("is exported and imported without duplicates or forgotten rows", async () => {
     const out = join(goald.cwd, "foo.jsonl");
@@ -183,8 +182,7 @@ describe("memory as a file", () => {
     endedWith(0, await importRows("shared", [tainted]));
     const row = (await sharedRows()).find(({ text }) => text.startsWith("by an agent"));
     expect(row).toMatchObject({ trust: "file", outside });
-    const exported = endedWith(0, await shared("export")).stdout.split("\n");
-    expect(JSON.parse(exported.find((line) => line.includes("by an agent")) ?? "")).toMatchObject({ outside });
+    expect(await exported("by an agent")).toMatchObject([{ outside }]);
     const wrong = { text: "a", outside: [{ from: "person", name: "ada" }] };
     errorOf(endedWith(2, await importRows("shared", [wrong])));
   });
@@ -202,16 +200,12 @@ describe("memory as a file", () => {
       ["mill: door: 2", "file", idOf("3")],
       ["mill: door: 3", "file", undefined],
     ]);
-    const exported = endedWith(0, await shared("export")).stdout.split("\n");
-    const given = exported.filter((line) => line.includes("mill: door")).map((line) => JSON.parse(line));
+    const given = await exported("mill: door");
     expect(given.map(({ text }) => text)).toEqual(facts.map(({ text }) => text));
     expect(given).toMatchObject([{ factKey, closed: {} }, { factKey, closed: {} }, { factKey }]);
     // Without the fact that holds now, an import would take the past ones for true.
     endedWith(0, await shared("correct", idOf("3") ?? "", "4"));
-    const corrected = endedWith(0, await shared("export")).stdout.split("\n");
-    expect(corrected.filter((line) => line.includes("mill: door")).map((line) => JSON.parse(line).text)).toEqual([
-      "mill: door: 4",
-    ]);
+    expect((await exported("mill: door")).map(({ text }) => text)).toEqual(["mill: door: 4"]);
     errorOf(endedWith(2, await importRows("shared", [{ text: "a", factKey: "mill" }])));
   });
 

@@ -31,6 +31,8 @@ const DEMO_SCRIPT = "config/demo/script.json";
 const COOKIE = "cookie-planted-41Kz9";
 const FOREIGN = "ghp_plantedPLANTED1234567890abcd";
 
+/** A replay prints a note before its error. */
+const lastErrorOf = ({ stderr }: Ended) => errorOf({ stderr: stderr.trim().split("\n").at(-1) ?? "" });
 /** The last line of a replay holds its result. */
 const resultOf = (ended: { readonly stdout: string }): Record<string, unknown> => linesOf(ended).at(-1) ?? {};
 const recorded = (goald: Goald, name = "t.ndjson"): string => join(goald.cwd, name);
@@ -99,13 +101,10 @@ describe("a recorded run with secrets in many places", () => {
     const ended = await playOffline(goald);
     expect(ended.stderr).toContain("in a home of its own: ");
     expect(ended.stderr).not.toContain("A socket was opened.");
-    expect(resultOf(ended)).toMatchObject({ type: "replay", same: true, step: 4, files: 1, problems: [] });
-    const { state, expected, events } = resultOf(ended) as Record<
-      string,
-      { readonly same: number; readonly all: number }
-    >;
-    expect(state).toBe(expected);
-    expect(events).toEqual({ same: log.length - 1, all: log.length - 1 });
+    const events = { same: log.length - 1, all: log.length - 1 };
+    const result = resultOf(ended);
+    expect(result).toMatchObject({ type: "replay", same: true, step: 4, files: 1, problems: [], events });
+    expect(result.state).toBe(result.expected);
     expect(eventsIn(ended)).toEqual(shown);
   });
 
@@ -122,23 +121,17 @@ describe("a recorded run with secrets in many places", () => {
     const changed = lines.toSpliced(-1, 0, left).map((line) => `${JSON.stringify(line)}\n`);
     await writeFile(recorded(goald, "changed.ndjson"), changed.join(""));
     const replaying = goald.run("replay changed.ndjson --json", { ...NO_NETWORK, env: { TMPDIR: goald.cwd } });
-    const last =
-      endedWith(1, await replaying)
-        .stderr.trim()
-        .split("\n")
-        .at(-1) ?? "";
-    const message =
-      /^Step 4 is not as it was recorded: the recording holds a request that was not made: step 9, to the \w+\.$/;
-    expect(errorOf({ stderr: last })).toMatchObject({ code: "GOALD_REPLAY", message: expect.stringMatching(message) });
+    expect(lastErrorOf(endedWith(1, await replaying))).toMatchObject({
+      code: "GOALD_REPLAY",
+      message: expect.stringMatching(/^Step 4 is not .* holds a request that was not made: step 9, to the \w+\.$/),
+    });
   });
 
   it("reports the difference when the home has another prompt template", async () => {
     await using other = await makeGoald();
     await other.write("prompts/system.md", "## evaluation\nBe quick.\n");
-    const ended = endedWith(
-      1,
-      await other.run(["replay", recorded(goald)], { ...NO_NETWORK, env: { TMPDIR: other.cwd } }),
-    );
+    const options = { ...NO_NETWORK, env: { TMPDIR: other.cwd } };
+    const ended = endedWith(1, await other.run(["replay", recorded(goald)], options));
     expect(ended.stderr).toMatch(
       /Step 1 is not as it was recorded: request \d differs: it\.messages\[0\]\.content differs from character \d+ on: it was "[\s\S]+", and is "[\s\S]*Be quick\./,
     );
@@ -182,28 +175,26 @@ describe("a recorded run that was killed and resumed", () => {
   });
 });
 
-describe("a run with failures", () => {
-  it("replays rejections, limits, broken replies, and memories of an earlier run", async () => {
-    const think = numberedModel(ledger(2));
-    let count = 0;
-    await using home = await makeDaemonHome([], {
-      reply: (request) => {
-        // The rejected field is not sent again.
-        if ("response_format" in request) return failure(400, "response_format json_schema is not supported");
-        count++;
-        if (count === 1) return failure(500, "overloaded");
-        return count === 2 ? { fault: "cut" } : think(request);
-      },
-    });
-    const { goald } = home;
-    for (const name of ["first", "second"]) {
-      count = 0;
-      endedWith(0, await goald.run([...RUN, "--record", `${name}.ndjson`]));
-      const ended = await playOffline(goald, `${name}.ndjson`);
-      expect(resultOf(ended)).toMatchObject({ same: true, step: 3, files: 1 });
-      expect(ended.stdout.match(/"model-failed"/g)?.length).toBeGreaterThanOrEqual(2);
-    }
+it("a run with failures replays rejections, limits, broken replies, and memories of an earlier run", async () => {
+  const think = numberedModel(ledger(2));
+  let count = 0;
+  await using home = await makeDaemonHome([], {
+    reply: (request) => {
+      // The rejected field is not sent again.
+      if ("response_format" in request) return failure(400, "response_format json_schema is not supported");
+      count++;
+      if (count === 1) return failure(500, "overloaded");
+      return count === 2 ? { fault: "cut" } : think(request);
+    },
   });
+  const { goald } = home;
+  for (const name of ["first", "second"]) {
+    count = 0;
+    endedWith(0, await goald.run([...RUN, "--record", `${name}.ndjson`]));
+    const ended = await playOffline(goald, `${name}.ndjson`);
+    expect(resultOf(ended)).toMatchObject({ same: true, step: 3, files: 1 });
+    expect(ended.stdout.match(/"model-failed"/g)?.length).toBeGreaterThanOrEqual(2);
+  }
 });
 
 describe("a command of the home that reaches outside without HTTP", () => {
@@ -282,7 +273,6 @@ describe("a recorded agent of a daemon", () => {
     endedWith(0, await goald.ask(["deny", "t", "Write shorter lines"]));
     await home.logged("approval-asked", 3);
     await finish(home);
-    const { log } = await lookInto(goald);
     expect(await playRecording(goald, "t.ndjson")).toMatchObject({ same: true, sessions: 1, problems: [] });
     const text = await readFile(recorded(goald), "utf8");
     expect(text).not.toContain("ghp_planted");
@@ -290,8 +280,7 @@ describe("a recorded agent of a daemon", () => {
     // Control: the replay with another answer of the model ends in another state.
     await writeFile(recorded(goald), text.replaceAll("line 1", "line one"));
     const ended = endedWith(1, await goald.ask(["replay", "t.ndjson", "--json"], { env: { TMPDIR: goald.cwd } }));
-    expect(errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" }).code).toBe("GOALD_REPLAY");
-    expect(log.length).toBeGreaterThan(10);
+    expect(lastErrorOf(ended).code).toBe("GOALD_REPLAY");
   });
 
   it.concurrent("is still recorded after the daemon was killed, and after it was restarted", async () => {

@@ -3,12 +3,11 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { CliContext } from "#cli/context.ts";
-import { newSettings, resumedSettings } from "#cli/run-options.ts";
+import { resumedSettings } from "#cli/run-options.ts";
 import type { CommandCall } from "#core/call.ts";
-import { type AgentState, initialState } from "#core/state.ts";
-import type { ChildAccount } from "#core/subagent.ts";
 import { findProgram } from "#util/find-program.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import * as given from "../helpers/events.ts";
 import {
   AGENT,
   type Ended,
@@ -25,6 +24,7 @@ import {
 import { append, ledger, ledgerText, onceATurn, write } from "../helpers/models.ts";
 import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
 import { screenOf } from "../helpers/screen.ts";
+import { report, startedAgent } from "../helpers/subagent-events.ts";
 import { problemsOfResult } from "../helpers/view-schemas.ts";
 import { describeKills } from "./kill-points.ts";
 
@@ -93,23 +93,19 @@ describe.each([
     }
   });
 
-  it("recalls up to ten events, without duplicates or steps that the prompt shows", () => {
+  it("recalls up to ten events, without duplicates or steps that the prompt shows, and records them", () => {
+    const recorded = linesOf(ended).flatMap(({ recallIds }) => (recallIds ? [recallIds as readonly string[]] : []));
     for (const [index, { messages }] of server.chats.entries()) {
       const rows = recallsIn(messages.at(-1)?.content ?? "");
       const shown = new Set(stepsIn(messages));
       expect(rows.filter(({ step }) => shown.has(step))).toEqual([]);
-      expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+      const ids = rows.map(({ id }) => id);
+      expect(new Set(ids).size).toBe(rows.length);
       expect(rows).toHaveLength(Math.min(10, index - shown.size));
+      // Recalls that share a passage are in the order of the memory.
+      expect(recorded[index]?.toSorted()).toEqual(ids.toSorted());
     }
     expect(recallsIn(server.chats.at(-1)?.messages.at(-1)?.content ?? "")).toHaveLength(10);
-  });
-
-  it("records in each model-asked event what the prompt contained", () => {
-    const asked = linesOf(ended).filter(({ type }) => type === "model-asked");
-    const shown = server.chats.map(({ messages }) => recallsIn(messages.at(-1)?.content ?? "").map(({ id }) => id));
-    const sorted = (lists: readonly (readonly string[])[]) => lists.map((ids) => ids.toSorted());
-    // Recalls that share a passage are in the order of the memory.
-    expect(sorted(asked.map(({ recallIds }) => recallIds as readonly string[]))).toEqual(sorted(shown));
   });
 });
 
@@ -121,23 +117,21 @@ const stepsIn = (messages: ChatRequest["messages"]): readonly number[] =>
     .slice(1, -1)
     .map(({ content }) => Number(/Task (\d+) of|\(step (\d+)\)/.exec(content)?.slice(1).find(Boolean)));
 
-describe("text that looks like a key", () => {
-  it("is redacted in every line of the log, during the run and afterwards", async () => {
-    await using home = await makeDaemonHome(ledger(1));
-    const { ask } = home.goald;
-    const looksLikeKey = "ghp_plantedPLANTED1234567890abcdefghijk";
-    const said = [
-      await ask(["run", "--goal", `Log in with ${looksLikeKey}`, "--continuous", "--json"]),
-      await ask(["events", "goald", "--json"]),
-      await ask(["events", "goald"]),
-    ];
-    for (const ended of said) {
-      const { stdout } = endedWith(0, ended);
-      expect(stdout).toContain("task_complete");
-      expect(stdout).not.toContain(looksLikeKey);
-    }
-    expect(linesOf(said[1] as Ended)[0]).toMatchObject({ seq: 1, goals: ["Log in with [redacted]"] });
-  });
+it("text that looks like a key is redacted in every line of the log, during the run and afterwards", async () => {
+  await using home = await makeDaemonHome(ledger(1));
+  const { ask } = home.goald;
+  const looksLikeKey = "ghp_plantedPLANTED1234567890abcdefghijk";
+  const said = [
+    await ask(["run", "--goal", `Log in with ${looksLikeKey}`, "--continuous", "--json"]),
+    await ask(["events", "goald", "--json"]),
+    await ask(["events", "goald"]),
+  ];
+  for (const ended of said) {
+    const { stdout } = endedWith(0, ended);
+    expect(stdout).toContain("task_complete");
+    expect(stdout).not.toContain(looksLikeKey);
+  }
+  expect(linesOf(said[1] as Ended)[0]).toMatchObject({ seq: 1, goals: ["Log in with [redacted]"] });
 });
 
 const NOW = new Date("2026-11-20T10:00:00Z");
@@ -145,69 +139,39 @@ const context = {
   home: { root: "/home/goald", chosenBy: "default" },
   settings: { limits: { unattendedSteps: 100 } },
 } as CliContext;
-const ANN: ChildAccount = {
-  name: "Ann",
-  task: "t",
-  callId: "c1",
-  tasksSent: 1,
-  isWorking: false,
-  isPaused: false,
-  isStopping: false,
-  limits: { stepLimit: null, tokenLimit: null, budgetUsd: null, deadline: null },
-  spent: { steps: 40, tokens: 0, usd: 0 },
-};
-
 /** The agent took 60 of its 100 steps; its sub-agent took the other 40. */
-const together: AgentState = {
-  ...initialState,
-  name: "T",
-  step: 60,
-  settings: { ...initialState.settings, stepLimit: 100 },
-  paused: { code: "step-limit", reason: "r" },
-  children: { "t-ann": ANN },
-};
-const NO_TOKENS: AgentState = {
-  ...initialState,
-  settings: { ...initialState.settings, tokenLimit: 10 },
-  lost: { tokens: 10, usd: 0 },
-};
+const together = given.stateOf(
+  given.created({ stepLimit: 100, approve: "always" }),
+  startedAgent("t-ann"),
+  report({ agent: "t-ann", spent: { steps: 40, tokens: 0, usd: 0 } }),
+  given.asked(60),
+  given.paused("step-limit"),
+);
+const NO_TOKENS = given.stateOf(given.created({ tokenLimit: 10 }), given.asked(), given.modelFailed());
 const resumed = (options: Parameters<typeof resumedSettings>[3]) =>
   resumedSettings(together, ["resume", "t"], context, options, NOW);
 
-describe("resuming an agent whose sub-agents took steps too", () => {
-  it.each<[options: Parameters<typeof resumed>[0], settings: ReturnType<typeof resumed>]>([
-    // The shared limit rises like the limit of one agent.
-    [{}, { stepLimit: 200 }],
-    [{ plan: "required" }, { stepLimit: 200, plan: "required" }],
-    // A given number of steps is added to those that they took together.
-    [{ maxSteps: 5 }, { stepLimit: 105 }],
-    [
-      { continuous: true, continuousLimit: 7 },
-      { approve: "never", stepLimit: 107 },
-    ],
-  ])("%j changes its settings to %j", (options, settings) => {
-    expect(resumed(options)).toEqual(settings);
-  });
+it.each<[options: Parameters<typeof resumed>[0], settings: ReturnType<typeof resumed>]>([
+  // The shared limit rises like the limit of one agent.
+  [{}, { stepLimit: 200 }],
+  [{ plan: "required" }, { stepLimit: 200, plan: "required" }],
+  // A given number of steps is added to those that they took together.
+  [{ maxSteps: 5 }, { stepLimit: 105 }],
+  [
+    { continuous: true, continuousLimit: 7 },
+    { approve: "never", stepLimit: 107 },
+  ],
+])("resuming an agent whose sub-agents took steps too %j changes its settings to %j", (options, settings) => {
+  expect(resumed(options)).toEqual(settings);
 });
 
-describe("the plan of a new agent", () => {
-  it.each([undefined, "required"] as const)("is that of --plan: %s", async (plan) => {
-    const settings = { window: { batch: 0 }, agents: { form: "json", commands: null }, limits: {} };
-    const given = { ...context, settings } as unknown as CliContext;
-    const options = plan ? { plan } : {};
-    expect((await newSettings(given, options, NOW, { approve: "always", unattended: false })).plan).toBe(plan);
-  });
-});
-
-describe("resuming an agent that may spend no more", () => {
-  it("is refused with calls to copy and paste", () => {
-    const refused = () => resumedSettings(NO_TOKENS, ["resume", "t"], context, {}, NOW);
-    expect(refused).toThrow("Allow more and go on: goald resume t --max-tokens 1000000");
-    const next = ["run", "--continue", "t", "-g", '"…"'];
-    expect(() => resumedSettings(NO_TOKENS, next, context, {}, NOW)).toThrow(
-      'Allow more and go on: goald run --continue t -g "…" --max-tokens 1000000',
-    );
-  });
+it("resuming an agent that may spend no more is refused with calls to copy and paste", () => {
+  const refused = () => resumedSettings(NO_TOKENS, ["resume", "t"], context, {}, NOW);
+  expect(refused).toThrow("Allow more and go on: goald resume t --max-tokens 1000000");
+  const next = ["run", "--continue", "t", "-g", '"…"'];
+  expect(() => resumedSettings(NO_TOKENS, next, context, {}, NOW)).toThrow(
+    'Allow more and go on: goald run --continue t -g "…" --max-tokens 1000000',
+  );
 });
 
 const again = (...more: readonly string[]): readonly string[] => ["run", "--continue", "t", ...more];
@@ -249,15 +213,14 @@ describe("goald run --continue", () => {
   });
 
   it("refuses another turn while one is not finished, and says what to do", async () => {
-    const { goald } = home;
-    endedWith(6, await goald.ask(again("-g", "Print it", "--max-steps", "1")));
-    const refused = errorOf(endedWith(7, await goald.ask(again("-g", "More", "--json"))));
+    endedWith(6, await home.goald.ask(again("-g", "Print it", "--max-steps", "1")));
+    const refused = errorOf(endedWith(7, await home.goald.ask(again("-g", "More", "--json"))));
     expect(refused).toMatchObject({
       code: "GOALD_CONFLICT",
       message: "t has not finished turn 3, so its next turn cannot begin.",
       hint: expect.stringMatching(/goald resume t\n.*goald goals t --set "…".*goald say t "…"$/),
     });
-    endedWith(0, await goald.ask("resume t --json"));
+    endedWith(0, await home.goald.ask("resume t --json"));
   });
 });
 
@@ -443,19 +406,17 @@ const HOOK = `data:text/javascript,${encodeURIComponent(`
   process.on("exit", print);
 `)}`;
 
-describe("the modules of a run", () => {
-  /** Modules of the daemon at its first request, and of the call that followed it. */
-  async function loadedBy({ goald }: DaemonHome): Promise<readonly (readonly string[])[]> {
-    const daemon = goald.start(["up", "--foreground"], { imports: [HOOK] });
-    await daemon.see("is ready");
-    const call = endedWith(0, await goald.run(["run", ...AGENT, "--continuous"], { imports: [HOOK] }));
-    daemon.kill("SIGTERM");
-    return [await daemon.ended, call].map(({ stderr }) => JSON.parse(/^LOADED (.*)$/m.exec(stderr)?.[1] ?? "[]"));
-  }
+const loadedBy = ({ stderr }: Ended): readonly string[] => JSON.parse(/^LOADED (.*)$/m.exec(stderr)?.[1] ?? "[]");
 
+describe("the modules of a run", () => {
   it("asks the model before the daemon loads what replies, commands, memories and the page need, and loads no host itself", async () => {
     await using home = await makeDaemonHome(ledger(1));
-    const [daemon = [], call = []] = await loadedBy(home);
+    const up = home.goald.start("up --foreground", { imports: [HOOK] });
+    await up.see("is ready");
+    const call = loadedBy(endedWith(0, await home.goald.run(["run", ...AGENT, "--continuous"], { imports: [HOOK] })));
+    up.kill("SIGTERM");
+    // Modules of the daemon at its first request.
+    const daemon = loadedBy(await up.ended);
     const isLater = /src\/(?:api\/door|app\/memory|loop\/run-command|services\/page\/[^/]+)\.ts/;
     expect(daemon.filter((url) => isLater.test(url))).toEqual([]);
     // The hook sees goald's own modules.
@@ -468,18 +429,15 @@ describe("the modules of a run", () => {
   });
 });
 
-describe("a verb that only looks", () => {
-  it.each([
-    ["--help", 12],
-    ["ps", 110],
-  ])("loads few files: goald %s at most %i", async (verb, most) => {
-    await using home = await makeDaemonHome([]);
-    const { stderr } = endedWith(0, await home.goald.run([verb], { imports: [HOOK] }));
-    const loaded: readonly string[] = JSON.parse(/^LOADED (.*)$/m.exec(stderr)?.[1] ?? "[]");
-    const own = loaded.filter((url) => /\/(?:src|commands)\//.test(url) && !url.includes("/node_modules/"));
-    expect(own.length).toBeGreaterThan(5);
-    expect(own.length).toBeLessThanOrEqual(most);
-  });
+it.each([
+  ["--help", 12],
+  ["ps", 110],
+])("a verb that only looks loads few files: goald %s at most %i", async (verb, most) => {
+  await using home = await makeDaemonHome([]);
+  const loaded = loadedBy(endedWith(0, await home.goald.run([verb], { imports: [HOOK] })));
+  const own = loaded.filter((url) => /\/(?:src|commands)\//.test(url) && !url.includes("/node_modules/"));
+  expect(own.length).toBeGreaterThan(5);
+  expect(own.length).toBeLessThanOrEqual(most);
 });
 
 // One point before a commit and one after; kill.long.ts takes all, and chains of kills.

@@ -94,66 +94,60 @@ describe("a recorded agent that searches and downloads", () => {
   });
 });
 
-describe("a home without search providers", () => {
-  it("does not offer search to models, and tells people how to set it up", async () => {
-    await using without = await makeDaemonHome([], { env: { GOALD_SEARCH_PROVIDERS: "none" } });
-    endedWith(0, await without.goald.ask([...WEB_RUN, "--goal", "g"]));
-    expect(JSON.stringify(without.server.chats)).not.toContain("Google Search");
-    expect(await without.goald.print("commands")).toMatch(/google[\s\S]*TAVILY_API_KEY/);
-  });
+it("a home without search providers does not offer search to models, and tells people how to set it up", async () => {
+  await using without = await makeDaemonHome([], { env: { GOALD_SEARCH_PROVIDERS: "none" } });
+  endedWith(0, await without.goald.ask([...WEB_RUN, "--goal", "g"]));
+  expect(JSON.stringify(without.server.chats)).not.toContain("Google Search");
+  expect(await without.goald.print("commands")).toMatch(/google[\s\S]*TAVILY_API_KEY/);
 });
 
-describe("a model server that takes neither a schema nor a stream, and does not say so", () => {
-  it("costs one more request for its first agent, and none for the next one", async () => {
-    const think = numberedModel([append("line 1\n")]);
-    await using home = await makeDaemonHome([], {
-      reply: (request) => (request.response_format || request.stream ? { status: 400, body: "" } : think(request)),
-    });
-    const { goald, server } = home;
-    for (const [name, requests] of [
-      ["one", 3],
-      ["two", 5],
-    ] as const) {
-      endedWith(0, await goald.ask(["run", "--name", name, "--goal", "g", "--continuous"]));
-      expect(server.chats).toHaveLength(requests);
-      expect(await goald.read(`workspace/${name}/ledger.txt`)).toBe(ledgerText(1));
-    }
-    const { log, problems } = await lookInto(goald, "two");
-    expect(problems).toEqual([]);
-    expect(log.findLast((event) => event.type === "model-asked")).toMatchObject({ mode: "plain" });
+it("a model server that takes neither schema nor stream costs one request more for its first agent alone", async () => {
+  const think = numberedModel([append("line 1\n")]);
+  await using home = await makeDaemonHome([], {
+    reply: (request) => (request.response_format || request.stream ? { status: 400, body: "" } : think(request)),
   });
+  const { goald, server } = home;
+  for (const [name, requests] of [
+    ["one", 3],
+    ["two", 5],
+  ] as const) {
+    endedWith(0, await goald.ask(["run", "--name", name, "--goal", "g", "--continuous"]));
+    expect(server.chats).toHaveLength(requests);
+    expect(await goald.read(`workspace/${name}/ledger.txt`)).toBe(ledgerText(1));
+  }
+  const { log, problems } = await lookInto(goald, "two");
+  expect(problems).toEqual([]);
+  expect(log.findLast((event) => event.type === "model-asked")).toMatchObject({ mode: "plain" });
 });
 
-describe("what an agent sees of its situation", () => {
-  it("is its newest files and what is left, in each last message, and the same in a replay", async () => {
-    const calls = [append("one\n"), append("two\n"), append("three\n")];
-    await using home = await makeDaemonHome(calls);
-    const { goald, server } = home;
-    const file = join(goald.cwd, "run.ndjson");
-    await goald.ask([...RUN, "--continuous-limit", "2", "--record", file]);
-    await goald.write("workspace/t/from me/plan.md", "A person's plan.");
-    await goald.write("workspace/t/.hidden", "x");
-    endedWith(0, await goald.ask(["resume", "t", "--json", "--max-steps", "5", "--record", file]));
+it("an agent sees its newest files and what is left in each last message, and the same in a replay", async () => {
+  const calls = [append("one\n"), append("two\n"), append("three\n")];
+  await using home = await makeDaemonHome(calls);
+  const { goald, server } = home;
+  const file = join(goald.cwd, "run.ndjson");
+  await goald.ask([...RUN, "--continuous-limit", "2", "--record", file]);
+  await goald.write("workspace/t/from me/plan.md", "A person's plan.");
+  await goald.write("workspace/t/.hidden", "x");
+  endedWith(0, await goald.ask(["resume", "t", "--json", "--max-steps", "5", "--record", file]));
 
-    const lastMessages = server.chats.map(({ messages }) => messages.at(-1)?.content ?? "");
-    expect(lastMessages).toHaveLength(4);
-    expect(lastMessages[0]).toContain(
-      "Left, this step included: 2 of 2 steps, $5.0000.\nYour limits end within two steps:",
-    );
-    expect(lastMessages[0]).not.toContain("Newest files");
-    expect(lastMessages[1]).toMatch(/age:\n<data-\w+>\nledger\.txt, 4 bytes, just now\n<\/data-/);
-    // The person's file is newer until the agent writes again.
-    expect(lastMessages[2]).toMatch(/\nfrom me\/plan\.md, 16 bytes, .*\nledger\.txt, 8 bytes, .*\n<\/data-/);
-    expect(lastMessages[2]).toContain("Left, this step included: 5 of 7 steps, $4.99");
-    expect(lastMessages[2]).not.toContain("Your limits end");
-    expect(lastMessages[3]).toMatch(/\nledger\.txt, 14 bytes, .*\nfrom me\/plan\.md, 16 bytes, .*\n<\/data-/);
-    expect(lastMessages.join()).not.toContain(".hidden");
+  const lastMessages = server.chats.map(({ messages }) => messages.at(-1)?.content ?? "");
+  expect(lastMessages).toHaveLength(4);
+  expect(lastMessages[0]).toContain(
+    "Left, this step included: 2 of 2 steps, $5.0000.\nYour limits end within two steps:",
+  );
+  expect(lastMessages[0]).not.toContain("Newest files");
+  expect(lastMessages[1]).toMatch(/age:\n<data-\w+>\nledger\.txt, 4 bytes, just now\n<\/data-/);
+  // The person's file is newer until the agent writes again.
+  expect(lastMessages[2]).toMatch(/\nfrom me\/plan\.md, 16 bytes, .*\nledger\.txt, 8 bytes, .*\n<\/data-/);
+  expect(lastMessages[2]).toContain("Left, this step included: 5 of 7 steps, $4.99");
+  expect(lastMessages[2]).not.toContain("Your limits end");
+  expect(lastMessages[3]).toMatch(/\nledger\.txt, 14 bytes, .*\nfrom me\/plan\.md, 16 bytes, .*\n<\/data-/);
+  expect(lastMessages.join()).not.toContain(".hidden");
 
-    const step = await goald.json<{ prompt: { exact: boolean } }>("show t --step 3");
-    expect(step.prompt.exact).toBe(true);
-    expect(endedWith(0, await goald.ask(["replay", file])).stderr).not.toContain("GOALD_REPLAY");
-    expect(server.chats).toHaveLength(4);
-  });
+  const step = await goald.json<{ prompt: { exact: boolean } }>("show t --step 3");
+  expect(step.prompt.exact).toBe(true);
+  expect(endedWith(0, await goald.ask(["replay", file])).stderr).not.toContain("GOALD_REPLAY");
+  expect(server.chats).toHaveLength(4);
 });
 
 describe("methods of a home", () => {

@@ -20,25 +20,23 @@ async function inStep(tasks: number, step: number, ...flags: readonly string[]):
   return home;
 }
 
-describe("goald say", () => {
-  it.concurrent("adds words to the very next prompt, without secrets, from an argument and from a pipe", async () => {
-    await using home = await inStep(3, 2);
-    const { goald, server } = home;
-    const said = jsonOf(await goald.ask(["say", "t", "Use", "metres,", `not ${KEY}`, "--json"]));
-    expect(said).toMatchObject({ agent: { id: "t", state: "running" }, note: "It will read this with its next step." });
-    const piped = endedWith(0, await goald.run("say T", { input: "And\nkeep \x1b[31mit\x1b[0m short\n" }));
-    expect(piped.stdout).toBe("It will read this with its next step. t is running (step 2).\n");
-    endedWith(0, await goald.run("say T -", { input: "No feet\n" }));
-    home.release();
-    await home.logged("turn-finished");
-    const words = (request: number): string =>
-      server.chats[request]?.messages.map(({ content }) => content).join("\n") ?? "";
-    expect(words(1)).not.toContain("Use metres");
-    expect(words(2)).toContain("Use metres, not [redacted]");
-    expect(words(2)).toContain("And\nkeep it short");
-    expect(words(2)).toContain("No feet");
-    expect(JSON.stringify((await lookInto(goald)).log)).not.toContain(KEY);
-  });
+it.concurrent("goald say adds words to the next prompt without secrets, from an argument and from a pipe", async () => {
+  await using home = await inStep(3, 2);
+  const { goald, server } = home;
+  const said = jsonOf(await goald.ask(["say", "t", "Use", "metres,", `not ${KEY}`, "--json"]));
+  expect(said).toMatchObject({ agent: { id: "t", state: "running" }, note: "It will read this with its next step." });
+  const piped = endedWith(0, await goald.run("say T", { input: "And\nkeep \x1b[31mit\x1b[0m short\n" }));
+  expect(piped.stdout).toBe("It will read this with its next step. t is running (step 2).\n");
+  endedWith(0, await goald.run("say T -", { input: "No feet\n" }));
+  home.release();
+  await home.logged("turn-finished");
+  const words = (request: number): string =>
+    server.chats[request]?.messages.map(({ content }) => content).join("\n") ?? "";
+  expect(words(1)).not.toContain("Use metres");
+  expect(words(2)).toContain("Use metres, not [redacted]");
+  expect(words(2)).toContain("And\nkeep it short");
+  expect(words(2)).toContain("No feet");
+  expect(JSON.stringify((await lookInto(goald)).log)).not.toContain(KEY);
 });
 
 describe("goald goals", () => {
@@ -79,24 +77,22 @@ describe("goald goals", () => {
   });
 });
 
-describe("an agent in the middle of its work", () => {
-  it.concurrent.each([
-    ["at-most-once command, which never runs again", "to Ann\n", { status: "unknown", code: "interrupted" }],
-    ["idempotent command, which runs again", "to Ann\nto Ann\n", { status: "ok" }],
-  ])("is killed in the middle of an %s", async (title, sent, observation) => {
-    await using home = await makeDaemonHome([{ name: "send_letter", args: { to: "Ann" } }]);
-    const { goald } = home;
-    await goald.write("commands/send_letter.ts", letter(title.split(" ")[0] ?? ""));
-    endedWith(0, await goald.ask([...RUN_BEHIND, "--approve", "never"]));
-    await home.until(async () => (await goald.read("workspace/t/sent.txt")) !== undefined, "the letter");
-    const killed = jsonOf(await goald.ask("stop t --now --json"));
-    expect(killed).toMatchObject({ agent: { state: "killed" }, note: "Killed." });
-    endedWith(0, await goald.ask("resume t --json"));
-    expect(await goald.read("workspace/t/sent.txt")).toBe(sent);
-    const { log, problems } = await lookInto(goald);
-    expect(problems).toEqual([]);
-    expect(log.find((event) => event.type === "command-finished")).toMatchObject({ observation });
-  });
+it.concurrent.each([
+  ["at-most-once command, which never runs again", "to Ann\n", { status: "unknown", code: "interrupted" }],
+  ["idempotent command, which runs again", "to Ann\nto Ann\n", { status: "ok" }],
+])("an agent in the middle of its work is killed in the middle of an %s", async (title, sent, observation) => {
+  await using home = await makeDaemonHome([{ name: "send_letter", args: { to: "Ann" } }]);
+  const { goald } = home;
+  await goald.write("commands/send_letter.ts", letter(title.split(" ")[0] ?? ""));
+  endedWith(0, await goald.ask([...RUN_BEHIND, "--approve", "never"]));
+  await home.until(async () => (await goald.read("workspace/t/sent.txt")) !== undefined, "the letter");
+  const killed = jsonOf(await goald.ask("stop t --now --json"));
+  expect(killed).toMatchObject({ agent: { state: "killed" }, note: "Killed." });
+  endedWith(0, await goald.ask("resume t --json"));
+  expect(await goald.read("workspace/t/sent.txt")).toBe(sent);
+  const { log, problems } = await lookInto(goald);
+  expect(problems).toEqual([]);
+  expect(log.find((event) => event.type === "command-finished")).toMatchObject({ observation });
 });
 
 /** Counts its runs, and does not end by itself the first time. */
@@ -113,108 +109,100 @@ const letter = (effect: string): string => `export default {
 };
 `;
 
-describe("goald approve and goald deny", () => {
-  it.concurrent("answer the pending command and name it, and no other one (exit 7)", async () => {
-    await using home = await makeDaemonHome(ledger(3));
-    const { goald, server } = home;
-    endedWith(11, await goald.ask("run --wait --name T --goal g --approve always"));
-    const denied = endedWith(0, await goald.ask("deny t Write shorter lines"));
-    expect(denied.stdout).toContain('Denied: append_to_file {"file":"ledger.txt","text":"line 1\\n"}.');
-    await home.logged("approval-asked", 2);
-    expect(server.chats[1]?.messages.some(({ content }) => content.includes("Write shorter lines"))).toBe(true);
-    const calls = ["approve t --step 1", "approve t --call c2-2", "deny t --step 1", "deny t --call c2-2"];
-    const why = /^t does not wait for c(?:1|2-2) now, but for c2: append_to_file /;
-    expect(
-      await notRefused(
-        goald,
-        calls.map((call) => [call, 7, why, new RegExp(`goald ${call.split(" ")[0]} t --step 2`)]),
-      ),
-    ).toEqual([]);
-    endedWith(2, await goald.ask("approve t --step 2 --call c2"));
-    const approved = jsonOf(await goald.ask("approve t --step 2 -N 9 --json"));
-    expect(approved).toMatchObject({
-      call: { name: "append_to_file", args: { file: "ledger.txt" } },
-      note: expect.stringMatching(/^Approved, and the next 8 of this turn without asking: append_to_file /),
-    });
-    await home.logged("turn-finished");
+it.concurrent("goald approve and deny answer the pending command and name it, and no other one (exit 7)", async () => {
+  await using home = await makeDaemonHome(ledger(3));
+  const { goald, server } = home;
+  endedWith(11, await goald.ask("run --wait --name T --goal g --approve always"));
+  const denied = endedWith(0, await goald.ask("deny t Write shorter lines"));
+  expect(denied.stdout).toContain('Denied: append_to_file {"file":"ledger.txt","text":"line 1\\n"}.');
+  await home.logged("approval-asked", 2);
+  expect(server.chats[1]?.messages.some(({ content }) => content.includes("Write shorter lines"))).toBe(true);
+  const calls = ["approve t --step 1", "approve t --call c2-2", "deny t --step 1", "deny t --call c2-2"];
+  const why = /^t does not wait for c(?:1|2-2) now, but for c2: append_to_file /;
+  expect(
+    await notRefused(
+      goald,
+      calls.map((call) => [call, 7, why, new RegExp(`goald ${call.split(" ")[0]} t --step 2`)]),
+    ),
+  ).toEqual([]);
+  endedWith(2, await goald.ask("approve t --step 2 --call c2"));
+  const approved = jsonOf(await goald.ask("approve t --step 2 -N 9 --json"));
+  expect(approved).toMatchObject({
+    call: { name: "append_to_file", args: { file: "ledger.txt" } },
+    note: expect.stringMatching(/^Approved, and the next 8 of this turn without asking: append_to_file /),
   });
+  await home.logged("turn-finished");
 });
 
-describe("goald rm", () => {
-  it.concurrent("asks first, keeps the folder by default, and removes an agent at work only with force", async () => {
-    await using home = await inStep(2, 2);
-    const { goald } = home;
-    home.release();
-    await home.logged("turn-finished");
-    const no = goald.openTerminal("rm t");
-    await no.see(`Its folder ${goald.home}/workspace/t stays.`);
-    await no.answer("Remove it? [y/N] ", "");
-    expect(endedWith(0, await no.ended).stdout).toContain("Nothing was removed.");
-    const yes = goald.openTerminal("rm t");
-    await yes.answer("Remove it? [y/N] ", "y");
-    endedWith(0, await yes.ended);
-    expect(await goald.json("ps")).toEqual({ agents: [] });
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
-    home.holdFrom(1);
-    endedWith(0, await goald.ask([...RUN_BEHIND, "--name", "U"]));
-    await home.logged("model-asked", 1, "u");
-    endedWith(0, await goald.ask("rm -f u --files"));
-    await expect(stat(join(goald.home, "workspace/u"))).rejects.toThrow("ENOENT");
-  });
+it.concurrent("goald rm asks first, keeps the folder, and removes an agent at work only with force", async () => {
+  await using home = await inStep(2, 2);
+  const { goald } = home;
+  home.release();
+  await home.logged("turn-finished");
+  const no = goald.openTerminal("rm t");
+  await no.see(`Its folder ${goald.home}/workspace/t stays.`);
+  await no.answer("Remove it? [y/N] ", "");
+  expect(endedWith(0, await no.ended).stdout).toContain("Nothing was removed.");
+  const yes = goald.openTerminal("rm t");
+  await yes.answer("Remove it? [y/N] ", "y");
+  endedWith(0, await yes.ended);
+  expect(await goald.json("ps")).toEqual({ agents: [] });
+  expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
+  home.holdFrom(1);
+  endedWith(0, await goald.ask([...RUN_BEHIND, "--name", "U"]));
+  await home.logged("model-asked", 1, "u");
+  endedWith(0, await goald.ask("rm -f u --files"));
+  await expect(stat(join(goald.home, "workspace/u"))).rejects.toThrow("ENOENT");
 });
 
 const PLAN_RUN = ["run", "--name", "T", "-g", "Find strings", "-g", "Write them down", "--approve", "never"];
 
-describe("goald plan of a running agent", () => {
-  it("draws its plan, and changes it: the agent reads that in its next request, and is done when the rest is", async () => {
-    await using home = await makeDaemonHome([], { reply: numberedModel(planned("Ask Ann")) });
-    const { goald, server } = home;
-    home.holdFrom(3);
-    endedWith(0, await goald.ask([...PLAN_RUN, "-d"]));
-    await home.asked(3);
-    expect(await goald.print("plan t")).toMatch(/^T \(t\), turn 1: 6 tasks: 3 open, 3 in progress\n/);
-    const view = await goald.json("plan T");
-    expect(problemsOfView("plan", view)).toBe("");
-    expect(problemsOfView("plan", { ...view, plan: { ...(view.plan as object), more: 1 } })).not.toBe("");
-    expect(view).toMatchObject({ agent: "t", turn: 1, current: "0.2.0", isRead: true, plan: { id: "0" } });
+it("goald plan draws a plan, and changes it: the agent reads that, and is done when the rest is", async () => {
+  await using home = await makeDaemonHome([], { reply: numberedModel(planned("Ask Ann")) });
+  const { goald, server } = home;
+  home.holdFrom(3);
+  endedWith(0, await goald.ask([...PLAN_RUN, "-d"]));
+  await home.asked(3);
+  expect(await goald.print("plan t")).toMatch(/^T \(t\), turn 1: 6 tasks: 3 open, 3 in progress\n/);
+  const view = await goald.json("plan T");
+  expect(problemsOfView("plan", view)).toBe("");
+  expect(problemsOfView("plan", { ...view, plan: { ...(view.plan as object), more: 1 } })).not.toBe("");
+  expect(view).toMatchObject({ agent: "t", turn: 1, current: "0.2.0", isRead: true, plan: { id: "0" } });
 
-    const edit = ["plan", "t", "--add", " Thank\u001b[31m her", "--under", "0.2", "--drop", "0.2.1"];
-    expect(await goald.print(edit)).toBe(
-      "0.2.1 Call (open -> abandoned)\n0.2.2 Thank her (added, open)\n" +
-        "It will read this with its next step. t is running (step 3).\n",
-    );
-    expect((await goald.ask("plan t")).stdout).toMatch(
-      / {4}\[-\] 0\.2\.1 Call \(abandoned\)\n {4}\[ \] 0\.2\.2 Thank her \(open\)\nThe agent has not read the last changes/,
-    );
-    home.release();
-    await home.logged("agent-paused");
-    const prompt = (request: number): string =>
-      server.chats[request]?.messages.map(({ content }) => content).join("\n") ?? "";
-    const told = "I changed your plan.\nAdded 0.2.2: Thank her\nTask 0.2.1 is abandoned now.";
-    expect([prompt(2).includes("I changed your plan."), prompt(3).includes(told)]).toEqual([false, true]);
-    const { log } = await lookInto(goald);
-    expect(log.findLast(({ type }) => type === "agent-paused")).toMatchObject({ code: "not-proven" });
+  const edit = ["plan", "t", "--add", " Thank\u001b[31m her", "--under", "0.2", "--drop", "0.2.1"];
+  expect(await goald.print(edit)).toBe(
+    "0.2.1 Call (open -> abandoned)\n0.2.2 Thank her (added, open)\n" +
+      "It will read this with its next step. t is running (step 3).\n",
+  );
+  expect((await goald.ask("plan t")).stdout).toMatch(
+    / {4}\[-\] 0\.2\.1 Call \(abandoned\)\n {4}\[ \] 0\.2\.2 Thank her \(open\)\nThe agent has not read the last changes/,
+  );
+  home.release();
+  await home.logged("agent-paused");
+  const prompt = (request: number): string =>
+    server.chats[request]?.messages.map(({ content }) => content).join("\n") ?? "";
+  const told = "I changed your plan.\nAdded 0.2.2: Thank her\nTask 0.2.1 is abandoned now.";
+  expect([prompt(2).includes("I changed your plan."), prompt(3).includes(told)]).toEqual([false, true]);
+  const { log } = await lookInto(goald);
+  expect(log.findLast(({ type }) => type === "agent-paused")).toMatchObject({ code: "not-proven" });
 
-    const dropped = await goald.json("plan t --set 0=verified --drop 0.2");
-    expect(dropped).toMatchObject({
-      agent: { id: "t", state: "paused: not-proven" },
-      note: "It is paused and will read this when it goes on: goald resume t",
-      changes: [
-        { id: "0", from: "in_progress", to: "verified" },
-        { id: "0.2", from: "in_progress", to: "abandoned" },
-        { id: "0.2.0", from: "verified", to: "abandoned" },
-        { id: "0.2.2", goal: "Thank her", from: "open", to: "abandoned" },
-      ],
-    });
-    endedWith(0, await goald.ask("resume t --json"));
-    expect((await goald.ask("plan t")).stdout).toMatch(
-      /^T \(t\), turn 1, finished: 7 tasks: 3 verified, 4 abandoned\n/,
-    );
-    const late = errorOf(endedWith(7, await goald.ask("plan t --add More --json")));
-    expect(late).toMatchObject({
-      code: "GOALD_CONFLICT",
-      hint: expect.stringContaining('goald run --continue t -g "…"'),
-    });
+  const dropped = await goald.json("plan t --set 0=verified --drop 0.2");
+  expect(dropped).toMatchObject({
+    agent: { id: "t", state: "paused: not-proven" },
+    note: "It is paused and will read this when it goes on: goald resume t",
+    changes: [
+      { id: "0", from: "in_progress", to: "verified" },
+      { id: "0.2", from: "in_progress", to: "abandoned" },
+      { id: "0.2.0", from: "verified", to: "abandoned" },
+      { id: "0.2.2", goal: "Thank her", from: "open", to: "abandoned" },
+    ],
+  });
+  endedWith(0, await goald.ask("resume t --json"));
+  expect((await goald.ask("plan t")).stdout).toMatch(/^T \(t\), turn 1, finished: 7 tasks: 3 verified, 4 abandoned\n/);
+  const late = errorOf(endedWith(7, await goald.ask("plan t --add More --json")));
+  expect(late).toMatchObject({
+    code: "GOALD_CONFLICT",
+    hint: expect.stringContaining('goald run --continue t -g "…"'),
   });
 });
 
@@ -266,25 +254,23 @@ describe("goald restore whose daemon is killed with kill -9", () => {
   });
 });
 
-describe("goald restore with a clone of a git server", () => {
-  it("names it, leaves it as it is, and restores the other files", async () => {
-    const root = await mkdtemp(join(tmpdir(), "goald-restore-clone-"));
-    makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
-    await using git = await startGitServer({ root });
-    const args = { repository_url: `${git.origin}/plain.git`, clone_path: "repositories/plain" };
-    const calls = [write("notes.md", "one"), { name: "clone_repository", args }, write("notes.md", "two")];
-    await using home = await makeDaemonHome(calls, { env: { GOALD_WEB_ALLOW: git.origin } });
-    const { goald } = home;
-    endedWith(0, await goald.run(WORK_RUN));
-    const stdout = await goald.print("restore foo --step 1");
-    expect(stdout).toContain("not touched  repositories/plain/  ");
-    expect(await goald.read("workspace/foo/notes.md")).toBe("one");
-    expect(await goald.read("workspace/foo/repositories/plain/README.md")).toBe("# Plain\n");
-    endedWith(0, await goald.ask("restore foo --step 4"));
-    expect(await goald.read("workspace/foo/notes.md")).toBe("two");
-    await rm(join(goald.home, "workspace/foo/repositories"), { recursive: true });
-    const { stdout: later } = endedWith(0, await goald.ask("restore foo --step 2"));
-    expect(later).toContain("not restored  repositories/plain/  ");
-    await rm(root, { recursive: true });
-  });
+it("goald restore with a clone of a git server names it, leaves it as it is, and restores other files", async () => {
+  const root = await mkdtemp(join(tmpdir(), "goald-restore-clone-"));
+  makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
+  await using git = await startGitServer({ root });
+  const args = { repository_url: `${git.origin}/plain.git`, clone_path: "repositories/plain" };
+  const calls = [write("notes.md", "one"), { name: "clone_repository", args }, write("notes.md", "two")];
+  await using home = await makeDaemonHome(calls, { env: { GOALD_WEB_ALLOW: git.origin } });
+  const { goald } = home;
+  endedWith(0, await goald.run(WORK_RUN));
+  const stdout = await goald.print("restore foo --step 1");
+  expect(stdout).toContain("not touched  repositories/plain/  ");
+  expect(await goald.read("workspace/foo/notes.md")).toBe("one");
+  expect(await goald.read("workspace/foo/repositories/plain/README.md")).toBe("# Plain\n");
+  endedWith(0, await goald.ask("restore foo --step 4"));
+  expect(await goald.read("workspace/foo/notes.md")).toBe("two");
+  await rm(join(goald.home, "workspace/foo/repositories"), { recursive: true });
+  const { stdout: later } = endedWith(0, await goald.ask("restore foo --step 2"));
+  expect(later).toContain("not restored  repositories/plain/  ");
+  await rm(root, { recursive: true });
 });

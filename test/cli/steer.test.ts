@@ -60,13 +60,9 @@ describe("without a daemon, goald plan and other verbs that steer", () => {
   });
   afterEach(async () => expect(await home.goald.read(".goald/daemon.json")).toBeUndefined());
 
-  it("draw the plan of an agent that does not run", async () => {
+  it("draw the plan of an agent that does not run, or report that there is none, and how to get one", async () => {
     expect(await home.goald.print("plan t")).toBe(DRAWN);
-  });
-
-  it("report that there is no plan, and how to get one", async () => {
-    const stdout = await home.goald.print("plan plain");
-    expect(stdout).toBe(
+    expect(await home.goald.print("plan plain")).toBe(
       "plain has no plan, and no commands for one (--commands files).\nOffer them: goald resume plain --commands files,plan\n",
     );
     const view = await home.goald.json("plan plain");
@@ -75,24 +71,21 @@ describe("without a daemon, goald plan and other verbs that steer", () => {
   });
 
   it("collapse a large plan, and draw all of it with --all", async () => {
-    const { goald } = home;
-    const stdout = await goald.print("plan big");
+    const stdout = await home.goald.print("plan big");
     expect(stdout).toContain(
       "\n    [ ] 0.0.37 Part 37 (open)\n    ... 7 tasks: 7 open\nSee all 47 tasks: goald plan big --all\n",
     );
-    const all = await goald.print("plan big --all");
+    const all = await home.goald.print("plan big --all");
     expect(all).toContain("\n    [ ] 0.0.44 Part 44 (open)\n");
     expect(all).not.toContain("...");
   });
 
-  it(`reject ${NO_EDITS.length} invalid calls, deliver nothing, and start no daemon`, async () => {
+  it(`reject ${NO_EDITS.length} invalid calls, deliver nothing, start no daemon, and say when nothing changes`, async () => {
     expect(await notRefused(home.goald, NO_EDITS)).toEqual([]);
     expect(await home.goald.json("plan t")).toMatchObject({ isRead: true });
-  });
-
-  it("say so when nothing changes", async () => {
-    const stdout = await home.goald.print("plan t --set 0=in_progress");
-    expect(stdout).toBe("Nothing changes: the tasks have these states already. t is paused: step-limit (step 2).\n");
+    expect(await home.goald.print("plan t --set 0=in_progress")).toBe(
+      "Nothing changes: the tasks have these states already. t is paused: step-limit (step 2).\n",
+    );
   });
 });
 
@@ -153,12 +146,9 @@ describe("goald fork", () => {
     expect(memory).toMatch(/^Your memory of turn 1, [\s\S]*\n4\. write_to_file, [\s\S]*\ntext:\nsecond\n/);
   });
 
-  it("has finished as the other had after its last step, and says how it gets more to do", async () => {
+  it("can begin after the last step, finished, or before the first one, with an empty folder", async () => {
     const { stderr } = endedWith(0, await goald.ask("fork t --step 5 --name Done"));
     expect(stderr).toContain('It has finished, as t had. Give it more to do: goald say done "…"');
-  });
-
-  it("can start before the first step, with an empty folder", async () => {
     endedWith(0, await goald.ask("fork t --step 0 --name Zero"));
     expect(await goald.read("workspace/zero/ledger.txt")).toBeUndefined();
     expect((await lookInto(goald, "zero")).log.map(({ type }) => type)).toEqual(["agent-created", "agent-paused"]);
@@ -212,9 +202,7 @@ describe("goald restore", () => {
     endedWith(0, await goald.ask("restore foo-bar --step 5"));
     expect(await Promise.all(files.map(text))).toEqual(["b\nmine\n", "one\ntwo\n2\n", "untouched\n"]);
     expect(await goald.print("restore foo-bar --step 5")).toBe("The files of foo-bar are as they were after step 5.\n");
-  });
-
-  it("reports no edit for a file that only the agent appended to", async () => {
+    // A file that only the agent appended to counts as no edit.
     const { versions } = await goald.json<{ versions: { path: string; operation: string }[] }>("show foo-bar --files");
     expect(versions.filter(({ operation }) => operation === "found").map(({ path }) => path)).toEqual(["b.txt"]);
   });

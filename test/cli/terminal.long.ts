@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { USUAL_PORTS } from "#model/check-server.ts";
-import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, type Goald, lookInto, makeGoald, type Terminal } from "../helpers/goald.ts";
 import { ledger, ledgerText, numberedModel } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -17,10 +17,9 @@ const RELAY = fileURLToPath(new URL("../helpers/relay-openai.child.ts", import.m
 const NEW_AGENT = ["run", "--name", "T", "--goal", "g"];
 
 /** Makes a home whose model appends lines. */
-const atTerminal = (tasks: number): Promise<DaemonHome> => makeDaemonHome(ledger(tasks));
+const atTerminal = (tasks: number) => makeDaemonHome(ledger(tasks));
 
 const readable = ({ shown }: Terminal): string => screenOf(shown);
-const typesOf = async (goald: Goald): Promise<readonly string[]> => (await lookInto(goald)).log.map(({ type }) => type);
 
 describe("the set-up on a terminal", () => {
   it.concurrent("asks for name, role, goals and terms in turn, then shows each command before it runs", async () => {
@@ -75,7 +74,8 @@ describe("the set-up on a terminal", () => {
     const { goald } = home;
     const first = goald.openTerminal(NEW_AGENT);
     await first.answer("Run it? ", "n");
-    endedWith(11, await first.ended);
+    expect(endedWith(11, await first.ended).stdout).toContain("Go on with: goald resume t");
+    expect(endedWith(2, await goald.ask("resume t")).stderr).toContain("no terminal to ask on");
     const second = goald.openTerminal([]);
     await second.see("Your last agent is not finished yet: T, ");
     await second.answer("Go on with it? [Y/n] ", "n");
@@ -87,9 +87,7 @@ describe("the set-up on a terminal", () => {
     await third.answer("Run it? ", "y -9");
     endedWith(0, await third.ended);
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
-    expect(await goald.json("ps")).toMatchObject({
-      agents: [{ id: "t", state: "completed" }],
-    });
+    expect(await goald.json("ps")).toMatchObject({ agents: [{ id: "t", state: "completed" }] });
   });
 });
 
@@ -101,7 +99,7 @@ describe("the approval question on a terminal", () => {
     await terminal.answer("Run it? ", "y -0");
     await terminal.see("Nothing was run.");
     await terminal.see("Run it? ");
-    expect(await typesOf(goald)).not.toContain("command-started");
+    expect(JSON.stringify((await lookInto(goald)).log)).not.toContain("command-started");
     terminal.type("y\r");
     await terminal.answer("Run it? ", "y -3");
     await terminal.see("Task 5 of 5");
@@ -130,46 +128,20 @@ describe("the approval question on a terminal", () => {
     expect(words?.role).toBe("user");
     expect(words?.content).toMatch(/<words-\w+>\n?Write please into another file\n?<\/words-\w+>/);
   });
-
-  it.concurrent("stops the agent at n (exit 11); a resume asks about the same command at no cost", async () => {
-    await using home = await atTerminal(3);
-    const { goald, server } = home;
-    const first = goald.openTerminal(NEW_AGENT);
-    await first.answer("Run it? ", "y");
-    await first.see("Task 2 of 3");
-    await first.answer("Run it? ", "n");
-    const stopped = endedWith(11, await first.ended);
-    expect(stopped.stdout).toContain("Go on with: goald resume t");
-    expect(server.chats).toHaveLength(2);
-    const second = goald.openTerminal("resume");
-    await second.see("Task 2 of 3");
-    await second.see('append_to_file {"file":"ledger.txt","text":"line 2\\n"}');
-    await second.see("Run it? ");
-    expect(server.chats).toHaveLength(2);
-    second.type("y\r");
-    await second.answer("Run it? ", "n");
-    endedWith(11, await second.ended);
-    expect(server.chats).toHaveLength(3);
-    expect(endedWith(2, await goald.ask("resume t")).stderr).toContain("no terminal to ask on");
-    endedWith(0, await goald.ask("resume t --continuous"));
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
-  });
 });
 
-describe("interrupting a run on a terminal", () => {
-  it.concurrent("SIGTERM ends a waiting question (exit 130), and a resume asks it again", async () => {
-    await using home = await atTerminal(1);
-    const { goald } = home;
-    const terminal = goald.openTerminal(NEW_AGENT, { shell: 'echo $$ >pid; exec "$@"' });
-    await terminal.see("Run it? ");
-    process.kill(Number(await readFile(join(goald.cwd, "pid"), "utf8")), "SIGTERM");
-    endedWith(130, await terminal.ended);
-    const again = goald.openTerminal("resume");
-    await again.see("append_to_file");
-    await again.answer("Run it? ", "y -2");
-    endedWith(0, await again.ended);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
-  });
+it.concurrent("SIGTERM ends a question that waits on a terminal (exit 130), and a resume asks it again", async () => {
+  await using home = await atTerminal(1);
+  const { goald } = home;
+  const terminal = goald.openTerminal(NEW_AGENT, { shell: 'echo $$ >pid; exec "$@"' });
+  await terminal.see("Run it? ");
+  process.kill(Number(await readFile(join(goald.cwd, "pid"), "utf8")), "SIGTERM");
+  endedWith(130, await terminal.ended);
+  const again = goald.openTerminal("resume");
+  await again.see("append_to_file");
+  await again.answer("Run it? ", "y -2");
+  endedWith(0, await again.ended);
+  expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1));
 });
 
 describe("without a key, on a terminal", () => {
@@ -390,23 +362,5 @@ describe("text typed while the agent works", () => {
     terminal.type("\x03");
     answer();
     endedWith(130, await terminal.ended);
-  });
-
-  it("ends the approvals that were given ahead, and the command after it is asked about again", async () => {
-    const { home, goald, terminal, answer } = await open(3);
-    await using _home = home;
-    terminal.type("y -9\r");
-    await terminal.see("Step 2");
-    terminal.type("and a summary\r");
-    await terminal.see("Kept for the next step: and a summary");
-    await home.delivered("say");
-    answer();
-    await terminal.see("a person says:");
-    answer();
-    await terminal.see("Run it? ");
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
-    terminal.type("n\r");
-    endedWith(11, await terminal.ended);
-    expect(readable(terminal).match(/and a summary/g)).toHaveLength(2);
   });
 });

@@ -129,26 +129,24 @@ describe("a model that fails", () => {
   });
 });
 
-describe("a second goald in the same home", () => {
-  it.concurrent("runs its agent beside the first one, in one daemon; the demo plays in a home of its own", async () => {
-    await using home = await makeDaemonHome(ledger(2));
-    const { goald, release } = home;
-    home.holdFrom(1);
-    const first = goald.start([...RUN, "--json"]);
-    await first.see('"model-asked"');
-    const second = goald.start([...RUN, "--json"]);
-    await second.see('"model-asked"');
-    expect(endedWith(0, await goald.run("demo")).stdout).toContain("is a script");
-    // Verbs that only look need no lock.
-    const calls = ["ps", "show t", "events t", "show t --files", "verify"];
-    const looks = await Promise.all(calls.map((call) => goald.run(call)));
-    for (const look of looks) endedWith(0, look);
-    expect(looks[0]?.stdout).toContain("running");
-    release();
-    for (const run of [first, second]) endedWith(0, await run.ended);
-    for (const id of ["t", "t-2"]) expect(await goald.read(`workspace/${id}/ledger.txt`)).toBe(ledgerText(2));
-    expect((await goald.json<{ agents: unknown[] }>("ps")).agents).toHaveLength(2);
-  });
+it.concurrent("a second goald in the same home runs its agent in the same daemon, but not the demo", async () => {
+  await using home = await makeDaemonHome(ledger(2));
+  const { goald, release } = home;
+  home.holdFrom(1);
+  const first = goald.start([...RUN, "--json"]);
+  await first.see('"model-asked"');
+  const second = goald.start([...RUN, "--json"]);
+  await second.see('"model-asked"');
+  expect(endedWith(0, await goald.run("demo")).stdout).toContain("is a script");
+  // Verbs that only look need no lock.
+  const calls = ["ps", "show t", "events t", "show t --files", "verify"];
+  const looks = await Promise.all(calls.map((call) => goald.run(call)));
+  for (const look of looks) endedWith(0, look);
+  expect(looks[0]?.stdout).toContain("running");
+  release();
+  for (const run of [first, second]) endedWith(0, await run.ended);
+  for (const id of ["t", "t-2"]) expect(await goald.read(`workspace/${id}/ledger.txt`)).toBe(ledgerText(2));
+  expect((await goald.json<{ agents: unknown[] }>("ps")).agents).toHaveLength(2);
 });
 
 describe("a full disk", () => {
@@ -191,38 +189,36 @@ describe("a full disk", () => {
   });
 });
 
-describe("a damaged store", () => {
-  it.concurrent.each<[title: string, damage: (database: string) => Promise<void>]>([
-    ["overwritten from its beginning", (database) => writeFile(database, "this is no database at all ".repeat(500))],
-    ["cut in half", async (database) => truncate(database, (await stat(database)).size / 2)],
-    [
-      "scribbled over in the middle",
-      async (database) => {
-        const bytes = await readFile(database);
-        await writeFile(database, bytes.fill(0x5a, 8_192));
-      },
-    ],
-  ])("is reported by every verb and left unchanged: %s", async (_title, damage) => {
-    await using home = await makeDaemonHome(ledger(3));
-    const { goald } = home;
-    endedWith(0, await goald.run(RUN));
-    endedWith(0, await goald.run("down"));
-    const database = join(goald.home, ".goald", "goald.db");
-    await damage(database);
-    const before = await readFile(database);
-    for (const args of [["ps"], RUN, ["resume", "t"]]) {
-      const ended = endedWith(1, await goald.run([...args, "--json"]));
-      expect(ended.stderr).not.toMatch(/^\s+at |node:internal/m);
-      expect(errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" })).toMatchObject({
-        code: "GOALD_STORE_DAMAGED",
-        hint: expect.stringMatching(/backup|verify/),
-      });
-    }
-    endedWith(1, await goald.run("verify"));
-    // SQLite changes only its counter of openings in the file's header.
-    expect(Buffer.compare((await readFile(database)).subarray(100), before.subarray(100))).toBe(0);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
-  });
+it.concurrent.each<[title: string, damage: (database: string) => Promise<void>]>([
+  ["overwritten from its beginning", (database) => writeFile(database, "this is no database at all ".repeat(500))],
+  ["cut in half", async (database) => truncate(database, (await stat(database)).size / 2)],
+  [
+    "scribbled over in the middle",
+    async (database) => {
+      const bytes = await readFile(database);
+      await writeFile(database, bytes.fill(0x5a, 8_192));
+    },
+  ],
+])("a damaged store is reported by every verb and left unchanged: %s", async (_title, damage) => {
+  await using home = await makeDaemonHome(ledger(3));
+  const { goald } = home;
+  endedWith(0, await goald.run(RUN));
+  endedWith(0, await goald.run("down"));
+  const database = join(goald.home, ".goald", "goald.db");
+  await damage(database);
+  const before = await readFile(database);
+  for (const args of [["ps"], RUN, ["resume", "t"]]) {
+    const ended = endedWith(1, await goald.run([...args, "--json"]));
+    expect(ended.stderr).not.toMatch(/^\s+at |node:internal/m);
+    expect(errorOf({ stderr: ended.stderr.trim().split("\n").at(-1) ?? "" })).toMatchObject({
+      code: "GOALD_STORE_DAMAGED",
+      hint: expect.stringMatching(/backup|verify/),
+    });
+  }
+  endedWith(1, await goald.run("verify"));
+  // SQLite changes only its counter of openings in the file's header.
+  expect(Buffer.compare((await readFile(database)).subarray(100), before.subarray(100))).toBe(0);
+  expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
 });
 
 describe("a reader that closes the pipe early", () => {
@@ -261,100 +257,94 @@ describe("a reader that closes the pipe early", () => {
   });
 });
 
-describe("one changed character in a log", () => {
-  it("is never sent: its agent does not run, `ps` and `show` report it, and the other agent finishes", async () => {
-    await using home = await makeDaemonHome(ledger(3));
-    const { goald, server } = home;
-    await using daemon = daemonOf(goald);
-    home.holdFrom(1);
-    endedWith(0, await goald.ask(["run", "-d", "--name", "Payer", "--goal", "Send 100 to Alice"]));
-    endedWith(0, await goald.ask("run -d --name Other --goal g"));
-    await home.asked(2);
-    await daemon.kill();
-    const database = new DatabaseSync(join(goald.home, ".goald", "goald.db"));
-    database.exec("UPDATE event SET data = replace(data, 'Send 100', 'Send 900') WHERE seq = 1");
-    database.close();
-    const before = server.chats.length;
-    home.release();
+it("a changed log is never sent: its agent does not run, ps and show name it, and the other agent ends", async () => {
+  await using home = await makeDaemonHome(ledger(3));
+  const { goald, server } = home;
+  await using daemon = daemonOf(goald);
+  home.holdFrom(1);
+  endedWith(0, await goald.ask(["run", "-d", "--name", "Payer", "--goal", "Send 100 to Alice"]));
+  endedWith(0, await goald.ask("run -d --name Other --goal g"));
+  await home.asked(2);
+  await daemon.kill();
+  const database = new DatabaseSync(join(goald.home, ".goald", "goald.db"));
+  database.exec("UPDATE event SET data = replace(data, 'Send 100', 'Send 900') WHERE seq = 1");
+  database.close();
+  const before = server.chats.length;
+  home.release();
 
-    // `ps` revives the daemon.
-    endedWith(1, await goald.ask("ps"));
-    await home.until(async () => (await goald.read("workspace/other/ledger.txt")) === ledgerText(3), "the other's end");
-    await home.logged("turn-finished", 1, "other");
-    const sent = server.chats.slice(before).map(({ messages }) => JSON.stringify(messages));
-    expect(sent.filter((text) => text.includes("to Alice"))).toEqual([]);
-    expect(sent.length).toBeGreaterThan(0);
+  // `ps` revives the daemon.
+  endedWith(1, await goald.ask("ps"));
+  await home.until(async () => (await goald.read("workspace/other/ledger.txt")) === ledgerText(3), "the other's end");
+  await home.logged("turn-finished", 1, "other");
+  const sent = server.chats.slice(before).map(({ messages }) => JSON.stringify(messages));
+  expect(sent.filter((text) => text.includes("to Alice"))).toEqual([]);
+  expect(sent.length).toBeGreaterThan(0);
 
-    const shown = endedWith(1, await goald.ask("ps")).stdout;
-    expect(shown).toMatch(/^payer +damaged /m);
-    expect(shown).toMatch(/^other +completed /m);
-    expect(endedWith(1, await goald.ask("show payer")).stderr).toContain("expected event 1 as written");
-    const resumed = endedWith(1, await goald.ask("resume payer --json"));
-    expect(errorOf({ stderr: resumed.stderr.trim().split("\n").at(-1) ?? "" })).toMatchObject({
-      code: "GOALD_STORE_DAMAGED",
-      message: expect.stringContaining("goald verify payer"),
-    });
-    expect(endedWith(1, await goald.ask("verify payer")).stdout).toContain("event 1 of payer");
-    expect(await goald.json("verify other")).toMatchObject({ problems: [] });
-    expect(server.chats.filter(({ messages }) => JSON.stringify(messages).includes("Send 900"))).toEqual([]);
+  const shown = endedWith(1, await goald.ask("ps")).stdout;
+  expect(shown).toMatch(/^payer +damaged /m);
+  expect(shown).toMatch(/^other +completed /m);
+  expect(endedWith(1, await goald.ask("show payer")).stderr).toContain("expected event 1 as written");
+  const resumed = endedWith(1, await goald.ask("resume payer --json"));
+  expect(errorOf({ stderr: resumed.stderr.trim().split("\n").at(-1) ?? "" })).toMatchObject({
+    code: "GOALD_STORE_DAMAGED",
+    message: expect.stringContaining("goald verify payer"),
   });
+  expect(endedWith(1, await goald.ask("verify payer")).stdout).toContain("event 1 of payer");
+  expect(await goald.json("verify other")).toMatchObject({ problems: [] });
+  expect(server.chats.filter(({ messages }) => JSON.stringify(messages).includes("Send 900"))).toEqual([]);
 });
 
-describe("one flipped bit in the WAL of a killed daemon", () => {
-  it("stops every agent with the missing events, until a person accepts the loss", async () => {
-    await using home = await makeDaemonHome(ledger(3));
-    const { goald, server } = home;
-    await using daemon = daemonOf(goald);
-    home.holdFrom(3);
-    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
-    await home.asked(3);
-    await daemon.kill();
-    const wal = join(goald.home, ".goald", "goald.db-wal");
-    const bytes = await readFile(wal);
-    const last = bytes.length - 4_000;
-    bytes[last] = (bytes[last] ?? 0) ^ 4;
-    await writeFile(wal, bytes);
-    home.release();
-    const before = server.chats.length;
+it("one flipped bit in the WAL of a killed daemon stops every agent, until a person accepts the loss", async () => {
+  await using home = await makeDaemonHome(ledger(3));
+  const { goald, server } = home;
+  await using daemon = daemonOf(goald);
+  home.holdFrom(3);
+  endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
+  await home.asked(3);
+  await daemon.kill();
+  const wal = join(goald.home, ".goald", "goald.db-wal");
+  const bytes = await readFile(wal);
+  const last = bytes.length - 4_000;
+  bytes[last] = (bytes[last] ?? 0) ^ 4;
+  await writeFile(wal, bytes);
+  home.release();
+  const before = server.chats.length;
 
-    const missing = /has lost commits that goald had confirmed.*vents? \d+ .*of t (?:is|are) missing.*--accept-loss/;
-    expect(endedWith(0, await goald.ask("ps")).stderr).toMatch(missing);
-    expect(endedWith(1, await goald.ask("resume t")).stderr).toMatch(missing);
-    expect(endedWith(1, await goald.ask("verify")).stdout).toMatch(/vents? \d+ .*of t (?:is|are) missing/);
-    expect(server.chats.length).toBe(before);
+  const missing = /has lost commits that goald had confirmed.*vents? \d+ .*of t (?:is|are) missing.*--accept-loss/;
+  expect(endedWith(0, await goald.ask("ps")).stderr).toMatch(missing);
+  expect(endedWith(1, await goald.ask("resume t")).stderr).toMatch(missing);
+  expect(endedWith(1, await goald.ask("verify")).stdout).toMatch(/vents? \d+ .*of t (?:is|are) missing/);
+  expect(server.chats.length).toBe(before);
 
-    const accepted = endedWith(0, await goald.ask("verify --accept-loss"));
-    expect(accepted.stdout).toMatch(/^Accepted: Events? \d+ .*of t /);
-    endedWith(0, await goald.ask("up"));
-    await home.logged("turn-finished");
-  });
+  const accepted = endedWith(0, await goald.ask("verify --accept-loss"));
+  expect(accepted.stdout).toMatch(/^Accepted: Events? \d+ .*of t /);
+  endedWith(0, await goald.ask("up"));
+  await home.logged("turn-finished");
 });
 
-describe("goald backup", () => {
-  it("copies the store while the daemon's agent works, and what it prints restores it", async () => {
-    await using home = await makeDaemonHome(ledger(4));
-    const { goald } = home;
-    await using daemon = daemonOf(goald);
-    home.holdFrom(3);
-    endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
-    await home.asked(3);
-    const file = join(goald.cwd, "copy.db");
-    const stdout = await goald.print("backup copy.db");
-    expect(stdout).toMatch(/^Wrote .*copy\.db: 1 agent, \d+ events, \d+ bytes, verified\.\n/);
-    endedWith(7, await goald.ask("backup copy.db"));
-    expect(await goald.json("backup copy.db --force")).toMatchObject({ file, agents: 1 });
-    home.release();
-    await home.logged("turn-finished");
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
+it("goald backup copies the store while the daemon's agent works, and what it prints restores it", async () => {
+  await using home = await makeDaemonHome(ledger(4));
+  const { goald } = home;
+  await using daemon = daemonOf(goald);
+  home.holdFrom(3);
+  endedWith(0, await goald.ask(["run", "-d", ...AGENT]));
+  await home.asked(3);
+  const file = join(goald.cwd, "copy.db");
+  const stdout = await goald.print("backup copy.db");
+  expect(stdout).toMatch(/^Wrote .*copy\.db: 1 agent, \d+ events, \d+ bytes, verified\.\n/);
+  endedWith(7, await goald.ask("backup copy.db"));
+  expect(await goald.json("backup copy.db --force")).toMatchObject({ file, agents: 1 });
+  home.release();
+  await home.logged("turn-finished");
+  expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
 
-    const restore = /^Restore it: (.*)$/m.exec(stdout)?.[1] ?? "";
-    const script = restore.replaceAll(/\bgoald (down|verify)\b/g, '"$@" $1');
-    const verified = endedWith(0, await goald.run([], { shell: script }));
-    expect(verified.stdout).toMatch(/1 agent, \d+ events: sound\.\n$/);
-    expect((await lookInto(goald)).log.at(-1)?.type).toBe("model-asked");
-    expect(daemon.isHeld()).toBe(false);
-    // The restored agent continues.
-    endedWith(0, await goald.ask("up"));
-    await home.logged("turn-finished");
-  });
+  const restore = /^Restore it: (.*)$/m.exec(stdout)?.[1] ?? "";
+  const script = restore.replaceAll(/\bgoald (down|verify)\b/g, '"$@" $1');
+  const verified = endedWith(0, await goald.run([], { shell: script }));
+  expect(verified.stdout).toMatch(/1 agent, \d+ events: sound\.\n$/);
+  expect((await lookInto(goald)).log.at(-1)?.type).toBe("model-asked");
+  expect(daemon.isHeld()).toBe(false);
+  // The restored agent continues.
+  endedWith(0, await goald.ask("up"));
+  await home.logged("turn-finished");
 });

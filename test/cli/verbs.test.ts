@@ -9,14 +9,14 @@ import { allVerbs, buildParser, FIRST_VERBS } from "../../src/cli/parser.ts";
 import { loadVerbs } from "../../src/cli/registry.ts";
 import { COMMON_CODES, type Verb } from "../../src/cli/verb.ts";
 import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { EMPTY_RECORDING } from "./empty-recording.ts";
 
 function helpOf(verb: Command): string {
   let text = "";
-  verb.configureOutput({
-    writeOut: (more) => {
-      text += more;
-    },
-  });
+  const writeOut = (more: string): void => {
+    text += more;
+  };
+  verb.configureOutput({ writeOut });
   verb.outputHelp();
   return text;
 }
@@ -41,14 +41,11 @@ function commandOf(name: string): Command {
 }
 
 describe("the help of a verb", () => {
-  it.each(ALL)("%s: starts with examples", (name) => {
+  it.each(ALL)("%s: starts with examples, and explains every option and argument", (name) => {
     const call = name.replace(/^memory /, "memory \\S+ ");
-    expect(helpOf(commandOf(name))).toMatch(new RegExp(`^Examples:\n  goald ${call}\\b`));
-  });
-
-  it.each(ALL)("%s: explains every option and argument", (name) => {
-    const { options, registeredArguments } = commandOf(name);
-    const parts = [...options, ...registeredArguments];
+    const command = commandOf(name);
+    expect(helpOf(command)).toMatch(new RegExp(`^Examples:\n  goald ${call}\\b`));
+    const parts = [...command.options, ...command.registeredArguments];
     expect(parts.filter(({ description }) => description === "")).toEqual([]);
   });
 
@@ -122,14 +119,9 @@ describe("the exit code", () => {
   });
 
   it("is 1 for a recording of a run that was cut off at its start, and the error names the next call", async () => {
-    const agent = { id: "t", createdAt: "2026-01-01T00:00:00.000Z" };
-    const run = { epoch: 1, head: 1, settings: {}, catalogue: "", files: [] };
-    const session = { type: "session", agent, name: "T", role: "a clerk", goals: ["Work"], given: {}, ...run };
     const file = join(goald.cwd, "cut.ndjson");
-    await writeFile(
-      file,
-      [{ recording: 1, goald: "0.1.0" }, session].map((line) => `${JSON.stringify(line)}\n`).join(""),
-    );
+    const [head, session] = EMPTY_RECORDING.map((line) => `${JSON.stringify(line)}\n`);
+    await writeFile(file, `${head}${session}`);
     expect(errorOf(endedWith(1, await goald.ask(["replay", file, "--json"])))).toEqual({
       code: "GOALD_REPLAY",
       message: `Nothing is recorded in ${file}: the run was cut off as it began.`,
@@ -142,26 +134,24 @@ describe("the exit code", () => {
   });
 });
 
-describe("a verb or word of another program", () => {
-  it.concurrent.each([
-    [["inspect", "foo"], "Did you mean goald show?"],
-    [["help", "tell"], "Did you mean goald say?"],
-    [["start", "foo"], "Did you mean goald run?"],
-    [["kill", "foo"], "Did you mean goald stop --now?"],
-    [["cost"], "Did you mean goald show ID?"],
-    [["prune"], "Did you mean goald rm --ended?"],
-    [["login"], "Did you mean goald doctor?"],
-    [["sohw"], "Did you mean show?"],
-    [["shw"], "Did you mean show?"],
-    [["auth"], "See what there is: goald --help"],
-    [["cron"], "See what there is: goald --help"],
-    [["memory", "foo", "lst"], "Did you mean list?"],
-    [["memory", "serach", "foo"], "Did you mean search?"],
-    [["memory", "foo", "zzz"], "See how it is called: goald memory --help"],
-    [["config", "list", "x", "y"], "To write a setting: goald config NAME VALUE. Put several words in quotes."],
-  ])("%j is answered with the word of goald", async (args, advice) => {
-    expect(errorOf(endedWith(2, await goald.ask([...args, "--json"]))).hint).toBe(advice);
-  });
+it.concurrent.each([
+  [["inspect", "foo"], "Did you mean goald show?"],
+  [["help", "tell"], "Did you mean goald say?"],
+  [["start", "foo"], "Did you mean goald run?"],
+  [["kill", "foo"], "Did you mean goald stop --now?"],
+  [["cost"], "Did you mean goald show ID?"],
+  [["prune"], "Did you mean goald rm --ended?"],
+  [["login"], "Did you mean goald doctor?"],
+  [["sohw"], "Did you mean show?"],
+  [["shw"], "Did you mean show?"],
+  [["auth"], "See what there is: goald --help"],
+  [["cron"], "See what there is: goald --help"],
+  [["memory", "foo", "lst"], "Did you mean list?"],
+  [["memory", "serach", "foo"], "Did you mean search?"],
+  [["memory", "foo", "zzz"], "See how it is called: goald memory --help"],
+  [["config", "list", "x", "y"], "To write a setting: goald config NAME VALUE. Put several words in quotes."],
+])("a verb or word of another program %j is answered with the word of goald", async (args, advice) => {
+  expect(errorOf(endedWith(2, await goald.ask([...args, "--json"]))).hint).toBe(advice);
 });
 
 describe("a call of goald in a message", () => {

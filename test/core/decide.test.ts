@@ -19,11 +19,20 @@ const CATALOGUE: Partial<Rules> = {
 };
 const records = (event: object) => ({ kind: "record", events: [event] });
 const pauses = (code: string) => records({ type: "agent-paused", code });
-const SEVEN_FAILED: readonly NewEvent[] = Array(7).fill(modelFailed());
+const asksAPerson = (why: RegExp) => records({ type: "approval-asked", reason: expect.stringMatching(why) });
+const waitsFor = (waitFor: string, until: string | null = null) => ({ kind: "wait", waitFor, until });
+const finishes = (status: string) => records({ type: "command-finished", observation: { status } });
+const SECOND_TRY = { kind: "ask", step: 1, attempt: 2 };
+const GONE = expect.stringContaining("gone") as unknown as string;
+const ASKED = [created(), asked()];
+/** task_complete as it ended the turn, and as it failed. */
+const CLOSED: NewEvent = { ...finished(), closesTurn: true };
+const NOT_CLOSED: NewEvent = { ...finished(1, observed("no", { status: "failed" })), closesTurn: true };
 const ALWAYS = created({ approve: "always" });
 const RISKY = created({ approve: "risky" });
 const OPEN = [created(), requested(), approved(), started()];
 const PASSED = "2026-11-20T10:00:10.000Z";
+const PASSED_EAST = "2026-11-20T11:00:00+02:00";
 const LATER = "2026-11-20T11:00:00.000Z";
 
 describe("decide", () => {
@@ -36,107 +45,54 @@ describe("decide", () => {
       [created(), rejected(), rejected(), ...given.wholeStep(1), rejected()],
       { kind: "ask" },
     ],
-    [
-      "approves a safe command by policy",
-      [created(), requested()],
-      records({ type: "command-approved", by: "policy" }),
-    ],
-    ["asks about every command in mode always", [ALWAYS, requested("do_nothing")], records({ type: "approval-asked" })],
-    [
-      "approves a safe command in mode risky",
-      [RISKY, requested()],
-      records({ type: "command-approved", by: "policy" }),
-    ],
+    ["approves a safe command by policy", [created(), requested()], records(approved())],
+    ["asks about every command in mode always", [ALWAYS, requested("do_nothing")], asksAPerson(/./)],
+    ["approves a safe command in mode risky", [RISKY, requested()], records(approved())],
     [
       "asks about a risky command in mode risky, and says why",
       [RISKY, requested("send_tweet")],
-      records({ type: "approval-asked", reason: expect.stringContaining("outside") }),
+      asksAPerson(/outside/),
     ],
     [
       "uses one approval that was given in advance for one command",
       [ALWAYS, approvalsGranted(1), requested()],
-      records({ type: "command-approved", by: "earlier-approval" }),
+      records(approved(1, "earlier-approval")),
     ],
     [
       "asks again when the approvals given in advance are used up",
       [ALWAYS, approvalsGranted(1), requested(), approved(1, "earlier-approval"), finished(), requested("x", 2)],
-      records({ type: "approval-asked" }),
+      asksAPerson(/./),
     ],
-    [
-      "denies a command that is not in the catalogue",
-      [created(), requested("gone")],
-      records({ type: "command-denied", by: "policy", reason: expect.stringContaining("gone") }),
-    ],
-    [
-      "waits for an approval without a time limit",
-      [ALWAYS, requested(), given.approvalAsked()],
-      { kind: "wait", waitFor: "approval", until: null },
-    ],
+    ["denies a command that is not in the catalogue", [created(), requested("gone")], records(denied(GONE))],
+    ["waits for an approval without a time limit", [ALWAYS, requested(), given.approvalAsked()], waitsFor("approval")],
     ["executes an approved command", OPEN.slice(0, 3), { kind: "execute", callId: "c1", attempt: 1 }],
     [
       "begins the next step after a command",
       [created(), ...given.wholeStep(1)],
       { kind: "ask", step: 2, callId: "m2" },
     ],
-    [
-      "finishes the turn with the reason of task_complete",
-      [created(), requested("task_complete"), { ...finished(1, observed("All goals reached.")), closesTurn: true }],
-      records({ type: "turn-finished", outcome: "completed", reason: "All goals reached." }),
-    ],
-    [
-      "does not finish the turn when task_complete fails",
-      [created(), requested(), { ...finished(1, observed("no", { status: "failed" })), closesTurn: true }],
-      { kind: "ask" },
-    ],
+    ["finishes the turn with the reason of task_complete", [created(), requested(), CLOSED], records(turnEnded())],
+    ["does not finish the turn when task_complete fails", [created(), requested(), NOT_CLOSED], { kind: "ask" }],
     ["rests after a finished turn", [created(), turnEnded()], { kind: "rest" }],
     ["rests while the agent is paused", [created(), paused()], { kind: "rest" }],
-    [
-      "continues at the same phase after a resume",
-      [created(), requested(), paused(), RESUMED],
-      records({ type: "command-approved" }),
-    ],
+    ["continues at the same phase after a resume", [created(), requested(), paused(), RESUMED], records(approved())],
     ["repeats a model call that a crash cut off", [created(), asked()], { kind: "ask", callId: "m1", attempt: 2 }],
-    [
-      "waits for the retry time after a failed model call",
-      [created(), asked(), modelFailed()],
-      { kind: "wait", waitFor: "time", until: "2026-11-20T10:01:00.000Z" },
-    ],
-    [
-      "retries the same step when the retry time has come",
-      [created(), asked(), modelFailed(1, PASSED)],
-      { kind: "ask", step: 1, attempt: 2 },
-    ],
-    [
-      "pauses after eight failed model calls in a row instead of retrying",
-      [created(), asked(), ...SEVEN_FAILED, modelFailed(1, PASSED)],
-      pauses("model-unreachable"),
-    ],
+    ["waits for the retry time after a failed model call", [...ASKED, modelFailed(1, LATER)], waitsFor("time", LATER)],
+    ["retries the same step when the retry time has come", [...ASKED, modelFailed(1, PASSED)], SECOND_TRY],
     [
       "pauses after the eighth failure without waiting for its retry time",
-      [created(), asked(), ...SEVEN_FAILED, modelFailed(1, LATER)],
+      [...ASKED, ...Array(7).fill(modelFailed()), modelFailed(1, LATER)],
       pauses("model-unreachable"),
     ],
     [
       "repeats a model call that was refused only after a person resumes",
-      [created(), asked(), modelFailed(1, null), paused("key-refused"), RESUMED],
-      { kind: "ask", step: 1, attempt: 2 },
+      [...ASKED, modelFailed(1, null), paused("key-refused"), RESUMED],
+      SECOND_TRY,
     ],
-    ["waits for a waiting command", [...OPEN, waits("agent", LATER)], { kind: "wait", waitFor: "agent", until: LATER }],
-    [
-      "records a failed observation when a command waited too long for an agent",
-      [...OPEN, waits("agent", PASSED)],
-      records({ type: "command-finished", observation: { status: "failed" } }),
-    ],
-    [
-      "records an ok observation when the time that a command waits for has come",
-      [...OPEN, waits("time", PASSED)],
-      records({ type: "command-finished", observation: { status: "ok" } }),
-    ],
-    [
-      "compares times from different time zones correctly",
-      [...OPEN, waits("time", "2026-11-20T11:00:00+02:00")],
-      records({ type: "command-finished", observation: { status: "ok" } }),
-    ],
+    ["waits for a waiting command", [...OPEN, waits("agent", LATER)], waitsFor("agent", LATER)],
+    ["fails a command that waited too long for an agent", [...OPEN, waits("agent", PASSED)], finishes("failed")],
+    ["finishes a command when the time that it waits for has come", [...OPEN, waits("time", PASSED)], finishes("ok")],
+    ["compares times from different time zones correctly", [...OPEN, waits("time", PASSED_EAST)], finishes("ok")],
   ])("%s", (_title, events, expected) => {
     expect(decided(events, CATALOGUE)).toMatchObject(expected);
   });
@@ -149,12 +105,11 @@ describe("decide", () => {
 
   it("ends the wait for a retry when the clock was set back behind the failure", () => {
     const setBack = new Date("2026-11-20T09:00:30.000Z");
-    const state = stateOf(created(), asked(), modelFailed());
-    expect(decide(state, rulesOf(), setBack)).toMatchObject({ kind: "ask", step: 1, attempt: 2 });
+    expect(decide(stateOf(...ASKED, modelFailed()), rulesOf(), setBack)).toMatchObject(SECOND_TRY);
   });
 
   it.each<[string, NewEvent[]]>([
-    ["a model call", [created(), asked()]],
+    ["a model call", ASKED],
     ["a command", OPEN],
   ])("does not repeat %s that the same lease began", (_title, events) => {
     expect(decided(events, { epoch: 1 })).toMatchObject(pauses("crash-loop"));
@@ -187,24 +142,24 @@ describe("a command that was cut off by a crash", () => {
     expect(cutOff(effect, now(effect))).toMatchObject(expected);
   });
 
-  it.each<[Effect, Effect, string]>([
+  it.each<[Effect, present: Effect | "none", kind: string]>([
     ["idempotent", "at-most-once", "record"],
     ["at-most-once", "idempotent", "record"],
     ["pure", "reconcilable", "probe"],
     ["reconcilable", "pure", "probe"],
-  ])("is handled by the stricter of its recorded effect (%s) and its present effect (%s)", (recorded, says, kind) => {
-    expect(cutOff(recorded, now(says)).kind).toBe(kind);
-  });
+    ["pure", "none", "record"],
+  ])(
+    "is handled by the stricter of its recorded effect (%s) and its present effect (%s)",
+    (recorded, present, kind) => {
+      expect(cutOff(recorded, present === "none" ? () => undefined : now(present)).kind).toBe(kind);
+    },
+  );
 
   it("is first recorded as interrupted, once for each process death", () => {
     const found = (epoch: number, ...events: NewEvent[]) => decided([...OPEN, ...events], { epoch });
     expect(found(2)).toEqual(records({ type: "call-interrupted", step: 1, callId: "c1", epoch: 2 }));
     expect(found(2, interrupted(2)).kind).toBe("execute");
     expect(found(3, interrupted(2))).toMatchObject(records({ type: "call-interrupted", epoch: 3 }));
-  });
-
-  it("is treated as at-most-once when it is gone from the catalogue", () => {
-    expect(cutOff("pure", () => undefined)).toMatchObject(records({ observation: { status: "unknown" } }));
   });
 });
 
@@ -221,21 +176,15 @@ const noticed: NewEvent = { type: "repetition-noticed", step: 3, callId: "c3", c
 const countOf = (...events: NewEvent[]): number => activeFrame(stateOf(created(), ...events)).repetition?.count ?? 0;
 
 describe("repetition of a command with the same arguments", () => {
-  it("is accepted the second time", () => {
+  it("is reported to the model the third time alone, after the result and before the next model call", () => {
     expect(decidedIn(...times(2))).toMatchObject({ kind: "ask" });
-  });
-
-  it("is reported to the model the third time, after the result and before the next model call", () => {
     expect(decidedIn(...times(3))).toEqual(records(noticed));
+    expect(decidedIn(...times(3), noticed)).toMatchObject({ kind: "ask" });
+    expect(decidedIn(...times(3), noticed, ...again(4))).toMatchObject({ kind: "ask" });
     const window = windowAfter(...times(3), noticed);
     expect(window.at(-2)).toMatchObject({ kind: "result", step: 3 });
     expect(window.at(-1)).toMatchObject({ kind: "feedback", from: "goald", source: "goald", status: null });
     expect(window.at(-1)?.text).toContain("search_files with the same arguments 3 times in a row");
-  });
-
-  it("is reported only once", () => {
-    expect(decidedIn(...times(3), noticed)).toMatchObject({ kind: "ask" });
-    expect(decidedIn(...times(3), noticed, ...again(4))).toMatchObject({ kind: "ask" });
   });
 
   it("pauses the agent before the fifth run and says what to do", () => {
@@ -308,10 +257,10 @@ describe("repetition of a reply with several commands", () => {
   });
 
   it("is not counted when one of them differs, or one is missing or more", () => {
-    expect(countOf(...bothTimes(4), ...both(5, { query: "chess" }))).toBe(1);
-    expect(countOf(...bothTimes(4), ...again(5))).toBe(1);
+    const chess = (step: number) => both(step, { query: "chess" });
+    for (const events of [chess(5), again(5)]) expect(countOf(...bothTimes(4), ...events)).toBe(1);
     expect(countOf(...times(4), ...both(5))).toBe(1);
-    expect(countOf(...bothTimes(4), ...both(5, { query: "chess" }), ...both(6, { query: "chess" }))).toBe(2);
+    expect(countOf(...bothTimes(4), ...chess(5), ...chess(6))).toBe(2);
   });
 });
 
@@ -372,17 +321,14 @@ describe("an agent whose request to end the turn was refused", () => {
 
   it("may do something else after the first time, and waits for a report after the second", () => {
     expect(next(...helpers, ...refusals(1))).toMatchObject({ kind: "ask", step: 2 });
-    expect(next(...twice)).toEqual({ kind: "wait", waitFor: "agent", until: null });
+    expect(next(...twice)).toEqual(waitsFor("agent"));
   });
 
-  it("goes on with the next report, and counts from the beginning", () => {
+  it("goes on with the next report, counting from the beginning, and when all that it waits for are paused", () => {
     expect(next(...twice, reports("foo-ann", "finished"))).toMatchObject({ kind: "ask", step: 3 });
     expect(next(...twice, reports("foo-ann", "finished"), ...refusals(1, 3))).toMatchObject({ kind: "ask" });
-  });
-
-  it("goes on when the sub-agents that it waits for are paused", () => {
-    const move = next(...twice, reports("foo-ann", "paused"), reports("foo-bo", "paused"));
-    expect(move).toMatchObject({ kind: "ask", step: 3 });
+    const paused = [reports("foo-ann", "paused"), reports("foo-bo", "paused")];
+    expect(next(...twice, ...paused)).toMatchObject({ kind: "ask", step: 3 });
   });
 
   it("is paused after the third time in a row, until a person resumes it", () => {

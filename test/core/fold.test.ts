@@ -9,7 +9,6 @@ import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { describeRestored, evolve, type FilesRestored, replay } from "#core/evolve.ts";
 import { SHORT_TERM_MESSAGES, SHOWN_ACTIONS, shownWindow } from "#core/frames.ts";
 import { spentOf } from "#core/limits.ts";
-import { isTainted } from "#core/provenance.ts";
 import { type AgentState, activeFrame, initialState, openCommand, STATE_VERSION } from "#core/state.ts";
 import { checkStoredEvent, EVENT_FIELDS } from "#core/stored-event.ts";
 import { HEAD_CHARS } from "#core/text.ts";
@@ -19,6 +18,7 @@ import * as given from "../helpers/events.ts";
 const { created, asked, replied, rejected, requested, approved, started, finished, observed, modelFailed, log } = given;
 const { interrupted, isolated, cutOff, denied, paused, waits, said, turnEnded, turnStarted, wholeStep } = given;
 const { stateOf, rulesOf, NOW, RESUMED } = given;
+const FAILED = observed("no such file", { status: "failed" });
 /** The state of a new agent after these events. */
 const stateAfter = (...events: readonly NewEvent[]) => stateOf(created(), ...events);
 const windowAfter = (...events: readonly NewEvent[]) => activeFrame(stateAfter(...events)).window;
@@ -45,11 +45,7 @@ describe("evolve", () => {
     ["a reply", [replied(1, "hello")], { kind: "reply", from: "", source: "model", text: "hello", step: 1 }],
     ["a problem with a reply", [rejected()], { kind: "problem", from: "goald", text: "No JSON object was found." }],
     ["a result", [requested(), finished()], { kind: "result", from: "write_to_file", status: "ok" }],
-    [
-      "a failed result",
-      [requested(), finished(1, observed("no such file", { status: "failed" }))],
-      { kind: "result", status: "failed" },
-    ],
+    ["a failed result", [requested(), finished(1, FAILED)], { kind: "result", status: "failed" }],
     [
       "a person's words instead of a yes",
       [requested(), denied("use another name", "person")],
@@ -61,35 +57,20 @@ describe("evolve", () => {
     expect(windowAfter(...events).at(-1)).toMatchObject(expected);
   });
 
-  it("keeps a call open from its request to its result", () => {
+  it("keeps a call open from its request to its result, and ignores the start of another", () => {
+    const unknown = stateAfter(started());
+    expect([unknown.open, activeFrame(unknown).phase.kind]).toEqual([[], "thinking"]);
     const until = (...events: NewEvent[]) => openCommand(stateAfter(...events), "c1");
     expect(until(requested())).toMatchObject({ kind: "command", call: { name: "write_to_file" } });
     expect(until(requested(), approved(), started())?.intent).toMatchObject({ attempt: 1, effect: "idempotent" });
     expect(until(requested(), approved(), started(), finished())).toBeUndefined();
   });
 
-  it("sums up the model's usage, and marks it when a part was estimated", () => {
+  it("counts a step once, and sums up the model's usage, marked when a part was estimated", () => {
+    expect(stateAfter(asked(1), asked(1, 2), asked(1, 3), replied(1)).step).toBe(1);
     const estimated = { ...replied(2), usage: { inputTokens: 1, outputTokens: 1, cachedTokens: 0, estimated: true } };
     const { usage } = stateAfter(asked(1), replied(1), asked(2), estimated);
     expect(usage).toEqual({ modelCalls: 2, inputTokens: 11, outputTokens: 6, cachedTokens: 2, estimated: true });
-  });
-
-  it.each([
-    ["web", true],
-    ["agent", true],
-    ["workspace", false],
-    ["goald", false],
-  ] as const)("marks the agent as tainted by text from %s: %s", (source, tainted) => {
-    expect(isTainted(stateAfter(requested(), finished(1, observed("x", { source }))))).toBe(tainted);
-  });
-
-  it("counts a step once, whatever the number of attempts", () => {
-    expect(stateAfter(asked(1), asked(1, 2), asked(1, 3), replied(1)).step).toBe(1);
-  });
-
-  it("ignores the start of a call that is not open", () => {
-    const state = stateAfter(started());
-    expect([state.open, activeFrame(state).phase.kind]).toEqual([[], "thinking"]);
   });
 
   it("gives the same state from a snapshot as from the beginning", () => {
@@ -100,11 +81,8 @@ describe("evolve", () => {
     }
   });
 
-  it("withdraws approvals that were given in advance when a person says something", () => {
+  it("tells the model that its goals changed, and withdraws approvals given in advance, as a person's words do", () => {
     expect(stateAfter(given.approvalsGranted(3), said("Call it d.")).grantedApprovals).toBe(0);
-  });
-
-  it("tells the model that its goals changed, and withdraws approvals given in advance", () => {
     const state = stateAfter(given.approvalsGranted(3), { type: "goals-changed", goals: ["b"] });
     expect(state).toMatchObject({ goals: ["b"], grantedApprovals: 0 });
     const text = expect.stringContaining("goals were changed");
@@ -226,14 +204,16 @@ describe("a restoration of files", () => {
   };
   const planned: NewEvent = { type: "task-added", parent: "0", task: { goal: "Find three strings" }, by: "person" };
 
-  it("is a message of goald with the step and the names", () => {
-    expect(windowAfter(...wholeStep(1), restored).at(-1)).toMatchObject({
-      kind: "feedback",
-      from: "goald",
-      source: "goald",
-      text: "A person put files in your folder back as they were after step 3. Rewritten: notes.md. Removed: other.md. Your plan is unchanged. Look at these files before you rely on them.",
-    });
+  it("is a message of goald with the step and the names, once, and in the next turn of a finished agent", () => {
+    const text =
+      "A person put files in your folder back as they were after step 3. Rewritten: notes.md. Removed: other.md. Your plan is unchanged. Look at these files before you rely on them.";
+    const message = { kind: "feedback", from: "goald", source: "goald", text };
+    expect(windowAfter(...wholeStep(1), restored).at(-1)).toMatchObject(message);
     expect(describeRestored({ ...restored, more: 7 })).toContain("Removed: other.md. And 7 more. Your");
+    const late = [...wholeStep(1), turnEnded(), restored];
+    expect(activeFrame(stateAfter(...late)).phase.kind).toBe("resting");
+    expect(windowAfter(...late, turnStarted())).toMatchObject([message]);
+    expect(windowAfter(restored, ...wholeStep(1), turnEnded(), turnStarted())).toEqual([]);
   });
 
   it("changes neither the plan nor the turn, and ends approvals that were given ahead", () => {
@@ -242,16 +222,6 @@ describe("a restoration of files", () => {
     expect([was.grantedApprovals, is.grantedApprovals]).toEqual([3, 0]);
     expect([is.plan, is.turn]).toEqual([was.plan, was.turn]);
     expect(is.plan).not.toBeNull();
-  });
-
-  it("leaves a finished agent finished, and is read in its next turn", () => {
-    const events = [...wholeStep(1), turnEnded(), restored];
-    expect(activeFrame(stateAfter(...events)).phase.kind).toBe("resting");
-    expect(windowAfter(...events, turnStarted()).map(({ text }) => text)).toEqual([describeRestored(restored)]);
-  });
-
-  it("that the agent has read before the end of a turn is not repeated in the next (control)", () => {
-    expect(windowAfter(restored, ...wholeStep(1), turnEnded(), turnStarted())).toEqual([]);
   });
 });
 
@@ -264,30 +234,21 @@ describe("crash counting", () => {
     ...[...begun(), interrupted(2), isolated(2), started("pure", 1, 2)],
     ...[interrupted(3), isolated(3), started("pure", 1, 3), interrupted(4)],
   ];
-  const pauses = { events: [{ type: "agent-paused", code: "crash-loop" }] };
+  const pauses = { kind: "record", events: [{ type: "agent-paused", code: "crash-loop" }] };
   const decided = (state: AgentState, epoch: number, effect: Effect = "pure") =>
     decide(state, rulesOf({ epoch, facts: () => ({ annotations: given.FACTS, effect }) }), NOW);
   const nestedEnd: NewEvent = { ...finished(), callId: "c1.1", frame: 1 };
 
-  it("counts each process death once, whichever process finds it", () => {
-    expect([stateAfter(...begun(), interrupted(2)).deaths, stateAfter(...threeDeaths).deaths]).toEqual([1, 3]);
-  });
-
-  it("runs a command again after two process deaths", () => {
+  it("runs a command again after two process deaths, and pauses the agent after three, whatever the effect", () => {
+    expect(stateAfter(...begun(), interrupted(2)).deaths).toBe(1);
     expect(decided(stateAfter(...threeDeaths.slice(0, -3)), 3)).toMatchObject({ kind: "execute" });
-  });
-
-  it("pauses the agent after three process deaths, and names the command and how to resume", () => {
-    const reason = /died 3 times in a row .* the last time in hammer\. .*goald logs .*goald resume/;
-    expect(decided(stateAfter(...threeDeaths), 4)).toEqual({
-      kind: "record",
-      events: [{ type: "agent-paused", code: "crash-loop", reason: expect.stringMatching(reason) }],
-    });
-  });
-
-  it("pauses before it runs the command once more, whatever the command's effect", () => {
+    const third = stateAfter(...threeDeaths);
+    expect(third.deaths).toBe(3);
     for (const effect of ["pure", "idempotent", "transactional", "reconcilable", "at-most-once"] as const)
-      expect(decided(stateAfter(...threeDeaths), 4, effect)).toMatchObject(pauses);
+      expect(decided(third, 4, effect)).toMatchObject(pauses);
+    // It names the command and how to resume.
+    const reason = /died 3 times in a row .* the last time in hammer\. .*goald logs .*goald resume/;
+    expect(decided(third, 4)).toMatchObject({ events: [{ reason: expect.stringMatching(reason) }] });
   });
 
   it("resets the count when a person resumes the agent, and continues with the same call", () => {
@@ -312,7 +273,7 @@ describe("crash counting", () => {
   const unknown = (code: string) => finished(1, observed("?", { status: "unknown", code }));
   it.each<[title: string, event: NewEvent, deaths: number]>([
     ["succeeded", finished(), 0],
-    ["failed", finished(1, observed("no", { status: "failed" })), 0],
+    ["failed", finished(1, FAILED), 0],
     ["timed out, which goald observed", unknown("timeout"), 0],
     ["has an unknown outcome because it was cut off", unknown("interrupted"), 2],
     ["was found done afterwards", { ...finished(), reconciled: true }, 2],
@@ -320,13 +281,10 @@ describe("crash counting", () => {
     expect(stateAfter(...threeDeaths.slice(0, -3), event).deaths).toBe(deaths);
   });
 
-  it("does not count a death during a model call", () => {
+  it("counts a death for an unknown call, which changes nothing else, and none during a model call", () => {
+    expect(stateAfter(interrupted(2))).toMatchObject({ deaths: 1, open: [] });
     expect(decided(stateAfter(asked(1, 1, 1)), 2)).toMatchObject({ kind: "ask" });
     expect(stateAfter(asked(1, 1, 1), asked(1, 2, 2), asked(1, 3, 3)).deaths).toBe(0);
-  });
-
-  it("counts a death for an unknown call, and changes nothing else", () => {
-    expect(stateAfter(interrupted(2))).toMatchObject({ deaths: 1, open: [] });
   });
 
   it("counts deaths beside commands of other agents as one, however many they are", () => {
@@ -356,14 +314,12 @@ describe("crash counting", () => {
     const state = stateAfter(requested("hammer"), approved(), ...downs);
     expect(state).toMatchObject({ deaths: 0, interruptions: 0 });
     expect(decided(state, 5)).toMatchObject({ kind: "execute", attempt: 2 });
+    // A command of unknown effect does not run again, and a later death counts.
     expect(decided(stateAfter(...begun(1, 1, "at-most-once"), cutOff(1)), 2)).toMatchObject({
       events: [{ type: "command-finished", observation: { status: "unknown" } }],
     });
-  });
-
-  it("counts a death after an orderly end", () => {
-    const state = stateAfter(...begun(), cutOff(1), started("pure", 1, 2));
-    expect(decided(state, 3)).toMatchObject({ events: [{ type: "call-interrupted" }] });
+    const diedLater = stateAfter(...begun(), cutOff(1), started("pure", 1, 2));
+    expect(decided(diedLater, 3)).toMatchObject({ events: [{ type: "call-interrupted" }] });
   });
 
   it("stays suspicious of a command while only work that is nested in it ends", () => {

@@ -5,7 +5,7 @@ import { costOf, limitExceededBy, limitReached, mayHaveBeenCharged, spentOf } fr
 import * as given from "../helpers/events.ts";
 
 const { created, asked, replied, modelFailed, requested, approved, started, finished, interrupted } = given;
-const { wholeStep, waits, paused, approvalAsked, RESUMED, NOW, stateOf } = given;
+const { waits, paused, approvalAsked, RESUMED, NOW, stateOf } = given;
 const BEFORE = "2026-11-20T10:00:00.000Z";
 const AFTER = "2026-11-20T10:00:45.000Z";
 
@@ -120,13 +120,9 @@ describe("limits", () => {
     expect(decided(created(settings), askedFor(), failed)).toMatchObject(pausedFor(code));
   });
 
-  it("a step limit does not count a repeated attempt as another step", () => {
-    expect(decided(created({ stepLimit: 1 }), askedFor())).toMatchObject({ kind: "ask", step: 1, attempt: 2 });
-  });
-
-  it("a raised limit lets a paused agent continue with the same step", () => {
+  it("a raised limit lets a paused agent continue with the same step, which counts once", () => {
     const raised: NewEvent = { type: "settings-changed", budgetUsd: 9 };
-    const events = [created({ budgetUsd: 0.5 }), askedFor(), paused("budget"), raised, RESUMED];
+    const events = [created({ budgetUsd: 0.5, stepLimit: 1 }), askedFor(), paused("budget"), raised, RESUMED];
     expect(decided(...events)).toMatchObject({ kind: "ask", step: 1, attempt: 2 });
   });
 
@@ -160,11 +156,8 @@ describe("limitExceededBy", () => {
     expect(limitExceededBy({ ...request, ...change }, state)?.code).toBe(code);
   });
 
-  it("allows a request without a known price when there is no budget", () => {
+  it("allows a request without a known price when there is no budget, else says how to set a price", () => {
     expect(limitExceededBy({ ...request, usd: null }, stateOf(created()))).toBeUndefined();
-  });
-
-  it("names the limit, the amount spent, the request's cost and how to set a price", () => {
     expect(limitExceededBy({ ...request, usd: 2 }, state)?.reason).toBe(
       "The budget of 1 US dollars is reached: 0.2 US dollars are spent, and the next request costs at least 2 US dollars. " +
         "Allow more and go on: goald resume <agent> --budget 5",
@@ -192,34 +185,18 @@ describe("a deadline while the agent waits", () => {
     expect(decided(created(always), ...events)).toMatchObject({ kind: "wait", until });
   });
 
-  it("is converted to UTC, and does not lengthen a shorter wait", () => {
+  it("is converted to UTC, does not lengthen a shorter wait, and does not discard an answer that came in time", () => {
     const zoned = created({ ...always, deadline: "2026-11-20T12:00:45+02:00" });
     expect(decided(zoned, ...awaiting)).toMatchObject({ until: AFTER });
     const soon = "2026-11-20T10:00:40.000Z";
     expect(decided(zoned, ...waitingFor("time", soon))).toMatchObject({ until: soon });
-  });
-
-  it("does not discard an answer that came in time", () => {
-    const events = waitingFor("time", "2026-11-20T10:00:10.000Z");
-    expect(decided(created({ deadline: BEFORE }), ...events)).toMatchObject({ events: [{ type: "command-finished" }] });
+    const inTime = waitingFor("time", "2026-11-20T10:00:10.000Z");
+    expect(decided(created({ deadline: BEFORE }), ...inTime)).toMatchObject({ events: [{ type: "command-finished" }] });
   });
 
   it("lets the agent go on waiting when it was moved", () => {
     const moved: NewEvent = { type: "settings-changed", deadline: AFTER };
-    const before = [created({ ...always, deadline: BEFORE }), ...awaiting];
-    expect(decided(...before, paused("time-limit"), moved, RESUMED)).toEqual({
-      kind: "wait",
-      waitFor: "approval",
-      until: AFTER,
-    });
-  });
-});
-
-describe("logs without limits", () => {
-  it("are replayed with default settings when they lack the newer fields", () => {
-    const { settings, lost, costUsd } = stateOf(created(), ...wholeStep(1), asked(2), modelFailed(2));
-    const defaults = { tokenLimit: null, budgetUsd: null, deadline: null, model: null, background: false };
-    expect(settings).toMatchObject(defaults);
-    expect({ lost, costUsd }).toEqual({ lost: { tokens: 100, usd: 0 }, costUsd: 0 });
+    const before = [created({ ...always, deadline: BEFORE }), ...awaiting, paused("time-limit")];
+    expect(decided(...before, moved, RESUMED)).toEqual({ kind: "wait", waitFor: "approval", until: AFTER });
   });
 });

@@ -47,9 +47,7 @@ describe("the ids of tasks", () => {
     }
     const ids = ["0", "0.0", "0.1", "0.1.0", "0.1.1", "0.1.2", "0.1.2.0"];
     expect(listTasks(plan).map(({ id }) => id)).toEqual(ids);
-    expect(ids.slice(1).map((id) => findTask(plan, id))).toMatchObject(
-      ids.slice(1).map((id) => ({ goal: `this is ${id}` })),
-    );
+    for (const id of ids.slice(1)) expect(findTask(plan, id)).toMatchObject({ goal: `this is ${id}` });
   });
 
   it("are given to subtasks that come with their task, and all begin open", () => {
@@ -89,9 +87,8 @@ describe("the ids of tasks", () => {
     expect(problemOf("0.7")).toBe("There is no task 0.7: task 0 has the subtasks 0.0 to 0.1.");
     expect(problemOf("0.0.1.4")).toBe("There is no task 0.0.1.4: task 0.0.1 has no subtasks.");
     expect(problemOf("0.".repeat(500))?.length).toBeLessThan(200);
-    expect(findTask(add(one, "0", { goal: "a" }), "0.1")).toEqual({
-      problem: "There is no task 0.1: task 0 has one subtask, 0.0.",
-    });
+    const problem = "There is no task 0.1: task 0 has one subtask, 0.0.";
+    expect(findTask(add(one, "0", { goal: "a" }), "0.1")).toEqual({ problem });
   });
 });
 
@@ -143,18 +140,16 @@ describe("the state of a task", () => {
   });
 });
 
-describe("the current task", () => {
-  it.each<[title: string, plan: PlanTask, id: string | undefined]>([
-    ["none, when none is in progress", tree, undefined],
-    ["task 0, when it alone is in progress", setTask(tree, "0", "in_progress"), "0"],
-    ["the deepest in progress", setTask(tree, "0.1.2", "in_progress"), "0.1.2"],
-    ["the first of two siblings in progress", set(tree, ["0.1.2", "in_progress"], ["0.1.1", "in_progress"]), "0.1.1"],
-    ["in the first branch in progress", set(tree, ["0.1.1", "in_progress"], ["0.0.1", "in_progress"]), "0.0.1"],
-    ["its parent, once it is completed", set(tree, ["0.1.2", "in_progress"], ["0.1.2", "completed"]), "0.1"],
-    ["none, when task 0 was set to open", set(tree, ["0", "in_progress"], ["0", "open"]), undefined],
-  ])("is %s", (_title, plan, id) => {
-    expect(currentTask(plan)?.id).toBe(id);
-  });
+it.each<[title: string, plan: PlanTask, id: string | undefined]>([
+  ["none, when none is in progress", tree, undefined],
+  ["task 0, when it alone is in progress", setTask(tree, "0", "in_progress"), "0"],
+  ["the deepest in progress", setTask(tree, "0.1.2", "in_progress"), "0.1.2"],
+  ["the first of two siblings in progress", set(tree, ["0.1.2", "in_progress"], ["0.1.1", "in_progress"]), "0.1.1"],
+  ["in the first branch in progress", set(tree, ["0.1.1", "in_progress"], ["0.0.1", "in_progress"]), "0.0.1"],
+  ["its parent, once it is completed", set(tree, ["0.1.2", "in_progress"], ["0.1.2", "completed"]), "0.1"],
+  ["none, when task 0 was set to open", set(tree, ["0", "in_progress"], ["0", "open"]), undefined],
+])("the current task is %s", (_title, plan, id) => {
+  expect(currentTask(plan)?.id).toBe(id);
 });
 
 describe("a plan", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { AgentSettings } from "#core/agent-settings.ts";
 import { decide } from "#core/decide.ts";
-import type { EventOf, NewEvent, RecordedEvent } from "#core/event.ts";
+import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
 import { eventsForMessage } from "#core/inbox.ts";
 import { limitReached, spentOf } from "#core/limits.ts";
@@ -34,27 +34,19 @@ const RULES = rulesOf({ epoch: 1, facts: () => ({ annotations: FACTS, effect: "t
 describe("a request for a sub-agent", () => {
   const wish = (name = "Ann"): SubagentRequest => ({ kind: "start", name, task: "counts", prompt: "Count to ten." });
   const of = { step: 1, callId: "c1", id: "foo-ann" };
-  const granted = (state: AgentState, given_: SubagentRequest = wish(), rules = SUBAGENT_RULES) =>
-    grantRequest(given_, state, rules, of);
-  const limited = created({ stepLimit: 101, tokenLimit: 10_015, budgetUsd: 8, deadline: UNTIL, windowBatch: 3 });
+  type Given = [request?: SubagentRequest, rules?: typeof SUBAGENT_RULES];
+  const granted = (state: AgentState, ...[request = wish(), rules = SUBAGENT_RULES]: Given) =>
+    grantRequest(request, state, rules, of);
+  const limits = { stepLimit: 101, tokenLimit: 10_015, budgetUsd: 8, deadline: UNTIL };
+  const limited = created({ ...limits, windowBatch: 3, commands: null, plan: "free" });
 
-  it.each<[what: string, settings: Partial<AgentSettings>, given: Partial<AgentSettings>]>([
-    ["the profile of commands", { commands: "files,loop" }, { commands: "files,loop" }],
-    ["no profile when there is none", { commands: null }, {}],
-    ["that a plan is required", { plan: "required" }, { plan: "required" }],
-    ["nothing about a plan that is free", { plan: "free" }, {}],
-    ["the approval mode always", { approve: "always" }, { approve: "always" }],
-    ["the approval mode risky", { approve: "risky" }, { approve: "risky" }],
-    ["the approval mode never", { approve: "never" }, { approve: "never" }],
-  ])("passes on %s", (_what, settings, expected) => {
-    const event = granted(stateOf(created(settings), asked(), replied()));
-    const { approve, commands, plan } = "child" in event ? event.child : ({} as Partial<AgentSettings>);
-    expect({ approve, commands, plan }).toEqual({
-      commands: undefined,
-      plan: undefined,
-      approve: "risky",
-      ...expected,
-    });
+  it.each<Partial<AgentSettings>>([
+    { commands: "files,loop" },
+    { plan: "required" },
+    { approve: "always" },
+    { approve: "never" },
+  ])("passes on %j", (settings) => {
+    expect(granted(stateOf(created(settings)))).toMatchObject({ child: settings });
   });
 
   it("is granted with a quarter of what is left, the same deadline, the fast model and the same approval mode", () => {
@@ -83,73 +75,42 @@ describe("a request for a sub-agent", () => {
 
   it("grants the second sub-agent a quarter of what the first one left", () => {
     const first = granted(stateOf(limited, asked(), replied())) as NewEvent;
-    const second = granted(stateOf(limited, asked(), replied(), first)) as EventOf<"agent-started">;
-    expect(second.child).toMatchObject({ stepLimit: 18, tokenLimit: 1_875, budgetUsd: 1.5 });
+    const second = granted(stateOf(limited, asked(), replied(), first));
+    expect(second).toMatchObject({ child: { stepLimit: 18, tokenLimit: 1_875, budgetUsd: 1.5 } });
   });
 
-  it("is granted while its share is one step and one token", () => {
-    expect(granted(stateOf(created({ stepLimit: 4, tokenLimit: 4 })))).toMatchObject({
-      child: { stepLimit: 1, tokenLimit: 1 },
-    });
-  });
-
-  it("sets no limits when the parent has none, and keeps a budget of zero", () => {
-    expect(granted(stateOf(created({ budgetUsd: 0 })))).toMatchObject({
-      child: { stepLimit: null, tokenLimit: null, budgetUsd: 0, deadline: null },
-    });
+  const two = [created(), startedAgent("foo-a"), startedAgent("foo-b"), report({ agent: "foo-b" })];
+  it.each<[title: string, events: readonly NewEvent[], share: object]>([
+    ["while it is one step and one token", [created({ stepLimit: 4, tokenLimit: 4 })], { stepLimit: 1, tokenLimit: 1 }],
+    ["without limits when the parent has none", [created()], { stepLimit: null, tokenLimit: null, deadline: null }],
+    ["with a budget of zero", [created({ budgetUsd: 0 })], { budgetUsd: 0 }],
+    ["again when a sub-agent has ended", [...two, { ...ended, agent: "foo-b" } as NewEvent], {}],
+  ])("is granted its share %s", (_title, events, share) => {
+    expect(granted(stateOf(...events))).toMatchObject({ type: "agent-started", child: share });
   });
 
   const deep: Origin = { agent: "top", depth: 2, outside: [] };
-  it.each<[title: string, events: readonly NewEvent[], refused: string, words: RegExp]>([
-    ["its depth limit is reached", [created({ startedBy: deep })], "agents-too-deep", /2 deep.*Do the work yourself/],
-    [
-      "the maximum number of sub-agents exists",
-      [created(), startedAgent("foo-a"), startedAgent("foo-b"), report({ agent: "foo-b" })],
-      "too-many-agents",
-      /2 at a time, and have foo-a, foo-b \(finished\).*delete_agent/,
-    ],
-    ["too few steps are left", [created({ stepLimit: 3 })], "too-little-left", /your 3 steps, 0 are spent/],
-    ["too few tokens are left", [created({ tokenLimit: 18 }), asked(), replied()], "too-little-left", /18 tokens, 15/],
-    [
-      "the budget is spent",
-      [created({ budgetUsd: 1 }), asked(), { ...replied(), costUsd: 1 }],
-      "too-little-left",
-      /US dollars/,
-    ],
-  ])("is refused with an explanation when %s", (_title, events, refused, words) => {
-    const answer = granted(stateOf(...events));
-    expect(answer).toMatchObject({ refused });
-    expect((answer as { text: string }).text).toMatch(words);
+  const noDepth = { ...SUBAGENT_RULES, maxDepth: 0 };
+  const unpaid = [created({ budgetUsd: 1 }), asked(), { ...replied(), costUsd: 1 }];
+  const stranger: SubagentRequest = { kind: "tell", agent: "bar", text: "x" };
+  const inherited: SubagentRequest = { kind: "end", agent: "constructor" };
+  const ending: SubagentRequest = { kind: "end", agent: "foo-bo" };
+  const boEnds = [...waitingParent, startedAgent("foo-bo"), { ...ended, agent: "foo-bo" } as NewEvent];
+  const MARK = /^The name holds a mark that nobody sees \(U\+200B\)\. Write it without the mark\.$/;
+  it.each<[title: string, refused: string, words: RegExp, events: readonly NewEvent[], ...Given]>([
+    ["its depth limit is reached", "agents-too-deep", /2 deep.*Do the work yourself/, [created({ startedBy: deep })]],
+    ["a depth of zero is set", "agents-too-deep", /./, [created()], wish(), noDepth],
+    ["enough exist", "too-many-agents", /2 at a time, and have foo-a, foo-b \(finished\).*delete_agent/, two],
+    ["too few steps are left", "too-little-left", /your 3 steps, 0 are spent/, [created({ stepLimit: 3 })]],
+    ["too few tokens are left", "too-little-left", /18 tokens, 15/, [created({ tokenLimit: 18 }), asked(), replied()]],
+    ["the budget is spent", "too-little-left", /US dollars/, unpaid],
+    ["its name holds a mark that nobody sees", "unseen-mark", MARK, [created()], wish("Ann\u200b")],
+    ["its agent is not a sub-agent", "no-such-agent", /foo-ann \(Ann\)/, waitingParent, stranger],
+    ["its agent has an inherited name", "no-such-agent", /foo-ann \(Ann\)/, waitingParent, inherited],
+    ["its agent is about to end", "no-such-agent", /foo-ann \(Ann\)/, boEnds, ending],
+  ])("is refused with an explanation when %s", (_title, refused, words, events, ...given) => {
+    expect(granted(stateOf(...events), ...given)).toEqual({ refused, text: expect.stringMatching(words) });
   });
-
-  it("is refused when its name holds a mark that nobody sees, with the code point", () => {
-    expect(granted(stateOf(created(), asked(), replied()), wish("Ann\u200b"))).toEqual({
-      refused: "unseen-mark",
-      text: "The name holds a mark that nobody sees (U+200B). Write it without the mark.",
-    });
-  });
-
-  it("is granted again when a sub-agent has ended", () => {
-    const two = [created(), startedAgent("foo-a"), startedAgent("foo-b"), report({ agent: "foo-b" })];
-    expect(granted(stateOf(...two, { ...ended, agent: "foo-b" } as NewEvent))).toMatchObject({ type: "agent-started" });
-  });
-
-  it("is never granted with a depth of zero", () => {
-    const rules = { ...SUBAGENT_RULES, maxDepth: 0 };
-    expect(granted(stateOf(created()), wish(), rules)).toMatchObject({ refused: "agents-too-deep" });
-  });
-
-  it.each<[events: readonly NewEvent[], wish: SubagentRequest]>([
-    [[], { kind: "tell", agent: "bar", text: "x" }],
-    [[], { kind: "end", agent: "constructor" }],
-    [[startedAgent("foo-bo"), { ...ended, agent: "foo-bo" } as NewEvent], { kind: "end", agent: "foo-bo" }],
-  ])(
-    "is refused for an agent that is not a sub-agent, or is about to end, with the list of its sub-agents",
-    (events, stranger) => {
-      const answer = granted(stateOf(...waitingParent, ...events), stranger);
-      expect(answer).toMatchObject({ refused: "no-such-agent", text: expect.stringContaining("foo-ann (Ann)") });
-    },
-  );
 
   it("keeps the limits of a working sub-agent, and gives a finished one a new share on top of what it spent", () => {
     const tell: SubagentRequest = { kind: "tell", agent: "foo-ann", text: "more" };
@@ -194,33 +155,18 @@ describe("an answer of a sub-agent", () => {
     expect(isTainted(after)).toBe(true);
   });
 
+  const sums = reportMessage({ status: "accounts", observation: null });
+  const pausing = reportMessage({ status: "paused", observation: observed("limit", { status: "failed" }) });
+  const isPaused = { type: "agent-reported", status: "paused" };
+  const fails = { type: "command-finished", observation: { status: "failed" } };
   it.each<[title: string, events: readonly NewEvent[], message: InboxMessage, expected: object[]]>([
-    [
-      "without a text only updates the sums",
-      waitingParent,
-      reportMessage({ status: "accounts", observation: null }),
-      [{ type: "agent-reported", status: "accounts" }],
-    ],
-    [
-      "updates only the sums when the sub-agent ends",
-      [...waitingParent, ended],
-      reportMessage(),
-      [{ type: "agent-reported" }],
-    ],
+    ["without a text only updates the sums", waitingParent, sums, [{ type: "agent-reported", status: "accounts" }]],
+    ["only updates the sums at its end", [...waitingParent, ended], reportMessage(), [{ type: "agent-reported" }]],
     ["is ignored when the sub-agent is unknown", [created()], reportMessage(), []],
-    [
-      "finishes the wait as a failure when the sub-agent is paused",
-      waitingParent,
-      reportMessage({ status: "paused", observation: observed("limit", { status: "failed" }) }),
-      [
-        { type: "agent-reported", status: "paused" },
-        { type: "command-finished", observation: { status: "failed" } },
-      ],
-    ],
+    ["fails the wait when the sub-agent is paused", waitingParent, pausing, [isPaused, fails]],
   ])("%s", (_title, before, message, expected) => {
     const received = events(before, message);
     expect(received).toMatchObject(expected);
-    expect(received).toHaveLength(expected.length);
     if (received.length === 1) expect(received[0]).not.toHaveProperty("observation");
   });
 
@@ -241,13 +187,10 @@ describe("an agent that repeats itself while its sub-agents work", () => {
   const noticed: NewEvent = { type: "repetition-noticed", step: 4, callId: "c4", count: 3 };
   const idle = [...waitingParent, finished(), ...polls, noticed];
 
-  it("waits at no cost for the next report, then continues", () => {
+  it("is warned first, then waits at no cost for the next report, or continues when no sub-agent works", () => {
+    expect(decide(stateOf(...waitingParent, finished(), ...polls), RULES, NOW)).toMatchObject({ kind: "record" });
     expect(decide(stateOf(...idle), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: null });
     expect(decide(stateOf(...idle, report()), RULES, NOW)).toMatchObject({ kind: "ask" });
-  });
-
-  it("is warned first, and continues when no sub-agent works", () => {
-    expect(decide(stateOf(...waitingParent, finished(), ...polls), RULES, NOW)).toMatchObject({ kind: "record" });
     const alone = stateOf(...waitingParent, finished(), report(), ...polls, noticed);
     expect(decide(alone, RULES, NOW)).toMatchObject({ kind: "ask" });
   });
@@ -268,15 +211,12 @@ describe("a person's words to an agent that asked a question", () => {
     expect(activeFrame(state).phase.kind).toBe("thinking");
   });
 
-  it("are waited for, but are a message like any other when the agent waits for something else", () => {
+  it("are waited for, which no agent answers, but are a message when the agent waits for something else", () => {
     expect(decide(stateOf(...asking), RULES, NOW)).toEqual({ kind: "wait", waitFor: "person", until: null });
+    expect(eventsForMessage(reportMessage(), stateOf(...asking))).toEqual([]);
     expect(eventsForMessage(words, stateOf(...waitingParent))).toMatchObject([{ type: "message-received" }]);
     const told = stateOf(...waitingParent, ...eventsForMessage(words, stateOf(...waitingParent)));
     expect(activeFrame(told).phase).toMatchObject({ kind: "waiting" });
-  });
-
-  it("cannot be replaced by an agent's answer", () => {
-    expect(eventsForMessage(reportMessage(), stateOf(...asking))).toEqual([]);
   });
 });
 
@@ -292,11 +232,7 @@ describe("spending of sub-agents", () => {
     ["counts them once, however often they report", [report(), report(), report({ status: "accounts" })], SPENT],
     ["counts the new share when they are given more to do", [report(), agentTold()], NEW_SHARE],
     ["keeps the new share when an older task is answered", [agentTold(), report({ tasksReceived: 1 })], NEW_SHARE],
-    [
-      "counts what was spent when the answer to the newest task comes",
-      [agentTold(), report({ tasksReceived: 2, spent: { steps: 9, tokens: 900, usd: 1 } })],
-      { steps: 9, tokens: 900, usd: 1 },
-    ],
+    ["counts what was spent when the newest task is answered", [agentTold(), report({ tasksReceived: 2 })], SPENT],
     ["counts all that a sub-agent may spend until it has ended", [ended], SHARE],
     ["counts what a sub-agent spent when it reports its end", [ended, report({ status: "ended" })], SPENT],
     ["counts what a sub-agent spent when it had finished before it was ended", [ended, report()], SPENT],
@@ -347,6 +283,7 @@ describe("an agent that was started by another agent", () => {
     outside: [],
     limits: { stepLimit: 30, tokenLimit: null, budgetUsd: null, deadline: null },
   };
+  const END: InboxMessage = { type: "end", reason: "r" };
   const types = (events: readonly NewEvent[], message: InboxMessage) =>
     eventsForMessage(message, stateOf(...subagent, ...events)).map(({ type }) => type);
 
@@ -390,14 +327,9 @@ describe("an agent that was started by another agent", () => {
     ["does not take a laxer approval mode from its parent", [], { type: "policy", approve: "never" }, []],
     ["resumes when its parent resumes", [paused("parent")], { type: "go-on" }, ["agent-resumed"]],
     ["does not resume with its parent when a person stopped it", [paused("stopped")], { type: "go-on" }, []],
-    ["ends on request, also when it is paused", [paused("budget")], { type: "end", reason: "r" }, ["agent-paused"]],
-    [
-      "ends together with its own sub-agents",
-      [startedAgent("foo-ann-bo")],
-      { type: "end", reason: "r" },
-      ["agent-ended", "agent-paused"],
-    ],
-    ["ignores a request to end when it has finished", [turnEnded()], { type: "end", reason: "r" }, []],
+    ["ends on request, also when it is paused", [paused("budget")], END, ["agent-paused"]],
+    ["ends together with its own sub-agents", [startedAgent("foo-ann-bo")], END, ["agent-ended", "agent-paused"]],
+    ["ignores a request to end when it has finished", [turnEnded()], END, []],
   ])("%s", (_title, events, message, expected) => {
     expect(types(events, message)).toEqual(expected);
   });
@@ -465,71 +397,48 @@ describe("messages sent with an event", () => {
   /** A message to the parent or the sub-agent. */
   const to = (agent: string, message: object) => [{ to: agent, message }];
   const bo = [subagent, startedAgent("me-bo")];
-  const boEnds = { ...ended, agent: "me-bo" } as NewEvent;
+  const boReports = report({ agent: "me-bo" });
+  const boEnded = report({ agent: "me-bo", status: "ended" });
+  const allEnd = [...bo, { ...ended, agent: "me-bo" } as NewEvent, paused("ended")];
+  const changed = (settings: Partial<AgentSettings>): NewEvent => ({ type: "settings-changed", ...settings });
+  const STOPPED = [...waitingParent, paused("stopped")];
+  const NO_TEXT = { observation: null };
+  const SUMS = { status: "accounts", ...NO_TEXT };
+  const WHY = { status: "paused", observation: { status: "failed", text: expect.stringContaining("why") } };
+  const SPENT_BY_BO = { status: "ended", spent: { steps: 3 } };
+  const [TASK] = to("foo-ann", { type: "task", text: "more", limits: { stepLimit: 25 }, outside: [] });
   it.each<[title: string, events: readonly NewEvent[], expected: object[]]>([
-    [
-      "a pause is reported to the parent, with its reason",
-      [subagent, paused("budget", "why")],
-      to("foo", { status: "paused", observation: { status: "failed", text: expect.stringContaining("why") } }),
-    ],
+    ["a pause is reported to the parent, with its reason", [subagent, paused("budget", "why")], to("foo", WHY)],
     ["a pause that the parent caused is not reported back", [subagent, paused("parent")], []],
     ["an agent that a person created reports to nobody", [created(), paused("budget")], []],
     ["a fork reports to nobody", [created({ startedBy: { ...origin, agent: null } }), paused("budget")], []],
-    [
-      "a person's stop pauses working sub-agents",
-      [...waitingParent, paused("stopped")],
-      to("foo-ann", { type: "halt" }),
-    ],
+    ["a person's stop pauses working sub-agents", STOPPED, to("foo-ann", { type: "halt" })],
     ["a limit does not pause the sub-agents", [...waitingParent, paused("budget")], []],
     ["a person's stop does not pause finished sub-agents", [...waitingParent, report(), paused("stopped")], []],
-    ["a resume resumes them", [...waitingParent, paused("stopped"), RESUMED], to("foo-ann", { type: "go-on" })],
-    [
-      "an ended agent reports what it spent",
-      [subagent, paused("ended")],
-      to("foo", { status: "ended", observation: null }),
-    ],
-    ["an ended agent does not report before its sub-agents have ended", [...bo, boEnds, paused("ended")], []],
-    [
-      "an ended agent reports when its last sub-agent has ended",
-      [...bo, boEnds, paused("ended"), report({ agent: "me-bo", status: "ended" })],
-      to("foo", { status: "ended", spent: { steps: 3 } }),
-    ],
-    [
-      "a resting agent passes on changed sums",
-      [...bo, turnEnded(), report({ agent: "me-bo" })],
-      to("foo", { status: "accounts", observation: null }),
-    ],
-    ["a working agent does not pass on changed sums", [...bo, report({ agent: "me-bo" })], []],
-    [
-      "a task carries limits, text and taint",
-      [...waitingParent, agentTold()],
-      [
-        {
-          to: "foo-ann",
-          key: "task/9",
-          message: { type: "task", text: "more", limits: { stepLimit: 25 }, outside: [] },
-        },
-      ],
-    ],
+    ["a resume resumes them", [...STOPPED, RESUMED], to("foo-ann", { type: "go-on" })],
+    ["an ended agent reports what it spent", [subagent, paused("ended")], to("foo", { status: "ended", ...NO_TEXT })],
+    ["an ended agent does not report before its sub-agents have ended", allEnd, []],
+    ["an ended agent reports when its last sub-agent has ended", [...allEnd, boEnded], to("foo", SPENT_BY_BO)],
+    ["a resting agent passes on changed sums", [...bo, turnEnded(), boReports], to("foo", SUMS)],
+    ["a working agent does not pass on changed sums", [...bo, boReports], []],
+    ["a task carries limits, text and taint", [...waitingParent, agentTold()], [{ key: "task/9", ...TASK }]],
     [
       "a stricter approval mode is sent to all sub-agents, also finished ones",
-      [...waitingParent, report(), { type: "settings-changed", approve: "always" }],
+      [...waitingParent, report(), changed({ approve: "always" })],
       to("foo-ann", { type: "policy", approve: "always" }),
     ],
     [
       "a profile of commands is sent to all sub-agents",
-      [...waitingParent, { type: "settings-changed", commands: "files,web" }],
+      [...waitingParent, changed({ commands: "files,web" })],
       to("foo-ann", { type: "policy", commands: "files,web" }),
     ],
-    ["other settings are not sent to sub-agents", [...waitingParent, { type: "settings-changed", stepLimit: 500 }], []],
+    ["other settings are not sent to sub-agents", [...waitingParent, changed({ stepLimit: 500 })], []],
     [
       "a request to end carries its reason",
       [...waitingParent, ended],
       to("foo-ann", { type: "end", reason: "enough" }),
     ],
   ])("%s", (_title, events, expected) => {
-    const writes = sent(...events);
-    expect(writes).toMatchObject(expected);
-    expect(writes).toHaveLength(expected.length);
+    expect(sent(...events)).toMatchObject(expected);
   });
 });

@@ -24,14 +24,14 @@ describe("a reply with code", () => {
 
   it("runs after a cut when the code was whole, and not otherwise", () => {
     expect(read(`${block("1")}\nand th`, "code", "length")).toMatchObject({ kind: "command" });
-    expect(read("```python\nopen('a').wri", "code", "length")).toMatchObject({
-      kind: "problem",
-      problems: [expect.stringMatching(/cut off/)],
-    });
     const unfenced = "Thought: I set it.\nAction: limit = 12";
     expect(read(`${unfenced}\nObservation: no`, "react", "length")).toMatchObject({ kind: "command" });
-    expect(read(unfenced, "react", "length")).toMatchObject({ problems: [expect.stringMatching(/cut off/)] });
-    expect(read("I think that", "react", "length")).toMatchObject({ problems: [expect.stringMatching(/cut off/)] });
+    for (const [text, form] of [
+      ["```python\nopen('a').wri", "code"],
+      [unfenced, "react"],
+      ["I think that", "react"],
+    ] as const)
+      expect(read(text, form, "length")).toMatchObject({ problems: [expect.stringMatching(/cut off/)] });
   });
 
   it.each([
@@ -251,11 +251,7 @@ const schemas = {
   ...seedCatalogue.schemas,
   think: { type: "object", properties: { thought: text }, required: ["thought"] },
   task_complete: { type: "object", properties: { reason: text }, required: ["reason"] },
-  run_code: {
-    type: "object",
-    properties: { code: text },
-    required: ["code"],
-  },
+  run_code: { type: "object", properties: { code: text }, required: ["code"] },
 } as const;
 const catalogue = { ...seedCatalogue, schemas, aliases: { commands: {}, args: {} } };
 const LISTED = ["write_to_file", "read_file", "think", "task_complete"];
@@ -290,9 +286,8 @@ describe("an action of the form plan", () => {
   });
 
   it("has thoughts only when it is a thought", () => {
-    expect(readPlan(reply("think", { thought: "First the outline." }), "stop").thoughts?.text).toBe(
-      "First the outline.",
-    );
+    const thought = "First the outline.";
+    expect(readPlan(reply("think", { thought }), "stop").thoughts?.text).toBe(thought);
     expect(readPlan(WRITE, "stop").thoughts?.text).toBe("");
   });
 
@@ -301,11 +296,7 @@ describe("an action of the form plan", () => {
     ["no action", '{"args":{}}', /no action.*\{"action": …, "args": \{…\}\}/],
     ["no object", "I am done.", /one JSON object with the keys action and args/],
     ["two actions", `${WRITE} ${reply("finish")}`, /several actions/],
-    [
-      "an action and a command",
-      reply("think", { thought: "a" }, { command: { name: "do_nothing" } }),
-      /several actions/,
-    ],
+    ["an action and a command", reply("think", {}, { command: { name: "do_nothing" } }), /several actions/],
     ["a wrong argument", reply("write", { path: "a", text: "b", mode: "append" }), /no argument "mode"/],
     ["both content and contents", reply("write", { path: "a", content: "b", contents: "c" }), /no argument "contents"/],
     ["a missing argument", reply("think", {}), /needs the argument "thought"/],
@@ -332,21 +323,14 @@ describe("an action of the form plan", () => {
   });
 });
 
-describe("a written action", () => {
-  it("is shown by the names of the commands", () => {
-    expect(readWrittenAction(`So: ${reply("write", { path: "a", contents: "b" })}`)).toEqual({
-      name: "write_to_file",
-      args: { file: "a", text: "b" },
-    });
-  });
-  it.each(["no object", '{"thoughts": {}}', "{broken", '{"action": {"name": "x"}}'])(
-    "is not found in %s",
-    (written) => {
-      expect(readWrittenAction(written)).toBeUndefined();
-    },
-  );
+it("a written action is shown by the names of the commands, and found in nothing else", () => {
+  const call = { name: "write_to_file", args: { file: "a", text: "b" } };
+  expect(readWrittenAction(`So: ${reply("write", { path: "a", contents: "b" })}`)).toEqual(call);
+  for (const other of ["no object", '{"thoughts": {}}', "{broken", '{"action": {"name": "x"}}'])
+    expect(readWrittenAction(other)).toBeUndefined();
 });
 
+const PLAIN = "Based on it, go.\nACTION 2:\n```python\nx = 1\n```";
 const react = (text: string) => splitAction(text, "react");
 const code = (text: string) => splitAction(text, "code");
 
@@ -371,15 +355,9 @@ describe("a reply in the dialog format", () => {
     ["with a missing end of the fence", "Based on it, go.\nACTION 2:\n```python\nx = 1"],
     ["with an indented fence", "Based on it, go.\nACTION 2:\n  ```python\n  x = 1\n  ```"],
     ["with line ends of Windows", "Based on it, go.\r\nACTION 2:\r\n```python\r\nx = 1\r\n```"],
-    [
-      "after reasoning",
-      "<think>ACTION 1:\n```python\nbad()\n```</think>\nBased on it, go.\nACTION 2:\n```python\nx = 1\n```",
-    ],
-    ["after reasoning that ends with a quote", 'I say "x"</think>\nBased on it, go.\nACTION 2:\n```python\nx = 1\n```'],
-    [
-      "after reasoning whose beginning is missing",
-      "Well.\n</think>\nBased on it, go.\nACTION 2:\n```python\nx = 1\n```",
-    ],
+    ["after reasoning", `<think>ACTION 1:\n\`\`\`python\nbad()\n\`\`\`</think>\n${PLAIN}`],
+    ["after reasoning that ends with a quote", `I say "x"</think>\n${PLAIN}`],
+    ["after reasoning whose beginning is missing", `Well.\n</think>\n${PLAIN}`],
   ])("is read %s", (_how, text) => {
     expect(react(text)).toMatchObject({ thought: "Based on it, go.", code: "x = 1" });
   });
@@ -391,12 +369,9 @@ describe("a reply in the dialog format", () => {
     expect(react("Go.\nACTION 1:\n```python\na()\n```\n```python\nb()\n```")).toMatchObject({ code: "a()", others: 1 });
   });
 
-  it("does not take a heading inside the code for one (control)", () => {
+  it("does not take a heading inside the code for one, and has no code when it is only a thought", () => {
     const text = 'Go.\nACTION 1:\n```python\ntext = """\nACTION 2:\nx\n"""\n```';
     expect(react(text)).toMatchObject({ code: 'text = """\nACTION 2:\nx\n"""', others: 0 });
-  });
-
-  it("has no code when it is only a thought", () => {
     expect(react("THOUGHT 3:\nI am done.")).toMatchObject({ thought: "I am done.", code: null });
   });
 });
@@ -414,11 +389,8 @@ describe("a reply in prose", () => {
     expect(code(`\`\`\`${name}\n1+1\n\`\`\``)).toMatchObject({ code: "1+1", foreign: "" });
   });
 
-  it("prefers a block that names its language", () => {
+  it("prefers a block that names its language, and is an answer when its blocks are in other languages", () => {
     expect(code("The plan:\n```\nfirst, second\n```\n```python\n1\n```")).toMatchObject({ code: "1", others: 0 });
-  });
-
-  it("is an answer when its blocks are in other languages", () => {
     expect(code('Here it is:\n```json\n{"a": 1}\n```')).toMatchObject({ code: null, foreign: "" });
   });
 

@@ -6,6 +6,7 @@ import { seedCatalogue } from "../helpers/replies.ts";
 const read = createReplyReader(seedCatalogue);
 const MB = 1_000_000;
 const good = '{"thoughts":{"text":"a"},"command":{"name":"google","args":{"input":"x y"}}}';
+const OBJECTS = '{"a":1}\n'.repeat(49);
 const args = (count: number, key: (index: number) => string): string =>
   `{"command":{"name":"google","args":{${Array.from({ length: count }, (_, index) => `"${key(index)}":1`).join(",")}}}}`;
 
@@ -41,12 +42,8 @@ describe("a hostile reply", () => {
     ["5,900 double quotes in 195 kB", `{"a${`x${" ".repeat(31)}"`.repeat(5_900)}}}`, /too large to repair/],
     ["entities", `{&quot;${"&quot;".repeat(30_000)}`, /too large to repair/],
     ["50 broken objects of 40 kB", `{"a":${"x y ".repeat(9_900)}}\n`.repeat(49), /could not be repaired|no command/],
-    ["200,000 tags of a command before 49 objects", "<google>".repeat(200_000) + '{"a":1}\n'.repeat(49), /no command/],
-    [
-      "8,000 tags without an end before 49 objects",
-      `<${"a".repeat(240)}`.repeat(8_000) + '{"a":1}\n'.repeat(49),
-      /no command/,
-    ],
+    ["200,000 tags of a command before 49 objects", "<google>".repeat(200_000) + OBJECTS, /no command/],
+    ["8,000 tags without an end before 49 objects", `<${"a".repeat(240)}`.repeat(8_000) + OBJECTS, /no command/],
     ["60,000 objects", '{"a":1}\n'.repeat(60_000) + good, /too many JSON objects/],
     ["50,000 unknown arguments", args(50_000, (index) => `k${index}`), /50000 arguments/],
     [
@@ -66,14 +63,9 @@ describe("a hostile reply", () => {
   ])("of %s is refused in words", (_title, text, problem) => {
     // A reply that reached its length limit lacks its end.
     const orCut = new RegExp(`${problem.source}|^The reply was cut off`);
-    for (const [finishReason, expected] of [
-      ["stop", problem],
-      ["length", orCut],
-    ] as const) {
-      const reading = read(text, finishReason);
-      expect(reading.kind).toBe("problem");
-      if (reading.kind === "problem") expect(reading.problems.join(" ")).toMatch(expected);
-    }
+    const problemsOf = (reading: ParsedReply) => (reading.kind === "problem" ? reading.problems.join(" ") : "none");
+    expect(problemsOf(read(text, "stop"))).toMatch(problem);
+    expect(problemsOf(read(text, "length"))).toMatch(orCut);
   });
 
   it.each<[title: string, text: string]>([

@@ -10,6 +10,7 @@ import { seedCatalogue } from "../helpers/replies.ts";
 import { growthOverEightfold } from "../helpers/waits.ts";
 
 const read = createReplyReader(seedCatalogue);
+const readerOf = (schemas: ReplyCatalogue["schemas"]) => createReplyReader({ ...seedCatalogue, schemas });
 const google = (input: string): object => ({ kind: "command", call: { name: "google", args: { input } } });
 const write = (file: string, text: string): object => ({
   kind: "command",
@@ -44,30 +45,23 @@ describe("a reply that can be read", () => {
     expect(reading.thoughts).toMatchObject(expected);
   });
 
-  it("reads thoughts from a separate object, and accepts a reply without them", () => {
+  it("reads thoughts from a separate object or beside a wrong command, and accepts a reply without them", () => {
+    expect(read('{"thoughts":{"text":"a"},"command":{"name":"nope"}}', "stop").thoughts?.text).toBe("a");
     const command = '{"command":{"name":"do_nothing","args":{}}}';
     expect(read(`{"thoughts":{"text":"first"}}\n${command}`, "stop").thoughts?.text).toBe("first");
     expect(read(command, "stop").thoughts?.text).toBe("");
   });
 
   it.each<[title: string, text: string, expected: object]>([
-    [
-      "Python's dictionary",
-      "{'command': {'name': 'write_to_file', 'args': {'file': 'a', 'text': \"it's\"}}}",
-      write("a", "it's"),
-    ],
+    ["Python's dictionary", `${W.replaceAll('"', "'")}"it's"}}}`, write("a", "it's")],
     ["Python's long string", `${W}"""x = "1"\ny"""}}}`, write("a", 'x = "1"\ny')],
-    ["a trailing comma", '{"command":{"name":"write_to_file","args":{"file":"a","text":"b",},},}', write("a", "b")],
+    ["a trailing comma", `${W}"b",},},}`, write("a", "b")],
     [
       "comments",
       '{"command":/* "name":"x" */{"name":"write_to_file", // it\'s\n"args":{"file":"a",\n"text":"b"}}}',
       write("a", "b"),
     ],
-    [
-      "a regular expression",
-      '{"command":{"name":"write_to_file","args":{"file":"a","text":"\\d+\\.\\w"}}}',
-      write("a", "\\d+\\.\\w"),
-    ],
+    ["a regular expression", `${W}"\\d+\\.\\w"}}}`, write("a", "\\d+\\.\\w")],
     ["brackets missing at the end, arguments closed", `${W}"b"}`, write("a", "b")],
     ["damage in the thoughts only", `{"thoughts":{"text":"a "odd"},${W.slice(1)}"b"}}}`, write("a", "b")],
   ])("runs a command that changes things where only the spelling was mended: %s", (_title, text, expected) => {
@@ -75,10 +69,8 @@ describe("a reply that can be read", () => {
   });
 
   it("keeps every backslash of a Windows path, unless one may begin an escape", () => {
-    const text = (path: string): string =>
-      `{"command":{"name":"write_to_file","args":{"file":"a","text":"C:${path}"}}}`;
-    expect(read(text("\\Users\\me"), "stop")).toMatchObject(write("a", "C:\\Users\\me"));
-    expect(problemsOf(read(text("\\Users\\me\\new"), "stop"))).toMatch(/could not be repaired/);
+    expect(read(`${W}"C:\\Users\\me"}}}`, "stop")).toMatchObject(write("a", "C:\\Users\\me"));
+    expect(problemsOf(read(`${W}"C:\\Users\\me\\new"}}}`, "stop"))).toMatch(/could not be repaired/);
   });
 
   it("finds the reply after a brace in prose", () => {
@@ -158,10 +150,6 @@ describe("a reply that must not be run", () => {
     const harmless: ReplyCatalogue = { ...seedCatalogue, isHarmless: () => true };
     expect(createReplyReader(harmless)(text.replace("NAME", "delete_file"), "stop").kind).toBe("command");
   });
-
-  it("keeps the thoughts of a reply whose command was wrong", () => {
-    expect(read('{"thoughts":{"text":"a"},"command":{"name":"nope"}}', "stop").thoughts?.text).toBe("a");
-  });
 });
 
 describe("the problem that the model reads", () => {
@@ -192,11 +180,8 @@ describe("the problem that the model reads", () => {
 
   it("lists the values that an enumeration allows", () => {
     const schema = { type: "string", description: "m", enum: ["add", "replace"] } as const;
-    const catalogue: ReplyCatalogue = {
-      ...seedCatalogue,
-      schemas: { edit: { type: "object", properties: { mode: schema }, required: ["mode"] } },
-    };
-    const reading = createReplyReader(catalogue)('{"command":{"name":"edit","args":{"mode":"x"}}}', "stop");
+    const reader = readerOf({ edit: { type: "object", properties: { mode: schema }, required: ["mode"] } });
+    const reading = reader('{"command":{"name":"edit","args":{"mode":"x"}}}', "stop");
     expect(problemsOf(reading)).toMatch(/"mode" of edit must be one of: add,replace\.$/);
   });
 
@@ -209,16 +194,13 @@ describe("the problem that the model reads", () => {
 });
 
 describe("names and arguments", () => {
+  const focus = (...list: readonly string[]) => ({ call: { args: { focus: list } } });
   it.each<[title: string, command: object, expected: object]>([
     ["an alias", { name: "write_file", args: { filename: "a", contents: "b" } }, write("a", "b")],
     ["words in camel case", { name: "WriteToFile", args: { filePath: "a", Text: "b" } }, write("a", "b")],
     ["a number for a string", { name: "google", args: { input: 42 } }, google("42")],
     ["a list of one for a string", { name: "google", args: { input: ["x"] } }, google("x")],
-    [
-      "a JSON list in a string",
-      { name: "write_tests", args: { code: "c", focus: '["a","b"]' } },
-      { call: { args: { focus: ["a", "b"] } } },
-    ],
+    ["a JSON list in a string", { name: "write_tests", args: { code: "c", focus: '["a"]' } }, focus("a")],
     ["digits for an integer", { name: "delete_agent", args: { key: "7" } }, { call: { args: { key: 7 } } }],
     ["arguments in a JSON string", { name: "google", args: '{"input":"x"}' }, google("x")],
     ["the one argument itself", { name: "google", args: "x" }, google("x")],
@@ -228,8 +210,7 @@ describe("names and arguments", () => {
 
   it("prefers the exact name of a command to a rewritten one", () => {
     const schema = { type: "object", properties: {} } as const;
-    const catalogue: ReplyCatalogue = { ...seedCatalogue, schemas: { "Server.Tool-1": schema, search: schema } };
-    const reader = createReplyReader(catalogue);
+    const reader = readerOf({ "Server.Tool-1": schema, search: schema });
     for (const name of ["Server.Tool-1", "search"])
       expect(reader(`{"command":{"name":"${name}","args":{}}}`, "stop")).toMatchObject({ call: { name } });
     expect(problemsOf(reader('{"command":{"name":"google","args":{}}}', "stop"))).toMatch(/no command "google"/);
@@ -240,8 +221,7 @@ describe("names and arguments", () => {
       line: { type: "integer", description: "l" },
       file: { type: "string", description: "f" },
     } as const;
-    const schemas = { read_file: { type: "object", properties, required: ["file"] } } as const;
-    const reader = createReplyReader({ ...seedCatalogue, schemas });
+    const reader = readerOf({ read_file: { type: "object", properties, required: ["file"] } });
     expect(reader('{"command":{"name":"read_file","args":"a.md"}}', "stop")).toMatchObject({
       call: { name: "read_file", args: { file: "a.md" } },
     });
@@ -252,7 +232,7 @@ describe("names and arguments", () => {
       deep: { type: "boolean", description: "d", hint: "<deep>" },
       share: { type: "number", description: "s" },
     } as const;
-    const reader = createReplyReader({ ...seedCatalogue, schemas: { look: { type: "object", properties } } });
+    const reader = readerOf({ look: { type: "object", properties } });
     const look = (args: object): ParsedReply => reader(JSON.stringify({ command: { name: "look", args } }), "stop");
     expect(look({ deep: true, share: 0.5 })).toMatchObject({ call: { args: { deep: true, share: 0.5 } } });
     expect(look({})).toMatchObject({ call: { args: {} } });
@@ -266,12 +246,7 @@ describe("names and arguments", () => {
 const ARGS: ArgsSchema = {
   type: "object",
   properties: {
-    route: {
-      type: "array",
-      description: "places in their order",
-      items: { $ref: "#/$defs/place" },
-      minItems: 1,
-    },
+    route: { type: "array", description: "places in their order", items: { $ref: "#/$defs/place" }, minItems: 1 },
     options: {
       type: "object",
       description: "how to travel",
@@ -294,29 +269,25 @@ const ARGS: ArgsSchema = {
     },
   },
 };
-const reader = createReplyReader({
-  schemas: { travel: ARGS },
-  hasSideEffect: () => true,
-  isHarmless: () => false,
-  aliases: { commands: {}, args: { options: ["settings"] } },
-});
-const readArgs = (args: unknown) => reader(JSON.stringify({ thoughts: {}, command: { name: "travel", args } }), "stop");
+const aliases = { commands: {}, args: { options: ["settings"] } };
+const readTravel = createReplyReader({ ...seedCatalogue, schemas: { travel: ARGS }, aliases });
+const readArgs = (args: unknown) => readTravel(JSON.stringify({ command: { name: "travel", args } }), "stop");
 const ROUTE = [{ name: "Ulm", via: { name: "Ems" } }];
 /** The pattern of `code` would be searched for in it for hours. */
 const ENDLESS = `${"a".repeat(60)}b`;
 
 describe("nested arguments", () => {
-  it("are read as they are written", () => {
-    const args = { route: ROUTE, options: { by: "train", speed: 80 }, labels: { a: "1" } };
-    expect(readArgs(args)).toMatchObject({ kind: "command", call: { name: "travel", args } });
-  });
-
-  it("may come as JSON in a string, with digits in a string, and with null for what is omitted", () => {
-    const args = { route: JSON.stringify(ROUTE), settings: { by: "foot", speed: "80", code: null }, labels: null };
-    expect(readArgs(args)).toMatchObject({ call: { args: { route: ROUTE, options: { by: "foot", speed: 80 } } } });
+  const callOf = (args: unknown) => {
     const parsed = readArgs(args);
-    expect(parsed.kind === "command" && parsed.call.args).not.toHaveProperty("labels");
-    expect(parsed.kind === "command" && parsed.call.args.options).not.toHaveProperty("code");
+    return parsed.kind === "command" ? parsed.call : parsed.problems;
+  };
+
+  it("are read as they are written, or as JSON in a string, with digits in a string, and null for what is omitted", () => {
+    const args = { route: ROUTE, options: { by: "train", speed: 80 }, labels: { a: "1" } };
+    expect(callOf(args)).toEqual({ name: "travel", args });
+    const odd = { route: JSON.stringify(ROUTE), settings: { by: "foot", speed: "80", code: null }, labels: null };
+    const read = { route: ROUTE, options: { by: "foot", speed: 80 } };
+    expect(callOf(odd)).toEqual({ name: "travel", args: read });
   });
 
   it.each<[string, unknown, RegExp]>([
@@ -326,11 +297,7 @@ describe("nested arguments", () => {
     ["another choice", { route: ROUTE, options: { by: "car" } }, /"options\.by" of travel must be one of/],
     ["a wrong type", { route: ROUTE, labels: { a: 1 } }, /"labels\.a" of travel must be string/],
     ["an unknown argument", { route: ROUTE, rout: [] }, /has no argument "rout"/],
-    [
-      "the words of the prompt",
-      { route: [{ name: "<name of a town>" }] },
-      /"route" of travel is still the placeholder/,
-    ],
+    ["the words of the prompt", { route: [{ name: "<name of a town>" }] }, /"route" of travel is still the placehold/],
     ["a text for hours of search", { route: ROUTE, options: { by: "foot", code: ENDLESS } }, /"options\.code"/],
     ["a damaged letter", { route: [{ name: "U\ufffdm" }] }, /U\+FFFD/],
     ["a string with a key given twice", { route: ROUTE, labels: '{"a":"1","a":"2"}' }, /"labels" of .* must be object/],
@@ -340,27 +307,18 @@ describe("nested arguments", () => {
 
   it("may be more than the schema names if it says so", () => {
     const note = { type: "object", properties: { text: { type: "string" } }, additionalProperties: true } as const;
-    const open = createReplyReader({ ...seedCatalogue, schemas: { note } });
+    const open = readerOf({ note });
     const args = { text: "a", more: { deep: [1] } };
     expect(open(JSON.stringify({ command: { name: "note", args } }), "stop")).toMatchObject({ call: { args } });
   });
 });
 
-describe("the end of a JSON string", () => {
-  it.each<[what: string, text: string, end: number]>([
-    ["nowhere: the text's length", '"a', 2],
-    ["nowhere when the only quote is escaped", String.raw`"a\"`, 4],
-    ["nowhere behind the last quote", '"', 1],
-  ])("is %s", (_what, text, end) => {
-    expect(findStringEnd(text, 0)).toBe(end);
-  });
-
-  it("is where JSON.parse finds it, for any content", () => {
-    for (const value of ["", '"', "\\", '\\"', '\\\\"\\', `"${"\\".repeat(99)}`, "\u0000{}[]:,'"]) {
-      const text = `x${JSON.stringify(value)},"next"`;
-      expect(JSON.parse(text.slice(1, findStringEnd(text, 1) + 1))).toBe(value);
-    }
-  });
+it("the end of a JSON string is where JSON.parse finds it, for any content, or at the end of the text", () => {
+  for (const text of ['"a', String.raw`"a\"`, '"']) expect(findStringEnd(text, 0)).toBe(text.length);
+  for (const value of ["", '"', "\\", '\\"', '\\\\"\\', `"${"\\".repeat(99)}`, "\u0000{}[]:,'"]) {
+    const text = `x${JSON.stringify(value)},"next"`;
+    expect(JSON.parse(text.slice(1, findStringEnd(text, 1) + 1))).toBe(value);
+  }
 });
 
 const readPython = (text: string) => parseShallowJson(pythonToJson(text) ?? "");
@@ -405,17 +363,13 @@ describe("a bounded pattern", () => {
     ["^(?!.*\\.\\.)[^/]+$", "a..b", false],
     ["\\S", " ".repeat(5_000), false],
     ["\\S", `${" ".repeat(5_000)}x`, true],
+    // Texts that are searched for hours without a bound.
+    ["(a+)+b", "a".repeat(60), false],
+    ["^(a|a)*$", `${"a".repeat(60)}b`, false],
+    ["(x+x+)+y", "x".repeat(60), false],
+    ["a*a*a*a*a*b", "a".repeat(5_000), false],
   ])("%s tells whether it matches", (pattern, text, expected) => {
     expect(createBoundedPattern(pattern, "u").test(text)).toBe(expected);
-  });
-
-  it.each([
-    ["(a+)+b", "a".repeat(60)],
-    ["^(a|a)*$", `${"a".repeat(60)}b`],
-    ["(x+x+)+y", "x".repeat(60)],
-    ["a*a*a*a*a*b", "a".repeat(5_000)],
-  ])("%s ends on a text that it would search for hours, and does not match", (pattern, text) => {
-    expect(createBoundedPattern(pattern, "u").test(text)).toBe(false);
   });
 
   it("throws for an invalid pattern, and differs from another by its text", () => {
@@ -424,10 +378,7 @@ describe("a bounded pattern", () => {
   });
 });
 
-function see(pieces: readonly string[]): {
-  readonly thoughts: Record<string, string>;
-  readonly whole: readonly string[];
-} {
+function see(pieces: readonly string[]) {
   const thoughts: Record<string, string> = {};
   const whole: string[] = [];
   const live = createLiveThoughts((name, piece, isWhole) => {
@@ -437,14 +388,9 @@ function see(pieces: readonly string[]): {
   for (const piece of pieces) live.push(piece);
   return { thoughts, whole };
 }
-const byChar = (text: string): readonly string[] => Array.from({ length: text.length }, (_, at) => text[at] as string);
-const THOUGHTS = {
-  text: 'Żółć 🎾 "quoted" \\ C:\\x\n- line',
-  reasoning: "",
-  plan: "- a\n- b",
-  criticism: "{}",
-  speak: "Hi.",
-};
+const byChar = (text: string): readonly string[] => text.split("");
+const TEXT = 'Żółć 🎾 "quoted" \\ C:\\x\n- line';
+const THOUGHTS = { text: TEXT, reasoning: "", plan: "- a\n- b", criticism: "{}", speak: "Hi." };
 const REPLY = JSON.stringify({
   thoughts: THOUGHTS,
   command: { name: "x", args: { text: '{"thoughts": {"text": "no"}}' } },

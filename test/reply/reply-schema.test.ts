@@ -7,18 +7,15 @@ import { buildReplySchema } from "#reply/reply-schema.ts";
 import { RESPONSE_FORMAT } from "../helpers/openai-server.ts";
 import { shippedWords } from "../prompt/fixtures.ts";
 
+const EMPTY = { type: "object", properties: {} };
 const THOUGHTS = { text: "a", reasoning: "b", plan: "c", criticism: "d", speak: "e" };
 
 async function make() {
   const { all, get } = await loadRegistry(["commands"]);
   const schemas = Object.fromEntries(all.map((command) => [command.name, command.args]));
   const hasSideEffect = (name: string) => get(name)?.annotations.readOnly !== true;
-  const read = createReplyReader({
-    schemas,
-    hasSideEffect,
-    isHarmless: () => false,
-    aliases: { commands: {}, args: {} },
-  });
+  const aliases = { commands: {}, args: {} };
+  const read = createReplyReader({ schemas, hasSideEffect, isHarmless: () => false, aliases });
   return { all, schema: buildReplySchema(all).schema as { properties: { command: { anyOf: object[] } } }, read };
 }
 
@@ -87,21 +84,11 @@ describe("the schema of a reply", () => {
     levels === 0 ? { type: "string" } : { type: "object", properties: { a: nest(levels - 1) } };
 
   it("writes nested arguments in the subset, with what was optional as nullable", () => {
-    const point = {
-      type: "object",
-      properties: { x: { type: "number", minimum: 0 }, y: { type: "number" } },
-      required: ["x"],
-    };
-    const args = {
-      type: "object",
-      properties: {
-        points: { type: "array", items: { $ref: "#/$defs/point" } },
-        mode: { const: "fast" },
-        deep: nest(6),
-      },
-      required: ["points"],
-      $defs: { point },
-    } as const;
+    const numbers = { x: { type: "number", minimum: 0 }, y: { type: "number" } } as const;
+    const point = { type: "object", properties: numbers, required: ["x"] } as const;
+    const points = { type: "array", items: { $ref: "#/$defs/point" } } as const;
+    const properties = { points, mode: { const: "fast" }, deep: nest(6) };
+    const args = { type: "object", properties, required: ["points"], $defs: { point } } as const;
     const { schema, isStrict } = buildReplySchema([{ name: "draw", summary: "draws.", args }]);
     expect(isStrict).toBe(true);
     expect(isAccepted(schema)).toBe(true);
@@ -113,11 +100,8 @@ describe("the schema of a reply", () => {
 
   it.each<[string, Record<string, unknown>]>([
     ["an object with any keys", { type: "object" }],
-    ["an object with further keys", { type: "object", properties: {}, additionalProperties: { type: "string" } }],
-    [
-      "keys by a pattern",
-      { type: "object", properties: {}, patternProperties: { "^x": {} }, additionalProperties: false },
-    ],
+    ["an object with further keys", { ...EMPTY, additionalProperties: { type: "string" } }],
+    ["keys by a pattern", { ...EMPTY, patternProperties: { "^x": {} }, additionalProperties: false }],
     ["a value of any type", { description: "anything" }],
     ["more levels than servers accept", nest(7)],
     ["a tuple", { type: "array", prefixItems: [{ type: "string" }], items: false }],

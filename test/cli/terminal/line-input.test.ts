@@ -139,61 +139,55 @@ describe("Ctrl-C", () => {
   });
 });
 
-describe("a terminal that is gone", () => {
-  it("ends the input, although its mode can no longer be reset", async () => {
-    const terminal = Object.assign(new PassThrough(), {
-      isTTY: true,
-      setRawMode: (mode: boolean) => {
-        if (!mode) throw new Error("setRawMode EIO");
-        return terminal;
-      },
-    });
-    const lines = openLineInput(terminal, Object.assign(new PassThrough(), { isTTY: true }));
-    const answer = lines.askLine("? ");
-    terminal.end();
-    expect(await answer).toBeUndefined();
-    expect(await lines.askLine("? ")).toBeUndefined();
+it("a terminal that is gone ends the input, although its mode can no longer be reset", async () => {
+  const terminal = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (mode: boolean) => {
+      if (!mode) throw new Error("setRawMode EIO");
+      return terminal;
+    },
   });
+  const lines = openLineInput(terminal, Object.assign(new PassThrough(), { isTTY: true }));
+  const answer = lines.askLine("? ");
+  terminal.end();
+  expect(await answer).toBeUndefined();
+  expect(await lines.askLine("? ")).toBeUndefined();
 });
 
-describe("a secret that was pasted ahead", () => {
-  it("is used, and not shown by the question", async () => {
-    const { lines, input, shown } = open({ isTerminal: false });
-    input.write("1\nhush\n");
-    await turn();
-    expect(await lines.askLine("Way? ")).toBe("1");
-    expect(await lines.askSecret("Key? ")).toBe("hush");
-    expect(shown()).toBe("Way? 1\nKey? \n");
-  });
+it("a secret that was pasted ahead is used, and not shown by the question", async () => {
+  const { lines, input, shown } = open({ isTerminal: false });
+  input.write("1\nhush\n");
+  await turn();
+  expect(await lines.askLine("Way? ")).toBe("1");
+  expect(await lines.askSecret("Key? ")).toBe("hush");
+  expect(shown()).toBe("Way? 1\nKey? \n");
 });
 
-describe("on a real terminal", () => {
-  it("lines are edited, secrets stay hidden, and Ctrl-C reaches the program", async () => {
-    await using goald = await makeGoald();
-    const binary = fileURLToPath(new URL("./line-input.child.ts", import.meta.url));
-    const terminal = goald.openTerminal([], { binary });
-    await terminal.see("Name? ");
-    terminal.type("Fox\x7fo\r");
-    await terminal.see("Secret? ");
-    terminal.type("hush hush\r");
-    await terminal.see("Again? ");
-    terminal.type("half\x03");
-    await terminal.see("idle");
-    terminal.type("\x03");
-    await terminal.see("interrupted while idle");
-    await terminal.see("Last? ");
-    terminal.type("\x04");
-    const { stdout: shown } = await terminal.ended;
-    const answers: unknown = JSON.parse(/ANSWERS (.*?)\r?\n/.exec(shown)?.[1] ?? "null");
-    expect(answers).toEqual({
-      name: "Foo",
-      length: 9,
-      again: "left",
-      interrupted: true,
-      interrupts: ["SIGINT"],
-      last: "left",
-    });
-    expect(shown).not.toContain("hush");
-    expect(shown).toContain("Fo");
+it("on a real terminal lines are edited, secrets stay hidden, and Ctrl-C reaches the program", async () => {
+  await using goald = await makeGoald();
+  const binary = fileURLToPath(new URL("./line-input.child.ts", import.meta.url));
+  const terminal = goald.openTerminal([], { binary });
+  await terminal.see("Name? ");
+  terminal.type("Fox\x7fo\r");
+  await terminal.see("Secret? ");
+  terminal.type("hush hush\r");
+  await terminal.see("Again? ");
+  terminal.type("half\x03");
+  await terminal.see("idle");
+  terminal.type("\x03");
+  await terminal.see("interrupted while idle");
+  await terminal.see("Last? ");
+  terminal.type("\x04");
+  const { stdout: shown } = await terminal.ended;
+  const answers: unknown = JSON.parse(/ANSWERS (.*?)\r?\n/.exec(shown)?.[1] ?? "null");
+  expect(answers).toEqual({
+    name: "Foo",
+    length: 9,
+    again: "left",
+    interrupted: true,
+    interrupts: ["SIGINT"],
+    last: "left",
   });
+  expect(shown).not.toContain("hush");
+  expect(shown).toContain("Fo");
 });

@@ -110,29 +110,22 @@ describe("a line that is printed while another one grows", () => {
           output += (at === when ? living.writeLine("KEPT") : "") + living.write(piece);
         const rows = screenOf(output + living.end(), width).split("\n");
         expect(rows.filter((row) => row.includes("KEPT")).every((row) => row === "KEPT")).toBe(true);
-        expect(
-          rows
-            .filter((row) => row !== "KEPT")
-            .join("")
-            .replace(/\s/g, ""),
-        ).toBe(whole.replace(/\s/g, ""));
+        expect(rows.join("").replace("KEPT", "").replace(/\s/g, "")).toBe(whole.replace(/\s/g, ""));
       }),
       { numRuns: 60 },
     );
   });
 });
 
-describe("a terminal that becomes narrower", () => {
-  it("has nothing left of a line that it has broken", () => {
-    let width = 60;
-    const text = new LivingText(() => width);
-    let output = text.write("above\n") + text.show(["x".repeat(59)]);
-    // The terminal breaks the line into two rows.
-    output = `above\n${"x".repeat(30)}\n${"x".repeat(29)}`;
-    width = 30;
-    output += text.show(["short"]);
-    expect(screenOf(output, 30)).toBe("above\nshort");
-  });
+it("a terminal that becomes narrower has nothing left of a line that it has broken", () => {
+  let width = 60;
+  const text = new LivingText(() => width);
+  text.write("above\n");
+  text.show(["x".repeat(59)]);
+  width = 30;
+  // The terminal has broken the line into two rows.
+  const broken = `above\n${"x".repeat(30)}\n${"x".repeat(29)}`;
+  expect(screenOf(broken + text.show(["short"]), 30)).toBe("above\nshort");
 });
 
 describe("a reply", () => {
@@ -199,7 +192,8 @@ const facts = (change: Partial<LivingFacts> = {}): LivingFacts => ({
   ...change,
 });
 const budget = given.created({ budgetUsd: 2, stepLimit: 50 });
-const step1: readonly NewEvent[] = [budget, given.asked(1), { ...given.replied(1), costUsd: 0.04 }];
+const asking: readonly NewEvent[] = [budget, given.asked(1)];
+const step1: readonly NewEvent[] = [...asking, { ...given.replied(1), costUsd: 0.04 }];
 const line = (events: readonly NewEvent[], change: Partial<LivingFacts> = {}, columns = 100): string =>
   describeNow(given.stateOf(...events), facts(change), columns);
 
@@ -207,12 +201,7 @@ describe("the line below a run", () => {
   const running = [...step1, given.requested("search_files", 1, {}), given.approved(1), given.started("pure", 1)];
   it.each<[title: string, events: readonly NewEvent[], change: Partial<LivingFacts>, expected: RegExp]>([
     ["a request", [...running, given.finished(1), given.asked(2)], {}, /^asking test-model · 12 s · step 2 of 50 · /],
-    [
-      "a reply that arrives",
-      [budget, given.asked(1)],
-      { received: 20_480 },
-      /^test-model is writing, 20k characters · 12 s · /,
-    ],
+    ["a reply that arrives", asking, { received: 20_480 }, /^test-model is writing, 20k characters · 12 s · /],
     [
       "a command",
       running,
@@ -220,19 +209,14 @@ describe("the line below a run", () => {
       /^running search_files · 12 s · step 1 of 50 · \d+ tokens · \$0\.04 of \$2\.00 · Ctrl-C pauses$/,
     ],
     ["an attached terminal", running, { key: "leaves" }, / · Ctrl-C leaves it running$/],
-    [
-      "a pause that was asked for",
-      running,
-      { key: "stops" },
-      / · pausing after this step; Ctrl-C again stops at once$/,
-    ],
+    ["a pause", running, { key: "stops" }, / · pausing after this step; Ctrl-C again stops at once$/],
   ])("tells of %s", (_title, events, change, expected) => {
     expect(line(events, change, 120)).toMatch(expected);
   });
 
   it("counts a rate limit down to the next attempt, with its status", () => {
     const retryAt = new Date(given.NOW.getTime() + 14_000).toISOString();
-    const failed = (code: string): readonly NewEvent[] => [budget, given.asked(1), given.modelFailed(1, retryAt, code)];
+    const failed = (code: string): readonly NewEvent[] => [...asking, given.modelFailed(1, retryAt, code)];
     expect(line(failed("rate-limited"))).toMatch(/^429 rate limit · trying again in 14 s · step 1 of 50 · /);
     const later = new Date(given.NOW.getTime() + 13_200);
     expect(line(failed("rate-limited"), { now: later })).toMatch(/trying again in 1 s · /);
@@ -246,7 +230,7 @@ describe("the line below a run", () => {
   });
 
   it.each([20, 40, 57])("keeps the key at %i columns, whatever the agent does", (columns) => {
-    const shown = line([budget, given.asked(1)], { received: 120_000, key: "stops" }, columns);
+    const shown = line(asking, { received: 120_000, key: "stops" }, columns);
     expect(widthOf(shown)).toBeLessThanOrEqual(columns);
     expect(shown).toMatch(/ · \^C stops now$/);
   });

@@ -3,18 +3,36 @@ import { createLiveReader } from "#api/event-stream.ts";
 import { describeCall } from "#cli/terminal/describe-call.ts";
 import { createEventLines, createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
-import { replay } from "#core/evolve.ts";
+import { describeRestored, type FilesRestored, replay } from "#core/evolve.ts";
 import { createLiveThoughts } from "#reply/thoughts.ts";
 import { createRedactor } from "#util/redact.ts";
 import * as given from "../../helpers/events.ts";
 
 const THOUGHTS = { text: "I look.", reasoning: "", plan: "- a\n- b", criticism: "", speak: "Looking." };
-function show(colour: boolean, ...events: readonly NewEvent[]): string {
+const NO_REPLY = "No reply: The server answered 500.";
+const FAILED = given.observed("no", { status: "failed" });
+const REMOVED = [{ path: "r", change: "removed" }] as const;
+const RESTORED: FilesRestored = {
+  type: "files-restored",
+  toStep: 2,
+  changes: [{ path: "r\u009b31m", change: "removed" }],
+  more: 0,
+};
+const ADDED: NewEvent = { type: "task-added", parent: "0.1", task: { goal: "Call\u001b[2J them" }, by: "person" };
+const DROPPED = { type: "task-changed", id: "0.1", state: "abandoned", by: "person" } as const;
+const checked = (...found: readonly { readonly isPassed: boolean; readonly proof: string }[]): NewEvent => ({
+  type: "goals-checked",
+  step: 1,
+  callId: "c1.1",
+  results: found.map((one, check) => ({ check, ...one })),
+});
+function show(...events: readonly NewEvent[]): string {
   const lines: string[] = [];
   const showEvent = createShowRun({
     print: (line) => lines.push(line),
-    colour,
-    thoughtsOf: (reply) => (reply === "prose" ? null : THOUGHTS),
+    colour: false,
+    thoughtsOf: (reply, _reason, mode) =>
+      reply === "prose" ? null : { ...THOUGHTS, ...(reply === "mode" ? { text: mode } : {}) },
   });
   for (const event of given.log(...events)) showEvent(event);
   return lines.join("\n");
@@ -22,16 +40,9 @@ function show(colour: boolean, ...events: readonly NewEvent[]): string {
 
 describe("a running agent on a terminal", () => {
   it("reads each reply in the form that its request asked for", () => {
-    const modes: string[] = [];
-    const thoughtsOf = (_reply: string, _reason: string, mode: string) => {
-      modes.push(mode);
-      return null;
-    };
-    const showEvent = createShowRun({ print: () => undefined, colour: false, thoughtsOf });
     const asked = (step: number, mode: "react" | "code"): NewEvent => ({ ...given.asked(step), mode });
-    for (const event of given.log(asked(1, "react"), given.replied(1, "a"), asked(2, "code"), given.replied(2, "b")))
-      showEvent(event);
-    expect(modes).toEqual(["react", "code"]);
+    const events = [asked(1, "react"), given.replied(1, "mode"), asked(2, "code"), given.replied(2, "mode")];
+    expect(show(...events).match(/^Thoughts: .*/gm)).toEqual(["Thoughts: react", "Thoughts: code"]);
   });
 
   it.each<[title: string, event: NewEvent, shown: string]>([
@@ -40,105 +51,50 @@ describe("a running agent on a terminal", () => {
       { ...given.asked(3, 2), recallIds: ["foo/1"] },
       "\nStep 3 · asking test-model, with 1 recall of earlier steps, attempt 2",
     ],
-    [
-      "the thoughts, empty ones left out",
-      given.replied(1, "{}"),
-      "Thoughts: I look.\nPlan: - a\n  - b\nSays: Looking.",
-    ],
+    ["the thoughts, empty ones left out", given.replied(), "Thoughts: I look.\nPlan: - a\n  - b\nSays: Looking."],
     ["a reply without thoughts as it is", given.replied(1, "prose"), "Reply: prose"],
     ["a reply that cannot be used", given.rejected(), "Reply not usable; the model reads: No JSON object was found."],
-    [
-      "a failure and when it is tried again",
-      given.modelFailed(),
-      "No reply: The server answered 500. Retrying in 60 s.",
-    ],
-    [
-      "a failure that is tried again within a second",
-      given.modelFailed(1, new Date(Date.parse(given.AT) + 200).toISOString()),
-      "No reply: The server answered 500. Retrying in 1 s.",
-    ],
+    ["a failure and when it is tried again", given.modelFailed(), `${NO_REPLY} Retrying in 60 s.`],
+    ["a failure that is tried again at once", given.modelFailed(1, given.later(0.2)), `${NO_REPLY} Retrying in 1 s.`],
     ["the command as the JSON that will run", given.requested(), 'Command: write_to_file {"file":"a.txt","text":"a"}'],
-    [
-      "the result with its status",
-      given.finished(1, given.observed("no", { status: "failed" })),
-      "Result (failed): no",
-    ],
-    [
-      "a person's no",
-      { type: "command-denied", step: 1, callId: "c1", by: "person", reason: "rather b" },
-      "Not run; your words: rather b",
-    ],
-    ["a policy's no", { type: "command-denied", step: 1, callId: "c1", by: "policy", reason: "gone" }, "Not run: gone"],
-    [
-      "why it asks",
-      { type: "approval-asked", step: 1, callId: "c1", reason: "It reaches outside." },
-      "It reaches outside.",
-    ],
-    ["a wait", { type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: null }, "Waiting for agent."],
-    ["what a person said", { type: "message-received", from: "ada", text: "hurry" }, "ada says: hurry"],
+    ["the result with its status", given.finished(1, FAILED), "Result (failed): no"],
+    ["a person's no", given.denied("rather b", "person"), "Not run; your words: rather b"],
+    ["a policy's no", given.denied("gone"), "Not run: gone"],
+    ["why it asks", { type: "approval-asked", step: 1, callId: "c1", reason: "It is risky." }, "It is risky."],
+    ["a wait", given.waits("agent"), "Waiting for agent."],
+    ["what a person said", given.said("hurry"), "ada says: hurry"],
     ["a trust", { type: "words-trusted", what: "file", path: "r\u009b31m" }, "Trusted by a person: r"],
-    [
-      "a restoration",
-      { type: "files-restored", toStep: 2, changes: [{ path: "r\u009b31m", change: "removed" }], more: 0 },
-      "Files restored: A person put files in your folder back as they were after step 2. Removed: r. Your plan is unchanged. Look at these files before you rely on them.",
-    ],
-    ["a pause", { type: "agent-paused", code: "person", reason: "Stopped." }, "Paused: Stopped."],
-    ["going on", { type: "agent-resumed" }, "Resumed."],
-    ["the end", { type: "turn-finished", outcome: "completed", reason: "All done." }, "Completed: All done."],
-    [
-      "what a person added to the plan",
-      { type: "task-added", parent: "0.1", task: { goal: "Call\u001b[2J them" }, by: "person" },
-      "A person added to the plan: Call them (in 0.1)",
-    ],
-    [
-      "what a person changed in the plan",
-      { type: "task-changed", id: "0.1", state: "abandoned", by: "person" },
-      "A person changed the plan: 0.1 is abandoned",
-    ],
+    ["a restoration", RESTORED, `Files restored: ${describeRestored({ ...RESTORED, changes: REMOVED })}`],
+    ["a pause", given.paused("person", "Stopped."), "Paused: Stopped."],
+    ["going on", given.RESUMED, "Resumed."],
+    ["the end", given.turnEnded("All done."), "Completed: All done."],
+    ["what a person added to the plan", ADDED, "A person added to the plan: Call them (in 0.1)"],
+    ["what a person changed in the plan", DROPPED, "A person changed the plan: 0.1 is abandoned"],
     [
       "checks of goals with what they found",
-      {
-        type: "goals-checked",
-        step: 1,
-        callId: "c1.1",
-        results: [
-          { check: 0, isPassed: true, proof: "a.md exists." },
-          { check: 1, isPassed: false, proof: "b\u009b31m.md is missing." },
-        ],
-      },
+      checked({ isPassed: true, proof: "a.md exists." }, { isPassed: false, proof: "b\u009b31m.md is missing." }),
       "Check passed: check 1. a.md exists.\nCheck failed: check 2. b.md is missing.",
     ],
     [
       "nothing of the agent's own change of its plan, which its command shows",
-      { type: "task-changed", id: "0.1", state: "open", by: "agent", step: 1, callId: "c1" },
+      { ...DROPPED, by: "agent", step: 1, callId: "c1" },
       "",
     ],
     ["nothing of what needs no eye", given.started(), ""],
     ["the last reason once", { ...given.finished(), closesTurn: true }, ""],
   ])("shows %s", (_title, event, shown) => {
-    expect(show(false, event)).toBe(shown);
+    expect(show(event)).toBe(shown);
   });
 
   it("shows how large a text is that was put aside, and cuts long ones", () => {
     expect(
-      show(false, given.finished(1, given.observed("x", { text: { blob: "ab", bytes: 99_999, head: "begin" } }))),
+      show(given.finished(1, given.observed("x", { text: { blob: "ab", bytes: 99_999, head: "begin" } }))),
     ).toContain("99999 bytes in all");
-    const cut = show(false, given.finished(1, given.observed("y".repeat(5_000))));
+    const cut = show(given.finished(1, given.observed("y".repeat(5_000))));
     expect(cut).toContain("y [… 3,500 more characters]");
     expect(cut.length).toBeLessThan(1_700);
     // The words about a few characters would be longer than these.
-    expect(show(false, given.finished(1, given.observed("y".repeat(1_507))))).not.toContain("more characters");
-  });
-
-  it("lets no control character of a model through, CVE-2023-37275", () => {
-    const hostile = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202efake\rSYSTEM: approved";
-    const text = show(
-      false,
-      given.finished(1, given.observed(hostile)),
-      { ...given.requested(), call: { name: "write_to_file", args: { file: hostile } } },
-      { type: "message-received", from: hostile, text: hostile },
-    );
-    expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+    expect(show(given.finished(1, given.observed("y".repeat(1_507))))).not.toContain("more characters");
   });
 
   it.each([
@@ -149,45 +105,35 @@ describe("a running agent on a terminal", () => {
     ["joined pictures, which stay", "👩‍💻 ✌️", "👩‍💻 ✌️"],
   ])("hides nothing of a command that waits for a yes: %s", (_what, text, shown) => {
     const call = { name: "send_tweet", args: { text, more: "\u009c seen" } };
-    expect(show(false, { ...given.requested(), call })).toBe(
-      `Command: send_tweet {"text":"${shown}","more":"\\u009c seen"}`,
-    );
+    expect(show({ ...given.requested(), call })).toBe(`Command: send_tweet {"text":"${shown}","more":"\\u009c seen"}`);
   });
 
   it("names the checks of goals that it has seen", () => {
     const checks = [{ goal: null, test: { kind: "file", path: "a.md" } }] as const;
-    const results = [{ check: 0, isPassed: false, proof: "There is no\nfile a.md." }];
-    const checked = { type: "goals-checked", step: 1, callId: "c1.1", results } as const;
-    expect(show(false, given.created({ checks } as never), checked)).toContain(
+    const missing = checked({ isPassed: false, proof: "There is no\nfile a.md." });
+    expect(show(given.created({ checks } as never), missing)).toContain(
       "Check failed: a.md exists. There is no\n  file a.md.",
     );
   });
-
-  it("colours on a colour terminal only", () => {
-    expect(show(true, given.finished())).toContain("\u001b[");
-    expect(show(false, given.finished())).not.toContain("\u001b[");
-  });
 });
 
-describe("an event line", () => {
-  it("carries the call in every event of it, from request to result", () => {
-    const toLine = createEventLines();
-    const lines = given.log(given.created(), ...given.wholeStep(1), given.asked(2)).map((event) => toLine(event));
-    expect(lines.map((line) => [line.type, line.call?.name])).toEqual([
-      ["agent-created", undefined],
-      ["model-asked", undefined],
-      ["model-replied", undefined],
-      ["command-requested", "write_to_file"],
-      ["command-approved", "write_to_file"],
-      ["command-started", "write_to_file"],
-      ["command-finished", "write_to_file"],
-      ["model-asked", undefined],
-    ]);
-    // A log that is read from the middle.
-    const before = given.log(given.created(), given.asked(), given.replied(), given.requested());
-    const [finished] = given.log(given.finished());
-    expect(createEventLines(replay(before).open)(finished as RecordedEvent).call?.name).toBe("write_to_file");
-  });
+it("an event line carries the call in every event of it, from request to result", () => {
+  const toLine = createEventLines();
+  const lines = given.log(given.created(), ...given.wholeStep(1), given.asked(2)).map((event) => toLine(event));
+  expect(lines.map((line) => [line.type, line.call?.name])).toEqual([
+    ["agent-created", undefined],
+    ["model-asked", undefined],
+    ["model-replied", undefined],
+    ["command-requested", "write_to_file"],
+    ["command-approved", "write_to_file"],
+    ["command-started", "write_to_file"],
+    ["command-finished", "write_to_file"],
+    ["model-asked", undefined],
+  ]);
+  // A log that is read from the middle.
+  const before = given.log(given.created(), given.asked(), given.replied(), given.requested());
+  const [finished] = given.log(given.finished());
+  expect(createEventLines(replay(before).open)(finished as RecordedEvent).call?.name).toBe("write_to_file");
 });
 
 describe("calls that a command makes", () => {
@@ -200,7 +146,7 @@ describe("calls that a command makes", () => {
       },
       { ...given.finished(1, given.observed("the text")), callId: `c1.${at + 1}` },
     ]).flat();
-  const linesOf = (...events: readonly NewEvent[]): readonly string[] => show(false, ...events).split("\n");
+  const linesOf = (...events: readonly NewEvent[]): readonly string[] => show(...events).split("\n");
 
   it("are one line each, without their results", () => {
     expect(linesOf(given.requested("run_code"), ...nested(1), given.finished(1, given.observed("2")))).toEqual([
@@ -229,7 +175,7 @@ describe("calls that a command makes", () => {
     const requested = { ...given.requested("send_tweet"), callId: "c1.1", call };
     const asked = { type: "approval-asked", step: 1, callId: "c1.1", reason: "It reaches outside." } as const;
     const denied = { type: "command-denied", step: 1, callId: "c1.1", by: "person", reason: "not now" } as const;
-    expect(show(false, requested, asked, denied)).toBe(
+    expect(show(requested, asked, denied)).toBe(
       [
         "Command: send_tweet",
         "    text (17 bytes):",
@@ -248,19 +194,14 @@ const SECRET = "sk-planted-8Kd7wQ0nRx5";
 function onTerminal(thoughts: object = LIVE_THOUGHTS) {
   let shown = "";
   const redact = createRedactor([SECRET]);
+  const write = (text: string): void => {
+    shown += text;
+  };
   const show = createShowRun({
-    print: (line) => {
-      shown += `${redact(line)}\n`;
-    },
+    print: (line) => write(`${redact(line)}\n`),
     colour: false,
     thoughtsOf: () => ({ ...LIVE_THOUGHTS, ...thoughts }),
-    live: {
-      write: (text) => {
-        shown += text;
-      },
-      redact,
-      createScanner: createLiveThoughts,
-    },
+    live: { write, redact, createScanner: createLiveThoughts },
   });
   const push = (text: string): void => {
     for (const char of text) show.onText?.(char);
@@ -353,15 +294,14 @@ describe("a reply that arrives on a terminal", () => {
   });
 });
 
+/** The lines of a text that is shown as text. */
+const rowsIn = (shown: string) => [...shown.matchAll(/^ {4}\| (.*)$/gm)].map(([, row = ""]) => row);
 const write = (text: unknown, file = "big.txt") => describeCall({ name: "write_to_file", args: { file, text } });
 
 describe("a command that a person is asked about", () => {
-  it("is one line of JSON when it is short, also with a line break at the end", () => {
+  it("is one line of JSON when it is short, and shows a text of several lines as text, with its size", () => {
     expect(write("line 2\n")).toBe('write_to_file {"file":"big.txt","text":"line 2\\n"}');
     expect(describeCall({ name: "do_nothing", args: {} })).toBe("do_nothing {}");
-  });
-
-  it("shows a text of several lines as text, with its size", () => {
     expect(write('print("a")\nprint("b")\n')).toBe(
       'write_to_file\n  file: "big.txt"\n  text (22 bytes):\n    | print("a")\n    | print("b")',
     );
@@ -371,9 +311,9 @@ describe("a command that a person is asked about", () => {
     const head = "1 lorem ipsum\n".repeat(300).slice(0, 4_000);
     const shown = write({ blob: "ab".repeat(32), bytes: 77_291, head });
     expect(shown).toContain("text (77,291 bytes):");
-    const rows = shown.split("\n").filter((line) => line.startsWith("    | "));
+    const rows = rowsIn(shown);
     expect(rows).toHaveLength(20);
-    const shownBytes = rows.join("\n").length - rows.length * "    | ".length;
+    const shownBytes = rows.join("\n").length;
     expect(shown).toContain(`… ${(77_291 - shownBytes).toLocaleString("en-US")} more bytes`);
   });
 
@@ -382,8 +322,7 @@ describe("a command that a person is asked about", () => {
     ["pairs of surrogates", `x${"😀".repeat(600)}`],
   ])("adds shown and left bytes up to the size: %s", (_what, text) => {
     const shown = write(text);
-    const rows = shown.split("\n").filter((line) => line.startsWith("    | "));
-    const shownBytes = Buffer.byteLength(rows.map((row) => row.slice(6)).join("\n"));
+    const shownBytes = Buffer.byteLength(rowsIn(shown).join("\n"));
     const left = Number(/… ([\d,]+) more bytes/.exec(shown)?.[1]?.replaceAll(",", "") ?? 0);
     expect(shownBytes + left).toBe(Buffer.byteLength(text));
     expect(shown).not.toContain("\ufffd");
@@ -407,11 +346,8 @@ describe("a command that a person is asked about", () => {
   });
 
   it("shows every argument, however long another one is", () => {
-    const args = {
-      text: "x".repeat(9_000),
-      list: Array.from({ length: 900 }, (_, n) => `item ${n}`),
-      file: "keys.txt",
-    };
+    const list = Array.from({ length: 900 }, (_, n) => `item ${n}`);
+    const args = { text: "x".repeat(9_000), list, file: "keys.txt" };
     const shown = describeCall({ name: "some_command", args });
     expect(shown).toContain('  file: "keys.txt"');
     expect(shown).toContain("text (9,000 bytes):");
