@@ -17,8 +17,6 @@ import { DEFAULT_PAGE, type Given } from "./route.ts";
 import type { EventPage, EventsQuery } from "./schemas.ts";
 import { ServerSentEvents, type StreamParts, type ToJson } from "./server-sent-events.ts";
 
-// Counts all clients that follow events, and sends them `bye` when the host shuts down.
-
 export type EventStreams = ReturnType<typeof createEventStreams>;
 
 export function createEventStreams(parts: StreamParts) {
@@ -173,8 +171,6 @@ async function followChanges(stream: ServerSentEvents, { control, toJson, onProb
     stream.end("dropped", { reason });
   }
 }
-
-// GET /v1/agents/:agent/events: replies with a page of the log as JSON, or starts a stream.
 
 /** Resolves to the JSON of a page, or to undefined after it has started a stream. */
 export async function answerWithEvents(

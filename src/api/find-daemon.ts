@@ -129,8 +129,6 @@ const tellOf =
   (sentence: string) =>
     tell(clean(sentence));
 
-// ---------------------------------------------------------------- a daemon that died
-
 /** Restarts a daemon that died with unfinished agents. Never rejects: a failure is a notice, since reading needs no daemon. */
 export async function revive(
   home: Home,

@@ -65,8 +65,6 @@ const GoalChecks = described(
   "Prove the goals: they run when the agent reports its goals as reached. Absent: none.",
 );
 
-// ---------------------------------------------------------------- values
-
 const TURNS_WRITING = "\\u202a-\\u202e\\u2066-\\u2069";
 /** Matches one line that is not blank and has no control characters. */
 const ONE_LINE = `^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}${TURNS_WRITING}]+$`;
@@ -105,8 +103,6 @@ export const PARAMS = {
 
 export const eventNumber = whole(0, Number.MAX_SAFE_INTEGER);
 export const pageSize = whole(1, 1_000);
-
-// ---------------------------------------------------------------- requests
 
 const settings: SchemasOf<AgentSettings> = {
   approve: oneOf("always", "risky", "never"),
@@ -196,8 +192,6 @@ export const Fork = closed(
 export type ForkRequest = Static<typeof Fork>;
 
 export const Removal = closed({ force: flag, files: flag }, "force", "files");
-
-// ---------------------------------------------------------------- replies
 
 const ModelServer = open({
   origin: text,

@@ -281,8 +281,6 @@ async function readAnswer(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-// ---------------------------------------------------------------- replies
-
 function parseAnswer(text: string, socket: string): unknown {
   if (text === "") return undefined;
   try {
@@ -309,8 +307,6 @@ function knownCode(code: unknown): ErrorCode {
   const { exitCode } = new GoaldError(code as ErrorCode, "");
   return typeof exitCode === "number" ? (code as ErrorCode) : "GOALD_INTERNAL";
 }
-
-// ---------------------------------------------------------------- no reply
 
 /** Returns errors of this file unchanged, and explains errors of the system. */
 function unreachable(error: Error & { readonly code?: string }, socket: string): GoaldError {

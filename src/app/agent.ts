@@ -247,8 +247,6 @@ export async function openAgentFolder(home: Home, row: AgentRow): Promise<Worksp
 export const removeAgentFolder = (home: Home, row: AgentRow): Promise<void> =>
   rm(folderOf(home, row), { recursive: true, force: true });
 
-// The quotas of one agent, from the settings.
-
 /** A scan of the folder and a backup of it still take seconds. */
 const MAX_FILES = 100_000;
 /** Parts of `quota.megabytes`: a page can be read again, and a download comes from a stranger. */
@@ -279,8 +277,6 @@ const accessOf = (host: AgentHost, row: AgentRow) => ({
   staging: join(host.home.privateFolder, "clones"),
   quota: createQuota(host, row),
 });
-
-// Connects an agent's log, commands, settings and files with the rule about what its calls would send out.
 
 type Reader = Pick<StoreReader, "agents" | "agent" | "load" | "read" | "blob" | "lastFileVersion">;
 

@@ -133,8 +133,6 @@ async function readOwnPrices(path: string): Promise<unknown> {
 
 const MAX_PRICE_BYTES = 256 * 1024;
 
-// ---------------------------------------------------------------- services
-
 /** The same as `serviceStates`; looks at the machine too where the settings require a level of the sandbox. */
 export const findServiceStates = (settings: Settings): Promise<ServiceStates> =>
   requireLevel(serviceStates(settings), settings);
@@ -192,8 +190,6 @@ export function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
     ? { consumerKey, consumerSecret, accessToken, accessTokenSecret }
     : undefined;
 }
-
-// ---------------------------------------------------------------- what a recording depends on
 
 /** Hash of commands, Python helpers and prompt texts. A run with another hash sends other requests. */
 export function catalogueHash({ commandList, words, registry, modules }: Catalogue): string {

@@ -277,8 +277,6 @@ export class Host implements AgentHost, AsyncDisposable {
 const isPrivate = (what: string): GoaldError =>
   new GoaldError("GOALD_ALREADY_RUNNING", `A demo, test or replay (pid ${process.pid}) has this home, and it ${what}.`);
 
-// The caller of a host provides these parts.
-
 export interface HostParts
   extends RedactedSettings,
     Pick<SupervisorParts, "onFailed">,
@@ -302,8 +300,6 @@ export interface HostParts
   /** Replays an agent instead of running it. */
   readonly player?: Tape;
 }
-
-// The checks of what a person asks for an agent.
 
 type Checks = Pick<HostControlParts, "checkAgent" | "checkSettings">;
 

@@ -85,8 +85,6 @@ export function createHostReading(host: Host): Reading {
   });
 }
 
-// ---------------------------------------------------------------- prompts and replies
-
 function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Settings): StepParts {
   return {
     promptParts: async (model) => {
@@ -98,8 +96,6 @@ function stepParts(loadCatalogue: () => Promise<Catalogue>, settings: () => Sett
   };
 }
 
-// ---------------------------------------------------------------- memory search
-
 const recallQuery = (namespace: string, query: string, count: number): RecallQuery => ({
   agent: namespace,
   others: [SHARED_MEMORY],
@@ -107,8 +103,6 @@ const recallQuery = (namespace: string, query: string, count: number): RecallQue
   count,
   excludeSteps: new Set<number>(),
 });
-
-// ---------------------------------------------------------------- agents
 
 /** Shows an agent with an unreadable log as damaged. The other agents are still listed. */
 async function viewFromOutside(
@@ -159,8 +153,6 @@ async function withHostFacts(
     return views;
   }
 }
-
-// ---------------------------------------------------------------- without settings
 
 /** Returns ids of agents that a daemon continues by itself, the last changed first, at most `limit`. */
 export const unfinishedAgents = (home: Pick<Home, "database">, limit: number): Promise<readonly string[]> =>

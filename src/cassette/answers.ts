@@ -94,8 +94,6 @@ function describeRequest(request: unknown, redact: Redact): AnswerLine["request"
   return { sha256: sha256(text), ...(text.length <= MAX_KEPT_CHARS ? { json } : {}) };
 }
 
-// ---------------------------------------------------------------- the ports
-
 /** Ports whose answers are recorded or played. A replay neither opens a model nor asks what it replaces. */
 export const tapePorts = (ask: AskPort, keep: KeepValue) => ({
   model: (open: () => LanguageModel) => tapeModel(open, ask, keep),
@@ -180,8 +178,6 @@ const decodeVector = (text: string): Float32Array =>
 const tapeStatuses = (statuses: AddressStatus, ask: AskPort): AddressStatus => ({
   get: (url, options, signal) => ask("statuses", { url, ...options }, () => statuses.get(url, options, signal)),
 });
-
-// Describes the first difference between a recorded and a new request, in one sentence.
 
 const AROUND = 40;
 

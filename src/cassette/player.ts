@@ -240,8 +240,6 @@ export class Player implements Tape {
   }
 }
 
-// Replay clocks: recorded times for the loop, and a clock without waits for all other parts.
-
 /**
  * Returns the recorded times. After the last recorded time, it keeps returning that time. `segment`: times read before the next
  * commit. The first is in ms since 1970; the others are differences.

@@ -107,8 +107,6 @@ function guarded<T>(path: string, work: () => T): T {
   }
 }
 
-// Reads a recording from its file.
-
 /** A file is read as a whole, and its lines take several times its size. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
@@ -182,8 +180,6 @@ const noCassette = (path: string, why: string): GoaldError =>
 function strayLine(path: string): never {
   throw noCassette(path, "It does not begin with a session.");
 }
-
-// Checks the lines of a recording before anything of them is played.
 
 let validators: Readonly<Record<string, ValidateFunction>> | undefined;
 

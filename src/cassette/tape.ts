@@ -30,8 +30,6 @@ export interface Tape {
   through(parts: RunParts): RunParts;
 }
 
-// The recorder and the player need these parts from outside.
-
 export interface RecorderParts {
   write(line: Line): void;
   readonly clock: Clock;
@@ -61,8 +59,6 @@ export interface PlayerParts {
   deliver(key: string, message: InboxMessage, at: string): Promise<unknown>;
   hint(): string;
 }
-
-// The step and attempt in which something happens during a run.
 
 export interface Place {
   readonly step: number;

@@ -104,8 +104,6 @@ export function openInterrupt(names: readonly NodeJS.Signals[] = ["SIGINT"]) {
   return { signal: controller.signal, [Symbol.dispose]: dispose };
 }
 
-// Reads the text of a verb from its words, or from standard input.
-
 /** Throws GOALD_USAGE for an empty or a longer text, and on a terminal, where goald would wait without a prompt. */
 export async function readWords(
   words: readonly string[],

@@ -283,8 +283,6 @@ class Follower {
 const belowOf = (agent: string, views: readonly AgentView[]): readonly AgentView[] =>
   views.filter(({ parent }) => parent === agent).flatMap((view) => [view, ...belowOf(view.id, views)]);
 
-// Shows the part of an agent's log before the live events.
-
 /** Shows all events from a step on, up to the agent's known head. A later step than the last, such as the default, means the last one. */
 export const showFrom = (
   { row, head }: LoadedAgent,

@@ -104,8 +104,6 @@ function noteOfDaemon(home: Home): string | undefined {
   return `The daemon${process} still uses the old value until ${formatCall(home, "reload")} or its next start.`;
 }
 
-// Describes each setting for the list.
-
 export type SettingReport = ReturnType<typeof reportOn>;
 
 export function reportsOf(read: ReadSettings): readonly SettingReport[] {

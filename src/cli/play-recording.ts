@@ -94,8 +94,6 @@ function differentFiles(
   return paths.filter((path) => recorded[path] !== now[path]).map((path) => `The file ${path} ${word(path)}.`);
 }
 
-// Plays one session of a recording, in a separate host.
-
 interface Stage {
   host?: Host;
   folder?: Workspace;

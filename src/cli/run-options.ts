@@ -216,8 +216,6 @@ const answersOf = ({ form, plan }: GoOptions): Partial<AgentSettings> => ({
 });
 const modelOf = ({ model }: GoOptions): Partial<AgentSettings> => (model === undefined ? {} : { model });
 
-// The short forms of checks on the command line.
-
 const FORMS = [
   "plan.md",
   "plan.md contains Conclusion",

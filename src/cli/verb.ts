@@ -109,8 +109,6 @@ export const codesInWords = (codes: ExitCodes): string =>
 /** The error of a call that cannot be meant. `hint`: what to write instead. */
 export const usageError = (message: string, hint = ""): GoaldError => new GoaldError("GOALD_USAGE", message, { hint });
 
-// The kinds of options and arguments that several verbs declare.
-
 export const AGENT: VerbArgument = { name: "<agent>", about: "id or name" };
 
 /** None with --all. */

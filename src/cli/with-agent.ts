@@ -91,8 +91,6 @@ export async function viewWhenHeard(client: Pick<Client, "agent">, told: AgentVi
 export const viewNow = (context: CliContext, { id }: Pick<AgentRow, "id">): Promise<AgentView> =>
   withReading(context, (reading) => reading.agent(id));
 
-// Finds the agent that a person names, with its state. Needs no host.
-
 export type Found = LoadedAgent;
 
 /** Finds an agent by id or name. Throws GOALD_NOT_FOUND, whose hint lists known ids. */
@@ -122,8 +120,6 @@ export async function findNamedOrLast(name: string | undefined, context: CliCont
 function undefinedIfDamaged(error: unknown): undefined {
   if (!isGoaldError(error, "GOALD_STORE_DAMAGED")) throw error;
 }
-
-// Finds the daemon for a verb: the running one, or one that it starts.
 
 export const reachHost = async (context: Pick<CliContext, "home" | "output">): Promise<Client> =>
   (await reachDaemon(context)).client;

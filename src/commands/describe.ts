@@ -13,8 +13,6 @@ import { oneLine } from "#core/text.ts";
 import type { PythonFunction, PythonModule } from "./python-modules.ts";
 import type { RegisteredCommand, Registry } from "./registry.ts";
 
-// Lists the commands of a home for people and programs: state, arguments, effect, risk, origin.
-
 /** JSON element of `goald commands --json`. */
 export interface CommandLine {
   readonly name: string;

@@ -61,8 +61,6 @@ type Refuse = (problem: string, offset?: number) => GoaldError;
 const describeYamlError = ({ code, message }: YAMLError): string =>
   code === "MULTIPLE_DOCS" ? "a second document begins here, and a file holds one agent" : message;
 
-// ---------------------------------------------------------------- the three values
-
 async function readAgent(document: Document, path: string, refuse: Refuse): Promise<AgentFile> {
   const root = document.contents as Node | null;
   const value: unknown = document.toJS();

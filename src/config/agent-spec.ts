@@ -56,8 +56,6 @@ export function checkGoal(goal: string, number: number): string | undefined {
   return goal.trim() === "" ? `Goal ${number} must not be empty.` : checkText(`Goal ${number}`, goal);
 }
 
-// Validates the checks of goals, from options, an agent file or the API.
-
 /** The log keeps longer texts beside the event, and the fold of an event reads no other text. */
 export const MAX_CHECK_BYTES = 32 * 1024;
 const MAX_SCHEMA_DEPTH = 16;

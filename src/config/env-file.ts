@@ -45,8 +45,6 @@ async function parseVariables(text: string): Promise<Environment> {
   return parse(text);
 }
 
-// ---------------------------------------------------------------- changing one line
-
 /** Returns the first changed text that reads back with this one change; undefined when there is none. */
 async function setVariable(text: string, name: string, value: string): Promise<string | undefined> {
   const expected = { ...(await parseVariables(text)), [name]: value };

@@ -85,8 +85,6 @@ function namedFolder(value: string, source: string, { cwd, userHome }: HomeSearc
 /** A package under node_modules is shared, and the next install replaces it with everything in it. */
 const isInstalled = (checkout: string): boolean => checkout.split(/[\\/]/).includes("node_modules");
 
-// ---------------------------------------------------------------- the nearest home above the current folder
-
 async function nearestHome({ cwd, uid }: HomeSearch): Promise<string | undefined> {
   // A removed current folder has no real path, and so no home above it.
   const start = await realpath(cwd).catch(() => undefined);
@@ -130,7 +128,6 @@ export function trustRecordOf({ configHome, userHome }: Pick<HomeSearch, "config
   return join(configFolder, "goald", "trusted.json");
 }
 
-// ---------------------------------------------------------------- trusted homes
 // The list is outside every home, so that no home can trust itself. It holds real paths only: a link could be turned
 // to another folder later. A list that others can write, or that cannot be read, trusts nothing.
 

@@ -93,8 +93,6 @@ function noteUnknownVariables(...environments: readonly Environment[]): readonly
   });
 }
 
-// ---------------------------------------------------------------- secrets
-
 /** The end of a name may count or describe the key: `API_KEY_2`, `PRIVATE_KEY_PEM`. */
 const SECRET_NAME =
   /(?:KEY|TOKEN|COOKIE|CREDENTIAL|WEBHOOK(?:_URL)?|(?:^|_)(?:AUTH|PAT|BEARER|DSN)|(?:^|_|DB|PG)PASS|PASSPHRASE|_PWD?)S?(?:_?\d+)?(?:_(?:PEM|JSON|B64|BASE64|OLD|BACKUP))?$|SECRET|PASSWORD|PASSWD|CONNECTION_STRING/i;
@@ -191,8 +189,6 @@ function parseFound(row: Setting, written: unknown, origin: SettingOrigin): Foun
   const value = typeof written === "string" ? parseSettingText(written, row) : written;
   return { row, value, written, origin };
 }
-
-// ---------------------------------------------------------------- text of variables and flags
 
 /** `your-openai-api-key`, `<key>`, `sk-...`, or nothing at all. */
 export function isPlaceholder(text: string | undefined): boolean {

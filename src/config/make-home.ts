@@ -66,8 +66,6 @@ const README = `# A home of goald
 
 const GITIGNORE = `.env\n${PRIVATE_FOLDER}/\n${WORKSPACE_FOLDER}/\n`;
 
-// ---------------------------------------------------------------- checks before a home is made or trusted
-
 /**
  * Returns true when a folder above is called `workspace`: a home there is never found upward. Throws GOALD_USAGE when
  * that is another home's workspace, because files of its agents must not become commands and keys.

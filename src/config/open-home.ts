@@ -72,8 +72,6 @@ function unwritable(folder: string, home: Home, reason: string, cause?: unknown)
   });
 }
 
-// ---------------------------------------------------------------- the socket
-
 /** `sun_path` has 108 bytes on Linux and 104 on macOS, the last one a NUL. */
 const MAX_SOCKET_BYTES = 103;
 

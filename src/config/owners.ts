@@ -111,8 +111,6 @@ function judgeMode(path: string, { mode, gid }: Stats): readonly OwnerFault[] {
 
 const quote = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;
 
-// ---------------------------------------------------------------- groups
-
 let isShared: boolean | undefined;
 
 /** Some systems give each user a group of the same number, and umask 002 with it. */

@@ -73,8 +73,6 @@ async function writeNewFile(path: string, text: string): Promise<void> {
   await file.sync();
 }
 
-// ---------------------------------------------------------------- one writer at a time
-
 /** The work takes milliseconds, so an older lock was left behind by a killed process. */
 const STALE_MS = 3_000;
 const WAIT_MS = 10_000;
@@ -116,8 +114,6 @@ async function createLock(lock: string): Promise<boolean> {
     throw toError(thrown);
   }
 }
-
-// ---------------------------------------------------------------- JSON caches
 
 const MAX_CACHE_BYTES = 1024 * 1024;
 

@@ -37,8 +37,6 @@ type ScalarOf<Schema extends ValueSchema> = Schema extends { enum: readonly (inf
   ? Choice
   : { string: string; integer: number; number: number; boolean: boolean }[Schema["type"]];
 
-// ---------------------------------------------------------------- kinds of values
-
 export const yesOrNo = { schema: { type: "boolean" }, expected: "true or false" } as const;
 
 export const modelName = {

@@ -40,8 +40,6 @@ function parseSettings(text: string, path: string): unknown {
   }
 }
 
-// ---------------------------------------------------------------- unknown names
-
 interface NameProblem {
   readonly sentence: string;
   /** The unknown name, dotted; undefined when something else is wrong. */
@@ -73,8 +71,6 @@ const suggestRemovals = (problems: readonly NameProblem[]): string =>
     .filter((name) => /^[\w.]{1,80}$/.test(name))
     .map((name) => `Remove it: goald config ${name} --unset`)
     .join("\n");
-
-// ---------------------------------------------------------------- changes
 
 /**
  * Sets one value and keeps all others. Throws GOALD_CONFIG when the file holds something other than settings,

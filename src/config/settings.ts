@@ -60,8 +60,6 @@ export const valueAt = (value: unknown, name: string): unknown =>
 export const changesBetween = (before: Settings, after: Settings): readonly string[] =>
   SETTINGS.flatMap(({ name }) => (valueAt(before, name) === valueAt(after, name) ? [] : [`${name} changed.`]));
 
-// ---------------------------------------------------------------- names that people type
-
 /** Finds a setting by its name or by one of its variables. Throws GOALD_USAGE that suggests the nearest name. */
 export function findSetting(typed: string): Setting {
   const row = SETTINGS.find(({ name, environment }) => name === typed || environment.includes(typed));

@@ -141,8 +141,6 @@ export const callIdOfStep = (step: number): string => `c${step}`;
 export const commandCallId = ({ path, asked }: Frame, step: number, index: number): string =>
   (path === "" ? callIdOfStep(step) : `${path}.c${asked}`) + (index === 0 ? "" : `-${index + 1}`);
 
-// The code of a file that a call runs, as a person sees it before answering. Pure.
-
 export interface ScriptHash {
   /** SHA-256 of the file's bytes; null when it could not be read. */
   readonly sha256: string | null;

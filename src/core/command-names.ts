@@ -44,8 +44,6 @@ export function describeSaved({ name, args }: CommandCall): string | undefined {
 }
 const MAX_NAMED = 5;
 
-// Codes of observations.
-
 /** A cell that failed in another way than the following ones. */
 export const CELL_FAILED = "cell-failed";
 /** A cell that failed at an import: the machine lacks the package, so the failure does not count. */

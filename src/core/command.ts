@@ -245,8 +245,6 @@ export async function clearUnkept(
 /** The answer comes later: through the inbox, or at `until`. */
 export const wait = (waitFor: WaitFor, until: string | null): Waiting => ({ status: "waiting", waitFor, until });
 
-// Reads the parts of a JSON Schema that goald acts on itself. Pure.
-
 const MAX_REFERENCES = 16;
 
 /** Follows local references such as `#/$defs/point`. Returns an empty schema for one that leads nowhere. */

@@ -303,8 +303,6 @@ const requestCompletion = (frame: Frame, step: number, reason: string): Move => 
   return record({ type: "command-requested", step, callId, call, thought: reason, repaired: false });
 };
 
-// How long an agent waits, and what a call that waited in vain returns. Pure.
-
 function waitOrGiveUp(state: AgentState, phase: Extract<Phase, { kind: "waiting" }>, now: Date): Move {
   const { callId, waitFor, until } = phase;
   const open = openCommand(state, callId);

@@ -203,8 +203,6 @@ function approvalAsked(state: AgentState, event: EventOf<"approval-asked"> & At)
   return inPhase(asked, event, { kind: "awaiting-approval", callId, reason, until });
 }
 
-// A restoration of files by a person: its record in the log, and how the agent reads of it. Pure.
-
 export interface FilesRestored {
   readonly type: "files-restored";
   /** The files are as they were after this step. */

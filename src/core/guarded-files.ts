@@ -190,8 +190,6 @@ export function findAskedRow(path: string): OthersRow | undefined {
   return ASKED.find(({ pattern }) => pattern.test(folded));
 }
 
-// The folders that git takes for a repository.
-
 /** Entries by which git recognizes a repository (setup.c, is_git_directory), in lower case. */
 const REPOSITORY_ENTRIES: ReadonlySet<string> = new Set(["head", "objects", "refs", "commondir"]);
 
@@ -202,8 +200,6 @@ export function isRepository(names: Iterable<string>): boolean {
   const found = new Set([...names].map(foldName));
   return found.has("head") && (found.has("commondir") || (found.has("objects") && found.has("refs")));
 }
-
-// Finds what programs run of a package file by themselves, for another command.
 
 /** Script names of npm, pnpm, yarn and composer. `npm test` and the like run what a person asks for, so they do not count. */
 const RUNS_BY_ITSELF =

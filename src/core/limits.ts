@@ -165,8 +165,6 @@ export function earlier(one: string | null, other: string | null): string | null
   return times.length === 0 ? null : new Date(Math.min(...times)).toISOString();
 }
 
-// ---------------------------------------------------------------- in words
-
 const stepsSpent = (limit: number, others: number): LimitReached => ({
   code: "step-limit",
   reason:
@@ -205,8 +203,6 @@ const goOn = (flag: string): string => `Allow more and go on: goald resume <agen
 
 /** Shows four decimals, because a step of a small model costs a few hundredths of a cent. */
 const dollars = (usd: number): string => `${Number(usd.toFixed(4))} US dollars`;
-
-// Folds spending into the state: replies, commands that call models, lost reservations. Pure.
 
 export function countSpending(state: AgentState, { usage, costUsd, modelCalls }: ModelSpending): AgentState {
   return {

@@ -11,8 +11,6 @@ import { holdsContent, type LastFileVersion, type Store } from "./ports/store.ts
 import { splitSubagentPath } from "./subagent.ts";
 import { joinNames } from "./text.ts";
 
-// Names outside sources in words, for approvals and views. Pure.
-
 /** "evil.example", "agent mole", "an unknown page". */
 export function describeSource({ from, name }: OutsideSource): string {
   if (name === MORE_SOURCES) return "others";

@@ -14,8 +14,6 @@ import type { PlanBook } from "./plan.ts";
 import type { MethodSearch } from "./ports/memory.ts";
 import type { OutsideSource } from "./provenance.ts";
 
-// ---------------------------------------------------------------- web
-
 export interface SearchResult {
   readonly title: string;
   readonly href: string;
@@ -80,8 +78,6 @@ export interface Downloads {
   get(url: string, signal: AbortSignal): Promise<Download>;
 }
 
-// ---------------------------------------------------------------- other programs
-
 export interface Repositories {
   /**
    * Clones into `folder` (absolute, empty) and resolves to a description of the clone. Throws GOALD_GIT; the caller
@@ -99,8 +95,6 @@ export interface Cloned {
   /** Parts left out on purpose, in words: submodules, links, large files. */
   readonly remarks: readonly string[];
 }
-
-// ---------------------------------------------------------------- models
 
 export interface Question {
   /** `smart`: the loop's model; `fast`: the one for small tasks. */
@@ -173,8 +167,6 @@ export interface Cells {
   /** For `save_files`: what the cell that made this call wants to save, by path; null removes a file. */
   changes(): ReadonlyMap<string, Uint8Array | null>;
 }
-
-// ---------------------------------------------------------------- people and agents
 
 export interface Posts {
   /** Throws GOALD_POST when nothing was posted for certain; resolves to `unknown` when nobody can tell. */

@@ -134,8 +134,6 @@ function shareOf(state: AgentState, child?: ChildAccount): ChildLimits | Refused
 /** A millionth of a dollar. */
 const MICRO = 1_000_000;
 
-// ---------------------------------------------------------------- in words
-
 const tooDeep = (most: number): Refused => ({
   refused: "agents-too-deep",
   text:

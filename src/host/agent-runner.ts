@@ -239,8 +239,6 @@ export class AgentRunner {
 /** A failed read of the disk has SQLite's error as its cause, and may succeed later. */
 const isDamage = (error: Error): boolean => isGoaldError(error, "GOALD_STORE_DAMAGED") && error.cause === undefined;
 
-// The parts of one agent for the main loop, claimed for one run.
-
 export interface OpenedAgent extends AsyncDisposable {
   readonly lease: Lease;
   readonly parts: Omit<RunParts, "wait" | "draining" | "onCommitted" | "onSent">;
@@ -273,8 +271,6 @@ export interface RunnerParts {
   /** Called when the runner holds nothing, not even a timer, and may be discarded. */
   onIdle(agent: string): void;
 }
-
-// How long a run stays open while its agent waits.
 
 const LONGEST_WAIT_MS = 10_000;
 /**

@@ -158,8 +158,6 @@ function resumeRecording(path: string, row: AgentRow, { recordings, supervisor }
   recordings.resume(path, row);
 }
 
-// Applies a person's action on an agent to its sub-agents and its parent.
-
 /** Called before the removal: the parent gets back the unused part of the reserved limits. */
 export async function tellRemoval(
   row: AgentRow,

@@ -279,8 +279,6 @@ export class HostControl extends RunControl implements Control {
 
 const conflict = (message: string, hint: string): GoaldError => new GoaldError("GOALD_CONFLICT", message, { hint });
 
-// Finds the question that a person's answer belongs to.
-
 /**
  * `callId`: the call that the client means; absent for the one that waits. Throws GOALD_CONFLICT when another call waits, or
  * when the question has expired.

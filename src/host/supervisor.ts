@@ -244,8 +244,6 @@ export class Supervisor {
   }
 }
 
-// Wakes readers who wait for an agent's log to become longer.
-
 export function createLogWatch(store: Pick<Store, "agent">) {
   const changes = new EventEmitter().setMaxListeners(0);
   const nextChange = (name: string, signal: AbortSignal): Promise<unknown> =>

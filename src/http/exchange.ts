@@ -62,8 +62,6 @@ function removeEncodingHeaders(received: Headers): Headers {
   return headers;
 }
 
-// Aborts an HTTP exchange at its timeouts or when its caller aborts.
-
 export interface HttpLimits {
   /** Maximum size of the decompressed body. A larger one throws GOALD_HTTP_TOO_LARGE. */
   readonly maxBytes: number;

@@ -74,8 +74,6 @@ function replyOf({ status, code, text, value }: Observation): CellReply<unknown>
   return { error: { code: code ?? status, text: headOf(text) } };
 }
 
-// ---------------------------------------------------------------- saving
-
 type Changes = ReadonlyMap<string, Uint8Array | null>;
 /** Contents that cells pass to their nested calls of `save_files`, by the id of the cell's call. */
 const handedOver = rememberBy((_parts: CellParts) => new Map<string, Changes>());
@@ -135,8 +133,6 @@ function noteSaved(observation: Observation, { paths, notes }: SavedFiles) {
   const reply = replyOf(observation);
   return "error" in reply ? reply.error : undefined;
 }
-
-// The agent's files as code sees them, read through the workspace of its call.
 
 const MAX_LISTED_FILES = 10_000;
 const OUTPUTS = "_goald/outputs";

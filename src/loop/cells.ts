@@ -139,8 +139,6 @@ const savedBy = ({ version, definitions, values }: EventOf<"namespace-saved">): 
   values,
 });
 
-// Turns the outcome of a cell into the observation that the model reads.
-
 const MAX_NAMED = 20;
 const MAX_ARTIFACTS = 200;
 const MAX_SOURCE_CHARS = 300;

@@ -287,8 +287,6 @@ export function searchFolder(workspace: Pick<Workspace, "list" | "read">, writer
   };
 }
 
-// Finds the addresses, words and numbers of a text, in a form that can be compared.
-
 /**
  * Returns the address without scheme, `www.`, fragment, one last slash and `.git`: a number of slashes could be a message.
  * Undefined for an address with a password.

@@ -153,8 +153,6 @@ function lastOf(output: string): string {
   return text.length <= MAX_OUTPUT_CHARS ? text : `…${text.slice(1 - MAX_OUTPUT_CHARS).toWellFormed()}`;
 }
 
-// Tests of files: one exists, contains a text, is long enough, or is JSON that matches a schema.
-
 /** A longer file of JSON would hold up all agents while it is parsed, and could take their memory. */
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
 const MAX_LINE_CHARS = 120;
@@ -220,8 +218,6 @@ const describe = ({ path, bytes }: FileStat): string => `${path} (${formatSize(b
 /** Without the mark at the beginning of a file. */
 const readText = async ({ path }: FileStat, workspace: Workspace): Promise<string> =>
   new TextDecoder().decode(await workspace.read(path));
-
-// What a test of a goal found: whether it passed, and a sentence as proof, of one line and bounded.
 
 type Verdict = Omit<CheckResult, "check">;
 

@@ -89,8 +89,6 @@ function goalsToCheck(id: string, state: AgentState): readonly number[] {
   return hasChecks(state) && checksOf(checks, reported, goals.length).length > 0 ? reported : [];
 }
 
-// What commands see of the agent's own memory.
-
 export type OwnMemories = Pick<Store, "memory" | "newestFact">;
 
 /** `trustedSeq`: the event up to which a person trusts the agent's own words. */

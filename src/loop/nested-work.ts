@@ -210,8 +210,6 @@ type DescribePush = (of: Identity, frame: number) => Promise<readonly NewEvent[]
 
 const isSame = (one: Identity, other: Identity): boolean => one.ordinal === other.ordinal && one.hash === other.hash;
 
-// What a sub-task may ask for, and how code learns that it has no result.
-
 /** A longer task belongs in a file: the prompt shows the task at every step. */
 const MAX_TASK_CHARS = 10_000;
 const MAX_SCHEMA_CHARS = 10_000;

@@ -187,8 +187,6 @@ function mostOfPicture(prompt: string, size: string): Most {
 
 const notSent = (why: string) => tooDear("Nothing was sent", why, "Do it without, or in a smaller size.");
 
-// Counts the bytes that one command call downloads, within the agent's quota.
-
 export type DownloadMeter = ReturnType<typeof meterDownloads>;
 
 /** `limitBytes`: over the agent's life; absent for no limit. */

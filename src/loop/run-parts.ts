@@ -55,8 +55,6 @@ export type RunNested = (push: readonly NewEvent[]) => Promise<boolean>;
 /** A move that needs nothing from outside. */
 export const effectless = (outcome: Outcome): PreparedMove => ({ intent: null, perform: async () => outcome });
 
-// Does the work of one move: prepare, intent, commit, perform, record.
-
 type OutsideMove = Parameters<RunParts["prepare"]>[0];
 
 /** Records the outcome. Resolves to false when the loop has to stop before the work has ended: its call stays open. */

@@ -170,8 +170,6 @@ function readMemories(database: DatabaseSync): Reads<"memories" | "memory" | "me
   };
 }
 
-// The history of an agent's files.
-
 const COLUMNS = "seq, path, operation, bytes, sha AS sha256, step, call_id AS callId, at, outside";
 const MAX_LISTS = 32;
 

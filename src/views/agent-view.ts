@@ -263,8 +263,6 @@ export function countStandings(views: readonly AgentView[]): AgentCounts {
   };
 }
 
-// What an agent may still spend, by limit. Pure.
-
 export const LimitLeft = open({
   limit: oneOf("steps", "tokens", "usd", "time"),
   allowed: anyOf(amount, time),

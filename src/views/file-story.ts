@@ -22,8 +22,6 @@ import { allEvents, openTexts, stateOf } from "./read-agent.ts";
 import { createSourceReader, Source } from "./sources.ts";
 import type { StepParts } from "./whole-step.ts";
 
-// Formats why a file exists: its last version in full, earlier versions in short. Pure.
-
 type Version = FileStory["versions"][number];
 
 export function describeFileStory(story: FileStory, describeCall: (call: CommandCall) => string): string {

@@ -186,8 +186,6 @@ export function requireTaken(step: number, taken: number, agent: string): void {
   );
 }
 
-// Finds the outside words of an agent that a person trusts. Pure.
-
 export const TrustGiven = open({
   path: described(nullable(text), "Null for all words that the agent had read by then."),
   at: time,

@@ -162,8 +162,6 @@ async function contentAt(
   return { content: await restoreVersion(counted, reader), outside: counted.at(-1)?.outside ?? [] };
 }
 
-// ---------------------------------------------------------------- what a person and a program send and read of it
-
 export const RestoreRequest = closed(
   {
     step: described(count, "The files get their versions after this step; 0 is before the first."),

@@ -237,8 +237,6 @@ class LocalWorkspace implements Workspace {
   }
 }
 
-// Reports the changes of files, and remembers them until the history has them.
-
 /** Undefined when the history has none. */
 type LatestVersion = Awaited<ReturnType<LastVersion>>;
 

@@ -11,8 +11,6 @@ import { escapeUnseenInJson, numberCode, showUnseen } from "#util/outside-text.t
 import type { WaitingView } from "#views/waiting.ts";
 import type { Style } from "./print.ts";
 
-// The question whether a command may run, as a person reads it before answering. Pure.
-
 /** A question shows this many lines of code. `goald show` shows all. */
 export const MAX_QUESTION_LINES = 500;
 

@@ -79,8 +79,6 @@ function refuseMoreGoals(pasted: readonly string[], { say }: QuestionScreen): vo
   say('Give them to the agent later, with: goald say <agent> "…"');
 }
 
-// When the agent asks, and what it may spend.
-
 export interface Terms {
   readonly approve?: ApprovalMode;
   /** US dollars; Infinity: no limit. */

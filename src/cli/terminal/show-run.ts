@@ -215,8 +215,6 @@ function createShowChecks(print: (style: "green" | "yellow", line: string) => vo
   };
 }
 
-// Shows the calls that commands and code make: one line each, and of many the number.
-
 /** Lines for the calls of one command; it can make 1,000. */
 const MAX_LINES = 20;
 const MAX_CALL_CHARS = 120;

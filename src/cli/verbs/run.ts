@@ -158,8 +158,6 @@ const playDemo = (options: RunOptions) => async (): Promise<number> => (await im
 const isLeftBehind = ({ state }: Found): boolean =>
   !isFinished(state) && (state.paused !== null || !state.settings.background);
 
-// ---------------------------------------------------------------- the requested agent
-
 const goalsOf = (goal: string | undefined, options: RunOptions): readonly string[] => [
   ...(goal === undefined ? [] : [goal]),
   ...(options.goal ?? []),

@@ -226,8 +226,6 @@ export const cloneArgs = (href: string): readonly string[] => [
   ".",
 ];
 
-// Explains why a clone failed, and what to do about it.
-
 interface GitErrorRule {
   readonly when: RegExp;
   readonly problem: string;

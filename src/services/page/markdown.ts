@@ -111,8 +111,6 @@ function nextItemNumber(item: Element): number {
   return number;
 }
 
-// ---------------------------------------------------------------- tables
-
 const MAX_SPAN = 20;
 
 function addTables(service: Turndown): void {

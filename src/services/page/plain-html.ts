@@ -8,8 +8,6 @@
 import { Tokenizer } from "htmlparser2";
 import { joinLinks, type Link, MAX_LINKS, nameLink, type Readable, resolveLink } from "./readable.ts";
 
-// Reads an HTML page as plain text, and explains why a page has hardly any.
-
 /** A shorter text is neither an article nor a main part. */
 export const MIN_CHARS = 200;
 

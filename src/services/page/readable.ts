@@ -3,8 +3,6 @@ import { oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import type { Document, Element } from "./dom.ts";
 
-// Finds the links of a page: absolute http(s) addresses, each once, up to a limit.
-
 export interface Link {
   readonly text: string;
   readonly href: string;

@@ -252,8 +252,6 @@ export function createHostPace(clock: Clock) {
   };
 }
 
-// Explains why a request to the web failed, in words that a model or a person can act on.
-
 /** Returns a GoaldError unchanged and any other error as GOALD_WEB. `origin`: the server. */
 export function explainWebError(origin: string, thrown: unknown): GoaldError {
   if (isGoaldError(thrown)) return thrown;

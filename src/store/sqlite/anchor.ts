@@ -14,8 +14,6 @@ import { type NoteHead, type PreparedQuery, prepare } from "../sql.ts";
 import { createPrivateFile, openForReading } from "./connection.ts";
 import { isEmpty, openEmptyTables } from "./schema.ts";
 
-// Compares a store with its anchor, and accepts a loss that a person has decided to accept.
-
 /** Lost logs that an error names; `verify` names all. */
 const MAX_NAMED = 5;
 
