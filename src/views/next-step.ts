@@ -102,7 +102,7 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
     why: "It reached its budget, or the next step could exceed it.",
     todo: [["Continue with a higher budget", "goald resume * --budget 5"]],
   },
-  "time-limit": { why: "It reached its time limit.", todo: [["Continue for longer", "goald resume * --max-time 2h"]] },
+  "time-limit": { why: "It reached its time limit.", todo: [["Continue for longer", "goald resume * --max-time 8h"]] },
   loop: {
     why: "It requested the same command with the same arguments too many times in a row.",
     todo: [["Tell it what to do instead", 'goald say * "…"'], GO_ON],

@@ -67,7 +67,8 @@ const agent = (id: string, change: Partial<AgentView> = {}): AgentView => ({
 });
 const now = { kind: "waiting", command: "clone_repository", subject: "", thought: "" } as const;
 const LONG = "a-very-long-name-of-an-agent-that-plans-meals-fo";
-const agents = [
+/** Made anew for each table: their ages are those of that moment. */
+const agents = () => [
   agent("chef"),
   agent("lim", { state: "waiting: rate limit", until: fromNow(13_500) }),
   agent(LONG, { state: "waiting: approval", now }),
@@ -75,7 +76,7 @@ const agents = [
   agent("old", { state: "completed", changedAt: fromNow(-3 * 3_600_000) }),
 ];
 const rows = (columns: number, colour = false): readonly string[] =>
-  renderAgents(agents, { columns, colour }, {}).split("\n");
+  renderAgents(agents(), { columns, colour }, {}).split("\n");
 
 describe("the list of agents", () => {
   it.each([60, 100, 200])("fits into %i columns with whole states, steps, costs and ages", (columns) => {
@@ -121,8 +122,8 @@ describe("the list of agents", () => {
 
   it("has whole ids and no titles for programs, and all columns with -o wide", () => {
     const piped = rows(Number.POSITIVE_INFINITY);
-    expect(piped.map((row) => row.split(/ {2,}/)[0])).toEqual(["ID", ...agents.map(({ id }) => id)]);
-    const wide = renderAgents(agents, { columns: 60, colour: false }, { output: "wide" });
+    expect(piped.map((row) => row.split(/ {2,}/)[0])).toEqual(["ID", ...agents().map(({ id }) => id)]);
+    const wide = renderAgents(agents(), { columns: 60, colour: false }, { output: "wide" });
     expect(wide).toMatch(/^ID +STATE +STEP +COST +CHANGED +TOKENS +NAME +STARTED BY +OUTSIDE WORDS +WORKSPACE\n/);
     expect(wide).toContain(`/home/ada/goald/workspace/${LONG}`);
   });
