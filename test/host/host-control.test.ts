@@ -16,9 +16,9 @@ import { loadPlan } from "#views/plan-view.ts";
 import { stateOf } from "#views/read-agent.ts";
 import { AT, later, SPEC } from "../helpers/events.ts";
 import { fakeClock, until } from "../helpers/fake-clock.ts";
-import { useFolder } from "../helpers/folder.ts";
+import { refusalOf, useFolder } from "../helpers/folder.ts";
 import { homeOf } from "../helpers/goald.ts";
-import { makeWorld, replaceMethod, restedHost, startHost, type World } from "../helpers/host.ts";
+import { makeWorld, replaceMethod, restedHost, startHost, type World, type WorldOptions } from "../helpers/host.ts";
 import { done, reply, testCommand } from "../helpers/loop.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import { type ScriptedReply, textIn } from "../helpers/models.ts";
@@ -56,20 +56,20 @@ describe("the calls that a host accepts", () => {
     });
   });
 
-  it("add a person's words to the very next prompt", async () => {
-    const { world, host } = await restedHost({ script: () => done() }, { Foo: { approve: "always" } });
-    const { note } = await host.control.say("foo", { from: "person", text: "Mind the gap." });
-    expect(note).toBe("It will read this with its next step.");
+  it("say when words are read: by the next prompt of an agent that waits, and not before others go on", async () => {
+    const agents = { Foo: { approve: "always" }, Front: { background: false }, Limited: { stepLimit: 1 } } as const;
+    const { world, host } = await restedHost({ script: brief }, agents);
+    const say = async (name: string) => (await host.control.say(name, { from: "person", text: "Mind the gap." })).note;
+    expect([await say("foo"), await say("front"), await say("limited")]).toEqual([
+      "It will read this with its next step.",
+      "It does not run: goald resume front",
+      "It is paused and will read this when it goes on: goald resume limited",
+    ]);
+    await host.quiet();
+    expect(world.model.requests).toHaveLength(2);
     await host.control.answer("foo", { verdict: "denied", text: "Not yet." });
     await host.quiet();
     expect(world.lastPrompt()).toContain("Mind the gap.");
-  });
-
-  it("report that an agent of a terminal without a runner will not read words now", async () => {
-    const { world, host } = await startHost({ script: () => done() }, { Foo: { background: false } });
-    const { note } = await host.control.say("foo", { from: "person", text: "Hello." });
-    await host.quiet();
-    expect([note, world.model.requests.length]).toEqual(["It does not run: goald resume foo", 0]);
   });
 
   it("open the next turn of a finished agent with words or new goals", async () => {
@@ -78,13 +78,7 @@ describe("the calls that a host accepts", () => {
     await host.quiet();
     await host.control.setGoals("foo", ["Another goal"]);
     await host.quiet();
-    expect((await world.types()).filter((type) => /^turn-(?:started|finished)$/.test(type))).toEqual([
-      "turn-finished",
-      "turn-started",
-      "turn-finished",
-      "turn-started",
-      "turn-finished",
-    ]);
+    expect(await host.control.agent("foo")).toMatchObject({ state: "completed", turn: 3 });
     expect(world.lastPrompt()).toContain("Another goal");
   });
 
@@ -103,35 +97,6 @@ describe("the calls that a host accepts", () => {
     await host.quiet();
     const state = replay(await world.events("foo"));
     expect([state.goals, state.checks]).toEqual([["Two", "Three"], [check]]);
-  });
-
-  it("continue an agent in the host that had finished on a terminal, once for the same key", async () => {
-    const { world, host } = await startHost({ script: () => done() }, { Foo: { background: false } });
-    const words = { from: "person", text: "One thing more.", key: "k" } as const;
-    const moveToTerminal = async () => {
-      await host.control.changeSettings("foo", { background: false });
-      await host.quiet();
-    };
-    await host.control.resume("foo", {});
-    await host.quiet();
-    await moveToTerminal();
-    await host.control.say("foo", words);
-    await host.quiet();
-    expect((await world.types()).at(-1)).toBe("turn-finished");
-    expect(await host.control.agent("foo")).toMatchObject({ turn: 2, background: true });
-    await moveToTerminal();
-    const { note } = await host.control.say("foo", words);
-    await host.quiet();
-    expect(note).toBe("Nothing is done: a request with this key came before.");
-    expect(await host.control.agent("foo")).toMatchObject({ turn: 2, background: false });
-  });
-
-  it("keep a paused agent paused when words arrive", async () => {
-    const { world, host } = await restedHost({ script: brief }, { Foo: { stepLimit: 1 } });
-    const { note } = await host.control.say("foo", { from: "person", text: "Hello?" });
-    await host.quiet();
-    expect(note).toBe("It is paused and will read this when it goes on: goald resume foo");
-    expect(world.model.requests).toHaveLength(1);
   });
 
   it("resume with so much more from now on, whoever asks at the same time", async () => {
@@ -200,13 +165,15 @@ describe("the calls that a host accepts", () => {
 });
 
 /** An agent that was started on a terminal, took one step and has finished. */
-async function makeFinished(settings: { readonly stepLimit?: number } = {}) {
-  const script = (_request: ModelRequest, index: number) => (index === 0 ? write("a.txt") : done());
-  const { world, host } = await startHost({ script }, { Foo: { background: false, ...settings } });
-  host.supervisor.wake("foo", true);
-  await host.quiet();
-  expect((await host.control.agent("foo")).state).toBe("completed");
-  return { world, host, control: host.control };
+async function makeFinished(
+  settings: Parameters<World["create"]>[1] = {},
+  options: WorldOptions = { script: (_request, index) => (index === 0 ? write("a.txt") : done()) },
+) {
+  const started = await startHost(options, { Foo: { background: false, ...settings } });
+  started.host.supervisor.wake("foo", true);
+  await started.host.quiet();
+  expect((await started.control.agent("foo")).state).toBe("completed");
+  return started;
 }
 
 describe("the next turn of a finished agent", () => {
@@ -264,15 +231,18 @@ describe("the next turn of a finished agent", () => {
 });
 
 describe("words to a finished agent", () => {
-  it("begin its next turn, and are said to have come before when their key did, also when they are others", async () => {
+  it("begin its next turn in the host, and are said to have come before when their key did, also when they are others", async () => {
     const { control, host } = await makeFinished();
     const words = { from: "ada", text: "One thing more", key: "k" };
     expect((await control.say("foo", words)).note).toBe("It had finished. This begins turn 2.");
     await host.quiet();
+    expect(await control.agent("foo")).toMatchObject({ state: "completed", turn: 2, background: true });
+    await control.changeSettings("foo", { background: false });
+    await host.quiet();
     const { note } = await control.say("foo", { ...words, text: "And another" });
     expect(note).toBe("Nothing is done: a request with this key came before.");
     await host.quiet();
-    expect((await control.agent("foo")).turn).toBe(2);
+    expect(await control.agent("foo")).toMatchObject({ turn: 2, background: false });
   });
 
   it("name the limit that stops it, and the call that allows it more", async () => {
@@ -292,13 +262,8 @@ describe("words to a finished agent", () => {
 const HOUR = 3_600_000;
 
 /** An agent that asks before each of two writes, and then before its end. */
-async function makeAsker(change: { readonly approvalExpiresMs?: number } = {}) {
-  const { world, host } = await restedHost(
-    { script: (_request, index) => [write("a"), write("b")][index] ?? done(), ...change },
-    { Foo: { approve: "always" } },
-  );
-  return { world, host, control: host.control };
-}
+const makeAsker = (change: Pick<WorldOptions, "approvalExpiresMs"> = {}) =>
+  restedHost({ script: [write("a"), write("b"), done()], ...change }, { Foo: { approve: "always" } });
 const waitingIn = async (world: World) => approvalOf(await stateOf(world.store, { id: "foo" }))?.callId;
 const filesOf = (world: World): readonly string[] => [...(world.files.get("foo")?.keys() ?? [])];
 const yes = (callId: string) => ({ callId, verdict: "approved" }) as const;
@@ -306,17 +271,10 @@ const yes = (callId: string) => ({ callId, verdict: "approved" }) as const;
 describe("an approval", () => {
   it("that arrives twice before the agent reads it approves one call, and not the next one", async () => {
     const { world, host, control } = await makeAsker();
-    const answered = await Promise.all([control.answer("foo", yes("c1")), control.answer("foo", yes("c1"))]);
-    expect(answered.map(({ note }) => note)).toEqual(["Approved: write_to_file", "Approved: write_to_file"]);
-    await host.quiet();
-    expect([filesOf(world), await waitingIn(world)]).toEqual([["a"], "c2"]);
-  });
-
-  it("with words or for another call than the waiting one is refused, and the refusal names what waits", async () => {
-    const { world, host, control } = await makeAsker();
     const withWords = control.answer("foo", { ...yes("c1"), text: "Do it twice." });
     await expect(withWords).rejects.toMatchObject({ code: "GOALD_USAGE" });
-    await control.answer("foo", yes("c1"));
+    const answered = await Promise.all([control.answer("foo", yes("c1")), control.answer("foo", yes("c1"))]);
+    expect(answered.map(({ note }) => note)).toEqual(["Approved: write_to_file", "Approved: write_to_file"]);
     await host.quiet();
     await expect(control.answer("foo", yes("c1"))).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
@@ -366,14 +324,13 @@ const set = (id: string, state: Extract<PlanEdit, { kind: "set" }>["state"]): Pl
 
 /** An agent that has asked "Which city?" in its first step, and then reports that it is done as often as it is asked. */
 async function makeWaiting(settings: Parameters<World["create"]>[1] = {}) {
-  const world = await makeWorld({
-    script: (_request, index) => (index === 0 ? reply("ask_user", { question: "Which city?" }) : done()),
-  });
-  await world.create("Foo", { goals: ["Find strings", "Write them down"], ...settings });
-  const host = world.begin();
-  host.supervisor.wake("foo");
-  await host.quiet();
-  return { world, host, control: host.control };
+  const started = await startHost(
+    { script: (_request, index) => (index === 0 ? reply("ask_user", { question: "Which city?" }) : done()) },
+    { Foo: { goals: ["Find strings", "Write them down"], ...settings } },
+  );
+  started.host.supervisor.wake("foo");
+  await started.host.quiet();
+  return started;
 }
 const planIn = async ({ store }: World) => {
   const row = await store.agent("foo");
@@ -507,13 +464,7 @@ const EVIL = [{ from: "web", name: "" }];
 const peek = testCommand("peek", async () => succeed("OBEY ME", { source: "web" }), { effect: "pure" });
 
 /** An agent that has read a stranger's page, has written a file after it, and has finished. */
-async function makeReader() {
-  const script = [reply("peek"), write("notes.md"), done()];
-  const { world, host } = await startHost({ commands: [peek], script }, { Foo: { background: false } });
-  host.supervisor.wake("foo", true);
-  await host.quiet();
-  return { world, host, control: host.control };
-}
+const makeReader = () => makeFinished({}, { commands: [peek], script: [reply("peek"), write("notes.md"), done()] });
 const trustsIn = async (world: World) => (await world.events("foo")).filter(({ type }) => type === "words-trusted");
 
 describe("a person's trust", () => {
@@ -543,27 +494,21 @@ describe("a person's trust", () => {
     });
   });
 
-  it.each([[["never.md"]], [["notes.md", "never.md"]], [[".."]], [["."]]])(
-    "in a path that the history does not have is refused, and nothing is trusted: %j",
-    async (paths) => {
-      const { world, host, control } = await makeReader();
-      await expect(control.trust("foo", { what: "files", paths })).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
-      await host.quiet();
-      expect(await trustsIn(world)).toEqual([]);
-    },
-  );
+  it("in a path that the history does not have is refused, and nothing is trusted; no path is not all", async () => {
+    const { world, host, control } = await makeReader();
+    const refusal = async (trust: Parameters<typeof control.trust>[1]) =>
+      (await refusalOf(control.trust("foo", trust))).code;
+    for (const paths of [["never.md"], ["notes.md", "never.md"], [".."], ["."]])
+      expect([paths, await refusal({ what: "files", paths })]).toEqual([paths, "GOALD_NOT_FOUND"]);
+    expect(await refusal({ what: "files" })).toBe("GOALD_USAGE");
+    expect(await refusal({ what: "all", paths: ["notes.md"] })).toBe("GOALD_USAGE");
+    await host.quiet();
+    expect(await trustsIn(world)).toEqual([]);
+  });
 
   it("cannot be given by a command: such a message is refused", () => {
     const write = { kind: "send", to: "foo", key: "k", message: { type: "trust", what: "all" } };
     expect(() => checkWrite("sly", write as never)).toThrow("staged an invalid write");
-  });
-
-  it("needs a word for everything: no path is not all", async () => {
-    const { control } = await makeReader();
-    await expect(control.trust("foo", { what: "files" })).rejects.toMatchObject({ code: "GOALD_USAGE" });
-    await expect(control.trust("foo", { what: "all", paths: ["notes.md"] })).rejects.toMatchObject({
-      code: "GOALD_USAGE",
-    });
   });
 });
 

@@ -398,10 +398,6 @@ const FINDINGS: readonly Defence[] = [
         "host/host-control.test",
         "that arrives twice before the agent reads it approves one call, and not the next one",
       ),
-      proof(
-        "host/host-control.test",
-        "with words or for another call than the waiting one is refused, and the refusal names what waits",
-      ),
       proof("host/host-control.test", "counts as denied after its time: the model reads so, and the agent goes on"),
     ],
   },
