@@ -6,7 +6,7 @@ import { PROTOCOL_VERSION } from "#api/control.ts";
 import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
 import { askDaemon, ensureDaemon, findHost, revive } from "#api/find-daemon.ts";
 import { callHost } from "#api/socket.ts";
-import { type FakeHost, fakeHost, STARTED_AT, sendJson, startUnixServer } from "./unix-server.ts";
+import { fakeHost, STARTED_AT, sendJson, startUnixServer } from "./unix-server.ts";
 
 describe("a call to the host", () => {
   it("sends its request as JSON to the Host goald on a connection of its own, which it closes", async () => {
@@ -154,12 +154,6 @@ describe("a call to the host", () => {
   });
 });
 
-/** Writes the file of a host that listens, without its lock. */
-const writeInfo = ({ home, server }: FakeHost): Promise<void> => {
-  const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: server.socket };
-  return writeFile(join(home.privateFolder, "daemon.json"), JSON.stringify(told));
-};
-
 describe("finding the host of a home", () => {
   it("finds none in an empty home, or after a host that died", async () => {
     await using host = await fakeHost();
@@ -182,16 +176,12 @@ describe("finding the host of a home", () => {
     expect((await findHost(host.home))?.socket).toBe(host.server.socket);
   });
 
-  it("finds none in a copy of a home, and sends nothing to the host of the original", async () => {
+  it("takes a host without its lock file only as the host of the home that it names, as in a copy of a home", async () => {
     await using host = await fakeHost();
-    await writeInfo(host);
+    const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket };
+    await writeFile(join(host.home.privateFolder, "daemon.json"), JSON.stringify(told));
     expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
     expect(await findHost(host.home)).toBeUndefined();
-  });
-
-  it("finds the host of this home without its lock file, and starts no second one", async () => {
-    await using host = await fakeHost();
-    await writeInfo(host);
     host.tell({ home: host.home.root });
     expect(await askDaemon(host.home)).toMatchObject({ kind: "host", status: { pid: 4711 } });
     host.tell({ home: join(host.home.root, "another") });

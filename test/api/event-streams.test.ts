@@ -5,7 +5,7 @@ import { connectHost } from "#api/client.ts";
 import { createLiveReader } from "#api/event-stream.ts";
 import type { Followed } from "#api/socket.ts";
 import { createRedactor } from "#util/redact.ts";
-import { eventually, messagesIn, useServers } from "../helpers/local-server.ts";
+import { eventually, type Message, messagesIn, useServers } from "../helpers/local-server.ts";
 import { type Answer, type Request, sendJson, startUnixServer } from "./unix-server.ts";
 
 const serveAgents = useServers();
@@ -16,7 +16,7 @@ const following = (agent: string): string =>
   `GET /v1/agents/${agent}/events HTTP/1.0\r\nHost: goald\r\nAccept: text/event-stream\r\n\r\n`;
 
 /** The numbers of the last events, by agent, as each message has them. */
-const headsIn = (messages: readonly { readonly data: unknown }[]) =>
+const headsIn = (messages: readonly Message[]) =>
   messages.map(({ data }) => {
     const { agents, removed } = data as { agents: { id: string; head: number }[]; removed: string[] };
     return [Object.fromEntries(agents.map(({ id, head }) => [id, head])), removed];
@@ -186,14 +186,11 @@ describe("a reader that does not read", () => {
     const slow = api.open(following("t"));
     await using live = await api.follow("/v1/agents/t/events");
     await eventually(() => control.waits === 2);
-    let turns = 0;
-    for (let burst = 0; burst < 100; burst++) {
+    // The other reader receives everything while this one does not read.
+    for (let burst = 1; burst <= 100; burst++) {
       control.append("t", 20, LONG);
-      await live.until(() => live.numbers.length === 1 + 20 * (burst + 1));
-      turns++;
+      await live.until(() => live.numbers.length === 1 + 20 * burst);
     }
-    // The other readers received everything while this one did not read.
-    expect([turns, live.numbers.length]).toEqual([100, 2_001]);
     expect(slow.bytesRead).toBeLessThan(1_000_000);
     // Longer than the limit: what follows is read from a stream that has ended.
     await sleep(300);
@@ -296,16 +293,13 @@ describe("a server that closes", () => {
 
 describe("a reply that is still streaming", () => {
   const SECRET = "sk-live-9Zx81Qw";
-  const piecesIn = (messages: readonly { readonly event: string; readonly data: unknown }[]) =>
+  const piecesIn = (messages: readonly Message[]) =>
     messages.filter(({ event }) => event === "delta").map(({ data }) => data as { from: number; text: string });
-  const textOf = (pieces: readonly { readonly from: number; readonly text: string }[]): string => {
-    let text = "";
-    for (const piece of pieces) {
+  const textOf = (messages: readonly Message[]): string =>
+    piecesIn(messages).reduce((text, piece) => {
       expect(piece.from).toBe(text.length);
-      text += piece.text;
-    }
-    return text;
-  };
+      return text + piece.text;
+    }, "");
 
   it("goes in pieces without ids to readers that ask for it, and to no others", async () => {
     const { control, api } = await serveAgents({ t: 2 });
@@ -313,8 +307,8 @@ describe("a reply that is still streaming", () => {
     await using other = await api.follow("/v1/agents/t/events");
     await live.until(() => live.numbers.length === 2);
     for (const piece of ["I wr", "ite the", " first li", "ne now"]) control.addText("t", 2, piece);
-    await live.until(() => textOf(piecesIn(live.messages)).includes("line "));
-    expect(textOf(piecesIn(live.messages))).toBe("I write the first line ");
+    await live.until(() => textOf(live.messages).includes("line "));
+    expect(textOf(live.messages)).toBe("I write the first line ");
     control.append("t", 1);
     await live.until(() => live.numbers.length === 3);
     await other.until(() => other.numbers.length === 3);
@@ -337,15 +331,15 @@ describe("a reply that is still streaming", () => {
     const { control, api } = await serveAgents({ t: 1 }, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
     await using live = await api.follow("/v1/agents/t/events?live=true");
     for (const piece of ["the key ", ...SECRET, " is set "]) control.addText("t", 1, piece);
-    await live.until(() => textOf(piecesIn(live.messages)).includes("set"));
-    expect(textOf(piecesIn(live.messages))).toBe("the key [redacted] is set ");
+    await live.until(() => textOf(live.messages).includes("set"));
+    expect(textOf(live.messages)).toBe("the key [redacted] is set ");
   });
 
   it("is followed by the last line that a cell has printed, once and redacted, for readers that ask for it", async () => {
     const { control, api } = await serveAgents({ t: 1 }, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
     await using live = await api.follow("/v1/agents/t/events?live=true");
     await using other = await api.follow("/v1/agents/t/events");
-    const printed = (messages: readonly { readonly event: string; readonly data: unknown }[]) =>
+    const printed = (messages: readonly Message[]) =>
       messages.flatMap(({ event, data }) => (event === "printed" ? [(data as { line: string }).line] : []));
     control.print("t", `page 1 by ${SECRET}`);
     await live.until(() => printed(live.messages).length === 1);
@@ -378,11 +372,8 @@ const special = (name: string, reason: string): string => `event: ${name}\ndata:
 
 /** Sends one of these texts per connection, then closes it, or holds it open after `…`. */
 function stream(...texts: readonly string[]): Answer {
-  let connection = 0;
-  return (_request, response) => {
-    const text = texts[Math.min(connection++, texts.length - 1)] ?? "";
-    open(response, text);
-  };
+  const left = [...texts];
+  return (_request, response) => open(response, (left.length > 1 ? left.shift() : left[0]) ?? "");
 }
 
 function open(response: ServerResponse, text: string): void {
@@ -426,8 +417,7 @@ describe("following an agent", () => {
   });
 
   it("survives a host that is killed and restarted", async () => {
-    let next = 1;
-    await using server = await startUnixServer((_request, response) => open(response, `${event(next++)}…`));
+    await using server = await startUnixServer(stream(...upTo(4).map((seq) => `${event(seq)}…`)));
     const seen: (number | string)[] = [];
     for await (const followed of connectHost(server.socket).follow("a", { after: 0, patienceMs: 5_000 })) {
       seen.push(numberOf(followed));
@@ -481,9 +471,8 @@ describe("following an agent", () => {
   });
 
   it("retries when the host is unavailable for a moment", async () => {
-    let calls = 0;
     await using server = await startUnixServer((_request, response) => {
-      if (++calls > 1) return open(response, `${event(1)}…`);
+      if (server.requests.length > 1) return open(response, `${event(1)}…`);
       sendJson(response, 503, { error: { code: "GOALD_DAEMON", message: "Not yet.", hint: "" } });
     });
     expect(await until(1, connectHost(server.socket).follow("a", { after: 0 }))).toEqual([1]);

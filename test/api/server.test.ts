@@ -279,8 +279,7 @@ describe("config/openapi.json", () => {
 const NEW_AGENT = { name: "Chef", role: "a cook", goals: ["cook"], settings: { approve: "risky", stepLimit: 9 } };
 const SETTINGS = { approve: "never", stepLimit: null };
 
-const errorIn = (body: unknown): { code: string; message: string; hint: string } =>
-  (body as { error: { code: string; message: string; hint: string } }).error;
+const errorIn = (body: unknown) => (body as { error: Pick<GoaldError, "code" | "message" | "hint"> }).error;
 
 describe("a body with one name twice in an object", () => {
   it.each([
@@ -398,12 +397,7 @@ describe("an invalid request", () => {
   const WRONG: readonly [string, number, string, string, unknown][] = [
     ["an unknown member", 400, "POST", "/v1/agents", { ...NEW_AGENT, budget: 1 }],
     ["an unknown setting", 400, "POST", "/v1/agents", { ...NEW_AGENT, settings: { ...SETTINGS, sudo: true } }],
-    ["six goals", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: ["1", "2", "3", "4", "5", "6"] }],
-    ["no goal", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [] }],
-    ["a blank goal", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [" \n"] }],
     ["a goal that is not text", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [1] }],
-    ["a name with an escape sequence", 400, "POST", "/v1/agents", { ...NEW_AGENT, name: "a\u001b[31m" }],
-    ["a name of 81 characters", 400, "POST", "/v1/agents", { ...NEW_AGENT, name: "x".repeat(81) }],
     ["a text in place of a number", 400, "PATCH", "/v1/agents/t/settings", { stepLimit: "9" }],
     ["an invalid deadline", 400, "PATCH", "/v1/agents/t/settings", { deadline: "2026-13-41T00:00:00Z" }],
     ["nothing to change", 400, "PATCH", "/v1/agents/t/settings", {}],
