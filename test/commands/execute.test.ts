@@ -3,24 +3,18 @@ import { checkWrite } from "#commands/call-result.ts";
 import { type CallContext, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
-import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
+import { FACTS } from "../helpers/events.ts";
+import { testCommand } from "../helpers/loop.ts";
 import { type Files, MemoryWorkspace } from "../helpers/memory-workspace.ts";
 
-const FACTS = { readOnly: false, destructive: false, idempotent: false, openWorld: false };
-const base = {
-  name: "act",
-  label: "Act",
-  summary: "Acts.",
-  args: { type: "object", properties: {} },
-  annotations: FACTS,
-} as const;
 const command = (part: Partial<Command>): RegisteredCommand => ({
-  ...defineCommand({ ...base, run: async () => succeed("done"), ...part }),
+  ...testCommand("act", async () => succeed("done"), { annotations: FACTS, ...part }),
   group: "own",
   effect: "at-most-once",
   timeoutMs: part.timeoutMs ?? 5_000,
-  needs: part.needs ?? [],
+  needs: [],
 });
 
 function frame(of: RegisteredCommand, signal = new AbortController().signal): CallContext & { readonly files: Files } {

@@ -193,9 +193,6 @@ describe("a command's definition", () => {
       timeoutMs: 60_000,
       annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
     });
-    expect(checkCommand("mine", "mine.ts", { ...sound, ...withArgument({ type: "string" }) })).toMatchObject({
-      args: { properties: { x: { type: "string" } } },
-    });
   });
 
   it.each<[string, object, string]>([
@@ -271,15 +268,7 @@ beforeAll(async () => {
   all = (await loadRegistry([shipped])).all;
 });
 const made = (change: object) =>
-  checkCommand("mine", "mine.ts", {
-    name: "mine",
-    label: "Mine",
-    summary: "does this | that",
-    args: { type: "object", properties: {} },
-    annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-    run: async () => undefined,
-    ...change,
-  });
+  checkCommand("mine", "mine.ts", { name: "mine", summary: "does this | that", run: async () => undefined, ...change });
 
 describe("the command list of the prompt", () => {
   it("has one numbered line per command in AutoGPT's form, with what each argument means", () => {
@@ -365,10 +354,7 @@ describe("the table of commands", () => {
     [{ annotations: { readOnly: false, destructive: true, openWorld: false } }, "asks first"],
     [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "only adds"],
   ])("names the risk of %j", (change, risk) => {
-    const row =
-      renderCommandTable([made(change)])
-        .split("\n")
-        .at(-1) ?? "";
+    const row = renderCommandTable([made(change)]);
     expect(row).toContain(`| never repeated | ${risk} |`);
     expect(row).toContain("does this \\| that");
   });
