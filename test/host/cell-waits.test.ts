@@ -79,9 +79,12 @@ async function makeWaiting(options?: Parameters<typeof makeAsker>[0]) {
 }
 
 describe("a cell whose nested call waits for a person", () => {
-  it("keeps its process for minutes, and goes on in it with the answer", async () => {
-    const { world, host, cell } = await makeWaiting();
-    await pass(world, 9 * MINUTE);
+  it.each<[title: string, minutes: number, cell: Partial<Command>]>([
+    ["keeps its process for minutes, and goes on in it with the answer", 9, {}],
+    ["stays as long as the answer takes in a command that would lose its place", 60, { effect: "at-most-once" }],
+  ])("%s", async (_title, minutes, given) => {
+    const { world, host, cell } = await makeWaiting({ cell: given });
+    await pass(world, minutes * MINUTE);
     expect(cell).toEqual({ runs: 1, processes: 1 });
     await answerToEnd(world, host);
     expect([cell.runs, linesOf(world)]).toEqual([1, "before\nChengdu\n"]);
@@ -116,14 +119,6 @@ describe("a cell whose nested call waits for a person", () => {
     await answerToEnd(world, next);
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
     expect(await world.types()).not.toContain("call-interrupted");
-  });
-
-  it("stays as long as the answer takes in a command that would lose its place", async () => {
-    const { world, host, cell } = await makeWaiting({ cell: { effect: "at-most-once" } });
-    await pass(world, 60 * MINUTE);
-    expect(cell).toEqual({ runs: 1, processes: 1 });
-    await answerToEnd(world, host);
-    expect([cell.runs, linesOf(world)]).toEqual([1, "before\nChengdu\n"]);
   });
 });
 

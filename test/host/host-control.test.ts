@@ -30,6 +30,12 @@ const brief = (request: ModelRequest): ScriptedReply =>
     ? done()
     : write("a.txt");
 const SETTINGS = { approve: "never", stepLimit: 5 } as const;
+/** What a call returns, once all agents rest again. */
+const rested = async <T>({ quiet }: { quiet(): Promise<void> }, call: Promise<T>): Promise<T> => {
+  const result = await call;
+  await quiet();
+  return result;
+};
 
 describe("the calls that a host accepts", () => {
   it("create and start an agent in the background, only once for the same key", async () => {
@@ -67,17 +73,14 @@ describe("the calls that a host accepts", () => {
     ]);
     await host.quiet();
     expect(world.model.requests).toHaveLength(2);
-    await host.control.answer("foo", { verdict: "denied", text: "Not yet." });
-    await host.quiet();
+    await rested(host, host.control.answer("foo", { verdict: "denied", text: "Not yet." }));
     expect(world.lastPrompt()).toContain("Mind the gap.");
   });
 
   it("open the next turn of a finished agent with words or new goals", async () => {
     const { world, host } = await restedHost({ script: () => done() });
-    await host.control.say("foo", { from: "person", text: "One thing more." });
-    await host.quiet();
-    await host.control.setGoals("foo", ["Another goal"]);
-    await host.quiet();
+    await rested(host, host.control.say("foo", { from: "person", text: "One thing more." }));
+    await rested(host, host.control.setGoals("foo", ["Another goal"]));
     expect(await host.control.agent("foo")).toMatchObject({ state: "completed", turn: 3 });
     expect(world.lastPrompt()).toContain("Another goal");
   });
@@ -93,8 +96,7 @@ describe("the calls that a host accepts", () => {
     expect(await host.control.agents()).toEqual([]);
     await host.control.create({ ...agent, checks: [check] });
     await expect(host.control.setGoals("foo", ["Two"], [{ ...check, goal: 4 }])).rejects.toThrow("It is for goal 5");
-    await host.control.setGoals("foo", ["Two", "Three"], [check]);
-    await host.quiet();
+    await rested(host, host.control.setGoals("foo", ["Two", "Three"], [check]));
     const state = replay(await world.events("foo"));
     expect([state.goals, state.checks]).toEqual([["Two", "Three"], [check]]);
   });
@@ -192,21 +194,17 @@ describe("the next turn of a finished agent", () => {
   it("begins in the background by default, with changed settings, and once for each key", async () => {
     const { host, control } = await makeFinished();
     const turn = { goals: ["Count again"], settings: { stepLimit: 90 }, key: "k" };
-    await control.beginTurn("foo", turn);
-    await host.quiet();
+    await rested(host, control.beginTurn("foo", turn));
     expect(await control.agent("foo")).toMatchObject({ turn: 2, background: true });
-    await control.beginTurn("foo", turn);
-    await host.quiet();
+    await rested(host, control.beginTurn("foo", turn));
     expect((await control.agent("foo")).turn).toBe(2);
-    await control.beginTurn("foo", { ...turn, key: "other" });
-    await host.quiet();
+    await rested(host, control.beginTurn("foo", { ...turn, key: "other" }));
     expect((await control.agent("foo")).turn).toBe(3);
   });
 
   it("does not begin while a turn is not finished: the refusal says what to do instead", async () => {
     const { host, control } = await makeFinished();
-    await control.beginTurn("foo", { goals: ["Count again"], settings: { stepLimit: 2 } });
-    await host.quiet();
+    await rested(host, control.beginTurn("foo", { goals: ["Count again"], settings: { stepLimit: 2 } }));
     expect((await control.agent("foo")).state).toBe("paused: step-limit");
     await expect(control.beginTurn("foo", { goals: ["More"] })).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
@@ -237,8 +235,7 @@ describe("words to a finished agent", () => {
     expect((await control.say("foo", words)).note).toBe("It had finished. This begins turn 2.");
     await host.quiet();
     expect(await control.agent("foo")).toMatchObject({ state: "completed", turn: 2, background: true });
-    await control.changeSettings("foo", { background: false });
-    await host.quiet();
+    await rested(host, control.changeSettings("foo", { background: false }));
     const { note } = await control.say("foo", { ...words, text: "And another" });
     expect(note).toBe("Nothing is done: a request with this key came before.");
     await host.quiet();
@@ -253,8 +250,7 @@ describe("words to a finished agent", () => {
     );
     await host.quiet();
     expect((await control.agent("foo")).state).toBe("paused: step-limit");
-    await control.resume("foo", { stepLimit: 10 });
-    await host.quiet();
+    await rested(host, control.resume("foo", { stepLimit: 10 }));
     expect(await control.agent("foo")).toMatchObject({ state: "completed", turn: 2 });
   });
 });
@@ -360,20 +356,17 @@ describe("a person's changes of a plan", () => {
     });
     // The agent's question is not answered by it.
     expect((await control.agent("foo")).state).toBe("waiting: person");
-    await control.say("foo", { from: "ada", text: "Rome" });
-    await host.quiet();
+    await rested(host, control.say("foo", { from: "ada", text: "Rome" }));
     expect(world.lastPrompt()).toContain("I changed your plan.\nAdded 0.2: Ask Ann\nTask 0.1 is in_progress now.");
   });
 
   it("keep the agent from finishing until the added task is abandoned or verified", async () => {
     const { world, host, control } = await makeWaiting();
     await control.editPlan("foo", { edits: [add("Ask Ann"), set("0.0", "verified"), set("0.1", "verified")] });
-    await control.say("foo", { from: "ada", text: "Rome" });
-    await host.quiet();
+    await rested(host, control.say("foo", { from: "ada", text: "Rome" }));
     expect((await control.agent("foo")).state).toBe("paused: not-proven");
     await control.editPlan("foo", { edits: [set("0.2", "abandoned"), set("0", "verified")] });
-    await control.resume("foo", {});
-    await host.quiet();
+    await rested(host, control.resume("foo", {}));
     expect(await stateOfTasks(world)).toEqual([
       ["Find strings", "verified"],
       ["Write them down", "verified"],
@@ -384,15 +377,13 @@ describe("a person's changes of a plan", () => {
 
   it("of a paused agent are in its plan at once, build on each other, and are read when it goes on", async () => {
     const { world, host, control } = await makeWaiting({ background: false });
-    await control.pause("foo", "For the test.");
-    await host.quiet();
+    await rested(host, control.pause("foo", "For the test."));
     const { note } = await control.editPlan("foo", { edits: [add("Ask Ann")] });
     expect(note).toBe("It is paused and will read this when it goes on: goald resume foo");
     await control.editPlan("foo", { edits: [set("0.2", "in_progress"), add("By letter", "0.2")] });
     expect(await changesIn(world)).toEqual([]);
     expect(await planIn(world)).toMatchObject({ current: "0.2", isRead: false });
-    await control.resume("foo", {});
-    await host.quiet();
+    await rested(host, control.resume("foo", {}));
     expect(await changesIn(world)).toMatchObject([
       { type: "task-added", parent: "0", task: { goal: "Ask Ann" }, by: "person" },
       { type: "task-changed", id: "0.2", state: "in_progress", by: "person" },
@@ -401,31 +392,17 @@ describe("a person's changes of a plan", () => {
     expect(await planIn(world)).toMatchObject({ current: "0.2", isRead: true });
   });
 
-  it("that come together are one message, however many, and leave the messages before them", async () => {
+  it("that come together are one message, however many, and with the same key are made once", async () => {
     const { world, host, control } = await makeWaiting();
-    await control.editPlan("foo", { edits: Array.from({ length: 12 }, (_none, at) => add(`Part ${at}`)) });
-    await control.say("foo", { from: "ada", text: "Rome" });
-    await host.quiet();
+    const edits = Array.from({ length: 12 }, (_none, at) => add(`Part ${at}`));
+    for (const key of ["k", "k"]) await rested(host, control.editPlan("foo", { edits, key }));
+    expect(await changesIn(world)).toHaveLength(12);
+    await rested(host, control.say("foo", { from: "ada", text: "Rome" }));
+    // The messages before them are left.
     expect(world.lastPrompt()).toContain("Which city?");
     expect(world.lastPrompt().match(/I changed your plan/g)).toHaveLength(1);
     expect(world.lastPrompt()).toContain("Added 0.2: Part 0\n");
     expect(world.lastPrompt()).toContain("Added 0.13: Part 11");
-  });
-
-  it("with the same key are made once", async () => {
-    const { world, host, control } = await makeWaiting();
-    for (let time = 0; time < 2; time++) {
-      await control.editPlan("foo", { edits: [add("Ask Ann")], key: "k" });
-      await host.quiet();
-    }
-    await control.editPlan("foo", { edits: [add("Ask Ann")], key: "other" });
-    await host.quiet();
-    expect((await stateOfTasks(world))?.map(([goal]) => goal)).toEqual([
-      "Find strings",
-      "Write them down",
-      "Ask Ann",
-      "Ask Ann",
-    ]);
   });
 
   it.each<[what: string, edits: readonly PlanEdit[], message: string]>([
@@ -446,8 +423,7 @@ describe("a person's changes of a plan", () => {
 
   it("are refused when the agent has finished, and the refusal says how its next turn begins", async () => {
     const { world, host, control } = await makeWaiting();
-    await control.say("foo", { from: "ada", text: "Rome" });
-    await host.quiet();
+    await rested(host, control.say("foo", { from: "ada", text: "Rome" }));
     const refused = control.editPlan("foo", { edits: [add("More")] });
     await expect(refused).rejects.toMatchObject({
       code: "GOALD_CONFLICT",

@@ -263,13 +263,15 @@ describe("a host whose lease was taken", () => {
 });
 
 describe("a host that shuts down", () => {
-  it("finishes the step in progress, and starts no other", async () => {
+  it("finishes the step in progress, and starts no other, also when it is woken", async () => {
     const { world, host, slow } = await inTheMiddle();
     const drained = host.supervisor.drain(60_000);
     slow.release();
     await drained;
+    host.supervisor.wake("busy");
+    await settle();
     expect((await world.types("busy")).at(-1)).toBe("command-finished");
-    expect(slow.begun).toHaveLength(1);
+    expect([slow.begun.length, world.model.requests.length]).toEqual([1, 1]);
     expect((await world.store.agent("busy"))?.wakeAt).not.toBeNull();
   });
 
@@ -283,14 +285,6 @@ describe("a host that shuts down", () => {
     expect((await world.types("asking")).at(-1)).toBe("model-asked");
     await world.next();
     expect(standsAt(world, "asking")).toBe(LINES(2));
-  });
-
-  it("starts nothing any more", async () => {
-    const { world, host } = await startHost({ script: counting(1) }, { Late: { background: false } });
-    await host.supervisor.drain(0);
-    host.supervisor.wake("late");
-    await settle();
-    expect(world.model.requests).toHaveLength(0);
   });
 });
 
@@ -306,20 +300,23 @@ function makeQueue() {
 }
 
 describe("the turns of suspects after a death", () => {
-  it("are given to one agent at a time, in the order in which they asked", async () => {
+  it("are given to one agent at a time, as they asked, and pass over one that is cut off while it waits", async () => {
     const { queue, began, enter } = makeQueue();
-    for (const agent of ["ada", "ben", "cleo"]) void enter(agent);
+    const cutOff = new AbortController();
+    for (const agent of ["ada", "ben"]) void enter(agent);
+    void enter("cleo", 0, cutOff.signal);
+    void enter("dora");
     await settle();
-    expect(began).toEqual(["ada"]);
-    queue.leave("cleo");
+    queue.leave("dora");
     await settle();
     expect(began).toEqual(["ada"]);
     queue.leave("ada");
     await settle();
     expect(began).toEqual(["ada", "ben"]);
+    cutOff.abort();
     queue.leave("ben");
     await settle();
-    expect(began).toEqual(["ada", "ben", "cleo"]);
+    expect(began).toEqual(["ada", "ben", "not cleo", "dora"]);
   });
 
   it("come after the back-off, which holds up nobody else, and not when the agent is cut off in it", async () => {
@@ -332,19 +329,6 @@ describe("the turns of suspects after a death", () => {
     cutOff.abort();
     await clock.advance(4_000);
     expect(began).toEqual(["ben", "not ada"]);
-  });
-
-  it("pass over an agent that is cut off while it waits", async () => {
-    const { queue, began, enter } = makeQueue();
-    const cutOff = new AbortController();
-    void enter("ada");
-    void enter("ben", 0, cutOff.signal);
-    void enter("cleo");
-    await settle();
-    cutOff.abort();
-    queue.leave("ada");
-    await settle();
-    expect(began).toEqual(["ada", "not ben", "cleo"]);
   });
 
   it("are explained for the agents that wait, and only for them", async () => {
