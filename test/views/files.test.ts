@@ -122,6 +122,9 @@ const stepOf = (
   finished(step, observed("done", observation)),
 ];
 
+const write = (step: number, recallIds: readonly string[] = []): readonly NewEvent[] =>
+  stepOf(step, "write_to_file", { file: "out.md", text: "t".repeat(9_000) }, { artifacts: ["out.md"] }, recallIds);
+
 /** What a person reads about the versions of a file. */
 const toldOf = (path: string, versions: Awaited<ReturnType<typeof traceVersions>>): string =>
   describeFileStory(
@@ -140,9 +143,6 @@ describe("the story of a file", () => {
   const read = (step: number, file: string): readonly NewEvent[] =>
     stepOf(step, "read_file", { file }, { source: "workspace" });
 
-  const write = (step: number, file: string): readonly NewEvent[] =>
-    stepOf(step, "write_to_file", { file, text: "t".repeat(9_000) }, { artifacts: [file] });
-
   const { versions } = historyOf([
     [3, "out.md", "write", "a"],
     [5, "out.md", "found", "b"],
@@ -152,11 +152,11 @@ describe("the story of a file", () => {
     created(),
     ...read(1, "in.md"),
     ...read(2, "more.md"),
-    ...stepOf(3, "write_to_file", { file: "out.md", text: "t".repeat(9_000) }, { artifacts: ["out.md"] }, ["foo/5"]),
+    ...write(3, ["foo/5"]),
     { type: "goals-changed", goals: ["Only this"] } as const,
     { type: "message-received", from: "person", text: "Look at last.md" } as const,
     ...read(4, "last.md"),
-    ...write(5, "out.md"),
+    ...write(5),
     ...read(6, "after.md"),
   ];
 
@@ -189,7 +189,7 @@ describe("the story of a file", () => {
   it("counts the sources that it leaves out", async () => {
     const many = Array.from({ length: 50 }, (_, at) => read(at + 1, `in-${at}.md`)).flat();
     const late = historyOf([[51, "out.md", "write", "a"]]).versions;
-    const [story] = await traceVersions("foo", late, from([created(), ...many, ...write(51, "out.md")]));
+    const [story] = await traceVersions("foo", late, from([created(), ...many, ...write(51)]));
     expect(story?.sources).toHaveLength(30);
     expect(story?.sources.at(-1)?.what).toBe("in-49.md");
     expect(story?.sourcesLeftOut).toBe(20);
@@ -229,9 +229,7 @@ describe("the story of a file that a cell wrote", () => {
     expect(elsewhere?.cell).toEqual({ callId: "c1", command: "run_code", file: null, line: null, source: "" });
     const run = await storyOf(cell({ file: "plot.py" }, "execute_python_file"), "out/plot.svg");
     expect(run?.cell).toMatchObject({ command: "execute_python_file", file: "plot.py", line: null });
-  });
-
-  it("names no cell when another command wrote the file", async () => {
+    // Another command names no cell.
     expect((await storyOf(cell({ code }), "out/plot.svg", "c1"))?.cell).toBeNull();
     expect((await storyOf(cell({}, "work"), "out/plot.svg"))?.cell).toBeNull();
   });
@@ -345,9 +343,6 @@ const browse = (step: number): readonly NewEvent[] =>
       artifacts: ["pages/evil.example-1.md"],
     },
   );
-const write = (step: number): readonly NewEvent[] =>
-  stepOf(step, "write_to_file", { file: "out.md", text: "x" }, { text: "Wrote out.md.", artifacts: ["out.md"] });
-
 function sourcesOf(events: readonly NewEvent[]): readonly Source[] {
   const read = createSourceReader();
   return log(created(), ...events).flatMap((event) => read(event) ?? []);
