@@ -323,19 +323,14 @@ describe("the laws of the house", () => {
     );
   });
 
-  it("core has no clock, no randomness, no id and no environment", () => {
-    expect(matching(globSync("src/core/**/*.ts"), /Date\.now|new Date\(\)|Math\.random|randomUUID|process\./)).toEqual(
-      [],
-    );
-  });
-
-  it("errors are recognised by Error.isError, which holds across realms", () => {
-    expect(matching(sources, /instanceof \w*Error\b/)).toEqual([]);
-  });
-
-  it("default exports live in commands/ only, and there are no barrels", () => {
-    expect(matching(globSync("src/**/*.ts"), /^export default/m)).toEqual([]);
-    expect(matching(sources, /^export \* from/m)).toEqual([]);
+  const impure = /Date\.now|new Date\(\)|Math\.random|randomUUID|process\./;
+  it.each<[law: string, files: readonly string[], pattern: RegExp]>([
+    ["core has no clock, no randomness, no id and no environment", globSync("src/core/**/*.ts"), impure],
+    ["errors are recognised by Error.isError, which holds across realms", sources, /instanceof \w*Error\b/],
+    ["default exports live in commands/ only", globSync("src/**/*.ts"), /^export default/m],
+    ["there are no barrels", sources, /^export \* from/m],
+  ])("%s", (_law, files, pattern) => {
+    expect(matching(files, pattern)).toEqual([]);
   });
 
   it("every room stays within its files and lines of code", () => {

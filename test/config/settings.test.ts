@@ -41,7 +41,7 @@ async function refusal(sources: Sources): Promise<string> {
 }
 
 describe("the settings table", () => {
-  it("has a valid default for every setting, and no default for anything else", async () => {
+  it("has a valid default for every setting, none for anything else, and no name and no variable twice", async () => {
     const namesIn = (value: unknown, prefix: string): readonly string[] =>
       typeof value === "object" && value !== null
         ? Object.entries(value).flatMap(([name, inner]) => namesIn(inner, prefix === "" ? name : `${prefix}.${name}`))
@@ -49,9 +49,6 @@ describe("the settings table", () => {
     expect(namesIn(readDefaults(), "").toSorted()).toEqual(SETTINGS.map(({ name }) => name).toSorted());
     expect(SETTINGS.filter(({ name, schema }) => !isAllowed(valueAt(readDefaults(), name), schema))).toEqual([]);
     expect(valueAt(readDefaults(), "openai.baseUrl")).toBe(DEFAULT_BASE_URL);
-  });
-
-  it("has no name and no variable twice", () => {
     for (const names of [SETTINGS.map((row) => row.name), SETTINGS.flatMap((row) => row.environment)])
       expect(new Set(names).size).toBe(names.length);
   });
