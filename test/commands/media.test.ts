@@ -190,7 +190,7 @@ const hearingOf = (speech: Answer): Promise<MediaServer> => startMediaServer({ s
 describe("read_audio_from_file", () => {
   beforeEach(() => desk.workspace.write("memo.mp3", wav()));
 
-  it("returns the text; the server gets the format but no file name", async () => {
+  it("returns the text; the server gets the format and the language but no file name", async () => {
     await using server = await startMediaServer();
     expect(await hear(server)).toEqual({
       status: "ok",
@@ -200,13 +200,9 @@ describe("read_audio_from_file", () => {
       value: "hello world",
     });
     expect(server.recordings).toEqual([{ model: "whisper-1", name: "audio.wav", bytes: wav(), language: null }]);
-    expect(server.violations).toEqual([]);
-  });
-
-  it("sends the language if given", async () => {
-    await using server = await startMediaServer();
     await hear(server, { args: { language: "de" } });
-    expect(server.recordings[0]?.language).toBe("de");
+    expect(server.recordings[1]?.language).toBe("de");
+    expect(server.violations).toEqual([]);
   });
 
   it("removes control characters, and reports an empty transcript", async () => {
@@ -271,13 +267,8 @@ describe("send_tweet", () => {
     await using server = await xAnswering();
     const text = 'Hello Ladies + Gentlemen, a signed OAuth request! (100%) 日本 👍 "quoted"\nnext & last=1';
     const value = "https://x.com/i/web/status/1700000000000000001";
-    expect(await tweet(server, text)).toEqual({
-      status: "ok",
-      text: `Posted as 1700000000000000001: ${value}`,
-      source: "goald",
-      artifacts: [],
-      value,
-    });
+    const told = `Posted as 1700000000000000001: ${value}`;
+    expect(await tweet(server, text)).toEqual({ status: "ok", text: told, source: "goald", artifacts: [], value });
     expect(server.posts).toEqual([text]);
     expect(server.violations).toEqual([]);
   });
@@ -306,11 +297,7 @@ describe("send_tweet", () => {
     problemAnswer(429, "Too Many Requests", "Too Many Requests", headers);
   const inOneHour = Math.floor(Date.UTC(2027, 0, 1, 12) / 1000);
   it.each<[title: string, answer: Answer, message: RegExp]>([
-    [
-      "a missing permission to write",
-      problemAnswer(403, "Forbidden", "The app is not configured"),
-      /403.*not configured/,
-    ],
+    ["a missing permission", problemAnswer(403, "Forbidden", "The app is not configured"), /403.*not configured/],
     ["a bad request", problemAnswer(400, "Invalid Request", "One or more parameters"), /400.*One or more/],
     [
       "too many requests",
@@ -381,9 +368,8 @@ describe("send_tweet", () => {
 
   it("refuses a text that is empty or too long", async () => {
     await using server = await xAnswering();
-    await expect(tweet(server, "語".repeat(141))).rejects.toMatchObject({
-      message: expect.stringMatching(/282 characters.*280.*Nothing was posted/),
-    });
+    const { message } = await refusalOf(tweet(server, "語".repeat(141)));
+    expect(message).toMatch(/282 characters.*280.*Nothing was posted/);
     await expect(tweet(server, " \n ")).rejects.toMatchObject({ code: "GOALD_POST" });
     expect(server.connections).toBe(0);
     expect((await tweet(server, "語".repeat(140))).status).toBe("ok");

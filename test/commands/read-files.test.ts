@@ -26,12 +26,7 @@ describe("read_file", () => {
     ["empty lines", "\n\n\n", { first_line: 2 }, "a.txt, lines 2 to 3 of 3:\n\n\n"],
     ["no line at all", "", {}, "a.txt is empty."],
     ["a byte order mark, without it", "\uFEFFone\n", {}, "a.txt, line 1 of 1:\none\n"],
-    [
-      "a mark that stands elsewhere, with it",
-      "one\n\uFEFFtwo\n",
-      { first_line: 2 },
-      "a.txt, line 2 of 2:\n\uFEFFtwo\n",
-    ],
+    ["a mark elsewhere, with it", "one\n\uFEFFtwo\n", { first_line: 2 }, "a.txt, line 2 of 2:\n\uFEFFtwo\n"],
     ["bytes that are no UTF-8", bytes("a", [0xff, 0xfe], "b"), {}, "a.txt, line 1 of 1:\na\uFFFD\uFFFDb"],
   ])("shows %s", async (_title, content, range, expected) => {
     await desk.workspace.write("a.txt", content);

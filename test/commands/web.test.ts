@@ -46,15 +46,12 @@ describe("google", () => {
     expect(JSON.parse(list.join("\n"))).toEqual([HIT, HIT]);
   });
 
-  it("reports a cached answer, and providers that did not answer", async () => {
+  it("reports a cached answer, providers that did not answer, and no results only if the provider does", async () => {
     const failed = [{ provider: "tavily", reason: "its limit is reached (429)" }];
     const { text } = await search({ results: [HIT], failed, isCached: true }).observation;
     expect(text.split("\n")[0]).toBe(
       "1 result from brave, as it answered within the last 24 hours. tavily did not answer: its limit is reached (429).",
     );
-  });
-
-  it("reports no results only if the provider does", async () => {
     expect((await search({}).observation).text).toBe("brave found nothing for this. Try other words.");
   });
 });
