@@ -6,7 +6,7 @@ import { createLiveReader } from "#api/event-stream.ts";
 import type { Followed } from "#api/socket.ts";
 import { createRedactor } from "#util/redact.ts";
 import { eventually, type Message, messagesIn, useServers } from "../helpers/local-server.ts";
-import { type Answer, type Request, sendJson, startUnixServer } from "./unix-server.ts";
+import { type Answer, type Request, says, sendJson, startUnixServer } from "./unix-server.ts";
 
 const serveAgents = useServers();
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
@@ -386,12 +386,13 @@ const numberOf = (followed: Followed): number | string =>
   followed.kind === "event" ? followed.event.seq : followed.kind;
 const askedFor = ({ path, headers }: Request): unknown[] => [path, headers["last-event-id"], headers.accept];
 
-/** Returns the events up to that number. */
-async function until(last: number, events: AsyncIterable<Followed>): Promise<readonly (number | string)[]> {
+/** Returns the events up to that number. `meanwhile` is called after each of the others. */
+async function until(last: number, events: AsyncIterable<Followed>, meanwhile: () => unknown = () => undefined) {
   const seen: (number | string)[] = [];
   for await (const followed of events) {
     seen.push(numberOf(followed));
     if (numberOf(followed) === last) break;
+    await meanwhile();
   }
   return seen;
 }
@@ -418,13 +419,11 @@ describe("following an agent", () => {
 
   it("survives a host that is killed and restarted", async () => {
     await using server = await startUnixServer(stream(...upTo(4).map((seq) => `${event(seq)}…`)));
-    const seen: (number | string)[] = [];
-    for await (const followed of connectHost(server.socket).follow("a", { after: 0, patienceMs: 5_000 })) {
-      seen.push(numberOf(followed));
-      if (seen.length === 4) break;
+    const events = connectHost(server.socket).follow("a", { after: 0, patienceMs: 5_000 });
+    const seen = await until(4, events, async () => {
       await server.stop();
       setTimeout(() => server.start(), 150);
-    }
+    });
     expect(seen).toEqual([1, 2, 3, 4]);
   });
 
@@ -445,12 +444,7 @@ describe("following an agent", () => {
   it("gives up when no host answers within its patience, and not earlier", async () => {
     await using server = await startUnixServer(stream(`${event(1)}…`));
     const start = performance.now();
-    const following = (async () => {
-      for await (const followed of connectHost(server.socket).follow("a", { after: 0, patienceMs: 400 })) {
-        expect(numberOf(followed)).toBe(1);
-        await server.stop();
-      }
-    })();
+    const following = until(2, connectHost(server.socket).follow("a", { after: 0, patienceMs: 400 }), server.stop);
     await expect(following).rejects.toMatchObject({ code: "GOALD_DAEMON", exitCode: 4 });
     expect(performance.now() - start).toBeGreaterThan(390);
   });
@@ -461,12 +455,11 @@ describe("following an agent", () => {
   });
 
   it("throws at once when the host rejects the request", async () => {
-    await using server = await startUnixServer((_request, response) =>
-      sendJson(response, 404, { error: { code: "GOALD_NOT_FOUND", message: "There is none.", hint: "" } }),
+    await using server = await startUnixServer(
+      says(404, { error: { code: "GOALD_NOT_FOUND", message: "There is none.", hint: "" } }),
     );
-    await expect(until(1, connectHost(server.socket).follow("a", { after: 0 }))).rejects.toMatchObject({
-      code: "GOALD_NOT_FOUND",
-    });
+    const refused = until(1, connectHost(server.socket).follow("a", { after: 0 }));
+    await expect(refused).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -485,9 +478,8 @@ describe("following an agent", () => {
     ["JSON that is not an object", "data: null\n\n"],
   ])("throws at %s", async (_what, text) => {
     await using server = await startUnixServer(stream(`${text}…`));
-    await expect(until(9, connectHost(server.socket).follow("a", { after: 0 }))).rejects.toMatchObject({
-      code: "GOALD_INTERNAL",
-    });
+    const broken = until(9, connectHost(server.socket).follow("a", { after: 0 }));
+    await expect(broken).rejects.toMatchObject({ code: "GOALD_INTERNAL" });
   });
 
   it.each(["while it waits for events", "while it waits for a host", "before it began"])(
@@ -496,12 +488,11 @@ describe("following an agent", () => {
       await using server = await startUnixServer(stream(`${event(1)}…`));
       const leaving = new AbortController();
       if (when === "before it began") leaving.abort();
-      const seen: (number | string)[] = [];
-      for await (const followed of connectHost(server.socket).follow("a", { after: 0, signal: leaving.signal })) {
-        seen.push(numberOf(followed));
+      const events = connectHost(server.socket).follow("a", { after: 0, signal: leaving.signal });
+      const seen = await until(2, events, async () => {
         if (when === "while it waits for a host") await server.stop();
         setTimeout(() => leaving.abort(), 100);
-      }
+      });
       expect(seen).toEqual(when === "before it began" ? [] : [1]);
       if (when === "while it waits for a host") await server.start();
     },

@@ -24,7 +24,7 @@ async function openReading() {
 }
 
 describe("the reading of a store", () => {
-  it("lists agents, and finds one by id and by name", async () => {
+  it("lists agents, finds one by id and by name, reports on it, and checks what is stored", async () => {
     const { reading } = await openReading();
     const agents = await reading.agents();
     expect(agents.map(({ id, state }) => [id, state])).toEqual([
@@ -33,6 +33,14 @@ describe("the reading of a store", () => {
     ]);
     expect(await reading.agent("worker")).toEqual(agents[0]);
     expect(await reading.agent("WORKER")).toEqual(agents[0]);
+    expect(await reading.report("worker")).toMatchObject({
+      id: "worker",
+      state: "waiting: person",
+      since: 0,
+    });
+    const whole = await reading.verify(null);
+    expect([whole.agents, whole.problems]).toEqual([2, []]);
+    expect((await reading.verify("worker")).agents).toBe(1);
   });
 
   it("shows an agent in full, with its state and its goals", async () => {
@@ -74,8 +82,8 @@ describe("the reading of a store", () => {
     expect(await reading.plan("careful")).toEqual({ ...none, plan, current: "0.0", isRead: true });
   });
 
-  it("lists what waits for a person, across agents, the oldest first", async () => {
-    const { reading, world } = await openReading();
+  it("lists what waits for a person, across agents, the oldest first, until the agent is paused or removed", async () => {
+    const { world, control, reading } = await openReading();
     const [question, approval, ...others] = await reading.waiting();
     expect(others).toEqual([]);
     expect(question).toMatchObject({
@@ -85,32 +93,28 @@ describe("the reading of a store", () => {
       step: 4,
       question: "Which city?",
       reason: null,
+      change: null,
       command: { name: "ask_user", args: { question: "Which city?" } },
-    });
-    expect(approval).toMatchObject({ agent: "careful", kind: "approval", step: 1, question: null });
-    // The whole text, though it is kept outside the log.
-    expect(approval?.command).toEqual({
-      name: "write_to_file",
-      args: { file: "picture.bin", text: "x".repeat(40_000) },
     });
     const asked = (await world.events("careful")).find(({ type }) => type === "approval-asked");
     expect(approval).toMatchObject({
+      agent: "careful",
+      kind: "approval",
+      step: 1,
+      question: null,
+      since: asked?.at,
+      // The whole text, though it is kept outside the log.
+      command: { name: "write_to_file", args: { file: "picture.bin", text: "x".repeat(40_000) } },
       thought: expect.any(String),
       change: { path: "picture.bin", against: null, added: 1, removed: 0, note: "" },
     });
-    expect(question?.change).toBeNull();
-    expect(approval?.since).toBe(asked?.at);
     expect(approval?.reason).not.toBe("");
-  });
-
-  it("forgets what waited when the agent is paused or removed", async () => {
-    const { reading, control } = await openReading();
     await control.pause("careful", "For the test.");
     await control.remove("worker", { force: true, files: false });
     expect(await reading.waiting()).toEqual([]);
   });
 
-  it("pages through events and steps", async () => {
+  it("pages through events and steps, and shows one step with its exact prompt and its reply", async () => {
     const { reading, world } = await openReading();
     const all = await world.events("worker");
     expect(await reading.page("worker", 3, 2)).toEqual({ events: all.slice(3, 5), head: all.length });
@@ -132,10 +136,6 @@ describe("the reading of a store", () => {
     expect((await reading.steps("worker", { after: 3, limit: 9 })).steps).toMatchObject([
       { step: 4, command: "ask_user", status: null },
     ]);
-  });
-
-  it("shows one step with its exact prompt and its reply", async () => {
-    const { reading } = await openReading();
     const step = await reading.step("worker", 1);
     expect(step).toMatchObject({
       agent: "worker",
@@ -207,18 +207,6 @@ describe("the reading of a store", () => {
       clones: [],
     });
     await expect(reading.restorePlan("worker", 99, [])).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
-  });
-
-  it("reports on an agent, and checks what is stored", async () => {
-    const { reading } = await openReading();
-    expect(await reading.report("worker")).toMatchObject({
-      id: "worker",
-      state: "waiting: person",
-      since: 0,
-    });
-    const whole = await reading.verify(null);
-    expect([whole.agents, whole.problems]).toEqual([2, []]);
-    expect((await reading.verify("worker")).agents).toBe(1);
   });
 
   it("reads memory: lists, pages, one row, a search and why a row exists", async () => {

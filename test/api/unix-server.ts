@@ -68,6 +68,12 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.end(JSON.stringify(body));
 }
 
+/** Answers every request so. */
+export const says =
+  (status: number, body: unknown): Answer =>
+  (_request, response) =>
+    sendJson(response, status, body);
+
 export const STARTED_AT = "2026-11-20T10:00:00.000Z";
 
 export type FakeHost = Awaited<ReturnType<typeof fakeHost>>;
