@@ -122,7 +122,7 @@ len(text)`;
       ),
     ]);
     await home.run("code");
-    const results = resultsOf(await home.log());
+    const results = resultsOf(await home.log()).slice(0, 4);
     expect(results).toEqual(["14284001", "7000000", "('list', 14)", "18"].map((text) => expect.stringContaining(text)));
     const asking = (words: RegExp) => home.seen.filter(({ task = "" }) => words.test(task));
     expect([/Extract/, /What is/, /three/, /secret/].map((words) => asking(words).length)).toEqual([1, 2, 1, 1]);
@@ -146,15 +146,13 @@ len(text)`;
     await home.run("code", { flags: ["--max-steps", "60"] });
     const [nested] = home.seen.filter(({ task }) => task !== undefined);
     expect(nested?.all).toMatch(/do not pass it on as a whole/);
-    const pushed = (await home.log()).flatMap((event) =>
-      event.type === "frame-pushed" && event.kind === "run" ? [event.callId.split(".").length] : [],
-    );
+    const log = await home.log();
+    const pushed = log.filter((event) => event.type === "frame-pushed" && event.kind === "run");
     expect(pushed).toHaveLength(MAX_FRAMES - 1);
-    const failed = (await home.log()).flatMap((event) =>
-      event.type === "command-finished" && event.observation.status === "failed"
-        ? [String(event.observation.text)]
-        : [],
-    );
+    const failed = log.flatMap((event) => {
+      if (event.type !== "command-finished" || event.observation.status !== "failed") return [];
+      return [String(event.observation.text)];
+    });
     expect(failed).toEqual([expect.stringMatching(/CommandError[\s\S]*levels deep/)]);
   });
 

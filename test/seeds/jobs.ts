@@ -6,7 +6,7 @@ import type { PlanTask } from "#core/plan.ts";
 import type { Recall } from "#core/ports/memory.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
+import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { openHashEmbedder } from "../helpers/memory-rows.ts";
 import { action, block, type Line, onGoals, onTask, type Seen } from "../helpers/models.ts";
 import type { Answer } from "../helpers/openai-server.ts";
@@ -220,20 +220,11 @@ const textOf = (turn: number): string => {
   return turn === 3 ? `${LANTERN}\n${lines.join("")}` : lines.join("");
 };
 
-export interface ManyTurns {
-  readonly loop: Loop;
-  /** Requests of the turn, each with what was recalled for it. */
-  readonly first: { readonly request: ModelRequest; readonly recalls: readonly Recall[] };
-  say(text: string): Promise<ManyTurns["first"]>;
-}
-
 /** `watch` is called with the number of each turn that has ended, and its first request. */
-export async function runTurns(
-  count: number,
-  watch: (turn: number, request: ModelRequest) => void = () => undefined,
-): Promise<ManyTurns> {
+export async function runTurns(count: number, watch: (turn: number, request: ModelRequest) => void = () => undefined) {
   let turn = 1;
   let recalls: readonly Recall[] = [];
+  /** The first request of each turn, with what was recalled for it. */
   const seen: { request: ModelRequest; recalls: readonly Recall[] }[] = [];
   const script = (request: ModelRequest): string => {
     const result = request.messages.some(({ content }) => content.startsWith("Command write_to_file"));
@@ -247,10 +238,9 @@ export async function runTurns(
   };
   const loop = await makeLoop({ script, memory, goals: [taskOf(1)], settings: { stepLimit: null } });
   const real = openLongTermMemory({ store: loop.store, embedder: openHashEmbedder(), report: fail });
-  const firstOf = (): ManyTurns["first"] => seen.at(-1) as ManyTurns["first"];
-  const say = async (text: string): Promise<ManyTurns["first"]> => {
-    const at = loop.clock.now().toISOString();
-    await loop.store.deliver(loop.row.id, `say ${turn}`, { type: "say", from: "ada", text }, at);
+  const firstOf = () => seen.at(-1) as (typeof seen)[number];
+  const say = async (text: string) => {
+    await loop.tell({ type: "say", from: "ada", text });
     await loop.run();
     return firstOf();
   };
