@@ -142,7 +142,8 @@ describe("a route", () => {
 
   it.each(CALLS)(
     "%s %s makes one call to the host, %s, and answers by its schema; the door does so too, or refuses it with a reason",
-    async (method, path, called, given, body) => {
+    async (...call) => {
+      const [method, path, called, given, body] = call;
       const options = body === undefined ? {} : { body };
       const { control, api } = await serveAgents();
       const reply = await api.ask(method, path, options);

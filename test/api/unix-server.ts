@@ -76,8 +76,6 @@ export const says =
 
 export const STARTED_AT = "2026-11-20T10:00:00.000Z";
 
-export type FakeHost = Awaited<ReturnType<typeof fakeHost>>;
-
 /** Makes a home whose host is this process and answers `status` with `told`. */
 export async function fakeHost(told: Record<string, unknown> = {}) {
   const status = { pid: 4711, version: "1.2.3", protocol: PROTOCOL_VERSION, stopping: false, ...told };
