@@ -17,9 +17,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { CommandCall } from "#core/call.ts";
 import { type Goald, linesOf, makeGoald, type StartOptions } from "./helpers/goald.ts";
 import { listenOnLoopback } from "./helpers/loopback.ts";
-import { replyWith } from "./helpers/models.ts";
+import { replyWith, write } from "./helpers/models.ts";
 import { startOpenAIServer } from "./helpers/openai-server.ts";
 
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
@@ -79,24 +80,13 @@ describe("the package", () => {
   it("contains everything that runs, and no tests, no workspace and no settings of the publisher", async () => {
     const packed = await packedFiles();
     expect(packed.filter((file) => !SHIPPED.test(file))).toEqual([]);
-    const sources = globSync(["src/**/*.ts", "commands/*.ts"], { cwd: CHECKOUT }).filter(
-      (file) => !/\.d\.ts$/.test(file),
-    );
-    const data = globSync(
-      [
-        "prompts/**/*.md",
-        "config/**/*.{json,yaml,md}",
-        "src/**/*.py",
-        "src/memory/words/*.{bin,md,sha256}",
-        "src/page/*.{css,html,svg}",
-      ],
-      {
-        cwd: CHECKOUT,
-      },
-    );
+    const found = (...patterns: readonly string[]) => globSync(patterns, { cwd: CHECKOUT });
+    const sources = found("src/**/*.ts", "commands/*.ts").filter((file) => !/\.d\.ts$/.test(file));
+    const texts = found("prompts/**/*.md", "config/**/*.{json,yaml,md}", "src/**/*.py");
+    const data = found("src/memory/words/*.{bin,md,sha256}", "src/page/*.{css,html,svg}");
     const expected = [
       ...sources.map((file) => file.replace(/ts$/, "js")),
-      ...data.filter((file) => !isOwn(file) && !isPage(file)),
+      ...[...texts, ...data].filter((file) => !isOwn(file) && !isPage(file)),
     ];
     expect(packed).toEqual(expect.arrayContaining(expected.map((file) => `dist/${file}`)));
   });
@@ -104,12 +94,9 @@ describe("the package", () => {
   it("contains no secret of the checkout that it is made from", () => {
     for (const file of Object.keys(PLANTED).filter((name) => !name.startsWith("dist/")))
       expect(readFileSync(join(source, file), "utf8")).toContain(SECRET);
-    const files = globSync("**", { cwd: installed(), withFileTypes: true }).filter((entry) => entry.isFile());
-    const withSecret = files.filter(({ parentPath, name }) =>
-      readFileSync(join(parentPath, name), "utf8").includes(SECRET),
-    );
+    const files = installedFiles();
     expect(files.length).toBeGreaterThan(100);
-    expect(withSecret).toEqual([]);
+    expect(files.filter((file) => readFileSync(file, "utf8").includes(SECRET))).toEqual([]);
   });
 
   it("stays below its size limits", async () => {
@@ -122,9 +109,8 @@ describe("the package", () => {
 
   it("takes on disk, with its packages, what its README says", () => {
     const [, said] = /(\d+) MB on disk/.exec(readFileSync(join(installed(), "README.md"), "utf8")) ?? [];
-    const files = globSync("**", { cwd: installed(), withFileTypes: true }).filter((entry) => entry.isFile());
-    const bytes = files.map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
-    const blocks = bytes.reduce((sum, size) => sum + Math.ceil(size / BLOCK_BYTES), 0);
+    const files = installedFiles();
+    const blocks = files.reduce((sum, file) => sum + Math.ceil(statSync(file).size / BLOCK_BYTES), 0);
     const megabytes = (blocks * BLOCK_BYTES) / 2 ** 20;
     console.log(`installed ${megabytes.toFixed(1)} MB in ${files.length} files`);
     expect(Math.abs(megabytes / Number(said) - 1)).toBeLessThan(0.1);
@@ -221,43 +207,22 @@ describe("goald installed from the package", () => {
     const home = join(goald.cwd, "first home");
     expect(await run(["init", home])).toMatchObject({ code: 0, stderr: "" });
     const wanted = { "criteria.md": "c", "comparison.md": "c".repeat(300), "recommendation.txt": "good for an elbow" };
-    const calls = Object.entries(wanted).map(([file, text]) => ({ name: "write_to_file", args: { file, text } }));
-    const done = { name: "task_complete", args: { reason: "done" } };
-    await using server = await startOpenAIServer({
-      reply: [done, ...calls, done].map((call) => replyWith(call)),
-      embeddings: null,
-    });
-    const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
+    const calls = Object.entries(wanted).map(([file, text]) => write(file, text));
     const from = join(home, "config", "example-agent.yaml");
-    const ended = await run(["run", "--from", from, "--home", home, "--continuous"], { env });
+    const { ended } = await runAgent([DONE, ...calls, DONE], ["--from", from, "--home", home]);
     await run(["down", "--home", home]);
-    expect(ended).toMatchObject({ code: 0 });
     expect(ended.stdout).toContain("3 of 3 checks failed");
     expect(ended.stdout).toContain("Completed: done");
-    expect(server.violations).toEqual([]);
   });
 
   it("runs an agent on a server, with a person's own commands and prompts", async () => {
     for (const [file, text] of Object.entries(OWN_FILES)) await goald.write(file, text);
-    await using server = await startOpenAIServer({ reply: CALLS.map((call) => replyWith(call)), embeddings: null });
-    const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
     await run(["down"]);
-    const flags = ["--name", "T", "--role", "r", "--goal", "g", "--continuous", "--json"];
-    const ended = await run(["run", ...flags], { env });
-    expect(ended).toMatchObject({ code: 0 });
-    const finished = linesOf(ended).filter(({ type }) => type === "command-finished");
-    expect(finished.map(({ observation }) => (observation as { text: string }).text)).toEqual([
-      "HELLO!",
-      "hush",
-      "psst",
-      expect.stringContaining("a.txt"),
-      expect.any(String),
-    ]);
+    const { ended, system } = await runAgent(CALLS, ["--name", "T", "--role", "r", "--goal", "g", "--json"]);
+    expect(resultsIn(ended)).toEqual(["HELLO!", "hush", "psst", expect.stringContaining("a.txt"), expect.any(String)]);
     expect(await goald.read("workspace/t/a.txt")).toBe("from the package");
-    const system = String(server.chats[0]?.messages[0]?.content);
     for (const text of ["Shout it", "Hush it", "Whisper it", "Obey the house of the customer."])
       expect(system).toContain(text);
-    expect(server.violations).toEqual([]);
   });
 
   it.each([
@@ -276,16 +241,10 @@ describe("goald installed from the package", () => {
 
   it("runs Python in a cage, run from a checkout whose node_modules is a link", async () => {
     const cell = { name: "run_code", args: { code: "print(6 * 7)" } };
-    await using server = await startOpenAIServer({
-      reply: [cell, CALLS[4]].map((call) => replyWith(call)),
-      embeddings: null,
-    });
-    const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
     await run(["down"]);
-    const flags = ["--name", "P", "--role", "r", "--goal", "g", "--continuous", "--json"];
-    const ended = await run(["run", ...flags], { env, shell: startOf(join(source, "src", "goald.js")) });
-    const finished = linesOf(ended).find(({ type }) => type === "command-finished");
-    expect(finished?.observation).toMatchObject({ status: "ok", text: expect.stringContaining("42") });
+    const flags = ["--name", "P", "--role", "r", "--goal", "g", "--json"];
+    const { ended } = await runAgent([cell, DONE], flags, startOf(join(source, "src", "goald.js")));
+    expect(resultsIn(ended)[0]).toContain("42");
   });
 
   it("serves the files of its page, without their types and by the names that they import", async () => {
@@ -329,13 +288,14 @@ export default {
   "prompts/system.md": "## constraints\nObey the house of the customer.\n",
 } as const;
 
+const DONE = { name: "task_complete", args: { reason: "done" } };
 const CALLS = [
   { name: "shout", args: { text: "hello" } },
   { name: "hush", args: {} },
   { name: "whisper", args: {} },
-  { name: "write_to_file", args: { file: "a.txt", text: "from the package" } },
-  { name: "task_complete", args: { reason: "done" } },
-] as const;
+  write("a.txt", "from the package"),
+  DONE,
+];
 
 // ---------------------------------------------------------------- packing, installing, calling
 
@@ -360,6 +320,12 @@ const isOwn = (file: string): boolean => file === join("config", "goald.json");
 const isPage = (file: string): boolean => file === join("config", "openapi.json");
 
 const installed = (): string => join(customer, "lib", "node_modules", "goald");
+
+/** The paths of the installed files, with those of its packages. */
+const installedFiles = (): readonly string[] =>
+  globSync("**", { cwd: installed(), withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
+  );
 
 const linksIn = (text: string): readonly string[] =>
   [...text.matchAll(/(?:\]\(|src=")(?!https?:|#)([^)#"]+)/g)].map(([, target = ""]) => target);
@@ -434,6 +400,21 @@ const startOf = (file: string): string => `shift 2; exec '${file}' "$@"`;
 const run = (args: readonly string[], options: StartOptions = {}): ReturnType<Goald["run"]> =>
   goald.run(args, { cwd: goald.cwd, shell: startOf(join(customer, "bin", "goald")), ...options });
 
+/** Runs an agent of a model that makes these calls, to its end, with no request that breaks the schema of the server. */
+async function runAgent(calls: readonly CommandCall[], flags: readonly string[], shell?: string) {
+  await using server = await startOpenAIServer({ reply: calls.map((call) => replyWith(call)), embeddings: null });
+  const env = { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "any" };
+  const ended = await run(["run", ...flags, "--continuous"], { env, ...(shell ? { shell } : {}) });
+  expect(ended).toMatchObject({ code: 0 });
+  expect(server.violations).toEqual([]);
+  return { ended, system: String(server.chats[0]?.messages[0]?.content) };
+}
+
+const resultsIn = (ended: Awaited<ReturnType<typeof run>>): readonly string[] =>
+  linesOf(ended).flatMap(({ type, observation }) =>
+    type === "command-finished" ? [(observation as { text: string }).text] : [],
+  );
+
 const GUARD = fileURLToPath(new URL("../src/goald.js", import.meta.url));
 const CHILD = fileURLToPath(new URL("./goald-guard.child.ts", import.meta.url));
 
@@ -456,10 +437,9 @@ const ANY = [["the right Node", {}] as const, ...OLD];
 
 interface Checkout {
   /** Version and program of its dev dependency `node`; null: not installed. */
-  readonly node?: { readonly version: string; readonly program: string } | null;
+  readonly node?: { readonly version?: string; readonly program?: string } | null;
   /** false: a published package without its compiled files. */
   readonly sources?: boolean;
-  readonly guard?: string;
 }
 
 let count = 0;
@@ -476,20 +456,17 @@ describe("the guard before the program", () => {
   });
 
   /** Makes a checkout with the guard in front of goald-guard.child.ts, and returns the path of its goald.js. */
-  function makeCheckout({
-    node = { version: "24.15.0", program: process.execPath },
-    sources = true,
-    guard = readFileSync(GUARD, "utf8"),
-  }: Checkout = {}): string {
+  function makeCheckout({ node = {}, sources = true }: Checkout = {}): string {
     const folder = join(goald.cwd, `check out ${++count}`);
     mkdirSync(join(folder, "src"), { recursive: true });
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-    writeFileSync(join(folder, "src", "goald.js"), guard);
+    cpSync(GUARD, join(folder, "src", "goald.js"));
     if (sources) cpSync(CHILD, join(folder, "src", "cli.ts"));
     if (node !== null) {
       mkdirSync(join(folder, "node_modules", "node", "bin"), { recursive: true });
-      writeFileSync(join(folder, "node_modules", "node", "package.json"), JSON.stringify({ version: node.version }));
-      symlinkSync(node.program, join(folder, "node_modules", "node", "bin", "node"));
+      const { version = "24.15.0", program = process.execPath } = node;
+      writeFileSync(join(folder, "node_modules", "node", "package.json"), JSON.stringify({ version }));
+      symlinkSync(program, join(folder, "node_modules", "node", "bin", "node"));
     }
     return join(folder, "src", "goald.js");
   }
@@ -560,16 +537,8 @@ describe("the guard before the program", () => {
     it.concurrent.each<[where: string, checkout: Checkout, way: string]>([
       ["in a published package", { sources: false, node: null }, "Install a newer Node"],
       ["in a checkout before npm ci", { node: null }, "npm ci"],
-      [
-        "in a checkout with an old dev dependency",
-        { node: { version: "24.14.9", program: process.execPath } },
-        "npm ci",
-      ],
-      [
-        "in a checkout whose dev dependency was not unpacked",
-        { node: { version: "24.15.0", program: "gone" } },
-        "npm ci",
-      ],
+      ["in a checkout with an old dev dependency", { node: { version: "24.14.9" } }, "npm ci"],
+      ["in a checkout whose dev dependency was not unpacked", { node: { program: "gone" } }, "npm ci"],
     ])("prints one sentence and exits with 1 %s", async (_where, checkout, way) => {
       const ended = await goald.run(["tell"], { ...how, binary: makeCheckout(checkout) });
       expect(ended).toMatchObject({ stdout: "", code: 1, signal: null });
@@ -578,43 +547,24 @@ describe("the guard before the program", () => {
     });
 
     it.concurrent("prints one sentence when the dev dependency cannot be run", async () => {
-      const binary = makeCheckout({ node: { version: "24.15.0", program: "/dev/null" } });
+      const binary = makeCheckout({ node: { program: "/dev/null" } });
       const ended = await goald.run(["tell"], { ...how, binary });
       expect(ended).toMatchObject({ stdout: "", code: 1, signal: null });
       expect(ended.stderr).toMatch(/^goald could not start [^\n]*EACCES[^\n]*npm ci[^\n]*\n$/);
     });
-
-    it.concurrent("leaves a process behind in a control run without the guard's watch", async () => {
-      const guard = readFileSync(GUARD, "utf8").replace('process.once("disconnect"', 'process.once("never"');
-      const running = goald.start(["hang"], { ...how, binary: makeCheckout({ guard }) });
-      await running.see(".\n");
-      const pid = Number(/pid (\d+)/.exec(running.stdout)?.[1]);
-      running.kill("SIGKILL");
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      expect(isAlive(pid)).toBe(true);
-      process.kill(pid, "SIGKILL");
-      await running.ended;
-    });
   });
 
   describe("goald.js with the right Node", () => {
-    it.concurrent.each(["24.15.0", "24.16.1", "25.0.0", "100.0.0"])("accepts version %s", async (version) => {
-      const imports = [SIMULATED.replace("20.11.1", version)];
-      expect(await goald.run(["tell"], { imports, binary: makeCheckout({ node: null }) })).toMatchObject({ code: 7 });
-    });
-
-    it.concurrent.each(["24.14.0", "23.99.0", "9.0.0"])("rejects version %s", async (version) => {
-      const imports = [SIMULATED.replace("20.11.1", version)];
-      const ended = await goald.run(["tell"], { imports, binary: makeCheckout({ node: null }) });
-      expect(ended).toMatchObject({ code: 1 });
-      expect(ended.stderr).toMatch(SENTENCE);
-    });
-
-    it.concurrent("cuts off output to a slow reader in a control run that exits at once", async () => {
-      const guard = readFileSync(GUARD, "utf8").replace(/ {2}for \(const stream of .*\n/, "  process.exit();\n");
-      const ended = await goald.run(["flood"], { binary: makeCheckout({ guard }), shell: readSlowly({}) });
-      expect(Number(ended.stdout)).toBeLessThan(2_000_003);
-    });
+    const accepted = ["24.15.0", "24.16.1", "25.0.0", "100.0.0"];
+    it.concurrent.each([...accepted, "24.14.0", "23.99.0", "9.0.0"])(
+      "accepts or rejects version %s",
+      async (version) => {
+        const imports = [SIMULATED.replace("20.11.1", version)];
+        const ended = await goald.run(["tell"], { imports, binary: makeCheckout({ node: null }) });
+        expect(ended).toMatchObject({ code: accepted.includes(version) ? 7 : 1 });
+        if (ended.code === 1) expect(ended.stderr).toMatch(SENTENCE);
+      },
+    );
 
     it.concurrent("prints one sentence in a checkout before npm ci", async () => {
       const binary = makeCheckout();

@@ -3,16 +3,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { connectHost } from "#api/client.ts";
 import { PROTOCOL_VERSION } from "#api/control.ts";
-import { hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
+import { expectDaemon, hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
 import { askDaemon, ensureDaemon, findHost, revive } from "#api/find-daemon.ts";
 import { callHost } from "#api/socket.ts";
-import { type FakeHost, fakeHost, STARTED_AT, sendJson, startUnixServer } from "./unix-server.ts";
+import { fakeHost, STARTED_AT, says, sendJson, startUnixServer } from "./unix-server.ts";
 
 describe("a call to the host", () => {
   it("sends its request as JSON to the Host goald on a connection of its own, which it closes", async () => {
-    await using server = await startUnixServer((_request, response) =>
-      sendJson(response, 200, { agent: {}, note: "" }),
-    );
+    await using server = await startUnixServer(says(200, { agent: {}, note: "" }));
     const client = connectHost(server.socket);
     await client.say("a b/ü", { from: "me", text: "héllo", key: "k" });
     await client.setGoals("a", ["g"]);
@@ -59,8 +57,8 @@ describe("a call to the host", () => {
   });
 
   it("throws the error of the host with its code, message and hint", async () => {
-    await using server = await startUnixServer((_request, response) =>
-      sendJson(response, 404, { error: { code: "GOALD_NOT_FOUND", message: "There is none.", hint: "goald ps" } }),
+    await using server = await startUnixServer(
+      says(404, { error: { code: "GOALD_NOT_FOUND", message: "There is none.", hint: "goald ps" } }),
     );
     await expect(connectHost(server.socket).agent("x")).rejects.toMatchObject({
       name: "GoaldError",
@@ -74,9 +72,7 @@ describe("a call to the host", () => {
   it.each([["GOALD_OF_TOMORROW"], ["constructor"], [7], [undefined]])(
     "treats the unknown code %j as an internal error and keeps the message",
     async (code) => {
-      await using server = await startUnixServer((_request, response) =>
-        sendJson(response, 500, { error: { code, message: "Words.", hint: 1 } }),
-      );
+      await using server = await startUnixServer(says(500, { error: { code, message: "Words.", hint: 1 } }));
       await expect(connectHost(server.socket).status()).rejects.toMatchObject({
         code: "GOALD_INTERNAL",
         message: "Words.",
@@ -154,62 +150,39 @@ describe("a call to the host", () => {
   });
 });
 
-/** Writes the file of a host that listens, without its lock. */
-const writeInfo = ({ home, server }: FakeHost): Promise<void> => {
-  const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: server.socket };
-  return writeFile(join(home.privateFolder, "daemon.json"), JSON.stringify(told));
-};
-
 describe("finding the host of a home", () => {
-  it("finds none in an empty home, or after a host that died", async () => {
+  it("finds none in an empty home, the host that answers at the socket that it names, and none after it died", async () => {
     await using host = await fakeHost();
+    const { socket } = host.server;
     expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
     expect(await findHost(host.home)).toBeUndefined();
-    const lock = host.hold({ socket: host.server.socket });
+    const lock = host.hold({ socket });
+    expect(await askDaemon(host.home)).toMatchObject({ kind: "host", client: { socket }, status: { pid: 4711 } });
+    expect((await findHost(host.home))?.socket).toBe(socket);
     await host.server.stop();
     lock.release();
     expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
   });
 
-  it("finds the host that answers at the socket that it names", async () => {
+  it("takes a host without its lock file only as the host of the home that it names, as in a copy of a home", async () => {
     await using host = await fakeHost();
-    using _lock = host.hold({ socket: host.server.socket });
-    expect(await askDaemon(host.home)).toMatchObject({
-      kind: "host",
-      client: { socket: host.server.socket },
-      status: { pid: 4711 },
-    });
-    expect((await findHost(host.home))?.socket).toBe(host.server.socket);
-  });
-
-  it("finds none in a copy of a home, and sends nothing to the host of the original", async () => {
-    await using host = await fakeHost();
-    await writeInfo(host);
+    const told = { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, socket: host.server.socket };
+    await writeFile(join(host.home.privateFolder, "daemon.json"), JSON.stringify(told));
     expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
     expect(await findHost(host.home)).toBeUndefined();
-  });
-
-  it("finds the host of this home without its lock file, and starts no second one", async () => {
-    await using host = await fakeHost();
-    await writeInfo(host);
     host.tell({ home: host.home.root });
     expect(await askDaemon(host.home)).toMatchObject({ kind: "host", status: { pid: 4711 } });
     host.tell({ home: join(host.home.root, "another") });
     expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
   });
 
-  it("waits for a host that has the lock but does not listen yet", async () => {
-    await using host = await fakeHost();
-    await host.server.stop();
-    using _lock = host.hold({ socket: host.server.socket });
-    setTimeout(() => host.server.start(), 300);
-    expect(await askDaemon(host.home)).toMatchObject({ kind: "host" });
-  });
-
-  it("stops waiting when that host exits", async () => {
+  it("waits for a host that has the lock but does not listen yet, until it listens or exits", async () => {
     await using host = await fakeHost();
     await host.server.stop();
     const lock = host.hold({ socket: host.server.socket });
+    setTimeout(() => host.server.start(), 300);
+    expect(await askDaemon(host.home)).toMatchObject({ kind: "host" });
+    await host.server.stop();
     setTimeout(() => lock.release(), 200);
     expect(await askDaemon(host.home)).toEqual({ kind: "nobody" });
   });
@@ -298,14 +271,18 @@ describe("a daemon of another version", () => {
 });
 
 describe("a daemon that should be running", () => {
-  it("counts as dead when it is wanted and nobody holds the lock", async () => {
+  it("counts as dead when it is wanted and nobody holds the lock, until that mark is removed", async () => {
     await using host = await fakeHost();
     expect([isDaemonExpected(host.home), hasDaemonDied(host.home)]).toEqual([false, false]);
-    await mkdir(join(host.home.privateFolder, "wanted"));
+    expectDaemon(host.home, false);
     expect([isDaemonExpected(host.home), hasDaemonDied(host.home)]).toEqual([true, true]);
     const lock = host.hold();
     expect(hasDaemonDied(host.home)).toBe(false);
     lock.release();
+    stopExpectingDaemon(host.home);
+    expect(isDaemonExpected(host.home)).toBe(false);
+    // Also without a home.
+    expect(isDaemonExpected({ ...host.home, privateFolder: join(host.server.socket, "x") })).toBe(false);
   });
 
   it("is not sought if it is not wanted, and not started without work", async () => {
@@ -328,11 +305,5 @@ describe("a daemon that should be running", () => {
     expect(host.said).toEqual([
       expect.stringMatching(/^The daemon has died and could not be started again\. The daemon ended/),
     ]);
-  });
-
-  it("is no longer wanted after that mark is removed, even without a home", async () => {
-    await using host = await fakeHost();
-    stopExpectingDaemon(host.home);
-    expect(isDaemonExpected({ ...host.home, privateFolder: join(host.server.socket, "x") })).toBe(false);
   });
 });

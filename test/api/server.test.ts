@@ -76,94 +76,74 @@ describe("a route", () => {
     record: "/home/ünal/foo.ndjson",
   };
 
-  const CALLS: readonly [string, string, unknown, keyof Control | keyof Reading, readonly unknown[]][] = [
-    ["GET", "/v1/status", undefined, "status", []],
-    ["GET", "/v1/agents", undefined, "agents", []],
-    ["POST", "/v1/agents", NEW_AGENT, "create", [NEW_AGENT]],
-    ["GET", "/v1/agents/t", undefined, "agent", ["t"]],
-    ["DELETE", "/v1/agents/t", undefined, "remove", ["t", { force: false, files: false }]],
-    ["DELETE", "/v1/agents/t?force=true&files=true", undefined, "remove", ["t", { force: true, files: true }]],
-    ["POST", "/v1/agents/t/messages", { from: "you", text: "hi" }, "say", ["t", { from: "you", text: "hi" }]],
-    ["PUT", "/v1/agents/t/goals", { goals: ["a", "b"] }, "setGoals", ["t", ["a", "b"]]],
-    ["PUT", "/v1/agents/t/goals", { goals: ["a"], checks: CHECKS }, "setGoals", ["t", ["a"], CHECKS]],
-    ["POST", "/v1/agents/t/plan", EDITS, "editPlan", ["t", EDITS]],
-    ["POST", "/v1/agents/t/turns", NEXT_TURN, "beginTurn", ["t", NEXT_TURN]],
-    ["PATCH", "/v1/agents/t/settings", ALL_SETTINGS, "changeSettings", ["t", ALL_SETTINGS]],
-    ["POST", "/v1/agents/t/pause", { reason: "to look" }, "pause", ["t", "to look"]],
-    ["POST", "/v1/agents/t/resume", { settings: { stepLimit: 9 } }, "resume", ["t", { stepLimit: 9 }]],
-    ["POST", "/v1/agents/t/resume", undefined, "resume", ["t", {}]],
-    ["POST", "/v1/agents/t/stop", { graceMs: 0 }, "stop", ["t", 0]],
-    ["POST", "/v1/agents/t/stop", {}, "stop", ["t", 30_000]],
-    ["POST", "/v1/agents/t/kill", undefined, "kill", ["t"]],
-    ["POST", "/v1/agents/t/approval", ANSWER, "answer", ["t", ANSWER]],
-    ["POST", "/v1/agents/t/trust", { what: "files", paths: ["r"] }, "trust", ["t", { what: "files", paths: ["r"] }]],
-    ["POST", "/v1/agents/t/fork", { step: 1, key: "k" }, "fork", ["t", { step: 1, key: "k" }]],
-    ["POST", "/v1/agents/t/restore", { step: 0 }, "restore", ["t", { step: 0 }]],
-    ["POST", "/v1/agents/t/restore", { step: 1, paths: ["a"] }, "restore", ["t", { step: 1, paths: ["a"] }]],
-    ["POST", "/v1/agents/t/memory", { changes: CHANGES, key: "k" }, "changeMemory", ["t", CHANGES, "k"]],
-    ["GET", "/v1/agents/t/details", undefined, "details", ["t"]],
-    ["GET", "/v1/agents/t/state", undefined, "state", ["t"]],
-    ["GET", "/v1/agents/t/goals", undefined, "goals", ["t"]],
-    ["GET", "/v1/agents/t/plan", undefined, "plan", ["t"]],
-    ["GET", "/v1/agents/t/report", undefined, "report", ["t"]],
-    ["GET", "/v1/agents/t/verify", undefined, "verify", ["t"]],
-    ["GET", "/v1/verify", undefined, "verify", [null]],
-    ["GET", "/v1/waiting", undefined, "waiting", []],
-    ["GET", "/v1/agents/t/steps", undefined, "steps", ["t", { limit: 200 }]],
-    ["GET", "/v1/agents/t/steps?after=3&limit=7", undefined, "steps", ["t", { after: 3, limit: 7 }]],
-    ["GET", "/v1/agents/t/steps/12", undefined, "step", ["t", 12]],
-    ["GET", "/v1/agents/t/files", undefined, "files", ["t", {}]],
-    ["GET", "/v1/agents/t/files?versions=false", undefined, "files", ["t", { versions: false }]],
-    ["GET", "/v1/agents/t/files/a%2Fb%20c.md", undefined, "file", ["t", "a/b c.md", null]],
-    ["GET", "/v1/agents/t/files/a.md?step=0", undefined, "file", ["t", "a.md", 0]],
-    ["GET", "/v1/agents/t/files/a%2Fb.md/story", undefined, "fileStory", ["t", "a/b.md"]],
-    ["GET", "/v1/agents/t/diff", undefined, "diff", ["t", { paths: [] }]],
-    [
-      "GET",
-      "/v1/agents/t/diff?from=1&to=2&path=a&path=b",
-      undefined,
-      "diff",
-      ["t", { from: 1, to: 2, paths: ["a", "b"] }],
-    ],
-    ["GET", "/v1/agents/t/restore-plan?step=1&path=a", undefined, "restorePlan", ["t", 1, ["a"]]],
-    ["GET", "/v1/agents/t/restore-plan?step=0", undefined, "restorePlan", ["t", 0, []]],
-    ["GET", "/v1/agents/t/memory", undefined, "memories", [{ name: "t", shared: false }, { limit: 50 }]],
+  const PLACE = { name: "t", shared: false };
+  const CALLS: readonly [string, string, keyof Control | keyof Reading, readonly unknown[], unknown?][] = [
+    ["GET", "/v1/status", "status", []],
+    ["GET", "/v1/agents", "agents", []],
+    ["POST", "/v1/agents", "create", [NEW_AGENT], NEW_AGENT],
+    ["GET", "/v1/agents/t", "agent", ["t"]],
+    ["DELETE", "/v1/agents/t", "remove", ["t", { force: false, files: false }]],
+    ["DELETE", "/v1/agents/t?force=true&files=true", "remove", ["t", { force: true, files: true }]],
+    ["POST", "/v1/agents/t/messages", "say", ["t", { from: "you", text: "hi" }], { from: "you", text: "hi" }],
+    ["PUT", "/v1/agents/t/goals", "setGoals", ["t", ["a", "b"]], { goals: ["a", "b"] }],
+    ["PUT", "/v1/agents/t/goals", "setGoals", ["t", ["a"], CHECKS], { goals: ["a"], checks: CHECKS }],
+    ["POST", "/v1/agents/t/plan", "editPlan", ["t", EDITS], EDITS],
+    ["POST", "/v1/agents/t/turns", "beginTurn", ["t", NEXT_TURN], NEXT_TURN],
+    ["PATCH", "/v1/agents/t/settings", "changeSettings", ["t", ALL_SETTINGS], ALL_SETTINGS],
+    ["POST", "/v1/agents/t/pause", "pause", ["t", "to look"], { reason: "to look" }],
+    ["POST", "/v1/agents/t/resume", "resume", ["t", { stepLimit: 9 }], { settings: { stepLimit: 9 } }],
+    ["POST", "/v1/agents/t/resume", "resume", ["t", {}]],
+    ["POST", "/v1/agents/t/stop", "stop", ["t", 0], { graceMs: 0 }],
+    ["POST", "/v1/agents/t/stop", "stop", ["t", 30_000], {}],
+    ["POST", "/v1/agents/t/kill", "kill", ["t"]],
+    ["POST", "/v1/agents/t/approval", "answer", ["t", ANSWER], ANSWER],
+    ["POST", "/v1/agents/t/trust", "trust", ["t", { what: "files", paths: ["r"] }], { what: "files", paths: ["r"] }],
+    ["POST", "/v1/agents/t/fork", "fork", ["t", { step: 1, key: "k" }], { step: 1, key: "k" }],
+    ["POST", "/v1/agents/t/restore", "restore", ["t", { step: 0 }], { step: 0 }],
+    ["POST", "/v1/agents/t/restore", "restore", ["t", { step: 1, paths: ["a"] }], { step: 1, paths: ["a"] }],
+    ["POST", "/v1/agents/t/memory", "changeMemory", ["t", CHANGES, "k"], { changes: CHANGES, key: "k" }],
+    ["GET", "/v1/agents/t/details", "details", ["t"]],
+    ["GET", "/v1/agents/t/state", "state", ["t"]],
+    ["GET", "/v1/agents/t/goals", "goals", ["t"]],
+    ["GET", "/v1/agents/t/plan", "plan", ["t"]],
+    ["GET", "/v1/agents/t/report", "report", ["t"]],
+    ["GET", "/v1/agents/t/verify", "verify", ["t"]],
+    ["GET", "/v1/verify", "verify", [null]],
+    ["GET", "/v1/waiting", "waiting", []],
+    ["GET", "/v1/agents/t/steps", "steps", ["t", { limit: 200 }]],
+    ["GET", "/v1/agents/t/steps?after=3&limit=7", "steps", ["t", { after: 3, limit: 7 }]],
+    ["GET", "/v1/agents/t/steps/12", "step", ["t", 12]],
+    ["GET", "/v1/agents/t/files", "files", ["t", {}]],
+    ["GET", "/v1/agents/t/files?versions=false", "files", ["t", { versions: false }]],
+    ["GET", "/v1/agents/t/files/a%2Fb%20c.md", "file", ["t", "a/b c.md", null]],
+    ["GET", "/v1/agents/t/files/a.md?step=0", "file", ["t", "a.md", 0]],
+    ["GET", "/v1/agents/t/files/a%2Fb.md/story", "fileStory", ["t", "a/b.md"]],
+    ["GET", "/v1/agents/t/diff", "diff", ["t", { paths: [] }]],
+    ["GET", "/v1/agents/t/diff?from=1&to=2&path=a&path=b", "diff", ["t", { from: 1, to: 2, paths: ["a", "b"] }]],
+    ["GET", "/v1/agents/t/restore-plan?step=1&path=a", "restorePlan", ["t", 1, ["a"]]],
+    ["GET", "/v1/agents/t/restore-plan?step=0", "restorePlan", ["t", 0, []]],
+    ["GET", "/v1/agents/t/memory", "memories", [PLACE, { limit: 50 }]],
     [
       "GET",
       "/v1/agents/t/memory?shared=true&all=true&kind=fact&limit=3",
-      undefined,
       "memories",
       [
         { name: "t", shared: true },
         { all: true, kind: "fact", limit: 3 },
       ],
     ],
-    [
-      "GET",
-      "/v1/agents/t/memory/changes?after=5",
-      undefined,
-      "memoryPage",
-      [
-        { name: "t", shared: false },
-        { after: 5, limit: 200 },
-      ],
-    ],
-    [
-      "GET",
-      "/v1/agents/t/memory/search?query=a%20b",
-      undefined,
-      "searchMemory",
-      [{ name: "t", shared: false }, "a b", null],
-    ],
-    ["GET", "/v1/agents/t/memory/t%2F4.1", undefined, "memory", [{ name: "t", shared: false }, "t/4.1"]],
-    ["POST", "/v1/reload", undefined, "reload", []],
-    ["POST", "/v1/shutdown", { graceMs: 10 }, "shutdown", [10]],
-    ["POST", "/v1/dashboard", undefined, "openDashboard", []],
+    ["GET", "/v1/agents/t/memory/changes?after=5", "memoryPage", [PLACE, { after: 5, limit: 200 }]],
+    ["GET", "/v1/agents/t/memory/search?query=a%20b", "searchMemory", [PLACE, "a b", null]],
+    ["GET", "/v1/agents/t/memory/t%2F4.1", "memory", [PLACE, "t/4.1"]],
+    ["POST", "/v1/reload", "reload", []],
+    ["POST", "/v1/shutdown", "shutdown", [10], { graceMs: 10 }],
+    ["POST", "/v1/dashboard", "openDashboard", []],
   ];
 
   it.each(CALLS)(
-    "%s %s with %j makes one call to the host and answers by its schema; the door does so too, or refuses it with a reason",
-    async (method, path, body, called, given) => {
+    "%s %s makes one call to the host, %s, and answers by its schema; the door does so too, or refuses it with a reason",
+    async (...call) => {
+      const [method, path, called, given, body] = call;
       const options = body === undefined ? {} : { body };
       const { control, api } = await serveAgents();
       const reply = await api.ask(method, path, options);
@@ -279,8 +259,7 @@ describe("config/openapi.json", () => {
 const NEW_AGENT = { name: "Chef", role: "a cook", goals: ["cook"], settings: { approve: "risky", stepLimit: 9 } };
 const SETTINGS = { approve: "never", stepLimit: null };
 
-const errorIn = (body: unknown): { code: string; message: string; hint: string } =>
-  (body as { error: { code: string; message: string; hint: string } }).error;
+const errorIn = (body: unknown) => (body as { error: Pick<GoaldError, "code" | "message" | "hint"> }).error;
 
 describe("a body with one name twice in an object", () => {
   it.each([
@@ -289,18 +268,13 @@ describe("a body with one name twice in an object", () => {
   ])("is rejected: %s", async (body) => {
     const { control, api } = await serveAgents();
     const reply = await api.ask("POST", "/v1/agents", { body });
-    expect([reply.status, errorIn(reply.body).message]).toEqual([
-      400,
-      "The body has an object with the same name twice.",
-    ]);
-    expect(control.calls.filter(({ method }) => method === "create")).toEqual([]);
-  });
-
-  it("is told from names in texts and in other objects", async () => {
-    const { api } = await serveAgents();
+    expect(reply.status).toBe(400);
+    expect(errorIn(reply.body).message).toBe("The body has an object with the same name twice.");
+    expect(control.calls).toEqual([]);
+    // It is told from names in texts and in other objects.
     const role = '{"name": "x", "name": "y"} \\';
-    const body = JSON.stringify({ ...NEW_AGENT, role, goals: ["name", "name"] });
-    expect((await api.ask("POST", "/v1/agents", { body })).status).toBe(201);
+    const sound = JSON.stringify({ ...NEW_AGENT, role, goals: ["name", "name"] });
+    expect((await api.ask("POST", "/v1/agents", { body: sound })).status).toBe(201);
   });
 });
 
@@ -369,11 +343,7 @@ describe("a request that may come from another origin", () => {
     ["no Host at all", 421, "GET /v1/status HTTP/1.0"],
     ["no Host where there must be one", 400, "GET /v1/status HTTP/1.1"],
     ["a tunnel", 0, "CONNECT evil.example:443 HTTP/1.1\r\nHost: goald"],
-    [
-      "a length said twice",
-      400,
-      "POST /v1/reload HTTP/1.1\r\nHost: goald\r\nContent-Length: 2\r\nTransfer-Encoding: chunked",
-    ],
+    ["two lengths", 400, "POST /v1/reload HTTP/1.1\r\nHost: goald\r\nContent-Length: 2\r\nTransfer-Encoding: chunked"],
     ["a body where none is read", 400, "GET /v1/agents HTTP/1.1\r\nHost: goald\r\nContent-Length: 2"],
     ["no HTTP", 400, "hello"],
     ["a head without an end", 431, `GET /v1/status HTTP/1.1\r\nHost: goald\r\nX-Long: ${"x".repeat(20_000)}`],
@@ -398,12 +368,7 @@ describe("an invalid request", () => {
   const WRONG: readonly [string, number, string, string, unknown][] = [
     ["an unknown member", 400, "POST", "/v1/agents", { ...NEW_AGENT, budget: 1 }],
     ["an unknown setting", 400, "POST", "/v1/agents", { ...NEW_AGENT, settings: { ...SETTINGS, sudo: true } }],
-    ["six goals", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: ["1", "2", "3", "4", "5", "6"] }],
-    ["no goal", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [] }],
-    ["a blank goal", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [" \n"] }],
     ["a goal that is not text", 400, "POST", "/v1/agents", { ...NEW_AGENT, goals: [1] }],
-    ["a name with an escape sequence", 400, "POST", "/v1/agents", { ...NEW_AGENT, name: "a\u001b[31m" }],
-    ["a name of 81 characters", 400, "POST", "/v1/agents", { ...NEW_AGENT, name: "x".repeat(81) }],
     ["a text in place of a number", 400, "PATCH", "/v1/agents/t/settings", { stepLimit: "9" }],
     ["an invalid deadline", 400, "PATCH", "/v1/agents/t/settings", { deadline: "2026-13-41T00:00:00Z" }],
     ["nothing to change", 400, "PATCH", "/v1/agents/t/settings", {}],

@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROTOCOL_VERSION } from "#api/control.ts";
-import type { Home } from "#config/home.ts";
-import { type HostInfo, type HostLock, holdHostLock } from "#store/sqlite/host-lock.ts";
+import { type HostInfo, holdHostLock } from "#store/sqlite/host-lock.ts";
 import { homeOf } from "../helpers/goald.ts";
 
 export interface Request {
@@ -16,25 +15,14 @@ export interface Request {
 }
 export type Answer = (request: Request, response: ServerResponse) => void;
 
-export interface UnixServer extends AsyncDisposable {
-  readonly socket: string;
-  readonly folder: string;
-  readonly requests: readonly Request[];
-  /** Counts the open connections. */
-  readonly connections: number;
-  /** Closes every connection and stops listening. */
-  stop(): Promise<void>;
-  /** Listens again at the same path. */
-  start(): Promise<void>;
-}
-
-export async function startUnixServer(answer: Answer): Promise<UnixServer> {
+export async function startUnixServer(answer: Answer) {
   const folder = await mkdtemp(join(tmpdir(), "goald-socket-"));
   const socket = join(folder, "daemon.sock");
   const requests: Request[] = [];
   let server = createServer();
   let connections = 0;
 
+  /** Listens again at the same path. */
   async function start(): Promise<void> {
     server = createServer(async (incoming, response) => {
       const chunks: Uint8Array[] = [];
@@ -51,6 +39,7 @@ export async function startUnixServer(answer: Answer): Promise<UnixServer> {
     await rm(socket, { force: true });
     await new Promise<void>((resolve) => server.listen(socket, resolve));
   }
+  /** Closes every connection and stops listening. */
   async function stop(): Promise<void> {
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
@@ -61,6 +50,7 @@ export async function startUnixServer(answer: Answer): Promise<UnixServer> {
     socket,
     folder,
     requests,
+    /** Counts the open connections. */
     get connections() {
       return connections;
     },
@@ -78,28 +68,17 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.end(JSON.stringify(body));
 }
 
+/** Answers every request so. */
+export const says =
+  (status: number, body: unknown): Answer =>
+  (_request, response) =>
+    sendJson(response, status, body);
+
 export const STARTED_AT = "2026-11-20T10:00:00.000Z";
 
-export interface FakeHost extends AsyncDisposable {
-  readonly home: Home;
-  readonly server: UnixServer;
-  readonly said: string[];
-  /** Sets the answer for the next calls. */
-  tell(more: Record<string, unknown>): void;
-  /** Answers no more calls. */
-  hang(): void;
-  hold(more?: Partial<HostInfo>): HostLock;
-}
-
 /** Makes a home whose host is this process and answers `status` with `told`. */
-export async function fakeHost(told: Record<string, unknown> = {}): Promise<FakeHost> {
-  const status: Record<string, unknown> = {
-    pid: 4711,
-    version: "1.2.3",
-    protocol: PROTOCOL_VERSION,
-    stopping: false,
-    ...told,
-  };
+export async function fakeHost(told: Record<string, unknown> = {}) {
+  const status = { pid: 4711, version: "1.2.3", protocol: PROTOCOL_VERSION, stopping: false, ...told };
   let isSilent = false;
   const server = await startUnixServer((_request, response) => {
     if (!isSilent) sendJson(response, 200, status);
@@ -109,12 +88,14 @@ export async function fakeHost(told: Record<string, unknown> = {}): Promise<Fake
   return {
     home,
     server,
-    said: [],
-    tell: (more) => void Object.assign(status, more),
+    said: [] as string[],
+    /** Sets the answer for the next calls. */
+    tell: (more: Record<string, unknown>) => void Object.assign(status, more),
+    /** Answers no more calls. */
     hang: () => {
       isSilent = true;
     },
-    hold: (more = {}) =>
+    hold: (more: Partial<HostInfo> = {}) =>
       holdHostLock(home.lock, { pid: process.pid, version: "1.2.3", startedAt: STARTED_AT, ...more }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };

@@ -155,7 +155,7 @@ describe("the form of an agent", () => {
   });
 });
 
-const SERVER = { OPENAI_API_KEY: "sk-0123456789abcdefghij", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
+const SERVER = { ...KEY, OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
 const HOME = { privateFolder: "/nowhere/.goald", envFile: "/nowhere/.env", configFolder: "/nowhere" } as Home;
 const QUERY = recallQuery(["rain"]);
 
@@ -198,12 +198,7 @@ describe("long-term memory", () => {
   it.each<[what: string, requests: number, row: Partial<MemoryRow>, env: Environment]>([
     ["asks for embeddings when its rows have vectors of a server", 1, OF_SERVER, SERVER],
     ["sends nothing for a person's search of rows without a server's vectors", 0, {}, SERVER],
-    [
-      "asks for embeddings of such rows when the settings say so",
-      1,
-      {},
-      { ...SERVER, GOALD_MEMORY_EMBEDDER: "openai" },
-    ],
+    ["asks for embeddings of such rows when set so", 1, {}, { ...SERVER, GOALD_MEMORY_EMBEDDER: "openai" }],
     ["sends nothing without a key and a server", 0, OF_SERVER, {}],
   ])("%s", async (_what, requests, row, env) => {
     const { memory, counts } = await openMemoryWith([row], env);
@@ -254,11 +249,8 @@ async function countEmbedded(tape?: Tape): Promise<number> {
   return embedded();
 }
 
-it("makes the vectors that a recall has no room for in a host", async () => {
+it("makes the vectors that a recall has no room for in a host, and none of them in a recorded or replayed run", async () => {
   expect(await countEmbedded()).toBe(ROWS);
-});
-
-it("makes none of them in a recorded or replayed run", async () => {
   expect(await countEmbedded({ beside: systemClock } as Tape)).toBe(96);
 });
 
@@ -284,11 +276,7 @@ describe("the report in an agent's folder", () => {
     loop.files.set(REPORT_FILE, Buffer.from("somebody else's"));
     expect(await write()).toBe(true);
     expect(loop.text(REPORT_FILE)).toMatch(/^# Foo: report\n/);
-  });
-
-  it("is not a file of the agent, so its history does not contain it", async () => {
-    const { loop, write } = await finishedLoop();
-    await write();
+    // It is not a file of the agent, so its history does not contain it.
     expect((await loop.store.files(loop.row.id)).map(({ path }) => path)).toEqual(["a.md"]);
   });
 
@@ -300,8 +288,7 @@ describe("the report in an agent's folder", () => {
 
   it("is rejected when it is written through the workspace of commands", async () => {
     const { loop, parts, open } = await finishedLoop();
-    await expect(writeReport(loop.row, { ...parts, workspace: open(false) })).rejects.toMatchObject({
-      code: "GOALD_PATH_REFUSED",
-    });
+    const written = writeReport(loop.row, { ...parts, workspace: open(false) });
+    await expect(written).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
   });
 });

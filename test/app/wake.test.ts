@@ -8,7 +8,6 @@ import { type Host, openHost } from "#app/host.ts";
 import { findHome, type HomeSearch } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { openHome } from "#config/open-home.ts";
-import type { Store } from "#core/ports/store.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openLog } from "#util/log.ts";
 import { writeLog } from "../../bench/wake/write-log.ts";
@@ -79,22 +78,19 @@ async function wake(host: Host, id: string): Promise<void> {
   expect((await host.control.agent(id)).state).toBe("completed");
 }
 
+type Loaded = readonly unknown[] | { readonly events: readonly unknown[] };
+
 /** Counts the rows that one wake reads from the store. */
 async function rowsOfWake(host: Host, id: string) {
-  const read = jest.spyOn(host.store, "read");
-  const files = jest.spyOn(host.store, "files");
-  const memories = jest.spyOn(host.store, "memories");
-  const load = jest.spyOn(host.store, "load");
+  const rows = { load: 0, read: 0, files: 0, memories: 0 };
+  const spies = (["load", "read", "files", "memories"] as const).map(
+    (name) => [name, jest.spyOn(host.store, name)] as const,
+  );
   await wake(host, id);
-  const rows = {
-    load: (await resultsOf<Awaited<ReturnType<Store["load"]>>>(load)).flatMap(({ events }) => events).length,
-    read: (await resultsOf(read)).flat().length,
-    files: (await resultsOf(files)).flat().length,
-    memories: (await resultsOf(memories)).flat().length,
-  };
-  for (const spy of [read, files, memories, load]) spy.mockRestore();
+  for (const [name, spy] of spies) {
+    const results = (await Promise.all(spy.mock.results.map(({ value }) => value))) as Loaded[];
+    rows[name] = results.flatMap((result) => ("events" in result ? result.events : result)).length;
+    spy.mockRestore();
+  }
   return rows;
 }
-
-const resultsOf = <T>({ mock }: { readonly mock: { readonly results: readonly { readonly value?: unknown }[] } }) =>
-  Promise.all(mock.results.map(({ value }) => value as T));

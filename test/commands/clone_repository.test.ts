@@ -71,22 +71,15 @@ describe("clone_repository", () => {
     const probe = (prepared: unknown) => clone_repository.probe?.(args(), contextWith(given.server.origin), prepared);
     const prepare = () => clone_repository.prepare?.(args(), contextWith(given.server.origin));
 
-    it("is done if the folder came from that address, and not done without a folder", async () => {
+    it("is done if the folder came from that address, not done without one, unknown if it is from elsewhere or before", async () => {
       const prepared = await prepare();
       expect(await probe(prepared)).toBe("not-done");
       await clone("plain");
       expect(await probe(prepared)).toBe("done");
-    });
-
-    it("is unknown for a folder from elsewhere or from before", async () => {
-      const prepared = await prepare();
-      await clone("plain");
-      await writeFile(
-        join(given.desk.folder, "plain/.git/config"),
-        '[remote "origin"]\n\turl = https://example.org/other\n',
-      );
-      expect(await probe(prepared)).toBe("unknown");
       expect(await probe(await prepare())).toBe("unknown");
+      const elsewhere = '[remote "origin"]\n\turl = https://example.org/other\n';
+      await writeFile(join(given.desk.folder, "plain/.git/config"), elsewhere);
+      expect(await probe(prepared)).toBe("unknown");
     });
   });
 });

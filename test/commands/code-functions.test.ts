@@ -2,7 +2,8 @@ import { rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
 import { createCodeFunctions, describeFunction } from "#commands/code-functions.ts";
 import { readPythonFunctions } from "#commands/python-modules.ts";
-import { ALL_READY, loadRegistry } from "#commands/registry.ts";
+import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
+import type { AgentSettings } from "#core/agent-settings.ts";
 import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import { initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
@@ -36,11 +37,9 @@ const NESTED = command("draw", {
 describe("a command as a function", () => {
   it("has its required arguments first, and marks the optional ones", async () => {
     const { get } = await loadRegistry(["commands"], ALL_READY);
-    const read = get("read_file");
-    if (!read) throw new Error("there is no read_file");
-    const [python] = createCodeFunctions([read]).all;
+    const read = get("read_file") as RegisteredCommand;
     const optional = ["first_line", "last_line"].map((name) => ({ name, isRequired: false }));
-    expect(python).toEqual({
+    expect(createCodeFunctions([read]).all[0]).toEqual({
       name: "read_file",
       parameters: [{ name: "file", isRequired: true }, ...optional],
       signature: "read_file(file: str, first_line: int | None = None, last_line: int | None = None) -> str",
@@ -55,20 +54,16 @@ describe("a command as a function", () => {
     );
   });
 
-  it("names the members of an object in its docstring, since a Python type cannot", () => {
-    const [python] = createCodeFunctions([NESTED]).all;
-    expect(python?.doc).toBe("Does it. Arguments: points: dicts with x, label (optional).");
-    const returns = { type: "object", properties: { celsius: { type: "number" } }, required: ["celsius"] } as const;
-    const weather = command("weather", {}, { returns });
-    expect(createCodeFunctions([weather]).all[0]?.doc).toBe("Does it. Returns a dict with celsius.");
-    const open = { type: "array", items: { type: "object", properties: { a: {}, b: {} } } } as const;
-    const lists = command("list", {}, { returns: open });
-    expect(createCodeFunctions([lists]).all[0]?.doc).toBe("Does it. Returns dicts with a, b.");
-  });
-
-  it("returns what the command says, or text", () => {
-    const returns = { type: "object", properties: { celsius: { type: "number" } }, required: ["celsius"] } as const;
-    expect(signatureOf(command("weather", {}, { returns }))).toBe("weather() -> dict");
+  it("returns what the command says, or text, and names the members of objects in its docstring", () => {
+    const functionOf = (one: ReturnType<typeof command>) => createCodeFunctions([one]).all[0];
+    expect(functionOf(NESTED)?.doc).toBe("Does it. Arguments: points: dicts with x, label (optional).");
+    const celsius = { type: "object", properties: { celsius: { type: "number" } }, required: ["celsius"] } as const;
+    expect(functionOf(command("weather", {}, { returns: celsius }))).toMatchObject({
+      signature: "weather() -> dict",
+      doc: "Does it. Returns a dict with celsius.",
+    });
+    const lists = { type: "array", items: { type: "object", properties: { a: {}, b: {} } } } as const;
+    expect(functionOf(command("list", {}, { returns: lists }))?.doc).toBe("Does it. Returns dicts with a, b.");
     expect(signatureOf(command("weather"))).toBe("weather() -> str");
   });
 
@@ -107,13 +102,10 @@ describe("names that Python has already", () => {
     expect(functions.callOf("print", {})).toBeUndefined();
   });
 
-  it("are keywords and built-in functions", () => {
+  it("are keywords and built-in functions, and never make two functions of one name", () => {
     const yields = command("yield", { properties: { from: { type: "string" } } });
     expect(signatureOf(yields)).toBe("yield_(from_: str | None = None) -> str");
     expect(signatureOf(command("open"))).toBe("open_() -> str");
-  });
-
-  it("never make two functions of one name", () => {
     const names = createCodeFunctions([command("stop"), command("stop_")]).all.map(({ name }) => name);
     expect(names).toEqual(["stop_", "stop__"]);
   });
@@ -126,11 +118,8 @@ describe("a call of such a function", () => {
   } as const;
   const { callOf } = createCodeFunctions([command("write", args)]);
 
-  it("leaves out an optional argument that is None, unless None is a value of it", () => {
+  it("leaves out an optional argument that is None, unless None is a value of it, and keeps what the schema refuses", () => {
     expect(callOf("write", { words: "a", count: null, title: null })?.args).toEqual({ words: "a", title: null });
-  });
-
-  it("keeps what the schema will refuse: a required None and an unknown argument", () => {
     expect(callOf("write", { words: null, other: null })?.args).toEqual({ words: null, other: null });
   });
 });
@@ -138,34 +127,28 @@ describe("a call of such a function", () => {
 const home = useFolder();
 
 describe("the functions of an agent", () => {
-  const settings = initialState.settings;
-  const namesFor = async (changes: Partial<typeof settings>, folders = ["commands"]) => {
+  const namesFor = async (changes: Partial<AgentSettings>, folders = ["commands"]) => {
     const { all } = await loadRegistry(folders, ALL_READY);
-    const set = createCommandSets(all, { commands: {}, args: {} })(
-      stateWith([], { settings: { ...settings, ...changes } }),
-    );
+    const state = stateWith([], { settings: { ...initialState.settings, ...changes } });
+    const set = createCommandSets(all, { commands: {}, args: {} })(state);
     expect(set.callable.functions).toBe(set.callable.functions);
     return set.callable.functions.all.map(({ name }) => name);
   };
 
-  it("are the commands that it may use, without the one that ends its work", async () => {
+  it("are the commands that it may use, by its profile and if a person is there, without the one that ends its work", async () => {
     const names = await namesFor({});
     expect(names).toEqual(expect.arrayContaining(["google", "read_file", "ask_user", "do_nothing"]));
     expect(names).not.toContain("task_complete");
-  });
-
-  it("follow its profile, and whether a person is there", async () => {
     const web = ["google", "browse_website", "clone_repository", "download_file"];
     expect(await namesFor({ commands: "web" })).toEqual(web);
     expect(await namesFor({ approve: "never" })).not.toContain("ask_user");
   });
 
   it("include the unlisted commands of its home", async () => {
-    const put = (name: string, more: string): Promise<void> =>
-      writeFile(
-        home(`${name}.js`),
-        `export default { name: "${name}", summary: "s", ${more} run: async () => "done" };`,
-      );
+    const put = (name: string, more: string): Promise<void> => {
+      const text = `export default { name: "${name}", summary: "s", ${more} run: async () => "done" };`;
+      return writeFile(home(`${name}.js`), text);
+    };
     await put("wave", "listed: false, returns: { type: 'integer' },");
     expect(await namesFor({}, ["commands", home()])).toContain("wave");
     await put("shout", "listed: 'no', returns: { type: 'many' },");

@@ -9,15 +9,9 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import type { Services } from "#core/services.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 
-export interface Desk extends AsyncDisposable {
-  readonly home: string;
-  readonly folder: string;
-  readonly workspace: Workspace;
-  readonly changes: FileChange[];
-  readonly context: CommandContext;
-}
+export type Desk = Awaited<ReturnType<typeof makeDesk>>;
 
-export async function makeDesk(): Promise<Desk> {
+export async function makeDesk() {
   const home = await mkdtemp(join(tmpdir(), "goald-command-"));
   const folder = join(home, "workspace", "foo");
   await mkdir(folder, { recursive: true });

@@ -30,6 +30,8 @@ describe("edit_file", () => {
   it("replaces the text where it occurs, and shows the changed lines with their numbers", async () => {
     const done = await tryEdit(COUNTED, { old: "line 30 of", new: "row 30\nof" });
     expect(done).toMatchObject({ status: "ok", now: COUNTED.replace("line 30 of", "row 30\nof") });
+    // The history keeps the old content and the new one, each once.
+    expect(done.changes).toEqual(["found", "write"]);
     expect(done.text).toBe(
       [
         "Edited a.txt at 1 place, line 30. It has 61 lines now.",
@@ -41,10 +43,6 @@ describe("edit_file", () => {
         "33: line 32 of the file",
       ].join("\n"),
     );
-  });
-
-  it("keeps the old content and the new one in the history, each once", async () => {
-    expect((await tryEdit("one two", { old: "one", new: "1" })).changes).toEqual(["found", "write"]);
   });
 
   it("replaces all of several places when their number is given, and shows each once", async () => {
@@ -144,6 +142,10 @@ describe("edit_file refuses, changes nothing, and says why", () => {
 
   it("a missing file", async () => {
     expect(await edit({ old: "a", new: "b" })).toMatchObject({ status: "failed", code: "file-unfit" });
+    // After a crash the miss runs again.
+    const args = { file, old: "a", new: "b" };
+    expect(await editFile.prepare?.(args, desk.context)).toBeNull();
+    expect(await editFile.probe?.(args, desk.context, null)).toBe("not-done");
   });
 });
 
@@ -194,15 +196,12 @@ describe("edit_file answers a miss with the nearest lines", () => {
     expect(text).toContain(`\n${line}`);
   });
 
-  it("names the tabs only where they differ (control)", async () => {
+  it("names the tabs only where they differ (control), and says that an edit was made before", async () => {
     const { text } = await tryEdit("a\n  const sum = 1;\n", { old: "\tconst sum = 1;", new: "" });
     expect(text).toContain("They differ only in indentation: the file uses spaces.");
-  });
-
-  it("says that an edit was made before", async () => {
     const edit = { old: "const port = 8080;", new: "const port = 8081;" };
-    const { text } = await tryEdit("one\nconst port = 8081;\n", edit);
-    expect(text).toContain("`new` is there already: line 2. The most similar lines follow.");
+    const again = await tryEdit("one\nconst port = 8081;\n", edit);
+    expect(again.text).toContain("`new` is there already: line 2. The most similar lines follow.");
   });
 
   it("finds the place in a long file, and shows a bounded part of long lines", async () => {
@@ -245,12 +244,5 @@ describe("edit_file and changes by others", () => {
     desk.changes.length = 0;
     expect(await editFile.probe?.(args, desk.context, prepared)).toBe(expected);
     expect(desk.changes.map(({ operation }) => operation)).toEqual(expected === "done" ? ["found"] : []);
-  });
-
-  it("runs a miss again after a crash", async () => {
-    await put("one");
-    const prepared = await editFile.prepare?.(args, desk.context);
-    expect(prepared).toBeNull();
-    expect(await editFile.probe?.(args, desk.context, prepared)).toBe("not-done");
   });
 });

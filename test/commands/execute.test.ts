@@ -3,24 +3,18 @@ import { checkWrite } from "#commands/call-result.ts";
 import { type CallContext, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
-import { type Command, type CommandContext, defineCommand, succeed } from "#core/command.ts";
+import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
+import { FACTS } from "../helpers/events.ts";
+import { READS, testCommand } from "../helpers/loop.ts";
 import { type Files, MemoryWorkspace } from "../helpers/memory-workspace.ts";
 
-const FACTS = { readOnly: false, destructive: false, idempotent: false, openWorld: false };
-const base = {
-  name: "act",
-  label: "Act",
-  summary: "Acts.",
-  args: { type: "object", properties: {} },
-  annotations: FACTS,
-} as const;
 const command = (part: Partial<Command>): RegisteredCommand => ({
-  ...defineCommand({ ...base, run: async () => succeed("done"), ...part }),
+  ...testCommand("act", async () => succeed("done"), { annotations: FACTS, ...part }),
   group: "own",
   effect: "at-most-once",
   timeoutMs: part.timeoutMs ?? 5_000,
-  needs: part.needs ?? [],
+  needs: [],
 });
 
 function frame(of: RegisteredCommand, signal = new AbortController().signal): CallContext & { readonly files: Files } {
@@ -43,32 +37,16 @@ const untilAborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 
 describe("a command that fails returns an observation", () => {
-  it.each<[title: string, run: Command["run"], expected: object]>([
-    [
-      "an error with a code",
-      async () => Promise.reject(new GoaldError("GOALD_FILE_MISSING", "No a.txt.", { hint: "There is b.txt." })),
-      { status: "failed", code: "file-missing", text: "No a.txt. There is b.txt." },
-    ],
-    [
-      "a plain error",
-      async () => Promise.reject(new Error("boom")),
-      { status: "failed", code: "command-error", text: "act failed: boom" },
-    ],
-    [
-      "an error of the command's file",
-      async () => {
-        const stack = "Error: boom\n    at run (file:///home/commands/act.ts?changed=1:7:3)\n    at act.ts:9:1";
-        throw Object.assign(new Error("boom"), { stack });
-      },
-      { status: "failed", text: "act failed: boom (act.ts:7)" },
-    ],
-    [
-      "something thrown that is not an error",
-      async () => Promise.reject("a string"),
-      { status: "failed", text: "act failed: a string" },
-    ],
-  ])("%s", async (_title, run, expected) => {
-    expect((await runCall(frame(command({ run })), null)).result).toMatchObject(expected);
+  const missing = new GoaldError("GOALD_FILE_MISSING", "No a.txt.", { hint: "There is b.txt." });
+  const stack = "Error: boom\n    at run (file:///home/commands/act.ts?changed=1:7:3)\n    at act.ts:9:1";
+  it.each<[title: string, thrown: unknown, expected: object]>([
+    ["an error with a code", missing, { code: "file-missing", text: "No a.txt. There is b.txt." }],
+    ["a plain error", new Error("boom"), { code: "command-error", text: "act failed: boom" }],
+    ["an error of its file", Object.assign(new Error("boom"), { stack }), { text: "act failed: boom (act.ts:7)" }],
+    ["something that is not an error", "a string", { text: "act failed: a string" }],
+  ])("%s", async (_title, thrown, expected) => {
+    const { result } = await runCall(frame(command({ run: () => Promise.reject(thrown) })), null);
+    expect(result).toMatchObject({ status: "failed", ...expected });
   });
 
   it("except that a full disk stops the agent", async () => {
@@ -79,13 +57,8 @@ describe("a command that fails returns an observation", () => {
 
 describe("the time limit", () => {
   it.each<[title: string, annotations: Command["annotations"], run: Command["run"], status: string]>([
-    [
-      "a reader that obeys its signal",
-      { ...FACTS, readOnly: true },
-      (_args, { signal }) => untilAborted(signal),
-      "failed",
-    ],
-    ["a reader that ignores its signal", { ...FACTS, readOnly: true }, () => new Promise(() => undefined), "failed"],
+    ["a reader that obeys its signal", READS, (_args, { signal }) => untilAborted(signal), "failed"],
+    ["a reader that ignores its signal", READS, () => new Promise(() => undefined), "failed"],
     ["a writer, whose outcome is then unknown", FACTS, () => new Promise(() => undefined), "unknown"],
   ])("applies to %s", async (_title, annotations, run, status) => {
     const slow = command({ annotations, timeoutMs: 30, run });
@@ -133,14 +106,10 @@ describe("preparing and probing", () => {
       prepared: { bytes: 3 },
     });
     expect((await prepareCall(frame(command({})))).result).toEqual({ prepared: null });
-  });
-  it("refuses a call before it starts", async () => {
-    const refusing = command({
-      prepare: async () => Promise.reject(new GoaldError("GOALD_PATH_REFUSED", "Not there.")),
-    });
-    expect((await prepareCall(frame(refusing))).result).toMatchObject({
-      refused: { status: "failed", code: "path-refused" },
-    });
+    // What prepare refuses does not start.
+    const refusing = command({ prepare: () => Promise.reject(new GoaldError("GOALD_PATH_REFUSED", "Not there.")) });
+    const refused = { status: "failed", code: "path-refused" };
+    expect((await prepareCall(frame(refusing))).result).toMatchObject({ refused });
   });
   it.each<[Command["probe"], string]>([
     [async () => "done", "done"],

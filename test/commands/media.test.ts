@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
+import type { Services } from "#core/services.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIImages, createOpenAISpeech } from "#model/openai-media.ts";
 import { createXPosts } from "#services/x/x-posts.ts";
@@ -8,6 +9,7 @@ import { systemClock } from "#util/clock.ts";
 import generate_image from "../../commands/generate_image.ts";
 import read_audio_from_file from "../../commands/read_audio_from_file.ts";
 import send_tweet from "../../commands/send_tweet.ts";
+import { refusalOf } from "../helpers/folder.ts";
 import { type Answer, failure, timeoutMsFor } from "../helpers/openai-server.ts";
 import {
   jpeg,
@@ -28,36 +30,32 @@ import { useDesk } from "./use-desk.ts";
 
 const desk = useDesk();
 
+/** How a test calls a command; by default with the right key and enough time. */
 interface Way {
+  readonly args?: object;
   readonly model?: string;
   readonly apiKey?: string;
-  readonly file?: string;
-  readonly size?: string;
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
 }
-const contextFor = (server: MediaServer, way: Way = {}) => {
-  const { model = "gpt-image-1", apiKey = MEDIA_KEY, signal, timeoutMs = timeoutMsFor(undefined) } = way;
-  const images = createOpenAIImages({ baseUrl: server.baseUrl, apiKey, model, http: createHttp(), timeoutMs });
-  return { ...contextOf(desk.workspace, { images }), ...(signal ? { signal } : {}) };
+const partsFor = ({ baseUrl }: MediaServer, { apiKey = MEDIA_KEY, timeoutMs = timeoutMsFor(undefined) }: Way) => {
+  return { baseUrl, apiKey, http: createHttp(), timeoutMs };
 };
-const paint = (server: MediaServer, way: Way = {}, prompt = "a red tennis ball") => {
-  const { file, size } = way;
-  const args = { prompt, ...(file === undefined ? {} : { file }), ...(size === undefined ? {} : { size }) };
-  return call(generate_image, args, contextFor(server, way));
-};
-const answering = (image: Answer | ((origin: string) => Answer)): Promise<MediaServer> =>
-  startMediaServer({ image: (_request, origin) => (typeof image === "function" ? image(origin) : image) });
+const contextWith = (services: Partial<Services>, { signal }: Way) => ({
+  ...contextOf(desk.workspace, services),
+  ...(signal ? { signal } : {}),
+});
+const imagesOf = (server: MediaServer, way: Way = {}) =>
+  contextWith({ images: createOpenAIImages({ ...partsFor(server, way), model: way.model ?? "gpt-image-1" }) }, way);
+const paint = (server: MediaServer, way: Way = {}) =>
+  call(generate_image, { prompt: "a red tennis ball", ...way.args }, imagesOf(server, way));
+const answering = (image: Answer): Promise<MediaServer> => startMediaServer({ image: () => image });
 
 /** A problem of a media server, in words without control characters. */
-async function expectProblem(run: Promise<unknown>, message: RegExp): Promise<void> {
-  const error = await run.then(
-    () => "it succeeded",
-    (thrown: { code: string; message: string }) => `${thrown.code} ${thrown.message}`,
-  );
-  expect(error).toMatch(/^GOALD_MEDIA /);
-  expect(error).toMatch(message);
-  expect(error).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+async function expectProblem(run: Promise<unknown>, words: RegExp): Promise<void> {
+  const { code, message } = await refusalOf(run);
+  expect([code, message]).toEqual(["GOALD_MEDIA", expect.stringMatching(words)]);
+  expect(message).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
 }
 
 /** The command ends with its signal, once the server was asked. */
@@ -92,7 +90,9 @@ describe("generate_image", () => {
 
   it("asks older models and other servers for bytes", async () => {
     await using server = await answering(pictureAnswer(png(8, 8), { revised_prompt: "a ball, \u001b[31mred" }));
-    expect((await paint(server, { model: "dall-e-3", size: "512x512" })).text).toContain("drawn from: a ball, red");
+    expect((await paint(server, { model: "dall-e-3", args: { size: "512x512" } })).text).toContain(
+      "drawn from: a ball, red",
+    );
     expect(server.images).toEqual([
       { model: "dall-e-3", prompt: "a red tennis ball", size: "512x512", n: 1, response_format: "b64_json" },
     ]);
@@ -105,20 +105,23 @@ describe("generate_image", () => {
     ["art/ball.v2.jpeg", png(20, 10), "art/ball.v2.png"],
   ])("saves %s under the file ending of its real type", async (file, picture, path) => {
     await using server = await answering(pictureAnswer(picture));
-    expect(await paint(server, { file })).toMatchObject({ status: "ok", artifacts: [path] });
+    expect(await paint(server, { args: { file } })).toMatchObject({ status: "ok", artifacts: [path] });
   });
 
   it("replaces no file, and then sends no paid request", async () => {
     await using server = await startMediaServer();
     await desk.workspace.write("ball.jpg", "mine");
-    expect(await paint(server, { file: "ball.png" })).toMatchObject({ status: "failed", code: "file-exists" });
+    expect(await paint(server, { args: { file: "ball.png" } })).toMatchObject({
+      status: "failed",
+      code: "file-exists",
+    });
     expect(server.requests).toHaveLength(0);
     expect(await readFile(join(desk.folder, "ball.jpg"), "utf8")).toBe("mine");
   });
 
   it.each(REFUSED_PATHS)("refuses the path %j outside the workspace, and then sends no paid request", async (file) => {
     await using server = await startMediaServer();
-    await expect(paint(server, { file })).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
+    await expect(paint(server, { args: { file } })).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
     expect(server.requests).toHaveLength(0);
   });
 
@@ -166,22 +169,9 @@ describe("generate_image", () => {
     expect(await Array.fromAsync(desk.workspace.list(""))).toEqual([]);
   });
 
-  it("shows no key in a refusal", async () => {
-    await using server = await startMediaServer();
-    const apiKey = "sk-wrong-9876543210zyxwvu";
-    const error = await paint(server, { apiKey }).then(String, String);
-    expect(error).toMatch(/401.*refused the key/);
-    expect(error).not.toMatch(/sk-wrong|zyxwvu/);
-  });
-
-  it("ends with its signal", async () => {
-    await using server = await answering({ fault: "stall" });
-    await expectAbort(server, (signal) => paint(server, { signal }));
-  });
-
   it("is done after a crash if its file exists, else unknown, so it is never paid for twice", async () => {
     await using server = await startMediaServer();
-    const context = contextFor(server);
+    const context = imagesOf(server);
     const prepared = await generate_image.prepare?.({ prompt: "p" }, context);
     expect(await generate_image.probe?.({ prompt: "p" }, context, prepared)).toBe("unknown");
     await paint(server);
@@ -191,25 +181,16 @@ describe("generate_image", () => {
   });
 });
 
-interface Hearing {
-  readonly apiKey?: string;
-  readonly language?: string;
-  readonly signal?: AbortSignal;
-  readonly timeoutMs?: number;
-}
-const hear = (server: MediaServer, file = "memo.mp3", way: Hearing = {}) => {
-  const { apiKey = MEDIA_KEY, language, signal, timeoutMs = timeoutMsFor(undefined) } = way;
-  const { baseUrl } = server;
-  const speech = createOpenAISpeech({ baseUrl, apiKey, model: "whisper-1", http: createHttp(), timeoutMs });
-  const context = { ...contextOf(desk.workspace, { speech }), ...(signal ? { signal } : {}) };
-  return call(read_audio_from_file, { file, ...(language ? { language } : {}) }, context);
+const hear = (server: MediaServer, way: Way = {}) => {
+  const speech = createOpenAISpeech({ ...partsFor(server, way), model: "whisper-1" });
+  return call(read_audio_from_file, { file: "memo.mp3", ...way.args }, contextWith({ speech }, way));
 };
 const hearingOf = (speech: Answer): Promise<MediaServer> => startMediaServer({ speech: () => speech });
 
 describe("read_audio_from_file", () => {
   beforeEach(() => desk.workspace.write("memo.mp3", wav()));
 
-  it("returns the text; the server gets the format but no file name", async () => {
+  it("returns the text; the server gets the format and the language but no file name", async () => {
     await using server = await startMediaServer();
     expect(await hear(server)).toEqual({
       status: "ok",
@@ -219,13 +200,9 @@ describe("read_audio_from_file", () => {
       value: "hello world",
     });
     expect(server.recordings).toEqual([{ model: "whisper-1", name: "audio.wav", bytes: wav(), language: null }]);
+    await hear(server, { args: { language: "de" } });
+    expect(server.recordings[1]?.language).toBe("de");
     expect(server.violations).toEqual([]);
-  });
-
-  it("sends the language if given", async () => {
-    await using server = await startMediaServer();
-    await hear(server, "memo.mp3", { language: "de" });
-    expect(server.recordings[0]?.language).toBe("de");
   });
 
   it("removes control characters, and reports an empty transcript", async () => {
@@ -242,12 +219,12 @@ describe("read_audio_from_file", () => {
     const large = new Uint8Array(25 * 1024 * 1024 + 1);
     large.set(wav());
     await desk.workspace.write("large.wav", large);
-    await expect(hear(server, "notes.mp3")).rejects.toMatchObject({ code: "GOALD_MEDIA" });
-    await expect(hear(server, "picture.wav")).rejects.toMatchObject({ code: "GOALD_MEDIA" });
-    await expect(hear(server, "large.wav")).rejects.toMatchObject({ message: expect.stringMatching(/26214401 bytes/) });
-    await expect(hear(server, "none.mp3")).rejects.toMatchObject({ code: "GOALD_FILE_MISSING" });
-    for (const path of REFUSED_PATHS)
-      await expect(hear(server, path)).rejects.toMatchObject({ code: "GOALD_PATH_REFUSED" });
+    const refusal = (file: string) => refusalOf(hear(server, { args: { file } }));
+    expect(await refusal("notes.mp3")).toMatchObject({ code: "GOALD_MEDIA" });
+    expect(await refusal("picture.wav")).toMatchObject({ code: "GOALD_MEDIA" });
+    expect(await refusal("large.wav")).toMatchObject({ message: expect.stringMatching(/26214401 bytes/) });
+    expect(await refusal("none.mp3")).toMatchObject({ code: "GOALD_FILE_MISSING" });
+    for (const path of REFUSED_PATHS) expect(await refusal(path)).toMatchObject({ code: "GOALD_PATH_REFUSED" });
     expect(server.connections).toBe(0);
   });
 
@@ -263,33 +240,25 @@ describe("read_audio_from_file", () => {
     ["a broken connection", { fault: "close" }, /./],
   ])("reports the problem after %s", async (_title, answer, message) => {
     await using server = await hearingOf(answer);
-    await expectProblem(hear(server, "memo.mp3", { timeoutMs: timeoutMsFor(answer) }), message);
+    await expectProblem(hear(server, { timeoutMs: timeoutMsFor(answer) }), message);
     expect(server.recordings).toHaveLength(1);
   });
 
-  it("shows no key in a refusal", async () => {
+  it.each([paint, hear])("and generate_image end with their signal, and show no key in a refusal: %p", async (run) => {
+    const stalled = (): Answer => ({ fault: "stall" });
+    await using silent = await startMediaServer({ image: stalled, speech: stalled });
+    await expectAbort(silent, (signal) => run(silent, { signal }));
     await using server = await startMediaServer();
-    const error = await hear(server, "memo.mp3", { apiKey: "sk-wrong-9876543210zyxwvu" }).then(String, String);
-    expect(error).toMatch(/401.*refused the key/);
-    expect(error).not.toMatch(/sk-wrong|zyxwvu/);
-  });
-
-  it("ends with its signal", async () => {
-    await using server = await hearingOf({ fault: "stall" });
-    await expectAbort(server, (signal) => hear(server, "memo.mp3", { signal }));
+    const { message } = await refusalOf(run(server, { apiKey: "sk-wrong-9876543210zyxwvu" }));
+    expect(message).toMatch(/401.*refused the key/);
+    expect(message).not.toMatch(/sk-wrong|zyxwvu/);
   });
 });
 
-interface Posting {
-  readonly baseUrl?: string;
-  readonly keys?: typeof X_KEYS;
-  readonly signal?: AbortSignal;
-  readonly timeoutMs?: number;
-}
-const tweet = (server: XServer, text: string, way: Posting = {}) => {
-  const { baseUrl = server.origin, keys = X_KEYS, signal, timeoutMs = timeoutMsFor(undefined) } = way;
-  const posts = createXPosts({ baseUrl, keys, http: createHttp(), clock: systemClock, timeoutMs });
-  return call(send_tweet, { text }, { ...contextOf(desk.workspace, { posts }), ...(signal ? { signal } : {}) });
+const tweet = (server: XServer, text: string, { keys = X_KEYS, ...way }: Way & { keys?: typeof X_KEYS } = {}) => {
+  const { timeoutMs = timeoutMsFor(undefined) } = way;
+  const posts = createXPosts({ baseUrl: server.origin, keys, http: createHttp(), clock: systemClock, timeoutMs });
+  return call(send_tweet, { text }, contextWith({ posts }, way));
 };
 const xAnswering = (reply?: Answer): Promise<XServer> => startXServer(() => reply);
 
@@ -298,13 +267,8 @@ describe("send_tweet", () => {
     await using server = await xAnswering();
     const text = 'Hello Ladies + Gentlemen, a signed OAuth request! (100%) 日本 👍 "quoted"\nnext & last=1';
     const value = "https://x.com/i/web/status/1700000000000000001";
-    expect(await tweet(server, text)).toEqual({
-      status: "ok",
-      text: `Posted as 1700000000000000001: ${value}`,
-      source: "goald",
-      artifacts: [],
-      value,
-    });
+    const told = `Posted as 1700000000000000001: ${value}`;
+    expect(await tweet(server, text)).toEqual({ status: "ok", text: told, source: "goald", artifacts: [], value });
     expect(server.posts).toEqual([text]);
     expect(server.violations).toEqual([]);
   });
@@ -333,11 +297,7 @@ describe("send_tweet", () => {
     problemAnswer(429, "Too Many Requests", "Too Many Requests", headers);
   const inOneHour = Math.floor(Date.UTC(2027, 0, 1, 12) / 1000);
   it.each<[title: string, answer: Answer, message: RegExp]>([
-    [
-      "a missing permission to write",
-      problemAnswer(403, "Forbidden", "The app is not configured"),
-      /403.*not configured/,
-    ],
+    ["a missing permission", problemAnswer(403, "Forbidden", "The app is not configured"), /403.*not configured/],
     ["a bad request", problemAnswer(400, "Invalid Request", "One or more parameters"), /400.*One or more/],
     [
       "too many requests",
@@ -408,9 +368,8 @@ describe("send_tweet", () => {
 
   it("refuses a text that is empty or too long", async () => {
     await using server = await xAnswering();
-    await expect(tweet(server, "語".repeat(141))).rejects.toMatchObject({
-      message: expect.stringMatching(/282 characters.*280.*Nothing was posted/),
-    });
+    const { message } = await refusalOf(tweet(server, "語".repeat(141)));
+    expect(message).toMatch(/282 characters.*280.*Nothing was posted/);
     await expect(tweet(server, " \n ")).rejects.toMatchObject({ code: "GOALD_POST" });
     expect(server.connections).toBe(0);
     expect((await tweet(server, "語".repeat(140))).status).toBe("ok");

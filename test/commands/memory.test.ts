@@ -22,10 +22,10 @@ import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
 /** Gets the id of the newest fact. */
 type GivenCall = Call | ((newest: string) => Call);
-const remember = (subject: string, attribute: string, value: string): Call => [
-  "remember",
-  { subject, attribute, value },
-];
+const remember = (subject: string, attribute: string, value: string): Call => {
+  return ["remember", { subject, attribute, value }];
+};
+const hour = (value: string): Call => remember("depot", "hour", value);
 const correct = (id: string, text: string): Call => ["correct_memory", { id, text }];
 const forget = (id: string): Call => ["forget_memory", { id }];
 const look: Call = ["look", {}];
@@ -119,24 +119,18 @@ describe("remember", () => {
     expect((await loop.store.verify()).problems).toEqual([]);
   });
 
-  it("leaves no other row that shows a past value without its mark", async () => {
-    const { rows } = await play([remember("depot", "hour", "six"), remember("depot", "hour", "seven")]);
-    expect(rows.filter(({ text }) => text.includes("six")).map(({ kind, closed }) => [kind, closed?.step])).toEqual([
-      ["fact", 2],
+  it("notes a value that is true again, and leaves no row that shows a past value without its mark", async () => {
+    const { loop, rows } = await play(["six", "seven", "six"].map(hour));
+    const named = rows.filter(({ text }) => /six|seven/.test(text));
+    expect(named.map(({ kind, text, closed }) => [kind, text, closed?.step])).toEqual([
+      ["fact", "depot: hour: six", 2],
+      ["fact", "depot: hour: seven", 3],
+      ["fact", "depot: hour: six", undefined],
     ]);
-  });
-
-  it("notes a value that is true again", async () => {
-    const { loop, rows } = await play(["6", "7", "6"].map((value) => remember("depot", "hour", value)));
-    expect(factsOf(rows).map(({ text, closed }) => [text, closed?.step])).toEqual([
-      ["depot: hour: 6", 2],
-      ["depot: hour: 7", 3],
-      ["depot: hour: 6", undefined],
+    expect(await shownFor(loop, "depot hour")).toEqual([
+      expect.stringMatching(/^\[foo\/\d+\.1, step 3\] depot: hour: six$/),
+      expect.stringMatching(/, step 2, was so until step 3\] depot: hour: seven$/),
     ]);
-    const shown = await shownFor(loop, "depot hour");
-    expect(shown[0]).toMatch(/^\[foo\/\d+\.1, step 3\] depot: hour: 6$/);
-    expect(shown[1]).toMatch(/, step 2, was so until step 3\] depot: hour: 7$/);
-    expect(shown).toHaveLength(2);
   });
 
   it("says what a subject without letters lacks, and stores nothing", async () => {
@@ -146,10 +140,10 @@ describe("remember", () => {
   });
 
   it("does not bring back a value that a person has corrected, and notes another one", async () => {
-    const { loop, rows, goOn } = await play([remember("depot", "hour", "6")]);
+    const { loop, rows, goOn } = await play([hour("6")]);
     const words = { op: "add", kind: "fact", text: "It opens at nine.", importance: 1, trust: "person" } as const;
     await loop.store.curate(loop.row.id, [{ ...words, supersedes: factsOf(rows)[0]?.id ?? "" }], "k", AT);
-    const { results } = await goOn([remember("depot", "hour", "6"), remember("depot", "hour", "9")]);
+    const { results } = await goOn([hour("6"), hour("9")]);
     expect(results.slice(1)).toEqual([
       "failed corrected-by-person A person has corrected this: It opens at nine. (foo/+1)",
       "ok Noted.",
@@ -157,10 +151,10 @@ describe("remember", () => {
   });
 
   it("leaves a pinned fact unmarked, and notes the new one beside it", async () => {
-    const { loop, rows, goOn } = await play([remember("depot", "hour", "6")]);
+    const { loop, rows, goOn } = await play([hour("6")]);
     const id = factsOf(rows)[0]?.id ?? "";
     await loop.store.curate(loop.row.id, [{ op: "pin", id }], "k", AT);
-    const { results } = await goOn([remember("depot", "hour", "7")]);
+    const { results } = await goOn([hour("7")]);
     expect(results[1]).toBe(`ok Noted beside what a person has pinned: 6 (${id}, step 1).`);
     const [first, second] = await shownFor(loop, "depot hour");
     expect(first).toMatch(/, step \d+\] depot: hour: 6$/);
@@ -168,7 +162,7 @@ describe("remember", () => {
   });
 
   it("carries what a tainted agent has read, and so does a note of a clean one that replaces it", async () => {
-    const { rows } = await play([remember("a", "b", "1"), look, remember("depot", "hour", "6")]);
+    const { rows } = await play([remember("a", "b", "1"), look, hour("6")]);
     expect(factsOf(rows).map(({ outside }) => outside)).toEqual([undefined, [{ from: "web", name: "" }]]);
     const { loop } = await play([remember("a", "b", "1"), look, correct("foo/7.1", "2")]);
     const [clean, corrected] = factsOf(await loop.store.memories(loop.row.id, 0, 99)).toSorted((a, b) => a.seq - b.seq);
@@ -187,26 +181,10 @@ describe("a past fact among the recalls", () => {
       expect(shown.map((row) => /Krug|Nowak/.exec(row)?.[0])).toEqual(["Nowak", "Krug"]);
       expect(shown[1]).toContain(", was so until step 2]");
     }
-  });
-
-  it("comes alone, with its mark, when the prompt shows the step of the one that holds", async () => {
-    const { loop } = await play(CHANGED);
-    const shown = await shownFor(loop, "Anselm Krug", [2]);
-    expect(shown).toEqual([expect.stringMatching(/, was so until step 2\] depot: manager: Anselm Krug$/)]);
-  });
-
-  it("is an unmarked row as good as any other when both are plain notes (control)", async () => {
-    const { loop } = await play([]);
-    for (const [seq, text] of ["depot: manager: Anselm Krug", "depot: manager: Frieda Nowak"].entries())
-      await loop.store.curate(
-        loop.row.id,
-        [{ op: "add", kind: "fact", text, importance: 0.8, trust: "agent" }],
-        `k${seq}`,
-        AT,
-      );
-    const shown = await shownFor(loop, "Anselm Krug");
-    expect(shown[0]).toMatch(/Krug/);
-    expect(shown.join()).not.toContain("was so");
+    // It comes alone when the prompt shows the step of the one that holds.
+    expect(await shownFor(loop, "Anselm Krug", [2])).toEqual([
+      expect.stringMatching(/, was so until step 2\] depot: manager: Anselm Krug$/),
+    ]);
   });
 });
 
@@ -214,7 +192,7 @@ describe("correct_memory", () => {
   it("replaces a fact by its right value, in either form, and a note by its right text", async () => {
     const write: Call = ["write_to_file", { file: "a.md", text: "b" }];
     const { rows, results } = await play([
-      remember("depot", "hour", "6"),
+      hour("6"),
       correct("[foo/7.1, step 1", "8"),
       correct("13.1", "Depot: hour: 9"),
       write,
@@ -235,11 +213,7 @@ describe("correct_memory", () => {
   });
 
   it("does not touch a past fact, which would close the one that holds", async () => {
-    const { results } = await play([
-      remember("depot", "hour", "6"),
-      remember("depot", "hour", "7"),
-      correct("foo/7.1", "5"),
-    ]);
+    const { results } = await play([...["6", "7"].map(hour), correct("7.1", "5")]);
     expect(results[2]).toBe(
       "failed memory-past foo/7.1 says what was so before foo/13.1. Correct foo/13.1 instead, or forget foo/7.1.",
     );
@@ -248,7 +222,7 @@ describe("correct_memory", () => {
 
 describe("forget_memory", () => {
   it("hides a row from every later recall and keeps its text for people, who may show it again", async () => {
-    const { loop, rows, results } = await play([remember("depot", "hour", "6"), forget("foo/7.1"), forget("foo/7.1")]);
+    const { loop, rows, results } = await play([hour("6"), forget("foo/7.1"), forget("foo/7.1")]);
     expect(results.slice(1)).toEqual([
       "ok foo/7.1 is never recalled again.",
       "failed memory The memory foo/7.1 is never recalled again: foo/13.1 came after it.",
@@ -274,19 +248,10 @@ describe("an agent may not correct or forget", () => {
     ["an id that is none", "the one about depots", /There is no memory foo\/the/],
     ["an empty id", " ", /There is no memory foo\//],
   ])("%s: the result explains, and nothing changes", async (_title, id, problem) => {
-    const { loop, goOn } = await play([remember("depot", "hour", "6"), look]);
+    const { loop, goOn } = await play([hour("6"), look]);
     const given = { op: "add", kind: "note", text: "x", importance: 1 } as const;
-    await loop.store.curate(
-      "foo",
-      [
-        { ...given, trust: "person" },
-        { ...given, trust: "file" },
-        { ...given, trust: "agent" },
-        { op: "pin", id: "foo/7.1" },
-      ],
-      "k",
-      AT,
-    );
+    const added = (["person", "file", "agent"] as const).map((trust) => ({ ...given, trust }));
+    await loop.store.curate("foo", [...added, { op: "pin", id: "foo/7.1" }], "k", AT);
     await loop.store.curate("shared", [{ ...given, trust: "person" }], "k", AT);
     const before = await loop.store.memories("foo", 0, 99);
     const { results, rows } = await goOn([forget(id), correct(id, "y")]);
@@ -305,7 +270,7 @@ describe("an agent may not correct or forget", () => {
     await loop.store.curate("foo", [{ op: "add", kind: "note", text: "x", importance: 1, trust: "person" }], "k", AT);
     const { results, rows } = await goOn([["stager", {}]]);
     expect(results[1]).toMatch(/^failed memory The memory foo\/\+1 has the words of a person/);
-    expect(rows.map(({ supersededBy, text }) => [supersededBy, text]).filter(([, text]) => text === "y")).toEqual([]);
+    expect(rows.filter(({ text }) => text === "y")).toEqual([]);
   });
 });
 
@@ -328,13 +293,7 @@ describe("the commands of memory", () => {
   });
 
   it("leave each fact once, closed once, whatever commit a power cut meets", async () => {
-    const calls = [
-      remember("depot", "hour", "6"),
-      remember("depot", "hour", "7"),
-      (id: string) => correct(id, "8"),
-      remember("gate", "code", "1"),
-      forget,
-    ];
+    const calls = [hour("6"), hour("7"), (id: string) => correct(id, "8"), remember("gate", "code", "1"), forget];
     const cutAt = async (at: number) => {
       const { loop } = await makeAgent(calls);
       let isCut = false;
@@ -344,12 +303,9 @@ describe("the commands of memory", () => {
       });
       await loop.run();
       const { rows } = await outcomeOf(loop);
-      const facts = rows.map(({ kind, text, closed, supersededBy }) => [
-        kind,
-        text.split(" ")[0],
-        closed?.step,
-        supersededBy !== null,
-      ]);
+      const facts = rows.map(({ kind, text, closed, supersededBy }) => {
+        return [kind, text.split(" ")[0], closed?.step, supersededBy !== null];
+      });
       return { isCut, facts, problems: (await loop.store.verify()).problems };
     };
     const whole = await cutAt(1_000);

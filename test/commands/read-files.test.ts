@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import type { Observation } from "#core/call.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import readFile from "../../commands/read_file.ts";
 import searchFiles from "../../commands/search_files.ts";
@@ -27,12 +26,7 @@ describe("read_file", () => {
     ["empty lines", "\n\n\n", { first_line: 2 }, "a.txt, lines 2 to 3 of 3:\n\n\n"],
     ["no line at all", "", {}, "a.txt is empty."],
     ["a byte order mark, without it", "\uFEFFone\n", {}, "a.txt, line 1 of 1:\none\n"],
-    [
-      "a mark that stands elsewhere, with it",
-      "one\n\uFEFFtwo\n",
-      { first_line: 2 },
-      "a.txt, line 2 of 2:\n\uFEFFtwo\n",
-    ],
+    ["a mark elsewhere, with it", "one\n\uFEFFtwo\n", { first_line: 2 }, "a.txt, line 2 of 2:\n\uFEFFtwo\n"],
     ["bytes that are no UTF-8", bytes("a", [0xff, 0xfe], "b"), {}, "a.txt, line 1 of 1:\na\uFFFD\uFFFDb"],
   ])("shows %s", async (_title, content, range, expected) => {
     await desk.workspace.write("a.txt", content);
@@ -44,8 +38,8 @@ describe("read_file", () => {
   it("gives code the whole of a file that the model reads in parts", async () => {
     const content = "a line\n".repeat(100_000);
     await desk.workspace.write("a.txt", content);
-    const { text, value } = (await call(readFile, { file: "a.txt" }, desk.context)) as Observation;
-    expect(String(text).length).toBeLessThan(20_000);
+    const { text, value } = await call(readFile, { file: "a.txt" }, desk.context);
+    expect(text.length).toBeLessThan(20_000);
     expect(value).toBe(content);
   });
 
@@ -91,11 +85,8 @@ describe("read_file", () => {
     await desk.workspace.write("a.gif", gif);
     await desk.workspace.write("b.txt", png);
     const read = async (file: string) => call(readFile, { file }, desk.context);
-    expect(await read("a.gif")).toMatchObject({
-      status: "ok",
-      source: "workspace",
-      text: "a.gif is a GIF picture of 640 x 480 pixels (2.0 KB). It cannot be shown as text.",
-    });
+    const text = "a.gif is a GIF picture of 640 x 480 pixels (2.0 KB). It cannot be shown as text.";
+    expect(await read("a.gif")).toMatchObject({ status: "ok", source: "workspace", text });
     expect((await read("b.txt")).text).toContain("b.txt is a PNG picture of 40 x 30 pixels (24 bytes).");
   });
 
@@ -109,17 +100,14 @@ describe("read_file", () => {
     expect(result.text).toContain(`${content.length} bytes`);
   });
 
-  it("suggests similar names for a missing file", async () => {
-    for (const path of ["reviews/rackets.txt", "reviews/strings.txt", "zzz"]) await desk.workspace.write(path, "");
-    const result = await call(readFile, { file: "string.txt" }, desk.context);
-    expect(result).toMatchObject({ status: "failed", code: "file-missing" });
-    expect(result.text).toBe('There is no file "string.txt". Similar names: reviews/strings.txt, reviews/rackets.txt.');
-  });
-
-  it("reports an empty workspace, or no similar name", async () => {
-    expect((await call(readFile, { file: "a.txt" }, desk.context)).text).toContain("The workspace is empty.");
+  it("suggests similar names for a missing file, if there are any", async () => {
+    const read = () => call(readFile, { file: "string.txt" }, desk.context);
+    expect((await read()).text).toContain("The workspace is empty.");
     await desk.workspace.write("zzz", "");
-    expect((await call(readFile, { file: "a.txt" }, desk.context)).text).toContain("search_files shows what there is.");
+    expect((await read()).text).toContain("search_files shows what there is.");
+    for (const path of ["reviews/rackets.txt", "reviews/strings.txt"]) await desk.workspace.write(path, "");
+    const text = 'There is no file "string.txt". Similar names: reviews/strings.txt, reviews/rackets.txt.';
+    expect(await read()).toMatchObject({ status: "failed", code: "file-missing", text });
   });
 
   it.each([
@@ -136,8 +124,6 @@ describe("read_file", () => {
     await expect(call(readFile, { file: "a.txt" }, context)).rejects.toThrow(/abort/i);
   });
 });
-
-const run = promisify(execFile);
 
 async function search(
   files: Readonly<Record<string, string | Uint8Array>>,
@@ -172,10 +158,6 @@ describe("search_files", () => {
       );
     },
   );
-
-  it("says that an empty workspace has no files", async () => {
-    expect(await search({}, { directory: "" })).toBe("0 files in the workspace.");
-  });
 
   it("shows the lines that contain a text, in any case", async () => {
     expect(await search(files, { directory: "", text: "ALPHA" })).toBe(
@@ -227,17 +209,12 @@ describe("search_files", () => {
   it("does not read hidden folders", async () => {
     await mkdir(join(desk.folder, ".git/objects"), { recursive: true });
     await desk.workspace.write("z.txt", "x");
-    await Promise.all(
-      Array.from({ length: 3 }, (_, index) => writeFile(join(desk.folder, `.git/objects/${index}`), "")),
-    );
+    await writeFile(join(desk.folder, ".git/objects/1"), "");
     const looked: string[] = [];
     const list: typeof desk.workspace.list = (directory, entered) =>
       desk.workspace.list(directory, (folder) => looked.push(folder) > 0 && (entered?.(folder) ?? true));
-    const { text } = await call(
-      searchFiles,
-      { directory: "" },
-      { ...desk.context, workspace: { ...desk.workspace, list } },
-    );
+    const context = { ...desk.context, workspace: { ...desk.workspace, list } };
+    const { text } = await call(searchFiles, { directory: "" }, context);
     expect(text).toContain("1 file, 1 byte, in the workspace:\nz.txt  1 byte");
     expect(looked).toEqual([".git"]);
   });
@@ -267,8 +244,8 @@ describe("search_files", () => {
   });
 
   it("makes no more results than requested", async () => {
-    const child = [join(import.meta.dirname, "search.child.ts")];
-    const { stdout } = await run(process.execPath, ["--max-old-space-size=64", ...child]);
+    const child = join(import.meta.dirname, "search.child.ts");
+    const { stdout } = await promisify(execFile)(process.execPath, ["--max-old-space-size=64", child]);
     expect(stdout.split("\n").slice(1, 5)).toEqual([
       "a.txt:1: a",
       "a.txt:2: a",
@@ -319,7 +296,8 @@ describe("search_files", () => {
     expect(result.text).toBe('There is no folder "note". Folders there: notes/.');
   });
 
-  it("finds nothing in a workspace that does not exist yet", async () => {
+  it("finds nothing in a workspace that is empty or does not exist yet", async () => {
+    expect(await search({}, { directory: "" })).toBe("0 files in the workspace.");
     const workspace = openLocalWorkspace(join(desk.home, "workspace", "later"));
     expect((await call(searchFiles, { directory: "" }, contextOf(workspace))).text).toBe("0 files in the workspace.");
   });

@@ -19,7 +19,8 @@ const namesIn = ({ all }: Pick<Registry, "all">): readonly string[] => all.map((
 
 describe("the registry", () => {
   it("has the shipped commands in AutoGPT's order, the last two last, each with its effect and annotations", async () => {
-    const { all } = await loadRegistry([shipped]);
+    const registry = await loadRegistry([shipped]);
+    const { all, get } = registry;
     const declared = all.map(({ name, effect, annotations: a }) => [name, effect, a.readOnly, a.restorable === true]);
     expect(declared).toEqual([
       ["write_to_file", "idempotent", false, true],
@@ -35,6 +36,11 @@ describe("the registry", () => {
       ["task_complete", "pure", true, false],
     ]);
     expect(all.filter((command) => command.annotations.openWorld)).toEqual([]);
+    expect(get("toString")).toBeUndefined();
+    // It cannot be changed afterwards.
+    const command = get("write_to_file");
+    for (const part of [registry, all, command, command?.annotations, command?.args.properties])
+      expect(Object.isFrozen(part)).toBe(true);
   });
 
   it("lets a person add commands and override shipped ones by file name", async () => {
@@ -49,14 +55,6 @@ describe("the registry", () => {
     expect(namesIn(registry).slice(-4)).toEqual(["aardvark", "zebra", "do_nothing", "task_complete"]);
     expect(registry.get("read_file")?.label).toBe("L");
     expect(registry.get("zebra")).toMatchObject({ effect: "idempotent", timeoutMs: 5 });
-  });
-
-  it("cannot be changed afterwards", async () => {
-    const registry = await loadRegistry([shipped]);
-    const command = registry.get("write_to_file");
-    const parts = [registry.all, command, command?.annotations, command?.args.properties];
-    for (const thing of [registry, ...parts]) expect(Object.isFrozen(thing)).toBe(true);
-    expect(registry.get("toString")).toBeUndefined();
   });
 
   const WRONG = (name: string, more: string): string =>
@@ -193,9 +191,6 @@ describe("a command's definition", () => {
       timeoutMs: 60_000,
       annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
     });
-    expect(checkCommand("mine", "mine.ts", { ...sound, ...withArgument({ type: "string" }) })).toMatchObject({
-      args: { properties: { x: { type: "string" } } },
-    });
   });
 
   it.each<[string, object, string]>([
@@ -213,11 +208,7 @@ describe("a command's definition", () => {
     ["a wrong value deep inside", withArgument(nest({ type: "string", minLength: -1 })), "x.properties.y.minLength"],
     ["a wrong type in a list of objects", withArgument(goals("text")), "x.items.properties.goal.type"],
     ["a list of properties", { args: { type: "object", properties: [] } }, "expected args"],
-    [
-      "a reference to another document",
-      withArgument({ $ref: "https://example.com/x.json" }),
-      "x.$ref: a schema in args",
-    ],
+    ["a reference to another document", withArgument({ $ref: "https://a.org/x" }), "x.$ref: a schema in args"],
     ["a reference to nothing", withArgument({ $ref: "#/$defs/none" }), "x.$ref"],
     ["more than 16 schemas inside each other", withArgument(deep(17)), "at most 16 schemas"],
     ["a schema of more than 64 KB", withArgument({ description: "x".repeat(66_000) }), "at most 65536 bytes"],
@@ -233,11 +224,7 @@ describe("a command's definition", () => {
     ["an empty enum", described({ type: "string", enum: [] }), "x.enum"],
     ["a bound that is not a number", described({ type: "number", minimum: Number.NaN }), "x.minimum"],
     ["annotations that are not an object", { annotations: "safe" }, "expected annotations"],
-    [
-      "an annotation that is not a boolean",
-      { annotations: { readOnly: "yes" } },
-      "annotations.readOnly: true or false",
-    ],
+    ["an annotation that is a text", { annotations: { readOnly: "yes" } }, "annotations.readOnly: true or false"],
     ["an unknown annotation", { annotations: { safe: true } }, 'no annotation "safe"'],
     ["a pure effect that changes something", { effect: "pure" }, "annotations.readOnly: true"],
     ["an unknown effect", { effect: "maybe" }, "expected effect"],
@@ -271,15 +258,7 @@ beforeAll(async () => {
   all = (await loadRegistry([shipped])).all;
 });
 const made = (change: object) =>
-  checkCommand("mine", "mine.ts", {
-    name: "mine",
-    label: "Mine",
-    summary: "does this | that",
-    args: { type: "object", properties: {} },
-    annotations: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-    run: async () => undefined,
-    ...change,
-  });
+  checkCommand("mine", "mine.ts", { name: "mine", summary: "does this | that", run: async () => undefined, ...change });
 
 describe("the command list of the prompt", () => {
   it("has one numbered line per command in AutoGPT's form, with what each argument means", () => {
@@ -352,23 +331,13 @@ describe("nested arguments in the command list", () => {
 });
 
 describe("the table of commands", () => {
-  it("has a row for each command, with what it risks", () => {
-    const rows = renderCommandTable(all).split("\n");
-    expect(rows).toHaveLength(all.length + 2);
-    expect(rows[2]).toMatch(/^\| `write_to_file` \| .* \| `file`, `text` \| safe to repeat \| restorable \| {2}\|$/);
-    expect(rows[3]).toMatch(/\| `file`, `first_line\?`, `last_line\?` \| safe to repeat \| none \| {2}\|$/);
-  });
-
   it.each([
     [{}, "asks first"],
     [{ annotations: { readOnly: true, openWorld: true } }, "reads outside"],
     [{ annotations: { readOnly: false, destructive: true, openWorld: false } }, "asks first"],
     [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "only adds"],
   ])("names the risk of %j", (change, risk) => {
-    const row =
-      renderCommandTable([made(change)])
-        .split("\n")
-        .at(-1) ?? "";
+    const row = renderCommandTable([made(change)]);
     expect(row).toContain(`| never repeated | ${risk} |`);
     expect(row).toContain("does this \\| that");
   });

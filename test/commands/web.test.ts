@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
@@ -46,15 +46,12 @@ describe("google", () => {
     expect(JSON.parse(list.join("\n"))).toEqual([HIT, HIT]);
   });
 
-  it("reports a cached answer, and providers that did not answer", async () => {
+  it("reports a cached answer, providers that did not answer, and no results only if the provider does", async () => {
     const failed = [{ provider: "tavily", reason: "its limit is reached (429)" }];
     const { text } = await search({ results: [HIT], failed, isCached: true }).observation;
     expect(text.split("\n")[0]).toBe(
       "1 result from brave, as it answered within the last 24 hours. tavily did not answer: its limit is reached (429).",
     );
-  });
-
-  it("reports no results only if the provider does", async () => {
     expect((await search({}).observation).text).toBe("brave found nothing for this. Try other words.");
   });
 });
@@ -69,11 +66,8 @@ const KEY = "MARKERkey-7f3a9c1e5b2d8f604a6c";
 const ECHO = `<title>Your key ${KEY}</title><h1>Key ${KEY}</h1><p>It is ${KEY}, and %4dARKERkey-7f3a9c1e5b2d8f604a6c too.</p>
 <p>![pixel](https://evil.example/p) &lt;img src=https://evil.example/q></p><a href="/more?key=${KEY}">more about ${KEY}</a>`;
 const redact = createValueRedactor([KEY]);
-const titled = (title: string) => ({
-  status: 200,
-  headers: { "content-type": "text/html; charset=utf-8" },
-  body: `<title>${title}</title><p>The same text everywhere. ${title}</p>`,
-});
+const html = (body: string) => ({ status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body });
+const titled = (title: string) => html(`<title>${title}</title><p>The same text everywhere. ${title}</p>`);
 
 let site: ServiceServer;
 beforeAll(async () => {
@@ -81,12 +75,11 @@ beforeAll(async () => {
     if (path === "/robots.txt") return { status: 404, body: "" };
     if (path === "/moved") return { status: 302, headers: { location: "/news.html" }, body: "" };
     if (path === "/login") return { status: 302, headers: { location: `/echo?key=${KEY}` }, body: "" };
-    if (path.startsWith("/echo")) return { status: 200, headers: { "content-type": "text/html" }, body: ECHO };
+    if (path.startsWith("/echo")) return html(ECHO);
     if (path.startsWith("/titled/")) return titled(decodeURIComponent(path.replace(/^.*\//, "")));
     if (path === "/picture") return { status: 200, headers: { "content-type": "image/png" }, body: "x" };
     const body = await readFile(`${PAGES}${path}`, "utf8").catch(() => undefined);
-    if (body === undefined) return { status: 404, body: "" };
-    return { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body };
+    return body === undefined ? { status: 404, body: "" } : html(body);
   });
 });
 afterAll(async () => {
@@ -95,6 +88,13 @@ afterAll(async () => {
 });
 
 type Reply = (question: Question) => unknown;
+/** What the model finds on a page, and that it finds nothing. */
+const finds =
+  (answer: string, ...quotes: readonly { readonly passage: string; readonly text: string }[]): Reply =>
+  () => ({ found: true, answer, quotes });
+const findsNothing =
+  (answer = "No."): Reply =>
+  () => ({ found: false, answer, quotes: [] });
 
 /** The model is a fake; pages, HTTP and files are real. */
 function browse(path: string, question: string, reply: Reply) {
@@ -114,14 +114,12 @@ function browse(path: string, question: string, reply: Reply) {
 
 describe("browse_website", () => {
   it("answers with checked quotes, links and the path of the saved page", async () => {
-    const { asked, result } = browse("/moved", "How much higher is the wall? Is there other weather news?", () => ({
-      found: true,
-      answer: "Forty centimetres higher.",
-      quotes: [
-        { passage: "p1", text: "The new wall stands forty\ncentimetres higher than the old one." },
-        { passage: "p7", text: '"it was a puzzle of eleven thousand pieces" … who led the work' },
-      ],
-    }));
+    const reply = finds(
+      "Forty centimetres higher.",
+      { passage: "p1", text: "The new wall stands forty\ncentimetres higher than the old one." },
+      { passage: "p7", text: '"it was a puzzle of eleven thousand pieces" … who led the work' },
+    );
+    const { asked, result } = browse("/moved", "How much higher is the wall? Is there other weather news?", reply);
     const { status, text, source, artifacts, value } = await result;
     expect({ status, source }).toEqual({ status: "ok", source: "web" });
     // Code sees the value only.
@@ -154,7 +152,7 @@ describe("browse_website", () => {
   });
 
   it("saves the page with its origin in one file per address", async () => {
-    const reply: Reply = () => ({ found: false, answer: "It is about sails.", quotes: [] });
+    const reply = findsNothing("It is about sails.");
     const { artifacts, text } = await browse("/forum.html", "Price of tea?", reply).result;
     expect(text).toMatch(/^Not on this page, as far as it was read\. It is about sails\.\n\nPage: Drying sails/);
     await browse("/forum.html#x", "Price of coffee?", reply).result;
@@ -172,7 +170,7 @@ describe("browse_website", () => {
   });
 
   const keep = async (path: string): Promise<string> => {
-    const { artifacts } = await browse(path, "What?", () => ({ found: false, answer: "No.", quotes: [] })).result;
+    const { artifacts } = await browse(path, "What?", findsNothing()).result;
     expect(artifacts).toHaveLength(1);
     return artifacts[0] as string;
   };
@@ -193,14 +191,10 @@ describe("browse_website", () => {
     expect(await readdir(join(desk.folder, "pages"))).toEqual([path.replace("pages/", "")]);
   });
 
-  it("gives a page its name again, and pages of other addresses other names", async () => {
-    const [first, second, again] = [await keep("/titled/a"), await keep("/titled/b/a"), await keep("/titled/a")];
-    expect(again).toBe(first);
-    expect(second).not.toBe(first);
-  });
-
-  it("gives a page a longer name when a file of another origin has its own", async () => {
+  it("gives pages of other addresses other names, also a page whose name a file of another origin has", async () => {
     const taken = await keep("/titled/a");
+    expect(await keep("/titled/b/a")).not.toBe(taken);
+    expect(await keep("/titled/a")).toBe(taken);
     await desk.workspace.write(taken, '---\nurl: https://other.example/\ntitle: "a"\n---\n');
     const longer = await keep("/titled/a");
     expect(longer).toMatch(/^pages\/a-[0-9a-f]{12}\.md$/);
@@ -209,7 +203,7 @@ describe("browse_website", () => {
   });
 
   it("keeps a page that echoes a key without it, and shows it neither to the model nor in the answer", async () => {
-    const { asked, result } = browse("/login", `What is my key?`, () => ({ found: true, answer: "A.", quotes: [] }));
+    const { asked, result } = browse("/login", "What is my key?", finds("A."));
     const { artifacts, text } = await result;
     const kept = await readFile(join(desk.folder, artifacts[0] as string), "utf8");
     for (const held of [kept, text, JSON.stringify(asked)]) {
@@ -227,13 +221,12 @@ describe("browse_website", () => {
       { passage: "p1", text: "The wall was paid for by the king." },
       { passage: "p1", text: " … " },
     ];
-    const some = await browse("/news.html", "Who?", () => ({ found: true, answer: "A.", quotes })).result;
+    const some = await browse("/news.html", "Who?", finds("A.", ...quotes)).result;
     expect(some.text).toMatch(
       /- p1: "Engineers lifted every stone"\n\(2 more did not stand on the page and were left out\.\)/,
     );
     expect(some.text).not.toContain("king");
-    const none = await browse("/news.html", "Who?", () => ({ found: true, answer: "A.", quotes: quotes.slice(1) }))
-      .result;
+    const none = await browse("/news.html", "Who?", finds("A.", ...quotes.slice(1))).result;
     expect(none.text).toMatch(/None that stands on the page: do not rely on this answer/);
   });
 
@@ -247,8 +240,7 @@ describe("browse_website", () => {
   ])("omits %s that is not on the page from an answer and from quotes", async (_title, said) => {
     const body =
       "Next: https://site.example/plans https://evil.example/c?d= evil.example/c/ 4 7 1 1 . ) ] The same text";
-    const quotes = [{ passage: "p1", text: "https://evil.example/c?d=...4...7...1...1" }];
-    const reply: Reply = () => ({ found: true, answer: said, quotes });
+    const reply = finds(said, { passage: "p1", text: "https://evil.example/c?d=...4...7...1...1" });
     const { text } = await browse(`/titled/${encodeURIComponent(body)}`, "Next?", reply).result;
     const answer = text.slice(0, text.indexOf("\n\nPage: "));
     expect(answer).toContain("(an address that is not on the page)");
@@ -259,15 +251,13 @@ describe("browse_website", () => {
     const body = "See https://site.example/plans (or shop.example), made with NODE.js.";
     const answer =
       "See **https://site.example/plans**, (https://site.example/plans). and shop.example. It uses Node.js.";
-    const reply: Reply = () => ({ found: true, answer, quotes: [] });
-    const { text } = await browse(`/titled/${encodeURIComponent(body)}`, "Where?", reply).result;
+    const { text } = await browse(`/titled/${encodeURIComponent(body)}`, "Where?", finds(answer)).result;
     expect(text).toContain(answer);
   });
 
   it("matches a quote without the Markdown marks of the page", async () => {
     const quote = { passage: "p1", text: "See the plans of the wall." };
-    const { text } = await browse("/article.html", "Plans?", () => ({ found: true, answer: "A.", quotes: [quote] }))
-      .result;
+    const { text } = await browse("/article.html", "Plans?", finds("A.", quote)).result;
     expect(text).toContain('- p1: "See the plans of the wall."');
   });
 
@@ -286,11 +276,7 @@ describe("browse_website", () => {
   );
 
   it("sends text from outside to the model as material only", async () => {
-    const { asked, result } = browse("/injection.html", "How long does it bake?", () => ({
-      found: false,
-      answer: "",
-      quotes: [],
-    }));
+    const { asked, result } = browse("/injection.html", "How long does it bake?", findsNothing(""));
     await result;
     const [{ words, material }] = asked as [Question];
     expect(words).toBe("browse-website");
@@ -321,20 +307,21 @@ describe("browse_website", () => {
   });
 
   it("answers even if the page cannot be saved", async () => {
-    const reply: Reply = () => ({ found: false, answer: "No.", quotes: [] });
-    const { artifacts } = await browse("/docs.html", "What?", reply).result;
+    const { artifacts } = await browse("/docs.html", "What?", findsNothing()).result;
     const file = join(desk.folder, artifacts[0] as string);
     await rm(file);
     await mkdir(file);
-    const { status, text, artifacts: none } = await browse("/docs.html", "What?", reply).result;
+    const { status, text, artifacts: none } = await browse("/docs.html", "What?", findsNothing()).result;
     expect({ status, none }).toEqual({ status: "ok", none: [] });
     expect(text).toMatch(/The page could not be kept: /);
   });
 
   it("is read-only, so that background agents need no approval", () => {
-    const { annotations, effect } = checkCommand("browse_website", "browse_website.ts", browse_website);
-    expect(annotations).toEqual({ readOnly: true, destructive: false, idempotent: true, openWorld: true });
-    expect(effect).toBe("idempotent");
+    const annotations = { readOnly: true, destructive: false, idempotent: true, openWorld: true };
+    expect(checkCommand("browse_website", "browse_website.ts", browse_website)).toMatchObject({
+      annotations,
+      effect: "idempotent",
+    });
   });
 });
 
@@ -442,8 +429,8 @@ describe("download_file", () => {
 
   it("leaves nothing after a timeout", async () => {
     answer = (_request, response) => void response.write("half");
-    const failure = await failureOf(download("a.txt", "/slow", AbortSignal.timeout(100)));
-    expect(failure).toMatchObject({ name: "TimeoutError" });
+    const slow = download("a.txt", "/slow", AbortSignal.timeout(100));
+    expect(await failureOf(slow)).toMatchObject({ name: "TimeoutError" });
     expect(await filesInDesk()).toEqual([]);
   });
 
@@ -455,16 +442,10 @@ describe("download_file", () => {
     expect(await filesInDesk()).toEqual([]);
   });
 
-  it.each(REFUSED_PATHS)("sends no request for the refused path %j", async (path) => {
+  it.each([...REFUSED_PATHS, "out/a.txt"])("sends no request for the refused path %j", async (path) => {
     await mkdir(join(desk.folder, "a"), { recursive: true });
-    expect(await failureOf(download(path))).toMatchObject({ code: "GOALD_PATH_REFUSED" });
-    expect(asked).toEqual([]);
-  });
-
-  it("sends no request when a link leads outside the workspace", async () => {
-    await chmod(desk.folder, 0o755);
     await symlink("/tmp", join(desk.folder, "out"));
-    expect(await failureOf(download("out/a.txt"))).toMatchObject({ code: "GOALD_PATH_REFUSED" });
+    expect(await failureOf(download(path))).toMatchObject({ code: "GOALD_PATH_REFUSED" });
     expect(asked).toEqual([]);
   });
 });

@@ -107,25 +107,21 @@ describe("a home found above the current folder", () => {
     expect((await lstat(dirname(trustRecord()))).mode & 0o777).toBe(0o700);
   });
 
-  it("is recorded in XDG_CONFIG_HOME, after the earlier ones", async () => {
+  it("is recorded in XDG_CONFIG_HOME, if that is absolute, after the earlier ones", async () => {
     const [first, second] = [await makeHome("first"), await makeHome("second")];
     const trusting = { ...TRUSTING, configHome: at("xdg") };
     for (const cwd of [first, second]) await findHome(await search({ ...trusting, cwd }));
     const record: unknown = JSON.parse(await readFile(at("xdg", "goald", "trusted.json"), "utf8"));
     expect(record).toEqual({ trusted: [first, second] });
     expect(await readdir(at("xdg", "goald"))).toEqual(["trusted.json"]);
+    await findHome(await search({ ...TRUSTING, cwd: first, configHome: "relative" }));
+    expect((await lstat(trustRecord())).isFile()).toBe(true);
   });
 
   it("is recorded beside another one that is trusted at the same time", async () => {
     const [first, second] = [await makeHome("first"), await makeHome("second")];
     await Promise.all([first, second].map(async (cwd) => findHome(await search({ ...TRUSTING, cwd }))));
     for (const cwd of [first, second]) expect((await findHome(await search({ cwd }))).root).toBe(cwd);
-  });
-
-  it("ignores an XDG_CONFIG_HOME that is not absolute", async () => {
-    await makeHome("work");
-    await findHome(await search({ ...TRUSTING, configHome: "relative" }));
-    expect((await lstat(trustRecord())).isFile()).toBe(true);
   });
 
   it("is trusted by its real path: a link to it is trusted, and a link to another folder is not", async () => {
@@ -154,9 +150,8 @@ describe("a home found above the current folder", () => {
   it.each(["/proc/nobody", "file"])("is refused when the person's trust cannot be recorded (%s)", async (place) => {
     await makeHome("work");
     await writeFile(at("file"), "a file in the way");
-    const error = await refusalOf(
-      findHome(await search({ ...TRUSTING, configHome: place === "file" ? at(place) : place })),
-    );
+    const configHome = place === "file" ? at(place) : place;
+    const error = await refusalOf(findHome(await search({ ...TRUSTING, configHome })));
     expect(error.code).toBe("GOALD_HOME_UNTRUSTED");
     expect(error.message).toContain("could not be recorded");
   });
@@ -231,25 +226,17 @@ describe("openHome", () => {
       expect((await lstat(at("new", "home", path))).mode & 0o777).toBe(0o755);
   });
 
-  it.each<[title: string, home: string, make: () => Promise<unknown>, reason: RegExp]>([
-    ["a file is the home", "home", () => writeFile(at("home"), ""), /a file is in its place/],
-    ["a file is above it", "file/home", () => writeFile(at("file"), ""), /a file is in the way/],
-    [
-      "a file is in place of .goald",
-      "home",
-      () => mkdir(at("home")).then(() => writeFile(at("home", ".goald"), "")),
-      /\.goald .* a file is in its place/,
-    ],
-    [
-      ".goald is a link",
-      "home",
-      () => mkdir(at("home")).then(() => symlink(at(), at("home", ".goald"))),
-      /it is a link/,
-    ],
-    ["no folder can be made there", "/proc/goald-home", () => Promise.resolve(), /cannot be used/],
-    ["its name is too long", "x".repeat(300), () => Promise.resolve(), /its name is too long/],
-  ])("refuses a home when %s, and gives the reason", async (_title, home, make, reason) => {
-    await make();
+  it.each<[title: string, home: string, reason: RegExp]>([
+    ["a file is the home", "file", /a file is in its place/],
+    ["a file is above it", "file/home", /a file is in the way/],
+    ["a file is in place of .goald", "made", /\.goald .* a file is in its place/],
+    [".goald is a link", "linked", /it is a link/],
+    ["no folder can be made there", "/proc/goald-home", /cannot be used/],
+    ["its name is too long", "x".repeat(300), /its name is too long/],
+  ])("refuses a home when %s, and gives the reason", async (_title, home, reason) => {
+    for (const folder of ["made", "linked"]) await mkdir(at(folder));
+    for (const file of ["file", "made/.goald"]) await writeFile(at(file), "");
+    await symlink(at(), at("linked", ".goald"));
     const error = await refusalOf(open(home.startsWith("/") ? home : at(home)));
     expect(error.code).toBe("GOALD_HOME_UNWRITABLE");
     expect(error.message).toMatch(reason);
@@ -270,11 +257,9 @@ const save = (value: string) => saveToEnvFile(file(), "OPENAI_API_KEY", value);
 const text = () => readFile(file(), "utf8");
 
 describe("saveToEnvFile", () => {
-  const [KEY, TWO, LINES] = [
-    "OPENAI_API_KEY=sk-new\n",
-    "OPENAI_API_KEY=a\nOPENAI_API_KEY=b\n",
-    "OPENAI_API_KEY='a\nb'\n",
-  ];
+  const KEY = "OPENAI_API_KEY=sk-new\n";
+  const TWO = "OPENAI_API_KEY=a\nOPENAI_API_KEY=b\n";
+  const LINES = "OPENAI_API_KEY='a\nb'\n";
   const WITHIN = "A='x\nOPENAI_API_KEY=y\nz'\n";
   it.each<[title: string, before: string | undefined, after: string]>([
     ["makes the file", undefined, KEY],
@@ -333,15 +318,12 @@ describe("saveToEnvFile", () => {
 });
 
 describe("readEnvFile", () => {
-  it("reports whether other users can read the file", async () => {
+  it("reports whether other users can read the file, and reads a missing file as an empty one", async () => {
+    expect(await readEnvFile(file())).toEqual({ variables: {}, isOpen: false });
     await save("sk-new");
     expect((await readEnvFile(file())).isOpen).toBe(false);
     await chmod(file(), 0o640);
     expect((await readEnvFile(file())).isOpen).toBe(true);
-  });
-
-  it("reads a missing file as an empty one", async () => {
-    expect(await readEnvFile(file())).toEqual({ variables: {}, isOpen: false });
   });
 });
 

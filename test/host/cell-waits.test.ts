@@ -56,6 +56,12 @@ const pass = async (world: World, ms: number): Promise<void> => {
   for (let passed = 0; passed < ms; passed += MINUTE) await world.clock.advance(Math.min(MINUTE, ms - passed));
 };
 const isEnded = async (world: World): Promise<boolean> => (await world.types()).at(-1) === "turn-finished";
+/** After a death a command runs alone, a second later. */
+const passToEnd = (world: World): Promise<void> =>
+  until(async () => {
+    await world.clock.advance(1_000);
+    return isEnded(world);
+  });
 /** Eleven minutes pass without an answer, after which the cell has given its process back. */
 async function waitInVain({ world, host, cell }: Awaited<ReturnType<typeof makeAsker>>): Promise<void> {
   await pass(world, 11 * MINUTE);
@@ -73,9 +79,12 @@ async function makeWaiting(options?: Parameters<typeof makeAsker>[0]) {
 }
 
 describe("a cell whose nested call waits for a person", () => {
-  it("keeps its process for minutes, and goes on in it with the answer", async () => {
-    const { world, host, cell } = await makeWaiting();
-    await pass(world, 9 * MINUTE);
+  it.each<[title: string, minutes: number, cell: Partial<Command>]>([
+    ["keeps its process for minutes, and goes on in it with the answer", 9, {}],
+    ["stays as long as the answer takes in a command that would lose its place", 60, { effect: "at-most-once" }],
+  ])("%s", async (_title, minutes, given) => {
+    const { world, host, cell } = await makeWaiting({ cell: given });
+    await pass(world, minutes * MINUTE);
     expect(cell).toEqual({ runs: 1, processes: 1 });
     await answerToEnd(world, host);
     expect([cell.runs, linesOf(world)]).toEqual([1, "before\nChengdu\n"]);
@@ -111,14 +120,6 @@ describe("a cell whose nested call waits for a person", () => {
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
     expect(await world.types()).not.toContain("call-interrupted");
   });
-
-  it("stays as long as the answer takes in a command that would lose its place", async () => {
-    const { world, host, cell } = await makeWaiting({ cell: { effect: "at-most-once" } });
-    await pass(world, 60 * MINUTE);
-    expect(cell).toEqual({ runs: 1, processes: 1 });
-    await answerToEnd(world, host);
-    expect([cell.runs, linesOf(world)]).toEqual([1, "before\nChengdu\n"]);
-  });
 });
 
 describe("a cell whose sub-task asks a person", () => {
@@ -151,11 +152,7 @@ describe("a cell whose sub-task asks a person", () => {
     await next.quiet();
     expect(cell.runs).toBe(1);
     await answer(world, next);
-    // After a death the command first runs alone, a second later.
-    await until(async () => {
-      await world.clock.advance(1_000);
-      return isEnded(world);
-    });
+    await passToEnd(world);
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\nChengdu\n"]);
     expect((await world.types()).filter((type) => type === "call-interrupted")).toHaveLength(1);
   });
@@ -173,18 +170,15 @@ describe("a cell whose nested call waits for approval", () => {
     await host.control.answer("foo", { callId: "c1.2", verdict: "approved" });
     await until(() => isEnded(world));
     expect([cell.runs, linesOf(world)]).toEqual([2, "before\n"]);
-    const started = (await world.events("foo")).filter(
-      ({ type, ...event }) => type === "command-started" && "callId" in event && event.callId === "c1.2",
-    );
-    expect(started).toHaveLength(1);
+    const started = (await world.events("foo")).filter(({ type }) => type === "command-started");
+    expect(started.filter((event) => "callId" in event && event.callId === "c1.2")).toHaveLength(1);
   });
 });
 
 describe("a parent whose cell waits for a sub-agent whose cell needs a process", () => {
   it("gives its own process back, so that both end", async () => {
-    const PROCESSES = 1;
     const waiting: (() => void)[] = [];
-    let free = PROCESSES;
+    let free = 1;
     const takeProcess = async (signal: AbortSignal): Promise<() => void> => {
       while (free === 0)
         await new Promise<void>((resolve, reject) => {
@@ -205,15 +199,9 @@ describe("a parent whose cell waits for a sub-agent whose cell needs a process",
       await append(context, JSON.stringify(value));
       return value;
     };
-    const { world, host } = await makeAsker({
-      act,
-      services: { agents: { ready: true } },
-      isSandboxCrowded: () => waiting.length > 0,
-    });
-    await until(async () => {
-      await world.clock.advance(1_000);
-      return isEnded(world);
-    });
+    const services = { agents: { ready: true } } as const;
+    const { world, host } = await makeAsker({ act, services, isSandboxCrowded: () => waiting.length > 0 });
+    await passToEnd(world);
     await host.quiet();
     expect(JSON.parse(linesOf(world))).toEqual({ key: "foo-child", answer: "All goals are reached." });
     const started = (await world.events("foo")).filter(({ type }) => type === "agent-started");

@@ -16,9 +16,9 @@ import { loadPlan } from "#views/plan-view.ts";
 import { stateOf } from "#views/read-agent.ts";
 import { AT, later, SPEC } from "../helpers/events.ts";
 import { fakeClock, until } from "../helpers/fake-clock.ts";
-import { useFolder } from "../helpers/folder.ts";
+import { refusalOf, useFolder } from "../helpers/folder.ts";
 import { homeOf } from "../helpers/goald.ts";
-import { makeWorld, replaceMethod, restedHost, startHost, type World } from "../helpers/host.ts";
+import { makeWorld, replaceMethod, restedHost, startHost, type World, type WorldOptions } from "../helpers/host.ts";
 import { done, reply, testCommand } from "../helpers/loop.ts";
 import { openMemoryStore } from "../helpers/memory-store.ts";
 import { type ScriptedReply, textIn } from "../helpers/models.ts";
@@ -30,6 +30,12 @@ const brief = (request: ModelRequest): ScriptedReply =>
     ? done()
     : write("a.txt");
 const SETTINGS = { approve: "never", stepLimit: 5 } as const;
+/** What a call returns, once all agents rest again. */
+const rested = async <T>({ quiet }: { quiet(): Promise<void> }, call: Promise<T>): Promise<T> => {
+  const result = await call;
+  await quiet();
+  return result;
+};
 
 describe("the calls that a host accepts", () => {
   it("create and start an agent in the background, only once for the same key", async () => {
@@ -56,35 +62,26 @@ describe("the calls that a host accepts", () => {
     });
   });
 
-  it("add a person's words to the very next prompt", async () => {
-    const { world, host } = await restedHost({ script: () => done() }, { Foo: { approve: "always" } });
-    const { note } = await host.control.say("foo", { from: "person", text: "Mind the gap." });
-    expect(note).toBe("It will read this with its next step.");
-    await host.control.answer("foo", { verdict: "denied", text: "Not yet." });
+  it("say when words are read: by the next prompt of an agent that waits, and not before others go on", async () => {
+    const agents = { Foo: { approve: "always" }, Front: { background: false }, Limited: { stepLimit: 1 } } as const;
+    const { world, host } = await restedHost({ script: brief }, agents);
+    const say = async (name: string) => (await host.control.say(name, { from: "person", text: "Mind the gap." })).note;
+    expect([await say("foo"), await say("front"), await say("limited")]).toEqual([
+      "It will read this with its next step.",
+      "It does not run: goald resume front",
+      "It is paused and will read this when it goes on: goald resume limited",
+    ]);
     await host.quiet();
+    expect(world.model.requests).toHaveLength(2);
+    await rested(host, host.control.answer("foo", { verdict: "denied", text: "Not yet." }));
     expect(world.lastPrompt()).toContain("Mind the gap.");
-  });
-
-  it("report that an agent of a terminal without a runner will not read words now", async () => {
-    const { world, host } = await startHost({ script: () => done() }, { Foo: { background: false } });
-    const { note } = await host.control.say("foo", { from: "person", text: "Hello." });
-    await host.quiet();
-    expect([note, world.model.requests.length]).toEqual(["It does not run: goald resume foo", 0]);
   });
 
   it("open the next turn of a finished agent with words or new goals", async () => {
     const { world, host } = await restedHost({ script: () => done() });
-    await host.control.say("foo", { from: "person", text: "One thing more." });
-    await host.quiet();
-    await host.control.setGoals("foo", ["Another goal"]);
-    await host.quiet();
-    expect((await world.types()).filter((type) => /^turn-(?:started|finished)$/.test(type))).toEqual([
-      "turn-finished",
-      "turn-started",
-      "turn-finished",
-      "turn-started",
-      "turn-finished",
-    ]);
+    await rested(host, host.control.say("foo", { from: "person", text: "One thing more." }));
+    await rested(host, host.control.setGoals("foo", ["Another goal"]));
+    expect(await host.control.agent("foo")).toMatchObject({ state: "completed", turn: 3 });
     expect(world.lastPrompt()).toContain("Another goal");
   });
 
@@ -99,39 +96,9 @@ describe("the calls that a host accepts", () => {
     expect(await host.control.agents()).toEqual([]);
     await host.control.create({ ...agent, checks: [check] });
     await expect(host.control.setGoals("foo", ["Two"], [{ ...check, goal: 4 }])).rejects.toThrow("It is for goal 5");
-    await host.control.setGoals("foo", ["Two", "Three"], [check]);
-    await host.quiet();
+    await rested(host, host.control.setGoals("foo", ["Two", "Three"], [check]));
     const state = replay(await world.events("foo"));
     expect([state.goals, state.checks]).toEqual([["Two", "Three"], [check]]);
-  });
-
-  it("continue an agent in the host that had finished on a terminal, once for the same key", async () => {
-    const { world, host } = await startHost({ script: () => done() }, { Foo: { background: false } });
-    const words = { from: "person", text: "One thing more.", key: "k" } as const;
-    const moveToTerminal = async () => {
-      await host.control.changeSettings("foo", { background: false });
-      await host.quiet();
-    };
-    await host.control.resume("foo", {});
-    await host.quiet();
-    await moveToTerminal();
-    await host.control.say("foo", words);
-    await host.quiet();
-    expect((await world.types()).at(-1)).toBe("turn-finished");
-    expect(await host.control.agent("foo")).toMatchObject({ turn: 2, background: true });
-    await moveToTerminal();
-    const { note } = await host.control.say("foo", words);
-    await host.quiet();
-    expect(note).toBe("Nothing is done: a request with this key came before.");
-    expect(await host.control.agent("foo")).toMatchObject({ turn: 2, background: false });
-  });
-
-  it("keep a paused agent paused when words arrive", async () => {
-    const { world, host } = await restedHost({ script: brief }, { Foo: { stepLimit: 1 } });
-    const { note } = await host.control.say("foo", { from: "person", text: "Hello?" });
-    await host.quiet();
-    expect(note).toBe("It is paused and will read this when it goes on: goald resume foo");
-    expect(world.model.requests).toHaveLength(1);
   });
 
   it("resume with so much more from now on, whoever asks at the same time", async () => {
@@ -200,13 +167,15 @@ describe("the calls that a host accepts", () => {
 });
 
 /** An agent that was started on a terminal, took one step and has finished. */
-async function makeFinished(settings: { readonly stepLimit?: number } = {}) {
-  const script = (_request: ModelRequest, index: number) => (index === 0 ? write("a.txt") : done());
-  const { world, host } = await startHost({ script }, { Foo: { background: false, ...settings } });
-  host.supervisor.wake("foo", true);
-  await host.quiet();
-  expect((await host.control.agent("foo")).state).toBe("completed");
-  return { world, host, control: host.control };
+async function makeFinished(
+  settings: Parameters<World["create"]>[1] = {},
+  options: WorldOptions = { script: (_request, index) => (index === 0 ? write("a.txt") : done()) },
+) {
+  const started = await startHost(options, { Foo: { background: false, ...settings } });
+  started.host.supervisor.wake("foo", true);
+  await started.host.quiet();
+  expect((await started.control.agent("foo")).state).toBe("completed");
+  return started;
 }
 
 describe("the next turn of a finished agent", () => {
@@ -225,21 +194,17 @@ describe("the next turn of a finished agent", () => {
   it("begins in the background by default, with changed settings, and once for each key", async () => {
     const { host, control } = await makeFinished();
     const turn = { goals: ["Count again"], settings: { stepLimit: 90 }, key: "k" };
-    await control.beginTurn("foo", turn);
-    await host.quiet();
+    await rested(host, control.beginTurn("foo", turn));
     expect(await control.agent("foo")).toMatchObject({ turn: 2, background: true });
-    await control.beginTurn("foo", turn);
-    await host.quiet();
+    await rested(host, control.beginTurn("foo", turn));
     expect((await control.agent("foo")).turn).toBe(2);
-    await control.beginTurn("foo", { ...turn, key: "other" });
-    await host.quiet();
+    await rested(host, control.beginTurn("foo", { ...turn, key: "other" }));
     expect((await control.agent("foo")).turn).toBe(3);
   });
 
   it("does not begin while a turn is not finished: the refusal says what to do instead", async () => {
     const { host, control } = await makeFinished();
-    await control.beginTurn("foo", { goals: ["Count again"], settings: { stepLimit: 2 } });
-    await host.quiet();
+    await rested(host, control.beginTurn("foo", { goals: ["Count again"], settings: { stepLimit: 2 } }));
     expect((await control.agent("foo")).state).toBe("paused: step-limit");
     await expect(control.beginTurn("foo", { goals: ["More"] })).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
@@ -264,15 +229,17 @@ describe("the next turn of a finished agent", () => {
 });
 
 describe("words to a finished agent", () => {
-  it("begin its next turn, and are said to have come before when their key did, also when they are others", async () => {
+  it("begin its next turn in the host, and are said to have come before when their key did, also when they are others", async () => {
     const { control, host } = await makeFinished();
     const words = { from: "ada", text: "One thing more", key: "k" };
     expect((await control.say("foo", words)).note).toBe("It had finished. This begins turn 2.");
     await host.quiet();
+    expect(await control.agent("foo")).toMatchObject({ state: "completed", turn: 2, background: true });
+    await rested(host, control.changeSettings("foo", { background: false }));
     const { note } = await control.say("foo", { ...words, text: "And another" });
     expect(note).toBe("Nothing is done: a request with this key came before.");
     await host.quiet();
-    expect((await control.agent("foo")).turn).toBe(2);
+    expect(await control.agent("foo")).toMatchObject({ turn: 2, background: false });
   });
 
   it("name the limit that stops it, and the call that allows it more", async () => {
@@ -283,8 +250,7 @@ describe("words to a finished agent", () => {
     );
     await host.quiet();
     expect((await control.agent("foo")).state).toBe("paused: step-limit");
-    await control.resume("foo", { stepLimit: 10 });
-    await host.quiet();
+    await rested(host, control.resume("foo", { stepLimit: 10 }));
     expect(await control.agent("foo")).toMatchObject({ state: "completed", turn: 2 });
   });
 });
@@ -292,13 +258,8 @@ describe("words to a finished agent", () => {
 const HOUR = 3_600_000;
 
 /** An agent that asks before each of two writes, and then before its end. */
-async function makeAsker(change: { readonly approvalExpiresMs?: number } = {}) {
-  const { world, host } = await restedHost(
-    { script: (_request, index) => [write("a"), write("b")][index] ?? done(), ...change },
-    { Foo: { approve: "always" } },
-  );
-  return { world, host, control: host.control };
-}
+const makeAsker = (change: Pick<WorldOptions, "approvalExpiresMs"> = {}) =>
+  restedHost({ script: [write("a"), write("b"), done()], ...change }, { Foo: { approve: "always" } });
 const waitingIn = async (world: World) => approvalOf(await stateOf(world.store, { id: "foo" }))?.callId;
 const filesOf = (world: World): readonly string[] => [...(world.files.get("foo")?.keys() ?? [])];
 const yes = (callId: string) => ({ callId, verdict: "approved" }) as const;
@@ -306,17 +267,10 @@ const yes = (callId: string) => ({ callId, verdict: "approved" }) as const;
 describe("an approval", () => {
   it("that arrives twice before the agent reads it approves one call, and not the next one", async () => {
     const { world, host, control } = await makeAsker();
-    const answered = await Promise.all([control.answer("foo", yes("c1")), control.answer("foo", yes("c1"))]);
-    expect(answered.map(({ note }) => note)).toEqual(["Approved: write_to_file", "Approved: write_to_file"]);
-    await host.quiet();
-    expect([filesOf(world), await waitingIn(world)]).toEqual([["a"], "c2"]);
-  });
-
-  it("with words or for another call than the waiting one is refused, and the refusal names what waits", async () => {
-    const { world, host, control } = await makeAsker();
     const withWords = control.answer("foo", { ...yes("c1"), text: "Do it twice." });
     await expect(withWords).rejects.toMatchObject({ code: "GOALD_USAGE" });
-    await control.answer("foo", yes("c1"));
+    const answered = await Promise.all([control.answer("foo", yes("c1")), control.answer("foo", yes("c1"))]);
+    expect(answered.map(({ note }) => note)).toEqual(["Approved: write_to_file", "Approved: write_to_file"]);
     await host.quiet();
     await expect(control.answer("foo", yes("c1"))).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
@@ -366,14 +320,13 @@ const set = (id: string, state: Extract<PlanEdit, { kind: "set" }>["state"]): Pl
 
 /** An agent that has asked "Which city?" in its first step, and then reports that it is done as often as it is asked. */
 async function makeWaiting(settings: Parameters<World["create"]>[1] = {}) {
-  const world = await makeWorld({
-    script: (_request, index) => (index === 0 ? reply("ask_user", { question: "Which city?" }) : done()),
-  });
-  await world.create("Foo", { goals: ["Find strings", "Write them down"], ...settings });
-  const host = world.begin();
-  host.supervisor.wake("foo");
-  await host.quiet();
-  return { world, host, control: host.control };
+  const started = await startHost(
+    { script: (_request, index) => (index === 0 ? reply("ask_user", { question: "Which city?" }) : done()) },
+    { Foo: { goals: ["Find strings", "Write them down"], ...settings } },
+  );
+  started.host.supervisor.wake("foo");
+  await started.host.quiet();
+  return started;
 }
 const planIn = async ({ store }: World) => {
   const row = await store.agent("foo");
@@ -403,20 +356,17 @@ describe("a person's changes of a plan", () => {
     });
     // The agent's question is not answered by it.
     expect((await control.agent("foo")).state).toBe("waiting: person");
-    await control.say("foo", { from: "ada", text: "Rome" });
-    await host.quiet();
+    await rested(host, control.say("foo", { from: "ada", text: "Rome" }));
     expect(world.lastPrompt()).toContain("I changed your plan.\nAdded 0.2: Ask Ann\nTask 0.1 is in_progress now.");
   });
 
   it("keep the agent from finishing until the added task is abandoned or verified", async () => {
     const { world, host, control } = await makeWaiting();
     await control.editPlan("foo", { edits: [add("Ask Ann"), set("0.0", "verified"), set("0.1", "verified")] });
-    await control.say("foo", { from: "ada", text: "Rome" });
-    await host.quiet();
+    await rested(host, control.say("foo", { from: "ada", text: "Rome" }));
     expect((await control.agent("foo")).state).toBe("paused: not-proven");
     await control.editPlan("foo", { edits: [set("0.2", "abandoned"), set("0", "verified")] });
-    await control.resume("foo", {});
-    await host.quiet();
+    await rested(host, control.resume("foo", {}));
     expect(await stateOfTasks(world)).toEqual([
       ["Find strings", "verified"],
       ["Write them down", "verified"],
@@ -427,15 +377,13 @@ describe("a person's changes of a plan", () => {
 
   it("of a paused agent are in its plan at once, build on each other, and are read when it goes on", async () => {
     const { world, host, control } = await makeWaiting({ background: false });
-    await control.pause("foo", "For the test.");
-    await host.quiet();
+    await rested(host, control.pause("foo", "For the test."));
     const { note } = await control.editPlan("foo", { edits: [add("Ask Ann")] });
     expect(note).toBe("It is paused and will read this when it goes on: goald resume foo");
     await control.editPlan("foo", { edits: [set("0.2", "in_progress"), add("By letter", "0.2")] });
     expect(await changesIn(world)).toEqual([]);
     expect(await planIn(world)).toMatchObject({ current: "0.2", isRead: false });
-    await control.resume("foo", {});
-    await host.quiet();
+    await rested(host, control.resume("foo", {}));
     expect(await changesIn(world)).toMatchObject([
       { type: "task-added", parent: "0", task: { goal: "Ask Ann" }, by: "person" },
       { type: "task-changed", id: "0.2", state: "in_progress", by: "person" },
@@ -444,31 +392,17 @@ describe("a person's changes of a plan", () => {
     expect(await planIn(world)).toMatchObject({ current: "0.2", isRead: true });
   });
 
-  it("that come together are one message, however many, and leave the messages before them", async () => {
+  it("that come together are one message, however many, and with the same key are made once", async () => {
     const { world, host, control } = await makeWaiting();
-    await control.editPlan("foo", { edits: Array.from({ length: 12 }, (_none, at) => add(`Part ${at}`)) });
-    await control.say("foo", { from: "ada", text: "Rome" });
-    await host.quiet();
+    const edits = Array.from({ length: 12 }, (_none, at) => add(`Part ${at}`));
+    for (const key of ["k", "k"]) await rested(host, control.editPlan("foo", { edits, key }));
+    expect(await changesIn(world)).toHaveLength(12);
+    await rested(host, control.say("foo", { from: "ada", text: "Rome" }));
+    // The messages before them are left.
     expect(world.lastPrompt()).toContain("Which city?");
     expect(world.lastPrompt().match(/I changed your plan/g)).toHaveLength(1);
     expect(world.lastPrompt()).toContain("Added 0.2: Part 0\n");
     expect(world.lastPrompt()).toContain("Added 0.13: Part 11");
-  });
-
-  it("with the same key are made once", async () => {
-    const { world, host, control } = await makeWaiting();
-    for (let time = 0; time < 2; time++) {
-      await control.editPlan("foo", { edits: [add("Ask Ann")], key: "k" });
-      await host.quiet();
-    }
-    await control.editPlan("foo", { edits: [add("Ask Ann")], key: "other" });
-    await host.quiet();
-    expect((await stateOfTasks(world))?.map(([goal]) => goal)).toEqual([
-      "Find strings",
-      "Write them down",
-      "Ask Ann",
-      "Ask Ann",
-    ]);
   });
 
   it.each<[what: string, edits: readonly PlanEdit[], message: string]>([
@@ -489,8 +423,7 @@ describe("a person's changes of a plan", () => {
 
   it("are refused when the agent has finished, and the refusal says how its next turn begins", async () => {
     const { world, host, control } = await makeWaiting();
-    await control.say("foo", { from: "ada", text: "Rome" });
-    await host.quiet();
+    await rested(host, control.say("foo", { from: "ada", text: "Rome" }));
     const refused = control.editPlan("foo", { edits: [add("More")] });
     await expect(refused).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
@@ -507,13 +440,7 @@ const EVIL = [{ from: "web", name: "" }];
 const peek = testCommand("peek", async () => succeed("OBEY ME", { source: "web" }), { effect: "pure" });
 
 /** An agent that has read a stranger's page, has written a file after it, and has finished. */
-async function makeReader() {
-  const script = [reply("peek"), write("notes.md"), done()];
-  const { world, host } = await startHost({ commands: [peek], script }, { Foo: { background: false } });
-  host.supervisor.wake("foo", true);
-  await host.quiet();
-  return { world, host, control: host.control };
-}
+const makeReader = () => makeFinished({}, { commands: [peek], script: [reply("peek"), write("notes.md"), done()] });
 const trustsIn = async (world: World) => (await world.events("foo")).filter(({ type }) => type === "words-trusted");
 
 describe("a person's trust", () => {
@@ -543,27 +470,21 @@ describe("a person's trust", () => {
     });
   });
 
-  it.each([[["never.md"]], [["notes.md", "never.md"]], [[".."]], [["."]]])(
-    "in a path that the history does not have is refused, and nothing is trusted: %j",
-    async (paths) => {
-      const { world, host, control } = await makeReader();
-      await expect(control.trust("foo", { what: "files", paths })).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
-      await host.quiet();
-      expect(await trustsIn(world)).toEqual([]);
-    },
-  );
+  it("in a path that the history does not have is refused, and nothing is trusted; no path is not all", async () => {
+    const { world, host, control } = await makeReader();
+    const refusal = async (trust: Parameters<typeof control.trust>[1]) =>
+      (await refusalOf(control.trust("foo", trust))).code;
+    for (const paths of [["never.md"], ["notes.md", "never.md"], [".."], ["."]])
+      expect([paths, await refusal({ what: "files", paths })]).toEqual([paths, "GOALD_NOT_FOUND"]);
+    expect(await refusal({ what: "files" })).toBe("GOALD_USAGE");
+    expect(await refusal({ what: "all", paths: ["notes.md"] })).toBe("GOALD_USAGE");
+    await host.quiet();
+    expect(await trustsIn(world)).toEqual([]);
+  });
 
   it("cannot be given by a command: such a message is refused", () => {
     const write = { kind: "send", to: "foo", key: "k", message: { type: "trust", what: "all" } };
     expect(() => checkWrite("sly", write as never)).toThrow("staged an invalid write");
-  });
-
-  it("needs a word for everything: no path is not all", async () => {
-    const { control } = await makeReader();
-    await expect(control.trust("foo", { what: "files" })).rejects.toMatchObject({ code: "GOALD_USAGE" });
-    await expect(control.trust("foo", { what: "all", paths: ["notes.md"] })).rejects.toMatchObject({
-      code: "GOALD_USAGE",
-    });
   });
 });
 

@@ -8,13 +8,16 @@ import type { Log } from "#util/log.ts";
 import {
   asked,
   created,
+  denied,
   finished,
   log,
   modelFailed,
   observed,
+  paused,
   rejected,
   replied,
   requested,
+  turnEnded,
   wholeStep,
 } from "../helpers/events.ts";
 import { settle } from "../helpers/fake-clock.ts";
@@ -80,9 +83,9 @@ describe("goald's own log of an agent", () => {
       ...wholeStep(1),
       ...[asked(2), replied(2), rejected(2)],
       ...[asked(3), modelFailed(3), asked(3, 2), replied(3), requested("x", 3)],
-      { type: "command-denied", step: 3, callId: "c3", by: "person", reason: "no" },
+      denied("no", "person", 3),
       ...wholeStep(4),
-      { type: "turn-finished", outcome: "completed", reason: "r" },
+      turnEnded(),
     );
     const steps = lines.filter(({ msg }) => msg === "step");
     expect(steps.map(({ step, status, attempts }) => [step, status, attempts])).toEqual([
@@ -92,8 +95,7 @@ describe("goald's own log of an agent", () => {
       [4, "ok", 1],
     ]);
     expect(steps[1]).not.toHaveProperty("command");
-    expect(steps[1]).toMatchObject({ level: "warn", problems: "No JSON object was found." });
-    expect(steps[0]).toMatchObject({ level: "info" });
+    expect(steps).toMatchObject([{ level: "info" }, { level: "warn", problems: "No JSON object was found." }, {}, {}]);
     expect(lines.filter(({ msg }) => msg !== "step").map(({ level, msg }) => [level, msg])).toEqual([
       ["info", "agent-created"],
       ["warn", "The server answered 500."],
@@ -128,25 +130,20 @@ describe("goald's own log of an agent", () => {
     ]);
   });
 
-  it("contains what this process knows about a step that another process started", () => {
-    expect(linesOf(finished(7))).toMatchObject([{ step: 7, status: "ok", commandMs: 3 }]);
-  });
-
-  it("warns of every pause, with its reason", () => {
-    expect(linesOf({ type: "agent-paused", code: "budget", reason: "Nothing is left." })).toEqual([
-      { level: "warn", msg: "Nothing is left.", agent: "foo", seq: 1, code: "budget" },
+  it("contains what this process knows about a step that another process started, and warns of every pause", () => {
+    expect(linesOf(finished(7), paused("budget", "Nothing is left."))).toEqual([
+      expect.objectContaining({ step: 7, status: "ok", commandMs: 3 }),
+      { level: "warn", msg: "Nothing is left.", agent: "foo", seq: 2, code: "budget" },
     ]);
   });
 });
 
 /** Makes a log whose head the test moves; `undefined` means that the agent is gone. */
-function watched(head: number | undefined) {
-  const log = { head };
-  const watch = createLogWatch({
-    agent: async () => (log.head === undefined ? undefined : ({ head: log.head } as AgentRow)),
-  });
+function watched(start: number) {
+  let head: number | undefined = start;
+  const watch = createLogWatch({ agent: async () => (head === undefined ? undefined : ({ head } as AgentRow)) });
   const move = (to: number | undefined): void => {
-    log.head = to;
+    head = to;
     watch.tell("foo");
   };
   const wait = (after: number, signal = new AbortController().signal) => {
@@ -197,26 +194,19 @@ describe("waiting until a log is longer than a number", () => {
     expect(far.isOver).toBe(true);
   });
 
-  it("ends when the agent is gone, or another one has its name", async () => {
-    for (const head of [undefined, 1]) {
-      const { move, wait } = watched(5);
-      const far = wait(8);
-      await settle();
-      move(head);
-      await settle();
-      expect(far.isOver).toBe(true);
-    }
-  });
-
-  it("ends with its signal", async () => {
-    const { move, wait } = watched(5);
+  it("ends when the agent is gone, when another one has its name, and with its signal", async () => {
     const leaving = new AbortController();
-    const far = wait(8, leaving.signal);
-    move(6);
+    const [gone, other, left] = [watched(5), watched(5), watched(5)];
+    const waiting = [gone.wait(8), other.wait(8), left.wait(8, leaving.signal)];
     await settle();
+    gone.move(undefined);
+    other.move(1);
+    left.move(6);
+    await settle();
+    expect(waiting.map(({ isOver }) => isOver)).toEqual([true, true, false]);
     leaving.abort();
     await settle();
-    expect(far.isOver).toBe(true);
+    expect(waiting[2]?.isOver).toBe(true);
   });
 });
 

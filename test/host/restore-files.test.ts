@@ -2,7 +2,7 @@ import { readdirSync, rmSync, statSync, symlinkSync, truncateSync } from "node:f
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { stateOf } from "#views/read-agent.ts";
-import { makeWorld } from "../helpers/host.ts";
+import { startHost } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import { PowerCut } from "../helpers/power-cut.ts";
 import { RestoredAgent } from "../helpers/restored-agent.ts";
@@ -19,62 +19,54 @@ beforeEach(async () => {
 });
 afterEach(() => agent[Symbol.asyncDispose]());
 
+/** The files after a restoration to that step. */
+async function filesAfter(step: number): Promise<ReturnType<RestoredAgent["look"]>> {
+  await agent.restore(step);
+  return agent.look();
+}
+
 describe("restored files", () => {
   it("that were moved and deleted are where they were, and the last step brings the others back", async () => {
     await agent.write("notes/deep/a.md", "a");
     await agent.move("notes/deep/a.md", "other/b.md");
     await agent.delete("other/b.md");
     await agent.write("new/deep/c.md", "c");
-    await agent.restore(1);
-    expect(agent.look()).toEqual({ "notes/deep/a.md": "a" });
-    await agent.restore(2);
-    expect(agent.look()).toEqual({ "other/b.md": "a" });
-    await agent.restore(4);
-    expect(agent.look()).toEqual({ "new/deep/c.md": "c" });
+    expect(await filesAfter(1)).toEqual({ "notes/deep/a.md": "a" });
+    expect(await filesAfter(2)).toEqual({ "other/b.md": "a" });
+    expect(await filesAfter(4)).toEqual({ "new/deep/c.md": "c" });
   });
 
   it("edited by a person are kept as a version, and the last step brings them back", async () => {
     await agent.write("a.md", "one");
     await agent.write("a.md", "two");
     agent.put("a.md", "edited");
-    await agent.restore(1);
-    expect(agent.look()).toEqual({ "a.md": "one" });
+    expect(await filesAfter(1)).toEqual({ "a.md": "one" });
     expect(await agent.history()).toEqual(["write a.md 3", "write a.md 3", "found a.md 6", "write a.md 3"]);
-    await agent.restore(2);
-    expect(agent.look()).toEqual({ "a.md": "edited" });
+    expect(await filesAfter(2)).toEqual({ "a.md": "edited" });
   });
 
-  it("edited by a person since the last step get the agent's content by that step, in each call", async () => {
-    await agent.write("a.md", "one");
-    agent.put("a.md", "edited");
-    for (const _call of [1, 2]) {
-      await agent.restore(1);
-      expect(agent.look()).toEqual({ "a.md": "one" });
-    }
-    expect(await agent.history()).toEqual(["write a.md 3", "found a.md 6", "write a.md 3"]);
-  });
-
-  it("that nobody edited leave no version of an edit, also after an append (control)", async () => {
+  it("edited by a person since the last step get the agent's content by that step, once and for all calls", async () => {
     await agent.write("a.md", "one");
     await agent.step((workspace) => workspace.append("a.md", " two"));
+    agent.put("a.md", "edited");
+    for (const _call of [1, 2]) {
+      expect(await filesAfter(2)).toEqual({ "a.md": "one two" });
+    }
     await agent.restore(1);
-    expect(await agent.history()).toEqual(["write a.md 3", "append a.md 7", "write a.md 3"]);
+    // No version of an edit, where nobody edited since.
+    const kept = ["write a.md 3", "append a.md 7", "found a.md 6", "write a.md 7", "write a.md 3"];
+    expect(await agent.history()).toEqual(kept);
   });
 
-  it("of a person that the agent overwrote get the person's content, at each earlier step", async () => {
+  it("of a person get the person's content when the agent overwrote them, and stay when the history has none", async () => {
     await agent.write("a.md", "a");
     agent.put("own.txt", "mine");
+    agent.put("other.txt", "mine too");
     await agent.write("own.txt", "the agent's");
-    await agent.restore(1);
-    expect(agent.look()).toEqual({ "a.md": "a", "own.txt": "mine" });
-  });
-
-  it("that a person removed are written again, and files that the history does not have stay", async () => {
-    await agent.write("a.md", "a");
-    agent.put("own.txt", "mine");
     rmSync(join(agent.folder, "a.md"));
     await agent.restore(1);
-    expect(agent.look()).toEqual({ "a.md": "a", "own.txt": "mine" });
+    // A file that a person removed is written again.
+    expect(agent.look()).toEqual({ "a.md": "a", "own.txt": "mine", "other.txt": "mine too" });
   });
 
   it("that are too large for the history are not replaced: nothing is done, and other files can be selected", async () => {
@@ -90,8 +82,7 @@ describe("restored files", () => {
   it("of sub-agents stay as they are", async () => {
     await agent.write("a.md", "a");
     await agent.write("agents/foo-helper/notes.md", "theirs");
-    await agent.restore(0);
-    expect(agent.look()).toEqual({ "agents/foo-helper/notes.md": "theirs" });
+    expect(await filesAfter(0)).toEqual({ "agents/foo-helper/notes.md": "theirs" });
   });
 
   it("change nothing behind a link that took the place of their folder", async () => {
@@ -170,8 +161,7 @@ describe("a clone", () => {
     await agent.write("plain/README.md", "mine");
     expect((await agent.restore(1)).clones).toEqual([{ path: "plain", isThere: false }]);
     expect(agent.look()).toEqual({ "plain/README.md": "mine" });
-    await agent.restore(2);
-    expect(agent.look()).toEqual({});
+    expect(await filesAfter(2)).toEqual({});
   });
 });
 
@@ -291,51 +281,41 @@ describe("a call after a restoration that a crash interrupted", () => {
   it("keeps what a person edited in between as a version", async () => {
     await cutRestore(1);
     agent.put("a.md", "a person's");
-    await agent.restore(1);
-    expect(agent.look()).toEqual({ "a.md": "one" });
+    expect(await filesAfter(1)).toEqual({ "a.md": "one" });
     expect((await agent.history()).slice(3)).toEqual(["write a.md 3", "found a.md 10", "write a.md 3"]);
   });
 
   it("restores another step from what is there, and no version is taken for an edit", async () => {
     await cutRestore(1);
-    await agent.restore(2);
-    expect(agent.look()).toEqual({ "a.md": "two" });
+    expect(await filesAfter(2)).toEqual({ "a.md": "two" });
     expect((await agent.history()).slice(3)).toEqual(["write a.md 3", "write a.md 3"]);
-    await agent.restore(3);
-    expect(agent.look()).toEqual({ "a.md": "three" });
+    expect(await filesAfter(3)).toEqual({ "a.md": "three" });
   });
 
   it("plans from the agent's later changes when there are some", async () => {
     await cutRestore(1);
     await agent.write("a.md", "four");
-    await agent.restore(1);
-    expect(agent.look()).toEqual({ "a.md": "one" });
-    await agent.restore(4);
-    expect(agent.look()).toEqual({ "a.md": "four" });
+    expect(await filesAfter(1)).toEqual({ "a.md": "one" });
+    expect(await filesAfter(4)).toEqual({ "a.md": "four" });
   });
 });
 
 const write = (text: string) => reply("write_to_file", { file: "a.txt", text });
 
-/** An agent whose third request is answered after `release`; with `steps` it pauses before. */
-async function makeWriter({ steps }: { readonly steps?: number } = {}) {
+/** An agent whose third request is answered after `release`; with two steps it pauses before. */
+async function makeWriter(steps = 9) {
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
-  const world = await makeWorld({
-    script: async (_request, index) => {
-      if (index >= 2) await held;
-      return [write("one"), write("two")][index] ?? done();
-    },
-  });
-  await world.create("Foo", steps === undefined ? {} : { stepLimit: steps });
-  const host = world.begin();
-  await host.supervisor.start();
-  const text = (): string => Buffer.from(world.files.get("foo")?.get("a.txt") ?? "").toString();
-  return { world, host, release, text };
+  const script = async (_request: unknown, index: number) => {
+    if (index >= 2) await held;
+    return [write("one"), write("two")][index] ?? done();
+  };
+  const { world, host } = await startHost({ script }, { Foo: { stepLimit: steps } });
+  return { world, host, release, text: () => world.textOf("foo", "a.txt") };
 }
 
 describe("a host that is asked to restore files", () => {
   it("restores them for an agent at rest, which reads of it when it goes on", async () => {
-    const { world, host, release, text } = await makeWriter({ steps: 2 });
+    const { world, host, release, text } = await makeWriter(2);
     await host.quiet();
     const plan = await host.control.restore("FOO", { step: 1 });
     expect(plan).toMatchObject({ agent: "foo", step: 1, lastStep: 2, files: [{ path: "a.txt", action: "write" }] });
@@ -360,7 +340,7 @@ describe("a host that is asked to restore files", () => {
   });
 
   it("begins no step and no other restoration of the agent before it has ended", async () => {
-    const { world, host, release } = await makeWriter({ steps: 2 });
+    const { world, host, release } = await makeWriter(2);
     await host.quiet();
     release();
     const { promise: restoring, resolve: end } = Promise.withResolvers<string>();
@@ -376,23 +356,17 @@ describe("a host that is asked to restore files", () => {
     expect(world.model.requests).toHaveLength(3);
   });
 
-  it("waits for an agent that is about to rest, such as one that reads a message", async () => {
-    const { host, text } = await makeWriter({ steps: 2 });
+  it("passes on why a restoration failed, and waits for an agent that is about to rest, such as one that reads a message", async () => {
+    const { host, text } = await makeWriter(2);
+    await host.quiet();
+    await expect(host.control.restore("foo", { step: 9 })).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
     await host.quiet();
     const { promise: reading, resolve: end } = Promise.withResolvers<void>();
     const held = host.supervisor.hold("foo", () => reading);
     const restored = host.control.restore("foo", { step: 1 });
     end();
     await held;
-    expect((await restored).step).toBe(1);
+    expect(await restored).toMatchObject({ step: 1, files: [{}] });
     expect(text()).toBe("one");
-  });
-
-  it("passes on why a restoration failed, and the agent goes on later", async () => {
-    const { host } = await makeWriter({ steps: 2 });
-    await host.quiet();
-    await expect(host.control.restore("foo", { step: 9 })).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
-    await host.quiet();
-    expect((await host.control.restore("foo", { step: 1 })).files).toHaveLength(1);
   });
 });

@@ -1,23 +1,19 @@
 /** Calls to one agent at the same time, or just before or after another event. */
 import { describe, expect, it } from "@jest/globals";
-import { replay } from "#core/evolve.ts";
 import type { Store } from "#core/ports/store.ts";
-import { type AgentState, isFinished } from "#core/state.ts";
-import { until } from "../helpers/fake-clock.ts";
+import { settle, until } from "../helpers/fake-clock.ts";
 import { makeWorld, replaceMethod, restedHost, startHost, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { HANG, type ScriptedReply } from "../helpers/models.ts";
 
-const stateOf = async (world: World): Promise<AgentState> => replay(await world.events("foo"));
-
 /** Makes an agent whose first requests are never answered, and whose next one completes it. */
-async function askingForever(times = 1): Promise<{ world: World; host: TestHost }> {
-  const replies: ScriptedReply[] = new Array(times).fill(HANG);
-  const { world, host } = await startHost({ script: () => replies.shift() ?? done() });
-  await until(() => world.model.requests.length === 1);
-  return { world, host };
+async function askingForever(times = 1) {
+  const started = await startHost({ script: (_request, index) => (index < times ? HANG : done()) });
+  await until(() => started.world.model.requests.length === 1);
+  return started;
 }
+const stateShown = async ({ control }: TestHost): Promise<string> => (await control.agent("foo")).state;
 
 describe("one runner of an agent", () => {
   it("closes only after the agent has stopped", async () => {
@@ -47,7 +43,7 @@ describe("an agent that is killed", () => {
     expect((await host.control.kill("foo")).agent.state).toBe("killed");
     host.supervisor.wake("foo");
     await host.quiet();
-    expect((await stateOf(world)).paused?.code).toBe("killed");
+    expect(await stateShown(host)).toBe("killed");
     expect(await world.store.inbox("foo")).toEqual([]);
   });
 
@@ -63,7 +59,7 @@ describe("an agent that is killed", () => {
     reading.resolve();
     expect((await killed).agent.state).toBe("killed");
     await next.quiet();
-    expect([(await stateOf(world)).paused?.code, isFinished(await stateOf(world))]).toEqual(["killed", false]);
+    expect(await stateShown(next)).toBe("killed");
   });
 });
 
@@ -95,7 +91,6 @@ async function inFront(...script: readonly ScriptedReply[]): Promise<{ world: Wo
 }
 const follow = ({ control }: Pick<TestHost, "control">, hold = true): (() => void) =>
   control.addFollower("foo", hold, () => undefined);
-const stateShown = async ({ control }: TestHost): Promise<string> => (await control.agent("foo")).state;
 
 describe("an agent in front", () => {
   it("pauses half a minute after its last follower has gone, and not before", async () => {
@@ -150,6 +145,16 @@ describe("an agent in front", () => {
     expect(await stateShown(host)).toBe("completed");
   });
 
+  it("is not looked for half a minute later when it was removed", async () => {
+    const { world, host } = await inFront(done());
+    follow(host)();
+    await host.quiet();
+    await host.control.remove("foo", { force: false, files: false });
+    await world.clock.advance(2 * ALONE_MS);
+    await host.quiet();
+    expect(host.problems).toEqual([]);
+  });
+
   it("does not pause in the background, nor while its host goes down", async () => {
     const { world, host } = await inFront(LATER, LATER);
     const leave = follow(host);
@@ -166,25 +171,12 @@ describe("an agent in front", () => {
   });
 });
 
-describe("an agent in front that was removed", () => {
-  it("is not looked for half a minute later", async () => {
-    const { world, host } = await inFront(done());
-    follow(host)();
-    await host.quiet();
-    await host.control.remove("foo", { force: false, files: false });
-    await world.clock.advance(2 * ALONE_MS);
-    await host.quiet();
-    expect(host.problems).toEqual([]);
-  });
-});
-
 describe("an agent in front whose host has died", () => {
   /** A host died while the model was asked; the next one is up. */
-  async function nextHost() {
+  const nextHost = async () => {
     const { world } = await inFront(HANG, done());
-    const next = await world.next();
-    return { world, next };
-  }
+    return { world, next: await world.next() };
+  };
 
   it("goes on when its terminal connects to the next host, and nobody resumes it", async () => {
     const { world, next } = await nextHost();
@@ -193,7 +185,7 @@ describe("an agent in front whose host has died", () => {
     await next.quiet();
     expect(await stateShown(next)).toBe("interrupted");
     follow(next);
-    await new Promise((resolve) => setImmediate(resolve));
+    await settle();
     await next.quiet();
     expect(await stateShown(next)).toBe("completed");
     expect(await world.types()).not.toContain("agent-resumed");
@@ -203,7 +195,7 @@ describe("an agent in front whose host has died", () => {
     const { next } = await nextHost();
     await next.control.stop("foo", 1_000);
     follow(next);
-    await new Promise((resolve) => setImmediate(resolve));
+    await settle();
     await next.quiet();
     expect(await stateShown(next)).toBe("stopped");
   });

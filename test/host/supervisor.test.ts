@@ -49,10 +49,10 @@ async function inTheMiddle() {
 }
 
 /** Makes a host whose model server requested a retry after that time. */
-async function afterFailure(name: string, afterMs: number): Promise<{ world: World; host: TestHost }> {
-  const answers: ScriptedReply[] = [{ kind: "failed", code: "server-error", message: "500", retry: { afterMs } }];
-  return startHost({ script: (request) => answers.shift() ?? counting(1)(request) }, { [name]: {} });
-}
+const afterFailure = (name: string, afterMs: number) => {
+  const failure = { kind: "failed", code: "server-error", message: "500", retry: { afterMs } } as const;
+  return startHost({ script: (request, index) => (index === 0 ? failure : counting(1)(request)) }, { [name]: {} });
+};
 
 describe("a host of many agents", () => {
   it("runs them side by side, each to its own end", async () => {
@@ -87,28 +87,24 @@ describe("a host of many agents", () => {
     expect(standsAt(world, "asks")).toBe(LINES(1));
   });
 
-  it("wakes an agent at its time, and not before", async () => {
+  it("wakes an agent at its time, and not before, also when that came while no process ran", async () => {
     const { world, host } = await afterFailure("Waits", 60_000);
     await host.quiet();
-    expect(world.model.requests).toHaveLength(1);
-    expect((await world.store.agent("waits"))?.wakeAt).toBe(
-      new Date(world.clock.now().getTime() + 60_000).toISOString(),
-    );
+    const wakeAt = new Date(world.clock.now().getTime() + 60_000).toISOString();
+    expect((await world.store.agent("waits"))?.wakeAt).toBe(wakeAt);
     await world.clock.advance(59_999);
     expect(world.model.requests).toHaveLength(1);
     await world.clock.advance(1);
     await host.quiet();
     expect(standsAt(world, "waits")).toBe(LINES(1));
-  });
 
-  it("finds an agent whose time came while no process ran", async () => {
-    const { world, host } = await afterFailure("Waits", 60_000);
-    await host.quiet();
-    await host.supervisor.drain(0);
-    await world.clock.advance(60_000);
-    expect(world.model.requests).toHaveLength(1);
-    await world.next();
-    expect(standsAt(world, "waits")).toBe(LINES(1));
+    const later = await afterFailure("Waits", 60_000);
+    await later.host.quiet();
+    await later.host.supervisor.drain(0);
+    await later.world.clock.advance(60_000);
+    expect(later.world.model.requests).toHaveLength(1);
+    await later.world.next();
+    expect(standsAt(later.world, "waits")).toBe(LINES(1));
   });
 
   it("sleeps through a short wait, and wakes when a message arrives", async () => {
@@ -119,6 +115,15 @@ describe("a host of many agents", () => {
     expect((await world.types("naps")).at(-1)).toBe("agent-paused");
   });
 });
+
+/** Lets more time pass than all retries of an agent wait together. */
+async function passRetries(world: World, host: TestHost): Promise<void> {
+  for (let tries = 0; tries < 8; tries++) {
+    await host.quiet();
+    await world.clock.advance(300_000);
+  }
+  await host.quiet();
+}
 
 describe("an agent that fails in a host", () => {
   /** A host of two agents; the next commits of `bad` fail this often. */
@@ -149,11 +154,7 @@ describe("an agent that fails in a host", () => {
 
   it("is paused at once when a stored text is damaged", async () => {
     const { world, host } = await startBroken(1_000, "GOALD_STORE_DAMAGED");
-    await host.quiet();
-    for (let tries = 0; tries < 8; tries++) {
-      await world.clock.advance(300_000);
-      await host.quiet();
-    }
+    await passRetries(world, host);
     expect(standsAt(world, "good")).toBe(LINES(2));
     expect(host.problems).toEqual(["bad: The disk is not there."]);
     expect(await world.types("bad")).toEqual(["agent-created", "agent-paused"]);
@@ -170,11 +171,7 @@ describe("an agent that fails in a host", () => {
       state: "waiting: retry",
       reason: "It failed and is retried automatically. The disk is not there.",
     });
-    for (let tries = 0; tries < 8; tries++) {
-      await host.quiet();
-      await world.clock.advance(300_000);
-    }
-    await host.quiet();
+    await passRetries(world, host);
     expect([host.problems.length, standsAt(world, "bad")]).toEqual([6, LINES(2)]);
     expect(await host.control.agent("bad")).toMatchObject({ state: "completed", reason: null });
   });
@@ -197,11 +194,7 @@ describe("an agent that fails in a host", () => {
         return store.commit(...given);
       });
     const { world, host } = await startHost({ script: counting(40) }, { Long: {} }, { store: flaky });
-    for (let tries = 0; tries < 8; tries++) {
-      await host.quiet();
-      await world.clock.advance(300_000);
-    }
-    await host.quiet();
+    await passRetries(world, host);
     expect(host.problems.length).toBeGreaterThan(3);
     expect(standsAt(world, "long")).toBe(LINES(40));
   });
@@ -270,22 +263,21 @@ describe("a host whose lease was taken", () => {
 });
 
 describe("a host that shuts down", () => {
-  it("finishes the step in progress, and starts no other", async () => {
+  it("finishes the step in progress, and starts no other, also when it is woken", async () => {
     const { world, host, slow } = await inTheMiddle();
     const drained = host.supervisor.drain(60_000);
     slow.release();
     await drained;
+    host.supervisor.wake("busy");
+    await settle();
     expect((await world.types("busy")).at(-1)).toBe("command-finished");
-    expect(slow.begun).toHaveLength(1);
+    expect([slow.begun.length, world.model.requests.length]).toEqual([1, 1]);
     expect((await world.store.agent("busy"))?.wakeAt).not.toBeNull();
   });
 
   it("cuts off a step that exceeds the grace time, and the next process continues it", async () => {
-    const replies: ScriptedReply[] = [HANG];
-    const { world, host } = await startHost(
-      { script: (request) => replies.shift() ?? counting(2)(request) },
-      { Asking: {} },
-    );
+    const script = (request: ModelRequest, index: number) => (index === 0 ? HANG : counting(2)(request));
+    const { world, host } = await startHost({ script }, { Asking: {} });
     await until(() => world.model.requests.length === 1);
     const drained = host.supervisor.drain(1_000);
     await world.clock.advance(1_000);
@@ -293,14 +285,6 @@ describe("a host that shuts down", () => {
     expect((await world.types("asking")).at(-1)).toBe("model-asked");
     await world.next();
     expect(standsAt(world, "asking")).toBe(LINES(2));
-  });
-
-  it("starts nothing any more", async () => {
-    const { world, host } = await startHost({ script: counting(1) }, { Late: { background: false } });
-    await host.supervisor.drain(0);
-    host.supervisor.wake("late");
-    await settle();
-    expect(world.model.requests).toHaveLength(0);
   });
 });
 
@@ -316,52 +300,35 @@ function makeQueue() {
 }
 
 describe("the turns of suspects after a death", () => {
-  it("are given to one agent at a time, in the order in which they asked", async () => {
+  it("are given to one agent at a time, as they asked, and pass over one that is cut off while it waits", async () => {
     const { queue, began, enter } = makeQueue();
-    for (const agent of ["ada", "ben", "cleo"]) void enter(agent);
+    const cutOff = new AbortController();
+    for (const agent of ["ada", "ben"]) void enter(agent);
+    void enter("cleo", 0, cutOff.signal);
+    void enter("dora");
     await settle();
-    expect(began).toEqual(["ada"]);
-    queue.leave("cleo");
+    queue.leave("dora");
     await settle();
     expect(began).toEqual(["ada"]);
     queue.leave("ada");
     await settle();
     expect(began).toEqual(["ada", "ben"]);
+    cutOff.abort();
     queue.leave("ben");
     await settle();
-    expect(began).toEqual(["ada", "ben", "cleo"]);
+    expect(began).toEqual(["ada", "ben", "not cleo", "dora"]);
   });
 
-  it("come after the back-off, which holds up nobody else", async () => {
+  it("come after the back-off, which holds up nobody else, and not when the agent is cut off in it", async () => {
     const { clock, began, enter } = makeQueue();
-    void enter("ada", 4_000);
+    const cutOff = new AbortController();
+    void enter("ada", 4_000, cutOff.signal);
     void enter("ben", 1_000);
     await clock.advance(1_000);
     expect(began).toEqual(["ben"]);
-  });
-
-  it("pass over an agent that is cut off while it waits", async () => {
-    const { queue, began, enter } = makeQueue();
-    const cutOff = new AbortController();
-    void enter("ada");
-    void enter("ben", 0, cutOff.signal);
-    void enter("cleo");
-    await settle();
     cutOff.abort();
-    queue.leave("ada");
-    await settle();
-    expect(began).toEqual(["ada", "not ben", "cleo"]);
-  });
-
-  it("are not awaited by an agent that is cut off in its back-off", async () => {
-    const { clock, began, enter } = makeQueue();
-    const cutOff = new AbortController();
-    void enter("ada");
-    void enter("ben", 1_000, cutOff.signal);
-    await settle();
-    cutOff.abort();
-    await clock.advance(1_000);
-    expect(began).toEqual(["ada", "not ben"]);
+    await clock.advance(4_000);
+    expect(began).toEqual(["ben", "not ada"]);
   });
 
   it("are explained for the agents that wait, and only for them", async () => {
@@ -396,26 +363,19 @@ async function makeSubagents(
   await (hangs === "" ? host.quiet() : eventually(isHanging));
   return [world, host];
 }
-const standing = async ({ control }: TestHost, name: string): Promise<string> => (await control.agent(name)).state;
 const allStandings = async (host: TestHost): Promise<Readonly<Record<string, string>>> =>
   Object.fromEntries((await host.control.agents()).map(({ id, state }) => [id, state]));
 const ASK: CommandCall = { name: "ask_user", args: { question: "Red or blue?" } };
 
 describe("a host with sub-agents", () => {
-  it("runs a new sub-agent at once, and wakes the waiting parent with its answer", async () => {
-    const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [] });
-    expect(await allStandings(host)).toEqual({ foo: "completed", "foo-ann": "completed" });
-    expect((await host.control.agent("foo-ann")).parent).toBe("foo");
-    expect(host.problems).toEqual([]);
-  });
-
-  it("lets a person answer a sub-agent's question, and both agents continue", async () => {
+  it("runs a new sub-agent at once, lets a person answer its question, and wakes the waiting parent with its answer", async () => {
     const [, host] = await makeSubagents({ Foo: [startAgent("Ann")], Ann: [ASK] });
     expect(await allStandings(host)).toEqual({ foo: "waiting: agent", "foo-ann": "waiting: person" });
-    expect((await host.control.agent("foo-ann")).reason).toBe("It asks: Red or blue?");
+    expect(await host.control.agent("foo-ann")).toMatchObject({ parent: "foo", reason: "It asks: Red or blue?" });
     await host.control.say("foo-ann", { from: "ada", text: "Blue." });
     await host.quiet();
     expect(await allStandings(host)).toEqual({ foo: "completed", "foo-ann": "completed" });
+    expect(host.problems).toEqual([]);
   });
 
   it.each(["stop", "pause", "kill"] as const)("passes a %s of the parent on to its sub-agents", async (how) => {
@@ -426,7 +386,7 @@ describe("a host with sub-agents", () => {
         ? host.control.pause("foo", "lunch")
         : host.control.kill("foo"));
     await host.quiet();
-    expect(await standing(host, "foo-ann")).toBe("paused: parent");
+    expect(await allStandings(host)).toMatchObject({ "foo-ann": "paused: parent" });
     if (how !== "pause") expect(note).toBe("Its agents stop with it: foo-ann.");
     const { note: again } = await host.control.resume("foo", {});
     expect(again).toBe("Its agents go on with it: foo-ann.");
@@ -446,7 +406,7 @@ describe("a host with sub-agents", () => {
       code: "GOALD_CONFLICT",
       hint: "Remove what it has started first: goald rm -f foo-ann",
     });
-    expect(await standing(host, "foo")).toBe("waiting: agent");
+    expect(await allStandings(host)).toMatchObject({ foo: "waiting: agent" });
   });
 
   it("informs the waiting parent when a person removes a sub-agent, and returns the reserved limits", async () => {
@@ -458,7 +418,7 @@ describe("a host with sub-agents", () => {
       event.type === "command-finished" ? [event.observation] : [],
     );
     expect(results[0]).toMatchObject({ status: "failed", text: expect.stringMatching(/removed by a person/i) });
-    expect(await standing(host, "foo")).toBe("completed");
+    expect(await allStandings(host)).toEqual({ foo: "completed" });
     const state = await stateOf(world.store, { id: "foo" });
     expect([state.children, spentOf(state).steps]).toEqual([{}, 2 + 1]);
     await host.control.remove("foo", { force: false, files: false });
@@ -481,7 +441,7 @@ describe("a host with sub-agents", () => {
     expect(spentOf(state).steps).toBe(1);
     const end = (await world.events(agent.id)).find(({ type }) => type === "command-finished");
     expect(JSON.stringify(end)).toContain("It works for foo, which you were forked from");
-    expect(await standing(host, "foo")).toBe("waiting: agent");
+    expect(await allStandings(host)).toMatchObject({ foo: "waiting: agent" });
   });
 
   it("prefers a person's agent to a sub-agent of the same name", async () => {

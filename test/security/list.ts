@@ -296,8 +296,10 @@ const FINDINGS = area({
   "F10: approvals": {
     claim: "An approval is for one call, is given once, and expires as set.",
     proofs: [
-      proof("host/host-control.test", "that arrives twice before the agent reads it approves one call"),
-      proof("host/host-control.test", "with words or for another call than the waiting one is refused"),
+      proof(
+        "host/host-control.test",
+        "that arrives twice before the agent reads it approves one call, and not the next one",
+      ),
       proof("host/host-control.test", "counts as denied after its time: the model reads so, and the agent goes on"),
     ],
   },

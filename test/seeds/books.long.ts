@@ -85,11 +85,9 @@ describe("the picture book of seed 000", () => {
     }
 
     // A chapter knows the earlier ones by a variable only, and the last prompt is no longer than the third.
-    const chapters = CHAPTERS.map((title, index) =>
-      home.seen.filter(({ task }) => task?.startsWith(`Write chapter ${index + 1}, ${title}.`)),
-    );
-    expect(chapters.map((requests) => requests.length)).toEqual(CHAPTERS.map(() => 1));
-    const last = chapters.at(-1)?.[0] as Seen;
+    const writing = home.seen.filter(({ task }) => task?.startsWith("Write chapter"));
+    expect(writing.map(({ task = "" }) => /^Write chapter \d+, (.*?)\. The/.exec(task)?.[1])).toEqual([...CHAPTERS]);
+    const last = writing.at(-1) as Seen;
     expect(last.task).toContain("In chapter 11 Alice");
     // Recalls are in the newest message; all others have the last four sub-tasks only.
     const before = last.messages.slice(0, -1).map(({ content }) => content);

@@ -9,7 +9,7 @@ import { killAtEvent, killUnder } from "../helpers/daemon-home.ts";
 import { daemonOf, endedWith, lookInto } from "../helpers/goald.ts";
 import { block, DONE, type Line, nextStep, onGoals, onTask } from "../helpers/models.ts";
 import { makeSeedHome } from "../helpers/seed-home.ts";
-import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity, NATURAL_LINES } from "./jobs.ts";
+import { CITIES_GOAL, CITIES_LINES, expectCitiesFile, expectCitiesOrder, findCity } from "./jobs.ts";
 
 const PYTHON_VALUE = "4.317124741065786e-05";
 
@@ -26,13 +26,14 @@ const resultsOf = (log: readonly RecordedEvent[]): readonly string[] =>
   );
 
 describe("General Agent", () => {
-  it("G1: code of a reply is run, and the next request holds its result", async () => {
+  it("G1, G12: code of a reply is run, and its result follows it as data of the user role", async () => {
     await using home = await makeSeedHome(inTurn("result = 0.99 ** 1000\nresult"));
     await home.run("code");
     const [first, second] = home.seen;
     expect(first?.all).not.toContain(PYTHON_VALUE);
     expect(second?.own).toEqual([expect.stringContaining("0.99 ** 1000")]);
-    expect(second?.messages.at(-2)).toMatchObject({ role: "user", content: expect.stringContaining(PYTHON_VALUE) });
+    const shown = new RegExp(`<data-[^>]+>\\n[\\s\\S]*${PYTHON_VALUE}[\\s\\S]*</data-`);
+    expect(second?.messages.at(-2)).toMatchObject({ role: "user", content: expect.stringMatching(shown) });
   });
 
   it("G1, control: in the form json the same reply is not run", async () => {
@@ -61,15 +62,10 @@ describe("General Agent", () => {
     await home.run("code", { flags: ["--max-steps", "1"], code: 6 });
     const before = await home.log();
     expect(before.at(-1)?.type).toBe("agent-paused");
-    const killed = await killUnder(killAtEvent(`1:${before.length + 4}:after`), goald, [
-      "resume",
-      "t",
-      "--json",
-      "--max-steps",
-      "10",
-    ]);
+    const again = ["resume", "t", "--json", "--max-steps", "10"];
+    const killed = await killUnder(killAtEvent(`1:${before.length + 4}:after`), goald, again);
     expect(killed.signal).toBe("SIGKILL");
-    expect((await goald.run(["resume", "t", "--json", "--max-steps", "10"])).code).toBe(0);
+    expect((await goald.run(again)).code).toBe(0);
     const [, sum = "", lost = ""] = resultsOf(await home.log());
     expect(sum).toContain("42");
     expect(lost).toMatch(/NameError[\s\S]*lines/);
@@ -109,39 +105,32 @@ len(text)`;
     expect(home.seen).toHaveLength(7);
   });
 
-  it("G6: a self-call returns a value of the type, in the code that asked", async () => {
+  it("G6 to G8, G10: a self-call returns a value of the type, and the prompt then holds the code and its result alone", async () => {
     await using home = await makeSeedHome([
+      { when: ({ task, own }) => task !== undefined && own.at(-1) === "about 14 million", say: "14000000" },
       onTask(/Extract population number/, () => "14284000"),
+      // A result of another type is asked for once more, with the type.
+      onTask(/What is the population/, () => "about 14 million"),
+      // In a sub-task a successful cell ends it, and its value is the result.
+      onTask(/three numbers/, () => block("[n * n for n in (1, 2, 3)]")),
+      onTask(/secret word/, () => "The word is xyzzy."),
       ...inTurn(
         "population = agent.run('Extract population number from: 14,284,000', return_type=int)\npopulation + 1",
+        "agent.run('What is the population?', return_type=int) // 2",
+        "found = agent.run('Give three numbers', return_type=list[int])\n(type(found).__name__, sum(found))",
+        "text = agent.run('Say the secret word', return_type=str)\nlen(text)",
       ),
     ]);
     await home.run("code");
-    expect(resultsOf(await home.log())[0]).toContain("14284001");
-    expect(home.seen.filter(({ task }) => task === undefined)).toHaveLength(2);
-  });
-
-  it("G7: a result of another type is asked for once more, with the type", async () => {
-    await using home = await makeSeedHome([
-      { when: ({ task, own }) => task !== undefined && own.at(-1) === "about 14 million", say: "14000000" },
-      onTask(/population/, () => "about 14 million"),
-      ...inTurn("agent.run('What is the population?', return_type=int) // 2"),
-    ]);
-    await home.run("code");
-    const nested = home.seen.filter(({ task }) => task !== undefined);
-    expect(nested).toHaveLength(2);
-    for (const { all } of nested) expect(all).toContain('"integer"');
-    expect(resultsOf(await home.log())[0]).toContain("7000000");
-  });
-
-  it("G8: in a sub-task a successful cell ends it, and its value is the result", async () => {
-    await using home = await makeSeedHome([
-      onTask(/three numbers/, () => block("[n * n for n in (1, 2, 3)]")),
-      ...inTurn("found = agent.run('Give three numbers', return_type=list[int])\n(type(found).__name__, sum(found))"),
-    ]);
-    await home.run("code");
-    expect(resultsOf(await home.log())[0]).toContain("('list', 14)");
-    expect(home.seen).toHaveLength(3);
+    const results = resultsOf(await home.log()).slice(0, 4);
+    expect(results).toEqual(["14284001", "7000000", "('list', 14)", "18"].map((text) => expect.stringContaining(text)));
+    const asking = (words: RegExp) => home.seen.filter(({ task = "" }) => words.test(task));
+    expect([/Extract/, /What is/, /three/, /secret/].map((words) => asking(words).length)).toEqual([1, 2, 1, 1]);
+    for (const { all } of asking(/What is/)) expect(all).toContain('"integer"');
+    const last = home.seen.at(-1);
+    expect(last?.own.at(-1)).toContain("Say the secret word");
+    expect(last?.messages.at(-2)?.content).toContain("18");
+    expect(last?.all).not.toContain("xyzzy");
   });
 
   it("G9: a sub-task is told not to pass on the whole task, and self-calls without end stop at a depth", async () => {
@@ -157,28 +146,14 @@ len(text)`;
     await home.run("code", { flags: ["--max-steps", "60"] });
     const [nested] = home.seen.filter(({ task }) => task !== undefined);
     expect(nested?.all).toMatch(/do not pass it on as a whole/);
-    const pushed = (await home.log()).flatMap((event) =>
-      event.type === "frame-pushed" && event.kind === "run" ? [event.callId.split(".").length] : [],
-    );
+    const log = await home.log();
+    const pushed = log.filter((event) => event.type === "frame-pushed" && event.kind === "run");
     expect(pushed).toHaveLength(MAX_FRAMES - 1);
-    const failed = (await home.log()).flatMap((event) =>
-      event.type === "command-finished" && event.observation.status === "failed"
-        ? [String(event.observation.text)]
-        : [],
-    );
+    const failed = log.flatMap((event) => {
+      if (event.type !== "command-finished" || event.observation.status !== "failed") return [];
+      return [String(event.observation.text)];
+    });
     expect(failed).toEqual([expect.stringMatching(/CommandError[\s\S]*levels deep/)]);
-  });
-
-  it("G10: after a cell the prompt holds the code and its result, and none of the nested messages", async () => {
-    await using home = await makeSeedHome([
-      onTask(/secret word/, () => "The word is xyzzy."),
-      ...inTurn("text = agent.run('Say the secret word', return_type=str)\nlen(text)"),
-    ]);
-    await home.run("code");
-    const last = home.seen.at(-1);
-    expect(last?.own).toEqual([expect.stringContaining("Say the secret word")]);
-    expect(last?.messages.at(-2)?.content).toContain("18");
-    expect(last?.all).not.toContain("xyzzy");
   });
 
   it("G11: a sub-task sees its ancestors, its own messages and the last four left siblings", async () => {
@@ -198,35 +173,18 @@ len(text)`;
     expect(seventh?.own[0]).toContain("I go on.");
     expect([1, 2, 3, 4, 5, 6].filter((n) => shown.includes(`pale-${n}`))).toEqual([3, 4, 5, 6]);
   });
-
-  it("G12: a result follows the code as data of the user role", async () => {
-    await using home = await makeSeedHome(inTurn("'one' + 'two'"));
-    await home.run("code");
-    const messages = home.seen.at(-1)?.messages ?? [];
-    const code = messages.findIndex(({ role }) => role === "assistant");
-    expect(messages[code]?.content).not.toContain("onetwo");
-    expect(messages[code + 1]?.role).toBe("user");
-    expect(messages[code + 1]?.content).toMatch(/<data-[^>]+>\n[\s\S]*onetwo[\s\S]*<\/data-/);
-  });
-
-  it("G13: the cities are looked up, compared and introduced without a plan, in the order of the seed", async () => {
-    await using home = await makeSeedHome(CITIES_LINES, { find: findCity });
-    await home.run("code", { goal: CITIES_GOAL });
-    expectCitiesOrder(home.seen);
-    expectCitiesFile(await home.file("cities_introduction.md"));
-    await home.log();
-  });
 });
 
 const AGENT = ["--name", "T", "--role", "an assistant", "--goal", CITIES_GOAL, "--form", "code"];
 
-describe("the cities of seed 000, unattended, with numbers with commas and search words of the model's own", () => {
-  it("are compared and introduced, and no search is refused", async () => {
-    await using home = await makeSeedHome(NATURAL_LINES, { find: findCity });
+describe("G13: the cities of seed 000, unattended, with numbers with commas and search words of the model's own", () => {
+  it("are looked up, compared and introduced in the order of the seed, and no search is refused", async () => {
+    await using home = await makeSeedHome(CITIES_LINES, { find: findCity });
     await using daemon = daemonOf(home.goald);
     endedWith(0, await home.goald.ask(["run", "-d", ...AGENT, "--approve", "never"]));
     const types = async () => (await lookInto(home.goald)).log.map(({ type }) => type);
     await daemon.until("the end", async () => (await types()).includes("turn-finished"));
+    expectCitiesOrder(home.seen);
     expectCitiesFile(await home.file("cities_introduction.md"));
     const log = await home.log();
     const troubles = ["command-denied", "approval-asked", "reply-rejected"];

@@ -6,7 +6,7 @@ import type { PlanTask } from "#core/plan.ts";
 import type { Recall } from "#core/ports/memory.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
-import { done, type Loop, makeLoop, reply } from "../helpers/loop.ts";
+import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { openHashEmbedder } from "../helpers/memory-rows.ts";
 import { action, block, type Line, onGoals, onTask, type Seen } from "../helpers/models.ts";
 import type { Answer } from "../helpers/openai-server.ts";
@@ -202,29 +202,8 @@ function toPython({ name, args }: CommandCall): string {
 
 // An agent that gets a task a turn: the real loop with the real long-term memory, in memory.
 
-const PLACES = [
-  "harbour",
-  "castle",
-  "station",
-  "garden",
-  "bridge",
-  "market",
-  "tower",
-  "mill",
-  "quarry",
-  "abbey",
-] as const;
-const KINDS = [
-  "survey",
-  "inventory",
-  "timetable",
-  "budget",
-  "rota",
-  "catalogue",
-  "forecast",
-  "diary",
-  "ledger",
-] as const;
+const PLACES = ["harbour", "castle", "station", "garden", "bridge", "market", "tower", "mill", "quarry", "abbey"];
+const KINDS = ["survey", "inventory", "timetable", "budget", "rota", "catalogue", "forecast", "diary", "ledger"];
 
 /** The request of a turn. Turn 3 is about the lighthouse, and no other one. */
 export const taskOf = (turn: number): string =>
@@ -241,20 +220,11 @@ const textOf = (turn: number): string => {
   return turn === 3 ? `${LANTERN}\n${lines.join("")}` : lines.join("");
 };
 
-export interface ManyTurns {
-  readonly loop: Loop;
-  /** Requests of the turn, each with what was recalled for it. */
-  readonly first: { readonly request: ModelRequest; readonly recalls: readonly Recall[] };
-  say(text: string): Promise<ManyTurns["first"]>;
-}
-
 /** `watch` is called with the number of each turn that has ended, and its first request. */
-export async function runTurns(
-  count: number,
-  watch: (turn: number, request: ModelRequest) => void = () => undefined,
-): Promise<ManyTurns> {
+export async function runTurns(count: number, watch: (turn: number, request: ModelRequest) => void = () => undefined) {
   let turn = 1;
   let recalls: readonly Recall[] = [];
+  /** The first request of each turn, with what was recalled for it. */
   const seen: { request: ModelRequest; recalls: readonly Recall[] }[] = [];
   const script = (request: ModelRequest): string => {
     const result = request.messages.some(({ content }) => content.startsWith("Command write_to_file"));
@@ -268,10 +238,9 @@ export async function runTurns(
   };
   const loop = await makeLoop({ script, memory, goals: [taskOf(1)], settings: { stepLimit: null } });
   const real = openLongTermMemory({ store: loop.store, embedder: openHashEmbedder(), report: fail });
-  const firstOf = (): ManyTurns["first"] => seen.at(-1) as ManyTurns["first"];
-  const say = async (text: string): Promise<ManyTurns["first"]> => {
-    const at = loop.clock.now().toISOString();
-    await loop.store.deliver(loop.row.id, `say ${turn}`, { type: "say", from: "ada", text }, at);
+  const firstOf = () => seen.at(-1) as (typeof seen)[number];
+  const say = async (text: string) => {
+    await loop.tell({ type: "say", from: "ada", text });
     await loop.run();
     return firstOf();
   };
@@ -302,11 +271,11 @@ const POPULATIONS: Readonly<Record<string, string>> = {
   Shenzhen: "17,560,000",
   Chengdu: "20,937,757",
 };
-export const TOPICS = ["history", "food", "economy"] as const;
+const TOPICS = ["history", "food", "economy"] as const;
 
 /** What the search engine finds. */
 export function findCity(query: string): string {
-  const [, city = ""] = /\b(?:population|inhabitants)\b.*\b(\w+)$/.exec(query) ?? [];
+  const [, city = ""] = /\binhabitants\b.*\b(\w+)$/.exec(query) ?? [];
   if (city in POPULATIONS)
     return `The current metro area population of ${city} in 2023 is ${POPULATIONS[city]}, an increase from 2022.`;
   return `${query} is described in many books.`;
@@ -328,37 +297,25 @@ with open('cities_introduction.md', 'w') as f:
 /** The second introduction is written piece by piece. */
 const introduce = (
   city: string,
-): string => `facts = [google(f'${city} {topic}')[0]['body'] for topic in ${JSON.stringify(TOPICS)}]
+): string => `facts = [google(f'${city} {topic} for curious visitors')[0]['body'] for topic in ${JSON.stringify(TOPICS)}]
 pieces = [agent.run(f'Write about this: {fact}', return_type=str) for fact in facts]
 append_to_file('notes.txt', '${city}\\n')
 '# ${city}\\n\\n' + '\\n'.join(pieces) + '\\n'`;
 
+/** As models send it: a number with commas, and search words of their own. */
 export const CITIES_LINES: readonly Line[] = [
-  onTask(/^Google search population of (\w+)$/, ([, city]) => block(`google("population of ${city}")[0]["body"]`)),
-  onTask(/population of \w+ in 2023 is ([\d,]+)[\s\S]*Extract population number$/, ([, number = ""]) =>
-    number.replaceAll(",", ""),
-  ),
-  onTask(/^Introduce Shenzhen$/, () => "# Shenzhen\n\nShenzhen lies beside Hong Kong.\n"),
-  onTask(/^Introduce (Chengdu)$/, ([, city = ""]) => block(introduce(city))),
-  onTask(/^Write about this: [\s\S]*?(\w+ \w+) is described in many books/, ([, what]) => `All about ${what}.`),
-  onGoals(({ last }) => last.includes("cities_introduction.md"), "The introductions are in cities_introduction.md."),
-  onGoals(({ own }) => own.length === 0, block(PROGRAM, "python", "I ask for each city, then write the file.")),
-];
-
-/** The same, as models send it: the number with commas, and search words of their own. */
-export const NATURAL_LINES: readonly Line[] = [
   onTask(/^Google search population of (\w+)$/, ([, city]) =>
     block(`results = google("official number of inhabitants in the whole metro area of ${city}")\nresults[0]["body"]`),
   ),
   onTask(/population of \w+ in 2023 is (\d[\d,]*\d)[\s\S]*Extract population number$/, ([, number = ""]) => number),
-  onTask(/^Introduce (Chengdu)$/, ([, city = ""]) =>
-    block(introduce(city).replace("{topic}", "{topic} for curious visitors")),
-  ),
+  onTask(/^Introduce Shenzhen$/, () => "# Shenzhen\n\nShenzhen lies beside Hong Kong.\n"),
+  onTask(/^Introduce (Chengdu)$/, ([, city = ""]) => block(introduce(city))),
   onTask(
     /^Write about this: [\s\S]*?(\w+) (\w+) for curious visitors is described/,
     ([, city, topic]) => `RESULT:\nAll about ${city} ${topic}.`,
   ),
-  ...CITIES_LINES,
+  onGoals(({ last }) => last.includes("cities_introduction.md"), "The introductions are in cities_introduction.md."),
+  onGoals(({ own }) => own.length === 0, block(PROGRAM, "python", "I ask for each city, then write the file.")),
 ];
 
 /** Tasks of all sub-tasks, in the order of their first request. */

@@ -9,17 +9,10 @@ import { inPool } from "../helpers/waits.ts";
 import { FORMS, findWorkshop, JOB_FILES, JOB_GOAL, jobLines, jobSteps, LAMPS, startWorkshop } from "./jobs.ts";
 
 /** What one run left. */
-interface Run {
-  readonly log: readonly RecordedEvent[];
-  readonly files: Readonly<Record<string, string | undefined>>;
-  /** Requests of the model, questions about pages included. */
-  readonly requests: number;
-  /** Lamps of the pages that were asked for, in order. */
-  readonly pages: readonly string[];
-}
+type Run = Awaited<ReturnType<typeof runJob>>;
 
 /** Runs the job in a daemon, unattended and with default settings. `killedLike`: log of a run without kills. */
-async function runJob(form: ReplyForm, killedLike?: readonly RecordedEvent[]): Promise<Run> {
+async function runJob(form: ReplyForm, killedLike?: readonly RecordedEvent[]) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: held, resolve: hold } = Promise.withResolvers<void>();
   if (!killedLike) release();
@@ -70,7 +63,9 @@ async function runJob(form: ReplyForm, killedLike?: readonly RecordedEvent[]): P
   return {
     log: await home.log(),
     files: Object.fromEntries(names.map((name, index) => [name, texts[index]])),
+    /** Questions about pages included. */
     requests: home.seen.length,
+    /** Lamps of the pages that were asked for, in order. */
     pages: site.requests.flatMap(({ path }) => (path === "/robots.txt" ? [] : [path.replace("/lamps/", "")])),
   };
 }
@@ -82,15 +77,10 @@ function findReply(log: readonly RecordedEvent[], page: string): number {
   return reply.seq;
 }
 
-const count = (log: readonly RecordedEvent[], type: RecordedEvent["type"]): number =>
-  log.filter((event) => event.type === type).length;
-const statusesOf = (log: readonly RecordedEvent[]): readonly string[] => [
-  ...new Set(log.flatMap((event) => (event.type === "command-finished" ? [event.observation.status] : []))),
-];
 function expectUnattended({ log, files }: Run): void {
-  for (const type of ["approval-asked", "command-denied", "reply-rejected", "agent-paused"] as const)
-    expect(count(log, type)).toBe(0);
-  expect(statusesOf(log)).toEqual(["ok"]);
+  const troubles = ["approval-asked", "command-denied", "reply-rejected", "agent-paused"];
+  expect(log.filter(({ type }) => troubles.includes(type))).toEqual([]);
+  expect(log.filter((event) => event.type === "command-finished" && event.observation.status !== "ok")).toEqual([]);
   expect(files).toEqual(JOB_FILES);
 }
 function expectWithinTenth(runs: readonly Run[]): void {

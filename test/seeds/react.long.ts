@@ -5,7 +5,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { estimateMessage } from "#prompt/tokens.ts";
-import { killAtEvent, killUnder } from "../helpers/daemon-home.ts";
 import { action, type Line, type Seen, thoughtOf } from "../helpers/models.ts";
 import { readPng } from "../helpers/react-methods/commands/_picture.ts";
 import {
@@ -27,34 +26,64 @@ const inTurn = (...actions: readonly string[]): readonly Line[] => [
   ),
   { when: (seen) => thoughtOf(seen) === actions.length + 1, say: (seen) => action(seen, "stop()") },
 ];
-/** The observation after an action, by its number. */
+/** The observation after an action, by its number, without recalls of earlier ones. */
 function observationOf(home: SeedHome, number: number): string {
   const { messages = [] } = home.seen.find((seen) => thoughtOf(seen) === number + 1) ?? {};
   const all = messages.map(({ content }) => content).join("\n");
   const [, after = ""] = all.split(`OBSERVATION ${number}:`);
-  return after.split(`THOUGHT ${number + 1}:`)[0] ?? "";
+  return after.split(/^(?:Recalled:|THOUGHT \d+:)/m)[0] ?? "";
 }
 const at = (home: SeedHome, thought: number): Seen | undefined => home.seen.find((seen) => thoughtOf(seen) === thought);
 
+/** Actions in turn, each with what its observation says, and what it does not say. */
+const ACTIONS: readonly (readonly [row: string, code: string, says: RegExp, saysNot?: RegExp])[] = [
+  ["begins with a search", SEARCH, /write_to_file\(/, /Remark/],
+  ["R6: without a print, it says to print", "total = 6 * 1234567", /Nothing was printed/, /7407402/],
+  [
+    "R5, R6: it is what was printed, of a name that an earlier action has set",
+    "print(total)",
+    /7407402/,
+    /Nothing was printed|method_search/,
+  ],
+  [
+    "R7: an error shows the failing line of the action and a hint, and no path of the machine",
+    "first = 1\nsecond = first + 'x'\nthird = 3",
+    /TypeError[\s\S]*second = first \+ 'x'[\s\S]*method_search/,
+    /third = 3|first = 1|Traceback|\/(?:home|root|tmp|work|usr)\//,
+  ],
+  ["R8: no import", "import os", /import/i, /Nothing was printed/],
+  ["R9: a remark on two calls", "a = list_agents()\nb = list_agents()\nprint(a, b)", /called 2 methods/, /import/],
+  ["R8: no import of a name", "from os import path", /import/i, /Nothing was printed/],
+  ["R9: none on one call", "c = list_agents()\nprint(c)", /\[\]/, /called 2 methods/],
+  ["R10: a value of no one", "print(write_to_file('place.txt', str(48.8566)))", /48\.8566[\s\S]*word for word/],
+  ["R8: no import by a function", "__import__('os')", /import/i, /Nothing was printed/],
+  ["R10: a seen one", "print(write_to_file('place.txt', 'Paris'))", /place\.txt/, /word for word/i],
+  ["R8: no import by a module", "import importlib\nimportlib.import_module('os')", /import/i, /Nothing was printed/],
+  ["R11: what a search finds for a name that does not exist", "write_into_file('a.txt', 'a')", /write_to_file\(/],
+  ["goes on", "print('between')", /between/, /Remark/],
+  ["R12: stop() in an action that fails does not end the run", "total = 1 / 0\nstop()", /ZeroDivisionError/],
+];
+
 describe("ReAct REPL", () => {
-  it("R1: TASK, THOUGHT, ACTION and OBSERVATION have running numbers, and the model cannot invent an observation", async () => {
-    await using home = await makeSeedHome(inTurn(SEARCH, "print(6 * 1234567)"));
-    await home.run("react", { goal: "Compute six times seven." });
+  it("R1, R4 to R12: each action with a running number is followed by what came of it, until stop()", async () => {
+    await using home = await makeSeedHome(inTurn(...ACTIONS.map(([, code]) => code)));
+    await home.run("react", { goal: "Compute six times seven. Write Paris into the file place.txt." });
     const third = at(home, 3)?.all ?? "";
     expect(third).toMatch(/TASK:[\s\S]*Compute six times seven/);
-    const places = [
-      "THOUGHT 1",
-      "ACTION 1",
-      "OBSERVATION 1",
-      "THOUGHT 2",
-      "ACTION 2",
-      "OBSERVATION 2",
-      "THOUGHT 3",
-    ].map((word) => third.lastIndexOf(`${word}:`));
+    const words = ["THOUGHT 1", "ACTION 1", "OBSERVATION 1", "THOUGHT 2", "ACTION 2", "OBSERVATION 2", "THOUGHT 3"];
+    const places = words.map((word) => third.lastIndexOf(`${word}:`));
     expect(places.every((place) => place >= 0)).toBe(true);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
-    expect(observationOf(home, 2)).toContain("7407402");
+    expect(at(home, 2)?.last).toMatch(/THOUGHT 2:\nBased on previous observations,$/);
+    for (const [index, [row, , says, saysNot]] of ACTIONS.entries()) {
+      const shown = observationOf(home, index + 1);
+      expect([row, shown]).toEqual([row, expect.stringMatching(says)]);
+      if (saysNot) expect([row, shown]).not.toEqual([row, expect.stringMatching(saysNot)]);
+    }
+    // The model cannot invent an observation.
     for (const { request } of home.seen) expect(JSON.stringify(request)).toMatch(/"stop":[^}]*OBSERVATION/);
+    expect(home.seen).toHaveLength(ACTIONS.length + 1);
+    expect((await home.log()).filter(({ type }) => type === "turn-finished")).toHaveLength(1);
   });
 
   it("R2: a search shows the methods that fit, best first, and the prompt holds no other one", async () => {
@@ -77,98 +106,6 @@ describe("ReAct REPL", () => {
     await using home = await makeSeedHome(inTurn("print('I know better')", SEARCH));
     await home.run("react");
     expect(observationOf(home, 1)).toContain("method_search");
-    // Control: a run that begins with a search reads no such hint.
-    await using other = await makeSeedHome(inTurn(SEARCH, "print('now')"));
-    await other.run("react");
-    expect(observationOf(other, 2)).not.toContain("method_search");
-  });
-
-  it("R4: each thought begins with what was observed", async () => {
-    await using home = await makeSeedHome(inTurn(SEARCH));
-    await home.run("react");
-    expect(at(home, 2)?.last).toMatch(/THOUGHT 2:\nBased on previous observations,$/);
-  });
-
-  it("R5: actions share a namespace, also after kill -9", async () => {
-    await using home = await makeSeedHome(inTurn(SEARCH, "picture = 'nasa.png'\nprint(picture)", "print(picture * 2)"));
-    await home.run("react", { flags: ["--max-steps", "2"], code: 6 });
-    const { length } = await home.log();
-    const again = ["resume", "t", "--json", "--max-steps", "10"];
-    const killed = await killUnder(killAtEvent(`1:${length + 4}:after`), home.goald, again);
-    expect(killed.signal).toBe("SIGKILL");
-    expect((await home.goald.run(again)).code).toBe(0);
-    expect(observationOf(home, 3)).toContain("nasa.pngnasa.png");
-  });
-
-  it("R6: an observation is what was printed; without any, it says to print", async () => {
-    await using home = await makeSeedHome(inTurn(SEARCH, "total = 6 * 1234567", "print(total)"));
-    await home.run("react");
-    expect(observationOf(home, 2)).toContain("Nothing was printed");
-    expect(observationOf(home, 2)).not.toContain("7407402");
-    expect(observationOf(home, 3)).toContain("7407402");
-  });
-
-  it("R7: an error shows the failing line of the action and a hint, and no path of the machine", async () => {
-    await using home = await makeSeedHome(inTurn(SEARCH, "first = 1\nsecond = first + 'x'\nthird = 3"));
-    await home.run("react");
-    const shown = observationOf(home, 2);
-    expect(shown).toContain("second = first + 'x'");
-    expect(shown).toContain("TypeError");
-    expect(shown).toContain("method_search");
-    expect(shown).not.toMatch(/third = 3|first = 1|Traceback|\/(?:home|root|tmp|work|usr)\//);
-  });
-
-  it("R8: importing is refused with a hint, by any road", async () => {
-    const roads = [
-      "import os",
-      "from os import path",
-      "__import__('os')",
-      "import importlib\nimportlib.import_module('os')",
-    ];
-    await using home = await makeSeedHome([
-      ...inTurn(SEARCH, roads[0] ?? "", roads[1] ?? "", "print('between')", roads[2] ?? "", roads[3] ?? ""),
-    ]);
-    await home.run("react");
-    for (const number of [2, 3, 5, 6]) expect(observationOf(home, number)).toMatch(/import/i);
-    // Control: the form code may import what stays inside.
-    await using other = await makeSeedHome([
-      { when: ({ own }) => own.length === 0, say: "I count.\n```python\nimport math\nmath.floor(7407402.5) - 1\n```" },
-      { say: "All is done." },
-    ]);
-    await other.run("code");
-    expect(other.seen.at(-1)?.all).toContain("7407401");
-  });
-
-  it("R9: two calls in one action get a remark, one gets none", async () => {
-    const two = "a = list_agents()\nb = list_agents()\nprint(a, b)";
-    await using home = await makeSeedHome(inTurn(SEARCH, two, "c = list_agents()\nprint(c)"));
-    await home.run("react");
-    expect(observationOf(home, 2)).toMatch(/called 2 methods/);
-    expect(observationOf(home, 3)).not.toMatch(/called 2 methods/);
-  });
-
-  it("R10: a value that nobody has seen gets a remark, a seen one gets none", async () => {
-    await using home = await makeSeedHome(
-      inTurn(SEARCH, "print(write_to_file('place.txt', str(48.8566)))", "print(write_to_file('place.txt', 'Paris'))"),
-    );
-    await home.run("react", { goal: "Write Paris into the file place.txt." });
-    expect(observationOf(home, 2)).toMatch(/48\.8566/);
-    expect(observationOf(home, 2)).toMatch(/word for word/i);
-    expect(observationOf(home, 3)).not.toMatch(/word for word/i);
-  });
-
-  it("R11: a method that does not exist is answered with what a search finds for it", async () => {
-    await using home = await makeSeedHome(inTurn(SEARCH, "write_into_file('a.txt', 'a')"));
-    await home.run("react");
-    expect(observationOf(home, 2)).toMatch(/write_to_file\(/);
-  });
-
-  it("R12: stop() ends the run, and does not in an action that fails", async () => {
-    await using home = await makeSeedHome(inTurn(SEARCH, "total = 1 / 0\nstop()", "print('still here')"));
-    await home.run("react");
-    expect(home.seen).toHaveLength(4);
-    const types = (await home.log()).map(({ type }) => type);
-    expect(types.filter((type) => type === "turn-finished")).toHaveLength(1);
   });
 
   it("R13: the same action again and again gets notices, and then pauses the agent", async () => {

@@ -20,10 +20,12 @@ import {
   NOW,
   observed,
   paused,
+  RESUMED,
   replied,
   requested,
   started,
   turnEnded,
+  waits,
   wholeStep,
 } from "../helpers/events.ts";
 import { factsOf } from "../helpers/host.ts";
@@ -39,12 +41,7 @@ const row: AgentRow = {
   epoch: 1,
   wakeAt: null,
 };
-const facts = {
-  workspaceFolder: "/home/workspace",
-  hosted: true,
-  stallAfterMs: () => 1_000,
-  now: new Date(AT),
-};
+const facts = { workspaceFolder: "/home/workspace", hosted: true, stallAfterMs: () => 1_000, now: new Date(AT) };
 const stateAfter = (...events: readonly NewEvent[]) => replay(log(created(), ...events));
 const later = (ms: number) => new Date(Date.parse(AT) + ms);
 
@@ -55,28 +52,18 @@ describe("the state of an agent", () => {
     ["interrupted", false, [asked()]],
     ["waiting: approval", true, [asked(), replied(), requested(), approvalAsked()]],
     ["waiting: approval", false, [asked(), replied(), requested(), approvalAsked()]],
-    ["waiting: person", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "person", until: null }]],
-    ["waiting: time", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "time", until: AT }]],
-    ["waiting: agent", true, [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "agent", until: null }]],
-    ["paused: budget", true, [{ type: "agent-paused", code: "budget", reason: "r" }]],
-    ["paused: person", false, [{ type: "agent-paused", code: "person", reason: "r" }]],
-    ["stopped", true, [{ type: "agent-paused", code: "stopped", reason: "r" }]],
-    ["killed", false, [{ type: "agent-paused", code: "killed", reason: "r" }]],
-    ["running", true, [{ type: "agent-paused", code: "killed", reason: "r" }, { type: "agent-resumed" }]],
-    ["completed", false, [{ type: "turn-finished", outcome: "completed", reason: "r" }]],
+    ["waiting: person", true, [waits("person")]],
+    ["waiting: time", true, [waits("time", AT)]],
+    ["waiting: agent", true, [waits("agent")]],
+    ["paused: budget", true, [paused("budget")]],
+    ["paused: person", false, [paused()]],
+    ["stopped", true, [paused("stopped")]],
+    ["killed", false, [paused("killed")]],
+    ["running", true, [paused("killed"), RESUMED]],
+    ["completed", false, [turnEnded()]],
   ])("is %s (a host runs it: %s)", (standing, hosted, events) => {
     expect(standingOf(stateAfter(...events), hosted)).toBe(standing);
-  });
-
-  it.each<[string, boolean]>([
-    ["completed", true],
-    ["stopped", true],
-    ["killed", true],
-    ["running", false],
-    ["paused: budget", false],
-    ["interrupted", false],
-  ])("%s is an end state: %s", (standing, over) => {
-    expect(isOver(standing)).toBe(over);
+    expect(isOver(standing)).toBe(["completed", "stopped", "killed"].includes(standing));
   });
 });
 
@@ -111,9 +98,8 @@ describe("the view of an agent", () => {
   it("has what it does now: the command under way, its subject and its thought", () => {
     const running = stateAfter(asked(), replied(), requested("read_file", 1), approved(), started());
     const view = (state: AgentState) => viewAgent(row, state, facts);
-    const { call, thought } = running.open.find((each) => each.kind === "command") ?? {};
-    const [subject] = Object.values(call?.args ?? {});
-    expect(view(running).now).toEqual({ kind: "running", command: "read_file", subject: `${subject ?? ""}`, thought });
+    const thought = "I write it down.";
+    expect(view(running).now).toEqual({ kind: "running", command: "read_file", subject: "a.txt", thought });
     const asks = stateAfter(asked(), replied(), requested(), approvalAsked());
     expect(view(asks)).toMatchObject({
       standing: { kind: "waiting", cause: "approval" },
@@ -146,7 +132,7 @@ describe("the view of an agent", () => {
       viewAgent(row, stateAfter(...events), { ...facts, now });
     expect(view(later(1_000)).stalledMs).toBeNull();
     expect(view(later(1_001)).stalledMs).toBe(1_001);
-    expect(view(later(60_000), { type: "agent-paused", code: "person", reason: "r" }).stalledMs).toBeNull();
+    expect(view(later(60_000), paused()).stalledMs).toBeNull();
     const retry = [asked(), modelFailed(1, later(50_000).toISOString())];
     expect(view(later(50_500), ...retry).stalledMs).toBeNull();
     expect(view(later(52_000), ...retry).stalledMs).toBe(2_000);
@@ -188,11 +174,6 @@ describe("the view of an agent", () => {
     }
   });
 
-  it("calls an agent without a host interrupted, not stalled", () => {
-    const view = viewAgent(row, stateAfter(asked()), { ...facts, hosted: false, now: later(99_999) });
-    expect(view).toMatchObject({ state: "interrupted", stalledMs: null });
-  });
-
   it("reports a stall only after the time that the command under way may take, or else a model call", () => {
     const limit = stallLimit(300_000, { get: (name) => ({ timeoutMs: name === "slow" ? 900_000 : 5_000 }) });
     const running = (name: string) => stateAfter(asked(), replied(), requested(name), approved(), started());
@@ -205,13 +186,11 @@ describe("the view of an agent", () => {
     expect(stallLimit(1_000)(running("browse_website"))).toBeGreaterThanOrEqual(600_000);
   });
 
-  it("shows why an agent waits for its turn after a death, and no stall meanwhile", () => {
-    const waiting = { ...facts, now: later(3_600_000), waitsAlone: "ada has its turn." };
-    expect(viewAgent(row, stateAfter(asked()), waiting)).toMatchObject({
-      state: "waiting: recovery",
-      reason: "ada has its turn.",
-      stalledMs: null,
-    });
+  it("shows no stall of an agent without a host, nor of one that waits for its turn after a death, and why it waits", () => {
+    const view = (change: object) => viewAgent(row, stateAfter(asked()), { ...facts, now: later(99_999), ...change });
+    expect(view({ hosted: false })).toMatchObject({ state: "interrupted", stalledMs: null });
+    const reason = "ada has its turn.";
+    expect(view({ waitsAlone: reason })).toMatchObject({ state: "waiting: recovery", reason, stalledMs: null });
   });
 });
 
@@ -290,7 +269,7 @@ describe("the report of goals with checks", () => {
 });
 
 describe("the view of checks", () => {
-  it("counts them by their newest results", () => {
+  it("counts them by their newest results, and starts again with new goals", () => {
     const state = replay(
       log(given(["One"], file("a.md"), file("b.md"), file("c.md")), ...step, checked([0, true, ""], [1, false, "x"])),
     );
@@ -298,11 +277,8 @@ describe("the view of checks", () => {
     expect(countChecks(checks)).toEqual({ passed: 1, failed: 1, notRun: 1 });
     expect(describeCounts(countChecks(checks))).toBe("1 passed, 1 failed, 1 not run");
     expect(checks[1]).toEqual({ goal: null, check: "b.md exists", isPassed: false, proof: "x" });
-  });
-
-  it("starts again with new goals", () => {
     const changed: NewEvent = { type: "goals-changed", goals: ["Two"], checks: [file("b.md", 0)] };
-    const state = replay(log(given(["One"], file("a.md")), ...step, checked([0, true, ""]), changed));
-    expect(viewChecks(state)).toEqual([{ goal: 0, check: "b.md exists", isPassed: null, proof: "" }]);
+    const again = replay(log(given(["One"], file("a.md")), ...step, checked([0, true, ""]), changed));
+    expect(viewChecks(again)).toEqual([{ goal: 0, check: "b.md exists", isPassed: null, proof: "" }]);
   });
 });

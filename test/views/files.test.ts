@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
 import type { NewEvent } from "#core/event.ts";
@@ -8,7 +7,7 @@ import { describeFileStory, traceVersions } from "#views/file-story.ts";
 import { byPath, isByPerson, isChosen, restoreVersion, upToStep } from "#views/file-versions.ts";
 import { renderReport } from "#views/report.ts";
 import { createSourceReader, type Source } from "#views/sources.ts";
-import { asked, created, finished, historyOf, log, observed, replied, requested } from "../helpers/events.ts";
+import { asked, created, finished, historyOf, log, observed, replied, requested, sha256 } from "../helpers/events.ts";
 import { factsOf } from "../helpers/host.ts";
 import { growthOverEightfold } from "../helpers/waits.ts";
 
@@ -31,7 +30,7 @@ describe("what a waiting call would change", () => {
     read: async () => Buffer.from(FILE),
   };
   const change = (name: string, args: Record<string, unknown>) => changeOf({ name, args }, workspace as never);
-  const against = createHash("sha256").update(FILE).digest("hex");
+  const against = sha256(FILE);
 
   it.each<[name: string, args: Record<string, unknown>, patch: string, hash: string | null]>([
     ["write_to_file", { file: "a.md", text: "one\n2\n" }, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n", against],
@@ -77,16 +76,13 @@ describe("the difference between two steps", () => {
     expect(whole[0]?.patch).toContain("\tnow\n");
   });
 
-  it("reports a binary file with its sizes before and after", async () => {
-    const [binary] = await diffFiles(versions, { from: 4, to: 5, ...all }, store);
-    expect(binary).toMatchObject({
-      path: "data.bin",
-      patch: null,
-      added: null,
-      note: "binary",
-      fromBytes: 0,
-      toBytes: 4,
-    });
+  it("reports a binary file with its sizes before and after, and covers only the named files and folders", async () => {
+    const changed = (from: number, to: number, paths: readonly string[] = []) =>
+      diffFiles(versions, { from, to, paths }, store);
+    const binary = { path: "data.bin", patch: null, added: null, note: "binary", fromBytes: 0, toBytes: 4 };
+    expect(await changed(4, 5)).toMatchObject([binary]);
+    expect(await changed(0, 9, ["notes"])).toMatchObject([{ path: "notes/c.md" }]);
+    expect(await changed(6, 99)).toEqual([]);
   });
 
   it("names the steps in which it found a person's edit, which it includes", async () => {
@@ -94,16 +90,6 @@ describe("the difference between two steps", () => {
     expect(edited).toMatchObject({ path: "a.md", editedByPerson: [6], added: 2 });
     const [own] = await diffFiles(versions, { from: 2, to: 3, ...all }, store);
     expect(own?.editedByPerson).toEqual([]);
-  });
-
-  it("covers only the named files and folders", async () => {
-    expect(await diffFiles(versions, { from: 0, to: 9, paths: ["notes"] }, store)).toMatchObject([
-      { path: "notes/c.md" },
-    ]);
-  });
-
-  it("is empty for steps that changed nothing", async () => {
-    expect(await diffFiles(versions, { from: 6, to: 99, ...all }, store)).toEqual([]);
   });
 
   it("starts by default at the last change of the selected files: a step's, or a restoration since", () => {
@@ -136,6 +122,9 @@ const stepOf = (
   finished(step, observed("done", observation)),
 ];
 
+const write = (step: number, recallIds: readonly string[] = []): readonly NewEvent[] =>
+  stepOf(step, "write_to_file", { file: "out.md", text: "t".repeat(9_000) }, { artifacts: ["out.md"] }, recallIds);
+
 /** What a person reads about the versions of a file. */
 const toldOf = (path: string, versions: Awaited<ReturnType<typeof traceVersions>>): string =>
   describeFileStory(
@@ -154,9 +143,6 @@ describe("the story of a file", () => {
   const read = (step: number, file: string): readonly NewEvent[] =>
     stepOf(step, "read_file", { file }, { source: "workspace" });
 
-  const write = (step: number, file: string): readonly NewEvent[] =>
-    stepOf(step, "write_to_file", { file, text: "t".repeat(9_000) }, { artifacts: [file] });
-
   const { versions } = historyOf([
     [3, "out.md", "write", "a"],
     [5, "out.md", "found", "b"],
@@ -166,11 +152,11 @@ describe("the story of a file", () => {
     created(),
     ...read(1, "in.md"),
     ...read(2, "more.md"),
-    ...stepOf(3, "write_to_file", { file: "out.md", text: "t".repeat(9_000) }, { artifacts: ["out.md"] }, ["foo/5"]),
+    ...write(3, ["foo/5"]),
     { type: "goals-changed", goals: ["Only this"] } as const,
     { type: "message-received", from: "person", text: "Look at last.md" } as const,
     ...read(4, "last.md"),
-    ...write(5, "out.md"),
+    ...write(5),
     ...read(6, "after.md"),
   ];
 
@@ -203,20 +189,10 @@ describe("the story of a file", () => {
   it("counts the sources that it leaves out", async () => {
     const many = Array.from({ length: 50 }, (_, at) => read(at + 1, `in-${at}.md`)).flat();
     const late = historyOf([[51, "out.md", "write", "a"]]).versions;
-    const [story] = await traceVersions("foo", late, from([created(), ...many, ...write(51, "out.md")]));
+    const [story] = await traceVersions("foo", late, from([created(), ...many, ...write(51)]));
     expect(story?.sources).toHaveLength(30);
     expect(story?.sources.at(-1)?.what).toBe("in-49.md");
     expect(story?.sourcesLeftOut).toBe(20);
-  });
-
-  it("takes neither failed reads nor writes for sources", async () => {
-    const failed = stepOf(1, "read_file", { file: "gone.md" }, { status: "failed", source: "goald" });
-    const [story] = await traceVersions(
-      "foo",
-      historyOf([[3, "out.md", "write", "a"]]).versions,
-      from([created(), ...failed, ...write(2, "other.md"), ...write(3, "out.md")]),
-    );
-    expect(story?.sources).toEqual([]);
   });
 });
 
@@ -237,11 +213,15 @@ describe("the story of a file that a cell wrote", () => {
     return traced[0];
   };
 
-  it("names the cell and the line of its code that names the file", async () => {
+  it("names the cell and the line of its code that names the file, also to a person, without the names of all saved files", async () => {
     const story = await storyOf(cell({ code }), "out/plot.svg");
     const source = 'with open("out/plot.svg", "w") as f:';
     expect(story?.cell).toEqual({ callId: "c1", command: "run_code", file: null, line: 2, source });
     expect(story?.thought).toBe("I plot it");
+    const text = toldOf("out/plot.svg", story ? [story] : []);
+    expect(text).toContain("write by run_code");
+    expect(text).toContain('  Cell: run_code c1, line 2: with open("out/plot.svg", "w") as f:');
+    expect(text).not.toContain("save_files");
   });
 
   it("names the cell without a line when its code does not name the file, and the file that was run", async () => {
@@ -249,19 +229,9 @@ describe("the story of a file that a cell wrote", () => {
     expect(elsewhere?.cell).toEqual({ callId: "c1", command: "run_code", file: null, line: null, source: "" });
     const run = await storyOf(cell({ file: "plot.py" }, "execute_python_file"), "out/plot.svg");
     expect(run?.cell).toMatchObject({ command: "execute_python_file", file: "plot.py", line: null });
-  });
-
-  it("names no cell when another command wrote the file", async () => {
+    // Another command names no cell.
     expect((await storyOf(cell({ code }), "out/plot.svg", "c1"))?.cell).toBeNull();
     expect((await storyOf(cell({}, "work"), "out/plot.svg"))?.cell).toBeNull();
-  });
-
-  it("is told to a person with the line, and without the names of all saved files", async () => {
-    const story = await storyOf(cell({ code }), "out/plot.svg");
-    const text = toldOf("out/plot.svg", story ? [story] : []);
-    expect(text).toContain("write by run_code");
-    expect(text).toContain('  Cell: run_code c1, line 2: with open("out/plot.svg", "w") as f:');
-    expect(text).not.toContain("save_files");
   });
 });
 
@@ -313,8 +283,7 @@ describe("a version of a file", () => {
       },
     };
     await restoreVersion(upToStep(versions, 6), counting);
-    const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
-    expect(read).toEqual([hash("more\n"), hash("new\n")]);
+    expect(read).toEqual([sha256("more\n"), sha256("new\n")]);
   });
 
   it("costs no more per append after ten thousand appends", async () => {
@@ -338,15 +307,9 @@ describe("a restoration by a person", () => {
     [2, "a.txt", "write", "two\n", "restore/U"],
     [3, "a.txt", "append", "three\n"],
   ]);
-  const countAt = (step: number): number => upToStep(versions, step).length;
 
   it("is not part of the step before it, so it can be undone, nor are edits after it; the edit that it found is", () => {
-    expect(countAt(1)).toBe(1);
-    expect(countAt(2)).toBe(3);
-    expect(countAt(3)).toBe(7);
-  });
-
-  it("is distinguished from acts of the agent", () => {
+    expect([1, 2, 3].map((step) => upToStep(versions, step).length)).toEqual([1, 3, 7]);
     expect(versions.map(isByPerson)).toEqual([false, false, true, true, true, true, false]);
   });
 });
@@ -380,9 +343,6 @@ const browse = (step: number): readonly NewEvent[] =>
       artifacts: ["pages/evil.example-1.md"],
     },
   );
-const write = (step: number): readonly NewEvent[] =>
-  stepOf(step, "write_to_file", { file: "out.md", text: "x" }, { text: "Wrote out.md.", artifacts: ["out.md"] });
-
 function sourcesOf(events: readonly NewEvent[]): readonly Source[] {
   const read = createSourceReader();
   return log(created(), ...events).flatMap((event) => read(event) ?? []);
@@ -471,9 +431,10 @@ describe("the sources of an agent", () => {
     ]);
   });
 
-  it("contain no write, also one that quotes the file", () => {
+  it("contain no write, also one that quotes the file, and no failed read", () => {
     const edit = stepOf(1, "edit_file", { file: "a" }, { text: "x", source: "workspace", artifacts: ["a"] });
-    expect(sourcesOf([...edit, ...write(2)])).toEqual([]);
+    const failed = stepOf(3, "read_file", { file: "gone.md" }, { status: "failed", source: "goald" });
+    expect(sourcesOf([...edit, ...write(2), ...failed])).toEqual([]);
   });
 });
 

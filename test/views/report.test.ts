@@ -1,22 +1,26 @@
 import { describe, expect, it } from "@jest/globals";
 import { describeLogLine, type LogFilter, matchesFilter, readLogLine } from "#cli/verbs/logs.ts";
+import type { Observation } from "#core/call.ts";
 import type { NewEvent, PauseCode } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
-import type { FileVersion } from "#core/ports/store.ts";
+import type { AgentRow, FileVersion } from "#core/ports/store.ts";
 import { viewAgent } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { code, findNamedFiles, inline, quote, renderReport } from "#views/report.ts";
-import { gatherReport, type ReportFacts } from "#views/report-facts.ts";
+import { gatherReport } from "#views/report-facts.ts";
 import {
   AT,
+  approvalAsked,
   asked,
   created,
+  denied,
   finished,
   historyOf,
   log,
   modelFailed,
   NOTHING,
   observed,
+  paused,
   RESUMED,
   rejected,
   replied,
@@ -26,6 +30,7 @@ import {
   stamped,
   turnEnded,
   turnStarted,
+  waits,
   wholeStep,
   wrote,
 } from "../helpers/events.ts";
@@ -53,7 +58,7 @@ describe("the report of an agent that finished", () => {
     [4, "old.md", "delete", ""],
   ]);
   const events = [
-    created({ stepLimit: 10 } as never),
+    created({ stepLimit: 10 }),
     { type: "goals-changed", goals: ["Write strings.txt", "Be kind"] } as const,
     ...wholeStep(1),
     ...wholeStep(2),
@@ -62,38 +67,27 @@ describe("the report of an agent that finished", () => {
   ];
   const report = reportOf(events, versions);
 
-  it("names the agent, its state and the reason", () => {
+  it("names the agent, its state, and each goal with the files that it names, and claims no more", () => {
     expect(report).toMatch(/^# Foo: report\n\nFoo \(`foo`\) is an AI that recommends tennis equipment\.\n/);
     expect(report).toContain("- State: **completed**. It reported that its goals are reached.");
-  });
-
-  it("lists each goal with the files that it names, and claims no more", () => {
     expect(report).toContain("1. Write strings.txt\n   - Evidence: it names `strings.txt` (step 1)\n");
     expect(report).toContain("2. Be kind\n   - Evidence: it names no existing file\n");
     expect(report).toContain("goald does not judge whether a goal is reached");
     expect(report).toContain("> It is all in strings.txt.\n\nThese words name existing files: `strings.txt`.");
   });
 
-  it("lists existing files with size, step, command, and whether a person changed them", () => {
+  it("lists existing files with size and step, who changed them, not who trusted their words, the sources, and the cost", () => {
+    const trusted = { ...versions[0], path: "strings.txt", operation: "trust", step: 4, bytes: 0 } as FileVersion;
+    const report = reportOf(events, [...versions, trusted]);
     expect(report).toContain("2 files in `/w/foo`.");
     expect(report).toMatch(/- `strings\.txt`: 3 bytes, by the agent in step 1, 2026-/);
     expect(report).toMatch(/- `notes\.md`: 6 bytes, changed by a person, found in step 3, 2026-/);
     expect(report).not.toContain("old.md");
-  });
-
-  it("lists the sources that were read, and the cost", () => {
     expect(report).toMatch(/- `in\.md` by `read_file` \(workspace\), last in step 3, /);
     expect(report).toContain("- 3 steps, 3 requests to the model\n- 30 tokens in (6 of them cached), 15 out\n");
     expect(report).toContain("- Cost unknown: the model has no known price");
     expect(report).toContain("- Limit: 7 steps left (3 of 10 used in all turns)");
     expect(report).toContain("## Failures\n\nNone.\n");
-  });
-
-  it("names who changed a file, not who trusted its words", () => {
-    const trusted = { ...versions[0], path: "strings.txt", operation: "trust", step: 4, bytes: 0 } as FileVersion;
-    expect(reportOf(events, [...versions, trusted])).toMatch(
-      /- `strings\.txt`: 3 bytes, by the agent in step 1, 2026-/,
-    );
   });
 
   it("lists the source that was read last first, once, with the number of times", () => {
@@ -103,19 +97,18 @@ describe("the report of an agent that finished", () => {
     );
   });
 
-  it("shows of a cell's code the beginning, and of a long path all", () => {
-    const code = `import json\n${Array.from({ length: 9 }, (_, at) => `print(open("file-${at}.txt").read())`).join("\n")}`;
-    const path = `${"folder/".repeat(20)}in.md`;
-    const cell = [...call(1, "run_code", { code }), finished(1, observed("text", { source: "workspace" }))];
-    const [, sources = ""] = reportOf([created(), ...cell, ...read(2, path)]).split("## Sources");
-    expect(sources).toContain(`- \`${path}\` by \`read_file\` (workspace)`);
-    expect(sources).toMatch(
-      /^- `import json print\(open\("file-0\.txt"\)\.read\(\)\) .{1,40}…` by `run_code` \(workspace\)/m,
-    );
-  });
-
-  it("is identical when it is made again", () => {
-    expect(reportOf(events, versions)).toBe(report);
+  it("shows of a cell's code the beginning, and of a long path all, among sources and among failures", () => {
+    const [code, path] = ["x = 1\n".repeat(50), `${"folder/".repeat(20)}in.md`];
+    const each = (at: number, result: Observation): readonly NewEvent[] => [
+      ...[...call(at, "run_code", { code }), finished(at, result)],
+      ...[...call(at + 1, "read_file", { file: path }), finished(at + 1, result)],
+    ];
+    const failed = each(3, observed("It failed.", { status: "failed" }));
+    const shown = reportOf([created(), ...each(1, observed("text", { source: "workspace" })), ...failed]);
+    expect(shown).toContain(`- \`${path}\` by \`read_file\` (workspace)`);
+    expect(shown).toContain(`failed: \`read_file ${path}\` It failed.`);
+    expect(shown).toMatch(/^- `x = 1 x = 1[x=1 ]{40,68}…` by `run_code` \(workspace\)/m);
+    expect(shown).toMatch(/failed: `run_code x = 1 x = 1[x=1 ]{40,68}…` It failed\./);
   });
 });
 
@@ -127,24 +120,12 @@ describe("the report of an agent that made nothing", () => {
     const read = reportOf([created(), ...wholeStep(1, "read_file")]);
     expect(read).toContain(NOTHING);
     expect(read).not.toContain("not taken a step");
-  });
-
-  it("says the same of one that deleted all its files again", () => {
+    // The same for one that deleted all its files again.
     const { versions } = historyOf([
       [1, "a", "write", "x"],
       [2, "a", "delete", ""],
     ]);
     expect(reportOf([created(), ...wholeStep(1), ...wholeStep(2)], versions)).toContain(NOTHING);
-  });
-
-  it("has the reasons among its failures", () => {
-    const report = reportOf([
-      created(),
-      ...call(1, "write_to_file", { file: "b", text: "a" }),
-      { type: "command-denied", step: 1, callId: "c1", by: "person", reason: "Not now" },
-    ]);
-    expect(report).toContain("Denied commands: 1");
-    expect(report).toMatch(/denied: `write_to_file .*` Not now/);
   });
 });
 
@@ -162,7 +143,10 @@ describe("the failures in a report", () => {
       ...call(3, "write_to_file", { file: "a" }),
       { type: "call-interrupted", step: 3, callId: "c3", epoch: 2 },
       finished(3, observed("Nobody knows.", { status: "unknown" })),
+      ...call(4, "write_to_file", { file: "b", text: "a" }),
+      denied("Not now", "person", 4),
     ]);
+    expect(report).toMatch(/denied: `write_to_file .*` Not now/);
     expect(report).toContain(
       "Failed commands: 1 · Model calls without a reply: 1 · Replies that could not be parsed: 1 · Commands interrupted by a crash: 1 · Commands with an unknown outcome: 1",
     );
@@ -171,43 +155,23 @@ describe("the failures in a report", () => {
   });
 });
 
-describe("a failed cell in a report", () => {
-  it("is named by the beginning of its code, and a path by all of it", () => {
-    const [long, path] = ["x = 1\n".repeat(50), `folder/${"p".repeat(120)}.md`];
-    const failed = observed("It failed.", { status: "failed" });
-    const cell = [...call(1, "run_code", { code: long }), finished(1, failed)];
-    const read = [...call(2, "read_file", { file: path }), finished(2, failed)];
-    const report = reportOf([created(), ...cell, ...read]);
-    const shown = /failed: `run_code (.*?)` It failed/.exec(report)?.[1] ?? "";
-    expect(shown.startsWith("x = 1 x = 1")).toBe(true);
-    expect(shown.length).toBeLessThan(81);
-    expect(report).toContain(`failed: \`read_file ${path}\` It failed.`);
-  });
-});
-
 describe("the reason in a report", () => {
   it("of an agent that proved nothing leaves failed checks to their own lines, whatever they say", () => {
     const check = { goal: null, test: { kind: "file", path: "a.md" } } as const;
+    const proof = "A check failed: b. ";
     const events: readonly NewEvent[] = [
       created(),
       { type: "goals-changed", goals: ["One"], checks: [check] },
-      {
-        type: "goals-checked",
-        step: 1,
-        callId: "c1",
-        results: [{ check: 0, isPassed: false, proof: "A check failed: b. " }],
-      },
-      { type: "agent-paused", code: "not-proven", reason: "A check failed: with the whole log." },
+      { type: "goals-checked", step: 1, callId: "c1", results: [{ check: 0, isPassed: false, proof }] },
+      paused("not-proven", "A check failed: with the whole log."),
     ];
     const reason = /- Reason: .*/.exec(reportOf(events))?.[0] ?? "";
     expect(reason).toMatch(/^- Reason: It reported its work as finished 1 times in a row, and it is not\. See what/);
     expect(reason).toContain("goald resume foo");
     expect(reportOf(events)).toContain("- Check failed: a.md exists.");
-  });
-
-  it("of other pauses is the recorded one", () => {
-    const paused = { type: "agent-paused", code: "loop", reason: "A check failed: as recorded." } as const;
-    expect(reportOf([created(), paused])).toContain("- Reason: A check failed: as recorded.");
+    // That of other pauses is the recorded one.
+    const report = reportOf([created(), paused("loop", "A check failed: as recorded.")]);
+    expect(report).toContain("- Reason: A check failed: as recorded.");
   });
 });
 
@@ -217,7 +181,7 @@ describe("the next steps in a report", () => {
     ...(["bad-replies", "key-refused", "model-refused", "model-unreachable", "prompt-too-long", "crash-loop"] as const),
   ];
   it.each(CODES)("exist for an agent that paused: %s", (code) => {
-    const report = reportOf([created(), { type: "agent-paused", code, reason: "Because of <this>." }]);
+    const report = reportOf([created(), paused(code, "Because of <this>.")]);
     expect(report).toContain("- Reason: Because of \\<this\\>.");
     expect(report).toMatch(
       /## What to do next\n\n- .*`goald (?:resume|say|goals|doctor|logs) (?:.* )?foo|goald doctor/,
@@ -231,16 +195,8 @@ describe("the next steps in a report", () => {
     ["running", [], "goald attach foo"],
     ["waiting: model", [asked(), { ...modelFailed(), outage: true }], "goald doctor --online"],
     ["interrupted", [], "goald resume foo"],
-    [
-      "waiting: approval",
-      [...call(1, "send", {}), { type: "approval-asked", step: 1, callId: "c1", reason: "r" }],
-      "goald approve foo",
-    ],
-    [
-      "waiting: person",
-      [{ type: "command-waiting", step: 1, callId: "c1", waitFor: "person", until: null }],
-      "goald say foo",
-    ],
+    ["waiting: approval", [...call(1, "send", {}), approvalAsked()], "goald approve foo"],
+    ["waiting: person", [waits("person")], "goald say foo"],
     ["completed", [turnEnded()], "goald goals foo --set"],
   ])("exist for an agent that is %s", (standing, events, command) => {
     const { todo } = nextStepOf("foo", replay(log(created(), ...events)), standing);
@@ -345,9 +301,8 @@ async function makeWorker(steps: number) {
   return store;
 }
 
-async function gather(store: MemoryStore): Promise<{ readonly facts: ReportFacts; readonly rows: number }> {
-  const row = await store.agent("foo");
-  if (!row) throw new Error("no agent");
+async function gather(store: MemoryStore) {
+  const row = (await store.agent("foo")) as AgentRow;
   let rows = 0;
   const counted = async <T>(read: Promise<readonly T[]>): Promise<readonly T[]> => {
     const page = await read;
@@ -418,30 +373,29 @@ const ACTIVE = /(?<!\\)(?:\\\\)*[`*_[\]<>|~$&@]|(?<!\\):\/\/|(?<!\\)www\./;
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
 
 describe("text in a Markdown document", () => {
-  it.each(HOSTILE)("is only text in prose: %j", (text) => {
-    const line = inline(text, 500);
-    expect(line).not.toMatch(ACTIVE);
-    expect(line).not.toMatch(CONTROL);
-    expect(line).not.toContain("\n");
-    expect(line).not.toMatch(/^(?:[#+=-]|\d+[.)])/);
-  });
+  it.each(HOSTILE)(
+    "is only text in prose, in a code span that its backticks cannot close, and in a quotation: %j",
+    (text) => {
+      const line = inline(text, 500);
+      expect(line).not.toMatch(ACTIVE);
+      expect(line).not.toMatch(CONTROL);
+      expect(line).not.toContain("\n");
+      expect(line).not.toMatch(/^(?:[#+=-]|\d+[.)])/);
 
-  it.each(HOSTILE)("is one code span that its own backticks cannot close: %j", (text) => {
-    const span = code(text, 500);
-    const [, fence = "", body = ""] = /^(`+)([\s\S]*)\1$/.exec(span) ?? [];
-    expect(fence).not.toBe("");
-    expect([...body.matchAll(/`+/g)].map(([run]) => run)).not.toContain(fence);
-    expect(span).not.toMatch(/\n/);
-    expect(span).not.toMatch(CONTROL);
-  });
+      const span = code(text, 500);
+      const [, fence = "", body = ""] = /^(`+)([\s\S]*)\1$/.exec(span) ?? [];
+      expect(fence).not.toBe("");
+      expect([...body.matchAll(/`+/g)].map(([run]) => run)).not.toContain(fence);
+      expect(span).not.toMatch(/\n/);
+      expect(span).not.toMatch(CONTROL);
 
-  it.each(HOSTILE)("has the quotation mark before every line: %j", (text) => {
-    for (const line of quote(text, 500).split("\n")) {
-      expect(line).toMatch(/^>/);
-      expect(line.slice(1)).not.toMatch(ACTIVE);
-      expect(line).not.toMatch(/^> (?:[#+=-]|\d+[.)])/);
-    }
-  });
+      for (const quoted of quote(text, 500).split("\n")) {
+        expect(quoted).toMatch(/^>/);
+        expect(quoted.slice(1)).not.toMatch(ACTIVE);
+        expect(quoted).not.toMatch(/^> (?:[#+=-]|\d+[.)])/);
+      }
+    },
+  );
 
   it("is unchanged where it is harmless, and truncated where it is long", () => {
     expect(inline("Write 3 files, e.g. notes.md (today): done!", 100)).toBe(
@@ -480,13 +434,6 @@ describe("a line of the log", () => {
     expect(describeLogLine(readLogLine(line(fields)))).toBe(`2026-11-20T10:00:00.000Z  ${text}`);
   });
 
-  it.each(['{"level":30,"time":"2026-', "Segmentation fault", "[1,2]", "null"])(
-    "that is not JSON of goald is shown unchanged: %j",
-    (text) => {
-      expect(describeLogLine(readLogLine(text))).toBe(text);
-    },
-  );
-
   it.each<[LogFilter, object, boolean]>([
     [{}, { agent: "foo" }, true],
     [{ agent: "foo" }, { agent: "foo" }, true],
@@ -505,7 +452,9 @@ describe("a line of the log", () => {
     expect(matchesFilter(readLogLine(line(fields)), filter)).toBe(wanted);
   });
 
-  it("that is not JSON matches only without a filter", () => {
+  it("that is not JSON of goald is shown unchanged, and matches only without a filter", () => {
+    for (const text of ['{"level":30,"time":"2026-', "Segmentation fault", "[1,2]", "null"])
+      expect(describeLogLine(readLogLine(text))).toBe(text);
     const torn = readLogLine("torn");
     expect(matchesFilter(torn, { withoutAgent: true })).toBe(true);
     expect(matchesFilter(torn, { agent: "foo" })).toBe(false);

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { loadRegistry } from "#commands/registry.ts";
+import { ALL_READY } from "#commands/registry.ts";
 import { type CommandContext, succeed } from "#core/command.ts";
 import type { EventOf, NewEvent, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";
@@ -9,23 +9,23 @@ import { type AgentState, initialState } from "#core/state.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { type LongTermMemoryParts, openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { BackgroundLots } from "#memory/recall/row-embedder.ts";
-import { loadWords } from "#prompt/words.ts";
 import { listNested, type NestedNode, NestedTree } from "#views/nested.ts";
 import { planLines, proofLines } from "#views/plan-view.ts";
 import { findBefore } from "#views/read-agent.ts";
 import { nestedLines } from "#views/step-text.ts";
 import { findStep } from "#views/step-view.ts";
 import { asRecalled, rebuildPrompt } from "#views/whole-step.ts";
-import { asked, created, FACTS, finished, log, replied, requested } from "../helpers/events.ts";
+import { asked, created, FACTS, finished, log, replied, requested, words } from "../helpers/events.ts";
 import { cellValue } from "../helpers/fake-sandbox.ts";
 import {
   closeProseLoops,
   done,
-  type Loop,
   makeLoop,
   makeProseLoop,
   python,
   reply,
+  shippedRegistry,
+  shippedWords,
   testCommand,
 } from "../helpers/loop.ts";
 import { fixedEmbedder, memoryRows, openHashEmbedder } from "../helpers/memory-rows.ts";
@@ -38,9 +38,10 @@ const work = (act: (context: CommandContext) => Promise<unknown>) =>
     timeoutMs: 600_000,
   });
 
-async function nestedOf(loop: Loop, step: number) {
-  const gathered = new NestedTree(step);
-  for (const event of await loop.events()) gathered.add(event);
+/** The calls inside step 1. */
+function nestedIn(events: readonly RecordedEvent[]) {
+  const gathered = new NestedTree(1);
+  for (const event of events) gathered.add(event);
   return listNested(gathered.roots);
 }
 const write = (text: string) => ({ file: "a.txt", text });
@@ -66,7 +67,7 @@ describe("the calls inside a step", () => {
       ],
     });
     await loop.run();
-    const nested = await nestedOf(loop, 1);
+    const nested = nestedIn(await loop.events());
     const shape = nested.rows.map(({ depth, callId, parent, kind, command, status }) => {
       return [depth, callId, parent, command === "" ? kind : command, status];
     });
@@ -103,7 +104,7 @@ describe("the calls inside a step", () => {
       ],
     });
     await loop.run();
-    const lines = nestedLines(await nestedOf(loop, 1));
+    const lines = nestedLines(nestedIn(await loop.events()));
     expect(lines).toHaveLength(4);
     expect(lines[0]).toBe("Other calls: 1000 calls");
     expect(lines[2]).toMatch(/^c1\.2 to c1\.999 {2}read_file ×998, first \{"file":"a\.txt"\}: ok, \d+ ms$/);
@@ -140,21 +141,17 @@ describe("the calls inside a step", () => {
 
   it("say which files a cell saved, by their paths", () => {
     const files = Array.from({ length: 7 }, (_, at) => ({ path: `${at}.svg`, sha256: "ab", bytes: 1 }));
-    const gathered = new NestedTree(1);
     const saved = { ...requested("save_files", 1, { files }), callId: "c1.1" };
-    for (const event of log(requested("run_code", 1), saved)) gathered.add(event);
-    expect(nestedLines(listNested(gathered.roots))[1]).toBe(
+    expect(nestedLines(nestedIn(log(requested("run_code", 1), saved)))[1]).toBe(
       "c1.1  saves 0.svg, 1.svg, 2.svg, 3.svg, 4.svg and 2 more: under way",
     );
   });
 
   it("have no known price when a part has none, and no end while they run", () => {
-    const gathered = new NestedTree(1);
     const spent = { usage: { ...USAGE, inputTokens: 7 }, costUsd: null, modelCalls: 1 };
     const inner = { ...requested("work", 1, {}), callId: "c1.1" };
     const waiting = { type: "command-waiting", step: 1, callId: "c1.1", waitFor: "time", until: null, spent } as const;
-    for (const event of log(requested("work", 1), inner, waiting)) gathered.add(event);
-    const nested = listNested(gathered.roots);
+    const nested = nestedIn(log(requested("work", 1), inner, waiting));
     expect(nested.rows).toMatchObject([{ callId: "c1.1", status: null, durationMs: null, tokens: 7, costUsd: null }]);
     expect(nestedLines(nested)).toEqual([
       "Other calls: 1 call, 7 tokens, no known price",
@@ -182,13 +179,9 @@ describe("a step that changed the plan", () => {
       { type: "task-added", parent: "0.1", task: { goal: "Bake", subtasks: [{ goal: "Knead" }] }, ...by },
       { type: "task-added", parent: "0.1.0", task: { goal: "Wait" }, ...by },
       { type: "task-changed", id: "0.1.0", state: "verified", ...by },
-      { type: "goals-checked", step: 1, callId: "c1.2", results: [{ check: 0, isPassed: true, proof: "It exists." }] },
-      {
-        type: "goals-checked",
-        step: 1,
-        callId: "c1.3",
-        results: [{ check: 1, isPassed: false, proof: "It is short." }],
-      },
+      ...["It exists.", "It is short."].map((proof, check): NewEvent => {
+        return { type: "goals-checked", step: 1, callId: "c1.2", results: [{ check, isPassed: check === 0, proof }] };
+      }),
     );
     expect(view.planChanges).toEqual([
       { seq: 5, id: "0.1.0", goal: "Bake", state: "open", isNew: true, subtasks: 1 },
@@ -219,28 +212,21 @@ describe("a step that changed the plan", () => {
 afterEach(closeProseLoops);
 
 /** What a prompt is rebuilt from, beside the log and the rows. */
-async function promptParts(services: Parameters<typeof loadRegistry>[1]) {
-  const registry = await loadRegistry(["commands"], services);
-  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
-  return { commandsFor, words: await loadWords(["prompts"]), contextTokens: 32_000, replyTokens: 1_000 };
+async function promptParts(services: Parameters<typeof shippedRegistry>[0]) {
+  const { all } = await shippedRegistry(services);
+  const commandsFor = createCommandSets(all, { commands: {}, args: {} });
+  return { commandsFor, words: await shippedWords(), contextTokens: 32_000, replyTokens: 1_000 };
 }
 
 /** For each request: whether its prompt can be rebuilt exactly, and how that ends. */
 async function rebuildAll(form: "plan" | "react" | "code", replies: readonly string[]) {
-  const services = {
-    cells: { ready: true },
-    methods: { ready: true },
-    plan: { ready: true },
-    memories: { ready: true },
-  } as const;
   const cells = { "1": () => ({ value: cellValue(1) }), "stop()": () => ({ stop: {} }) };
-  const { loop, server } = await makeProseLoop(form, replies, cells, { services });
+  const { loop, server } = await makeProseLoop(form, replies, cells, { services: ALL_READY });
   await loop.run();
   // Replies that are left over belong to a second turn.
-  const words = { type: "say", from: "ada", text: "And once more." } as const;
-  await loop.store.deliver(loop.row.id, "say", words, loop.clock.now().toISOString());
+  await loop.tell(words("And once more."));
   if (server.chats.length < replies.length) await loop.run();
-  const parts = await promptParts(services);
+  const parts = await promptParts(ALL_READY);
   let state = initialState;
   const rebuilt = [];
   for (const event of await loop.events()) {
@@ -263,18 +249,15 @@ describe("a step of an old log", () => {
     }
     return log(...events);
   }
+  /** A reader of a log, and the lengths of the pages that it has read. */
   const readerOf = (events: readonly RecordedEvent[]) => {
-    let count = 0;
-    return {
-      reader: {
-        read: async (_agent: string, after: number, limit: number) => {
-          const page = events.slice(after, after + limit);
-          count += page.length;
-          return page;
-        },
-      },
-      count: () => count,
+    const pages: number[] = [];
+    const read = async (_agent: string, after: number, limit: number) => {
+      const page = events.slice(after, after + limit);
+      pages.push(page.length);
+      return page;
     };
+    return { reader: { read }, pages };
   };
 
   it("is found as in a reading of the whole log", async () => {
@@ -291,9 +274,9 @@ describe("a step of an old log", () => {
   it("is found by reading as few events at any age", async () => {
     const readFor = async (steps: number): Promise<number> => {
       const events = oldLog(steps);
-      const { reader, count } = readerOf(events);
+      const { reader, pages } = readerOf(events);
       await findBefore(Math.floor(steps / 3), { id: "foo", head: events.length }, reader);
-      return count();
+      return pages.reduce((sum, length) => sum + length, 0);
     };
     const [young, old] = [await readFor(500), await readFor(20_000)];
     expect(old).toBeLessThan(3 * young);
@@ -365,14 +348,10 @@ async function runAgent(memoryParts: Parts = { embedder: openHashEmbedder() }, n
       recall: async (query, signal) => (await memory?.recall({ ...query, count: 5 }, signal)) ?? [],
     },
   });
-  const report = (problem: string): never => {
-    throw new Error(problem);
-  };
-  memory = openLongTermMemory({ store: loop.store, ...memoryParts, report });
+  memory = openLongTermMemory({ store: loop.store, ...memoryParts, report: (problem) => expect(problem).toBe("") });
   const curated = notes.map((text) => ({ op: "add", kind: "note", text, importance: 0.5, trust: "person" }) as const);
   if (notes.length > 0) await loop.store.curate(loop.row.id, curated, "notes", loop.clock.now().toISOString());
-  const words = { type: "say", from: "ada", text: `${LONG}\nNote the price of each listing.` } as const;
-  await loop.store.deliver(loop.row.id, "say", words, loop.clock.now().toISOString());
+  await loop.tell(words(`${LONG}\nNote the price of each listing.`));
   await loop.run();
   const parts = await promptParts({ plan: { ready: true }, memories: { ready: true }, tests: { ready: true } });
   const requests: { readonly asked: Asked; readonly state: AgentState; readonly rows: readonly MemoryRow[] }[] = [];
