@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
+import type { ReplyForm } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
 import { type Command, type CommandWrite, succeed, wait } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import { isTainted } from "#core/provenance.ts";
 import { activeFrame, isFinished } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
@@ -19,13 +21,13 @@ import {
   textArgs,
   WRITES,
 } from "../helpers/loop.ts";
-import { type Script, scriptedModel } from "../helpers/models.ts";
+import { answered, type Script, type ScriptedReply, scriptedModel, textIn } from "../helpers/models.ts";
 import { cutPoints, cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
 const phaseOf = (state: Parameters<typeof activeFrame>[0]) => activeFrame(state).phase;
 
 describe("the main loop", () => {
-  it("runs from goals to task_complete, and executes every command", async () => {
+  it("runs from goals to task_complete, with a commit before each question, each effect and what it prepares", async () => {
     const one = reply("write_to_file", { file: "a.txt", text: "one\n" });
     const two = reply("append_to_file", { file: "a.txt", text: "two\n" });
     const loop = await makeLoop({ script: [one, two, done("Two lines.")] });
@@ -37,13 +39,7 @@ describe("the main loop", () => {
     const step = ["model-asked", "model-replied", ...command];
     const types = (await loop.events()).map(({ type }) => type);
     expect(types).toEqual(["agent-created", ...step, ...step, ...step, "turn-remembered", "turn-finished"]);
-  });
-
-  it("commits about twice a step: before the model is asked and before a command runs", async () => {
-    const reads = Array.from({ length: 9 }, (_, at) => reply("read_file", { file: `${at}.txt` }));
-    const loop = await makeLoop({ script: [...reads, done()] });
-    await loop.run();
-    expect(loop.store.commits).toHaveLength(2 * 10 + 1);
+    expect(loop.store.commits).toHaveLength(3 + 3 + 2 + 1);
   });
 
   it("stores a memory for every step's result, failures too", async () => {
@@ -83,18 +79,13 @@ describe("the end of the work without a reason", () => {
   const names = Object.entries(aliases.commands).flatMap(([alias, name]) => (name === "task_complete" ? [alias] : []));
   const endedBy = async (...script: readonly string[]) => (await makeLoop({ script, aliases })).run();
 
-  it.each(["task_complete", ...names])(
-    "is accepted by the name %s, with the thought as closing words",
-    async (name) => {
-      const { frames, step } = await endedBy(reply(name, {}, "All prices are in prices.md."));
-      expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "All prices are in prices.md." });
-      expect(step).toBe(1);
-    },
-  );
-
-  it.each([null, "", " \n"])("is accepted with the reason %j", async (reason) => {
-    const { frames } = await endedBy(reply("finish", { reason }, "All is done."));
-    expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "All is done." });
+  it.each([
+    ...["task_complete", ...names].map((name) => [name, {}] as const),
+    ...[null, "", " \n"].map((reason) => ["finish", { reason }] as const),
+  ])("is accepted as %s %j, with the thought as closing words", async (name, args) => {
+    const { frames, step } = await endedBy(reply(name, args, "All prices are in prices.md."));
+    expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "All prices are in prices.md." });
+    expect(step).toBe(1);
   });
 
   it("has the thought of an earlier reply when the last one has none", async () => {
@@ -154,11 +145,10 @@ describe("long texts", () => {
     const flood = testCommand("flood", async () => succeed("x".repeat(100_000), { source: "workspace" }));
     const loop = await makeLoop({ script: [reply("flood"), done()], commands: [flood] });
     await loop.run();
-    expect(loop.text("_goald/outputs/c1.txt")).toHaveLength(100_000);
-    const [finished] = await loop.of("command-finished");
     const path = "_goald/outputs/c1.txt";
+    expect(loop.text(path)).toHaveLength(100_000);
     const expected = { status: "ok", text: expect.stringContaining(path), artifacts: [path] };
-    expect(finished?.observation).toMatchObject(expected);
+    expect((await loop.results())[0]).toMatchObject(expected);
   });
 
   it("reach the store without NUL and lone surrogates", async () => {
@@ -177,7 +167,7 @@ describe("a person's own command that breaks the rules", () => {
   const observationOf = async (part: Partial<Command>) => {
     const loop = await makeLoop({ script: [reply("own"), done()], commands: [own(part)] });
     expect(phaseOf(await loop.run()).kind).toBe("resting");
-    return (await loop.of("command-finished"))[0]?.observation;
+    return (await loop.results())[0];
   };
 
   it.each<[string, unknown]>([
@@ -287,22 +277,19 @@ describe("secrets", () => {
   });
 });
 
-describe("a command that waits", () => {
+it("a command that waits parks the agent at no cost until the answer comes", async () => {
   const askTwin = testCommand("ask_twin", async () => wait("agent", "2026-11-21T00:00:00.000Z"));
-
-  it("parks the agent at no cost until the answer comes", async () => {
-    const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
-    expect(phaseOf(await loop.run())).toMatchObject({ kind: "waiting", callId: "c1" });
-    expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-21T00:00:00.000Z");
-    await loop.run();
-    expect(await loop.of("command-started")).toHaveLength(1);
-    const observation = { status: "ok", text: "42", source: "agent", artifacts: [] } as const;
-    await loop.tell({ type: "answer", callId: "c1", observation });
-    const state = await loop.run();
-    expect(phaseOf(state).kind).toBe("resting");
-    expect(isTainted(state)).toBe(true);
-    expect(loop.prompt(1)).toContain("42");
-  });
+  const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
+  expect(phaseOf(await loop.run())).toMatchObject({ kind: "waiting", callId: "c1" });
+  expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-21T00:00:00.000Z");
+  await loop.run();
+  expect(await loop.of("command-started")).toHaveLength(1);
+  const observation = { status: "ok", text: "42", source: "agent", artifacts: [] } as const;
+  await loop.tell({ type: "answer", callId: "c1", observation });
+  const state = await loop.run();
+  expect(phaseOf(state).kind).toBe("resting");
+  expect(isTainted(state)).toBe(true);
+  expect(loop.prompt(1)).toContain("42");
 });
 
 const terms = { mode: "plain", takesTools: true, contextTokens: null, replyTokens: null } as const;
@@ -367,8 +354,7 @@ describe("a reply with several tool calls that only read", () => {
     const each = (id: string) => [`approved ${id}`, `started ${id}`, `finished ${id}`];
     const ids = ["c1", "c1-2", "c1-3"];
     expect(order).toEqual([...ids.map((id) => `requested ${id}`), ...ids.flatMap(each)]);
-    const shown = requests[1]?.messages.map(({ content }) => content).join("\n") ?? "";
-    expect(shown).toMatch(/Saw a\.[\s\S]*Saw b\.[\s\S]*Saw c\./);
+    expect(textIn(requests[1] as ModelRequest)).toMatch(/Saw a\.[\s\S]*Saw b\.[\s\S]*Saw c\./);
     const rows = await loop.store.memories(loop.row.id, 0, 10);
     expect(rows.slice(0, 3).map(({ text }) => text)).toEqual(
       ["a", "b", "c"].map((at) => `Command: look {"at":"${at}"}\nResult (ok): Saw ${at}.\nThought: I use look.`),
@@ -379,7 +365,7 @@ describe("a reply with several tool calls that only read", () => {
     const eight = [..."abcdefgh"];
     const { loop, requests } = await loopOf([calls(...eight.map(look)), DONE]);
     await loop.run();
-    const shown = requests[1]?.messages.map(({ content }) => content).join("\n") ?? "";
+    const shown = textIn(requests[1] as ModelRequest);
     for (const at of eight) expect(shown).toContain(`Saw ${at}.`);
     expect(requests[1]?.messages.some(({ role }) => role === "assistant")).toBe(true);
   });
@@ -459,12 +445,11 @@ describe("a reply with several tool calls that only read", () => {
 });
 
 describe("a reply with several tool calls that may not run together", () => {
-  const problemsOf = async (text: string): Promise<string> => {
-    const { loop, seen } = await loopOf([text, DONE]);
+  const problemsOf = async (first: ScriptedReply, form: ReplyForm = "tools"): Promise<string> => {
+    const { loop, seen } = await loopOf([first, DONE], { settings: { form } });
     await loop.run();
     expect([seen, loop.files.size]).toEqual([[], 0]);
-    const [rejected] = await loop.of("reply-rejected");
-    return rejected?.problems.join(" ") ?? "";
+    return (await loop.of("reply-rejected"))[0]?.problems.join(" ") ?? "";
   };
 
   it.each<[title: string, list: readonly Call[], problem: RegExp]>([
@@ -484,11 +469,10 @@ describe("a reply with several tool calls that may not run together", () => {
     expect(await problemsOf(calls(...list))).toMatch(problem);
   });
 
-  it("is rejected when it was cut off", async () => {
-    const cut = { kind: "replied", text: LOOK_THRICE[0] as string, finishReason: "length", usage: null } as const;
-    const { loop, seen } = await loopOf([cut, DONE]);
-    await loop.run();
-    expect(seen).toEqual([]);
+  it("is rejected when it was cut off, and in the forms of JSON, whatever the commands do", async () => {
+    const [text = ""] = LOOK_THRICE;
+    expect(await problemsOf({ ...answered(text), finishReason: "length" } as ModelAnswer)).not.toBe("");
+    expect(await problemsOf(text, "json")).not.toBe("");
   });
 
   it("counts calls that are alike once", async () => {
@@ -499,12 +483,5 @@ describe("a reply with several tool calls that may not run together", () => {
     const writing = await loopOf([calls(write, write), DONE]);
     await writing.loop.run();
     expect(writing.loop.text("a.txt")).toBe("x");
-  });
-
-  it("is rejected in the forms of JSON, whatever the commands do", async () => {
-    const { loop, seen } = await loopOf([LOOK_THRICE[0] as string, DONE], { settings: { form: "json" } });
-    await loop.run();
-    expect(seen).toEqual([]);
-    expect((await loop.events()).some(({ type }) => type === "reply-rejected")).toBe(true);
   });
 });
