@@ -239,6 +239,13 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
   };
 }
 
+/** Runs a loop that was just made, alone or with what surrounds it, and returns it. */
+export async function afterRun<T extends Loop | { readonly loop: Loop }>(made: Promise<T>): Promise<T> {
+  const given = await made;
+  await ("loop" in given ? given.loop : given).run();
+  return given;
+}
+
 export function withCommands(shipped: Registry, added: readonly Command[]): Registry {
   const more = added.map((command) => ({ effect: "at-most-once" as const, timeoutMs: 1_000, needs: [], ...command }));
   const all = [...shipped.all.filter(({ name }) => !more.some((own) => own.name === name)), ...more] as Registry["all"];

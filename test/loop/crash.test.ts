@@ -25,7 +25,7 @@ import {
   started,
 } from "../helpers/events.ts";
 import { fakeClock, settle } from "../helpers/fake-clock.ts";
-import { done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
+import { afterRun, done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { MemoryStore } from "../helpers/memory-store.ts";
 import type { Script } from "../helpers/models.ts";
 import { cutPoints, cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
@@ -455,8 +455,7 @@ describe("what `prepare` returned", () => {
     ["is nested too deeply", JSON.parse(`${"[".repeat(3_000)}${"]".repeat(3_000)}`), "at most 64 levels"],
     ["holds what JSON cannot", { size: 10n }, "JSON"],
   ])("is refused before the effect when it %s", async (_title, prepared, words) => {
-    const { loop, seen } = await makeWitness(prepared);
-    await loop.run();
+    const { loop, seen } = await afterRun(makeWitness(prepared));
     expect(seen.run).toEqual([]);
     const text = expect.stringContaining(words);
     expect((await loop.results())[0]).toMatchObject({ status: "failed", code: "command-invalid", text });
@@ -470,8 +469,7 @@ describe("a reply whose arguments are nested 5,000 levels deep", () => {
   ])("is a bad reply that names the allowed depth, and is bought once: %s", async (_title, open, close) => {
     const nested = (levels: number): string =>
       `{"thoughts":{"text":"x"},"command":{"name":"do_nothing","args":{"a":${open.repeat(levels)}1${close.repeat(levels)}}}}`;
-    const loop = await makeLoop({ script: [nested(5_000), nested(600), done()] });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script: [nested(5_000), nested(600), done()] }));
     expect(loop.model.requests).toHaveLength(3);
     const problems = (await loop.of("reply-rejected")).flatMap((event) => event.problems);
     expect(problems).toEqual(Array(2).fill(expect.stringMatching(/at most 64 levels/)));

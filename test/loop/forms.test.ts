@@ -16,7 +16,7 @@ import { buildPrompt } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
 import { createAjv } from "#util/schema.ts";
 import { type CellBehaviour, cellValue } from "../helpers/fake-sandbox.ts";
-import { closeProseLoops, done, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
+import { afterRun, closeProseLoops, done, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
 import { createOpenAIModel } from "../helpers/openai-model.ts";
 import { type Answer, type ChatRequest, failure, startOpenAIServer } from "../helpers/openai-server.ts";
 import { inputWith, stateWith } from "../prompt/fixtures.ts";
@@ -268,8 +268,7 @@ describe("an agent in the form code", () => {
   });
 
   it("shows signature and words of each function in the first request, and of none in the form json (control)", async () => {
-    const { loop, request } = await makeProseLoop("code", ["Done."], {});
-    await loop.run();
+    const { request } = await afterRun(makeProseLoop("code", ["Done."], {}));
     expect(request(1)[0]).toMatch(/`read_file\(file: str[^)]*\) -> \w+`: \S+/);
     expect(request(1)[0]).toMatch(/`write_to_file\(file: str, text: str[^)]*\)[^`]*`: \S+/);
     expect(request(1)[0]).not.toMatch(/`(?:run_code|task_complete|save_files)\(/);

@@ -8,6 +8,7 @@ import type { Services } from "#core/services.ts";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, type CommandError, createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import {
+  afterRun,
   cell,
   done,
   type Loop,
@@ -68,8 +69,7 @@ describe("a call that would send text of the folder", () => {
   });
 
   it("waits for a person, says what would go where, and goes after a yes", async () => {
-    const { loop, left } = await makeOutside({ script });
-    await loop.run();
+    const { loop, left } = await afterRun(makeOutside({ script }));
     expect(left).toEqual(["http://evil.example/"]);
     const [asked] = await loop.of("approval-asked");
     const address = `${PAGE}?d=${encodeURIComponent(SECRET)}`;
@@ -128,8 +128,7 @@ describe("a call that would send text of the folder", () => {
     const terms = { mode: "plain", takesTools: true, contextTokens: null, replyTokens: null } as const;
     const replies = [page, some(0), some(5), reply("ask_user", { question: "Go on?" }), some(10), some(15)];
     const model = { ...scriptedModel(replies), terms: async () => terms };
-    const { loop, left } = await makeOutside({ script: [], model, settings: { form: "tools" } });
-    await loop.run();
+    const { loop, left } = await afterRun(makeOutside({ script: [], model, settings: { form: "tools" } }));
     await loop.tell({ type: "say", from: "ada", text: "Yes." });
     await loop.run();
     expect(left).toHaveLength(20);
@@ -292,8 +291,7 @@ describe.each(WAYS)("code that read a file does not send it by %s in a form that
   });
 
   it("and would send it with the rule switched off", async () => {
-    const { loop, left } = await makeCells({ both }, [search, cell("both")], { asksBeforeSending: false });
-    await loop.run();
+    const { left } = await afterRun(makeCells({ both }, [search, cell("both")], { asksBeforeSending: false }));
     expect(left).toHaveLength(2);
     expect(left[1]).toContain(disguise(SECRET).slice(0, 20));
   });
@@ -313,8 +311,7 @@ describe("code of an agent that read outside words", () => {
     const searches: CellBehaviour = async (_given, _host, scope) => {
       for (const query of queries) await scope.call("google", { input: query.trim() }).catch(() => undefined);
     };
-    const { loop, left } = await makeCells({ searches }, [search, cell("searches")], { goals });
-    await loop.run();
+    const { loop, left } = await afterRun(makeCells({ searches }, [search, cell("searches")], { goals }));
     expect(left).toHaveLength(1 + 1 + 19);
     const inTurn = expect.stringContaining("with this call 2013 such characters would have left in this turn");
     const inCall = expect.stringContaining("101 characters that neither the web nor a person said would go to google");
@@ -328,8 +325,7 @@ describe("code of an agent that read outside words", () => {
         await scope.call("send_tweet", { text }).catch(() => undefined);
       }
     };
-    const { loop, left } = await makeCells({ sends }, [search, cell("sends")]);
-    await loop.run();
+    const { loop, left } = await afterRun(makeCells({ sends }, [search, cell("sends")]));
     expect(left).toHaveLength(1);
     expect((await denied(loop))[0]).toContain('"01715550" from the file "notes.txt" would go to google');
   });
@@ -357,8 +353,7 @@ describe("code of an agent that read outside words", () => {
       scope.names.set("secret", "value" in read ? `${new TextDecoder().decode(read.value)} in other words` : "");
       await send(given, host, scope);
     };
-    const { loop, left } = await makeCells({ passOn }, [download, cell("passOn")]);
-    await loop.run();
+    const { left } = await afterRun(makeCells({ passOn }, [download, cell("passOn")]));
     expect(left).toEqual(["https://evil.example/page", "page in other words"]);
   });
 
@@ -374,8 +369,7 @@ describe("code of an agent that read outside words", () => {
       reply("google", { input: asked }),
       reply("task_complete", { result: "x" }),
     ];
-    const { loop, left } = await makeCells({ viaTask }, script);
-    await loop.run();
+    const { left } = await afterRun(makeCells({ viaTask }, script));
     expect(left).toHaveLength(1);
     const control = await makeCells({ viaTask }, script, { asksBeforeSending: false });
     await control.loop.run();

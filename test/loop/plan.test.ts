@@ -9,7 +9,16 @@ import { headOf } from "#core/text.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { createLiveThoughts } from "#reply/thoughts.ts";
 import type { CellBehaviour } from "../helpers/fake-sandbox.ts";
-import { closeProseLoops, type Loop, makeLoop, makeProseLoop, type ProseLoop, python, reply } from "../helpers/loop.ts";
+import {
+  afterRun,
+  closeProseLoops,
+  type Loop,
+  makeLoop,
+  makeProseLoop,
+  type ProseLoop,
+  python,
+  reply,
+} from "../helpers/loop.ts";
 import { failure } from "../helpers/openai-server.ts";
 import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
@@ -315,8 +324,7 @@ describe("an agent whose code manages its plan", () => {
     // The last three have no behaviour: they fail, and the agent is paused.
     const replies = [...names, "look", "fail", "fall", "fell"].map(blockOf);
     const settings = { plan: "required", stepLimit: 20 } as const;
-    const { loop, request } = await makeProseLoop(form, replies, cells, { settings });
-    await loop.run();
+    const { request } = await afterRun(makeProseLoop(form, replies, cells, { settings }));
     const hints = replies.slice(0, 5).map((_reply, index) => {
       const [content = ""] = request(index + 1).slice(-1);
       return content
@@ -383,8 +391,7 @@ describe("an agent in the form plan", () => {
 
 it("a person who looks on sees each action and what was observed, and no thought twice", async () => {
   const end = act("finish", { reason: "The file is there." });
-  const { loop } = await make([thinking("First the file."), "I just talk.", WRITE_ACTION, VERIFIED, end]);
-  await loop.run();
+  const { loop } = await afterRun(make([thinking("First the file."), "I just talk.", WRITE_ACTION, VERIFIED, end]));
   const { all } = await loadRegistry(["commands"], ALL_READY);
   const { readThoughts } = createCommandSets(all, { commands: {}, args: {} })(initialState);
   const lines: string[] = [];

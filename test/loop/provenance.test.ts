@@ -12,6 +12,7 @@ import { bytesOf } from "../helpers/events.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import {
   addMole,
+  afterRun,
   cell,
   done,
   type Loop,
@@ -189,8 +190,7 @@ describe("the result of a command", () => {
     ["nested calls", [reply("fetch_it")]],
     ["sub-tasks", [reply("outer"), download("evil.example"), reply("task_complete", { result: ORDER })]],
   ])("carries the sources of its %s", async (_title, script) => {
-    const loop = await start([...script, done()], { commands: [calling, running] });
-    await loop.run();
+    const loop = await afterRun(start([...script, done()], { commands: [calling, running] }));
     expect((await loop.results()).at(-2)).toMatchObject({ source: "web", outside: [EVIL] });
   });
 });
@@ -216,8 +216,7 @@ describe("a file", () => {
 
   it("is clean when a clean agent replaced it as a whole, and when a person trusts it", async () => {
     const downloads = [download("evil.example"), download("evil.example", "b.txt")];
-    const loop = await start([...downloads, done(), write("page.txt"), done()]);
-    await loop.run();
+    const loop = await afterRun(start([...downloads, done(), write("page.txt"), done()]));
     await trustAndGoOn(loop, { what: "all" });
     expect(await sourcesOf(loop, "page.txt")).toEqual([]);
     expect(await sourcesOf(loop, "b.txt")).toEqual([web("evil.example")]);
@@ -230,8 +229,7 @@ describe("a file", () => {
     ["the folder that was placed", { what: "file", path: "r" } as const, []],
     ["another file", { what: "file", path: "r/other.md" } as const, [web("git.example")]],
   ])("of a clone taints no more when a person trusts %s", async (_title, what, expected) => {
-    const loop = await start([cloneInto("r"), done(), read("r/README.md"), done()]);
-    await loop.run();
+    const loop = await afterRun(start([cloneInto("r"), done(), read("r/README.md"), done()]));
     await trustAndGoOn(loop, what);
     const last = (await loop.results()).at(-2);
     expect(last?.outside ?? []).toEqual(expected.map((source) => ({ ...source, file: "r/README.md" })));
@@ -240,8 +238,7 @@ describe("a file", () => {
   });
 
   it("that a person edited keeps the mark of its last version", async () => {
-    const loop = await start([download("evil.example"), done(), write("page.txt"), done()]);
-    await loop.run();
+    const loop = await afterRun(start([download("evil.example"), done(), write("page.txt"), done()]));
     loop.files.set("page.txt", bytesOf("edited"));
     await goOn(loop);
     const versions = (await loop.store.files(loop.row.id)).map(({ operation, outside }) => [operation, outside]);
@@ -286,8 +283,7 @@ describe("the prompt", () => {
 
   it("of a later turn names the sources of what is remembered, and no word of it is in the system message", async () => {
     const script = [download("evil.example"), write("a", "b".repeat(9_000)), done(ORDER), done()];
-    const loop = await start(script);
-    await loop.run();
+    const loop = await afterRun(start(script));
     await goOn(loop);
     const [system, memory] = textsOf(loop);
     expect(system).not.toContain("SYSTEM NOTICE");
@@ -337,8 +333,7 @@ describe("what a cell writes", () => {
   });
 
   it("carries the sources of everything that its namespace received in earlier cells, as does its result", async () => {
-    const loop = await startCells({ keep, save }, [download("evil.example"), cell("keep"), cell("save")]);
-    await loop.run();
+    const loop = await afterRun(startCells({ keep, save }, [download("evil.example"), cell("keep"), cell("save")]));
     expect(await sourcesOf(loop, "out.txt")).toEqual([EVIL]);
     expect((await resultOf(loop, "c3")).observation).toMatchObject({ source: "web", outside: [EVIL] });
     expect(await namespaces(loop)).toEqual([[EVIL], [EVIL]]);
@@ -354,8 +349,7 @@ describe("what a cell writes", () => {
   });
 
   it("is clean when nothing came from outside (control)", async () => {
-    const loop = await startCells({ save }, [cell("save")]);
-    await loop.run();
+    const loop = await afterRun(startCells({ save }, [cell("save")]));
     expect(await sourcesOf(loop, "out.txt")).toEqual([]);
     expect((await resultOf(loop, "c1")).observation).not.toHaveProperty("outside");
   });

@@ -3,7 +3,7 @@ import { readPythonFunctions } from "#commands/python-modules.ts";
 import { succeed } from "#core/command.ts";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, cellValue, failedCell } from "../helpers/fake-sandbox.ts";
-import { closeProseLoops, makeProseLoop, python, testCommand, textArgs } from "../helpers/loop.ts";
+import { afterRun, closeProseLoops, makeProseLoop, python, testCommand, textArgs } from "../helpers/loop.ts";
 
 afterEach(closeProseLoops);
 
@@ -75,8 +75,7 @@ describe("an agent in the form react", () => {
 
   it("keeps the model's own words in the log", async () => {
     const reply = act("I look.", SEARCH);
-    const { loop } = await make([reply, act("Done.", "stop()")]);
-    await loop.run();
+    const { loop } = await afterRun(make([reply, act("Done.", "stop()")]));
     const replied = await loop.of("model-replied");
     expect(replied[0]).toMatchObject({ text: reply });
   });

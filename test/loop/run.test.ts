@@ -10,6 +10,7 @@ import { activeFrame, isFinished } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import {
+  afterRun,
   done,
   type Loop,
   type LoopOptions,
@@ -44,8 +45,7 @@ describe("the main loop", () => {
 
   it("stores a memory for every step's result, failures too", async () => {
     const script = [reply("read_file", { file: "missing.txt" }), "I would rather chat.", reply("do_nothing"), done()];
-    const loop = await makeLoop({ script });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script }));
     const rows = await loop.store.memories(loop.row.id, 0, 100);
     expect(rows.map((row) => row.step)).toEqual([1, 2, 3, 4]);
     expect(rows[0]?.text).toContain("missing.txt");
@@ -132,8 +132,7 @@ describe("a model failure", () => {
 describe("long texts", () => {
   it("are stored as blobs when a reply exceeds 32 KB, and the command runs with the whole argument", async () => {
     const text = "line of text\n".repeat(4_000);
-    const loop = await makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] }));
     expect(loop.text("long.txt")).toBe(text);
     const [replied] = await loop.of("model-replied");
     expect(isBlobRef(replied?.text)).toBe(true);
@@ -143,8 +142,7 @@ describe("long texts", () => {
 
   it("are saved to a file that the result names when a result exceeds the limit", async () => {
     const flood = testCommand("flood", async () => succeed("x".repeat(100_000), { source: "workspace" }));
-    const loop = await makeLoop({ script: [reply("flood"), done()], commands: [flood] });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script: [reply("flood"), done()], commands: [flood] }));
     const path = "_goald/outputs/c1.txt";
     expect(loop.text(path)).toHaveLength(100_000);
     const expected = { status: "ok", text: expect.stringContaining(path), artifacts: [path] };
@@ -153,8 +151,7 @@ describe("long texts", () => {
 
   it("reach the store without NUL and lone surrogates", async () => {
     const write = reply("write_to_file", { file: "a.txt", text: "a\u0000b\ud800c" });
-    const loop = await makeLoop({ script: [write, done()] });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script: [write, done()] }));
     const call = (await loop.of("command-requested"))[0]?.call;
     expect(call?.args.text).toBe("a\uFFFDb\uFFFDc");
     expect(loop.text("a.txt")).toBe("a\uFFFDb\uFFFDc");
@@ -246,8 +243,7 @@ describe("a person's own command that breaks the rules", () => {
         return succeed("done");
       },
     });
-    const loop = await makeLoop({ script: [reply("own"), done()], commands: [writeLate] });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script: [reply("own"), done()], commands: [writeLate] }));
     expect(await late.promise).toMatchObject({ code: "GOALD_FILE" });
     expect(loop.files.has("late.txt")).toBe(false);
   });
@@ -363,8 +359,7 @@ describe("a reply with several tool calls that only read", () => {
 
   it("shows the model the reply with all of eight results", async () => {
     const eight = [..."abcdefgh"];
-    const { loop, requests } = await loopOf([calls(...eight.map(look)), DONE]);
-    await loop.run();
+    const { requests } = await afterRun(loopOf([calls(...eight.map(look)), DONE]));
     const shown = textIn(requests[1] as ModelRequest);
     for (const at of eight) expect(shown).toContain(`Saw ${at}.`);
     expect(requests[1]?.messages.some(({ role }) => role === "assistant")).toBe(true);
@@ -446,8 +441,7 @@ describe("a reply with several tool calls that only read", () => {
 
 describe("a reply with several tool calls that may not run together", () => {
   const problemsOf = async (first: ScriptedReply, form: ReplyForm = "tools"): Promise<string> => {
-    const { loop, seen } = await loopOf([first, DONE], { settings: { form } });
-    await loop.run();
+    const { loop, seen } = await afterRun(loopOf([first, DONE], { settings: { form } }));
     expect([seen, loop.files.size]).toEqual([[], 0]);
     return (await loop.of("reply-rejected"))[0]?.problems.join(" ") ?? "";
   };
@@ -476,8 +470,7 @@ describe("a reply with several tool calls that may not run together", () => {
   });
 
   it("counts calls that are alike once", async () => {
-    const { loop, seen } = await loopOf([calls(...[..."ababababab"].map(look)), DONE]);
-    await loop.run();
+    const { seen } = await afterRun(loopOf([calls(...[..."ababababab"].map(look)), DONE]));
     expect(seen).toEqual(["a", "b"]);
     const write: Call = ["append_to_file", { file: "a.txt", text: "x" }];
     const writing = await loopOf([calls(write, write), DONE]);

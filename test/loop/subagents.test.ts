@@ -5,7 +5,7 @@ import type { AgentSpec } from "#core/ports/store.ts";
 import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
 import { stateOf } from "#views/read-agent.ts";
-import { eventsOf, type Loop, makeSubagents, resultsOf, standing, testCommand } from "../helpers/loop.ts";
+import { afterRun, eventsOf, type Loop, makeSubagents, resultsOf, standing, testCommand } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { endAgent, LIST_AGENTS, messageAgent, startAgent, write } from "../helpers/models.ts";
 import { type CutStore, cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
@@ -122,8 +122,7 @@ describe("delete_agent and list_agents", () => {
 
   it("stop a working sub-agent with its own sub-agents, and settle its spending when it has stopped", async () => {
     const calls = { Foo: [startAgent("Ann"), endAgent("foo-ann")], Ann: [startAgent("Bo")], Bo: [] };
-    const loop = await makeSubagents(calls, { settings: { stepLimit: 100 } });
-    await loop.run();
+    const loop = await afterRun(makeSubagents(calls, { settings: { stepLimit: 100 } }));
     await loop.run({ agent: "foo-ann" });
     await loop.clock.advance(60_000);
     await loop.run();
