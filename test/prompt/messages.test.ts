@@ -26,14 +26,9 @@ describe("renderMessage", () => {
     );
   });
 
-  it("states that a denied command was not run", () => {
+  it("states of what did not run why: a person's no, and a reply that could not be used, with the remedy", () => {
     expect(render(feedback({ status: "denied" })).content).toMatch(/step 4 was not run[\s\S]*use gut strings/);
-  });
-
-  it("states for a rejected reply that nothing was run, with reasons and remedy", () => {
-    const { role, content } = render(
-      resultMessage(6, "args.file is missing", { kind: "problem", from: "goald", status: null, source: "goald" }),
-    );
+    const { role, content } = render(outcome(3, "goald", "args.file is missing", { kind: "problem", status: null }));
     expect(role).toBe("user");
     expect(content).toMatch(/step 3 could not be used[\s\S]*args\.file is missing[\s\S]*again in the response format/);
   });
@@ -164,17 +159,6 @@ describe("the history of the form plan", () => {
     expect(shown).toEqual([...expected, { observation: "read_file" }]);
     // Control: another form shows them all.
     expect(history(window, JSON_FORM)).toHaveLength(9);
-  });
-
-  it("shows a reply that could not be used as it was, and the reasons as an observation", () => {
-    const problem: Message = { ...outcome(1, "", "There is no action."), kind: "problem", status: null };
-    const [reply, error] = history([{ ...act(1, ""), text: "Let me think about it." }, problem]);
-    expect(reply?.content).toBe("Let me think about it.");
-    expect(parse(error?.content)).toMatchObject({
-      observation: "error",
-      content: expect.stringMatching(/^<data-(\w+)>\nThere is no action\.\n<\/data-\1>$/),
-      extras: { step: 1, status: "failed" },
-    });
   });
 
   it("encloses text from outside in a string and a delimiter that it cannot close", () => {
