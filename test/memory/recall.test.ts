@@ -112,19 +112,12 @@ describe("a step that the prompt shows", () => {
     expect(shownOf(await recall())).not.toEqual([]);
   });
 
-  it("is not recalled from another step that left the same text", async () => {
+  it("is left out with all its rows, and is not recalled from another step that left the same text", async () => {
     const { recall, store } = open();
     for (const text of ["Strings: none.", "soup", "strings:  NONE."]) store.add("foo", text);
+    store.add("foo", "Ada said: strings!", { step: 3 });
     expect((await recall({ excludeSteps: steps(3) })).map(({ step }) => step)).toEqual([2]);
-    expect((await recall({ excludeSteps: steps(1) })).map(({ step }) => step)).toEqual([2]);
-  });
-
-  it("is left out with all its rows", async () => {
-    const { recall, store } = open();
-    store.add("foo", "strings", { step: 1 });
-    store.add("foo", "Ada said: strings!", { step: 1 });
-    store.add("foo", "soup", { step: 2 });
-    expect((await recall({ excludeSteps: steps(1) })).map(({ id }) => id)).toEqual(["foo/3"]);
+    expect((await recall({ excludeSteps: steps(1) })).map(({ id }) => id)).toEqual(["foo/4", "foo/2"]);
   });
 
   it("may change from one recall to the next without losing a row", async () => {
@@ -199,9 +192,9 @@ describe("ten recalls", () => {
     expect(await recall({ texts })).toHaveLength(10);
   });
 
-  it.each([0, 1, 3, 25, 100])("may be %i instead", async (count) => {
+  it("may be 0, 1, 3, 25 or 100 instead", async () => {
     const { recall } = openFilled(150);
-    expect(await recall({ count })).toHaveLength(count);
+    for (const count of [0, 1, 3, 25, 100]) expect(await recall({ count })).toHaveLength(count);
   });
 });
 
