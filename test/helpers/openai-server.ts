@@ -410,10 +410,9 @@ export interface Streaming {
   readonly pause?: { readonly after: number; readonly until: Promise<unknown> };
   /**
    * `no-done`: without the mark after the last piece. `no-finish`: without finish_reason and mark. `cut`: the
-   * connection breaks. `silence`: nothing more, without an end. `pings`: comments only, without an end. `error`: an
-   * error in the stream. `garbage`: data that is not JSON. All but the first come after half of the pieces.
+   * connection breaks. `silence`: nothing more, without an end. `error`: an error in the stream. `garbage`: data that is not JSON. All but the first come after half of the pieces.
    */
-  readonly ending?: "no-done" | "no-finish" | "cut" | "silence" | "pings" | "error" | "garbage";
+  readonly ending?: "no-done" | "no-finish" | "cut" | "silence" | "error" | "garbage";
   /** Replaces the server's own error. */
   readonly error?: object;
   /** Uses CRLF line ends, and comments between the events. */
@@ -424,7 +423,6 @@ export interface Streaming {
 
 const PIECE_CHARS = 12;
 const MAX_PIECES = 2_000;
-const PING_EVERY_MS = 20;
 
 /** `completion` is the body of an answer that is not streamed. */
 async function streamCompletion(
@@ -474,11 +472,6 @@ async function streamCompletion(
       return;
     case "silence":
       return;
-    case "pings": {
-      const timer = setInterval(() => outgoing.write(": ping\n\n"), PING_EVERY_MS);
-      outgoing.on("close", () => clearInterval(timer));
-      return;
-    }
     case "error":
       await send({ error: streaming.error ?? { message: "The engine fell over.", type: "server_error", code: null } });
       outgoing.end();
