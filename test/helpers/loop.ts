@@ -179,7 +179,7 @@ export async function makeLoop(options: LoopOptions) {
     return runLoop(lease, {
       store: seen,
       clock,
-      wait: createPerson({ store: seen, clock, lease, ask }),
+      wait: createPerson({ store: seen, clock }, lease, ask),
       prepare: prepare?.(moves) ?? moves,
       readScript: (file) =>
         readScript(
@@ -382,15 +382,12 @@ export type PersonAnswer =
   | { readonly kind: "feedback"; readonly text: string }
   | { readonly kind: "leave" };
 
-interface PersonParts {
-  readonly store: Pick<Store, "deliver">;
-  readonly clock: RunParts["clock"];
-  readonly lease: Lease;
-  /** Absent: there is nobody, and the run ends at a question. */
-  readonly ask: ((call: CommandCall) => Promise<PersonAnswer>) | undefined;
-}
-
-function createPerson({ store, clock, lease, ask }: PersonParts): RunParts["wait"] {
+/** Without `ask` there is nobody, and the run ends at a question. */
+function createPerson(
+  { store, clock }: Pick<RunParts, "clock"> & { readonly store: Pick<Store, "deliver"> },
+  lease: Lease,
+  ask: RunChange["ask"],
+): RunParts["wait"] {
   let count = 0;
   const send = (message: InboxMessage): Promise<unknown> => {
     count++;
