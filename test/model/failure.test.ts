@@ -108,38 +108,24 @@ const said = (message: string, more: object = {}) => ({ error: { message, type: 
 /** Google's compatible server puts it into a list. */
 const google = (message: string, more: object = {}) => [{ error: { code: 400, message, status: "X", ...more } }];
 const says = (message: string, code?: string) => ({ object: "error", message, ...(code ? { code } : {}) });
+const LONG_CONTENT = "Invalid 'messages[1].content': string too long. Expected maximum length 1048576.";
+const LARGE_REQUEST = "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 45000.";
+const LONG_WITH_REPLY =
+  "input length and `max_tokens` exceed context limit: 199000 + 20000 > 200000, decrease input length";
+const MANY_TOKENS = "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).";
+const LONG_PROMPT = "Prompt contains 40000 tokens, too large for model with 32768 maximum context length";
 const BEHIND = '{"error":"prompt is too long"}';
 const PER_MINUTE =
   "You exceeded your current quota, please check your plan and billing details.\n* Quota exceeded for metric: requests, limit: 10";
 
 it.each<Row>([
   ["OpenAI", 400, said("Your input exceeds the context window of this model."), undefined],
-  [
-    "OpenAI, of one message",
-    400,
-    said("Invalid 'messages[1].content': string too long. Expected maximum length 1048576."),
-    undefined,
-  ],
-  [
-    "OpenAI, of a minute's tokens",
-    429,
-    said("Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 45000."),
-    30_000,
-  ],
+  ["OpenAI, of one message", 400, said(LONG_CONTENT), undefined],
+  ["OpenAI, of a minute's tokens", 429, said(LARGE_REQUEST), 30_000],
   ["Groq, of a minute's tokens", 413, said("Request too large: Limit 6000, Requested 9000"), 6_000],
   ["Anthropic", 400, said("prompt is too long: 215000 tokens > 200000 maximum"), 200_000],
-  [
-    "Anthropic, with the reply",
-    400,
-    said("input length and `max_tokens` exceed context limit: 199000 + 20000 > 200000, decrease input length"),
-    200_000,
-  ],
-  [
-    "Gemini",
-    400,
-    google("The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."),
-    1_048_576,
-  ],
+  ["Anthropic, with the reply", 400, said(LONG_WITH_REPLY), 200_000],
+  ["Gemini", 400, google(MANY_TOKENS), 1_048_576],
   ["Vertex", 400, google("the input token count is 40000 but model only supports up to 32768."), 32_768],
   ["vLLM", 400, says("The decoder prompt (length 9000) is longer than the maximum model length of 4096."), 4_096],
   ["SGLang", 400, says("The input (9000 tokens) is longer than the model's context length (4096 tokens)."), 4_096],
@@ -148,23 +134,13 @@ it.each<Row>([
   ["llama.cpp", 400, { error: { message: "exceeds the available context size", n_ctx: 2048 } }, 2_048],
   ["Ollama", 400, { error: "prompt too long; exceeded max context length by 23 tokens" }, undefined],
   ["LM Studio", 400, { error: "model is loaded with context length of only 4096 tokens" }, 4_096],
-  [
-    "Mistral",
-    400,
-    says("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "3051"),
-    32_768,
-  ],
+  ["Mistral", 400, says(LONG_PROMPT, "3051"), 32_768],
   ["xAI", 400, { error: "This model's maximum prompt length is 131072 but the request contains 150000." }, 131_072],
   ["Moonshot", 400, said("Your request exceeded model token limit: 8192"), 8_192],
   ["Zhipu", 400, said("Prompt exceeds max length", { code: "1261" }), undefined],
   ["DashScope", 400, said("Range of input length should be [1, 30720]"), undefined],
   ["GitHub", 413, said("Request body too large for gpt-4o model. Max size: 8000 tokens."), 8_000],
-  [
-    "OpenRouter, of the server behind it",
-    400,
-    said("Provider returned error", { metadata: { raw: BEHIND } }),
-    undefined,
-  ],
+  ["OpenRouter, behind it", 400, said("Provider returned error", { metadata: { raw: BEHIND } }), undefined],
 ])("%s says that the prompt is too long (%i)", async (_server, status, body, limitTokens) => {
   const failure = await answerTo({ status, body });
   expect(failure).toMatchObject({ code: "context-overflow", retry: null });
