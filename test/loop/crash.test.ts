@@ -87,14 +87,15 @@ describe("a power cut at every commit of a twelve-step run", () => {
   });
 });
 
-describe("a command whose effect cannot be probed", () => {
-  const ring = (bell: { rung: number }) =>
-    testCommand("ring", async () => succeed(`Rung ${++bell.rung} times.`), { annotations: WRITES });
+const ring = (bell: { rung: number }) =>
+  testCommand("ring", async () => succeed(`Rung ${++bell.rung} times.`), { annotations: WRITES });
 
-  it.each([
-    ["after its intent and before its effect", 2, "after", 0],
-    ["after its effect and before its result", 3, "before", 1],
-  ] as const)("is never run again after a power cut %s", async (_title, at, when, rung) => {
+it.each([
+  ["after its intent and before its effect", 2, "after", 0],
+  ["after its effect and before its result", 3, "before", 1],
+] as const)(
+  "a command whose effect cannot be probed is never run again after a power cut %s",
+  async (_title, at, when, rung) => {
     const bell = { rung: 0 };
     const loop = await makeLoop({ script: [reply("ring"), done()], commands: [ring(bell)] });
     await crashAndResume(loop, at, when);
@@ -102,8 +103,8 @@ describe("a command whose effect cannot be probed", () => {
     const text = expect.stringContaining("Look before you repeat it");
     expect((await loop.results())[0]).toMatchObject({ status: "unknown", text });
     expect(loop.prompt(-1)).toContain("unknown");
-  });
-});
+  },
+);
 
 it("a stored text that is missing is never replaced by its beginning: the agent stops and names what is missing", async () => {
   const text = "line of text\n".repeat(4_000);
@@ -462,11 +463,12 @@ describe("what `prepare` returned", () => {
   });
 });
 
-describe("a reply whose arguments are nested 5,000 levels deep", () => {
-  it.each([
-    ["lists", "[", "]"],
-    ["objects", '{"a":', "}"],
-  ])("is a bad reply that names the allowed depth, and is bought once: %s", async (_title, open, close) => {
+it.each([
+  ["lists", "[", "]"],
+  ["objects", '{"a":', "}"],
+])(
+  "a reply whose arguments are nested 5,000 levels deep is a bad reply that names the allowed depth, and is bought once: %s",
+  async (_title, open, close) => {
     const nested = (levels: number): string =>
       `{"thoughts":{"text":"x"},"command":{"name":"do_nothing","args":{"a":${open.repeat(levels)}1${close.repeat(levels)}}}}`;
     const loop = await afterRun(makeLoop({ script: [nested(5_000), nested(600), done()] }));
@@ -474,5 +476,5 @@ describe("a reply whose arguments are nested 5,000 levels deep", () => {
     const problems = (await loop.of("reply-rejected")).flatMap((event) => event.problems);
     expect(problems).toEqual(Array(2).fill(expect.stringMatching(/at most 64 levels/)));
     expect((await loop.events()).at(-1)?.type).toBe("turn-finished");
-  });
-});
+  },
+);

@@ -64,28 +64,26 @@ const HOUR = { "retry-after": "3600" };
 const seconds = (...all: readonly number[]): readonly number[] => all.map((each) => each * 1_000);
 
 /** Failures that pass after `times` attempts; `slept` are the waits between attempts in milliseconds. */
-describe("retries temporary failures and continues", () => {
-  it.each<[title: string, answer: Answer, times: number, code: string, slept: readonly number[]]>([
-    ["408", error(408, "slow"), 3, "timeout", seconds(1, 2, 4)],
-    ["409", error(409, "locked"), 3, "conflict", seconds(1, 2, 4)],
-    ["429 until a time", error(429, "later", null, { "retry-after": "90" }), 1, "rate-limited", seconds(90)],
-    ["429 until a far time", error(429, "later", null, HOUR), 2, "rate-limited", seconds(3600, 3600)],
-    ["429 without a time", error(429, "too many"), 7, "rate-limited", seconds(1, 2, 4, 8, 16, 32, 60)],
-    ["500", error(500, "oops"), 6, "server-error", seconds(1, 2, 4, 8, 16, 32)],
-    ["503", error(503, "loading"), 1, "unavailable", seconds(1)],
-    ["a reset", { fault: "close" }, 6, "connection-lost", seconds(1, 2, 4, 8, 16, 32)],
-    ["a web page with status 200", PAGE, 2, "broken-reply", seconds(1, 2)],
-    ["a stream cut off", CUT, 2, "incomplete-reply", seconds(1, 2)],
-  ])("after %s", async (_title, answer, times, code, slept) => {
-    await using given = await startScenario({ fails: first(times, answer) });
-    const { loop, server } = given;
-    expect(isDone(await loop.run())).toBe(true);
-    expect(await failures(loop)).toEqual(Array(times).fill(code));
-    expect(loop.clock.slept).toEqual(slept);
-    expect(server.chats).toHaveLength(times + 3);
-    expect(server.violations).toEqual([]);
-    await expectOnce(loop);
-  });
+it.each<[title: string, answer: Answer, times: number, code: string, slept: readonly number[]]>([
+  ["408", error(408, "slow"), 3, "timeout", seconds(1, 2, 4)],
+  ["409", error(409, "locked"), 3, "conflict", seconds(1, 2, 4)],
+  ["429 until a time", error(429, "later", null, { "retry-after": "90" }), 1, "rate-limited", seconds(90)],
+  ["429 until a far time", error(429, "later", null, HOUR), 2, "rate-limited", seconds(3600, 3600)],
+  ["429 without a time", error(429, "too many"), 7, "rate-limited", seconds(1, 2, 4, 8, 16, 32, 60)],
+  ["500", error(500, "oops"), 6, "server-error", seconds(1, 2, 4, 8, 16, 32)],
+  ["503", error(503, "loading"), 1, "unavailable", seconds(1)],
+  ["a reset", { fault: "close" }, 6, "connection-lost", seconds(1, 2, 4, 8, 16, 32)],
+  ["a web page with status 200", PAGE, 2, "broken-reply", seconds(1, 2)],
+  ["a stream cut off", CUT, 2, "incomplete-reply", seconds(1, 2)],
+])("retries a temporary failure and continues after %s", async (_title, answer, times, code, slept) => {
+  await using given = await startScenario({ fails: first(times, answer) });
+  const { loop, server } = given;
+  expect(isDone(await loop.run())).toBe(true);
+  expect(await failures(loop)).toEqual(Array(times).fill(code));
+  expect(loop.clock.slept).toEqual(slept);
+  expect(server.chats).toHaveLength(times + 3);
+  expect(server.violations).toEqual([]);
+  await expectOnce(loop);
 });
 
 describe("pauses for lasting failures and continues after a resume", () => {
@@ -209,15 +207,10 @@ describe("leaves out request features that the server rejects", () => {
   const formatOf = ({ response_format: format }: ChatRequest): string => format?.type ?? "plain";
   const BARE: Answer = { status: 400, body: "Bad Request" };
   const EXTRA = { status: 422, body: { detail: [{ loc: ["body", "stream_options"], msg: "extra" }] } };
-  const SCHEMA = error(400, "This model does not support response format `json_schema`.");
-  const FORMAT = error(400, "Unrecognized request argument supplied: response_format");
   const TEMPERATURE = error(400, "Unsupported value: 'temperature'");
   const NO_STREAM = error(400, "stream is not supported");
   type Rejects = (request: ChatRequest) => Answer | false | undefined;
   it.each<[title: string, rejects: Rejects, modes: readonly string[], extra: number]>([
-    ["nothing", () => undefined, ["json_schema"], 0],
-    ["json_schema", (request) => formatOf(request) === "json_schema" && SCHEMA, ["json_schema", "json_object"], 1],
-    ["any response_format", (request) => formatOf(request) !== "plain" && FORMAT, ["json_schema", "plain"], 1],
     [
       "json_schema, then json_object",
       (request) => formatOf(request) !== "plain" && error(400, `json_schema or json_object: ${formatOf(request)} no`),
@@ -264,55 +257,51 @@ describe("leaves out request features that the server rejects", () => {
   });
 });
 
-describe("a prompt that is too long", () => {
-  const CHARS = 9_000;
-  const size = ({ messages }: ChatRequest): number => messages.reduce((sum, { content }) => sum + content.length, 0);
-  it.each<[string, Answer]>([
-    ["an answer that names the limit", OVERFLOW],
-    [
-      "an answer without a number",
-      error(400, "the request exceeds the available context size", "exceed_context_size_error"),
-    ],
-    ["status 413", { status: 413, body: "Payload too large" }],
-  ])("is shortened, and stays short, after %s", async (_title, answer) => {
-    const text = "word ".repeat(700);
-    const server = await startOpenAIServer({
-      reply: (request) => {
-        if (size(request) > CHARS * 2) return answer;
-        const { length } = request.messages;
-        const isWritten = length > 5 && JSON.stringify(request.messages).includes("write_to_file:");
-        return isWritten ? done() : reply("write_to_file", { file: `${length}.txt`, text });
-      },
-    });
-    const model = createOpenAIModel({ baseUrl: server.baseUrl });
-    const loop = await makeLoop({ script: [], model, settings: { stepLimit: 12 } });
-    const state = await loop.run();
-    await server.close();
-    expect(state.paused?.code ?? "done").not.toBe("prompt-too-long");
-    const codes = await failures(loop);
-    expect(codes.length).toBeGreaterThan(0);
-    expect(new Set(codes)).toEqual(new Set(["context-overflow"]));
-    expect(codes.length).toBeLessThanOrEqual(3);
-    expect(state.step).toBeGreaterThan(3);
+const CHARS = 9_000;
+const size = ({ messages }: ChatRequest): number => messages.reduce((sum, { content }) => sum + content.length, 0);
+it.each<[string, Answer]>([
+  ["an answer that names the limit", OVERFLOW],
+  [
+    "an answer without a number",
+    error(400, "the request exceeds the available context size", "exceed_context_size_error"),
+  ],
+  ["status 413", { status: 413, body: "Payload too large" }],
+])("a prompt that is too long is shortened, and stays short, after %s", async (_title, answer) => {
+  const text = "word ".repeat(700);
+  const server = await startOpenAIServer({
+    reply: (request) => {
+      if (size(request) > CHARS * 2) return answer;
+      const { length } = request.messages;
+      const isWritten = length > 5 && JSON.stringify(request.messages).includes("write_to_file:");
+      return isWritten ? done() : reply("write_to_file", { file: `${length}.txt`, text });
+    },
   });
+  const model = createOpenAIModel({ baseUrl: server.baseUrl });
+  const loop = await makeLoop({ script: [], model, settings: { stepLimit: 12 } });
+  const state = await loop.run();
+  await server.close();
+  expect(state.paused?.code ?? "done").not.toBe("prompt-too-long");
+  const codes = await failures(loop);
+  expect(codes.length).toBeGreaterThan(0);
+  expect(new Set(codes)).toEqual(new Set(["context-overflow"]));
+  expect(codes.length).toBeLessThanOrEqual(3);
+  expect(state.step).toBeGreaterThan(3);
 });
 
-describe("the response format", () => {
-  it("is counted as part of the request, and left out when it does not fit", async () => {
-    const first = async (contextTokens: number, mode: Exclude<OutputMode, "tools">) => {
-      const scripted = scriptedModel([done()]);
-      const terms = async () => ({ mode, contextTokens: null }) as const;
-      const loop = await makeLoop({ script: [], model: { ...scripted, terms }, contextTokens });
-      expect(isDone(await loop.run())).toBe(true);
-      const [asked] = await loop.of("model-asked");
-      return { mode: asked?.mode, reservedTokens: asked?.reservedTokens ?? 0, sent: scripted.requests[0]?.mode };
-    };
-    const bare = await first(8_000, "json_object");
-    const whole = await first(8_000, "json_schema");
-    expect(whole).toMatchObject({ mode: "json_schema", sent: "json_schema" });
-    expect(whole.reservedTokens).toBeGreaterThan(bare.reservedTokens + 500);
-    expect(await first(bare.reservedTokens + 100, "json_schema")).toEqual(bare);
-  });
+it("the response format is counted as part of the request, and left out when it does not fit", async () => {
+  const first = async (contextTokens: number, mode: Exclude<OutputMode, "tools">) => {
+    const scripted = scriptedModel([done()]);
+    const terms = async () => ({ mode, contextTokens: null }) as const;
+    const loop = await makeLoop({ script: [], model: { ...scripted, terms }, contextTokens });
+    expect(isDone(await loop.run())).toBe(true);
+    const [asked] = await loop.of("model-asked");
+    return { mode: asked?.mode, reservedTokens: asked?.reservedTokens ?? 0, sent: scripted.requests[0]?.mode };
+  };
+  const bare = await first(8_000, "json_object");
+  const whole = await first(8_000, "json_schema");
+  expect(whole).toMatchObject({ mode: "json_schema", sent: "json_schema" });
+  expect(whole.reservedTokens).toBeGreaterThan(bare.reservedTokens + 500);
+  expect(await first(bare.reservedTokens + 100, "json_schema")).toEqual(bare);
 });
 
 describe("the fallback model", () => {

@@ -296,20 +296,18 @@ describe("an agent in the form code", () => {
   });
 });
 
-describe("an agent whose form changes", () => {
-  it("sees its earlier replies in the new form", async () => {
-    const json = JSON.stringify({
-      thoughts: { text: "I write." },
-      command: { name: "write_to_file", args: { file: "a.txt", text: "abc" } },
-    });
-    const { loop, request, server } = await makeProseLoop("json", [json, "Done."], {}, { settings: { stepLimit: 1 } });
-    expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
-    await loop.tell({ type: "settings", form: "code", stepLimit: 9 });
-    await loop.tell({ type: "resume" });
-    expect(isFinished(await loop.run())).toBe(true);
-    expect(request(2)[1]).toBe(`I write.\n\n${python('write_to_file(file="a.txt", text="abc")')}`);
-    expect(server.violations).toEqual([]);
+it("an agent whose form changes sees its earlier replies in the new form", async () => {
+  const json = JSON.stringify({
+    thoughts: { text: "I write." },
+    command: { name: "write_to_file", args: { file: "a.txt", text: "abc" } },
   });
+  const { loop, request, server } = await makeProseLoop("json", [json, "Done."], {}, { settings: { stepLimit: 1 } });
+  expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
+  await loop.tell({ type: "settings", form: "code", stepLimit: 9 });
+  await loop.tell({ type: "resume" });
+  expect(isFinished(await loop.run())).toBe(true);
+  expect(request(2)[1]).toBe(`I write.\n\n${python('write_to_file(file="a.txt", text="abc")')}`);
+  expect(server.violations).toEqual([]);
 });
 
 /** Tokens of reasoning before each reply. */

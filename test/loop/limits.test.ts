@@ -150,27 +150,25 @@ describe("a server that reports more output tokens than its request allowed", ()
   });
 });
 
-describe("the agent's own model", () => {
-  it("replaces the model of the settings in requests, reservations and prices, with its own context size", async () => {
-    const seen = new Set<string>();
-    const loop = await limited(
-      { model: "other-model", stepLimit: 2 },
-      {
-        priceOf: (model) => seen.add(model) && PRICE,
-        roomOf: (model) => seen.add(model) && { contextTokens: 8_000, replyTokens: 500 },
-      },
-    );
-    await loop.run();
-    expect([...seen]).toEqual(["other-model"]);
-    expect(loop.model.requests.map((request) => request.model)).toEqual(["other-model", "other-model"]);
-    const [first] = await loop.of("model-asked");
-    expect(first?.model).toBe("other-model");
-    expect(first?.reservedUsd).toBe((first?.reservedTokens ?? 0) - 500 + 2 * 500);
-    await loop.tell({ type: "settings", model: null, stepLimit: 3 });
-    await loop.tell({ type: "resume" });
-    await loop.run();
-    expect(loop.model.requests.at(-1)?.model).toBe("test-model");
-  });
+it("the agent's own model replaces the model of the settings in requests, reservations and prices, with its own context size", async () => {
+  const seen = new Set<string>();
+  const loop = await limited(
+    { model: "other-model", stepLimit: 2 },
+    {
+      priceOf: (model) => seen.add(model) && PRICE,
+      roomOf: (model) => seen.add(model) && { contextTokens: 8_000, replyTokens: 500 },
+    },
+  );
+  await loop.run();
+  expect([...seen]).toEqual(["other-model"]);
+  expect(loop.model.requests.map((request) => request.model)).toEqual(["other-model", "other-model"]);
+  const [first] = await loop.of("model-asked");
+  expect(first?.model).toBe("other-model");
+  expect(first?.reservedUsd).toBe((first?.reservedTokens ?? 0) - 500 + 2 * 500);
+  await loop.tell({ type: "settings", model: null, stepLimit: 3 });
+  await loop.tell({ type: "resume" });
+  await loop.run();
+  expect(loop.model.requests.at(-1)?.model).toBe("test-model");
 });
 
 const CODE =

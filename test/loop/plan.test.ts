@@ -303,21 +303,22 @@ it("with --plan required requests ask for a plan first, then end with what follo
   ]);
 });
 
-describe("an agent whose code manages its plan", () => {
-  const cells: Readonly<Record<string, CellBehaviour>> = {
-    plan: async (_cell, _host, { call }) => {
-      await call("add_task", { parent: "0", goal: "Draft it" });
-      await call("modify_task", { id: "0.0", state: "in_progress" });
-    },
-    write: async (_cell, _host, { call }) => {
-      await call("think", { thought: "It needs a title." });
-      await call("write_to_file", { file: "post.md", text: "# Plans\n" });
-    },
-    think: async (_cell, _host, { call }) => void (await call("think", { thought: "Good." })),
-    look: async (_cell, _host, { call }) => void (await call("read_file", { file: "post.md" })),
-  };
+const cells: Readonly<Record<string, CellBehaviour>> = {
+  plan: async (_cell, _host, { call }) => {
+    await call("add_task", { parent: "0", goal: "Draft it" });
+    await call("modify_task", { id: "0.0", state: "in_progress" });
+  },
+  write: async (_cell, _host, { call }) => {
+    await call("think", { thought: "It needs a title." });
+    await call("write_to_file", { file: "post.md", text: "# Plans\n" });
+  },
+  think: async (_cell, _host, { call }) => void (await call("think", { thought: "Good." })),
+  look: async (_cell, _host, { call }) => void (await call("read_file", { file: "post.md" })),
+};
 
-  it.each(["code", "react"] as const)("gets the hint on the newest thing that its code did: %s", async (form) => {
+it.each(["code", "react"] as const)(
+  "an agent whose code manages its plan gets the hint on the newest thing that its code did: %s",
+  async (form) => {
     const names = Object.keys(cells);
     const blockOf = (code: string, index: number): string =>
       form === "code" ? `I go on.\n\n${python(code)}` : `I go on.\nACTION ${index + 1}:\n${python(code)}`;
@@ -335,8 +336,8 @@ describe("an agent whose code manages its plan", () => {
     expect(hints).toEqual(
       ["plan-start", "plan-hint-next", "plan-hint-files", "plan-hint-act", "plan-hint-result"].map(textOf),
     );
-  });
-});
+  },
+);
 
 const act = (action: string, args: object = {}): string => JSON.stringify({ action, args });
 const thinking = (thought: string): string => act("think", { thought });
@@ -418,27 +419,25 @@ it("a person who looks on sees each action and what was observed, and no thought
   expect(thoughts).toEqual(["First the file.", "", "", ""]);
 });
 
-describe("errors in the form plan", () => {
-  it("are observations: a reply without JSON, an unknown action, a bad task, a missing file", async () => {
-    const made = await make([
-      "I should begin.",
-      act("fly", { to: "the moon" }),
-      act("add_task", { parent: "0.5", goal: "b" }),
-      act("read", { path: "none.md" }),
-      VERIFIED,
-      `Well. ${FINISH} So be it.`,
-    ]);
-    expect(isFinished(await made.loop.run())).toBe(true);
-    const shown = made.request(5).map(parsed);
-    const [prose, unknown, task, file] = shown.filter(({ observation }) => observation !== undefined);
-    expect(made.request(2)[1]).toBe("I should begin.");
-    const content = expect.stringContaining("keys action and args");
-    expect(prose).toMatchObject({ observation: "error", content, extras: { step: 1, status: "failed" } });
-    expect(unknown.content).toMatch(/no action "fly"\. The actions are: .*write_to_file.*add_task.*task_complete/);
-    expect(task).toMatchObject({ observation: "add_task", extras: { status: "failed" } });
-    expect(task.content).toContain("There is no task 0.5");
-    expect(file).toMatchObject({ observation: "read_file", extras: { status: "failed" } });
-  });
+it("errors in the form plan are observations: a reply without JSON, an unknown action, a bad task, a missing file", async () => {
+  const made = await make([
+    "I should begin.",
+    act("fly", { to: "the moon" }),
+    act("add_task", { parent: "0.5", goal: "b" }),
+    act("read", { path: "none.md" }),
+    VERIFIED,
+    `Well. ${FINISH} So be it.`,
+  ]);
+  expect(isFinished(await made.loop.run())).toBe(true);
+  const shown = made.request(5).map(parsed);
+  const [prose, unknown, task, file] = shown.filter(({ observation }) => observation !== undefined);
+  expect(made.request(2)[1]).toBe("I should begin.");
+  const content = expect.stringContaining("keys action and args");
+  expect(prose).toMatchObject({ observation: "error", content, extras: { step: 1, status: "failed" } });
+  expect(unknown.content).toMatch(/no action "fly"\. The actions are: .*write_to_file.*add_task.*task_complete/);
+  expect(task).toMatchObject({ observation: "add_task", extras: { status: "failed" } });
+  expect(task.content).toContain("There is no task 0.5");
+  expect(file).toMatchObject({ observation: "read_file", extras: { status: "failed" } });
 });
 
 describe("the request of the form plan", () => {

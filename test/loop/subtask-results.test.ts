@@ -117,26 +117,24 @@ describe("a sub-task in the form `code`", () => {
   });
 });
 
-describe("a cell of a sub-task", () => {
-  const list: CellBehaviour = () => ({ value: { text: "a list of three", json: [1, 2, 3] } });
-  const five: CellBehaviour = () => ({ value: cellValue(5) });
-  const bad: CellBehaviour = () => failedCell({});
-  const stopWith =
-    (value: unknown): CellBehaviour =>
-    () => ({ stop: { value } });
+const list: CellBehaviour = () => ({ value: { text: "a list of three", json: [1, 2, 3] } });
+const five: CellBehaviour = () => ({ value: cellValue(5) });
+const bad: CellBehaviour = () => failedCell({});
+const stopWith =
+  (value: unknown): CellBehaviour =>
+  () => ({ stop: { value } });
 
-  it.each<[title: string, form: string | null, cells: object, script: readonly string[], result: unknown]>([
-    ["ends it with its value, not its text, in the form code", "code", { list }, [block("list")], [1, 2, 3]],
-    ["without a value does not end it", "code", { x: () => undefined, five }, [block("x"), block("five")], 5],
-    ["that failed does not end it", "code", { bad, five }, [block("bad"), block("five")], 5],
-    ["does not end it with its value in another form", null, { five }, [cell("five"), answer(7)], 7],
-    ["ends it with stop(value) in any form", null, { end: stopWith(8) }, [cell("end")], 8],
-    ["does not end it with stop of a wrong value", null, { end: stopWith("eight") }, [cell("end"), answer(8)], 8],
-  ])("%s", async (_title, form, cells, script, result) => {
-    const returns = Array.isArray(result) ? LIST : INTEGER;
-    const { value, requests } = await solve({ outer: subtask(returns, form), ...cells }, script);
-    expect([value, requests]).toEqual([{ result }, script.length + 2]);
-  });
+it.each<[title: string, form: string | null, cells: object, script: readonly string[], result: unknown]>([
+  ["ends it with its value, not its text, in the form code", "code", { list }, [block("list")], [1, 2, 3]],
+  ["without a value does not end it", "code", { x: () => undefined, five }, [block("x"), block("five")], 5],
+  ["that failed does not end it", "code", { bad, five }, [block("bad"), block("five")], 5],
+  ["does not end it with its value in another form", null, { five }, [cell("five"), answer(7)], 7],
+  ["ends it with stop(value) in any form", null, { end: stopWith(8) }, [cell("end")], 8],
+  ["does not end it with stop of a wrong value", null, { end: stopWith("eight") }, [cell("end"), answer(8)], 8],
+])("a cell of a sub-task %s", async (_title, form, cells, script, result) => {
+  const returns = Array.isArray(result) ? LIST : INTEGER;
+  const { value, requests } = await solve({ outer: subtask(returns, form), ...cells }, script);
+  expect([value, requests]).toEqual([{ result }, script.length + 2]);
 });
 
 describe("sub-tasks within sub-tasks", () => {
