@@ -412,7 +412,8 @@ export interface Streaming {
   readonly pause?: { readonly after: number; readonly until: Promise<unknown> };
   /**
    * `no-done`: without the mark after the last piece. `no-finish`: without finish_reason and mark. `cut`: the
-   * connection breaks. `silence`: nothing more, without an end. `error`: an error in the stream. `garbage`: data that is not JSON. All but the first come after half of the pieces.
+   * connection breaks. `silence`: nothing more, without an end. `error`: an error in the stream.
+   * `garbage`: data that is not JSON. All but the first come after half of the pieces.
    */
   readonly ending?: "no-done" | "no-finish" | "cut" | "silence" | "error" | "garbage";
   /** Replaces the server's own error. */

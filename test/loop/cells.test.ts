@@ -363,7 +363,7 @@ it.each([
 
 const folder = useFolder();
 
-it("the list of files that code gets has another stamp after a write of the same size within a millisecond", async () => {
+it("files that code sees have another stamp after a write of the same size within a millisecond", async () => {
   const workspace = openLocalWorkspace(folder());
   const commands = { functionsFor: () => ({ all: [], callOf: () => undefined }) };
   const parts = { context: { workspace }, commands, cells: {} };
@@ -416,9 +416,11 @@ async function survives(at: number, when: When): Promise<boolean> {
   return isCut;
 }
 
-it("a cell whose process was killed runs again without repeating an effect, at every commit, with the same seed, time and namespace", async () => {
-  let at = 1;
-  for (let isCut = true; isCut; at++)
-    isCut = [await survives(at, "before"), await survives(at, "after")].includes(true);
-  expect(at).toBeGreaterThan(9);
+describe("a cell whose process was killed", () => {
+  it("runs again without repeating an effect, at every commit, with the same seed, time and namespace", async () => {
+    let at = 1;
+    for (let isCut = true; isCut; at++)
+      isCut = [await survives(at, "before"), await survives(at, "after")].includes(true);
+    expect(at).toBeGreaterThan(9);
+  });
 });

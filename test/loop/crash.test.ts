@@ -106,7 +106,7 @@ it.each([
   },
 );
 
-it("a stored text that is missing is never replaced by its beginning: the agent stops and names what is missing", async () => {
+it("a stored text that is missing is never replaced by its beginning: the agent stops and names it", async () => {
   const text = "line of text\n".repeat(4_000);
   const loop = await makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] });
   await expect(loop.run({ store: cutPowerAt(2, "after") })).rejects.toThrow(PowerCut);
@@ -176,7 +176,7 @@ const FIRST_DEATH = [started("pure"), interrupted(2)];
 describe("a suspect's command", () => {
   const TURN = ["commit", "enter after 1000", "call-isolated", "commit"];
 
-  it("waits for its turn, runs alone with what is nested in it, and gives the turn away when its result is durable", async () => {
+  it("waits for its turn, runs alone with nested work, and gives it away when its result is durable", async () => {
     const { journal, parts, seen } = makeParts(FIRST_DEATH);
     const act = async () => {
       seen.push("act");
@@ -467,7 +467,7 @@ it.each([
   ["lists", "[", "]"],
   ["objects", '{"a":', "}"],
 ])(
-  "a reply whose arguments are nested 5,000 levels deep is a bad reply that names the allowed depth, and is bought once: %s",
+  "a reply with arguments nested 5,000 levels deep is a bad one that names the depth, and is bought once: %s",
   async (_title, open, close) => {
     const nested = (levels: number): string =>
       `{"thoughts":{"text":"x"},"command":{"name":"do_nothing","args":{"a":${open.repeat(levels)}1${close.repeat(levels)}}}}`;

@@ -56,7 +56,7 @@ const makeStory = (options: Partial<LoopOptions> = {}): Promise<Loop> =>
 
 const resultsOf = async (loop: Loop) => (await loop.of("goals-checked")).map(({ results }) => results);
 
-it("an agent that claims completion with a missing file is refused twice with the reason, and is done once it is right", async () => {
+it("a claim of completion with a missing file is refused twice, and accepted once the file is right", async () => {
   const loop = await makeStory();
   const state = await loop.run();
   expect(state.frames[0].phase.kind).toBe("resting");

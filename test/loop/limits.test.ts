@@ -150,7 +150,7 @@ describe("a server that reports more output tokens than its request allowed", ()
   });
 });
 
-it("the agent's own model replaces the model of the settings in requests, reservations and prices, with its own context size", async () => {
+it("the agent's own model replaces that of the settings in requests, prices and context size", async () => {
   const seen = new Set<string>();
   const loop = await limited(
     { model: "other-model", stepLimit: 2 },

@@ -220,7 +220,7 @@ describe("an agent with a plan", () => {
   });
 });
 
-it("a profile without the plan has none that could keep an agent from its end, whatever an earlier one left", async () => {
+it("a profile without the plan has none that could keep an agent from its end, whatever was before", async () => {
   const plan: InboxMessage = { type: "plan", edits: [{ kind: "add", parent: "0", goal: "Never closed" }] };
   const left = await play([END], { inbox: [plan, { type: "settings", commands: "files" }] });
   expect([isFinished(left.state), left.plan.length]).toEqual([true, 2]);
@@ -256,7 +256,7 @@ describe("the task of a goal with checks", () => {
   });
 });
 
-it("an agent that plans, cut off at any commit, has the same plan in the end, each change once, and each check once", async () => {
+it("a plan that is cut off at any commit is the same in the end, with each change and check once", async () => {
   const calls: readonly Call[] = [
     ...[add("0.0", "a0", { goal: "a00" }), think("What now?"), set("0.0.0.0", "in_progress"), set("0.1", "verified")],
     ...[WRITE, set("0.1", "verified"), set("0.7", "verified"), set("0.0.0", "abandoned"), set("0", "verified"), END],
@@ -419,7 +419,7 @@ it("a person who looks on sees each action and what was observed, and no thought
   expect(thoughts).toEqual(["First the file.", "", "", ""]);
 });
 
-it("errors in the form plan are observations: a reply without JSON, an unknown action, a bad task, a missing file", async () => {
+it("errors in the form plan are observations: no JSON, an unknown action, a bad task, a missing file", async () => {
   const made = await make([
     "I should begin.",
     act("fly", { to: "the moon" }),

@@ -137,7 +137,7 @@ async function follow({ store, row }: Loop, isStrict: boolean): Promise<Oracle> 
   return { agent, files };
 }
 
-it("any program of an agent, with a crash at any commit, leaves files and agent with all outside sources that they must carry, and with no others", async () => {
+it("files and agent have all outside sources that they must carry, and no others, after any crash", async () => {
   await fc.assert(
     fc.asyncProperty(program, async (given) => {
       const loop = await start(given);

@@ -169,7 +169,7 @@ describe("the cost of speech", () => {
   });
 });
 
-it("a command that makes several pictures stays within the limits with all of them, unfinished ones included", async () => {
+it("a command that makes several pictures stays within the limits, unfinished ones included", async () => {
   const album = testCommand(
     "make_album",
     async (_args, { use, signal }) => {
@@ -187,7 +187,7 @@ it("a command that makes several pictures stays within the limits with all of th
   expect(state.costUsd).toBeCloseTo(2 * COST, 9);
 });
 
-it("a command that needs pictures and answers gets for one of them no tokens that are set aside for others", async () => {
+it("a command that needs pictures and answers gives tokens that are set aside for one to no other", async () => {
   const schema = { type: "object", properties: { answer: { type: "string" } }, required: ["answer"] } as const;
   /** Asks a question that would fit all that is left, makes three pictures, and asks a short question. */
   const book = testCommand(

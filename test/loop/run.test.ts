@@ -28,7 +28,7 @@ import { cutPoints, cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 const phaseOf = (state: Parameters<typeof activeFrame>[0]) => activeFrame(state).phase;
 
 describe("the main loop", () => {
-  it("runs from goals to task_complete, with a commit before each question, each effect and what it prepares", async () => {
+  it("runs from goals to task_complete, with a commit before each question, effect and preparation", async () => {
     const one = reply("write_to_file", { file: "a.txt", text: "one\n" });
     const two = reply("append_to_file", { file: "a.txt", text: "two\n" });
     const loop = await makeLoop({ script: [one, two, done("Two lines.")] });

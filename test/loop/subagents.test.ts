@@ -263,7 +263,7 @@ async function runLate(loop: Loop, change: Parameters<Loop["run"]>[0] = {}): Pro
   await loop.runAll(change);
 }
 
-it("a power cut at every commit of an agent that receives all answers late leaves each answer as one message, and each sub-agent's spending settled", async () => {
+it("cut off at any commit, late answers become one message each, and each spending is settled", async () => {
   const calls = { ...SUBAGENT_RULES, Foo: SUBAGENT_RULES.Foo.slice(0, 3) };
   let cuts = 0;
   for (let isCut = true; isCut; cuts++) {

@@ -102,7 +102,7 @@ const TRY = testCommand<{ what: string }>("try", async ({ what }) => succeed(`I 
 const attempt = (what: string) => reply("try", { what });
 
 describe("the memory of a turn in the loop", () => {
-  it("has what was asked, the calls of its turn that succeeded with their arguments, the files and the closing words", async () => {
+  it("has what was asked, the calls that succeeded with their arguments, files and closing words", async () => {
     const first = [write("a.txt", "one\n  two\n"), reply("do_nothing"), write("b.txt", "b"), done("Both are there.")];
     const loop = await makeLoop({
       script: [...first, write("c.txt", "c"), done("second")],

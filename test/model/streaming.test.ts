@@ -153,7 +153,7 @@ describe("an invalid stream", () => {
   });
 });
 
-it("a server that rejects streams of one model gets them for others, and an unclear rejection counts only if the bare request works", async () => {
+it("a refused stream is sent to other models, and an unclear refusal counts if the bare request works", async () => {
   const server = await start({ reply: () => failure(400, "No.") });
   const model = createOpenAIModel({ baseUrl: server.baseUrl });
   expect(await askModel(model)).toMatchObject({ code: "unsupported" });

@@ -302,7 +302,7 @@ describe("server-sent events", () => {
     expect(parse(text)).toEqual([message("a\nb", "1"), message("c")]);
   });
 
-  it("lose one blank after the colon, and skip comments, unknown fields, an id with NUL, and events without data", () => {
+  it("lose one blank after the colon, and skip comments, unknown fields, NUL ids and empty events", () => {
     const text = ": alive\n\nretry: 3\nid: a\u0000b\n: x\ndata: 1\n\nevent: empty\n\ndata: 2\n\n";
     expect(parse(text)).toEqual([message("1"), message("2")]);
     expect(parse("data:a\n\ndata: b\n\ndata:  c\n\ndata\n\n").map(({ data }) => data)).toEqual(["a", "b", " c", ""]);
