@@ -48,8 +48,6 @@ export interface Message {
   readonly id: string | null;
   readonly data: unknown;
 }
-export type Follower = Awaited<ReturnType<typeof follow>>;
-
 export type TestServer = Awaited<ReturnType<typeof serve>>;
 
 /** The loopback port of a door; the Host header is its own unless another one is given. */
