@@ -72,13 +72,6 @@ export const failedCell = (problem: Partial<CellProblem>) => ({
   problem: { kind: "error" as const, type: "Error", message: "It failed.", line: 1, source: null, ...problem },
 });
 
-export interface FakeSandbox extends Sandbox {
-  /** All cells that ran, in the order of their starts. */
-  readonly cells: readonly Cell[];
-  /** Every namespace is gone, as after the end of each process. */
-  endProcesses(): void;
-}
-
 interface FakeOptions {
   readonly finding?: SandboxFinding;
   readonly maxProcesses?: number;
@@ -93,10 +86,11 @@ interface Live {
 export function createFakeSandbox(
   behaviours: Readonly<Record<string, CellBehaviour>> | CellBehaviour,
   options: FakeOptions = {},
-): FakeSandbox {
+) {
   const slots = createSlots(options.maxProcesses ?? 4);
   const live = new Map<string, Live>();
   const running = new Map<string, number>();
+  /** All cells that ran, in the order of their starts. */
   const cells: Cell[] = [];
   const behaviourOf = ({ code }: Cell): CellBehaviour =>
     typeof behaviours === "function" ? behaviours : (behaviours[code] ?? (() => unknownCode(code)));
@@ -123,7 +117,7 @@ export function createFakeSandbox(
     }
   }
 
-  return {
+  const sandbox: Sandbox = {
     find: () => Promise.resolve(options.finding ?? { level: "strict", reason: "Nothing runs in a fake sandbox." }),
     async run(cell, host, signal) {
       signal.throwIfAborted();
@@ -137,9 +131,10 @@ export function createFakeSandbox(
       return slots.queued > 0;
     },
     close: () => Promise.resolve(live.clear()),
-    cells,
-    endProcesses: () => live.clear(),
   };
+  /** Every namespace is gone, as after the end of each process. */
+  const endProcesses = (): void => live.clear();
+  return Object.assign(sandbox, { cells: cells as readonly Cell[], endProcesses });
 }
 
 const unknownCode = (code: string): FakeEnd =>

@@ -64,51 +64,17 @@ export interface Ended {
 }
 
 /** A process under way. */
-export interface Running {
-  readonly stdout: string;
-  readonly ended: Promise<Ended>;
-  /** Resolves when `text` is in standard output, or in standard error. */
-  see(text: string, on?: "stdout" | "stderr"): Promise<void>;
-  kill(signal: NodeJS.Signals): void;
-}
-
+export type Running = ReturnType<Goald["start"]>;
 /** A process on its own terminal. Its output contains carriage returns and colours. */
-export interface Terminal {
-  /** Everything shown so far. */
-  readonly shown: string;
-  readonly ended: Promise<Ended>;
-  type(text: string): void;
-  /** Waits until `text` has come after what was seen before. */
-  see(text: string): Promise<void>;
-  /** Waits for the prompt, then types the line. */
-  answer(prompt: string, line: string): Promise<void>;
-}
+export type Terminal = ReturnType<Goald["openTerminal"]>;
+export type Goald = Awaited<ReturnType<typeof makeGoald>>;
 
 type AskOptions = Pick<StartOptions, "env" | "cwd">;
 
-export interface Goald extends AsyncDisposable {
-  readonly home: string;
-  readonly userHome: string;
-  /** Working directory of the program; no parent folder is a home. */
-  readonly cwd: string;
-  run(args: Words, options?: StartOptions): Promise<Ended>;
-  /** Runs the same call in a shared process, one call at a time: output and exit code only, at a tenth of the cost. */
-  ask(args: Words, options?: AskOptions): Promise<Ended>;
-  /** Asks, and returns standard output. Throws unless the exit code is 0. */
-  print(args: Words, options?: AskOptions): Promise<string>;
-  /** Asks with --json, and parses standard output. Throws unless the exit code is 0. */
-  json<T = Record<string, unknown>>(args: Words, options?: AskOptions): Promise<T>;
-  start(args: Words, options?: StartOptions): Running;
-  openTerminal(args: Words, options?: StartOptions): Terminal;
-  /** Reads a file below the home; undefined when it is missing. */
-  read(path: string): Promise<string | undefined>;
-  /** Writes a file below the home. */
-  write(path: string, text: string, mode?: number): Promise<void>;
-}
-
 /** `env` applies to every started program. */
-export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
+export async function makeGoald(env: StartOptions["env"] = {}) {
   const folder = await mkdtemp(join(tmpdir(), "goald-cli-"));
+  // No parent of the working directory is a home.
   const [home, userHome, cwd] = [join(folder, "home"), join(folder, "user"), join(folder, "cwd")];
   await Promise.all([mkdir(userHome), mkdir(cwd)]);
   const clean = {
@@ -137,7 +103,7 @@ export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
     return child;
   }
 
-  function start(args: Words, options: StartOptions = {}): Running {
+  function start(args: Words, options: StartOptions = {}) {
     const output = watch(spawnIn(commandOf(args, options), options));
     output.child.stdin.end(options.input ?? "");
     return {
@@ -145,16 +111,19 @@ export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
         return output.text.stdout;
       },
       ended: output.ended,
-      see: (text, on = "stdout") => output.until(() => output.text[on].includes(text), text),
-      kill: (signal) => output.child.kill(signal),
+      /** Resolves when `text` is in standard output, or in standard error. */
+      see: (text: string, on: "stdout" | "stderr" = "stdout") =>
+        output.until(() => output.text[on].includes(text), text),
+      kill: (signal: NodeJS.Signals) => output.child.kill(signal),
     };
   }
 
-  function openTerminal(args: Words, options: StartOptions = {}): Terminal {
+  function openTerminal(args: Words, options: StartOptions = {}) {
     const command = commandOf(args, options).map(quote).join(" ");
     const env = { TERM: "xterm-256color", SHELL: "/bin/sh", ...options.env };
     const output = watch(spawnIn(["script", "-qec", command, "/dev/null"], { ...options, env }));
     let seen = 0;
+    /** Waits until `text` has come after what was seen before. */
     const see = async (text: string): Promise<void> => {
       await output.until(() => output.text.stdout.indexOf(text, seen) >= 0, text);
       seen = output.text.stdout.indexOf(text, seen) + text.length;
@@ -163,40 +132,48 @@ export async function makeGoald(env: StartOptions["env"] = {}): Promise<Goald> {
       output.child.stdin.write(text);
     };
     return {
+      /** Everything shown so far. */
       get shown() {
         return output.text.stdout;
       },
       ended: output.ended,
       type,
       see,
-      answer: async (prompt, line) => {
+      /** Waits for the prompt, then types the line. */
+      answer: async (prompt: string, line: string): Promise<void> => {
         await see(prompt);
         type(`${line}\r`);
       },
     };
   }
 
+  /** Runs a call in a shared process, one call at a time: output and exit code only, at a tenth of the cost. */
   const ask = async (args: Words, options: AskOptions = {}): Promise<Ended> => ({
     ...(await verbs.ask({ args: wordsOf(args), cwd: options.cwd ?? cwd, env: environmentOf(options) })),
     signal: null,
   });
 
-  const goald: Goald = {
+  const goald = {
     home,
     userHome,
     cwd,
     start,
     openTerminal,
-    run: (args, options) => start(args, options).ended,
+    run: (args: Words, options?: StartOptions) => start(args, options).ended,
     ask,
-    print: async (args, options) => endedWith(0, await ask(args, options)).stdout,
-    json: async <T>(args: Words, options?: AskOptions) => jsonOf<T>(await ask([...wordsOf(args), "--json"], options)),
-    read: (path) => readFile(join(home, path), "utf8").catch(() => undefined),
-    write: async (path, text, mode = 0o600) => {
+    /** Asks, and returns standard output. Throws unless the exit code is 0. */
+    print: async (args: Words, options?: AskOptions) => endedWith(0, await ask(args, options)).stdout,
+    /** Asks with --json, and parses standard output. Throws unless the exit code is 0. */
+    json: async <T = Record<string, unknown>>(args: Words, options?: AskOptions) =>
+      jsonOf<T>(await ask([...wordsOf(args), "--json"], options)),
+    /** Reads a file below the home; undefined when it is missing. */
+    read: (path: string): Promise<string | undefined> => readFile(join(home, path), "utf8").catch(() => undefined),
+    /** Writes a file below the home. */
+    write: async (path: string, text: string, mode = 0o600): Promise<void> => {
       await mkdir(dirname(join(home, path)), { recursive: true });
       await writeFile(join(home, path), text, { mode });
     },
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: async (): Promise<void> => {
       open.delete(goald);
       for (const child of alive) endGroup(child);
       // A call may have started the daemon, also that of another home in this folder.

@@ -22,11 +22,11 @@ import { rememberStep } from "#memory/remember/remember.ts";
 import { viewAgent } from "#views/agent-view.ts";
 import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
 import { AT } from "./events.ts";
-import { type FakeClock, fakeClock } from "./fake-clock.ts";
+import { fakeClock } from "./fake-clock.ts";
 import { memoryPartsOf, shippedRegistry, shippedWords, subagentPartsIn, withCommands } from "./loop.ts";
 import { type MemoryStore, openMemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
-import { type Script, type ScriptedModel, scriptedModel } from "./models.ts";
+import { type Script, scriptedModel, textIn } from "./models.ts";
 
 export interface WorldOptions {
   /** The agent's name is in the prompt that the script receives. */
@@ -40,41 +40,8 @@ export interface WorldOptions {
   readonly isSandboxCrowded?: () => boolean;
 }
 
-export interface World {
-  readonly store: MemoryStore;
-  readonly clock: FakeClock;
-  readonly model: ScriptedModel;
-  /** Files of each agent, by its id. */
-  readonly files: ReadonlyMap<string, Files>;
-  create(name: string, settings?: Partial<AgentSpec>): Promise<AgentRow>;
-  /** Opens a host, as a process with the lock does. `store` wraps the store that the agents' loops use. */
-  begin(change?: { readonly store?: (store: MemoryStore) => Store }): TestHost;
-  events(agent: string): Promise<readonly RecordedEvent[]>;
-  /** The types of an agent's events. */
-  types(agent?: string): Promise<readonly string[]>;
-  /** Puts a message into an agent's inbox now. */
-  deliver(agent: string, key: string, message: InboxMessage): Promise<boolean>;
-  /** The messages of the newest request to the model. */
-  lastPrompt(): string;
-  /** A file of an agent; empty without one. */
-  textOf(agent: string, path: string): string;
-  /** Opens and starts the next host, and waits until its agents rest. */
-  next(): Promise<TestHost>;
-}
-
-export interface TestHost {
-  readonly supervisor: Supervisor;
-  readonly control: HostControl;
-  /** Agents in the order in which they stopped. */
-  readonly stopped: readonly { readonly agent: string; readonly state: AgentState }[];
-  readonly problems: readonly string[];
-  readonly idle: readonly string[];
-  /** Each closed runner with the type of the agent's last event; null when the agent was removed. */
-  readonly closed: readonly { readonly agent: string; readonly lastEvent: string | null }[];
-  readonly removedFolders: readonly string[];
-  /** Resolves when no agent runs; pending timers are ignored. */
-  quiet(): Promise<void>;
-}
+export type World = Awaited<ReturnType<typeof makeWorld>>;
+export type TestHost = ReturnType<World["begin"]>;
 
 const NO_RECORDINGS: HostControlParts["recordings"] = {
   create: () => {
@@ -87,10 +54,11 @@ const NO_RECORDINGS: HostControlParts["recordings"] = {
   forget: () => undefined,
 };
 
-export async function makeWorld(options: WorldOptions): Promise<World> {
+export async function makeWorld(options: WorldOptions) {
   const store = openMemoryStore();
   const clock = fakeClock();
   const model = scriptedModel(options.script);
+  /** Files of each agent, by its id. */
   const files = new Map<string, Files>();
   const registry = withCommands(await shippedRegistry(options.services), options.commands ?? []);
   const words = await shippedWords();
@@ -98,11 +66,14 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
   const expiry = approvalExpiresMs === undefined ? {} : { approvalExpiresMs };
   const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
 
-  function begin(change: Parameters<World["begin"]>[0] = {}): TestHost {
+  /** Opens a host, as a process with the lock does. `store` wraps the store that the agents' loops use. */
+  function begin(change: { readonly store?: (store: MemoryStore) => Store } = {}) {
     const seen = change.store?.(store) ?? store;
+    /** Agents in the order in which they stopped. */
     const stopped: { agent: string; state: AgentState }[] = [];
     const problems: string[] = [];
     const idle: string[] = [];
+    /** Each closed runner with the type of the agent's last event; null when the agent was removed. */
     const closed: { agent: string; lastEvent: string | null }[] = [];
     const removedFolders: string[] = [];
     const supervisor = new Supervisor({
@@ -188,6 +159,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
       remember: rememberStep,
       removeFolder: async ({ folder }) => void removedFolders.push(folder),
     });
+    /** Resolves when no agent runs; pending timers are ignored. */
     const quiet = async (): Promise<void> => {
       while ([...supervisor.runners.values()].some(({ running }) => running))
         await Promise.all([...supervisor.runners.values()].map((runner) => runner.settled()));
@@ -202,17 +174,23 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     model,
     files,
     begin,
-    create: (name, settings = {}) =>
+    create: (name: string, settings: Partial<AgentSpec> = {}) =>
       store.create(
         { name, role: "a tester", goals: ["Count"], approve: "never", stepLimit: 100, background: true, ...settings },
         `test/${name}`,
         clock.now().toISOString(),
       ),
     events,
-    types: async (agent = "foo") => (await events(agent)).map(({ type }) => type),
-    deliver: (agent, key, message) => store.deliver(agent, key, message, clock.now().toISOString()),
-    lastPrompt: () => (model.requests.at(-1)?.messages ?? []).map(({ content }) => content).join("\n"),
-    textOf: (agent, path) => Buffer.from(files.get(agent)?.get(path) ?? "").toString(),
+    /** The types of an agent's events. */
+    types: async (agent = "foo"): Promise<readonly string[]> => (await events(agent)).map(({ type }) => type),
+    /** Puts a message into an agent's inbox now. */
+    deliver: (agent: string, key: string, message: InboxMessage) =>
+      store.deliver(agent, key, message, clock.now().toISOString()),
+    /** The messages of the newest request to the model. */
+    lastPrompt: () => textIn(model.requests.at(-1) ?? { messages: [] }),
+    /** A file of an agent; empty without one. */
+    textOf: (agent: string, path: string) => Buffer.from(files.get(agent)?.get(path) ?? "").toString(),
+    /** Opens and starts the next host, and waits until its agents rest. */
     next: async () => {
       const host = begin();
       await host.supervisor.start();

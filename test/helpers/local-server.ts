@@ -48,18 +48,6 @@ export interface Message {
   readonly id: string | null;
   readonly data: unknown;
 }
-export interface Follower extends AsyncDisposable {
-  readonly messages: readonly Message[];
-  /** Numbers of the committed events, in the order of arrival. */
-  readonly numbers: readonly number[];
-  /** All received text, comments included. */
-  readonly text: string;
-  /** Resolves when `isSo` holds; rejects when the stream ends before. */
-  until(isSo: () => boolean): Promise<void>;
-  /** Resolves when the server has ended the stream or the connection broke. */
-  readonly ended: Promise<void>;
-}
-
 export type TestServer = Awaited<ReturnType<typeof serve>>;
 
 /** The loopback port of a door; the Host header is its own unless another one is given. */
@@ -71,12 +59,6 @@ const connectionTo = (target: Target) =>
   typeof target === "string"
     ? { address: { socketPath: target }, own: "goald" }
     : { address: { host: "127.0.0.1", port: target.port }, own: `127.0.0.1:${target.port}` };
-
-/** A page that has come in by a ticket. */
-export interface PageClient extends Pick<TestServer, "ask" | "follow">, Loopback {
-  readonly secret: string;
-  readonly key: string;
-}
 
 /** Opens the door of a server, and exchanges its ticket for a key, which `ask` and `follow` send. */
 export async function enterDoor({ server }: { readonly server: Pick<LocalServer, "openDashboard"> }) {
@@ -106,14 +88,16 @@ export function keyOf(
   return proofs.includes(sign(`proof ${port} ${salt} ${nonce}`)) ? sign(`key ${salt}`) : undefined;
 }
 
-export function pageClient(port: number, secret: string, key: string): PageClient {
+/** A page that has come in by a ticket. */
+export function pageClient(port: number, secret: string, key: string) {
   const withKey = (headers?: AskOptions["headers"]) => ({ authorization: `Bearer ${key}`, ...headers });
   return {
     port,
     secret,
     key,
-    ask: (method, path, options) => ask({ port }, method, path, { ...options, headers: withKey(options?.headers) }),
-    follow: (path, headers) => follow({ port }, path, withKey(headers)),
+    ask: (method: string, path: string, options?: AskOptions) =>
+      ask({ port }, method, path, { ...options, headers: withKey(options?.headers) }),
+    follow: (path: string, headers?: AskOptions["headers"]) => follow({ port }, path, withKey(headers)),
   };
 }
 
@@ -209,12 +193,14 @@ export function ask(target: Target, method: string, path: string, options: AskOp
   });
 }
 
-function follow(target: Target, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Follower> {
+async function follow(target: Target, path: string, headers: Readonly<Record<string, string>> = {}) {
   const messages: Message[] = [];
+  /** Numbers of the committed events, in the order of arrival. */
   const numbers: number[] = [];
   let text = "";
   let rest = "";
   let look = (): void => undefined;
+  /** Resolves when the server has ended the stream or the connection broke. */
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   let hasEnded = false;
   void ended.then(() => {
@@ -228,6 +214,7 @@ function follow(target: Target, path: string, headers: Readonly<Record<string, s
     headers: { host: own, accept: "text/event-stream", ...headers },
     agent: false,
   });
+  /** Resolves when `isSo` holds; rejects when the stream ends before. */
   const until = async (isSo: () => boolean): Promise<void> => {
     while (!isSo()) {
       if (hasEnded) throw new Error(`The stream ended before that. It was: ${text.slice(-2_000)}`);
@@ -236,9 +223,10 @@ function follow(target: Target, path: string, headers: Readonly<Record<string, s
       });
     }
   };
-  const follower: Follower = {
-    messages,
-    numbers,
+  const follower = {
+    messages: messages as readonly Message[],
+    numbers: numbers as readonly number[],
+    /** All received text, comments included. */
     get text() {
       return text;
     },
@@ -249,7 +237,7 @@ function follow(target: Target, path: string, headers: Readonly<Record<string, s
       await ended;
     },
   };
-  return new Promise((resolve, reject) => {
+  return new Promise<typeof follower>((resolve, reject) => {
     asked.on("error", reject);
     asked.on("response", (response) => {
       response.on("close", end);

@@ -8,13 +8,13 @@ import { judgeByLevel } from "#app/sandbox.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
 import { ALL_READY, loadRegistry, type Registry, type ServiceStates } from "#commands/registry.ts";
 import type { AgentSettings, ReplyForm } from "#core/agent-settings.ts";
-import type { Annotations, CommandCall, Observation } from "#core/call.ts";
+import type { Annotations, CommandCall } from "#core/call.ts";
 import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import type { EventBody, EventOf, RecordedEvent } from "#core/event.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import type { LongTermMemory } from "#core/ports/memory.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
-import type { AgentRow, InboxMessage, Lease, Store } from "#core/ports/store.ts";
+import type { InboxMessage, Lease, Store } from "#core/ports/store.ts";
 import type { Services } from "#core/services.ts";
 import { type AgentState, activeFrame, openCommand } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
@@ -38,7 +38,7 @@ import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { type CellBehaviour, createFakeSandbox } from "./fake-sandbox.ts";
 import { type MemoryStore, openMemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
-import { type Script, type ScriptedModel, scriptedModel, subagentModel } from "./models.ts";
+import { type Script, scriptedModel, subagentModel, textIn } from "./models.ts";
 import { createOpenAIModel } from "./openai-model.ts";
 import { type Answer, type ChatRequest, type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
 
@@ -85,29 +85,7 @@ export interface RunChange extends Partial<Pick<RunParts, "scrub" | "keepText" |
   /** Runs another agent of the store, with files of its own. */
   readonly agent?: string;
 }
-export interface Loop {
-  readonly store: MemoryStore;
-  readonly files: Files;
-  readonly model: ScriptedModel;
-  readonly clock: FakeClock;
-  readonly row: AgentRow;
-  /** All events shown, over all runs. */
-  readonly shown: RecordedEvent[];
-  /** Claims the agent and runs it, as one process does. */
-  run(change?: RunChange): Promise<AgentState>;
-  events(): Promise<readonly RecordedEvent[]>;
-  /** The events of one type. */
-  of<T extends EventBody["type"]>(type: T): Promise<readonly EventOf<T>[]>;
-  /** What came of the commands that have ended. */
-  results(): Promise<readonly Observation[]>;
-  /** Puts a message into the inbox, by default with a key of its own. */
-  tell(message: InboxMessage, agent?: string, key?: string): Promise<boolean>;
-  /** The messages of a request to the model, by its index or from the end. */
-  prompt(at: number): string;
-  text(path: string): string | undefined;
-  /** Runs all agents that are due, until none is. */
-  runAll(change?: RunChange): Promise<void>;
-}
+export type Loop = Awaited<ReturnType<typeof makeLoop>>;
 
 const METHODS = createMethodIndex({ embedder: openWordEmbedder(), report: () => undefined });
 
@@ -133,7 +111,8 @@ export function memoryPartsOf(agentId: string, store: MemoryStore, files: Files,
   } satisfies Partial<PerformParts>;
 }
 
-export async function makeLoop(options: LoopOptions): Promise<Loop> {
+/** `store` and `files` outlive a run; `shown` has all events shown, over all runs. */
+export async function makeLoop(options: LoopOptions) {
   const {
     script,
     settings,
@@ -162,12 +141,14 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
 
   const filesOf = new Map<string, Files>([[row.id, files]]);
 
+  /** Runs all agents that are due, until none is. */
   async function runAll(change: RunChange = {}): Promise<void> {
     const due = await store.due(clock.now().toISOString());
     for (const agent of due) await run({ ...change, agent });
     if (due.length > 0) await runAll(change);
   }
 
+  /** Claims the agent and runs it, as one process does. */
   async function run(change: RunChange = {}): Promise<AgentState> {
     const { store: wrap, prepare, ask, agent = row.id, ...replaced } = change;
     const files = filesOf.get(agent) ?? new Map();
@@ -198,7 +179,7 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     return runLoop(lease, {
       store: seen,
       clock,
-      wait: createPerson({ store: seen, clock, lease, ask }),
+      wait: createPerson({ store: seen, clock }, lease, ask),
       prepare: prepare?.(moves) ?? moves,
       readScript: (file) =>
         readScript(
@@ -215,7 +196,9 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     });
   }
   const events = () => store.read(row.id, 0, 10_000);
-  const of: Loop["of"] = async (type) => (await events()).filter((event) => event.type === type) as never;
+  /** The events of one type. */
+  const of = async <T extends EventBody["type"]>(type: T): Promise<readonly EventOf<T>[]> =>
+    (await events()).filter((event) => event.type === type) as never;
   let told = 0;
   return {
     store,
@@ -228,15 +211,25 @@ export async function makeLoop(options: LoopOptions): Promise<Loop> {
     runAll,
     events,
     of,
+    /** What came of the commands that have ended. */
     results: async () => (await of("command-finished")).map(({ observation }) => observation),
-    tell: (message, agent = row.id, key = `told ${++told}`) =>
+    /** Puts a message into the inbox, by default with a key of its own. */
+    tell: (message: InboxMessage, agent = row.id, key = `told ${++told}`) =>
       store.deliver(agent, key, message, clock.now().toISOString()),
-    prompt: (at) => (model.requests.at(at)?.messages ?? []).map(({ content }) => content).join("\n"),
-    text: (path) => {
+    /** The messages of a request to the model, by its index or from the end. */
+    prompt: (at: number) => textIn(model.requests.at(at) ?? { messages: [] }),
+    text: (path: string) => {
       const content = files.get(path);
       return content && Buffer.from(content).toString("utf8");
     },
   };
+}
+
+/** Runs a loop that was just made, alone or with what surrounds it, and returns it. */
+export async function afterRun<T extends Loop | { readonly loop: Loop }>(made: Promise<T>): Promise<T> {
+  const given = await made;
+  await ("loop" in given ? given.loop : (given as Loop)).run();
+  return given;
 }
 
 export function withCommands(shipped: Registry, added: readonly Command[]): Registry {
@@ -389,15 +382,12 @@ export type PersonAnswer =
   | { readonly kind: "feedback"; readonly text: string }
   | { readonly kind: "leave" };
 
-interface PersonParts {
-  readonly store: Pick<Store, "deliver">;
-  readonly clock: RunParts["clock"];
-  readonly lease: Lease;
-  /** Absent: there is nobody, and the run ends at a question. */
-  readonly ask: ((call: CommandCall) => Promise<PersonAnswer>) | undefined;
-}
-
-function createPerson({ store, clock, lease, ask }: PersonParts): RunParts["wait"] {
+/** Without `ask` there is nobody, and the run ends at a question. */
+function createPerson(
+  { store, clock }: Pick<RunParts, "clock"> & { readonly store: Pick<Store, "deliver"> },
+  lease: Lease,
+  ask: RunChange["ask"],
+): RunParts["wait"] {
   let count = 0;
   const send = (message: InboxMessage): Promise<unknown> => {
     count++;
@@ -422,14 +412,7 @@ function createPerson({ store, clock, lease, ask }: PersonParts): RunParts["wait
 
 // An agent whose replies are prose with code: the real loop, a model over HTTP, and a sandbox of functions.
 
-export interface ProseLoop {
-  readonly loop: Loop;
-  readonly server: OpenAIServer;
-  /** Contents of the messages of one request, from 1. */
-  request(number: number): readonly string[];
-  /** The result that a request shows last. */
-  lastResult(number: number): string;
-}
+export type ProseLoop = Awaited<ReturnType<typeof makeProseLoop>>;
 
 let servers: OpenAIServer[] = [];
 export async function closeProseLoops(): Promise<void> {
@@ -445,14 +428,17 @@ export async function makeProseLoop(
   replies: readonly string[] | ((request: ChatRequest, index: number) => Answer),
   cells: Readonly<Record<string, CellBehaviour>>,
   options: Partial<LoopOptions> = {},
-): Promise<ProseLoop> {
+) {
   const server = await startOpenAIServer({ reply: replies });
   servers.push(server);
   const { baseUrl } = server;
   const model = createOpenAIModel({ baseUrl, apiKey: "key", http: createHttp(), timeoutMs: 20_000 });
   const sandbox = createFakeSandbox(cells);
   const loop = await makeLoop({ script: [], model, sandbox, ...options, settings: { form, ...options.settings } });
+  /** Contents of the messages of one request, from 1. */
   const request = (number: number): readonly string[] =>
     server.chats[number - 1]?.messages.map(({ content }) => content) ?? [];
-  return { loop, server, request, lastResult: (number) => request(number).at(-2) ?? "" };
+  /** The result that a request shows last. */
+  const lastResult = (number: number): string => request(number).at(-2) ?? "";
+  return { loop, server, request, lastResult };
 }

@@ -9,32 +9,21 @@ import { type LongTermMemoryParts, openLongTermMemory } from "#memory/recall/lon
 import { countWords, createWordHasher, openWordEmbedder } from "#memory/vectors/offline-embedder.ts";
 import { hashOf } from "#util/words.ts";
 
-export interface MemoryRows extends Pick<Store, "memories" | "memory" | "saveVectors"> {
-  /** Adds one row; seq and step go up by one unless given. */
-  add(agent: string, text: string, given?: Partial<NewMemory>): MemoryRow;
-  /** Forgets a row as a person does: it comes again without its text and its vector. */
-  forget(agent: string, id: string): void;
-  /** Changes fields of a row; it comes again. */
-  change(agent: string, id: string, changed: Partial<MemoryRow>): void;
-  /** Marks a row as replaced; it comes again. */
-  supersede(agent: string, id: string): void;
-  readonly rows: ReadonlyMap<string, readonly MemoryRow[]>;
-  /** Number of rows returned so far, and number of calls that saved vectors. */
-  readonly counts: { read: number; saved: number };
-  /** Errors that every call throws while they are set. */
-  readonly trouble: { reading?: Error; readingTexts?: Error; saving?: Error };
-}
+export type MemoryRows = ReturnType<typeof memoryRows>;
 
-export function memoryRows(): MemoryRows {
+export function memoryRows() {
   const rows = new Map<string, MemoryRow[]>();
+  /** Number of rows returned so far, and number of calls that saved vectors. */
   const counts = { read: 0, saved: 0 };
-  const trouble: MemoryRows["trouble"] = {};
+  /** Errors that every call throws while they are set. */
+  const trouble: { reading?: Error; readingTexts?: Error; saving?: Error } = {};
   const of = (agent: string): MemoryRow[] => {
     const found = rows.get(agent) ?? [];
     rows.set(agent, found);
     return found;
   };
 
+  /** Changes fields of a row; it comes again. */
   function change(agent: string, id: string, changed: Partial<MemoryRow>): void {
     const all = of(agent);
     const at = all.findIndex((row) => row.id === id);
@@ -44,10 +33,11 @@ export function memoryRows(): MemoryRows {
   }
 
   return {
-    rows,
+    rows: rows as ReadonlyMap<string, readonly MemoryRow[]>,
     counts,
     trouble,
-    add(agent, text, given = {}) {
+    /** Adds one row; seq and step go up by one unless given. */
+    add(agent: string, text: string, given: Partial<NewMemory> = {}): MemoryRow {
       const all = of(agent);
       const seq = 1 + Math.max(0, ...all.map((row) => row.seq));
       const row: MemoryRow = {
@@ -74,10 +64,13 @@ export function memoryRows(): MemoryRows {
       all.push(row);
       return row;
     },
-    forget: (agent, id) => change(agent, id, { text: "", forgotten: "person", embedder: null, vector: null }),
+    /** Forgets a row as a person does: it comes again without its text and its vector. */
+    forget: (agent: string, id: string) =>
+      change(agent, id, { text: "", forgotten: "person", embedder: null, vector: null }),
     change,
-    supersede: (agent, id) => change(agent, id, { supersededBy: `${agent}/0` }),
-    async memories(agent, after, limit) {
+    /** Marks a row as replaced; it comes again. */
+    supersede: (agent: string, id: string) => change(agent, id, { supersededBy: `${agent}/0` }),
+    async memories(...[agent, after, limit]: Parameters<Store["memories"]>) {
       if (trouble.reading) throw trouble.reading;
       const all = of(agent);
       let from = all.length;
@@ -86,11 +79,11 @@ export function memoryRows(): MemoryRows {
       counts.read += page.length;
       return page;
     },
-    async memory(agent, id) {
+    async memory(...[agent, id]: Parameters<Store["memory"]>) {
       if (trouble.readingTexts) throw trouble.readingTexts;
       return of(agent).find((row) => row.id === id);
     },
-    async saveVectors(agent, embedder, vectors) {
+    async saveVectors(...[agent, embedder, vectors]: Parameters<Store["saveVectors"]>) {
       if (trouble.saving) throw trouble.saving;
       counts.saved++;
       for (const { id, vector } of vectors) {

@@ -242,13 +242,15 @@ const problemsOf = ({ errors }: { errors?: Parameters<typeof ajv.errorsText>[0] 
 
 // Answers of the OpenAI-compatible test server: completions, vectors, lists, errors and faults.
 
+interface ToolCall {
+  readonly type?: string;
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}
 interface ChatMessage {
   readonly role: string;
   readonly content: string;
-  readonly tool_calls?: readonly {
-    readonly id: string;
-    readonly function: { readonly name: string; readonly arguments: string };
-  }[];
+  readonly tool_calls?: readonly ToolCall[];
   readonly tool_call_id?: string;
 }
 
@@ -278,7 +280,7 @@ interface Completion {
   readonly text?: string | null;
   readonly finishReason?: string | null;
   readonly refusal?: string;
-  readonly toolCalls?: readonly unknown[];
+  readonly toolCalls?: readonly ToolCall[];
   readonly usage?: object | null;
   readonly delayMs?: number;
   /** How it is streamed; "document": always sent whole. */
@@ -321,17 +323,17 @@ const modelList = (names: readonly string[]): RawAnswer => ({
   body: { object: "list", data: names.map((id) => ({ id, object: "model", created: 0, owned_by: "test" })) },
 });
 
-function completionBody(completion: Completion): object {
+function completionBody(completion: Completion) {
   const { text: content = "", finishReason = "stop", refusal = null, toolCalls, usage } = completion;
   const message = { role: "assistant", content, refusal, ...(toolCalls ? { tool_calls: toolCalls } : {}) };
   const counted = { prompt_tokens: 100, completion_tokens: Math.ceil((content?.length ?? 0) / 4), total_tokens: 0 };
-  const ending = finishReason === null ? {} : { finish_reason: finishReason };
+  const ending: { finish_reason?: string } = finishReason === null ? {} : { finish_reason: finishReason };
   return {
     id: "chatcmpl-test",
     object: "chat.completion",
     created: 0,
     model: "test-model",
-    choices: [{ index: 0, message, logprobs: null, ...ending }],
+    choices: [{ index: 0, message, logprobs: null, ...ending }] as const,
     ...(usage === null ? {} : { usage: usage ?? { ...counted, total_tokens: 100 + counted.completion_tokens } }),
   };
 }
@@ -410,10 +412,10 @@ export interface Streaming {
   readonly pause?: { readonly after: number; readonly until: Promise<unknown> };
   /**
    * `no-done`: without the mark after the last piece. `no-finish`: without finish_reason and mark. `cut`: the
-   * connection breaks. `silence`: nothing more, without an end. `pings`: comments only, without an end. `error`: an
-   * error in the stream. `garbage`: data that is not JSON. All but the first come after half of the pieces.
+   * connection breaks. `silence`: nothing more, without an end. `error`: an error in the stream.
+   * `garbage`: data that is not JSON. All but the first come after half of the pieces.
    */
-  readonly ending?: "no-done" | "no-finish" | "cut" | "silence" | "pings" | "error" | "garbage";
+  readonly ending?: "no-done" | "no-finish" | "cut" | "silence" | "error" | "garbage";
   /** Replaces the server's own error. */
   readonly error?: object;
   /** Uses CRLF line ends, and comments between the events. */
@@ -424,17 +426,17 @@ export interface Streaming {
 
 const PIECE_CHARS = 12;
 const MAX_PIECES = 2_000;
-const PING_EVERY_MS = 20;
 
-/** `completion` is the body of an answer that is not streamed. */
+type Body = ReturnType<typeof completionBody>;
+
+/** `body`: that of an answer that is not streamed. */
 async function streamCompletion(
-  completion: object,
+  body: Body,
   streaming: Streaming,
   wantsUsage: boolean,
   outgoing: ServerResponse,
 ): Promise<void> {
   const { pause, ending, fussy, bytewise } = streaming;
-  const body = completion as Body;
   const { finish_reason: finishReason = null } = body.choices[0];
   const { content, refusal, tool_calls: toolCalls } = body.choices[0].message;
   const text = content ?? "";
@@ -474,11 +476,6 @@ async function streamCompletion(
       return;
     case "silence":
       return;
-    case "pings": {
-      const timer = setInterval(() => outgoing.write(": ping\n\n"), PING_EVERY_MS);
-      outgoing.on("close", () => clearInterval(timer));
-      return;
-    }
     case "error":
       await send({ error: streaming.error ?? { message: "The engine fell over.", type: "server_error", code: null } });
       outgoing.end();
@@ -516,26 +513,6 @@ async function waitForDrain(outgoing: ServerResponse): Promise<void> {
 
 const cut = (text: string, chars: number): readonly string[] =>
   Array.from({ length: Math.ceil(text.length / chars) }, (_, index) => text.slice(index * chars, (index + 1) * chars));
-
-interface ToolCall {
-  readonly id: string;
-  readonly function: { readonly name: string; readonly arguments: string };
-}
-interface Body {
-  readonly id: string;
-  readonly model: string;
-  readonly choices: readonly [
-    {
-      readonly finish_reason?: string;
-      readonly message: {
-        readonly content: string | null;
-        readonly refusal: string | null;
-        readonly tool_calls?: readonly ToolCall[];
-      };
-    },
-  ];
-  readonly usage?: object;
-}
 
 const head = ({ id, model }: Body): object => ({ id, object: "chat.completion.chunk", created: 0, model });
 

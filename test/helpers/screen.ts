@@ -79,21 +79,16 @@ export const everShown = (output: string): string => stripVTControlCharacters(ou
 
 // The input of a person who types given lines and then leaves.
 
-export interface ScriptedLines extends LineInput {
-  /** All questions, oldest first; questions for secrets begin with "(secret) ". */
-  readonly asked: readonly string[];
-}
-
 /** `typedAhead` are the lines that `takeTypedAhead` returns. */
-export function scriptedLines(lines: readonly string[], typedAhead: readonly string[] = []): ScriptedLines {
+export function scriptedLines(lines: readonly string[], typedAhead: readonly string[] = []) {
   const left = [...lines];
+  /** All questions, oldest first; questions for secrets begin with "(secret) ". */
   const asked: string[] = [];
   const answer = (question: string): Promise<string | undefined> => {
     asked.push(question);
     return Promise.resolve(left.shift());
   };
-  return {
-    asked,
+  const input: LineInput = {
     interrupted: false,
     askLine: answer,
     askSecret: (question) => answer(`(secret) ${question}`),
@@ -103,4 +98,5 @@ export function scriptedLines(lines: readonly string[], typedAhead: readonly str
     takeTypedAhead: () => Promise.resolve(typedAhead),
     close: () => {},
   };
+  return { ...input, asked: asked as readonly string[] };
 }

@@ -246,19 +246,14 @@ const ajv = createAjv({ strict: false });
 /** Compiles a schema once. */
 const checkOf = (schema: object) => ajv.compile(schema);
 
-interface Asked {
-  readonly method: string;
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly body: unknown;
-}
+type Asked = ReturnType<typeof read>;
 
-function read({ method, path, headers, body }: ServiceRequest): Asked {
+function read({ method, path, headers, body }: ServiceRequest) {
   const url = new URL(path, "http://x");
   const text = body.toString();
   const isForm = headers["content-type"] === "application/x-www-form-urlencoded";
-  const content = text === "" ? null : isForm ? Object.fromEntries(new URLSearchParams(text)) : JSON.parse(text);
+  const content: unknown =
+    text === "" ? null : isForm ? Object.fromEntries(new URLSearchParams(text)) : JSON.parse(text);
   return { method, path: url.pathname, query: Object.fromEntries(url.searchParams), headers, body: content };
 }
 
@@ -299,19 +294,7 @@ const SERVICES: Readonly<Record<Name, Service>> = {
     query: ({ body }) => (body as { query: string }).query,
     answer: (hits) => ({
       status: 200,
-      body: {
-        query: "q",
-        answer: null,
-        images: [],
-        results: hits.map(({ title, href, body }) => ({
-          title,
-          url: href,
-          content: body,
-          score: 0.9,
-          raw_content: null,
-        })),
-        response_time: 0.5,
-      },
+      body: { results: hits.map(({ title, href, body }) => ({ title, url: href, content: body, score: 0.9 })) },
     }),
   },
   serper: {
@@ -323,16 +306,7 @@ const SERVICES: Readonly<Record<Name, Service>> = {
     query: ({ body }) => (body as { q: string }).q,
     answer: (hits) => ({
       status: 200,
-      body: {
-        searchParameters: { q: "q", type: "search", engine: "google" },
-        organic: hits.map(({ title, href, body }, index) => ({
-          title,
-          link: href,
-          snippet: body,
-          position: index + 1,
-        })),
-        credits: 1,
-      },
+      body: { organic: hits.map(({ title, href, body }) => ({ title, link: href, snippet: body })), credits: 1 },
     }),
   },
   brave: {
@@ -342,35 +316,18 @@ const SERVICES: Readonly<Record<Name, Service>> = {
       headers: { accept: { const: "application/json" } },
     }),
     query: ({ query }) => query.q as string,
-    answer: (hits) => ({
-      status: 200,
-      body: {
-        type: "search",
-        query: { original: "q" },
-        ...(hits.length > 0
-          ? {
-              web: {
-                type: "search",
-                results: hits.map(({ title, href, body }) => ({ title, url: href, description: body, language: "en" })),
-              },
-            }
-          : {}),
-      },
-    }),
+    answer: (hits) => {
+      const results = hits.map(({ title, href, body }) => ({ title, url: href, description: body, language: "en" }));
+      return { status: 200, body: { type: "search", ...(hits.length > 0 ? { web: { results } } : {}) } };
+    },
   },
   searxng: {
     schema: asks("GET", "/search", { query: closed({ q: words, format: { const: "json" } }) }),
     query: ({ query }) => query.q as string,
-    answer: (hits) => ({
-      status: 200,
-      body: {
-        query: "q",
-        number_of_results: 0,
-        results: hits.map(({ title, href, body }) => ({ title, url: href, content: body, engine: "x", score: 1 })),
-        answers: [],
-        unresponsive_engines: [],
-      },
-    }),
+    answer: (hits) => {
+      const results = hits.map(({ title, href, body }) => ({ title, url: href, content: body, engine: "x" }));
+      return { status: 200, body: { query: "q", results, unresponsive_engines: [] } };
+    },
   },
   duckduckgo: {
     schema: asks("POST", "/html/", { body: closed({ q: words }), headers: { "user-agent": { pattern: "^goald/" } } }),

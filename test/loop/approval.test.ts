@@ -9,6 +9,7 @@ import { loadWaiting } from "#views/waiting.ts";
 import { bytesOf } from "../helpers/events.ts";
 import { createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import {
+  afterRun,
   done,
   type LoopOptions,
   makeLoop,
@@ -78,8 +79,7 @@ async function makeRunner(
 
 describe("a person who is asked about the code of a file", () => {
   it("sees the whole file as it was at the question, and an unchanged file runs", async () => {
-    const { loop, waiting } = await makeRunner([runFile, done()], LONG);
-    await loop.run();
+    const { loop, waiting } = await afterRun(makeRunner([runFile, done()], LONG));
     const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/);
     expect((await waiting())?.code).toMatchObject({ file: FILE, text: LONG, sha256 });
     await loop.run({ ask: async () => yes() });
@@ -104,8 +104,7 @@ describe("a person who is asked about the code of a file", () => {
   });
 
   it("is told that a missing file will not run, and a file that appears then does not run", async () => {
-    const { loop, put, waiting } = await makeRunner([runFile, done()], null);
-    await loop.run();
+    const { loop, put, waiting } = await afterRun(makeRunner([runFile, done()], null));
     expect((await waiting())?.code).toEqual({ file: FILE, sha256: null, text: "" });
     put("print(3)");
     await loop.run({ ask: async () => yes() });
@@ -114,14 +113,12 @@ describe("a person who is asked about the code of a file", () => {
 
   it("sees the code of run_code, also when it is too long for an event", async () => {
     const code = `${"y = 1\n".repeat(10_000)}print(y)`;
-    const { loop, waiting } = await makeRunner([reply("run_code", { code }), done()], null);
-    await loop.run();
+    const { waiting } = await afterRun(makeRunner([reply("run_code", { code }), done()], null));
     expect((await waiting())?.code).toEqual({ file: null, sha256: null, text: code });
   });
 
   it("is nobody in an agent whose commands need no person: a file that changed since the reply runs", async () => {
-    const { loop } = await makeRunner([runFile, done()], "print(1)", { approve: "never" });
-    await loop.run();
+    const { loop } = await afterRun(makeRunner([runFile, done()], "print(1)", { approve: "never" }));
     expect((await loop.results())[0]).toMatchObject({ status: "ok", text: "one" });
     expect(await loop.of("approval-asked")).toEqual([]);
   });

@@ -1,23 +1,23 @@
 import { utimes } from "node:fs/promises";
 import { describe, expect, it } from "@jest/globals";
 import type { Observation } from "#core/call.ts";
-import type { CellBridge, SavedNamespace } from "#core/ports/sandbox.ts";
+import type { CellBridge } from "#core/ports/sandbox.ts";
 import { isFinished } from "#core/state.ts";
 import { openCellBridge } from "#loop/cell-bridge.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import { bytesOf } from "../helpers/events.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { cell, done, type Loop, type LoopOptions, makeLoop, outerCommand, reply } from "../helpers/loop.ts";
+import { afterRun, cell, done, type Loop, type LoopOptions, makeLoop, outerCommand, reply } from "../helpers/loop.ts";
 import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
 async function makeCells(
   behaviours: Readonly<Record<string, CellBehaviour>>,
-  codes: readonly string[],
+  codes: readonly string[] = Object.keys(behaviours),
   options: Partial<LoopOptions> = {},
 ) {
   const sandbox = createFakeSandbox(behaviours);
-  const script = [...codes.map((code) => cell(code)), done()];
+  const script = [...codes.map(cell), done()];
   return { sandbox, loop: await makeLoop({ script, sandbox, ...options }) };
 }
 
@@ -44,7 +44,7 @@ describe("the result of a cell", () => {
       "print(3)": (_cell, _host, { print }) => print("3"),
       "x = 4": () => undefined,
     };
-    const { loop } = await makeCells(cells, Object.keys(cells));
+    const { loop } = await makeCells(cells);
     expect(isFinished(await loop.run())).toBe(true);
     const [value, printed, nothing] = await results(loop);
     expect(value).toMatchObject({ status: "ok", text: "2", source: "workspace" });
@@ -69,8 +69,7 @@ describe("the result of a cell", () => {
         print("before");
         return failedCell({ kind, ...problem });
       };
-      const { loop } = await makeCells({ broken }, ["broken"]);
-      await loop.run();
+      const { loop } = await afterRun(makeCells({ broken }));
       const text = "ZeroDivisionError: division by zero\nLine 2: y = 1 / 0\nIt had printed:\nbefore";
       expect((await results(loop))[0]).toMatchObject({ status: "failed", code: "cell-failed", text });
     },
@@ -78,8 +77,7 @@ describe("the result of a cell", () => {
 
   it("names only names that were not lost before", async () => {
     const lost = [{ name: "gen", reason: "a generator cannot be kept" }];
-    const { loop } = await makeCells({ one: () => ({ lost }), two: () => ({ lost }) }, ["one", "two"]);
-    await loop.run();
+    const { loop } = await afterRun(makeCells({ one: () => ({ lost }), two: () => ({ lost }) }, ["one", "two"]));
     const [first, second] = await textsOf(loop);
     expect(first).toContain("gen (a generator cannot be kept)");
     expect(second).not.toContain("gen");
@@ -104,7 +102,7 @@ describe("the result of a cell", () => {
   });
 
   it("ends the work when the code calls stop", async () => {
-    const { loop } = await makeCells({ end: () => ({ stop: {}, value: cellValue("All done.") }) }, ["end"]);
+    const { loop } = await makeCells({ end: () => ({ stop: {}, value: cellValue("All done.") }) });
     const state = await loop.run();
     expect(isFinished(state)).toBe(true);
     expect(loop.model.requests).toHaveLength(1);
@@ -118,35 +116,28 @@ describe("cells that fail", () => {
     () =>
       failedCell({ type, message: "It is not available in the sandbox." });
   const missing = lacks("ModuleNotFoundError");
+  const os = lacks("ImportError");
   const refused: CellBehaviour = () =>
     failedCell({ type: "CommandError", command: { code: "denied", text: "It was not run." } });
 
-  const FAILED = "cell-failed";
+  const [FAILED, IMPORT, DENIED] = ["cell-failed", "import-failed", "cell-denied"];
   it.each<[when: string, cells: Readonly<Record<string, CellBehaviour>>, codes: readonly unknown[]]>([
+    ["one in between worked", { a: bad, b: bad, good, c: bad, d: bad }, [FAILED, FAILED, undefined, FAILED, FAILED]],
+    ["they failed at an import", { a: bad, missing, os, again: os, b: bad }, [FAILED, IMPORT, IMPORT, IMPORT, FAILED]],
     [
-      "one in between worked",
-      { a: bad, b: bad, good, c: bad, d: bad },
-      [FAILED, FAILED, undefined, FAILED, FAILED, undefined],
-    ],
-    [
-      "they failed at an import",
-      { a: bad, missing, requests: missing, os: lacks("ImportError"), b: bad },
-      [FAILED, "import-failed", "import-failed", "import-failed", FAILED, undefined],
-    ],
-    [
-      "a refused command ended them",
-      { a: bad, refused, again: refused, once: refused, b: bad },
-      [FAILED, "cell-denied", "cell-denied", "cell-denied", FAILED, undefined],
+      "they were refused",
+      { a: bad, refused, b: refused, c: refused, d: bad },
+      [FAILED, DENIED, DENIED, DENIED, FAILED],
     ],
   ])("do not pause the agent when %s", async (_when, cells, codes) => {
-    const { loop } = await makeCells(cells, Object.keys(cells));
+    const { loop } = await makeCells(cells);
     expect(isFinished(await loop.run())).toBe(true);
-    expect((await results(loop)).map(({ code }) => code)).toEqual(codes);
+    expect((await results(loop)).map(({ code }) => code)).toEqual([...codes, undefined]);
   });
 
   it("pause the agent when three in a row failed, imports apart, and the second of them warns of the third", async () => {
     const cells = { a: bad, pandas: lacks("ImportError"), b: bad, c: bad };
-    const { loop } = await makeCells(cells, Object.keys(cells));
+    const { loop } = await makeCells(cells);
     expect((await loop.run()).paused).toMatchObject({ code: "failing-cells" });
     const warned = (await textsOf(loop)).map((text) => text.includes("One more failure in a row pauses you."));
     expect(warned).toEqual([false, false, true, false]);
@@ -161,8 +152,7 @@ describe("cells that fail", () => {
   it.each(["json", "tools", "plan", "code", "react"] as const)(
     "are foreseen: the prompt of the form %s says once what the machine has",
     async (form) => {
-      const { loop } = await makeCells({}, [], { settings: { form, stepLimit: 1 } });
-      await loop.run();
+      const { loop } = await afterRun(makeCells({}, [], { settings: { form, stepLimit: 1 } }));
       const { messages, tools } = loop.model.requests[0] ?? {};
       const told = JSON.stringify({ messages, tools });
       const words = form === "react" ? /Nothing can be imported/g : /standard library[,;] (?:there are )?no packages/g;
@@ -180,7 +170,7 @@ describe("a namespace", () => {
 
   it("lasts from cell to cell, also when the process has ended", async () => {
     const cells = { count: counting, end: () => undefined, again: counting };
-    const made = await makeCells(cells, Object.keys(cells));
+    const made = await makeCells(cells);
     await runWithoutProcesses(made);
     expect((await textsOf(made.loop))[2]).toBe("42");
     expect(made.sandbox.cells.map(({ saved }) => saved?.version ?? null)).toEqual([null, "c1#1", "c2#1"]);
@@ -188,8 +178,7 @@ describe("a namespace", () => {
 
   it("is that from before a cell whose process died", async () => {
     const die: CellBehaviour = () => ({ ...failedCell({ kind: "died" }), saved: null });
-    const { loop } = await makeCells({ count: counting, die, again: counting }, ["count", "die", "again"]);
-    await loop.run();
+    const { loop } = await afterRun(makeCells({ count: counting, die, again: counting }, ["count", "die", "again"]));
     const texts = await textsOf(loop);
     expect(texts[1]).toContain("The names are those from before this code.");
     expect(texts[2]).toBe("42");
@@ -201,8 +190,7 @@ describe("a call from code", () => {
     const write: CellBehaviour = async (_cell, _host, { call }) => ({
       value: cellValue(await call("write_to_file", { file: "a.txt", text: "abc" })),
     });
-    const { loop } = await makeCells({ write }, ["write"]);
-    await loop.run();
+    const { loop } = await afterRun(makeCells({ write }));
     expect([loop.text("a.txt"), (await textsOf(loop))[0]]).toEqual(["abc", "a.txt"]);
     const nested = (await loop.events()).filter((event) => "callId" in event && event.callId === "c1.1");
     const call = ["requested", "approved", "started", "finished"].map((what) => `command-${what}`);
@@ -215,8 +203,7 @@ describe("a call from code", () => {
       await call("read_file", { file: "none.txt" }).catch((error) => caught.push(error.command));
       return { value: cellValue("went on") };
     };
-    const { loop } = await makeCells({ read }, ["read"]);
-    await loop.run();
+    const { loop } = await afterRun(makeCells({ read }));
     expect(caught).toEqual([{ code: "file-missing", text: expect.stringContaining("none.txt") }]);
     expect((await textsOf(loop))[0]).toBe("went on");
   });
@@ -224,7 +211,7 @@ describe("a call from code", () => {
   it.each(["save_files", "task_complete", "nothing"])("does not reach %s", async (name) => {
     const told: unknown[] = [];
     const go: CellBehaviour = async (_cell, host) => void told.push(await host.call(name, { files: [] }));
-    await (await makeCells({ go }, ["go"])).loop.run();
+    await afterRun(makeCells({ go }));
     expect(told).toMatchObject([{ error: { code: "no-such-command" } }]);
   });
 
@@ -237,8 +224,7 @@ describe("a call from code", () => {
       }
       await host.saveFiles([{ path: "made.txt", bytes: bytesOf("made") }]);
     };
-    const { loop } = await makeCells({ many }, ["many"]);
-    await loop.run();
+    const { loop } = await afterRun(makeCells({ many }));
     expect(answers.filter((answer) => answer === "ok")).toHaveLength(1_000);
     expect(answers.at(-1)).toMatch(/^too-many A command may nest 1000 calls/);
     // What it wrote is saved none the less.
@@ -248,8 +234,7 @@ describe("a call from code", () => {
 
 describe("save_files", () => {
   it("is not offered to the model, and is refused when a reply names it", async () => {
-    const { loop } = await makeCells({}, [], { script: [reply("save_files", { files: [] }), done()] });
-    await loop.run();
+    const { loop } = await afterRun(makeCells({}, [], { script: [reply("save_files", { files: [] }), done()] }));
     expect(JSON.stringify(loop.model.requests[0])).not.toContain("save_files");
     expect(await loop.of("reply-rejected")).toHaveLength(1);
   });
@@ -289,22 +274,20 @@ describe("files that a cell changes", () => {
   });
 
   it("are artifacts, and a picture is named", async () => {
-    const { loop } = await makeCells({ plot: save("chart.svg", "<svg/>") }, ["plot"]);
-    await loop.run();
+    const { loop } = await afterRun(makeCells({ plot: save("chart.svg", "<svg/>") }));
     const text = expect.stringContaining("Pictures: chart.svg.");
     expect((await results(loop))[0]).toMatchObject({ artifacts: ["chart.svg"], text });
   });
 
   it("are removed when code removes them", async () => {
-    const { loop } = await makeCells({ remove: save("a.txt", null) }, ["remove"]);
+    const { loop } = await makeCells({ remove: save("a.txt", null) });
     loop.files.set("a.txt", Buffer.from("old"));
     await loop.run();
     expect(loop.text("a.txt")).toBeUndefined();
   });
 
   it("ask a person when others run them, and are refused when nobody can be asked", async () => {
-    const { loop } = await makeCells({ save: save(".envrc", "rm -rf /") }, ["save"]);
-    await loop.run();
+    const { loop } = await afterRun(makeCells({ save: save(".envrc", "rm -rf /") }));
     expect(loop.text(".envrc")).toBeUndefined();
     expect((await textsOf(loop))[0]).toContain("direnv");
 
@@ -314,7 +297,7 @@ describe("files that a cell changes", () => {
     const [asked] = await asking.loop.of("approval-asked");
     expect(asked).toMatchObject({ callId: "c1.1", reason: expect.stringContaining("direnv") });
 
-    const harmless = await makeCells({ save: save("package.json", '{"name":"a"}') }, ["save"]);
+    const harmless = await makeCells({ save: save("package.json", '{"name":"a"}') });
     await harmless.loop.run();
     expect((await harmless.loop.of("command-requested"))[1]).toMatchObject({ call: { name: "save_files" } });
   });
@@ -333,7 +316,7 @@ describe("files that a cell changes", () => {
 
   it("keep what they held, up to 2,000 files", async () => {
     const paths = Array.from({ length: 2_003 }, (_, at) => `f${String(at).padStart(4, "0")}.txt`);
-    const { loop } = await makeCells({ save: saveAll(paths) }, ["save"]);
+    const { loop } = await makeCells({ save: saveAll(paths) });
     for (const path of paths) loop.files.set(path, Buffer.from("old"));
     await loop.run();
     expect((await textsOf(loop))[0]).toContain(
@@ -345,7 +328,7 @@ describe("files that a cell changes", () => {
 
   it("keep what they held, up to 64 MB, and the result says what cannot be restored", async () => {
     const paths = ["a.bin", "b.bin", "c.bin"];
-    const { loop } = await makeCells({ save: saveAll(paths) }, ["save"]);
+    const { loop } = await makeCells({ save: saveAll(paths) });
     for (const path of paths) loop.files.set(path, Buffer.alloc(30 * 1024 * 1024, path));
     await loop.run();
     expect((await textsOf(loop))[0]).toContain("What it held before cannot be restored: c.bin.");
@@ -353,56 +336,48 @@ describe("files that a cell changes", () => {
   });
 });
 
-describe("three failing cells of a sub-task", () => {
-  it("end it with a typed error, and the agent goes on", async () => {
-    const caught: unknown[] = [];
-    const ask: CellBehaviour = async (_cell, _host, { run }) => {
-      await run("Compute it.").catch((error) => caught.push(error.command));
-      return { value: cellValue("went on") };
-    };
-    const { loop } = await makeCells({ ask, a: bad, b: bad, c: bad }, ["ask", "a", "b", "c"]);
-    expect(isFinished(await loop.run())).toBe(true);
-    expect(caught).toMatchObject([{ code: "failing-cells" }]);
-    const failed = (await loop.results()).filter(({ status }) => status === "failed");
-    const warned = failed.map(({ text }) => String(text).includes("One more failure in a row ends this sub-task."));
-    expect(warned).toEqual([false, true, false]);
-  });
+it("three failing cells of a sub-task end it with a typed error, and the agent goes on", async () => {
+  const caught: unknown[] = [];
+  const ask: CellBehaviour = async (_cell, _host, { run }) => {
+    await run("Compute it.").catch((error) => caught.push(error.command));
+    return { value: cellValue("went on") };
+  };
+  const { loop } = await makeCells({ ask, a: bad, b: bad, c: bad });
+  expect(isFinished(await loop.run())).toBe(true);
+  expect(caught).toMatchObject([{ code: "failing-cells" }]);
+  const failed = (await loop.results()).filter(({ status }) => status === "failed");
+  const warned = failed.map(({ text }) => String(text).includes("One more failure in a row ends this sub-task."));
+  expect(warned).toEqual([false, true, false]);
 });
 
-describe("a cell without a strict cage", () => {
-  it.each([
-    ["strict", false],
-    ["degraded", true],
-  ] as const)("%s: asks in risky: %s", async (level, isAsked) => {
-    const finding = { level, reason: "It is so." };
-    const sandbox = createFakeSandbox({ x: () => undefined }, { finding });
-    const settings = { approve: "risky" } as const;
-    const loop = await makeLoop({ script: [cell("x"), done()], sandbox, settings });
-    await loop.run();
-    const asked = (await loop.of("approval-asked")).map(({ reason }) => reason);
-    expect(asked).toEqual(isAsked ? ["It runs code that only goald's own checks hold. It is so."] : []);
-  });
+it.each([
+  ["strict", false],
+  ["degraded", true],
+] as const)("a cell in a cage that is %s asks in risky: %s", async (level, isAsked) => {
+  const sandbox = createFakeSandbox({ x: () => undefined }, { finding: { level, reason: "It is so." } });
+  const settings = { approve: "risky" } as const;
+  const loop = await afterRun(makeLoop({ script: [cell("x"), done()], sandbox, settings }));
+  const asked = (await loop.of("approval-asked")).map(({ reason }) => reason);
+  expect(asked).toEqual(isAsked ? ["It runs code that only goald's own checks hold. It is so."] : []);
 });
 
-describe("the list of files that code gets", () => {
-  const folder = useFolder();
+const folder = useFolder();
 
-  it("has another stamp after a write of the same size within the same millisecond", async () => {
-    const workspace = openLocalWorkspace(folder());
-    const commands = { functionsFor: () => ({ all: [], callOf: () => undefined }) };
-    const parts = { context: { workspace }, commands, cells: {} };
-    const host = openCellBridge(parts as unknown as Parameters<typeof openCellBridge>[0]);
-    const time = new Date("2026-01-01T00:00:00.000Z");
-    const write = async (text: string): Promise<string | undefined> => {
-      await workspace.write("a.txt", text);
-      await utimes(folder("a.txt"), time, time);
-      return (await host.listFiles()).files[0]?.stamp;
-    };
-    const first = await write("one");
-    // A second write could get the inode that the first one has freed.
-    await workspace.write("b.txt", "");
-    expect(await write("two")).not.toBe(first);
-  });
+it("files that code sees have another stamp after a write of the same size within a millisecond", async () => {
+  const workspace = openLocalWorkspace(folder());
+  const commands = { functionsFor: () => ({ all: [], callOf: () => undefined }) };
+  const parts = { context: { workspace }, commands, cells: {} };
+  const host = openCellBridge(parts as unknown as Parameters<typeof openCellBridge>[0]);
+  const time = new Date("2026-01-01T00:00:00.000Z");
+  const write = async (text: string): Promise<string | undefined> => {
+    await workspace.write("a.txt", text);
+    await utimes(folder("a.txt"), time, time);
+    return (await host.listFiles()).files[0]?.stamp;
+  };
+  const first = await write("one");
+  // A second write could get the inode that the first one has freed.
+  await workspace.write("b.txt", "");
+  expect(await write("two")).not.toBe(first);
 });
 
 /** Appends three lines by commands, saves a file, and counts its own runs in the namespace. */
@@ -424,11 +399,6 @@ async function start(code: string, behaviour: CellBehaviour) {
   return { sandbox, loop };
 }
 
-async function lastNamespace(loop: Loop): Promise<SavedNamespace | undefined> {
-  const saved = (await loop.of("namespace-saved")).at(-1);
-  return saved as SavedNamespace | undefined;
-}
-
 /** False when the run ended before that commit. */
 async function survives(at: number, when: When): Promise<boolean> {
   const { sandbox, loop } = await start("work", work);
@@ -442,18 +412,15 @@ async function survives(at: number, when: When): Promise<boolean> {
   expect(loop.text("lines.txt")).toBe("one\ntwo\nthree\nfour\n");
   const starts = new Set(sandbox.cells.map(({ seed, startedAt }) => `${seed} ${startedAt}`));
   expect([...starts]).toEqual([loop.text("made.txt")]);
-  expect((await lastNamespace(loop))?.values).toEqual({ runs: "1" });
+  expect((await loop.of("namespace-saved")).at(-1)).toMatchObject({ values: { runs: "1" } });
   return isCut;
 }
 
 describe("a cell whose process was killed", () => {
   it("runs again without repeating an effect, at every commit, with the same seed, time and namespace", async () => {
     let at = 1;
-    for (; ; at++) {
-      const cuts: boolean[] = [];
-      for (const when of ["before", "after"] as const) cuts.push(await survives(at, when));
-      if (!cuts.some((isCut) => isCut)) break;
-    }
-    expect(at).toBeGreaterThan(8);
+    for (let isCut = true; isCut; at++)
+      isCut = [await survives(at, "before"), await survives(at, "after")].includes(true);
+    expect(at).toBeGreaterThan(9);
   });
 });

@@ -16,7 +16,7 @@ import { buildPrompt } from "#prompt/build.ts";
 import { templatesOf } from "#prompt/words.ts";
 import { createAjv } from "#util/schema.ts";
 import { type CellBehaviour, cellValue } from "../helpers/fake-sandbox.ts";
-import { closeProseLoops, done, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
+import { afterRun, closeProseLoops, done, makeLoop, makeProseLoop, python, reply } from "../helpers/loop.ts";
 import { createOpenAIModel } from "../helpers/openai-model.ts";
 import { type Answer, type ChatRequest, failure, startOpenAIServer } from "../helpers/openai-server.ts";
 import { inputWith, stateWith } from "../prompt/fixtures.ts";
@@ -268,8 +268,7 @@ describe("an agent in the form code", () => {
   });
 
   it("shows signature and words of each function in the first request, and of none in the form json (control)", async () => {
-    const { loop, request } = await makeProseLoop("code", ["Done."], {});
-    await loop.run();
+    const { request } = await afterRun(makeProseLoop("code", ["Done."], {}));
     expect(request(1)[0]).toMatch(/`read_file\(file: str[^)]*\) -> \w+`: \S+/);
     expect(request(1)[0]).toMatch(/`write_to_file\(file: str, text: str[^)]*\)[^`]*`: \S+/);
     expect(request(1)[0]).not.toMatch(/`(?:run_code|task_complete|save_files)\(/);
@@ -297,20 +296,18 @@ describe("an agent in the form code", () => {
   });
 });
 
-describe("an agent whose form changes", () => {
-  it("sees its earlier replies in the new form", async () => {
-    const json = JSON.stringify({
-      thoughts: { text: "I write." },
-      command: { name: "write_to_file", args: { file: "a.txt", text: "abc" } },
-    });
-    const { loop, request, server } = await makeProseLoop("json", [json, "Done."], {}, { settings: { stepLimit: 1 } });
-    expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
-    await loop.tell({ type: "settings", form: "code", stepLimit: 9 });
-    await loop.tell({ type: "resume" });
-    expect(isFinished(await loop.run())).toBe(true);
-    expect(request(2)[1]).toBe(`I write.\n\n${python('write_to_file(file="a.txt", text="abc")')}`);
-    expect(server.violations).toEqual([]);
+it("an agent whose form changes sees its earlier replies in the new form", async () => {
+  const json = JSON.stringify({
+    thoughts: { text: "I write." },
+    command: { name: "write_to_file", args: { file: "a.txt", text: "abc" } },
   });
+  const { loop, request, server } = await makeProseLoop("json", [json, "Done."], {}, { settings: { stepLimit: 1 } });
+  expect((await loop.run()).paused).toMatchObject({ code: "step-limit" });
+  await loop.tell({ type: "settings", form: "code", stepLimit: 9 });
+  await loop.tell({ type: "resume" });
+  expect(isFinished(await loop.run())).toBe(true);
+  expect(request(2)[1]).toBe(`I write.\n\n${python('write_to_file(file="a.txt", text="abc")')}`);
+  expect(server.violations).toEqual([]);
 });
 
 /** Tokens of reasoning before each reply. */

@@ -7,6 +7,7 @@ import type { SandboxFinding } from "#core/ports/sandbox.ts";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import {
+  afterRun,
   closeProseLoops,
   done,
   type Loop,
@@ -55,47 +56,42 @@ const makeStory = (options: Partial<LoopOptions> = {}): Promise<Loop> =>
 
 const resultsOf = async (loop: Loop) => (await loop.of("goals-checked")).map(({ results }) => results);
 
-describe("an agent that claims completion with a missing file", () => {
-  it("is refused twice with the reason, and is done once the file is right", async () => {
-    const loop = await makeStory();
-    const state = await loop.run();
-    expect(state.frames[0].phase.kind).toBe("resting");
-    const [first, second, third] = await resultsOf(loop);
-    expect(first).toEqual([{ check: 0, isPassed: false, proof: 'There is no file "report.md". Write it.' }]);
-    expect(second).toEqual(first);
-    const proof = 'Line 1 of report.md has it: "There are 42 cities in it"';
-    expect(third).toMatchObject([{ check: 0, isPassed: true, proof }]);
-    expect(state.proofs).toEqual(third);
-    expect((await resultOf(loop)).observation).toMatchObject({
-      status: "failed",
-      code: "check-failed",
-      source: "workspace",
-      text: '1 of 1 checks failed, so this is not finished yet:\n- failed: report.md contains "42 cities". There is no file "report.md". Write it.\nDo what is missing, then report it again.',
-    });
+it("a claim of completion with a missing file is refused twice, and accepted once the file is right", async () => {
+  const loop = await makeStory();
+  const state = await loop.run();
+  expect(state.frames[0].phase.kind).toBe("resting");
+  const [first, second, third] = await resultsOf(loop);
+  expect(first).toEqual([{ check: 0, isPassed: false, proof: 'There is no file "report.md". Write it.' }]);
+  expect(second).toEqual(first);
+  const proof = 'Line 1 of report.md has it: "There are 42 cities in it"';
+  expect(third).toMatchObject([{ check: 0, isPassed: true, proof }]);
+  expect(state.proofs).toEqual(third);
+  expect((await resultOf(loop)).observation).toMatchObject({
+    status: "failed",
+    code: "check-failed",
+    source: "workspace",
+    text: '1 of 1 checks failed, so this is not finished yet:\n- failed: report.md contains "42 cities". There is no file "report.md". Write it.\nDo what is missing, then report it again.',
   });
 });
 
-describe("a power cut in the middle of checks", () => {
+it("a power cut in the middle of checks leaves the same results, each once, and buys no answer twice", async () => {
   const outcomeOf = async (loop: Loop) => {
     const { proofs, step, refusals, frames } = await loop.run();
     const { kind } = frames[0].phase;
     return { proofs, step, refusals, kind, results: await resultsOf(loop), text: loop.text("report.md") };
   };
   const makeJudged = (): Promise<Loop> => makeStory({ checks: [NEEDS_REPORT, IS_GOOD] });
-
-  it("leaves the same results at every commit of the story, each of them once, and buys no answer twice", async () => {
-    const whole = await makeJudged();
-    const expected = await outcomeOf(whole);
-    expect(expected.results).toHaveLength(3);
-    expect(expected.proofs).toMatchObject([{ isPassed: true }, { isPassed: true }]);
-    expect(whole.model.requests.filter(isJudge)).toHaveLength(1);
-    for (const [at, when] of cutPoints(whole.store.commits.length)) {
-      const loop = await makeJudged();
-      await expect(loop.run({ store: cutPowerAt(at, when) })).rejects.toThrow(PowerCut);
-      expect({ at, when, ...(await outcomeOf(loop)) }).toEqual({ at, when, ...expected });
-      expect((await loop.of("command-finished")).filter(({ spent }) => spent)).toHaveLength(1);
-    }
-  });
+  const whole = await makeJudged();
+  const expected = await outcomeOf(whole);
+  expect(expected.results).toHaveLength(3);
+  expect(expected.proofs).toMatchObject([{ isPassed: true }, { isPassed: true }]);
+  expect(whole.model.requests.filter(isJudge)).toHaveLength(1);
+  for (const [at, when] of cutPoints(whole.store.commits.length)) {
+    const loop = await makeJudged();
+    await expect(loop.run({ store: cutPowerAt(at, when) })).rejects.toThrow(PowerCut);
+    expect({ at, when, ...(await outcomeOf(loop)) }).toEqual({ at, when, ...expected });
+    expect((await loop.of("command-finished")).filter(({ spent }) => spent)).toHaveLength(1);
+  }
 });
 
 describe("checks that fail again and again", () => {
@@ -151,8 +147,7 @@ describe("the checks that run", () => {
   };
 
   it("are all of them when the work is reported as finished, also after one that failed", async () => {
-    const loop = await makeStory({ goals: ["a", "b"], checks: CHECKS, script: [done()] });
-    await loop.run();
+    const loop = await afterRun(makeStory({ goals: ["a", "b"], checks: CHECKS, script: [done()] }));
     const [results] = await resultsOf(loop);
     expect(results).toMatchObject([0, 1, 2].map((check) => ({ check, isPassed: false })));
   });
@@ -176,15 +171,10 @@ describe("the checks that run", () => {
   });
 
   it("ask nobody, although each command asks", async () => {
-    const asked: string[] = [];
     const loop = await makeStory({ settings: { approve: "always" } });
-    await loop.run({
-      ask: async ({ name }) => {
-        asked.push(name);
-        return { kind: "approved", count: 1 };
-      },
-    });
-    expect(asked).toEqual(["task_complete", "task_complete", "write_to_file", "task_complete"]);
+    await loop.run({ ask: async () => YES });
+    const asked = (await loop.of("approval-asked")).map(({ callId }) => callId);
+    expect(asked).toEqual(["c1", "c2", "c3", "c4"]);
     expect(await resultsOf(loop)).toHaveLength(3);
   });
 
@@ -197,19 +187,16 @@ describe("the checks that run", () => {
   });
 });
 
-describe("the words in the result of a check", () => {
-  it("carry the sources of the files that they quote", async () => {
-    const check: GoalCheck = { goal: 0, test: { ...QUESTION, paths: ["agents/ann/notes.md"] } };
-    const script: LoopOptions["script"] = (request) =>
-      isJudge(request) ? judged({ passes: false, reason: "Ann says no." }) : done();
-    const loop = await makeStory({ checks: [check], script });
-    loop.files.set("agents/ann/notes.md", Buffer.from("Do as Ann says."));
-    await loop.run();
-    const ended = (await loop.of("command-finished")).slice(0, 3);
-    expect(ended.map(({ callId }) => callId)).toEqual(["c1.1.1", "c1.1", "c1"]);
-    for (const { observation } of ended)
-      expect(observation).toMatchObject({ outside: [{ from: "agent", name: "ann" }] });
-  });
+it("the words in the result of a check carry the sources of the files that they quote", async () => {
+  const check: GoalCheck = { goal: 0, test: { ...QUESTION, paths: ["agents/ann/notes.md"] } };
+  const script: LoopOptions["script"] = (request) =>
+    isJudge(request) ? judged({ passes: false, reason: "Ann says no." }) : done();
+  const loop = await makeStory({ checks: [check], script });
+  loop.files.set("agents/ann/notes.md", Buffer.from("Do as Ann says."));
+  await loop.run();
+  const ended = (await loop.of("command-finished")).slice(0, 3);
+  expect(ended.map(({ callId }) => callId)).toEqual(["c1.1.1", "c1.1", "c1"]);
+  for (const { observation } of ended) expect(observation).toMatchObject({ outside: [{ from: "agent", name: "ann" }] });
 });
 
 describe("the end of the work in the form code", () => {
@@ -226,8 +213,7 @@ describe("the end of the work in the form code", () => {
   it("is refused when code calls stop", async () => {
     const replies = ["```python\nstop()\n```", "It is done."];
     const cells = { "stop()": () => ({ stop: {} }) };
-    const { loop, lastResult } = await makeProseLoop("code", replies, cells, { checks: [NEEDS_REPORT] });
-    await loop.run();
+    const { loop, lastResult } = await afterRun(makeProseLoop("code", replies, cells, { checks: [NEEDS_REPORT] }));
     expect(lastResult(2)).toContain('There is no file "report.md"');
     expect(await resultsOf(loop)).toHaveLength(2);
   });
@@ -262,8 +248,7 @@ describe("a judge's cost", () => {
 
   it("is not spent beyond them: the check fails, and says why", async () => {
     const long = Buffer.from("There are 42 cities in it. ".repeat(300));
-    const loop = await makeJudged({ settings: { tokenLimit: 2_500 } }, long);
-    await loop.run();
+    const loop = await afterRun(makeJudged({ settings: { tokenLimit: 2_500 } }, long));
     expect(loop.model.requests.filter(isJudge)).toEqual([]);
     const [[result] = []] = await resultsOf(loop);
     expect(result).toMatchObject({ isPassed: false, proof: expect.stringMatching(/not asked.* may take \d+ tokens/) });
@@ -299,10 +284,7 @@ async function makeAsker(options: Partial<LoopOptions> = {}, finding = NO_BUBBLE
     settings: { approve: "risky", ...options.settings },
   });
   const asked: CommandCall[] = [];
-  const ask = async (call: CommandCall): Promise<PersonAnswer> => {
-    asked.push(call);
-    return YES;
-  };
+  const ask = async (call: CommandCall): Promise<PersonAnswer> => (asked.push(call) > 0 ? YES : NO);
   const reasons = async () => (await loop.of("approval-asked")).map(({ reason }) => reason);
   return { loop, sandbox, asked, ask, reasons };
 }
@@ -316,13 +298,6 @@ describe("code of a check from an agent file, where only goald's own checks hold
     expect(asked).toEqual([{ name: "check_goals", args: { goals: [0] } }]);
     expect(await reasons()).toEqual([ASKS]);
     expect(sandbox.cells.map(({ code }) => code)).toEqual([CODE, CODE]);
-  });
-
-  it("does not run before the answer, and waits for it", async () => {
-    const { loop, sandbox } = await makeAsker();
-    const state = await loop.run();
-    expect(state.frames.at(-1)?.phase).toMatchObject({ kind: "awaiting-approval", reason: ASKS });
-    expect(sandbox.cells).toEqual([]);
   });
 
   it("never runs after a no: each one refuses the end of the work, and the third pauses the agent", async () => {
@@ -371,9 +346,9 @@ describe("code of a check from an agent file, where only goald's own checks hold
     expect(sandbox.cells).toHaveLength(2);
   });
 
-  it("asks only when a goal with such a check is checked", async () => {
+  it("asks only when a goal with such a check is checked, and does not run before the answer", async () => {
     const file: GoalCheck = { goal: 1, test: { kind: "file", path: "a.md" } };
-    const { loop } = await makeAsker({
+    const { loop, sandbox } = await makeAsker({
       goals: ["a", "b"],
       checks: [OF_FILE, file],
       settings: { plan: "required" },
@@ -382,7 +357,8 @@ describe("code of a check from an agent file, where only goald's own checks hold
     loop.files.set("a.md", Buffer.from("It is there"));
     const { frames, proofs } = await loop.run();
     expect(proofs).toMatchObject([{ check: 1, isPassed: true }]);
-    expect(frames.at(-1)?.phase.kind).toBe("awaiting-approval");
+    expect(frames.at(-1)?.phase).toMatchObject({ kind: "awaiting-approval", reason: ASKS });
+    expect(sandbox.cells).toEqual([]);
   });
 
   it("is approved once, whenever the power is cut", async () => {

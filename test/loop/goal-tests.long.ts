@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { afterAll, expect, it } from "@jest/globals";
 import { createSandbox } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";
@@ -38,54 +38,52 @@ async function check(code: string) {
   return verdict;
 }
 
-describe("a program in Python that tests a goal", () => {
-  it.each<[title: string, code: string, isPassed: boolean, proof: RegExp]>([
-    [
-      "passes",
-      "import json\nprint(len(json.load(open('data.json'))['cities']), 'city')",
-      true,
-      /^It ended without an error\. It printed: 1 city$/,
-    ],
-    [
-      "uses the agent's module",
-      "from prime import is_prime\nassert [n for n in range(9) if is_prime(n)] == [2, 3, 5, 7]",
-      true,
-      /without an error/,
-    ],
-    ["passes with sys.exit(0)", "import sys\nsys.exit(0)\nraise Exception", true, /without an error/],
-    [
-      "fails with sys.exit(3)",
-      "import sys\nprint('three tests failed')\nsys.exit(3)",
-      false,
-      /^It ended with exit code 3\. It printed: three tests failed$/,
-    ],
-    [
-      "fails with a text for sys.exit",
-      "import sys\nsys.exit('no cities')",
-      false,
-      /^It ended with exit code no cities\.$/,
-    ],
-    [
-      "fails in an assertion",
-      "n = 41\nassert n == 42, 'n is not 42'",
-      false,
-      /^It failed: AssertionError: n is not 42 \(line 2: assert n == 42, 'n is not 42'\)\.$/,
-    ],
-    ["fails with wrong syntax", "assert (", false, /^It failed: SyntaxError: /],
-    ["fails for a missing file", "open('none.txt')", false, /FileNotFoundError/],
-    ["does not see names of the check before", "print(n)", false, /NameError: name 'n' is not defined/],
-    ["is stopped when it never ends", "while True: pass", false, /^It ran longer than 300 s and was stopped\.$/],
-    ["cannot change a file", "open('data.json', 'w').write('{}')", false, /may read files, and not change them/],
-    [
-      "may write outside of the folder, which is lost",
-      "open('/tmp/x', 'w').write('x')\nassert open('/tmp/x').read() == 'x'",
-      true,
-      /without an error/,
-    ],
-    ["reaches no network", "import urllib.request\nurllib.request.urlopen('http://127.0.0.1/')", false, /^It failed: /],
-    ["calls no commands", "write_to_file('a.txt', 'a')", false, /NameError: name 'write_to_file'/],
-    ["gives the model no work", "import agent\nagent.run('x')", false, /^It failed: /],
-  ])("%s", async (_title, code, isPassed, proof) => {
-    expect(await check(code)).toEqual({ isPassed, proof: expect.stringMatching(proof) });
-  });
+it.each<[title: string, code: string, isPassed: boolean, proof: RegExp]>([
+  [
+    "passes",
+    "import json\nprint(len(json.load(open('data.json'))['cities']), 'city')",
+    true,
+    /^It ended without an error\. It printed: 1 city$/,
+  ],
+  [
+    "uses the agent's module",
+    "from prime import is_prime\nassert [n for n in range(9) if is_prime(n)] == [2, 3, 5, 7]",
+    true,
+    /without an error/,
+  ],
+  ["passes with sys.exit(0)", "import sys\nsys.exit(0)\nraise Exception", true, /without an error/],
+  [
+    "fails with sys.exit(3)",
+    "import sys\nprint('three tests failed')\nsys.exit(3)",
+    false,
+    /^It ended with exit code 3\. It printed: three tests failed$/,
+  ],
+  [
+    "fails with a text for sys.exit",
+    "import sys\nsys.exit('no cities')",
+    false,
+    /^It ended with exit code no cities\.$/,
+  ],
+  [
+    "fails in an assertion",
+    "n = 41\nassert n == 42, 'n is not 42'",
+    false,
+    /^It failed: AssertionError: n is not 42 \(line 2: assert n == 42, 'n is not 42'\)\.$/,
+  ],
+  ["fails with wrong syntax", "assert (", false, /^It failed: SyntaxError: /],
+  ["fails for a missing file", "open('none.txt')", false, /FileNotFoundError/],
+  ["does not see names of the check before", "print(n)", false, /NameError: name 'n' is not defined/],
+  ["is stopped when it never ends", "while True: pass", false, /^It ran longer than 300 s and was stopped\.$/],
+  ["cannot change a file", "open('data.json', 'w').write('{}')", false, /may read files, and not change them/],
+  [
+    "may write outside of the folder, which is lost",
+    "open('/tmp/x', 'w').write('x')\nassert open('/tmp/x').read() == 'x'",
+    true,
+    /without an error/,
+  ],
+  ["reaches no network", "import urllib.request\nurllib.request.urlopen('http://127.0.0.1/')", false, /^It failed: /],
+  ["calls no commands", "write_to_file('a.txt', 'a')", false, /NameError: name 'write_to_file'/],
+  ["gives the model no work", "import agent\nagent.run('x')", false, /^It failed: /],
+])("a program in Python that tests a goal %s", async (_title, code, isPassed, proof) => {
+  expect(await check(code)).toEqual({ isPassed, proof: expect.stringMatching(proof) });
 });

@@ -36,6 +36,8 @@ const LIST = {
   $defs: { city: { type: "object", properties: { city: { type: "string" } }, required: ["city", "people"] } },
 };
 
+const SLOW = { properties: { name: { pattern: "^(a+)+$b" } } };
+
 const file = (path: string): GoalTest => ({ kind: "file", path });
 const contains = (path: string, text: string): GoalTest => ({ kind: "contains", path, text });
 const length = (path: string, min: number): GoalTest => ({ kind: "length", path, min });
@@ -55,7 +57,7 @@ describe("a test of a file", () => {
     expect(await testWith()(test)).toEqual(says(true, proof));
   });
 
-  const city = (of: object) => ({ items: { properties: { city: of } } });
+  const ofCity = (city: object, more: object = {}) => schema("list.json", { items: { properties: { city }, ...more } });
   it.each<[title: string, test: GoalTest, reason: RegExp]>([
     ["that is missing", file("none.md"), /^There is no file "none\.md"\. Write it\.$/],
     ["that is missing and should have a text", contains("none.md", "x"), /no file "none\.md"/],
@@ -69,25 +71,17 @@ describe("a test of a file", () => {
     ["of another type", schema("list.json", { type: "object" }), /the whole value must be object\. Correct it\.$/],
     [
       "with a wrong value inside",
-      schema("list.json", city({ enum: ["Shenzhen"] })),
-      /"0\.city" must be equal to one of the allowed values: \["Shenzhen"\]\./,
+      ofCity({ enum: ["Shenzhen"] }),
+      /"0\.city" must be .* allowed values: \["Shenzhen"\]\./,
     ],
-    [
-      "with a property too many",
-      schema("list.json", { items: { properties: { city: {} }, additionalProperties: false } }),
-      /"0" must NOT have additional properties: "people"\./,
-    ],
+    ["with a property too many", ofCity({}, { additionalProperties: false }), /"0" must NOT have .*: "people"\./],
     [
       "whose schema is wrong",
       schema("list.json", { type: "lizt" }),
       /schema of this check cannot be used, and a person/,
     ],
     ["whose schema never ends", schema("list.json", { $ref: "#" }), /refers to itself without an end/],
-    [
-      "that needs hours for a pattern",
-      schema("evil.json", { properties: { name: { pattern: "^(a+)+$b" } } }),
-      /"name" must match pattern/,
-    ],
+    ["that needs hours for a pattern", schema("evil.json", SLOW), /"name" must match pattern/],
   ])("fails for one %s", async (_title, test, reason) => {
     expect(await testWith()(test)).toEqual(says(false, reason));
   });
@@ -141,12 +135,7 @@ describe("a test by a program", () => {
       false,
       /^It failed: AssertionError \(line 4: assert n == 42\)\.$/,
     ],
-    [
-      "fails when it takes too long",
-      fails({ kind: "timeout", type: "TimeoutError" }),
-      false,
-      /^It ran longer than 300 s and was stopped\.$/,
-    ],
+    ["fails when it takes too long", fails({ kind: "timeout" }), false, /^It ran longer than 300 s and was stopped\.$/],
   ])("%s", async (_title, behaviour, isPassed, proof) => {
     expect(await runWith(behaviour).verdict).toEqual(says(isPassed, proof));
   });

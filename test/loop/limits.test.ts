@@ -6,7 +6,7 @@ import type { EventOf, Usage } from "#core/event.ts";
 import { type Price, spentOf } from "#core/limits.ts";
 import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import { createValueRedactor } from "#util/redact.ts";
-import { done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
+import { afterRun, done, type Loop, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { answered } from "../helpers/models.ts";
 import { cutPowerAfter, PowerCut } from "../helpers/power-cut.ts";
 
@@ -91,19 +91,16 @@ describe("a budget", () => {
 
   /** Its prompt shows a budget with as many digits as that of the first request. */
   async function probe() {
-    const loop = await limited({ stepLimit: 1, budgetUsd: 9_999 });
-    await loop.run();
+    const loop = await afterRun(limited({ stepLimit: 1, budgetUsd: 9_999 }));
     return (await loop.of("model-asked"))[0];
   }
 });
 
 describe("a token limit", () => {
   it("caps each reply at what is left of it", async () => {
-    const loop = await limited({ tokenLimit: 9_999, stepLimit: 1 });
-    await loop.run();
+    const loop = await afterRun(limited({ tokenLimit: 9_999, stepLimit: 1 }));
     const { reservedTokens = 0 } = (await loop.of("model-asked"))[0] ?? {};
-    const short = await limited({ tokenLimit: reservedTokens - 400, stepLimit: 1 });
-    await short.run();
+    const short = await afterRun(limited({ tokenLimit: reservedTokens - 400, stepLimit: 1 }));
     // The prompt says how many tokens are left, so its size differs by a few.
     expect(Math.abs((short.model.requests[0]?.maxTokens ?? 0) - 600)).toBeLessThan(10);
     expect((await short.of("model-asked"))[0]?.reservedTokens).toBe(reservedTokens - 400);
@@ -114,8 +111,7 @@ describe("a token limit", () => {
     const script = [cut, cut, cut, cut, halfCached(reads[0])];
     const roomOf = () => ({ contextTokens: 32_000, replyTokens: 1_000, windowTokens: 200_000 });
     const caps = async (settings: Partial<AgentSettings>) => {
-      const loop = await makeLoop({ script, settings: { stepLimit: 3, ...settings }, roomOf });
-      await loop.run();
+      const loop = await afterRun(makeLoop({ script, settings: { stepLimit: 3, ...settings }, roomOf }));
       return loop.model.requests.map(({ maxTokens }) => maxTokens);
     };
     expect(await caps({})).toEqual([1_000, 4_000, 16_000]);
@@ -126,13 +122,8 @@ describe("a token limit", () => {
 
 describe("a server that reports more output tokens than its request allowed", () => {
   /** The answer to a request that allowed 1,000. */
-  const usage: Usage = {
-    inputTokens: 100,
-    cachedTokens: 0,
-    outputTokens: 1_000_000,
-    estimated: false,
-    allowedTokens: 1_000,
-  };
+  const above = { outputTokens: 1_000_000, allowedTokens: 1_000 };
+  const usage: Usage = { inputTokens: 100, cachedTokens: 0, estimated: false, ...above };
   const NAMED = "The server reported 1000000 output tokens for a reply; its request allowed 1000. Allow more and go on";
 
   it.each<[limit: string, settings: Partial<AgentSettings>]>([
@@ -146,13 +137,8 @@ describe("a server that reports more output tokens than its request allowed", ()
   });
 
   it("is named when its reply was cut off, and when a later request reaches the limit", async () => {
-    const cut: ModelAnswer = {
-      kind: "failed",
-      code: "cap-ignored",
-      message: "",
-      usage,
-      retry: { afterMs: 0, isChanged: true },
-    };
+    const retry = { afterMs: 0, isChanged: true } as const;
+    const cut: ModelAnswer = { kind: "failed", code: "cap-ignored", message: "", usage, retry };
     const loop = await limited({ tokenLimit: 1_005_000, stepLimit: null }, { script: [cut, ...reads.map(halfCached)] });
     expect((await loop.run()).paused?.reason).toContain(NAMED);
     expect(loop.model.requests.length).toBeGreaterThan(1);
@@ -164,27 +150,25 @@ describe("a server that reports more output tokens than its request allowed", ()
   });
 });
 
-describe("the agent's own model", () => {
-  it("replaces the model of the settings in requests, reservations and prices, with its own context size", async () => {
-    const seen = new Set<string>();
-    const loop = await limited(
-      { model: "other-model", stepLimit: 2 },
-      {
-        priceOf: (model) => seen.add(model) && PRICE,
-        roomOf: (model) => seen.add(model) && { contextTokens: 8_000, replyTokens: 500 },
-      },
-    );
-    await loop.run();
-    expect([...seen]).toEqual(["other-model"]);
-    expect(loop.model.requests.map((request) => request.model)).toEqual(["other-model", "other-model"]);
-    const [first] = await loop.of("model-asked");
-    expect(first?.model).toBe("other-model");
-    expect(first?.reservedUsd).toBe((first?.reservedTokens ?? 0) - 500 + 2 * 500);
-    await loop.tell({ type: "settings", model: null, stepLimit: 3 });
-    await loop.tell({ type: "resume" });
-    await loop.run();
-    expect(loop.model.requests.at(-1)?.model).toBe("test-model");
-  });
+it("the agent's own model replaces that of the settings in requests, prices and context size", async () => {
+  const seen = new Set<string>();
+  const loop = await limited(
+    { model: "other-model", stepLimit: 2 },
+    {
+      priceOf: (model) => seen.add(model) && PRICE,
+      roomOf: (model) => seen.add(model) && { contextTokens: 8_000, replyTokens: 500 },
+    },
+  );
+  await loop.run();
+  expect([...seen]).toEqual(["other-model"]);
+  expect(loop.model.requests.map((request) => request.model)).toEqual(["other-model", "other-model"]);
+  const [first] = await loop.of("model-asked");
+  expect(first?.model).toBe("other-model");
+  expect(first?.reservedUsd).toBe((first?.reservedTokens ?? 0) - 500 + 2 * 500);
+  await loop.tell({ type: "settings", model: null, stepLimit: 3 });
+  await loop.tell({ type: "resume" });
+  await loop.run();
+  expect(loop.model.requests.at(-1)?.model).toBe("test-model");
 });
 
 const CODE =
@@ -200,32 +184,31 @@ const REVIEW = {
 /** The loop's own request is the one whose system message names task_complete. */
 const isAdvice = ({ messages }: ModelRequest): boolean => !messages[0]?.content.includes("task_complete");
 
+const questionsOf = ({ model }: Loop): readonly ModelRequest[] => model.requests.filter(isAdvice);
+
 /** Makes an agent that calls evaluate_code and finishes; `advice` holds the answers to the command's requests. */
-function evaluating(
-  advice: readonly (string | ModelAnswer)[],
-  { inputTokens = 100, ...options }: Partial<LoopOptions> & { readonly inputTokens?: number } = {},
-): Promise<Loop> {
+function evaluating(advice: readonly (string | ModelAnswer)[], options: Partial<LoopOptions> = {}): Promise<Loop> {
   let asked = 0;
   let step = 0;
   return makeLoop({
     script: (request) => {
-      if (isAdvice(request)) return typed(advice[asked++] ?? "no answer");
-      const next = [reply("evaluate_code", { code: CODE }), done()][step++] ?? done();
-      return answered(next, { inputTokens });
+      if (isAdvice(request)) {
+        const answer = advice[asked++] ?? "no answer";
+        return typeof answer === "string" ? answered(answer) : answer;
+      }
+      return answered(step++ === 0 ? reply("evaluate_code", { code: CODE }) : done());
     },
     services: { advisor: { ready: true } },
     ...options,
   });
 }
-const typed = (answer: string | ModelAnswer): ModelAnswer => (typeof answer === "string" ? answered(answer) : answer);
 
 /** The first command that finished. */
 const finished = async (loop: Loop) => (await loop.of("command-finished"))[0] as EventOf<"command-finished">;
 
 describe("a command that asks a model for advice", () => {
   it("sends the material inside a delimiter that it cannot close, and returns the worst findings first", async () => {
-    const loop = await evaluating([JSON.stringify(REVIEW)]);
-    await loop.run();
+    const loop = await afterRun(evaluating([JSON.stringify(REVIEW)]));
     expect((await finished(loop)).observation).toMatchObject({
       status: "ok",
       source: "model",
@@ -247,20 +230,18 @@ describe("a command that asks a model for advice", () => {
     };
     const loop = await evaluating(["{}"], { commands: [{ ...(review as Command), run: fromFile }] });
     await loop.run({ scrub: createValueRedactor(["MARKERkey-7f3a9c1e"]) });
-    const [question] = loop.model.requests.filter(isAdvice);
+    const [question] = questionsOf(loop);
     expect(question?.messages.at(-1)?.content).toContain("The key is [redacted].");
   });
 
   it("repeats the request once with the problem when the answer has another form, then fails with a message", async () => {
-    const mended = await evaluating(["What a nice function!", JSON.stringify(REVIEW)]);
-    await mended.run();
-    const questions = mended.model.requests.filter(isAdvice);
+    const mended = await afterRun(evaluating(["What a nice function!", JSON.stringify(REVIEW)]));
+    const questions = questionsOf(mended);
     expect(questions).toHaveLength(2);
     expect(questions[1]?.messages.at(-1)?.content).toContain("No JSON object could be read");
     expect((await finished(mended)).observation.status).toBe("ok");
 
-    const hopeless = await evaluating(['{"summary": 1}', '{"summary": "x"}']);
-    await hopeless.run();
+    const hopeless = await afterRun(evaluating(['{"summary": 1}', '{"summary": "x"}']));
     expect((await finished(hopeless)).observation).toMatchObject({ status: "failed", code: "model" });
   });
 
@@ -270,16 +251,14 @@ describe("a command that asks a model for advice", () => {
     ["an answer with an additional key", JSON.stringify({ ...REVIEW, run: "rm" })],
     ["an answer with the same key twice", '{"summary":"a","summary":"b","findings":[]}'],
   ])("rejects %s", async (_title, answer) => {
-    const loop = await evaluating([answer, JSON.stringify(REVIEW)]);
-    await loop.run();
-    expect(loop.model.requests.filter(isAdvice)).toHaveLength(2);
+    const loop = await afterRun(evaluating([answer, JSON.stringify(REVIEW)]));
+    expect(questionsOf(loop)).toHaveLength(2);
   });
 
   it("gives an answer that was cut off within its reasoning more tokens, and repeats no empty reply", async () => {
     const cut: ModelAnswer = { kind: "replied", text: "", finishReason: "length", usage: null };
-    const loop = await evaluating([cut, JSON.stringify(REVIEW)]);
-    await loop.run();
-    const questions = loop.model.requests.filter(isAdvice);
+    const loop = await afterRun(evaluating([cut, JSON.stringify(REVIEW)]));
+    const questions = questionsOf(loop);
     expect(questions.map(({ maxTokens }) => maxTokens)).toEqual([1_000, 4_000]);
     expect(questions[1]?.messages.filter(({ content }) => content.trim() === "")).toEqual([]);
     const { observation, spent } = await finished(loop);
@@ -289,20 +268,17 @@ describe("a command that asks a model for advice", () => {
 
   it("retries after a short failure, after growing times when the server names none, and fails when the retry time is too far away", async () => {
     const passing: ModelAnswer = { kind: "failed", code: "server-error", message: "503", retry: { afterMs: 100 } };
-    const loop = await evaluating([passing, JSON.stringify(REVIEW)]);
-    await loop.run();
+    const loop = await afterRun(evaluating([passing, JSON.stringify(REVIEW)]));
     expect((await finished(loop)).observation.status).toBe("ok");
 
     const timeless = { ...passing, retry: { afterMs: null } };
-    const doubling = await evaluating([timeless, timeless, JSON.stringify(REVIEW)]);
-    await doubling.run();
+    const doubling = await afterRun(evaluating([timeless, timeless, JSON.stringify(REVIEW)]));
     expect(doubling.clock.slept).toEqual([1_000, 2_000]);
 
     const late: ModelAnswer = { ...passing, code: "rate-limited", message: "Later.", retry: { afterMs: 3_600_000 } };
-    const patient = await evaluating([late, JSON.stringify(REVIEW)]);
-    await patient.run();
+    const patient = await afterRun(evaluating([late, JSON.stringify(REVIEW)]));
     expect((await finished(patient)).observation).toMatchObject({ status: "failed", text: "Later." });
-    expect(patient.model.requests.filter(isAdvice)).toHaveLength(1);
+    expect(questionsOf(patient)).toHaveLength(1);
   });
 });
 
@@ -316,24 +292,12 @@ describe("the cost of advice", () => {
     expect(spentOf(state)).toEqual({ steps: 2, tokens: 440, usd: state.costUsd });
   });
 
-  it("is limited by what is left: the request is not sent, and the model is told why", async () => {
-    const loop = await evaluating([JSON.stringify(REVIEW)], { inputTokens: 3_600, settings: { tokenLimit: 4_000 } });
-    await loop.run();
-    expect(loop.model.requests.filter(isAdvice)).toHaveLength(0);
-    expect((await finished(loop)).observation).toMatchObject({
-      status: "failed",
-      code: "limit",
-      text: expect.stringMatching(/may take \d+ tokens, and \d+ are left/),
-    });
-    expect(await finished(loop)).not.toHaveProperty("spent");
-  });
-
   it("is limited by the context window that the server is known to have, when that is smaller", async () => {
     const loop = await evaluating([JSON.stringify(REVIEW)]);
     const contextTokens = () => (loop.model.requests.length === 0 ? 32_000 : 1_100);
     Object.assign(loop.model, { terms: async () => ({ mode: "plain", contextTokens: contextTokens() }) });
     await loop.run();
-    expect(loop.model.requests.filter(isAdvice)).toHaveLength(0);
+    expect(questionsOf(loop)).toHaveLength(0);
     expect((await finished(loop)).observation.text).toMatch(
       /^The material has about \d+ tokens, and test-model takes 100 at once/,
     );

@@ -16,6 +16,7 @@ import { templatesOf } from "#prompt/words.ts";
 import { created, stateOf } from "../helpers/events.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { cell, done, type LoopOptions, makeLoop, reply, testCommand } from "../helpers/loop.ts";
+import { textIn } from "../helpers/models.ts";
 import { describeMany, REACT_METHODS } from "../helpers/react-methods/methods.ts";
 import { inputWith, stateWith } from "../prompt/fixtures.ts";
 
@@ -139,19 +140,14 @@ describe("method_search", () => {
   });
 
   it("counts embeddings in the agent's tokens and money", async () => {
-    const bought: number[] = [];
-    const methods: MethodIndex = {
-      remote: true,
-      async search(_methods, { countTokens }) {
-        countTokens?.(25);
-        bought.push(25);
-        return ["whisper_softly"];
-      },
+    const find: MethodIndex["search"] = async (_methods, { countTokens }) => {
+      countTokens?.(25);
+      return ["whisper_softly"];
     };
+    const methods = { remote: true, search: find };
     const script = [search("low voice"), done()];
     const priceOf = () => ({ input: 2, cachedInput: 1, output: 8 });
     const { loop } = await runAgent({ script, methods, embeddingModel: "e", priceOf });
-    expect(bought).toEqual([25]);
     const [finished] = await loop.of("command-finished");
     expect(finished?.spent).toMatchObject({ usage: { inputTokens: 25, outputTokens: 0 }, modelCalls: 0 });
     expect(finished?.spent?.costUsd).toBeCloseTo(0.00005);
@@ -173,11 +169,9 @@ describe("code", () => {
     const { results } = await runAgent({ script, services, sandbox, modules: MODULES });
     expect(results.find(({ source }) => source === "workspace")?.text).toBe("hello");
     const [python] = cells;
-    expect(python?.functions.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(["shout_loudly", "method_search"]),
-    );
-    expect(python?.functions.map(({ name }) => name)).not.toContain("task_complete");
-    expect(python?.functions.map(({ name }) => name)).not.toContain("save_files");
+    const names = python?.functions.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["shout_loudly", "method_search"]));
+    expect(names?.filter((name) => ["task_complete", "save_files"].includes(name))).toEqual([]);
     expect(python?.modules).toEqual([{ file: "words.py", source: HELPER }]);
   });
 
@@ -223,25 +217,23 @@ describe("code", () => {
   });
 });
 
-describe("prompts", () => {
-  it("do not grow with a thousand methods more", async () => {
-    const { all } = await loadRegistry(["commands", REACT_METHODS], ALL_READY);
-    const template = all.find(({ name }) => name === "list_slack_channels");
-    const more = describeMany(1_000).map(({ name, summary }) => ({ ...template, name, summary }) as RegisteredCommand);
-    const tokensOf = (commands: readonly RegisteredCommand[], form: ReplyForm): number => {
-      const found = ["send_message_discord", "send_slack_message", "send_slack_image"];
-      const state = stateWith([], { foundMethods: found, settings: { ...initialState.settings, form } });
-      const set = createCommandSets(commands, { commands: {}, args: {} })(state);
-      const words = templatesOf(form === "json" ? "plain" : form);
-      const { messages, tokens } = buildPrompt({ ...inputWith({ state, form: words }), ...set });
-      expect(messages.map(({ content }) => content).join("\n")).toContain("send_slack_image");
-      return tokens;
-    };
-    for (const form of ["json", "react", "code"] as const) {
-      expect(tokensOf([...all, ...more], form)).toBe(tokensOf(all, form));
-      expect(tokensOf(all, form)).toBeLessThan(4_000);
-    }
-  });
+it("prompts do not grow with a thousand methods more", async () => {
+  const { all } = await loadRegistry(["commands", REACT_METHODS], ALL_READY);
+  const template = all.find(({ name }) => name === "list_slack_channels");
+  const more = describeMany(1_000).map(({ name, summary }) => ({ ...template, name, summary }) as RegisteredCommand);
+  const tokensOf = (commands: readonly RegisteredCommand[], form: ReplyForm): number => {
+    const foundMethods = ["send_message_discord", "send_slack_message", "send_slack_image"];
+    const state = stateWith([], { foundMethods, settings: { ...initialState.settings, form } });
+    const set = createCommandSets(commands, { commands: {}, args: {} })(state);
+    const words = templatesOf(form === "json" ? "plain" : form);
+    const prompt = buildPrompt({ ...inputWith({ state, form: words }), ...set });
+    expect(textIn(prompt)).toContain("send_slack_image");
+    return prompt.tokens;
+  };
+  for (const form of ["json", "react", "code"] as const) {
+    expect(tokensOf([...all, ...more], form)).toBe(tokensOf(all, form));
+    expect(tokensOf(all, form)).toBeLessThan(4_000);
+  }
 });
 
 describe("a name that does not exist", () => {

@@ -1,10 +1,22 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
+import type { Observation } from "#core/call.ts";
 import { type Command, type CommandContext, succeed } from "#core/command.ts";
 import { MAX_FRAMES } from "#core/frames.ts";
 import type { ModelRequest } from "#core/ports/model.ts";
 import { isFinished } from "#core/state.ts";
-import { done, loopWith, makeLoop, outerCommand, READS, reply, resultOf, testCommand } from "../helpers/loop.ts";
+import {
+  afterRun,
+  done,
+  loopWith,
+  makeLoop,
+  outerCommand,
+  READS,
+  type RunChange,
+  reply,
+  resultOf,
+  testCommand,
+} from "../helpers/loop.ts";
 import { textIn } from "../helpers/models.ts";
 import { cutPowerAt, PowerCut, replaceCommit } from "../helpers/power-cut.ts";
 
@@ -112,8 +124,7 @@ describe("a sub-task", () => {
 
   it("fails its command in words when the command does not catch the error", async () => {
     const wrong = answer("many");
-    const loop = await loopWith(population, { script: [reply("outer"), wrong, wrong, done()] });
-    await loop.run();
+    const loop = await afterRun(loopWith(population, { script: [reply("outer"), wrong, wrong, done()] }));
     expect((await resultOf(loop)).observation).toMatchObject({ status: "failed", code: "subtask" });
   });
 
@@ -146,8 +157,8 @@ describe("a sub-task", () => {
     };
     const loop = await loopWith(population, { script });
     await loop.run();
-    const texts = loop.model.requests.map(({ messages }) => messages.map(({ content }) => content).join("\n"));
-    expect(texts.map((text) => text.split("BE BRIEF").length - 1)).toEqual([0, 0, 1, 1]);
+    const counts = loop.model.requests.map((request) => textIn(request).split("BE BRIEF").length - 1);
+    expect(counts).toEqual([0, 0, 1, 1]);
   });
 });
 
@@ -189,8 +200,11 @@ const isNested = (request: ModelRequest): boolean => request.messages.at(-1)?.co
 const chapterOf = ({ messages }: ModelRequest): string =>
   /CHAPTER (\d+)/.exec(messages.at(-1)?.content ?? "")?.[1] ?? "";
 
+const placeOf = ({ messages }: ModelRequest, words: string): number =>
+  messages.findIndex(({ content }) => content.includes(words));
+
 /** Gives a sub-task per chapter. The model thinks once in each, and then returns its text. */
-const book = async (chapters: number, options: Partial<Parameters<typeof loopWith>[1]> = {}) => {
+const book = async (chapters: number) => {
   const loop = await loopWith(
     async (context: CommandContext) => {
       for (let chapter = 1; chapter <= chapters; chapter++) await context.run(`Write CHAPTER ${chapter}.`, TEXT);
@@ -204,31 +218,26 @@ const book = async (chapters: number, options: Partial<Parameters<typeof loopWit
           ? reply("task_complete", { result: `TEXT ${chapter}; ${"word ".repeat(100)}` })
           : reply("do_nothing", {}, `THINKING ${chapter};`);
       },
-      ...options,
     },
   );
   await loop.run();
-  const requests = loop.model.requests;
-  return { loop, requests, nested: requests.filter(isNested) };
+  return loop.model.requests.filter(isNested);
 };
 
 describe("the prompt of a sub-task", () => {
   it("has the messages of the larger task up to the reply whose code runs, and its own behind them", async () => {
-    const { nested } = await book(1);
+    const nested = await book(1);
     const [first, second] = nested as [ModelRequest, ModelRequest];
     expect(textIn(first)).toContain("THE CODE");
     const roles = first.messages.map(({ role }) => role);
     expect(roles).toEqual(["system", "assistant", "user", "user"]);
     expect(first.messages[2]?.content).toContain("the larger task");
     expect(first.messages.at(-1)?.content).toContain("Write CHAPTER 1.");
-    const places = ["THE CODE", "the larger task", "THINKING 1;"].map((words) =>
-      second.messages.findIndex(({ content }) => content.includes(words)),
-    );
-    expect(places).toEqual([1, 2, 3]);
+    expect(["THE CODE", "the larger task", "THINKING 1;"].map((words) => placeOf(second, words))).toEqual([1, 2, 3]);
   });
 
   it("has tasks and results of the last four sub-tasks, and none of their messages", async () => {
-    const { nested } = await book(7);
+    const nested = await book(7);
     const last = textIn(nested.findLast((request) => chapterOf(request) === "7") as ModelRequest);
     const seen = [1, 2, 3, 4, 5, 6].filter((chapter) => last.includes(`TEXT ${chapter};`));
     expect(seen).toEqual([3, 4, 5, 6]);
@@ -273,11 +282,9 @@ describe("the prompt of a sub-task", () => {
     const script = [reply("outer", {}, "THE OUTER CODE"), reply("inner", {}, "THE INNER CODE")];
     const ends = [reply("task_complete", { result: "x" }), reply("task_complete", { result: "y" }), done()];
     const inner = { ...again, name: "inner" };
-    const loop = await makeLoop({ script: [...script, ...ends], commands: [again, inner] });
-    await loop.run();
-    const { messages } = loop.model.requests[2] as ModelRequest;
-    const place = (words: string): number => messages.findIndex(({ content }) => content.includes(words));
-    expect([place("THE OUTER CODE"), place("THE INNER CODE")]).toEqual([1, 2]);
+    const loop = await afterRun(makeLoop({ script: [...script, ...ends], commands: [again, inner] }));
+    const request = loop.model.requests[2] as ModelRequest;
+    expect(["THE OUTER CODE", "THE INNER CODE"].map((words) => placeOf(request, words))).toEqual([1, 2]);
   });
 });
 
@@ -289,11 +296,14 @@ const read = (context: CommandContext, file: string) => context.call("read_file"
 const tellCommand = (text: string, value?: unknown): Command =>
   testCommand("tell", async () => succeed(text, value === undefined ? {} : { value }), { effect: "pure" });
 
-const told = async (command: Command, act: (context: CommandContext) => Promise<unknown>) => {
-  const loop = await makeLoop({ script: [reply("outer"), done()], commands: [command, outerCommand(act)] });
-  await loop.run();
-  return loop;
-};
+/** Runs code that calls this command. Returns what the code got. */
+async function told(command: Command, change: RunChange = {}) {
+  const seen: Observation[] = [];
+  const outer = outerCommand(async ({ call }) => seen.push(await call("tell", {})));
+  const loop = await makeLoop({ script: [reply("outer"), done()], commands: [command, outer] });
+  await loop.run(change);
+  return { loop, seen };
+}
 
 describe("the value of a nested call", () => {
   it("is the whole text of a file that the model reads in parts, also after a crash, from the log", async () => {
@@ -313,22 +323,17 @@ describe("the value of a nested call", () => {
 
   it("is any JSON, without the secrets of the settings", async () => {
     const value = { list: [1, { deep: "the secret word" }], blob: "0".repeat(64) };
-    const command = tellCommand("short", value);
-    const seen: unknown[] = [];
-    const outer = outerCommand(async (context) => seen.push((await context.call("tell", {})).value));
-    const loop = await makeLoop({ script: [reply("outer"), done()], commands: [command, outer] });
-    await loop.run({ scrub: (text) => text.replaceAll("secret", "[redacted]") });
-    expect(seen).toEqual([{ list: [1, { deep: "the [redacted] word" }], blob: "0".repeat(64) }]);
+    const { seen } = await told(tellCommand("short", value), {
+      scrub: (text) => text.replaceAll("secret", "[redacted]"),
+    });
+    expect(seen[0]?.value).toEqual({ list: [1, { deep: "the [redacted] word" }], blob: "0".repeat(64) });
   });
 
   it("comes back from a blob when it is long in all", async () => {
     const value = Array.from({ length: 5_000 }, (_, index) => `item ${index}`);
-    const seen: unknown[] = [];
-    const loop = await told(tellCommand("many", value), async (context) =>
-      seen.push((await context.call("tell", {})).value),
-    );
-    expect(seen).toEqual([value]);
-    const event = (await loop.events()).find((one) => one.type === "command-finished" && one.callId === "c1.1");
+    const { loop, seen } = await told(tellCommand("many", value));
+    expect(seen[0]?.value).toEqual(value);
+    const event = (await loop.of("command-finished")).find(({ callId }) => callId === "c1.1");
     expect(JSON.stringify(event).length).toBeLessThan(10_000);
   });
 
@@ -339,24 +344,19 @@ describe("the value of a nested call", () => {
   });
 
   it("is left out when it is not JSON, and code gets the text with a sentence about it", async () => {
-    const seen: unknown[] = [];
     const circle: unknown[] = [];
     circle.push(circle);
-    await told(tellCommand("round", circle), async (context) => seen.push(await context.call("tell", {})));
+    const { seen } = await told(tellCommand("round", circle));
     const text = "round\n[tell returned a value that is not JSON of at most 8000000 characters. It is left out.]";
     expect(seen).toMatchObject([{ status: "ok", text }]);
     expect(seen[0]).not.toHaveProperty("value");
   });
 });
 
-describe("a long text of a nested call", () => {
-  it("reaches code whole, and no file holds it", async () => {
-    const text = LINE.repeat(2_000);
-    const seen: unknown[] = [];
-    const loop = await told(tellCommand(text), async (context) => seen.push((await context.call("tell", {})).text));
-    expect(seen).toEqual([text]);
-    expect([...loop.files.keys()]).toEqual([]);
-  });
+it("a long text of a nested call reaches code whole, and no file holds it", async () => {
+  const { loop, seen } = await told(tellCommand(LINE.repeat(2_000)));
+  expect(seen[0]?.text).toBe(LINE.repeat(2_000));
+  expect([...loop.files.keys()]).toEqual([]);
 });
 
 describe("pure calls of a command", () => {
@@ -379,8 +379,7 @@ describe("pure calls of a command", () => {
     const outer = outerCommand(async (context) => {
       for (let index = 0; index < 50; index++) await context.call("tell", {});
     });
-    const loop = await makeLoop({ script: [reply("outer"), done()], commands: [reaching, outer] });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script: [reply("outer"), done()], commands: [reaching, outer] }));
     expect(loop.store.commits.length).toBeGreaterThan(50);
   });
 

@@ -10,15 +10,16 @@ import { createCommandSets } from "#loop/command-set.ts";
 import { createLiveThoughts } from "#reply/thoughts.ts";
 import type { CellBehaviour } from "../helpers/fake-sandbox.ts";
 import {
+  afterRun,
   closeProseLoops,
   type Loop,
-  type LoopOptions,
   makeLoop,
   makeProseLoop,
+  type ProseLoop,
   python,
   reply,
 } from "../helpers/loop.ts";
-import { type Answer, type ChatRequest, failure } from "../helpers/openai-server.ts";
+import { failure } from "../helpers/openai-server.ts";
 import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
 type Call = readonly [name: string, args: Readonly<Record<string, unknown>>];
@@ -219,14 +220,12 @@ describe("an agent with a plan", () => {
   });
 });
 
-describe("an agent whose profile leaves the plan out", () => {
-  it("has no plan that could keep it from its end, whatever an earlier profile left", async () => {
-    const plan: InboxMessage = { type: "plan", edits: [{ kind: "add", parent: "0", goal: "Never closed" }] };
-    const left = await play([END], { inbox: [plan, { type: "settings", commands: "files" }] });
-    expect([isFinished(left.state), left.plan.length]).toEqual([true, 2]);
-    const control = await play([END], { inbox: [plan] });
-    expect(isFinished(control.state)).toBe(false);
-  });
+it("a profile without the plan has none that could keep an agent from its end, whatever was before", async () => {
+  const plan: InboxMessage = { type: "plan", edits: [{ kind: "add", parent: "0", goal: "Never closed" }] };
+  const left = await play([END], { inbox: [plan, { type: "settings", commands: "files" }] });
+  expect([isFinished(left.state), left.plan.length]).toEqual([true, 2]);
+  const control = await play([END], { inbox: [plan] });
+  expect(isFinished(control.state)).toBe(false);
 });
 
 const checks = [{ goal: 1, test: { kind: "file", path: "report.md" } }] as const;
@@ -257,17 +256,14 @@ describe("the task of a goal with checks", () => {
   });
 });
 
-describe("an agent that plans, cut off at any commit", () => {
-  const CALLS: readonly Call[] = [
+it("a plan that is cut off at any commit is the same in the end, with each change and check once", async () => {
+  const calls: readonly Call[] = [
     ...[add("0.0", "a0", { goal: "a00" }), think("What now?"), set("0.0.0.0", "in_progress"), set("0.1", "verified")],
     ...[WRITE, set("0.1", "verified"), set("0.7", "verified"), set("0.0.0", "abandoned"), set("0", "verified"), END],
   ];
   const cutAt = async (at: number) => {
     // The model answers by what its log has, as it would answer the same prompt alike.
-    const script = async () => {
-      const [name, args] = CALLS[(await resultsOf(loop)).length] ?? END;
-      return reply(name, args);
-    };
+    const script = async () => reply(...(calls[(await resultsOf(loop)).length] ?? END));
     const loop: Loop = await makeLoop({ ...CHECKED, script });
     for (const message of CHECKED.inbox ?? []) await loop.tell(message);
     if (at > 0) await expect(loop.run({ store: cutPowerAt(at, "after") })).rejects.toThrow(PowerCut);
@@ -277,22 +273,16 @@ describe("an agent that plans, cut off at any commit", () => {
     const outcome = [isFinished(state), rowsOf(state.plan), await resultsOf(loop), changes.length] as const;
     return { outcome, commits: loop.store.commits.length };
   };
-
-  it("has the same tasks, ids and states in the end, each change once, and each check once", async () => {
-    const { outcome, commits } = await cutAt(0);
-    const tasks = ["0 verified Reach all goals", "0.0 verified a", "0.0.0 abandoned a0", "0.0.0.0 abandoned a00"];
-    expect(outcome).toEqual([true, [...tasks, "0.1 verified b"], expect.any(Array), 9]);
-    expect(outcome[2]).toHaveLength(CALLS.length);
-    expect(commits).toBeGreaterThan(20);
-    for (let at = 1; at <= commits; at++) expect([at, (await cutAt(at)).outcome]).toEqual([at, outcome]);
-  });
+  const { outcome, commits } = await cutAt(0);
+  const tasks = ["0 verified Reach all goals", "0.0 verified a", "0.0.0 abandoned a0", "0.0.0.0 abandoned a00"];
+  expect(outcome).toEqual([true, [...tasks, "0.1 verified b"], expect.any(Array), 9]);
+  expect(outcome[2]).toHaveLength(calls.length);
+  expect(commits).toBeGreaterThan(20);
+  for (let at = 1; at <= commits; at++) expect([at, (await cutAt(at)).outcome]).toEqual([at, outcome]);
 });
 
 const textOf = (section: string): string =>
   (readFileSync("prompts/plan.md", "utf8").split(`## ${section}\n`)[1] ?? "").split("\n## ")[0]?.trim() ?? "";
-/** The end of the last message of each request. */
-const lastLines = (loop: Loop): readonly string[] =>
-  loop.model.requests.map(({ messages }) => messages.at(-1)?.content.split("\n\n").at(-1) ?? "");
 const STORY: readonly Call[] = [
   ...[add("0", "Write the post", { goal: "Draft it" }), set("0.0.0", "in_progress"), think("It needs a title.")],
   ["write_to_file", { file: "post.md", text: "# Plans\n" }],
@@ -300,43 +290,42 @@ const STORY: readonly Call[] = [
   ...[["read_file", { file: "post.md" }] as Call, END, set("0", "verified"), END],
 ];
 
-describe("the requests of an agent with --plan required", () => {
-  it("ask for a plan first, then end with what follows from the last action", async () => {
-    const { loop, state } = await play(STORY, { settings: { plan: "required", stepLimit: 100 } });
-    expect(isFinished(state)).toBe(true);
-    expect(lastLines(loop)).toEqual([
-      ...["plan-start", "plan-idle", "plan-hint-next", "plan-hint-act", "plan-hint-files"].map(textOf),
-      ...["plan-hint-act", "plan-hint-act", "plan-hint-thoughts", "plan-hint-result"].map(textOf),
-      // task_complete was refused: its result says why.
-      expect.stringMatching(/^Decide which command to use next/),
-      textOf("plan-done"),
-    ]);
-  });
+it("with --plan required requests ask for a plan first, then end with what follows from the last action", async () => {
+  const { loop, state } = await play(STORY, { settings: { plan: "required", stepLimit: 100 } });
+  expect(isFinished(state)).toBe(true);
+  const lastLines = loop.model.requests.map(({ messages }) => messages.at(-1)?.content.split("\n\n").at(-1));
+  expect(lastLines).toEqual([
+    ...["plan-start", "plan-idle", "plan-hint-next", "plan-hint-act", "plan-hint-files"].map(textOf),
+    ...["plan-hint-act", "plan-hint-act", "plan-hint-thoughts", "plan-hint-result"].map(textOf),
+    // task_complete was refused: its result says why.
+    expect.stringMatching(/^Decide which command to use next/),
+    textOf("plan-done"),
+  ]);
 });
 
-describe("an agent whose code manages its plan", () => {
-  const cells: Readonly<Record<string, CellBehaviour>> = {
-    plan: async (_cell, _host, { call }) => {
-      await call("add_task", { parent: "0", goal: "Draft it" });
-      await call("modify_task", { id: "0.0", state: "in_progress" });
-    },
-    write: async (_cell, _host, { call }) => {
-      await call("think", { thought: "It needs a title." });
-      await call("write_to_file", { file: "post.md", text: "# Plans\n" });
-    },
-    think: async (_cell, _host, { call }) => void (await call("think", { thought: "Good." })),
-    look: async (_cell, _host, { call }) => void (await call("read_file", { file: "post.md" })),
-  };
+const cells: Readonly<Record<string, CellBehaviour>> = {
+  plan: async (_cell, _host, { call }) => {
+    await call("add_task", { parent: "0", goal: "Draft it" });
+    await call("modify_task", { id: "0.0", state: "in_progress" });
+  },
+  write: async (_cell, _host, { call }) => {
+    await call("think", { thought: "It needs a title." });
+    await call("write_to_file", { file: "post.md", text: "# Plans\n" });
+  },
+  think: async (_cell, _host, { call }) => void (await call("think", { thought: "Good." })),
+  look: async (_cell, _host, { call }) => void (await call("read_file", { file: "post.md" })),
+};
 
-  it.each(["code", "react"] as const)("gets the hint on the newest thing that its code did: %s", async (form) => {
+it.each(["code", "react"] as const)(
+  "an agent whose code manages its plan gets the hint on the newest thing that its code did: %s",
+  async (form) => {
     const names = Object.keys(cells);
     const blockOf = (code: string, index: number): string =>
       form === "code" ? `I go on.\n\n${python(code)}` : `I go on.\nACTION ${index + 1}:\n${python(code)}`;
     // The last three have no behaviour: they fail, and the agent is paused.
     const replies = [...names, "look", "fail", "fall", "fell"].map(blockOf);
     const settings = { plan: "required", stepLimit: 20 } as const;
-    const { loop, request } = await makeProseLoop(form, replies, cells, { settings });
-    await loop.run();
+    const { request } = await afterRun(makeProseLoop(form, replies, cells, { settings }));
     const hints = replies.slice(0, 5).map((_reply, index) => {
       const [content = ""] = request(index + 1).slice(-1);
       return content
@@ -347,8 +336,8 @@ describe("an agent whose code manages its plan", () => {
     expect(hints).toEqual(
       ["plan-start", "plan-hint-next", "plan-hint-files", "plan-hint-act", "plan-hint-result"].map(textOf),
     );
-  });
-});
+  },
+);
 
 const act = (action: string, args: object = {}): string => JSON.stringify({ action, args });
 const thinking = (thought: string): string => act("think", { thought });
@@ -356,9 +345,7 @@ const VERIFIED = act("modify_task", { id: "0", state: "verified" });
 const FINISH = act("finish");
 const WRITE_ACTION = act("write", { path: "a.md", content: "a" });
 
-type Replies = readonly string[] | ((request: ChatRequest, index: number) => Answer);
-const make = (replies: Replies, options: Partial<LoopOptions> = {}) => makeProseLoop("plan", replies, {}, options);
-type Made = Awaited<ReturnType<typeof make>>;
+const make = (replies: Parameters<typeof makeProseLoop>[1]) => makeProseLoop("plan", replies, {});
 
 const parsed = (content: string) => {
   try {
@@ -367,27 +354,8 @@ const parsed = (content: string) => {
     return {};
   }
 };
-/** Observations that a request shows. */
-const observations = ({ request }: Made, number: number) =>
-  request(number)
-    .map(parsed)
-    .filter(({ observation }) => observation !== undefined);
 
 describe("an agent in the form plan", () => {
-  it("writes a file by an action, and reads golden JSON about it in the next request", async () => {
-    const made = await make([act("write", { path: "notes/a.md", content: "one\n" }), VERIFIED, FINISH]);
-    expect(isFinished(await made.loop.run())).toBe(true);
-    expect(made.loop.text("notes/a.md")).toBe("one\n");
-    const [, action, observation] = made.request(2);
-    expect(action).toBe(
-      '{"action":"write_to_file","args":{"file":"notes/a.md","text":"one\\n"},"message":"Write to file: notes/a.md"}',
-    );
-    const content = expect.stringMatching(/^<data-(\w+)>\nWrote notes\/a\.md .*\n<\/data-\1>$/);
-    const extras = { step: 1, status: "ok" };
-    expect(Object.keys(parsed(observation ?? ""))).toEqual(["observation", "content", "extras", "message"]);
-    expect(parsed(observation ?? "")).toMatchObject({ observation: "write_to_file", content, extras });
-  });
-
   it("shows the plan as JSON, its status, the request, and the hint in the last line", async () => {
     const begin = act("modify_task", { id: "0", state: "in_progress" });
     const made = await make([begin, WRITE_ACTION, thinking("It is there."), VERIFIED, FINISH]);
@@ -422,66 +390,59 @@ describe("an agent in the form plan", () => {
   });
 });
 
-describe("a person who looks on", () => {
-  it("sees each action and what was observed, and no thought twice", async () => {
-    const { loop } = await make([
-      thinking("First the file."),
-      "I just talk.",
-      WRITE_ACTION,
-      VERIFIED,
-      act("finish", { reason: "The file is there." }),
-    ]);
-    await loop.run();
-    const { all } = await loadRegistry(["commands"], ALL_READY);
-    const { readThoughts } = createCommandSets(all, { commands: {}, args: {} })(initialState);
-    const lines: string[] = [];
-    const pieces: string[] = [];
-    const show = createShowRun({
-      print: (line) => lines.push(line),
-      colour: false,
-      thoughtsOf: readThoughts,
-      live: { write: (text) => pieces.push(text), redact: (text) => text, createScanner: createLiveThoughts },
-    });
-    for (const event of loop.shown) {
-      if (event.type === "model-replied") show.onText?.(headOf(event.text));
-      show(event);
-    }
-    const text = lines.join("\n");
-    expect(text.match(/First the file/g)).toHaveLength(1);
-    expect(text).toContain('Command: think {"thought":"First the file."}');
-    expect(text).toContain("Reply: I just talk.");
-    expect(text).toMatch(/Reply not usable; the model reads: .*keys action and args/);
-    expect(text).toMatch(/Command: write_to_file \{"file":"a\.md","text":"a"\}\nResult \(ok\): Wrote a\.md/);
-    expect(text).toContain("Completed: The file is there.");
-    expect(pieces).toEqual([]);
-    const thoughts = loop.shown.flatMap((event) => (event.type === "command-requested" ? [event.thought] : []));
-    expect(thoughts).toEqual(["First the file.", "", "", ""]);
+it("a person who looks on sees each action and what was observed, and no thought twice", async () => {
+  const end = act("finish", { reason: "The file is there." });
+  const { loop } = await afterRun(make([thinking("First the file."), "I just talk.", WRITE_ACTION, VERIFIED, end]));
+  const { all } = await loadRegistry(["commands"], ALL_READY);
+  const { readThoughts } = createCommandSets(all, { commands: {}, args: {} })(initialState);
+  const lines: string[] = [];
+  const pieces: string[] = [];
+  const show = createShowRun({
+    print: (line) => lines.push(line),
+    colour: false,
+    thoughtsOf: readThoughts,
+    live: { write: (text) => pieces.push(text), redact: (text) => text, createScanner: createLiveThoughts },
   });
+  for (const event of loop.shown) {
+    if (event.type === "model-replied") show.onText?.(headOf(event.text));
+    show(event);
+  }
+  const text = lines.join("\n");
+  expect(text.match(/First the file/g)).toHaveLength(1);
+  expect(text).toContain('Command: think {"thought":"First the file."}');
+  expect(text).toContain("Reply: I just talk.");
+  expect(text).toMatch(/Reply not usable; the model reads: .*keys action and args/);
+  expect(text).toMatch(/Command: write_to_file \{"file":"a\.md","text":"a"\}\nResult \(ok\): Wrote a\.md/);
+  expect(text).toContain("Completed: The file is there.");
+  expect(pieces).toEqual([]);
+  const thoughts = loop.shown.flatMap((event) => (event.type === "command-requested" ? [event.thought] : []));
+  expect(thoughts).toEqual(["First the file.", "", "", ""]);
 });
 
-describe("errors in the form plan", () => {
-  it("are observations: a reply without JSON, an unknown action, a bad task, a missing file", async () => {
-    const made = await make([
-      "I should begin.",
-      act("fly", { to: "the moon" }),
-      act("add_task", { parent: "0.5", goal: "b" }),
-      act("read", { path: "none.md" }),
-      VERIFIED,
-      `Well. ${FINISH} So be it.`,
-    ]);
-    expect(isFinished(await made.loop.run())).toBe(true);
-    const [prose, unknown, task, file] = observations(made, 5);
-    expect(prose).toMatchObject({ observation: "error", content: expect.stringContaining("keys action and args") });
-    expect(unknown.content).toMatch(/no action "fly"\. The actions are: .*write_to_file.*add_task.*task_complete/);
-    expect(task).toMatchObject({ observation: "add_task", extras: { status: "failed" } });
-    expect(task.content).toContain("There is no task 0.5");
-    expect(file).toMatchObject({ observation: "read_file", extras: { status: "failed" } });
-  });
+it("errors in the form plan are observations: no JSON, an unknown action, a bad task, a missing file", async () => {
+  const made = await make([
+    "I should begin.",
+    act("fly", { to: "the moon" }),
+    act("add_task", { parent: "0.5", goal: "b" }),
+    act("read", { path: "none.md" }),
+    VERIFIED,
+    `Well. ${FINISH} So be it.`,
+  ]);
+  expect(isFinished(await made.loop.run())).toBe(true);
+  const shown = made.request(5).map(parsed);
+  const [prose, unknown, task, file] = shown.filter(({ observation }) => observation !== undefined);
+  expect(made.request(2)[1]).toBe("I should begin.");
+  const content = expect.stringContaining("keys action and args");
+  expect(prose).toMatchObject({ observation: "error", content, extras: { step: 1, status: "failed" } });
+  expect(unknown.content).toMatch(/no action "fly"\. The actions are: .*write_to_file.*add_task.*task_complete/);
+  expect(task).toMatchObject({ observation: "add_task", extras: { status: "failed" } });
+  expect(task.content).toContain("There is no task 0.5");
+  expect(file).toMatchObject({ observation: "read_file", extras: { status: "failed" } });
 });
 
 describe("the request of the form plan", () => {
   const replies = [VERIFIED, FINISH];
-  const formatsOf = ({ server }: Made) => server.chats.map(({ response_format: format }) => format?.type);
+  const formatsOf = ({ server }: ProseLoop) => server.chats.map(({ response_format: format }) => format?.type);
 
   it("demands JSON of a server that can", async () => {
     const made = await make(replies);

@@ -2,7 +2,7 @@
  * The property: whatever an agent does, and whenever the process dies, files and agent never carry less than the words that
  * they may hold, and nothing that never reached the agent. An oracle follows the log with plain sets.
  */
-import { describe, expect, it } from "@jest/globals";
+import { expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
@@ -137,33 +137,31 @@ async function follow({ store, row }: Loop, isStrict: boolean): Promise<Oracle> 
   return { agent, files };
 }
 
-describe("any program of an agent, with a crash at any commit", () => {
-  it("leaves files and agent with all outside sources that they must carry, and with no others", async () => {
-    await fc.assert(
-      fc.asyncProperty(program, async (given) => {
-        const loop = await start(given);
-        await runProgram(loop, given);
-        const state = await stateOf(loop.store, loop.row);
-        const [least, most] = [await follow(loop, true), await follow(loop, false)];
-        const received = state.received.map(({ name }) => name);
-        expect(received).toEqual(expect.arrayContaining([...least.agent]));
-        expect([...most.agent]).toEqual(expect.arrayContaining(received));
-        for (const path of FILES) {
-          const last = await loop.store.lastFileVersion(loop.row.id, path);
-          const found = last && last.seq > state.trustedSeq ? (last.outside ?? []).map(({ name }) => name) : [];
-          const must = loop.files.has(path) ? [...(least.files.get(path) ?? [])] : [];
-          expect([path, found]).toEqual([path, expect.arrayContaining(must)]);
-          expect([path, [...(most.files.get(path) ?? [])]]).toEqual([path, expect.arrayContaining(found)]);
-        }
-        const copy = await loop.store.fork(
-          loop.row.id,
-          { name: "Copy", head: (await loop.events()).length, events: [] },
-          "c",
-        );
-        expect(await loop.store.files(copy.id)).toEqual(await loop.store.files(loop.row.id));
-        expect((await loop.store.verify()).problems).toEqual([]);
-      }),
-      { numRuns: cases(60) },
-    );
-  });
+it("files and agent have all outside sources that they must carry, and no others, after any crash", async () => {
+  await fc.assert(
+    fc.asyncProperty(program, async (given) => {
+      const loop = await start(given);
+      await runProgram(loop, given);
+      const state = await stateOf(loop.store, loop.row);
+      const [least, most] = [await follow(loop, true), await follow(loop, false)];
+      const received = state.received.map(({ name }) => name);
+      expect(received).toEqual(expect.arrayContaining([...least.agent]));
+      expect([...most.agent]).toEqual(expect.arrayContaining(received));
+      for (const path of FILES) {
+        const last = await loop.store.lastFileVersion(loop.row.id, path);
+        const found = last && last.seq > state.trustedSeq ? (last.outside ?? []).map(({ name }) => name) : [];
+        const must = loop.files.has(path) ? [...(least.files.get(path) ?? [])] : [];
+        expect([path, found]).toEqual([path, expect.arrayContaining(must)]);
+        expect([path, [...(most.files.get(path) ?? [])]]).toEqual([path, expect.arrayContaining(found)]);
+      }
+      const copy = await loop.store.fork(
+        loop.row.id,
+        { name: "Copy", head: (await loop.events()).length, events: [] },
+        "c",
+      );
+      expect(await loop.store.files(copy.id)).toEqual(await loop.store.files(loop.row.id));
+      expect((await loop.store.verify()).problems).toEqual([]);
+    }),
+    { numRuns: cases(60) },
+  );
 });

@@ -12,6 +12,7 @@ import { bytesOf } from "../helpers/events.ts";
 import { type CellBehaviour, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import {
   addMole,
+  afterRun,
   cell,
   done,
   type Loop,
@@ -97,7 +98,7 @@ const asking = testCommand(
 const outside = { annotations: { ...WRITES, openWorld: true } };
 const leaving = testCommand("own_fetch", async () => ORDER, { ...outside, effect: "idempotent" });
 const leavingOnce = testCommand("own_fetch", async () => ORDER, outside);
-const [MOLE, EVIL] = [of("foo-mole"), web("evil.example")];
+const [MOLE, EVIL, GIT] = [of("foo-mole"), web("evil.example"), web("git.example")];
 
 /** A memory of the agent foo. */
 const RECALL: Recall = {
@@ -126,18 +127,8 @@ const WAYS: readonly (readonly [title: string, script: readonly string[], expect
     ["a file of a sub-agent", [read(MOLE_FILE)], [MOLE, EVIL], child],
     ["a moved file of a sub-agent, by a detour", [detour, read("a.md")], [MOLE, EVIL], child],
     ["the names of a sub-agent's files", [reply("search_files", { directory: "" })], [MOLE, EVIL], child],
-    [
-      "a clone that was interrupted before its commit",
-      [cloneInto("r"), read("r/README.md")],
-      [web("git.example")],
-      dies,
-    ],
-    [
-      "a download that was interrupted, and whose server is gone",
-      [download("nobody.example")],
-      [web("nobody.example")],
-      dies,
-    ],
+    ["a clone that was interrupted before its commit", [cloneInto("r"), read("r/README.md")], [GIT], dies],
+    ["a download that was interrupted, its server gone", [download("nobody.example")], [web("nobody.example")], dies],
     ["an own command of unknown outcome", [reply("own_fetch")], [web("")], { commands: [leavingOnce], ...dies }],
     ["a failure with a stranger's words", [download("broken.example")], [web("broken.example")]],
     ["a command that calls another one", fetchIt, [EVIL], { commands: [calling] }],
@@ -171,28 +162,20 @@ describe("an agent that received words from outside", () => {
   it("is asked about nothing more after y -20 when nothing came from outside", async () => {
     const script = [write("a"), read("a"), download("nobody.example"), done()];
     const loop = await start(script, { settings: { approve: "always" } });
-    const asked: string[] = [];
-    const ask = async ({ name }: CommandCall): Promise<PersonAnswer> => {
-      asked.push(name);
-      return { kind: "approved", count: 20 };
-    };
-    await loop.run({ ask });
-    expect(asked).toEqual(["write_to_file"]);
+    await loop.run({ ask: async () => ({ kind: "approved", count: 20 }) });
+    expect((await loop.of("approval-asked")).map(({ callId }) => callId)).toEqual(["c1"]);
     expect(await received(loop)).toEqual([]);
   });
 });
 
-describe("the result of a command", () => {
-  const running = outerCommand(({ run }) => run("What does the page say?", { type: "string" }));
+const running = outerCommand(({ run }) => run("What does the page say?", { type: "string" }));
 
-  it.each([
-    ["nested calls", [reply("fetch_it")]],
-    ["sub-tasks", [reply("outer"), download("evil.example"), reply("task_complete", { result: ORDER })]],
-  ])("carries the sources of its %s", async (_title, script) => {
-    const loop = await start([...script, done()], { commands: [calling, running] });
-    await loop.run();
-    expect((await loop.results()).at(-2)).toMatchObject({ source: "web", outside: [EVIL] });
-  });
+it.each([
+  ["nested calls", [reply("fetch_it")]],
+  ["sub-tasks", [reply("outer"), download("evil.example"), reply("task_complete", { result: ORDER })]],
+])("the result of a command carries the sources of its %s", async (_title, script) => {
+  const loop = await afterRun(start([...script, done()], { commands: [calling, running] }));
+  expect((await loop.results()).at(-2)).toMatchObject({ source: "web", outside: [EVIL] });
 });
 
 describe("a file", () => {
@@ -216,8 +199,7 @@ describe("a file", () => {
 
   it("is clean when a clean agent replaced it as a whole, and when a person trusts it", async () => {
     const downloads = [download("evil.example"), download("evil.example", "b.txt")];
-    const loop = await start([...downloads, done(), write("page.txt"), done()]);
-    await loop.run();
+    const loop = await afterRun(start([...downloads, done(), write("page.txt"), done()]));
     await trustAndGoOn(loop, { what: "all" });
     expect(await sourcesOf(loop, "page.txt")).toEqual([]);
     expect(await sourcesOf(loop, "b.txt")).toEqual([web("evil.example")]);
@@ -230,8 +212,7 @@ describe("a file", () => {
     ["the folder that was placed", { what: "file", path: "r" } as const, []],
     ["another file", { what: "file", path: "r/other.md" } as const, [web("git.example")]],
   ])("of a clone taints no more when a person trusts %s", async (_title, what, expected) => {
-    const loop = await start([cloneInto("r"), done(), read("r/README.md"), done()]);
-    await loop.run();
+    const loop = await afterRun(start([cloneInto("r"), done(), read("r/README.md"), done()]));
     await trustAndGoOn(loop, what);
     const last = (await loop.results()).at(-2);
     expect(last?.outside ?? []).toEqual(expected.map((source) => ({ ...source, file: "r/README.md" })));
@@ -240,8 +221,7 @@ describe("a file", () => {
   });
 
   it("that a person edited keeps the mark of its last version", async () => {
-    const loop = await start([download("evil.example"), done(), write("page.txt"), done()]);
-    await loop.run();
+    const loop = await afterRun(start([download("evil.example"), done(), write("page.txt"), done()]));
     loop.files.set("page.txt", bytesOf("edited"));
     await goOn(loop);
     const versions = (await loop.store.files(loop.row.id)).map(({ operation, outside }) => [operation, outside]);
@@ -286,8 +266,7 @@ describe("the prompt", () => {
 
   it("of a later turn names the sources of what is remembered, and no word of it is in the system message", async () => {
     const script = [download("evil.example"), write("a", "b".repeat(9_000)), done(ORDER), done()];
-    const loop = await start(script);
-    await loop.run();
+    const loop = await afterRun(start(script));
     await goOn(loop);
     const [system, memory] = textsOf(loop);
     expect(system).not.toContain("SYSTEM NOTICE");
@@ -337,8 +316,7 @@ describe("what a cell writes", () => {
   });
 
   it("carries the sources of everything that its namespace received in earlier cells, as does its result", async () => {
-    const loop = await startCells({ keep, save }, [download("evil.example"), cell("keep"), cell("save")]);
-    await loop.run();
+    const loop = await afterRun(startCells({ keep, save }, [download("evil.example"), cell("keep"), cell("save")]));
     expect(await sourcesOf(loop, "out.txt")).toEqual([EVIL]);
     expect((await resultOf(loop, "c3")).observation).toMatchObject({ source: "web", outside: [EVIL] });
     expect(await namespaces(loop)).toEqual([[EVIL], [EVIL]]);
@@ -354,27 +332,23 @@ describe("what a cell writes", () => {
   });
 
   it("is clean when nothing came from outside (control)", async () => {
-    const loop = await startCells({ save }, [cell("save")]);
-    await loop.run();
+    const loop = await afterRun(startCells({ save }, [cell("save")]));
     expect(await sourcesOf(loop, "out.txt")).toEqual([]);
     expect((await resultOf(loop, "c1")).observation).not.toHaveProperty("outside");
   });
 });
 
-describe("a sub-task of a cell", () => {
-  it("is marked with what the code has read when the sub-task begins", async () => {
-    const ask: CellBehaviour = async (given, host, scope) => {
-      await keepFrom(MOLE_FILE)(given, host, scope);
-      await scope.run(`Write down: ${scope.names.get("page")}`);
-    };
-    const end = reply("task_complete", { result: "ok" });
-    const loop = await startCells({ ask }, [cell("ask"), write("by-model.txt"), end]);
-    await addMole(loop, "evil.example");
-    await loop.run();
-    expect(await sourcesOf(loop, "by-model.txt")).toEqual([MOLE, EVIL]);
-    const [pushed] = await loop.of("frame-pushed");
-    expect(pushed).toMatchObject({ outside: [MOLE, EVIL] });
-  });
+it("a sub-task of a cell is marked with what the code has read when it begins", async () => {
+  const ask: CellBehaviour = async (given, host, scope) => {
+    await keepFrom(MOLE_FILE)(given, host, scope);
+    await scope.run(`Write down: ${scope.names.get("page")}`);
+  };
+  const end = reply("task_complete", { result: "ok" });
+  const loop = await startCells({ ask }, [cell("ask"), write("by-model.txt"), end]);
+  await addMole(loop, "evil.example");
+  await loop.run();
+  expect(await sourcesOf(loop, "by-model.txt")).toEqual([MOLE, EVIL]);
+  expect(await loop.of("frame-pushed")).toMatchObject([{ outside: [MOLE, EVIL] }]);
 });
 
 const OTHER: Recall = { ...RECALL, id: "foo/3", text: "Listing 1 costs 2." };

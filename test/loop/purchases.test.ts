@@ -10,7 +10,7 @@ import { createHttp } from "#http/http.ts";
 import { openLongTermMemory } from "#memory/recall/long-term-memory.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { createOpenAIImages, createOpenAISpeech } from "#model/openai-media.ts";
-import { done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
+import { afterRun, done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { answered } from "../helpers/models.ts";
 import {
   type Answer,
@@ -104,8 +104,7 @@ describe("the cost of pictures", () => {
     });
     expect(await ended(loop)).not.toHaveProperty("spent");
     expect(spentOf(state).usd).toBe(0);
-    const enough = await painting(server, { settings: { budgetUsd: 0.167 } });
-    await enough.run();
+    const enough = await afterRun(painting(server, { settings: { budgetUsd: 0.167 } }));
     expect((await ended(enough)).observation.status).toBe("ok");
   });
 
@@ -121,21 +120,13 @@ describe("the cost of pictures", () => {
     ["zero when it is not reported and the price is unknown", picture(), null, 0, 0],
     ["in tokens alone when it is reported and the price is unknown", picture(TOLD), null, 4_180, 0],
     ["zero on a free server that reports nothing", picture(), FREE, 0, 0],
-  ])("is counted: %s", async (_title, answer, price, tokens, usd) => {
+  ])("is counted for an agent with a budget: %s", async (_title, answer, price, tokens, usd) => {
     await using server = await answeringWith(answer);
-    const loop = await painting(server, { price, answer });
+    const loop = await painting(server, { price, answer, settings: { budgetUsd: 1 } });
     const state = await loop.run();
     expect(server.images).toHaveLength(1);
     expect(spentOf(state).tokens).toBe(tokens + 220);
     expect(spentOf(state).usd).toBeCloseTo(usd, 9);
-  });
-
-  it("does not block an agent with a budget when the price is unknown", async () => {
-    await using server = await answeringWith(picture(TOLD));
-    const loop = await painting(server, { price: null, settings: { budgetUsd: 1 } });
-    await loop.run();
-    expect(server.images).toHaveLength(1);
-    expect((await ended(loop)).spent).toMatchObject({ costUsd: null, usage: { outputTokens: 4_160 } });
   });
 
   it("is reserved once after a crash, and the picture is not requested again", async () => {
@@ -178,7 +169,7 @@ describe("the cost of speech", () => {
   });
 });
 
-describe("a command that makes several pictures", () => {
+it("a command that makes several pictures stays within the limits, unfinished ones included", async () => {
   const album = testCommand(
     "make_album",
     async (_args, { use, signal }) => {
@@ -187,71 +178,59 @@ describe("a command that makes several pictures", () => {
     },
     { ...BUYS, needs: ["images"] },
   );
-
-  it("stays within the limits with all of them together, unfinished ones included", async () => {
-    await using server = await answeringWith(picture(TOLD));
-    const loop = await painting(server, {
-      commands: [album],
-      script: [reply("make_album")],
-      settings: { budgetUsd: 0.34 },
-    });
-    const state = await loop.run();
-    expect((await ended(loop)).observation.text).toBe("fulfilled fulfilled rejected rejected");
-    expect(server.images).toHaveLength(2);
-    expect(state.costUsd).toBeCloseTo(2 * COST, 9);
-  });
+  await using server = await answeringWith(picture(TOLD));
+  const way = { commands: [album], script: [reply("make_album")], settings: { budgetUsd: 0.34 } };
+  const loop = await painting(server, way);
+  const state = await loop.run();
+  expect((await ended(loop)).observation.text).toBe("fulfilled fulfilled rejected rejected");
+  expect(server.images).toHaveLength(2);
+  expect(state.costUsd).toBeCloseTo(2 * COST, 9);
 });
 
-describe("a command that needs pictures and a model's answers", () => {
-  const SCHEMA = { type: "object", properties: { answer: { type: "string" } }, required: ["answer"] } as const;
-  const outcomes = (settled: readonly PromiseSettledResult<unknown>[]): string =>
-    settled.map((one) => (one.status === "fulfilled" ? "yes" : String((one.reason as Error).message))).join("\n");
+it("a command that needs pictures and answers gives tokens that are set aside for one to no other", async () => {
+  const schema = { type: "object", properties: { answer: { type: "string" } }, required: ["answer"] } as const;
   /** Asks a question that would fit all that is left, makes three pictures, and asks a short question. */
   const book = testCommand(
     "make_book",
     async (_args, { use, signal }) => {
-      const ask = (words: number) =>
-        use("advisor").ask(
-          { role: "smart", words: "judge", material: [{ label: "a", text: "word ".repeat(words) }], schema: SCHEMA },
-          signal,
-        );
+      const ask = (words: number) => {
+        const material = [{ label: "a", text: "word ".repeat(words) }];
+        return use("advisor").ask({ role: "smart", words: "judge", material, schema }, signal);
+      };
       const long = await Promise.allSettled([ask(24_000)]);
       const pictures = [1, 2, 3].map(() => use("images").generate("a red ball", "1024x1024", signal));
-      const made = await Promise.allSettled(pictures);
-      return succeed(outcomes([...long, ...made, ...(await Promise.allSettled([ask(10)]))]));
+      const all = [...long, ...(await Promise.allSettled(pictures)), ...(await Promise.allSettled([ask(10)]))];
+      return succeed(all.map((one) => (one.status === "fulfilled" ? "yes" : one.reason.message)).join("\n"));
     },
     { ...BUYS, timeoutMs: 60_000, needs: ["images", "advisor"] },
   );
-
-  it("gives the tokens that are set aside for one of them to none of the others", async () => {
-    await using server = await answeringWith(picture(TOLD));
-    const loop = await makeLoop({
-      script: ({ messages }, index) => {
-        const isQuestion = messages.some(({ content }) => content.includes("You check somebody's work"));
-        return answered(isQuestion ? '{"answer":"It is."}' : index === 0 ? reply("make_book") : done());
-      },
-      commands: [book],
-      // 110 are spent, 10,240 are for pictures, and 20,000 are for answers.
-      settings: { tokenLimit: 110 + 10_240 + 20_000 },
-      priceOf: () => FREE,
-      servicePriceOf: () => PAINTER,
-      services: { advisor: { ready: true }, images: { ready: true } },
-      serving: servicesOf(server),
-    });
-    await loop.run();
-    expect((await loop.of("command-started"))[0]).toMatchObject({ reserved: { tokens: 30_240 } });
-    expect(String((await ended(loop)).observation.text).split("\n")).toEqual([
-      expect.stringMatching(/^The question was not asked: It may take 2\d{4} tokens, and 20000 are left for it\./),
-      "yes",
-      "yes",
-      expect.stringMatching(/^Nothing was sent: It may take 4164 tokens, and 1912 are left for it\./),
-      "yes",
-    ]);
-    expect(server.images).toHaveLength(2);
+  await using server = await answeringWith(picture(TOLD));
+  const loop = await makeLoop({
+    script: ({ messages }, index) => {
+      const isQuestion = messages.some(({ content }) => content.includes("You check somebody's work"));
+      return answered(isQuestion ? '{"answer":"It is."}' : index === 0 ? reply("make_book") : done());
+    },
+    commands: [book],
+    // 110 are spent, 10,240 are for pictures, and 20,000 are for answers.
+    settings: { tokenLimit: 110 + 10_240 + 20_000 },
+    priceOf: () => FREE,
+    servicePriceOf: () => PAINTER,
+    services: { advisor: { ready: true }, images: { ready: true } },
+    serving: servicesOf(server),
   });
+  await loop.run();
+  expect((await loop.of("command-started"))[0]).toMatchObject({ reserved: { tokens: 30_240 } });
+  expect(String((await ended(loop)).observation.text).split("\n")).toEqual([
+    expect.stringMatching(/^The question was not asked: It may take 2\d{4} tokens, and 20000 are left for it\./),
+    "yes",
+    "yes",
+    expect.stringMatching(/^Nothing was sent: It may take 4164 tokens, and 1912 are left for it\./),
+    "yes",
+  ]);
+  expect(server.images).toHaveLength(2);
 });
 
-describe("a command that buys a picture and then waits", () => {
+it("a command that buys a picture and then waits is charged once, when the wait begins", async () => {
   const show = testCommand(
     "show_picture",
     async (_args, { use, signal }) => {
@@ -260,15 +239,12 @@ describe("a command that buys a picture and then waits", () => {
     },
     { ...BUYS, needs: ["images"] },
   );
-
-  it("is charged once, when the wait begins", async () => {
-    await using server = await answeringWith(picture(TOLD));
-    const loop = await painting(server, { commands: [show], script: [reply("show_picture")] });
-    const state = await loop.run();
-    expect(await loop.of("command-waiting")).toHaveLength(1);
-    expect(server.images).toHaveLength(1);
-    expect(spentOf(state).usd).toBeCloseTo(COST, 9);
-  });
+  await using server = await answeringWith(picture(TOLD));
+  const loop = await painting(server, { commands: [show], script: [reply("show_picture")] });
+  const state = await loop.run();
+  expect(await loop.of("command-waiting")).toHaveLength(1);
+  expect(server.images).toHaveLength(1);
+  expect(spentOf(state).usd).toBeCloseTo(COST, 9);
 });
 
 /** One US dollar per token of an embedding; the model is free. */
@@ -356,22 +332,20 @@ const quotaServing: Partial<Services> = {
 const get = (file: string) => reply("download_file", { url: `https://example.com/${file}`, file });
 const goals = ["Get https://example.com/a, https://example.com/b, https://example.com/c and https://example.com/r.git"];
 
-describe("the quota of downloads", () => {
-  it("counts over the agent's life, and refuses before anything more is saved", async () => {
-    const clone = reply("clone_repository", { repository_url: "https://example.com/r.git", clone_path: "r" });
-    const loop = await makeLoop({
-      script: [get("a"), clone, get("b"), reply("delete_file", { file: "a" }), get("c"), done()],
-      services: { downloads: { ready: true }, repositories: { ready: true } },
-      serving: quotaServing,
-      goals,
-      downloadLimitBytes: 100,
-    });
-    const state = await loop.run();
-    const results = await loop.results();
-    const codes = results.map(({ code, status }) => code ?? status);
-    expect(codes).toEqual(["ok", "ok", "quota-exceeded", "ok", "quota-exceeded", "ok"]);
-    expect(results[2]?.text).toContain("half of quota.megabytes");
-    expect(state.downloadedBytes).toBe(120);
-    expect([loop.files.has("b"), loop.files.has("c")]).toEqual([false, false]);
+it("the quota of downloads counts over the agent's life, and refuses before anything more is saved", async () => {
+  const clone = reply("clone_repository", { repository_url: "https://example.com/r.git", clone_path: "r" });
+  const loop = await makeLoop({
+    script: [get("a"), clone, get("b"), reply("delete_file", { file: "a" }), get("c"), done()],
+    services: { downloads: { ready: true }, repositories: { ready: true } },
+    serving: quotaServing,
+    goals,
+    downloadLimitBytes: 100,
   });
+  const state = await loop.run();
+  const results = await loop.results();
+  const codes = results.map(({ code, status }) => code ?? status);
+  expect(codes).toEqual(["ok", "ok", "quota-exceeded", "ok", "quota-exceeded", "ok"]);
+  expect(results[2]?.text).toContain("half of quota.megabytes");
+  expect(state.downloadedBytes).toBe(120);
+  expect([loop.files.has("b"), loop.files.has("c")]).toEqual([false, false]);
 });

@@ -48,6 +48,14 @@ const CELLS = { [SEARCH]: searching, [USE]: forecast(59.9139, 10.7522), "stop()"
 const make = (replies: readonly string[], cells: Readonly<Record<string, CellBehaviour>> = {}, goals = GOALS) =>
   makeProseLoop("react", replies, { ...CELLS, ...cells }, { commands, goals });
 
+/** Runs an agent that searches, then acts with this code, and ends. */
+async function observe(code: string, cell: CellBehaviour, goals = GOALS) {
+  const replies = [act("Search.", SEARCH), act("Use it.", code), act("Done.", "stop()")];
+  const made = await make(replies, { [code]: cell }, goals);
+  expect(isFinished(await made.loop.run())).toBe(true);
+  return made;
+}
+
 describe("an agent in the form react", () => {
   it("searches, acts and stops, in a dialog whose numbers go on", async () => {
     const { loop, server, request } = await make([
@@ -67,18 +75,12 @@ describe("an agent in the form react", () => {
       `THOUGHT 2:\nBased on previous observations, \`get_weather\` does it.\n\nACTION 2:\n${python(USE)}`,
       expect.stringMatching(/^OBSERVATION 2:\n[\s\S]*Rain at 59\.9139/),
     ]);
+    // The log has the model's own words.
+    expect((await loop.of("model-replied"))[0]).toMatchObject({ text: act("I look for a method.", SEARCH) });
     // No remark, since everything was as it should be.
     expect(request(3).join()).not.toContain("Remark");
     const [completed] = await loop.of("turn-finished");
     expect(completed).toMatchObject({ reason: "The weather is printed." });
-  });
-
-  it("keeps the model's own words in the log", async () => {
-    const reply = act("I look.", SEARCH);
-    const { loop } = await make([reply, act("Done.", "stop()")]);
-    await loop.run();
-    const replied = await loop.of("model-replied");
-    expect(replied[0]).toMatchObject({ text: reply });
   });
 
   it("hears that the first action must be a search, once, and what it did stays", async () => {
@@ -89,42 +91,27 @@ describe("an agent in the form react", () => {
   });
 
   it("hears that nothing was printed", async () => {
-    const { loop, lastResult } = await make(
-      [act("Search.", SEARCH), act("Keep it.", "x = 1"), act("Done.", "stop()")],
-      {
-        "x = 1": () => undefined,
-      },
-    );
-    await loop.run();
+    const { request, lastResult } = await observe("x = 1", () => undefined);
     expect(lastResult(3)).toMatch(/\n<data-\w+>\nNothing was printed\. Use print\(name\)/);
-    expect(lastResult(2)).not.toContain("Nothing was printed");
+    expect(request(2).at(-2)).not.toContain("Nothing was printed");
   });
 
   it("sees the line that failed and a hint, and goes on", async () => {
     const bad = "a = 1\nprint(b[2])";
     const problem = { type: "IndexError", message: "list index out of range", line: 2, source: "print(b[2])" };
-    const { loop, lastResult } = await make([act("Search.", SEARCH), act("Try.", bad), act("Done.", "stop()")], {
-      [bad]: () => failedCell(problem),
-    });
-    expect(isFinished(await loop.run())).toBe(true);
-    const observation = lastResult(3);
-    expect(observation).toMatch(/^OBSERVATION 2:/);
-    expect(observation).toMatch(/IndexError: list index out of range\nLine 2: print\(b\[2\]\)\n[\s\S]*method_search\(/);
-    expect(observation).not.toMatch(/Traceback|\.ts|node_modules/);
+    const { lastResult } = await observe(bad, () => failedCell(problem));
+    expect(lastResult(3)).toMatch(
+      /^OBSERVATION 2:[\s\S]*IndexError: list index out of range\nLine 2: print\(b\[2\]\)\n[\s\S]*method_search\(/,
+    );
+    expect(lastResult(3)).not.toMatch(/Traceback|\.ts|node_modules/);
   });
 
   it("sees what a search finds for a name that does not exist", async () => {
     const bad = "weather_for_place(1, 2)";
     const problem = { type: "NameError", message: "name 'weather_for_place' is not defined", source: bad };
-    const tried = async (more: object) => {
-      const { loop, lastResult } = await make([act("Search.", SEARCH), act("Try.", bad), act("Done.", "stop()")], {
-        [bad]: () => failedCell({ ...problem, ...more }),
-      });
-      await loop.run();
-      return lastResult(3);
-    };
-    expect(await tried({ missingName: "weather_for_place" })).toMatch(/Line 1: [\s\S]*`get_weather\(latitude/);
-    expect(await tried({})).not.toContain("`get_weather(");
+    const called = await observe(bad, () => failedCell({ ...problem, missingName: "weather_for_place" }));
+    expect(called.lastResult(3)).toMatch(/Line 1: [\s\S]*`get_weather\(latitude/);
+    expect((await observe(bad, () => failedCell(problem))).lastResult(3)).not.toContain("`get_weather(");
   });
 
   it("does not end with a stop() in an action that fails", async () => {
@@ -154,15 +141,8 @@ describe("an agent in the form react", () => {
   });
 
   describe("that passes values", () => {
-    const used = async (code: string, goals = GOALS) => {
-      const { loop, lastResult } = await make(
-        [act("Search.", SEARCH), act("Use it.", code), act("Done.", "stop()")],
-        { [code]: forecast(48.8566, 2.3522) },
-        goals,
-      );
-      await loop.run();
-      return lastResult(3);
-    };
+    const used = async (code: string, goals = GOALS) =>
+      (await observe(code, forecast(48.8566, 2.3522), goals)).lastResult(3);
 
     it("hears which of them are neither in the task nor in an observation", async () => {
       const place = "print(get_weather(48.8566, 2.3522))";

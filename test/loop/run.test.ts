@@ -1,13 +1,16 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
+import type { ReplyForm } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
 import { type Command, type CommandWrite, succeed, wait } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
+import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
 import { isTainted } from "#core/provenance.ts";
 import { activeFrame, isFinished } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import {
+  afterRun,
   done,
   type Loop,
   type LoopOptions,
@@ -19,13 +22,13 @@ import {
   textArgs,
   WRITES,
 } from "../helpers/loop.ts";
-import { type Script, scriptedModel } from "../helpers/models.ts";
+import { answered, type Script, type ScriptedReply, scriptedModel, textIn } from "../helpers/models.ts";
 import { cutPoints, cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
 const phaseOf = (state: Parameters<typeof activeFrame>[0]) => activeFrame(state).phase;
 
 describe("the main loop", () => {
-  it("runs from goals to task_complete, and executes every command", async () => {
+  it("runs from goals to task_complete, with a commit before each question, effect and preparation", async () => {
     const one = reply("write_to_file", { file: "a.txt", text: "one\n" });
     const two = reply("append_to_file", { file: "a.txt", text: "two\n" });
     const loop = await makeLoop({ script: [one, two, done("Two lines.")] });
@@ -37,19 +40,12 @@ describe("the main loop", () => {
     const step = ["model-asked", "model-replied", ...command];
     const types = (await loop.events()).map(({ type }) => type);
     expect(types).toEqual(["agent-created", ...step, ...step, ...step, "turn-remembered", "turn-finished"]);
-  });
-
-  it("commits about twice a step: before the model is asked and before a command runs", async () => {
-    const reads = Array.from({ length: 9 }, (_, at) => reply("read_file", { file: `${at}.txt` }));
-    const loop = await makeLoop({ script: [...reads, done()] });
-    await loop.run();
-    expect(loop.store.commits).toHaveLength(2 * 10 + 1);
+    expect(loop.store.commits).toHaveLength(3 + 3 + 2 + 1);
   });
 
   it("stores a memory for every step's result, failures too", async () => {
     const script = [reply("read_file", { file: "missing.txt" }), "I would rather chat.", reply("do_nothing"), done()];
-    const loop = await makeLoop({ script });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script }));
     const rows = await loop.store.memories(loop.row.id, 0, 100);
     expect(rows.map((row) => row.step)).toEqual([1, 2, 3, 4]);
     expect(rows[0]?.text).toContain("missing.txt");
@@ -83,18 +79,13 @@ describe("the end of the work without a reason", () => {
   const names = Object.entries(aliases.commands).flatMap(([alias, name]) => (name === "task_complete" ? [alias] : []));
   const endedBy = async (...script: readonly string[]) => (await makeLoop({ script, aliases })).run();
 
-  it.each(["task_complete", ...names])(
-    "is accepted by the name %s, with the thought as closing words",
-    async (name) => {
-      const { frames, step } = await endedBy(reply(name, {}, "All prices are in prices.md."));
-      expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "All prices are in prices.md." });
-      expect(step).toBe(1);
-    },
-  );
-
-  it.each([null, "", " \n"])("is accepted with the reason %j", async (reason) => {
-    const { frames } = await endedBy(reply("finish", { reason }, "All is done."));
-    expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "All is done." });
+  it.each([
+    ...["task_complete", ...names].map((name) => [name, {}] as const),
+    ...[null, "", " \n"].map((reason) => ["finish", { reason }] as const),
+  ])("is accepted as %s %j, with the thought as closing words", async (name, args) => {
+    const { frames, step } = await endedBy(reply(name, args, "All prices are in prices.md."));
+    expect(frames[0].phase).toMatchObject({ kind: "resting", reason: "All prices are in prices.md." });
+    expect(step).toBe(1);
   });
 
   it("has the thought of an earlier reply when the last one has none", async () => {
@@ -141,8 +132,7 @@ describe("a model failure", () => {
 describe("long texts", () => {
   it("are stored as blobs when a reply exceeds 32 KB, and the command runs with the whole argument", async () => {
     const text = "line of text\n".repeat(4_000);
-    const loop = await makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script: [reply("write_to_file", { file: "long.txt", text }), done()] }));
     expect(loop.text("long.txt")).toBe(text);
     const [replied] = await loop.of("model-replied");
     expect(isBlobRef(replied?.text)).toBe(true);
@@ -152,19 +142,16 @@ describe("long texts", () => {
 
   it("are saved to a file that the result names when a result exceeds the limit", async () => {
     const flood = testCommand("flood", async () => succeed("x".repeat(100_000), { source: "workspace" }));
-    const loop = await makeLoop({ script: [reply("flood"), done()], commands: [flood] });
-    await loop.run();
-    expect(loop.text("_goald/outputs/c1.txt")).toHaveLength(100_000);
-    const [finished] = await loop.of("command-finished");
+    const loop = await afterRun(makeLoop({ script: [reply("flood"), done()], commands: [flood] }));
     const path = "_goald/outputs/c1.txt";
+    expect(loop.text(path)).toHaveLength(100_000);
     const expected = { status: "ok", text: expect.stringContaining(path), artifacts: [path] };
-    expect(finished?.observation).toMatchObject(expected);
+    expect((await loop.results())[0]).toMatchObject(expected);
   });
 
   it("reach the store without NUL and lone surrogates", async () => {
     const write = reply("write_to_file", { file: "a.txt", text: "a\u0000b\ud800c" });
-    const loop = await makeLoop({ script: [write, done()] });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script: [write, done()] }));
     const call = (await loop.of("command-requested"))[0]?.call;
     expect(call?.args.text).toBe("a\uFFFDb\uFFFDc");
     expect(loop.text("a.txt")).toBe("a\uFFFDb\uFFFDc");
@@ -177,7 +164,7 @@ describe("a person's own command that breaks the rules", () => {
   const observationOf = async (part: Partial<Command>) => {
     const loop = await makeLoop({ script: [reply("own"), done()], commands: [own(part)] });
     expect(phaseOf(await loop.run()).kind).toBe("resting");
-    return (await loop.of("command-finished"))[0]?.observation;
+    return (await loop.results())[0];
   };
 
   it.each<[string, unknown]>([
@@ -256,8 +243,7 @@ describe("a person's own command that breaks the rules", () => {
         return succeed("done");
       },
     });
-    const loop = await makeLoop({ script: [reply("own"), done()], commands: [writeLate] });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script: [reply("own"), done()], commands: [writeLate] }));
     expect(await late.promise).toMatchObject({ code: "GOALD_FILE" });
     expect(loop.files.has("late.txt")).toBe(false);
   });
@@ -287,22 +273,19 @@ describe("secrets", () => {
   });
 });
 
-describe("a command that waits", () => {
+it("a command that waits parks the agent at no cost until the answer comes", async () => {
   const askTwin = testCommand("ask_twin", async () => wait("agent", "2026-11-21T00:00:00.000Z"));
-
-  it("parks the agent at no cost until the answer comes", async () => {
-    const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
-    expect(phaseOf(await loop.run())).toMatchObject({ kind: "waiting", callId: "c1" });
-    expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-21T00:00:00.000Z");
-    await loop.run();
-    expect(await loop.of("command-started")).toHaveLength(1);
-    const observation = { status: "ok", text: "42", source: "agent", artifacts: [] } as const;
-    await loop.tell({ type: "answer", callId: "c1", observation });
-    const state = await loop.run();
-    expect(phaseOf(state).kind).toBe("resting");
-    expect(isTainted(state)).toBe(true);
-    expect(loop.prompt(1)).toContain("42");
-  });
+  const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
+  expect(phaseOf(await loop.run())).toMatchObject({ kind: "waiting", callId: "c1" });
+  expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-21T00:00:00.000Z");
+  await loop.run();
+  expect(await loop.of("command-started")).toHaveLength(1);
+  const observation = { status: "ok", text: "42", source: "agent", artifacts: [] } as const;
+  await loop.tell({ type: "answer", callId: "c1", observation });
+  const state = await loop.run();
+  expect(phaseOf(state).kind).toBe("resting");
+  expect(isTainted(state)).toBe(true);
+  expect(loop.prompt(1)).toContain("42");
 });
 
 const terms = { mode: "plain", takesTools: true, contextTokens: null, replyTokens: null } as const;
@@ -367,8 +350,7 @@ describe("a reply with several tool calls that only read", () => {
     const each = (id: string) => [`approved ${id}`, `started ${id}`, `finished ${id}`];
     const ids = ["c1", "c1-2", "c1-3"];
     expect(order).toEqual([...ids.map((id) => `requested ${id}`), ...ids.flatMap(each)]);
-    const shown = requests[1]?.messages.map(({ content }) => content).join("\n") ?? "";
-    expect(shown).toMatch(/Saw a\.[\s\S]*Saw b\.[\s\S]*Saw c\./);
+    expect(textIn(requests[1] as ModelRequest)).toMatch(/Saw a\.[\s\S]*Saw b\.[\s\S]*Saw c\./);
     const rows = await loop.store.memories(loop.row.id, 0, 10);
     expect(rows.slice(0, 3).map(({ text }) => text)).toEqual(
       ["a", "b", "c"].map((at) => `Command: look {"at":"${at}"}\nResult (ok): Saw ${at}.\nThought: I use look.`),
@@ -377,9 +359,8 @@ describe("a reply with several tool calls that only read", () => {
 
   it("shows the model the reply with all of eight results", async () => {
     const eight = [..."abcdefgh"];
-    const { loop, requests } = await loopOf([calls(...eight.map(look)), DONE]);
-    await loop.run();
-    const shown = requests[1]?.messages.map(({ content }) => content).join("\n") ?? "";
+    const { requests } = await afterRun(loopOf([calls(...eight.map(look)), DONE]));
+    const shown = textIn(requests[1] as ModelRequest);
     for (const at of eight) expect(shown).toContain(`Saw ${at}.`);
     expect(requests[1]?.messages.some(({ role }) => role === "assistant")).toBe(true);
   });
@@ -459,12 +440,10 @@ describe("a reply with several tool calls that only read", () => {
 });
 
 describe("a reply with several tool calls that may not run together", () => {
-  const problemsOf = async (text: string): Promise<string> => {
-    const { loop, seen } = await loopOf([text, DONE]);
-    await loop.run();
+  const problemsOf = async (first: ScriptedReply, form: ReplyForm = "tools"): Promise<string> => {
+    const { loop, seen } = await afterRun(loopOf([first, DONE], { settings: { form } }));
     expect([seen, loop.files.size]).toEqual([[], 0]);
-    const [rejected] = await loop.of("reply-rejected");
-    return rejected?.problems.join(" ") ?? "";
+    return (await loop.of("reply-rejected"))[0]?.problems.join(" ") ?? "";
   };
 
   it.each<[title: string, list: readonly Call[], problem: RegExp]>([
@@ -484,27 +463,18 @@ describe("a reply with several tool calls that may not run together", () => {
     expect(await problemsOf(calls(...list))).toMatch(problem);
   });
 
-  it("is rejected when it was cut off", async () => {
-    const cut = { kind: "replied", text: LOOK_THRICE[0] as string, finishReason: "length", usage: null } as const;
-    const { loop, seen } = await loopOf([cut, DONE]);
-    await loop.run();
-    expect(seen).toEqual([]);
+  it("is rejected when it was cut off, and in the forms of JSON, whatever the commands do", async () => {
+    const [text = ""] = LOOK_THRICE;
+    expect(await problemsOf({ ...answered(text), finishReason: "length" } as ModelAnswer)).not.toBe("");
+    expect(await problemsOf(text, "json")).not.toBe("");
   });
 
   it("counts calls that are alike once", async () => {
-    const { loop, seen } = await loopOf([calls(...[..."ababababab"].map(look)), DONE]);
-    await loop.run();
+    const { seen } = await afterRun(loopOf([calls(...[..."ababababab"].map(look)), DONE]));
     expect(seen).toEqual(["a", "b"]);
     const write: Call = ["append_to_file", { file: "a.txt", text: "x" }];
     const writing = await loopOf([calls(write, write), DONE]);
     await writing.loop.run();
     expect(writing.loop.text("a.txt")).toBe("x");
-  });
-
-  it("is rejected in the forms of JSON, whatever the commands do", async () => {
-    const { loop, seen } = await loopOf([LOOK_THRICE[0] as string, DONE], { settings: { form: "json" } });
-    await loop.run();
-    expect(seen).toEqual([]);
-    expect((await loop.events()).some(({ type }) => type === "reply-rejected")).toBe(true);
   });
 });

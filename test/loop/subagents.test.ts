@@ -5,7 +5,7 @@ import type { AgentSpec } from "#core/ports/store.ts";
 import { isTainted } from "#core/provenance.ts";
 import { activeFrame } from "#core/state.ts";
 import { stateOf } from "#views/read-agent.ts";
-import { eventsOf, type Loop, makeSubagents, resultsOf, standing, testCommand } from "../helpers/loop.ts";
+import { afterRun, eventsOf, type Loop, makeSubagents, resultsOf, standing, testCommand } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { endAgent, LIST_AGENTS, messageAgent, startAgent, write } from "../helpers/models.ts";
 import { type CutStore, cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
@@ -122,8 +122,7 @@ describe("delete_agent and list_agents", () => {
 
   it("stop a working sub-agent with its own sub-agents, and settle its spending when it has stopped", async () => {
     const calls = { Foo: [startAgent("Ann"), endAgent("foo-ann")], Ann: [startAgent("Bo")], Bo: [] };
-    const loop = await makeSubagents(calls, { settings: { stepLimit: 100 } });
-    await loop.run();
+    const loop = await afterRun(makeSubagents(calls, { settings: { stepLimit: 100 } }));
     await loop.run({ agent: "foo-ann" });
     await loop.clock.advance(60_000);
     await loop.run();
@@ -264,30 +263,28 @@ async function runLate(loop: Loop, change: Parameters<Loop["run"]>[0] = {}): Pro
   await loop.runAll(change);
 }
 
-describe("a power cut at every commit of an agent that receives all answers late", () => {
-  it("leaves each answer as one message, and each sub-agent's spending settled", async () => {
-    const calls = { ...SUBAGENT_RULES, Foo: SUBAGENT_RULES.Foo.slice(0, 3) };
-    let cuts = 0;
-    for (let isCut = true; isCut; cuts++) {
-      const loop = await makeSubagents(calls);
-      const store = cutPowerAt(cuts + 1, "before");
-      isCut = await runLate(loop, { store }).then(
-        () => false,
-        () => true,
-      );
-      if (isCut) await runLate(loop);
-      const reports = await eventsOf(loop, "foo", "agent-reported");
-      const said = reports.map(
-        ({ agent, tasksReceived, observation }) => `${agent} ${tasksReceived} ${observation?.source}`,
-      );
-      // Both tasks were there before Ann began, so she gives one answer, to the newer task.
-      expect(said.toSorted()).toEqual(["foo-ann 2 agent", "foo-bo 1 agent"]);
-      expect((await resultsOf(loop)).filter((text) => text.includes("is working"))).toHaveLength(3);
-      expect((await eventsOf(loop, "foo-ann", "task-received")).length).toBe(1);
-      const foo = await stateOf(loop.store, loop.row);
-      const others = await Promise.all(["foo-ann", "foo-bo"].map((id) => stateOf(loop.store, { id })));
-      expect(spentOf(foo).steps).toBe(foo.step + others.reduce((sum, { step }) => sum + step, 0));
-    }
-    expect(cuts).toBeGreaterThan(15);
-  });
+it("cut off at any commit, late answers become one message each, and each spending is settled", async () => {
+  const calls = { ...SUBAGENT_RULES, Foo: SUBAGENT_RULES.Foo.slice(0, 3) };
+  let cuts = 0;
+  for (let isCut = true; isCut; cuts++) {
+    const loop = await makeSubagents(calls);
+    const store = cutPowerAt(cuts + 1, "before");
+    isCut = await runLate(loop, { store }).then(
+      () => false,
+      () => true,
+    );
+    if (isCut) await runLate(loop);
+    const reports = await eventsOf(loop, "foo", "agent-reported");
+    const said = reports.map(
+      ({ agent, tasksReceived, observation }) => `${agent} ${tasksReceived} ${observation?.source}`,
+    );
+    // Both tasks were there before Ann began, so she gives one answer, to the newer task.
+    expect(said.toSorted()).toEqual(["foo-ann 2 agent", "foo-bo 1 agent"]);
+    expect((await resultsOf(loop)).filter((text) => text.includes("is working"))).toHaveLength(3);
+    expect((await eventsOf(loop, "foo-ann", "task-received")).length).toBe(1);
+    const foo = await stateOf(loop.store, loop.row);
+    const others = await Promise.all(["foo-ann", "foo-bo"].map((id) => stateOf(loop.store, { id })));
+    expect(spentOf(foo).steps).toBe(foo.step + others.reduce((sum, { step }) => sum + step, 0));
+  }
+  expect(cuts).toBeGreaterThan(15);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, CommandError, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
-import { cell, done, type Loop, loopWith, makeLoop, reply, resultOf } from "../helpers/loop.ts";
+import { afterRun, cell, done, type Loop, loopWith, makeLoop, reply, resultOf } from "../helpers/loop.ts";
 
 const block = (code: string): string => `I try it.\n\n\`\`\`python\n${code}\n\`\`\``;
 const answer = (result: unknown): string => reply("task_complete", { result });
@@ -33,9 +33,6 @@ async function solve(
   const value: unknown = isJson ? JSON.parse(observation.text) : observation.text;
   return { loop, value, requests: loop.model.requests.length };
 }
-const lastTextOf = ({ model }: Loop, request: number): string =>
-  model.requests[request]?.messages.map(({ content }) => content).join("\n") ?? "";
-
 /** A check of any value would need 2 ** levels steps. */
 const doubling = (levels: number) => {
   const twice = (level: number) => ({ allOf: [{ $ref: `#/$defs/l${level}` }, { $ref: `#/$defs/l${level}` }] });
@@ -54,7 +51,7 @@ describe("the result of a sub-task that a cell gave", () => {
     const { value, requests, loop } = await solve({ outer: subtask(INTEGER) }, script);
     expect(value).toMatchObject(expected);
     expect(requests).toBe(script.length + 2);
-    if (script[0] === wrong) expect(lastTextOf(loop, 2)).toContain("must be integer");
+    if (script[0] === wrong) expect(loop.prompt(2)).toContain("must be integer");
   });
 
   it("may refer to definitions of the schema", async () => {
@@ -62,6 +59,12 @@ describe("the result of a sub-task that a cell gave", () => {
     const returns = { type: "array", items: { $ref: "#/$defs/point" }, $defs: { point } };
     const { value } = await solve({ outer: subtask(returns) }, [answer([{ y: 1 }]), answer([{ x: 1 }])]);
     expect(value).toEqual({ result: [{ x: 1 }] });
+  });
+
+  it("is refused in an unknown form, before the model is asked", async () => {
+    const { value, requests } = await solve({ outer: subtask(INTEGER, "sonnet") }, []);
+    expect(value).toMatchObject({ code: "bad-form", text: expect.stringContaining("json, tools, plan, react, code") });
+    expect(requests).toBe(2);
   });
 
   it.each([
@@ -77,28 +80,16 @@ describe("the result of a sub-task that a cell gave", () => {
   });
 });
 
-describe("a sub-task in the form `plan`", () => {
+it("a sub-task in the form `plan` ends with an action, has no plan, and needs a result", async () => {
   const act = (action: string, args: object = {}): string => JSON.stringify({ action, args });
-
-  it("ends with an action, has no plan, and needs a result", async () => {
-    const script = [act("think", { thought: "Five of them." }), act("finish"), act("finish", { result: 5 })];
-    const { value, loop } = await solve({ outer: subtask(INTEGER, "plan") }, script);
-    expect(value).toEqual({ result: 5 });
-    const shown = lastTextOf(loop, 3);
-    expect(shown).toContain("RESPONSE FORMAT");
-    expect(shown).toContain('needs the argument \\"result\\"');
-    expect(shown).not.toContain('"id":"0"');
-    // Control: the agent itself answers in JSON.
-    expect(lastTextOf(loop, 0)).not.toContain("RESPONSE FORMAT");
-  });
-});
-
-describe("a sub-task in an unknown form", () => {
-  it("is refused before the model is asked", async () => {
-    const { value, requests } = await solve({ outer: subtask(INTEGER, "sonnet") }, []);
-    expect(value).toMatchObject({ code: "bad-form", text: expect.stringContaining("json, tools, plan, react, code") });
-    expect(requests).toBe(2);
-  });
+  const script = [act("think", { thought: "Five of them." }), act("finish"), act("finish", { result: 5 })];
+  const { value, loop } = await solve({ outer: subtask(INTEGER, "plan") }, script);
+  expect(value).toEqual({ result: 5 });
+  expect(loop.prompt(3)).toContain("RESPONSE FORMAT");
+  expect(loop.prompt(3)).toContain('needs the argument \\"result\\"');
+  expect(loop.prompt(3)).not.toContain('"id":"0"');
+  // Control: the agent itself answers in JSON.
+  expect(loop.prompt(0)).not.toContain("RESPONSE FORMAT");
 });
 
 describe("a sub-task in the form `code`", () => {
@@ -115,37 +106,35 @@ describe("a sub-task in the form `code`", () => {
   it("is told with an example what to send when its answer does not match", async () => {
     const { value, loop } = await solve({ outer: subtask(INTEGER, "code") }, ["about 14 million", "RESULT: 14000000"]);
     expect(value).toEqual({ result: 14_000_000 });
-    expect(lastTextOf(loop, 2)).toContain("Give only the value as the result, such as 14284000.");
+    expect(loop.prompt(2)).toContain("Give only the value as the result, such as 14284000.");
   });
 
   it("reads the reason when the value does not match, once", async () => {
     const wrong: CellBehaviour = () => ({ value: cellValue("many") });
     const { value, loop } = await solve({ outer: subtask(INTEGER, "code"), wrong }, [block("wrong"), block("wrong")]);
     expect(value).toMatchObject({ code: "bad-result" });
-    expect(lastTextOf(loop, 2)).toContain("must be integer");
+    expect(loop.prompt(2)).toContain("must be integer");
   });
 });
 
-describe("a cell of a sub-task", () => {
-  const list: CellBehaviour = () => ({ value: { text: "a list of three", json: [1, 2, 3] } });
-  const five: CellBehaviour = () => ({ value: cellValue(5) });
-  const bad: CellBehaviour = () => failedCell({});
-  const stopWith =
-    (value: unknown): CellBehaviour =>
-    () => ({ stop: { value } });
+const list: CellBehaviour = () => ({ value: { text: "a list of three", json: [1, 2, 3] } });
+const five: CellBehaviour = () => ({ value: cellValue(5) });
+const bad: CellBehaviour = () => failedCell({});
+const stopWith =
+  (value: unknown): CellBehaviour =>
+  () => ({ stop: { value } });
 
-  it.each<[title: string, form: string | null, cells: object, script: readonly string[], result: unknown]>([
-    ["ends it with its value, not its text, in the form code", "code", { list }, [block("list")], [1, 2, 3]],
-    ["without a value does not end it", "code", { x: () => undefined, five }, [block("x"), block("five")], 5],
-    ["that failed does not end it", "code", { bad, five }, [block("bad"), block("five")], 5],
-    ["does not end it with its value in another form", null, { five }, [cell("five"), answer(7)], 7],
-    ["ends it with stop(value) in any form", null, { end: stopWith(8) }, [cell("end")], 8],
-    ["does not end it with stop of a wrong value", null, { end: stopWith("eight") }, [cell("end"), answer(8)], 8],
-  ])("%s", async (_title, form, cells, script, result) => {
-    const returns = Array.isArray(result) ? LIST : INTEGER;
-    const { value, requests } = await solve({ outer: subtask(returns, form), ...cells }, script);
-    expect([value, requests]).toEqual([{ result }, script.length + 2]);
-  });
+it.each<[title: string, form: string | null, cells: object, script: readonly string[], result: unknown]>([
+  ["ends it with its value, not its text, in the form code", "code", { list }, [block("list")], [1, 2, 3]],
+  ["without a value does not end it", "code", { x: () => undefined, five }, [block("x"), block("five")], 5],
+  ["that failed does not end it", "code", { bad, five }, [block("bad"), block("five")], 5],
+  ["does not end it with its value in another form", null, { five }, [cell("five"), answer(7)], 7],
+  ["ends it with stop(value) in any form", null, { end: stopWith(8) }, [cell("end")], 8],
+  ["does not end it with stop of a wrong value", null, { end: stopWith("eight") }, [cell("end"), answer(8)], 8],
+])("a cell of a sub-task %s", async (_title, form, cells, script, result) => {
+  const returns = Array.isArray(result) ? LIST : INTEGER;
+  const { value, requests } = await solve({ outer: subtask(returns, form), ...cells }, script);
+  expect([value, requests]).toEqual([{ result }, script.length + 2]);
 });
 
 describe("sub-tasks within sub-tasks", () => {
@@ -214,15 +203,9 @@ describe("sub-tasks within sub-tasks", () => {
   });
 });
 
-describe("a command that gives a sub-task", () => {
-  it("may name the form", async () => {
-    const loop = await loopWith((context) => context.run("Count it.", INTEGER, "code"), {
-      script: [reply("outer"), "12", done()],
-      sandbox: createFakeSandbox({}),
-    });
-    await loop.run();
-    expect((await resultOf(loop)).observation.text).toBe("12");
-    const [pushed] = await loop.of("frame-pushed");
-    expect(pushed).toMatchObject({ form: "code" });
-  });
+it("a command that gives a sub-task may name the form", async () => {
+  const options = { script: [reply("outer"), "12", done()], sandbox: createFakeSandbox({}) };
+  const loop = await afterRun(loopWith((context) => context.run("Count it.", INTEGER, "code"), options));
+  expect((await resultOf(loop)).observation.text).toBe("12");
+  expect(await loop.of("frame-pushed")).toMatchObject([{ form: "code" }]);
 });

@@ -10,6 +10,7 @@ import * as given from "../helpers/events.ts";
 import { done, makeLoop, outerCommand, reply, testCommand, textArgs } from "../helpers/loop.ts";
 import { openHashEmbedder } from "../helpers/memory-rows.ts";
 import { cutPowerAt } from "../helpers/power-cut.ts";
+import { stateWith as promptState, resultMessage } from "../prompt/fixtures.ts";
 import { LANTERN, runTurns, taskOf } from "../seeds/jobs.ts";
 
 describe("the arguments of a remembered call", () => {
@@ -101,37 +102,27 @@ const TRY = testCommand<{ what: string }>("try", async ({ what }) => succeed(`I 
 const attempt = (what: string) => reply("try", { what });
 
 describe("the memory of a turn in the loop", () => {
-  it("has what was asked, the calls that succeeded with their arguments, the files and the closing words", async () => {
-    const script = [write("a.txt", "one\n  two\n"), reply("do_nothing"), write("b.txt", "b"), done("Both are there.")];
-    const loop = await makeLoop({ script, goals: ["Write a", "Write b"] });
-    const state = await loop.run();
-    const calls = ["file: a.txt\ntext:\none\n  two\n", "file: b.txt\ntext: b"].map((input) => ({
-      name: "write_to_file",
-      input,
-    }));
-    expect(state.turns).toEqual([
-      {
-        turn: 1,
-        step: 4,
-        asked: ["Write a", "Write b"],
-        calls,
-        callsLeftOut: 0,
-        artifacts: ["a.txt", "b.txt"],
-        output: "Both are there.",
-      },
-    ]);
-  });
-
-  it("has the words that opened a later turn, and none of the calls before it", async () => {
-    const loop = await makeLoop({ script: [write("a.txt", "a"), done("first"), write("b.txt", "b"), done("second")] });
+  it("has what was asked, the calls that succeeded with their arguments, files and closing words", async () => {
+    const first = [write("a.txt", "one\n  two\n"), reply("do_nothing"), write("b.txt", "b"), done("Both are there.")];
+    const loop = await makeLoop({
+      script: [...first, write("c.txt", "c"), done("second")],
+      goals: ["Write a", "Write b"],
+    });
     await loop.run();
     await loop.tell({ type: "say", from: "ada", text: "And the second part?" });
     const { turns } = await loop.run();
-    expect(turns).toMatchObject([
-      { turn: 1, step: 2 },
-      { turn: 2, step: 4, asked: ["And the second part?"], artifacts: ["b.txt"], output: "second" },
-    ]);
-    expect(turns[1]?.calls.map(({ input }) => input)).toEqual(["file: b.txt\ntext: b"]);
+    const called = (...inputs: string[]) => inputs.map((input) => ({ name: "write_to_file", input }));
+    const calls = called("file: a.txt\ntext:\none\n  two\n", "file: b.txt\ntext: b");
+    const made = { calls, callsLeftOut: 0, artifacts: ["a.txt", "b.txt"] };
+    expect(turns[0]).toEqual({ turn: 1, step: 4, asked: ["Write a", "Write b"], ...made, output: "Both are there." });
+    const words = { asked: ["And the second part?"], output: "second" };
+    expect(turns[1]).toMatchObject({
+      turn: 2,
+      step: 6,
+      ...words,
+      calls: called("file: c.txt\ntext: c"),
+      artifacts: ["c.txt"],
+    });
   });
 
   it("is in the commit that ends the turn: a power cut at any commit leaves the same memory", async () => {
@@ -208,34 +199,29 @@ describe("the memory of a turn in the loop", () => {
   });
 });
 
-const thinks = (thoughts: Record<string, string>, name: string, args: Record<string, unknown> = {}): string =>
-  JSON.stringify({ thoughts: { speak: "Going on.", ...thoughts }, command: { name, args } });
 const filler = (chars: number): string => "The path is long and nothing happens there. ".repeat(Math.ceil(chars / 44));
 const FERRY = "The ferry to Tessel leaves from pier four.";
 
-describe("what an agent remembers of its steps", () => {
-  it("stores each piece in the commit of its event, with a known file's pieces once", async () => {
-    const page = (first: string) => Buffer.from(`${first}\n\n${filler(400)}\n\n${FERRY} ${filler(300)}`);
-    const read = thinks({ text: "I read." }, "read_file", { file: "page.txt" });
-    const loop = await makeLoop({ script: [read, read, read], settings: { stepLimit: 2 } });
-    const pieces = async () => (await loop.store.memories(loop.row.id, 0, 99)).filter(({ kind }) => kind === "piece");
-    loop.files.set("page.txt", page(`Old beginning. ${filler(400)}`));
-    await loop.run();
-    const before = await pieces();
-    expect(new Set(before.map(({ step }) => step))).toEqual(new Set([1]));
-    loop.files.set("page.txt", page(`New beginning. ${filler(400)}`));
-    await loop.tell({ type: "settings", stepLimit: 3 });
-    await loop.tell({ type: "resume" });
-    await loop.run();
-    const after = await pieces();
-    const [old] = after.filter(({ text }) => text.includes("Old beginning"));
-    const [fresh] = after.filter(({ text }) => text.includes("New beginning"));
-    expect(old?.supersededBy).toBe(`${loop.row.id}/${fresh?.seq}`);
-    expect(fresh).toMatchObject({ step: 3, supersededBy: null, source: "page.txt" });
-    expect(after.filter(({ text }) => text.includes(FERRY))).toMatchObject([{ step: 1, supersededBy: null }]);
-    for (const { seq } of after)
-      expect(loop.store.commits.filter(({ memories }) => memories.some((row) => row.seq === seq))).toHaveLength(1);
-  });
+it("an agent stores each piece of a step in the commit of its event, with a known file's pieces once", async () => {
+  const page = (first: string) => Buffer.from(`${first}\n\n${filler(400)}\n\n${FERRY} ${filler(300)}`);
+  const read = reply("read_file", { file: "page.txt" });
+  const loop = await makeLoop({ script: [read, read, read], settings: { stepLimit: 2 } });
+  const pieces = async () => (await loop.store.memories(loop.row.id, 0, 99)).filter(({ kind }) => kind === "piece");
+  loop.files.set("page.txt", page(`Old beginning. ${filler(400)}`));
+  await loop.run();
+  expect(new Set((await pieces()).map(({ step }) => step))).toEqual(new Set([1]));
+  loop.files.set("page.txt", page(`New beginning. ${filler(400)}`));
+  await loop.tell({ type: "settings", stepLimit: 3 });
+  await loop.tell({ type: "resume" });
+  await loop.run();
+  const after = await pieces();
+  const [old] = after.filter(({ text }) => text.includes("Old beginning"));
+  const [fresh] = after.filter(({ text }) => text.includes("New beginning"));
+  expect(old?.supersededBy).toBe(`${loop.row.id}/${fresh?.seq}`);
+  expect(fresh).toMatchObject({ step: 3, supersededBy: null, source: "page.txt" });
+  expect(after.filter(({ text }) => text.includes(FERRY))).toMatchObject([{ step: 1, supersededBy: null }]);
+  for (const { seq } of after)
+    expect(loop.store.commits.filter(({ memories }) => memories.some((row) => row.seq === seq))).toHaveLength(1);
 });
 
 const shownTurns = ({ messages }: { readonly messages: readonly { readonly content: string }[] }) =>
@@ -330,21 +316,12 @@ describe("the recalls of a later step", () => {
   });
 });
 
-const message = (kind: Message["kind"], text: string, form?: NonNullable<Message["form"]>): Message => ({
-  seq: 1,
-  step: 1,
-  kind,
-  from: "",
-  status: null,
-  source: "goald",
-  text,
-  ...(form ? { form } : {}),
+const message = (kind: Message["kind"], text: string, changes: Partial<Message> = {}): Message => ({
+  ...resultMessage(1, text, { kind, status: null }),
+  ...changes,
 });
-function stateWith(...window: Message[]): AgentState {
-  const [frame] = initialState.frames;
-  if (!frame) throw new Error("A state has a frame.");
-  return { ...initialState, goals: ["Compare strings.", "Write it down."], frames: [{ ...frame, window }] };
-}
+const stateWith = (...window: Message[]): AgentState =>
+  promptState(window, { goals: ["Compare strings.", "Write it down."] });
 const weightOf = (state: AgentState, part: string) => {
   const { texts, weights } = describeWork(state);
   return weights[texts.findIndex((text) => text.includes(part))];
@@ -371,15 +348,15 @@ describe("describeWork", () => {
 
   it("weighs the prose of a reply over its code", () => {
     const text = "I need the price.\n```python\ngoogle('string')\n```";
-    const state = stateWith(message("reply", text, "code"));
+    const state = stateWith(message("reply", text, { form: "code" }));
     expect(describeWork(state).texts.slice(1)).toEqual(["google('string')", "I need the price."]);
     expect(weightOf(state, "price")).toBeGreaterThan(weightOf(state, "google") ?? 1);
   });
 
   it("weighs an action that is a thought over any other action", () => {
-    const act = (action: string, args: object) => message("reply", JSON.stringify({ action, args }), "plan");
+    const act = (action: string, args: object) => message("reply", JSON.stringify({ action, args }), { form: "plan" });
     const acts = [act("google", { input: "racket string" }), act("think", { thought: "I need the price." })];
-    const state = stateWith(...acts, message("reply", "no action", "plan"));
+    const state = stateWith(...acts, message("reply", "no action", { form: "plan" }));
     expect(describeWork(state).texts.slice(1)).toEqual(["google\nracket string", "I need the price.", "no action"]);
     expect(weightOf(state, "price")).toBeGreaterThan(weightOf(state, "racket") ?? 1);
   });

@@ -166,30 +166,28 @@ describe("the process of a graph", () => {
   });
 });
 
-describe("a machine without hnswlib-node", () => {
-  it("uses exact search and reports it once", async () => {
-    for (const name of ["core", "memory", "util"]) await cp(`src/${name}`, at("src", name), { recursive: true });
-    await cp("package.json", at("package.json"));
-    const program = at("ask.ts");
-    await writeFile(
-      program,
-      `import { openGraphIndexes } from "#memory/vectors/hnsw-index.ts";
-       const reports: string[] = [];
-       const open = openGraphIndexes((problem) => reports.push(problem), () => 1);
-       const index = open({ namespace: "foo", embedder: "e", dimensions: 2 });
-       for (let slot = 0; slot < 9; slot++) await index.add(slot, Float32Array.of(slot, 1));
-       await index.search(Float32Array.of(9, 1), 1);
-       for (let time = 0; time < 1_000 && reports.length === 0; time++) await new Promise((done) => setTimeout(done, 20));
-       await index.add(9, Float32Array.of(9, 1));
-       const [best] = await index.search(Float32Array.of(9, 1), 1);
-       await index.close();
-       console.log(JSON.stringify({ best: best?.slot, reports }));`,
-    );
-    const { stdout } = await promisify(execFile)(process.execPath, [program]);
-    expect(JSON.parse(stdout)).toEqual({
-      best: 9,
-      reports: [expect.stringMatching(/searches without hnswlib-node, which cannot be loaded.*Cannot find package/)],
-    });
+it("a machine without hnswlib-node uses exact search and reports it once", async () => {
+  for (const name of ["core", "memory", "util"]) await cp(`src/${name}`, at("src", name), { recursive: true });
+  await cp("package.json", at("package.json"));
+  const program = at("ask.ts");
+  await writeFile(
+    program,
+    `import { openGraphIndexes } from "#memory/vectors/hnsw-index.ts";
+     const reports: string[] = [];
+     const open = openGraphIndexes((problem) => reports.push(problem), () => 1);
+     const index = open({ namespace: "foo", embedder: "e", dimensions: 2 });
+     for (let slot = 0; slot < 9; slot++) await index.add(slot, Float32Array.of(slot, 1));
+     await index.search(Float32Array.of(9, 1), 1);
+     for (let time = 0; time < 1_000 && reports.length === 0; time++) await new Promise((done) => setTimeout(done, 20));
+     await index.add(9, Float32Array.of(9, 1));
+     const [best] = await index.search(Float32Array.of(9, 1), 1);
+     await index.close();
+     console.log(JSON.stringify({ best: best?.slot, reports }));`,
+  );
+  const { stdout } = await promisify(execFile)(process.execPath, [program]);
+  expect(JSON.parse(stdout)).toEqual({
+    best: 9,
+    reports: [expect.stringMatching(/searches without hnswlib-node, which cannot be loaded.*Cannot find package/)],
   });
 });
 

@@ -92,8 +92,7 @@ describe("recall", () => {
   it("answers two concurrent queries", async () => {
     const { recall } = openFilled(30);
     const [one, two] = await Promise.all([recall(), recall()]);
-    expect(one).toHaveLength(10);
-    expect(two).toEqual(one);
+    expect([one.length, two]).toEqual([10, one]);
   });
 });
 
@@ -112,19 +111,12 @@ describe("a step that the prompt shows", () => {
     expect(shownOf(await recall())).not.toEqual([]);
   });
 
-  it("is not recalled from another step that left the same text", async () => {
+  it("is left out with all its rows, and is not recalled from another step that left the same text", async () => {
     const { recall, store } = open();
     for (const text of ["Strings: none.", "soup", "strings:  NONE."]) store.add("foo", text);
+    store.add("foo", "Ada said: strings!", { step: 3 });
     expect((await recall({ excludeSteps: steps(3) })).map(({ step }) => step)).toEqual([2]);
-    expect((await recall({ excludeSteps: steps(1) })).map(({ step }) => step)).toEqual([2]);
-  });
-
-  it("is left out with all its rows", async () => {
-    const { recall, store } = open();
-    store.add("foo", "strings", { step: 1 });
-    store.add("foo", "Ada said: strings!", { step: 1 });
-    store.add("foo", "soup", { step: 2 });
-    expect((await recall({ excludeSteps: steps(1) })).map(({ id }) => id)).toEqual(["foo/3"]);
+    expect((await recall({ excludeSteps: steps(1) })).map(({ id }) => id)).toEqual(["foo/4", "foo/2"]);
   });
 
   it("may change from one recall to the next without losing a row", async () => {
@@ -199,9 +191,9 @@ describe("ten recalls", () => {
     expect(await recall({ texts })).toHaveLength(10);
   });
 
-  it.each([0, 1, 3, 25, 100])("may be %i instead", async (count) => {
+  it("may be 0, 1, 3, 25 or 100 instead", async () => {
     const { recall } = openFilled(150);
-    expect(await recall({ count })).toHaveLength(count);
+    for (const count of [0, 1, 3, 25, 100]) expect(await recall({ count })).toHaveLength(count);
   });
 });
 
@@ -324,7 +316,7 @@ function fill(store: MemoryRows, agent: string, rows: number): void {
 }
 
 describe("the memory of an idle agent", () => {
-  it("is kept, and a wake reads only the rows that came since", async () => {
+  it("is kept, and a wake reads only the rows that came since; without a limit all (negative control)", async () => {
     const { store, recall, rowsRead, wakeAndIdle } = openKept(PLENTY);
     fill(store, "foo", 40);
     expect(await wakeAndIdle("foo")).toBe(40);
@@ -332,12 +324,9 @@ describe("the memory of an idle agent", () => {
     store.add("foo", "A person says: strings in the shop are green.");
     expect(await rowsRead("foo")).toBe(1);
     expect((await recall("foo"))[0]?.text).toContain("green");
-  });
-
-  it("is read again at each wake without a limit (negative control)", async () => {
-    const { store, wakeAndIdle } = openKept(0);
-    fill(store, "foo", 40);
-    expect([await wakeAndIdle("foo"), await wakeAndIdle("foo")]).toEqual([40, 40]);
+    const bare = openKept(0);
+    fill(bare.store, "foo", 40);
+    expect([await bare.wakeAndIdle("foo"), await bare.wakeAndIdle("foo")]).toEqual([40, 40]);
   });
 
   it("is dropped first when it was used least recently, until the others fit", async () => {

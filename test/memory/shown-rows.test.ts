@@ -333,30 +333,23 @@ describe("rows that a recall has shown", () => {
   });
 
   describe.each(["between two recalls", "while a recall searches"])("%s", (when) => {
-    it.each([1, 64, 65, 300])("are not shown when %i rows are forgotten or replaced", async (count) => {
-      const { ask, store, shown, setMeanwhile } = await openShown();
-      let changed: readonly string[] = [];
-      const change = () => {
-        if (changed.length === 0) changed = changeRows(store, shown, count);
-      };
-      if (when === "between two recalls") change();
-      else setMeanwhile(change);
-      const ids = shownIds(await ask("what does a listing cost, the price?"));
-      expect(changed).toHaveLength(count);
-      expect(ids.filter((id) => changed.includes(id))).toEqual([]);
-    });
-
-    it("are not shown when they are forgotten and the changes cannot be read", async () => {
-      const { ask, store, shown, setMeanwhile } = await openShown();
-      const change = () => {
-        store.trouble.reading = new Error("disk I/O error");
-        for (const id of shown) store.forget("foo", id);
-      };
-      if (when === "between two recalls") change();
-      else setMeanwhile(change);
-      const ids = shownIds(await ask("what does a listing cost, the price?"));
-      expect(ids.filter((id) => shown.includes(id))).toEqual([]);
-    });
+    it.each([1, 64, 65, 300, "all, and the changes cannot be read"])(
+      "are not shown when they are forgotten or replaced: %s",
+      async (count) => {
+        const { ask, store, shown, setMeanwhile } = await openShown();
+        let changed: readonly string[] = [];
+        const change = () => {
+          if (changed.length > 0) return;
+          changed = changeRows(store, shown, typeof count === "number" ? count : 2 * shown.length);
+          if (typeof count === "string") store.trouble.reading = new Error("disk I/O error");
+        };
+        if (when === "between two recalls") change();
+        else setMeanwhile(change);
+        const ids = shownIds(await ask("what does a listing cost, the price?"));
+        expect(changed.length).toBeGreaterThanOrEqual(Number(count) || shown.length);
+        expect(ids.filter((id) => changed.includes(id))).toEqual([]);
+      },
+    );
   });
 });
 

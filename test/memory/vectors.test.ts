@@ -200,16 +200,14 @@ const report = (problem: string) => expect(problem).toBe("");
 const scope: IndexScope = { namespace: "foo", embedder: "hash-v2@8", dimensions: 8 };
 const noRows: IndexedRows = { at: (slot) => ({ id: `foo/${slot}` }), read: async () => undefined, has: () => false };
 
-describe("MEMORY_BACKEND", () => {
-  it.each([
-    ["exact", false],
-    ["local", true],
-    ["hnsw", true],
-  ] as const)("%s: a graph may come to stand beside the rows: %s", async (backend, hasGraph) => {
-    const index = chooseIndex(backend, report)(scope, noRows);
-    expect(index.constructor === HnswIndex).toBe(hasGraph);
-    await index.close();
-  });
+it.each([
+  ["exact", false],
+  ["local", true],
+  ["hnsw", true],
+] as const)("MEMORY_BACKEND %s: a graph may come to stand beside the rows: %s", async (backend, hasGraph) => {
+  const index = chooseIndex(backend, report)(scope, noRows);
+  expect(index.constructor === HnswIndex).toBe(hasGraph);
+  await index.close();
 });
 
 describe("the folder of index files", () => {

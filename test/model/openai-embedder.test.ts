@@ -7,6 +7,7 @@ import {
   type Answer,
   base64Of,
   type EmbeddingRequest,
+  failure,
   startOpenAIServer,
   timeoutMsFor,
 } from "../helpers/openai-server.ts";
@@ -95,7 +96,7 @@ describe("the OpenAI embedder", () => {
   it("truncates further if the model accepts less, and remembers it", async () => {
     const limited = ({ input }: EmbeddingRequest): Answer | undefined =>
       [input].flat().some((text) => text.length > 2_000)
-        ? { status: 400, body: { error: { message: "the input length exceeds the context length" } } }
+        ? failure(400, "the input length exceeds the context length")
         : undefined;
     const { embedder, inputs } = await start({ embeddings: limited });
     await embedder.embed(["x".repeat(50_000)], live);
@@ -129,22 +130,16 @@ describe("the OpenAI embedder", () => {
     const { embedder } = await start({ embeddings: () => list([Array.from({ length: size }, () => 1)]) });
     await embedder.embed(["a"], live);
     size = 4;
-    expect(String(await failureOf(embedder.embed(["a"], live)))).toContain(
-      "vectors of 3 dimensions were expected and one of 4 came",
-    );
+    const words = "vectors of 3 dimensions were expected and one of 4 came";
+    expect(String(await failureOf(embedder.embed(["a"], live)))).toContain(words);
   });
 
   it.each<[string, Answer, boolean, ErrorCode]>([
-    [
-      "400",
-      { status: 400, body: { error: { message: "This model does not support embeddings" } } },
-      true,
-      "GOALD_HTTP_REFUSED",
-    ],
+    ["400", failure(400, "This model does not support embeddings"), true, "GOALD_HTTP_REFUSED"],
     ["401", { status: 401 }, true, "GOALD_HTTP_REFUSED"],
     ["404", { status: 404 }, true, "GOALD_HTTP_REFUSED"],
     ["501", { status: 501 }, true, "GOALD_HTTP_REFUSED"],
-    ["exhausted quota", { status: 429, body: { error: { code: "insufficient_quota" } } }, true, "GOALD_HTTP_REFUSED"],
+    ["exhausted quota", failure(429, "Later.", "insufficient_quota"), true, "GOALD_HTTP_REFUSED"],
     ["429", { status: 429 }, false, "GOALD_MODEL"],
     ["500", { status: 500 }, false, "GOALD_MODEL"],
     ["a broken connection", { fault: "close" }, false, "GOALD_HTTP_REFUSED"],

@@ -21,38 +21,11 @@ function prompt(form: PromptInput["form"], window: readonly Message[], asked: nu
 }
 const contents = (...given: Parameters<typeof prompt>): readonly string[] =>
   prompt(...given).map(({ content }) => content);
-const last = (...given: Parameters<typeof prompt>): string => contents(...given).at(-1) ?? "";
 
 const STEP_1 = action(1, 'I search.\n\nACTION 1:\n```python\nmethod_search("a thing")\n```');
 const STEP_2 = action(2, " `measure` does it.\nACTION 2:\n```python\nprint(measure('x'))\n```");
 
 describe("the prompt of the form react", () => {
-  it("asks for a search first, without the words about observations", () => {
-    expect(last(REACT, [], 0)).toMatch(/first action must be a call of `method_search`[\s\S]*\n\nTHOUGHT 1:$/);
-  });
-
-  it("ends with the number of the thought and the words that it begins with", () => {
-    expect(last(REACT, [STEP_1, outcome(1, "`measure`: …")], 1)).toMatch(
-      /\n\nTHOUGHT 2:\nBased on previous observations,$/,
-    );
-  });
-
-  it("shows replies and results as thoughts, actions and observations with their numbers", () => {
-    const [, one, two, three, four] = prompt(REACT, [STEP_1, outcome(1, "found"), STEP_2, outcome(2, "42")], 2);
-    expect(one).toEqual({
-      role: "assistant",
-      content: 'THOUGHT 1:\nI search.\n\nACTION 1:\n```python\nmethod_search("a thing")\n```',
-    });
-    expect(two).toMatchObject({
-      role: "user",
-      content: expect.stringMatching(/^OBSERVATION 1:\n[\s\S]*\nfound\n<\/data/),
-    });
-    expect(three?.content).toBe(
-      "THOUGHT 2:\nBased on previous observations, `measure` does it.\n\nACTION 2:\n```python\nprint(measure('x'))\n```",
-    );
-    expect(four?.content).toMatch(/^OBSERVATION 2:/);
-  });
-
   it("goes on with the numbers when the window has moved on", () => {
     const window = [outcome(20, "old"), { ...STEP_1, step: 21 }, outcome(21, "a"), { ...STEP_2, step: 22 }];
     const shown = contents(REACT, window, 22);
@@ -119,7 +92,7 @@ describe("the prompt of the form react", () => {
 describe("the prompt of the form code", () => {
   const listFunctions = () => "- `read_file(file: str) -> str`: Reads a file.\n- `write_to_file(…)`: Writes.";
 
-  it("has each function with signature and words, and explains agent.run with types", () => {
+  it("has each function, and explains agent.run with types", () => {
     const [system = ""] = contents(CODE, [], 0, { listFunctions });
     expect(system).toContain(`Functions:\n${listFunctions()}`);
     expect(system).toMatch(/agent\.run\(task, return_type\)[\s\S]*agent\.run\(f?"[\s\S]*, int\)/);

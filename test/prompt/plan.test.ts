@@ -127,6 +127,10 @@ const required = (changes: Partial<AgentState> = {}, settings: Partial<AgentSett
 type PlanSection = TemplateName extends infer N ? (N extends `plan/${infer S}` ? S : never) : never;
 const text = (section: PlanSection): string => shippedWords[`plan/${section}`].text;
 
+/** A dialog ends with the number of the next thought. */
+const endOf = (mode: (typeof FORMS)[number], content: string): string =>
+  mode === "react" ? content.slice(0, content.indexOf("\n\nTHOUGHT 1:")) : content;
+
 /** The JSON of the tree, and what stands between it and the next blank line. */
 function readPart(content: string): { readonly json: string; readonly behind: string } {
   const [, , json = "", behind = ""] = /<data-(\w+)>\n(\{"id":"0".*)\n<\/data-\1>\n([\s\S]*?)\n\n/.exec(content) ?? [];
@@ -248,11 +252,10 @@ describe("the hint at the end of the last message", () => {
   ])("follows the last action: %s", (_title, window, hint) => {
     for (const mode of FORMS) {
       const content = last(withPlan(PLAN, window), { form: templatesOf(mode) });
-      const end = mode === "react" ? content.slice(0, content.indexOf("\n\nTHOUGHT 1:")) : content;
       const hints = Object.keys(shippedWords)
         .map((name) => name.replace(/^plan\//, ""))
         .filter((name) => name.startsWith("plan-hint-")) as PlanSection[];
-      expect(hints.filter((name) => end.endsWith(text(name)))).toEqual(hint ? [hint] : []);
+      expect(hints.filter((name) => endOf(mode, content).endsWith(text(name)))).toEqual(hint ? [hint] : []);
       // No hint stands at another place.
       expect(hints.filter((name) => content.includes(text(name)))).toEqual(hint ? [hint] : []);
     }
@@ -270,15 +273,13 @@ describe("the hint at the end of the last message", () => {
 describe("an agent that must make a plan", () => {
   it.each(FORMS)("is asked for it first, in its first request, and not once there is a plan: %s", (mode) => {
     const form = templatesOf(mode);
-    const endOf = (content: string) =>
-      mode === "react" ? content.slice(0, content.indexOf("\n\nTHOUGHT 1:")) : content;
     const content = last(required(), { form });
     expect(readPart(content).json).toContain('"goal":"Reach all goals","state":"open"');
     expect(readPart(content).behind).toContain(text("plan-start"));
-    expect(endOf(content).endsWith(text("plan-start"))).toBe(true);
+    expect(endOf(mode, content).endsWith(text("plan-start"))).toBe(true);
     const later = last(required({ plan: task("All", "open", [task("One")]) }), { form });
     expect(later).not.toContain(text("plan-start"));
-    expect(endOf(later).endsWith(text("plan-idle"))).toBe(true);
+    expect(endOf(mode, later).endsWith(text("plan-idle"))).toBe(true);
   });
 
   it("is not asked, and sees no plan, when its profile leaves the commands of the plan out", () => {
@@ -471,13 +472,11 @@ describe("a plan of 1,000 tasks", () => {
 });
 
 it("a plan that is a little too large shows what is open before what is closed", () => {
-  const parts = Array.from({ length: 14 }, (_, part) => ({ goal: `Part ${part} of the work that is planned here` }));
-  const half = (state: "verified" | "open") =>
-    task(
-      "A half",
-      state,
-      parts.map(({ goal }) => task(goal, state)),
-    );
+  const parts = Array.from({ length: 14 }, (_, part) => `Part ${part} of the work that is planned here`);
+  const half = (state: "verified" | "open") => {
+    const subtasks = parts.map((goal) => task(goal, state));
+    return task("A half", state, subtasks);
+  };
   const plan = task("All", "in_progress", [half("verified"), task("Now", "in_progress"), half("open")]);
   const whole = estimateTokens(renderTree(plan, 10_000).json);
   const { subtasks } = JSON.parse(renderTree(plan, Math.floor(whole * 0.65)).json);

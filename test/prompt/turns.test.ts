@@ -74,9 +74,8 @@ OUTPUT 1
     const shown = messagesOf(laterTurn([memory(1), memory(2), memory(3)], { frames: stateWith(messages(2)).frames }));
     expect(shown.map(({ role }) => role).join(" ")).toBe("system user user user user user assistant user user");
     const order = ["ASKED 1", "ASKED 2", "ASKED 3", "reached in an earlier turn", "NOW", "text 1", "text 2"];
-    expect(order.map((words) => shown.findIndex(({ content }) => content.includes(words)))).toEqual([
-      1, 2, 3, 4, 5, 6, 7,
-    ]);
+    const places = order.map((words) => shown.findIndex(({ content }) => content.includes(words)));
+    expect(places).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(shown[0]?.content).not.toMatch(/ASKED|OUTPUT|run_code/);
   });
 
@@ -116,28 +115,23 @@ OUTPUT 1
   });
 
   it("lose their oldest calls in a small window, and of the last one the middle", () => {
-    const calls = Array.from({ length: 30 }, (_none, index) => ({
-      name: "try",
-      input: `CALL ${index + 1} ${"word ".repeat(60)}`,
-    }));
+    const attempt = (input: string) => ({ name: "try", input });
+    const calls = Array.from({ length: 30 }, (_none, at) => attempt(`CALL ${at + 1} ${"word ".repeat(60)}`));
     const room = { contextTokens: 6_000, replyTokens: 1_000 };
     const [many = { content: "" }] = memoriesOf(laterTurn([memory(1, { calls })]), room);
     expect(many.content).toContain("CALL 30 ");
     const left = Number(/(\d+) earlier ones/.exec(many.content)?.[1]);
     expect(many.content.match(/CALL /g)).toHaveLength(30 - left);
     expect(estimateTokens(many.content)).toBeLessThan(0.36 * 6_000);
-    const one = memoriesOf(
-      laterTurn([memory(1, { calls: [{ name: "try", input: `A ${"word ".repeat(5_000)} Z` }] })]),
-      room,
-    );
+    const long = memory(1, { calls: [attempt(`A ${"word ".repeat(5_000)} Z`)] });
+    const one = memoriesOf(laterTurn([long]), room);
     expect(one[0]?.content).toMatch(/\nA word [\s\S]*characters left out[\s\S]* Z\n/);
     expect(estimateTokens(one[0]?.content ?? "")).toBeLessThan(0.36 * 6_000);
   });
 
   it("go before messages do: older ones first, that of the newest turn last of all", () => {
-    const state = laterTurn([memory(1), memory(2)], {
-      frames: stateWith(messages(3, () => "word ".repeat(450))).frames,
-    });
+    const { frames } = stateWith(messages(3, () => "word ".repeat(450)));
+    const state = laterTurn([memory(1), memory(2)], { frames });
     const prompts = [6_000, 3_350, 2_700, 1_650].map((contextTokens) =>
       buildPrompt(inputWith({ state, recalls: recalls(4), contextTokens, replyTokens: 500 })),
     );
@@ -217,10 +211,8 @@ describe("the words that opened a later turn", () => {
 
   it("stay when a small window has room for little else, and are clipped rather than dropped", () => {
     const asked = [words("TINY WISH"), words(`BEGIN ${"many words ".repeat(3_000)} END`)];
-    const state = openedTurn(
-      messages(9, (seq) => `text ${seq} ${"x y ".repeat(2_000)}`),
-      { asked },
-    );
+    const window = messages(9, (seq) => `text ${seq} ${"x y ".repeat(2_000)}`);
+    const state = openedTurn(window, { asked });
     const prompt = buildPrompt(inputWith({ state, recalls: recalls(10), contextTokens: 2_000, replyTokens: 500 }));
     const all = prompt.messages.map(({ content }) => content);
     expect(prompt.tokens).toBeLessThanOrEqual(1_500);
@@ -233,9 +225,8 @@ describe("the words that opened a later turn", () => {
   it("are among the messages of the larger task in a sub-task, without the note", () => {
     const state = openedTurn(messages(1));
     const all = contents({ ...state, frames: [...state.frames, subtaskFrame("SMALL")] });
-    expect([NOTE, "RAINFALL", "text 1", "the larger task", "SMALL"].map((part) => placeOf(all, part))).toEqual([
-      -1, 1, 2, 3, 4,
-    ]);
+    const places = [NOTE, "RAINFALL", "text 1", "the larger task", "SMALL"].map((part) => placeOf(all, part));
+    expect(places).toEqual([-1, 1, 2, 3, 4]);
   });
 
   it("are searched for in memory more than the goals, and before anything else is known", () => {
