@@ -12,7 +12,7 @@ import {
   type Waiting,
 } from "#core/command.ts";
 import { isCellCommand } from "#core/command-names.ts";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, orUndefined } from "#core/errors.ts";
 import { MAX_PROOF_CHARS } from "#core/goal-check.ts";
 import { MAX_TASK_CHARS, type NewTask, TASK_STATES } from "#core/plan.ts";
 
@@ -56,9 +56,8 @@ const MAX_VALUE_CHARS = 8_000_000;
 /** With the value as plain JSON; when it cannot be kept, with a sentence that says so: code then gets the text. */
 function withValue(observation: Observation, name: string, value: unknown): Observation {
   if (value === undefined) return observation;
-  const json = isJson(value) ? JSON.stringify(value) : undefined;
-  const copy: unknown = json !== undefined && json.length <= MAX_VALUE_CHARS ? JSON.parse(json) : undefined;
-  if (copy !== undefined && depthOf(copy) <= MAX_JSON_DEPTH) return { ...observation, value: copy };
+  const copy = plainCopy(value, MAX_VALUE_CHARS);
+  if (copy !== undefined) return { ...observation, value: copy };
   const told = `[${name} returned a value that is not JSON of at most ${MAX_VALUE_CHARS} characters. It is left out.]`;
   return { ...observation, text: `${observation.text}\n${told}` };
 }
@@ -128,7 +127,7 @@ export function checkWrite(name: string, write: CommandWrite): void {
       // A command must not send words of a person, approvals or settings.
       if (write.message?.type !== "answer")
         refuse(`a message of type ${formatClipped(write.message?.type)}, not an answer`);
-      if (!isObservation(write.message.observation) || !isJson(write.message))
+      if (!isObservation(write.message.observation) || plainCopy(write.message) === undefined)
         refuse("an answer that is not an observation");
       if (write.kind === "timer" && write.at !== null && Number.isNaN(Date.parse(write.at)))
         refuse(`a timer at ${formatClipped(write.at)}`);
@@ -149,28 +148,25 @@ export function checkWrite(name: string, write: CommandWrite): void {
 }
 
 /**
- * Returns a copy as plain JSON: what the log gives back after a crash is the same. Throws GOALD_COMMAND_INVALID for a value
- * that the log cannot hold. `what`: the value's name in the error, such as "The value prepared by act".
+ * Returns a copy as plain JSON: what the log gives back after a crash is the same. Undefined becomes null. Throws
+ * GOALD_COMMAND_INVALID for a value that the log cannot hold. `what`: the value's name in the error, such as "The value
+ * prepared by act".
  */
 export function copyJson<T>(what: string, value: T): T {
-  if (isJson(value)) {
-    const copy = JSON.parse(JSON.stringify(value) ?? "null") as T;
-    if (depthOf(copy) <= MAX_JSON_DEPTH) return copy;
-  }
+  const copy = plainCopy(value ?? null);
+  if (copy !== undefined) return copy as T;
   throw new GoaldError(
     "GOALD_COMMAND_INVALID",
     `${what} is not plain JSON that is nested at most ${MAX_JSON_DEPTH} levels deep.`,
   );
 }
 
-/** True for values that JSON.stringify accepts, as events require. */
-function isJson(value: unknown): boolean {
-  try {
-    JSON.stringify(value);
-    return true;
-  } catch {
-    return false;
-  }
+/** A copy as plain JSON; undefined for what events cannot hold, such as a function, a circle or too many levels. */
+function plainCopy(value: unknown, maxChars = Number.POSITIVE_INFINITY): unknown {
+  const json: string | undefined = orUndefined(() => JSON.stringify(value));
+  if (json === undefined || json.length > maxChars) return undefined;
+  const copy: unknown = JSON.parse(json);
+  return depthOf(copy) <= MAX_JSON_DEPTH ? copy : undefined;
 }
 
 /** Limits text for another agent to the size of one event. */

@@ -455,6 +455,7 @@ describe("what `prepare` returned", () => {
   it.each<[title: string, prepared: unknown, words: string]>([
     ["is nested too deeply", JSON.parse(`${"[".repeat(3_000)}${"]".repeat(3_000)}`), "at most 64 levels"],
     ["holds what JSON cannot", { size: 10n }, "JSON"],
+    ["is a function", () => 1, "JSON"],
   ])("is refused before the effect when it %s", async (_title, prepared, words) => {
     const { loop, seen } = await afterRun(makeWitness(prepared));
     expect(seen.run).toEqual([]);
