@@ -20,7 +20,7 @@ import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Level, LogFn, Logger } from "pino";
-import { codeOf, toError } from "#core/errors.ts";
+import { codeOf, orUndefined, toError } from "#core/errors.ts";
 import { clean } from "./outside-text.ts";
 import type { Redact } from "./redact.ts";
 
@@ -109,13 +109,7 @@ function scrub(line: string, redact: Redact): string {
  */
 const CONTROL_IN_JSON = /\\(?:u00[01][0-9a-f]|[bfr])|[\u007f-\u009f]/i;
 
-function cleanStrings(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text, cleanValue));
-  } catch {
-    return text;
-  }
-}
+const cleanStrings = (text: string): string => orUndefined(() => JSON.stringify(JSON.parse(text, cleanValue))) ?? text;
 
 function cleanValue(_name: string, value: unknown): unknown {
   if (typeof value === "string") return clean(value);
