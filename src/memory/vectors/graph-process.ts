@@ -38,7 +38,7 @@ export interface ToGraph {
 }
 export type FromGraph = {
   readonly id: number;
-} & ({ readonly answer: unknown } | { readonly problem: string; readonly isMissing?: true });
+} & ({ readonly answer: unknown } | { readonly problem: string; readonly isMissing: boolean });
 
 let library: Library | undefined;
 let graph: Graph | undefined;
@@ -88,7 +88,10 @@ async function loadLibrary(): Promise<Library> {
 let last: Promise<void> = Promise.resolve();
 
 process.on("message", (message: ToGraph) => {
-  last = last.then(async () => sendAnswer(await handleRequest(message)));
+  last = last.then(async () => {
+    // Errors are ignored: `disconnect` follows when the parent is gone.
+    process.send?.(await handleRequest(message), () => undefined);
+  });
 });
 process.on("disconnect", () => process.exit());
 // A terminal sends Ctrl-C to this process too, but the parent goes on until its agents have stopped.
@@ -100,14 +103,8 @@ async function handleRequest({ id, name, request }: ToGraph): Promise<FromGraph>
     const act = handlers[name] as (request: unknown) => unknown;
     return { id, answer: await act(request) };
   } catch (error) {
-    const problem = toError(error).message;
-    return isMissing ? { id, problem, isMissing } : { id, problem };
+    return { id, problem: toError(error).message, isMissing };
   }
-}
-
-function sendAnswer(message: FromGraph): void {
-  // Errors are ignored: `disconnect` follows when the parent is gone.
-  process.send?.(message, () => undefined);
 }
 
 // Vectors in an HNSW graph of hnswlib-node; used only in a process of its own.
