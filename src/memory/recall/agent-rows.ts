@@ -59,10 +59,7 @@ export class AgentRows {
     this.namespace = namespace;
     this.#store = store;
     this.#rows = new RowColumns(namespace);
-    this.facts = new FactRows(this.#rows, {
-      rowOf: (slot) => this.#slots.newest(slot),
-      slotShowing: (row) => this.#slotShowing(row),
-    });
+    this.facts = new FactRows(this.#rows, this.#slots);
   }
 
   exchange(columns: Columns): void {
@@ -160,7 +157,7 @@ export class AgentRows {
   /** Whether the row of this id is live and the one that its slot holds. */
   has(id: string): boolean {
     const row = this.#rows.find(id);
-    return row !== NO_ITEM && this.#slotShowing(row) !== NO_ITEM;
+    return row !== NO_ITEM && !this.#rows.isGone(row) && this.#slots.shows(row);
   }
 
   /** The id of the row that a slot shows. */
@@ -227,12 +224,6 @@ export class AgentRows {
     if (this.#remove(this.#rows.idOf(row))) this.#ended++;
   }
 
-  /** Returns the slot that holds a live row, or NO_ITEM. */
-  #slotShowing(row: number): number {
-    const slot = this.#slots.slotOf(row);
-    return !this.#rows.isGone(row) && this.#slots.newest(slot) === row ? slot : NO_ITEM;
-  }
-
   /** Also removes the words of the row: a person may have wanted just those forgotten. Returns whether its slot is empty now. */
   #remove(id: string): boolean {
     const row = this.#rows.find(id);
@@ -260,7 +251,7 @@ export class AgentRows {
 
 const NO_KEY = -1;
 
-class SlotRows {
+export class SlotRows {
   /** Number of slots ever opened. */
   size = 0;
   /** Number of rows that their slots do not show. */
@@ -290,6 +281,11 @@ class SlotRows {
 
   slotOf(row: number): number {
     return this.#slotOfRow[row] as number;
+  }
+
+  /** Whether the row is the one that its slot shows. An empty slot goes on showing its last row. */
+  shows(row: number): boolean {
+    return this.newest(this.slotOf(row)) === row;
   }
 
   /** Returns the slot of the texts with this key, or NO_ITEM. */
