@@ -21,8 +21,8 @@ export interface RecallCandidate {
   readonly slot: number;
   readonly row: RecallableRow;
   readonly similarity: number;
-  /** The step that the row's age is counted from. Default: the agent's newest. */
-  readonly lastStep?: number;
+  /** The step that the row's age is counted from. */
+  readonly lastStep: number;
 }
 /** Its score is comparable only within one choice. */
 export type ChosenRow = Pick<RecallCandidate, "slot" | "row"> & { readonly score: number };
@@ -73,7 +73,6 @@ interface ScoredCandidate {
 export function chooseRecalls(
   candidates: readonly RecallCandidate[],
   count: number,
-  lastStep: number,
   { pinned = [], fillers = [], weigh = () => 1, isIdle = () => false }: ChoiceOptions = {},
 ): RecallChoice {
   const pinnedSlots = new Set(pinned.map(({ slot }) => slot));
@@ -88,8 +87,8 @@ export function chooseRecalls(
     ranked.push(...chosen.slice(from).sort(compareScores));
   };
   const score = (tier: readonly RecallCandidate[]): ScoredCandidate[] =>
-    tier.map(({ slot, row, similarity, lastStep: newest = lastStep }) => {
-      return { slot, row, score: addBonuses(row, similarity, newest), overlap: 0, compared: 0 };
+    tier.map(({ slot, row, similarity, lastStep }) => {
+      return { slot, row, score: addBonuses(row, similarity, lastStep), overlap: 0, compared: 0 };
     });
   const others = (tier: readonly RecallCandidate[]) => score(tier.filter(({ slot }) => !pinnedSlots.has(slot)));
   choose(score(pinned));

@@ -66,12 +66,10 @@ async function findRows(
   { withVectors }: { readonly withVectors: boolean },
 ): Promise<readonly ChosenRow[]> {
   const { count } = query;
-  const { lastStep } = (searched[0] as SearchedMemory).rows;
   const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
   const weigh = rarityIn(searched);
   const options = { pinned, weigh, isIdle: createIdleCheck(parts, weigh) };
-  const placeOf = (slot: number) => memoryOf(searched, slot);
-  const withPast = ({ recalls }: RecallChoice) => addPastFacts(recalls, count, placeOf);
+  const withPast = ({ recalls }: RecallChoice) => addPastFacts(recalls, count, searched);
   for (const depth of [SHALLOW, DEEP]) {
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
@@ -84,18 +82,18 @@ async function findRows(
     };
     // The deep search needs the whole ranking.
     const found = mergeParts(searchPart, parts, depth === DEEP ? undefined : maxCandidates);
-    const hits = replacePastFacts(found, placeOf);
+    const hits = replacePastFacts(found, searched);
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
-    const choice = chooseRecalls(candidates, count, lastStep, options);
+    const choice = chooseRecalls(candidates, count, options);
     if (choice.distinct === count) return withPast(choice);
     if (found.length >= maxHits && depth !== DEEP) continue;
     const known = new Set(hits.map(({ slot }) => slot));
-    const others = replacePastFacts(findNewest(searched, query, found), placeOf);
+    const others = replacePastFacts(findNewest(searched, query, found), searched);
     const fillers = candidatesOf(
       searched,
       others.filter(({ slot }) => !known.has(slot)),
     );
-    return withPast(chooseRecalls(candidates, count, lastStep, { ...options, fillers }));
+    return withPast(chooseRecalls(candidates, count, { ...options, fillers }));
   }
   return [];
 }
@@ -363,18 +361,15 @@ function coverageOf(
 // for the fact that holds, and never takes its place. It is a recall of its own only when the fact that holds is not
 // one: the prompt shows that step already, or the row was forgotten.
 
-/** Returns the memory of a slot of merged rankings. */
-type MemoryOf = (slot: number) => SearchedMemory;
-
 /** Past facts among one choice of recalls. More would take the place of other memories. */
 const MAX_PAST = 3;
 
 /** Returns the hits with the facts that hold in place of past ones, each slot once with its best score. */
-function replacePastFacts(hits: readonly ScoredSlot[], memoryOf: MemoryOf): readonly ScoredSlot[] {
+function replacePastFacts(hits: readonly ScoredSlot[], memories: readonly SearchedMemory[]) {
   const scores = new Map<number, number>();
   let isChanged = false;
   for (const { slot, score } of hits) {
-    const { rows, firstSlot, excluded } = memoryOf(slot);
+    const { rows, firstSlot, excluded } = memoryOf(memories, slot);
     const holder = rows.facts.holderOf(slot - firstSlot);
     const held = excluded.has(holder) ? slot : firstSlot + holder;
     isChanged ||= held !== slot;
@@ -384,12 +379,12 @@ function replacePastFacts(hits: readonly ScoredSlot[], memoryOf: MemoryOf): read
 }
 
 /** Returns at most `count` recalls: behind each of the best facts the one that was true before. */
-function addPastFacts(recalls: readonly ChosenRow[], count: number, memoryOf: MemoryOf): readonly ChosenRow[] {
+function addPastFacts(recalls: readonly ChosenRow[], count: number, memories: readonly SearchedMemory[]) {
   let left = MAX_PAST;
   const shown = new Set(recalls.map(({ slot }) => slot));
   const all = recalls.flatMap((recall): readonly ChosenRow[] => {
     if (left === 0 || recall.row.kind !== "fact") return [recall];
-    const { rows, firstSlot, excluded } = memoryOf(recall.slot);
+    const { rows, firstSlot, excluded } = memoryOf(memories, recall.slot);
     const past = rows.facts.pastOf(recall.slot - firstSlot);
     if (past === undefined || excluded.has(past) || shown.has(firstSlot + past)) return [recall];
     left -= 1;
