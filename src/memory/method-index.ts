@@ -9,7 +9,7 @@
  * Vectors are made at the first search and kept by text while the process lives, so that a changed home pays only for
  * what changed. Those that were made before the server failed are kept too.
  */
-import type { CountTokens, Embedder, MethodIndex, MethodQuery, MethodText } from "#core/ports/memory.ts";
+import type { Embedder, MethodIndex, MethodQuery, MethodText } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
 import { KeyedQueue } from "#util/turns.ts";
@@ -74,7 +74,12 @@ class VectoredMethods implements MethodIndex {
     const slots = [...methods.keys()].filter((slot) => isAllowed((methods[slot] as MethodText).name) && mayMean(slot));
     if (slots.length === 0 || wordsOf(description).length === 0) return [];
     const byWords = sharesOfBest(this.#scoreWords(methods, description), slots);
-    const byMeaning = sharesOfBest(await this.#scoreVectors(methods, description, signal, countTokens), slots);
+    const embed = (texts: readonly string[]) => this.#guarded.embed(texts, signal, countTokens);
+    const isFree = this.#embedder.isInstant || (!this.#embedder.local && countTokens === undefined);
+    const bought = isFree
+      ? undefined
+      : await this.#turns.run("", () => this.#compareBought(methods, description, embed));
+    const byMeaning = sharesOfBest(bought ?? (await this.#compareOffline(methods, description, signal)), slots);
     const scored = slots.map((slot, at) => {
       const { name, isOwn = false } = methods[slot] as MethodText;
       return {
@@ -99,35 +104,26 @@ class VectoredMethods implements MethodIndex {
     return scores;
   }
 
-  async #scoreVectors(
-    methods: readonly MethodText[],
-    description: string,
-    signal: AbortSignal,
-    countTokens: CountTokens | undefined,
-  ): Promise<Float64Array> {
-    const isOffline = this.#embedder.isInstant || (!this.#embedder.local && countTokens === undefined);
-    const buys = () => this.#compareBought(methods, description, signal, countTokens);
-    const bought = isOffline ? undefined : await this.#turns.run("", buys);
-    return bought ?? this.#compareOffline(methods, description, signal).catch(() => new Float64Array(methods.length));
-  }
-
-  /** Costs nothing. Rejects while the table of words is missing. */
+  /** Costs nothing. Returns zeros while the table of words is missing. */
   async #compareOffline(methods: readonly MethodText[], description: string, signal: AbortSignal) {
     const made = this.#offlineVectors.get(methods) ?? embedNamed(methods, this.#offline, signal);
     this.#offlineVectors.set(methods, made);
-    const compare = await made;
-    const [target] = await this.#offline.embed([description], signal);
-    return compare(target as Float32Array);
+    try {
+      const compare = await made;
+      const [target] = await this.#offline.embed([description], signal);
+      return compare(target as Float32Array);
+    } catch {
+      return new Float64Array(methods.length);
+    }
   }
 
   /** Undefined when a vector is missing: scores of some methods alone would favour these. */
   async #compareBought(
     methods: readonly MethodText[],
     description: string,
-    signal: AbortSignal,
-    countTokens: CountTokens | undefined,
+    embed: (texts: readonly string[]) => ReturnType<GuardedEmbedder["embed"]>,
   ): Promise<Float64Array | undefined> {
-    const [target] = (await this.#guarded.embed([description], signal, countTokens)) ?? [];
+    const [target] = (await embed([description])) ?? [];
     if (!target || this.#embedder.isInstant) return undefined;
     const { id } = this.#embedder;
     if (id !== this.#keptOf) this.#kept.clear();
@@ -135,7 +131,7 @@ class VectoredMethods implements MethodIndex {
     const missing = [...new Set(textsOf(methods))].filter((text) => !this.#kept.has(text));
     for (let from = 0; from < missing.length; from += BATCH) {
       const batch = missing.slice(from, from + BATCH);
-      const made = await this.#guarded.embed(batch, signal, countTokens);
+      const made = await embed(batch);
       if (!made || this.#embedder.id !== id) break;
       for (const [at, text] of batch.entries()) if (made[at]) this.#kept.set(text, made[at]);
     }

@@ -106,7 +106,11 @@ export class PineconeClient {
   async #findHost(): Promise<string> {
     if (this.#host) return this.#host;
     const { index, controller } = this.#settings;
-    if (!index) throw noIndexError();
+    if (!index)
+      throw new PineconeError("The memory backend is Pinecone, but no index is set.", {
+        isLasting: true,
+        hint: "Set PINECONE_INDEX to the name of an index.",
+      });
     const { body } = await this.#call(originOf(controller), TIMEOUT_MS, (pinecone) => pinecone.indexes.describe(index));
     this.#host = readHost(body, index, controller, this.#quote);
     return this.#host;
@@ -270,12 +274,6 @@ function toPineconeError(error: unknown, origin: string, quote: Quote): Pinecone
     status,
   });
 }
-
-const noIndexError = (): PineconeError =>
-  new PineconeError("The memory backend is Pinecone, but no index is set.", {
-    isLasting: true,
-    hint: "Set PINECONE_INDEX to the name of an index.",
-  });
 
 // Memory rows in the form that Pinecone stores.
 

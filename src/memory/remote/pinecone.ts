@@ -10,14 +10,7 @@ import { namespaceOf } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { RemoteRow } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import type {
-  IndexFacts,
-  PineconeClient,
-  PineconeError,
-  PineconeMatch,
-  PineconeRecord,
-  SequenceNumber,
-} from "./pinecone-client.ts";
+import type { IndexFacts, PineconeClient, PineconeError, PineconeRecord } from "./pinecone-client.ts";
 import { PineconeIndex, type PineconeIndexParts } from "./pinecone-index.ts";
 
 export interface PineconeParts extends CircuitBreakerParts {
@@ -147,22 +140,14 @@ export class PineconeMemory {
     return this.accepts(dimensions) ? (this.#facts?.counts.get(namespace) ?? 0) : undefined;
   }
 
-  async query(
-    namespace: string,
-    vector: readonly number[],
-    count: number,
-    embedder: string,
-  ): Promise<{ readonly matches: readonly PineconeMatch[]; readonly sequence: SequenceNumber } | undefined> {
+  async query(namespace: string, vector: readonly number[], count: number, embedder: string) {
     if (!this.accepts(vector.length)) return undefined;
     const { client } = this.#parts;
     return (await this.#breaker.attempt(() => client.query(namespace, vector, count, embedder)))?.value;
   }
 
   /** Returns "rejected" for records that Pinecone will never take. */
-  async upsert(
-    namespace: string,
-    records: readonly PineconeRecord[],
-  ): Promise<{ readonly sequence: SequenceNumber } | "rejected" | undefined> {
+  async upsert(namespace: string, records: readonly PineconeRecord[]) {
     const answer = await this.#breaker.attempt(async () => {
       try {
         return { sequence: await this.#parts.client.upsert(namespace, records) };

@@ -76,6 +76,7 @@ export class ExactIndex implements VectorIndex {
     return this.#slots.length;
   }
 
+  /** Returns a copy. */
   slots(): Uint32Array {
     return Uint32Array.from(this.#slots);
   }

@@ -283,12 +283,7 @@ function centreOf(rows: VectorRows, dimensions: number): Float32Array {
 const BATCH = 64;
 
 /** The current rows of an index. */
-interface VectorRows {
-  readonly size: number;
-  /** Returns a copy. */
-  slots(): Uint32Array;
-  vectorOf(slot: number): Float32Array | undefined;
-}
+type VectorRows = Pick<ExactIndex, "size" | "slots" | "vectorOf">;
 
 class UnsentRows {
   /** Slots present at the start, unsent from `#next` on. Filling a set of so many would block the event loop. */
