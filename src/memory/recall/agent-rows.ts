@@ -24,6 +24,10 @@ const PAGE_ROWS = 64;
 const SLOT_BYTES = 120;
 const OLDER_ROW_BYTES = 40;
 
+/** The rows of a memory that changed after `after`. */
+export const memoryPages = (store: Pick<Store, "memories">, namespace: string, after = 0) =>
+  readPages((last, limit) => store.memories(namespace, last, limit), byChange, { limit: PAGE_ROWS, after });
+
 /** A slot filled by the last reading or by a snapshot, with the vector that the store had for it. */
 export interface NewSlot extends Pick<MemoryRow, "embedder" | "vector"> {
   readonly slot: number;
@@ -178,8 +182,7 @@ export class AgentRows {
 
   /** Reads the new rows page by page and yields the newly filled slots of each page. */
   async *readNew(): AsyncGenerator<readonly NewSlot[]> {
-    const read = (after: number, limit: number) => this.#store.memories(this.namespace, after, limit);
-    for await (const page of readPages(read, byChange, { limit: PAGE_ROWS, after: this.#lastChange }))
+    for await (const page of memoryPages(this.#store, this.namespace, this.#lastChange))
       yield page.flatMap((row) => this.#apply(row));
   }
 

@@ -13,7 +13,9 @@ import type { Store } from "#core/ports/store.ts";
 import type { IndexFacts, PineconeClient, PineconeError, PineconeRecord } from "./pinecone-client.ts";
 import { PineconeIndex, type PineconeIndexParts } from "./pinecone-index.ts";
 
-export interface PineconeParts extends CircuitBreakerParts {
+export interface PineconeParts {
+  readonly clock: Pick<Clock, "now">;
+  report(sentence: string): void;
   readonly client: PineconeClient;
   readonly store: Pick<Store, "remoteRows" | "saveRemoteRows" | "remoteNamespaces" | "remoteForgotten">;
   /** Name of the index in the journal: its address or its name. */
@@ -209,11 +211,6 @@ function findMismatch({ dimension, metric, vectorType }: IndexFacts, dimensions:
   return undefined;
 }
 
-interface CircuitBreakerParts {
-  readonly clock: Pick<Clock, "now">;
-  report(sentence: string): void;
-}
-
 /** Doubled at each further failure. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
@@ -225,7 +222,7 @@ const LASTING_PAUSE_MS = 10 * 60_000;
  * A lasting failure pauses for 10 minutes, a server may ask for a longer pause. While calls fail, one at a time is let
  * through to test the server. The outage and its end are reported once each.
  */
-function openCircuitBreaker({ clock, report }: CircuitBreakerParts) {
+function openCircuitBreaker({ clock, report }: Pick<PineconeParts, "clock" | "report">) {
   let failures = 0;
   let notBeforeMs = 0;
   /** A call that tests a failed server is under way; other calls are turned away. */

@@ -39,12 +39,14 @@ interface Search {
   slots: readonly number[];
 }
 
-/** Returns a function that opens exact indexes with one shared memory. */
-export function exactIndexes(): OpenIndex {
+/** Returns a function that opens indexes with one shared memory. Default: exact ones. */
+export function shareMemory(
+  open = (scope: IndexScope, memory: ScanMemory) => new ExactIndex(scope.dimensions, memory, scope),
+): OpenIndex {
   let memory: ScanMemory | undefined;
   return (scope) => {
     memory ??= openScanMemory();
-    return new ExactIndex(scope.dimensions, memory, scope);
+    return open(scope, memory);
   };
 }
 

@@ -8,7 +8,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import type { FromGraph, GraphRequestName, GraphRequests, ToGraph } from "./graph-process.ts";
+import type { FromGraph, GraphHandlers, ToGraph } from "./graph-process.ts";
 
 /** `.ts` in a checkout, `.js` in the published package, as this file. */
 const PROGRAM = new URL(`./graph-process${extname(import.meta.url)}`, import.meta.url);
@@ -16,7 +16,7 @@ const PROGRAM = new URL(`./graph-process${extname(import.meta.url)}`, import.met
 const MAX_PENDING = 32;
 const STOP_MS = 2_000;
 /** A batch of changes takes 0.1 s. */
-const LIMITS_MS: Readonly<Record<GraphRequestName, number>> = {
+const LIMITS_MS: Readonly<Record<keyof GraphHandlers, number>> = {
   open: 120_000,
   change: 60_000,
   search: 250,
@@ -60,11 +60,11 @@ export class GraphChild {
   }
 
   /** Rejects when the process is busy, fails, dies or exceeds `limitMs`. A late answer kills it, except to a search. */
-  async request<Name extends GraphRequestName>(
+  async request<Name extends keyof GraphHandlers>(
     name: Name,
-    content: GraphRequests[Name]["request"],
+    content: Parameters<GraphHandlers[Name]>[0],
     limitMs: number = LIMITS_MS[name],
-  ): Promise<GraphRequests[Name]["answer"]> {
+  ): Promise<Awaited<ReturnType<GraphHandlers[Name]>>> {
     if (!this.#process.connected) throw unavailable("is gone");
     if (this.#pending.size >= MAX_PENDING) throw unavailable("is busy");
     const id = ++this.#lastId;
@@ -80,7 +80,7 @@ export class GraphChild {
       this.#process.send(message, (error) => {
         if (error) pending.reject(unavailable(error.message));
       });
-      return (await pending.promise) as GraphRequests[Name]["answer"];
+      return (await pending.promise) as Awaited<ReturnType<GraphHandlers[Name]>>;
     } finally {
       clearTimeout(timer);
       this.#pending.delete(id);
