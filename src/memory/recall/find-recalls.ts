@@ -20,6 +20,7 @@ import {
 } from "./choose-recalls.ts";
 import type { QueryPart } from "./query-parts.ts";
 import type { RecallableRow } from "./row-columns.ts";
+import type { SeriesGroups } from "./series-groups.ts";
 
 export interface AgentMemory {
   readonly rows: AgentRows;
@@ -49,31 +50,24 @@ export async function findRecalls(
   memories: readonly AgentMemory[],
   query: RecallQuery,
   parts: readonly QueryPart[],
-  options: { readonly withVectors: boolean },
+  { withVectors }: { readonly withVectors: boolean },
 ): Promise<readonly FoundRow[]> {
   const searched = searchedMemories(memories, query);
-  const chosen = await findRows(searched, query, parts, options);
-  return chosen.map((row) => {
-    const memory = memoryOf(searched, row.slot);
-    return { ...row, slot: row.slot - memory.firstSlot, memory };
-  });
-}
-
-async function findRows(
-  searched: readonly SearchedMemory[],
-  query: RecallQuery,
-  parts: readonly QueryPart[],
-  { withVectors }: { readonly withVectors: boolean },
-): Promise<readonly ChosenRow[]> {
   const { count } = query;
   const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
   const weigh = rarityIn(searched);
   const options = { pinned, weigh, isIdle: createIdleCheck(parts, weigh) };
-  const withPast = ({ recalls }: RecallChoice) => addPastFacts(recalls, count, searched);
+  const withPast = ({ recalls }: RecallChoice): readonly FoundRow[] =>
+    addPastFacts(recalls, count, searched).map((row) => {
+      const memory = memoryOf(searched, row.slot);
+      return { ...row, slot: row.slot - memory.firstSlot, memory };
+    });
   for (const depth of [SHALLOW, DEEP]) {
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
-    const wordHits = searchEach(searched, (memory) => searchWords(memory, parts, maxHits));
+    const wordHits = searchEach(searched, ({ rows, excluded, others }) =>
+      rows.groups.search(parts, maxHits, excluded, others),
+    );
     const nearOf = withVectors ? await compareVectors(searched, parts, maxHits) : () => undefined;
     const searchPart = (at: number): readonly ScoredSlot[] => {
       const [words, near] = [wordHits(at), nearOf(at)];
@@ -102,7 +96,7 @@ async function findRows(
 export interface SearchedMemory extends AgentMemory {
   readonly firstSlot: number;
   readonly excluded: ReadonlySet<number>;
-  readonly others: readonly AgentMemory[];
+  readonly others: readonly SeriesGroups[];
   /** Rows by slot. The words of a row are collected once per recall. */
   readonly knownRows: Map<number, RecallableRow>;
 }
@@ -131,7 +125,7 @@ function searchedMemories(memories: readonly AgentMemory[], query: RecallQuery):
     ...memory,
     firstSlot: number * SLOTS_PER_MEMORY,
     excluded: memory === own ? own.rows.slotsLeftOut(query) : NO_SLOTS,
-    others: filled.filter((other) => other !== memory),
+    others: filled.filter((other) => other !== memory).map(({ rows }) => rows.groups),
     knownRows: new Map(),
   }));
 }
@@ -152,15 +146,11 @@ function findNewest(
   );
 }
 
-/** Returns each row once, with its first score. */
-function candidatesOf(memories: readonly SearchedMemory[], hits: readonly ScoredSlot[]): RecallCandidate[] {
-  const seen = new Set<number>();
-  return hits.flatMap(({ slot, score }) => {
-    if (seen.has(slot)) return [];
-    seen.add(slot);
-    return [{ slot, row: rowAt(memories, slot), similarity: score, lastStep: memoryOf(memories, slot).rows.lastStep }];
+/** `hits` have each slot once. */
+const candidatesOf = (memories: readonly SearchedMemory[], hits: readonly ScoredSlot[]): RecallCandidate[] =>
+  hits.map(({ slot, score }) => {
+    return { slot, row: rowAt(memories, slot), similarity: score, lastStep: memoryOf(memories, slot).rows.lastStep };
   });
-}
 
 const memoryOf = (memories: readonly SearchedMemory[], slot: number): SearchedMemory =>
   memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
@@ -182,14 +172,6 @@ function pinnedCandidates(memories: readonly SearchedMemory[]): readonly RecallC
   );
   return candidatesOf(memories, slots);
 }
-
-const searchWords = ({ rows, excluded, others }: SearchedMemory, parts: readonly QueryPart[], maxHits: number) =>
-  rows.groups.search(
-    parts,
-    maxHits,
-    excluded,
-    others.map((other) => other.rows.groups),
-  );
 
 /** Returns the rows near to each part, less the mean of the largest memory; undefined without vectors. */
 async function compareVectors(
