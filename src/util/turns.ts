@@ -1,5 +1,6 @@
 /** turns.ts -- slices of long work in one thread, work in the order of its keys, and a limit of work at a time. */
 
+import { addAbortListener } from "node:events";
 import { setImmediate } from "node:timers/promises";
 
 /** The longest time that a slice blocks the thread. */
@@ -38,26 +39,21 @@ export function createSlots(limit: number) {
   const queue = new Set<() => void>();
   let active = 0;
 
-  function waitForSlot(signal: AbortSignal | undefined): Promise<void> {
+  async function waitForSlot(signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (): void => {
-      if (queue.delete(start)) reject(signal?.reason);
+      if (queue.delete(resolve)) reject(signal?.reason);
     };
-    const start = (): void => {
-      queue.delete(start);
-      signal?.removeEventListener("abort", leave);
-      resolve();
-    };
-    queue.add(start);
-    signal?.addEventListener("abort", leave, { once: true });
-    return promise;
+    queue.add(resolve);
+    using _ = signal && addAbortListener(signal, leave);
+    await promise;
   }
 
   /** Passes the slot directly to the next in the queue, so that no later call can take it first. */
   function release(): void {
     const [next] = queue;
-    if (next) next();
-    else active -= 1;
+    if (!next) active -= 1;
+    else if (queue.delete(next)) next();
   }
 
   return {
