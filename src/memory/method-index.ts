@@ -76,9 +76,8 @@ class VectoredMethods implements MethodIndex {
     const byWords = sharesOfBest(this.#scoreWords(methods, description), slots);
     const embed = (texts: readonly string[]) => this.#guarded.embed(texts, signal, countTokens);
     const isFree = this.#embedder.isInstant || (!this.#embedder.local && countTokens === undefined);
-    const bought = isFree
-      ? undefined
-      : await this.#turns.run("", () => this.#compareBought(methods, description, embed));
+    const buy = () => this.#compareBought(methods, description, embed);
+    const bought = isFree ? undefined : await this.#turns.run("", buy);
     const byMeaning = sharesOfBest(bought ?? (await this.#compareOffline(methods, description, signal)), slots);
     const scored = slots.map((slot, at) => {
       const { name, isOwn = false } = methods[slot] as MethodText;
@@ -187,18 +186,15 @@ const MIN_WORDS = 2;
 
 /** Returns for an invented name whether the method in a place of the list may be meant. Kept by the identity of the list. */
 const matcherOf = rememberBy((methods: readonly MethodText[]): ((invented: string) => (slot: number) => boolean) => {
-  const names = methods.map(({ name }) => stemsOf(name));
-  const texts = methods.map(({ text }) => stemsOf(text));
+  const stemmed = methods.map(({ name, text }) => ({ name: stemsOf(name), text: stemsOf(text) }));
   const counts = new Map<string, number>();
-  for (const stems of names) for (const stem of stems) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  for (const { name } of stemmed) for (const stem of name) counts.set(stem, (counts.get(stem) ?? 0) + 1);
   return (invented) => {
     const stems = [...stemsOf(invented)];
-    const most = Math.max(RARE_COUNT, RARE_SHARE * names.length);
+    const most = Math.max(RARE_COUNT, RARE_SHARE * methods.length);
     const rare = stems.filter((stem) => (counts.get(stem) ?? 0) <= most);
     return (slot) => {
-      const name = names[slot];
-      const text = texts[slot];
-      if (!name || !text) return false;
+      const { name, text } = stemmed[slot] as (typeof stemmed)[number];
       if (rare.some((stem) => name.has(stem))) return true;
       const covered = stems.filter((stem) => text.has(stem)).length;
       return covered >= MIN_WORDS && covered / stems.length >= MIN_COVERED;

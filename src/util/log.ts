@@ -61,7 +61,11 @@ export async function openLog(options: LogOptions): Promise<Log> {
 function createLogger({ folder, redact, level, onProblem, maxBytes = MAX_BYTES }: LogOptions): Log {
   const { pino } = createRequire(import.meta.url)("pino") as typeof import("pino");
   const path = join(folder, FILE_NAME);
-  const lost = once((thrown: unknown) => onProblem?.(problemWith(path, thrown)));
+  let isReported = false;
+  const lost = (thrown: unknown): void => {
+    if (!isReported) onProblem?.(problemWith(path, thrown));
+    isReported = true;
+  };
   const append = openLogFile(path, maxBytes, lost);
   const logMethod = function (this: Log, args: unknown[], method: (...given: unknown[]) => void): void {
     try {
@@ -85,14 +89,6 @@ function problemWith(path: string, thrown: unknown): string {
   const isLink = codeOf(error) === "ELOOP";
   const reason = isLink ? "it is a link, and could lead to any file. Remove the link" : error.message;
   return `Lines of the log ${path} are lost: ${reason}. Agents go on without them.`;
-}
-
-function once<T>(act: (value: T) => void): (value: T) => void {
-  let isDone = false;
-  return (value) => {
-    if (!isDone) act(value);
-    isDone = true;
-  };
 }
 
 // ---------------------------------------------------------------- the line

@@ -70,8 +70,8 @@ function readGif(view: DataView): ImageFacts | undefined {
   return { format: "gif", width: view.getUint16(6, true), height: view.getUint16(8, true) };
 }
 
-const textAt = (view: DataView, at: number): string => String.fromCharCode(...bytesAt(view, at));
-const bytesAt = (view: DataView, at: number): readonly number[] => [0, 1, 2, 3].map((next) => view.getUint8(at + next));
+const textAt = (view: DataView, at: number): string =>
+  String.fromCharCode(...[0, 1, 2, 3].map((next) => view.getUint8(at + next)));
 
 // ---------------------------------------------------------------- recordings
 

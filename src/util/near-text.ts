@@ -244,8 +244,7 @@ export function numberLines(content: Uint8Array, { start, end, firstLine }: Line
   const shown: string[] = [];
   let at = start;
   for (let line = firstLine; shown.length < maxLines && at <= end; line += 1) {
-    const found = content.indexOf(NEWLINE, at);
-    const stop = found < 0 || found > end ? end : found;
+    const stop = Math.min(end, findLineEnd(content, at));
     if (at === content.length && at > 0) break;
     const isPart = at === start && findLineStart(content, at) < at;
     const text = decodeText(content.subarray(at, Math.min(stop, at + 4 * MAX_LINE_CHARS)));

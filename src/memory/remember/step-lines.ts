@@ -316,8 +316,6 @@ function countLines(text: string, first: number): (position: number) => number {
 
 /** Lowers the highest counts until all together are at most MAX_PIECES. */
 function share(counts: readonly number[]): readonly number[] {
-  const all = counts.reduce((sum, count) => sum + count, 0);
-  if (all <= MAX_PIECES) return counts;
   let most = MAX_PIECES;
   const limited = (): number => counts.reduce((sum, count) => sum + Math.min(count, most), 0);
   while (limited() > MAX_PIECES) most -= 1;
