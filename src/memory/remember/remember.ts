@@ -29,12 +29,10 @@ import {
   clipEnd,
   clipLine,
   commandLines,
-  cutPieces,
   describeCall,
   indentLines,
   joinLines,
   type Lines,
-  type LongText,
   type ReadText,
   readArguments,
   readCommandTexts,
@@ -42,6 +40,7 @@ import {
   resultLines,
   type TextOfSource,
   thoughtLines,
+  withPieces,
 } from "./step-lines.ts";
 
 const LINE_CHARS = 400;
@@ -103,12 +102,6 @@ export async function rememberStep(
 }
 
 type Stamp = Pick<NewMemory, "namespace" | "seq"> & { readonly kind: "step" };
-
-/** `texts`: those that the row has only the beginning of. */
-const withPieces = (row: NewMemory, texts: readonly LongText[]): readonly NewMemory[] => [
-  row,
-  ...cutPieces(row, texts),
-];
 
 const ownOrigin = (before: AgentState) => ({ trust: "agent", ...outsideOf(before.received) }) as const;
 
@@ -195,12 +188,8 @@ async function rememberReport(
 ): Promise<readonly NewMemory[]> {
   const origin = { trust: "agent" as const, ...outsideOf(sourcesOf(observation)) };
   const source = `the agent ${agent}`;
-  const { lines, texts } = resultLines(
-    observation,
-    await read(observation.text),
-    { isConfirmed: false },
-    { source, ...origin },
-  );
+  const result = await read(observation.text);
+  const { lines, texts } = resultLines(observation, result, { isConfirmed: false }, { source, ...origin });
   const importance = observation.status === "ok" ? IMPORTANCE.artifact : IMPORTANCE.failure;
   return withPieces({ ...row, text: paragraphs(`The agent ${agent} said:`, ...lines), importance, ...origin }, texts);
 }
