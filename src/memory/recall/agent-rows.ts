@@ -95,7 +95,6 @@ export class AgentRows {
     return this.#lastChange;
   }
 
-  /** Number of rows that this object has read. */
   get changesRead(): number {
     return this.#changesRead;
   }
@@ -164,7 +163,6 @@ export class AgentRows {
     return row !== NO_ITEM && !this.#rows.isGone(row) && this.#slots.shows(row);
   }
 
-  /** The id of the row that a slot shows. */
   idAt(slot: number): string {
     return this.#rows.idOf(this.#slots.newest(slot));
   }
@@ -250,7 +248,7 @@ export class AgentRows {
 
 // The slots of a memory: which rows share a slot, because their texts have one key, and which of them it shows.
 //
-// Slots are numbered from 0 and never reused. A slot whose last row was removed is never found again.
+// A slot whose last row was removed is never found again.
 
 const NO_KEY = -1;
 
@@ -298,7 +296,6 @@ export class SlotRows {
     return slot;
   }
 
-  /** Opens a slot for a row and returns it. */
   open(row: number, key: number): number {
     const slot = this.size++;
     if (slot >= this.#newest.length) {

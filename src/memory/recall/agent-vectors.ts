@@ -33,7 +33,6 @@ export class AgentVectors {
   readonly #pending: number[] = [];
   /** Slots whose vectors are being made in the background. */
   #taken: readonly number[] = [];
-  /** Slots removed from the index. */
   readonly #removed = new Set<number>();
   readonly #texts = new Map<string, EmbeddedText>();
   /** Slots of the newest vectors of the index. */
@@ -220,7 +219,6 @@ export class AgentVectors {
   }
 }
 
-/** A text of a query with its vector and its last search. */
 interface EmbeddedText {
   readonly vector: Float32Array;
   /** The vector that is searched for. */

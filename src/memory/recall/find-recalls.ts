@@ -83,10 +83,8 @@ export async function findRecalls(
     if (found.length >= maxHits && depth !== DEEP) continue;
     const known = new Set(hits.map(({ slot }) => slot));
     const others = replacePastFacts(findNewest(searched, query, found), searched);
-    const fillers = candidatesOf(
-      searched,
-      others.filter(({ slot }) => !known.has(slot)),
-    );
+    const unknown = others.filter(({ slot }) => !known.has(slot));
+    const fillers = candidatesOf(searched, unknown);
     return withPast(chooseRecalls(candidates, count, { ...options, fillers }));
   }
   return [];

@@ -206,13 +206,10 @@ class StoredMemory implements LongTermMemory {
   async #embed(memory: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<void> {
     const { embedder, lots } = this.#parts;
     const { rows, vectors } = memory;
-    while (await this.#embedBatch(memory, texts, call)) {
-      if (!embedder.isInstant) {
-        if (vectors.pendingSlots(1).length > 0)
-          lots?.start(rows.namespace, (signal) => this.#makeLot(memory, signal, call.agent));
-        return;
-      }
-      if (vectors.pendingSlots(1).length === 0 || call.signal.aborted) return;
+    while ((await this.#embedBatch(memory, texts, call)) && vectors.pendingSlots(1).length > 0) {
+      if (!embedder.isInstant)
+        return lots?.start(rows.namespace, (signal) => this.#makeLot(memory, signal, call.agent));
+      if (call.signal.aborted) return;
       await setImmediate();
     }
   }

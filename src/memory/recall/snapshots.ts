@@ -39,7 +39,6 @@ const CHANGED_SHARE_AT_END = 1 / 32;
 const MOST_REMOVED_SHARE = 1 / 4;
 
 export interface SnapshotParts {
-  /** Returns the folder of the memory's files. */
   readonly folderOf: (namespace: string) => string;
   readonly store: Pick<Store, "memories" | "memoryVersion">;
   /** Called when a snapshot is not used or cannot be written. */

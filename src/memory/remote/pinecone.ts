@@ -193,11 +193,8 @@ export class PineconeMemory {
 
   /** Deletes everything that the journal lists for a namespace. Returns whether it is deleted. */
   async removeNamespace(namespace: string): Promise<boolean> {
-    const rows = await this.readJournal(namespace);
-    return this.removeRows(
-      namespace,
-      rows.map(({ id }) => id),
-    );
+    const ids = (await this.readJournal(namespace)).map(({ id }) => id);
+    return this.removeRows(namespace, ids);
   }
 }
 

@@ -163,10 +163,8 @@ class Graph {
     const label = this.#slots.length;
     const capacity = this.#graph.getMaxElements();
     if (label >= capacity) this.#graph.resizeIndex(2 * capacity);
-    this.#graph.addPoint(
-      Array.from(centred, (component) => component / (length || 1)),
-      label,
-    );
+    const point = Array.from(centred, (component) => component / (length || 1));
+    this.#graph.addPoint(point, label);
     this.#slots.push(slot);
     this.#lengths.push(length);
     this.#labels.set(slot, label);

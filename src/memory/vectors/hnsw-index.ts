@@ -136,7 +136,6 @@ export class GraphKeeper {
     this.#options = options;
   }
 
-  /** Process id of the graph, while there is one. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -173,7 +172,6 @@ export class GraphKeeper {
     }
   }
 
-  /** Ends the process. */
   async close(): Promise<void> {
     await this.#stopChild();
     await this.#work;
@@ -271,8 +269,6 @@ function centreOf(rows: VectorRows, dimensions: number): Float32Array {
 }
 
 // The slots whose changes a graph may not have: noted, sent in batches, dropped when the graph answered.
-//
-// A slot that changes several times waits once.
 
 /** Vectors per message, so that a search waits for a short message at most. */
 const BATCH = 64;
@@ -336,7 +332,6 @@ class UnsentRows {
     };
   }
 
-  /** Marks the last batch as sent. */
   markSent(): void {
     this.#sending.clear();
   }

@@ -131,13 +131,8 @@ export class LexicalIndex {
         left -= Math.min(this.#terms.documentFrequency(term), MAX_POSTINGS_OF_TERM);
         if (left < 0) break;
         const highest = (this.#settings.saturation + 1) * this.#inverseDocumentFrequency(term, others);
-        const count = this.#sumFrequencies(term);
-        this.#sums.addSaturated(
-          this.#touched.subarray(0, count),
-          this.#frequencies,
-          this.#halfScores,
-          weight * highest,
-        );
+        const slots = this.#sumFrequencies(term);
+        this.#sums.addSaturated(slots, this.#frequencies, this.#halfScores, weight * highest);
       }
       return this.#sums.takeBest(limit, excluded);
     };
@@ -150,8 +145,8 @@ export class LexicalIndex {
     this.#neighbours = this.#scaledWeights.findLastIndex((weight) => weight >= MIN_WINDOW_WEIGHT) + 1;
   }
 
-  /** Sums the term's frequencies per window into `#frequencies` and lists the slots in `#touched`. Returns their number. */
-  #sumFrequencies(term: number): number {
+  /** Sums the term's frequencies per window into `#frequencies`. Returns their slots, valid until the next call. */
+  #sumFrequencies(term: number): Uint32Array {
     const postings = this.#terms.postings(term);
     const most = Math.min(postings.length, MAX_POSTINGS_OF_TERM) * (1 + this.#neighbours);
     if (this.#touched.length < most) this.#touched = grown(this.#touched, most);
@@ -180,7 +175,7 @@ export class LexicalIndex {
         frequencies[neighbour] = had + frequency * (weights[near] as number);
       }
     }
-    return to;
+    return touched.subarray(0, to);
   }
 
   /** Fills `#halfScores`: BM25 lowers the scores of long rows, and here of rows with long neighbours. */
