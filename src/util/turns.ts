@@ -1,6 +1,5 @@
 /** turns.ts -- slices of long work in one thread, work in the order of its keys, and a limit of work at a time. */
 
-import { addAbortListener } from "node:events";
 import { setImmediate } from "node:timers/promises";
 
 /** The longest time that a slice blocks the thread. */
@@ -39,14 +38,14 @@ export function createSlots(limit: number) {
   const queue = new Set<() => void>();
   let active = 0;
 
-  async function waitForSlot(signal: AbortSignal | undefined): Promise<void> {
+  function waitForSlot(signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (): void => {
       if (queue.delete(resolve)) reject(signal?.reason);
     };
     queue.add(resolve);
-    using _ = signal && addAbortListener(signal, leave);
-    await promise;
+    signal?.addEventListener("abort", leave, { once: true });
+    return promise.finally(() => signal?.removeEventListener("abort", leave));
   }
 
   /** Passes the slot directly to the next in the queue, so that no later call can take it first. */
