@@ -7,7 +7,7 @@
  */
 import { GoaldError } from "#core/errors.ts";
 
-const ARRAYS = { Int8Array, Uint8Array, Uint16Array, Uint32Array, Float32Array, Float64Array } as const;
+export const ARRAYS = { Int8Array, Uint8Array, Uint16Array, Uint32Array, Float32Array, Float64Array } as const;
 export type ArrayName = keyof typeof ARRAYS;
 export type NumberArray = InstanceType<(typeof ARRAYS)[ArrayName]>;
 
@@ -36,11 +36,7 @@ export interface IndexState {
   readonly values: ColumnValues;
 }
 
-export function createArray(type: ArrayName, length: number): NumberArray {
-  return new ARRAYS[type](length);
-}
 export const typeOf = (array: NumberArray): ArrayName => array.constructor.name as ArrayName;
-export const bytesPerNumber = (type: ArrayName): number => ARRAYS[type].BYTES_PER_ELEMENT;
 
 interface Exchanging {
   exchange(columns: Columns): void;

@@ -9,7 +9,7 @@
  * Vectors are made at the first search and kept by text while the process lives, so that a changed home pays only for
  * what changed. Those that were made before the server failed are kept too.
  */
-import type { CountTokens, Embedder, MethodIndex, MethodQuery, MethodText } from "#core/ports/memory.ts";
+import type { Embedder, MethodIndex, MethodQuery, MethodText } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
 import { KeyedQueue } from "#util/turns.ts";
@@ -74,7 +74,11 @@ class VectoredMethods implements MethodIndex {
     const slots = [...methods.keys()].filter((slot) => isAllowed((methods[slot] as MethodText).name) && mayMean(slot));
     if (slots.length === 0 || wordsOf(description).length === 0) return [];
     const byWords = sharesOfBest(this.#scoreWords(methods, description), slots);
-    const byMeaning = sharesOfBest(await this.#scoreVectors(methods, description, signal, countTokens), slots);
+    const embed = (texts: readonly string[]) => this.#guarded.embed(texts, signal, countTokens);
+    const isFree = this.#embedder.isInstant || (!this.#embedder.local && countTokens === undefined);
+    const buy = () => this.#compareBought(methods, description, embed);
+    const bought = isFree ? undefined : await this.#turns.run("", buy);
+    const byMeaning = sharesOfBest(bought ?? (await this.#compareOffline(methods, description, signal)), slots);
     const scored = slots.map((slot, at) => {
       const { name, isOwn = false } = methods[slot] as MethodText;
       return {
@@ -99,35 +103,26 @@ class VectoredMethods implements MethodIndex {
     return scores;
   }
 
-  async #scoreVectors(
-    methods: readonly MethodText[],
-    description: string,
-    signal: AbortSignal,
-    countTokens: CountTokens | undefined,
-  ): Promise<Float64Array> {
-    const isOffline = this.#embedder.isInstant || (!this.#embedder.local && countTokens === undefined);
-    const buys = () => this.#compareBought(methods, description, signal, countTokens);
-    const bought = isOffline ? undefined : await this.#turns.run("", buys);
-    return bought ?? this.#compareOffline(methods, description, signal).catch(() => new Float64Array(methods.length));
-  }
-
-  /** Costs nothing. Rejects while the table of words is missing. */
+  /** Costs nothing. Returns zeros while the table of words is missing. */
   async #compareOffline(methods: readonly MethodText[], description: string, signal: AbortSignal) {
     const made = this.#offlineVectors.get(methods) ?? embedNamed(methods, this.#offline, signal);
     this.#offlineVectors.set(methods, made);
-    const compare = await made;
-    const [target] = await this.#offline.embed([description], signal);
-    return compare(target as Float32Array);
+    try {
+      const compare = await made;
+      const [target] = await this.#offline.embed([description], signal);
+      return compare(target as Float32Array);
+    } catch {
+      return new Float64Array(methods.length);
+    }
   }
 
   /** Undefined when a vector is missing: scores of some methods alone would favour these. */
   async #compareBought(
     methods: readonly MethodText[],
     description: string,
-    signal: AbortSignal,
-    countTokens: CountTokens | undefined,
+    embed: (texts: readonly string[]) => ReturnType<GuardedEmbedder["embed"]>,
   ): Promise<Float64Array | undefined> {
-    const [target] = (await this.#guarded.embed([description], signal, countTokens)) ?? [];
+    const [target] = (await embed([description])) ?? [];
     if (!target || this.#embedder.isInstant) return undefined;
     const { id } = this.#embedder;
     if (id !== this.#keptOf) this.#kept.clear();
@@ -135,7 +130,7 @@ class VectoredMethods implements MethodIndex {
     const missing = [...new Set(textsOf(methods))].filter((text) => !this.#kept.has(text));
     for (let from = 0; from < missing.length; from += BATCH) {
       const batch = missing.slice(from, from + BATCH);
-      const made = await this.#guarded.embed(batch, signal, countTokens);
+      const made = await embed(batch);
       if (!made || this.#embedder.id !== id) break;
       for (const [at, text] of batch.entries()) if (made[at]) this.#kept.set(text, made[at]);
     }
@@ -191,18 +186,15 @@ const MIN_WORDS = 2;
 
 /** Returns for an invented name whether the method in a place of the list may be meant. Kept by the identity of the list. */
 const matcherOf = rememberBy((methods: readonly MethodText[]): ((invented: string) => (slot: number) => boolean) => {
-  const names = methods.map(({ name }) => stemsOf(name));
-  const texts = methods.map(({ text }) => stemsOf(text));
+  const stemmed = methods.map(({ name, text }) => ({ name: stemsOf(name), text: stemsOf(text) }));
   const counts = new Map<string, number>();
-  for (const stems of names) for (const stem of stems) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  for (const { name } of stemmed) for (const stem of name) counts.set(stem, (counts.get(stem) ?? 0) + 1);
   return (invented) => {
     const stems = [...stemsOf(invented)];
-    const most = Math.max(RARE_COUNT, RARE_SHARE * names.length);
+    const most = Math.max(RARE_COUNT, RARE_SHARE * methods.length);
     const rare = stems.filter((stem) => (counts.get(stem) ?? 0) <= most);
     return (slot) => {
-      const name = names[slot];
-      const text = texts[slot];
-      if (!name || !text) return false;
+      const { name, text } = stemmed[slot] as (typeof stemmed)[number];
       if (rare.some((stem) => name.has(stem))) return true;
       const covered = stems.filter((stem) => text.has(stem)).length;
       return covered >= MIN_WORDS && covered / stems.length >= MIN_COVERED;

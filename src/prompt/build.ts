@@ -91,8 +91,7 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   const outer = renderOuter(state, words, form);
   const renderRequest = createRequestRenderer(input, window.length === 0, plan);
   const bare = renderRequest([]);
-  const fixed = [...first, ...note, bare];
-  const fixedTokens = fixed.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST);
+  const fixedTokens = TOKENS_PER_REQUEST + sumTokens([...first, ...note, bare]);
   const roomTokens = contextTokens - replyTokens - fixedTokens;
   const style = styleOf(form, activeFrame(state));
   const fitWith = (recalls: readonly Recall[]) => {
@@ -112,28 +111,14 @@ function buildWithin(input: PromptInput, planTokens: number): Prompt | { readonl
   if (built && !input.shown && !isWhole(built.fitted, built.recalls.length))
     built = fitWith(built.recalls.map((recall) => ({ ...recall, around: [] })));
   if (!built) return { fixedTokens };
-  const { outerCount, turnCount } = built.fitted;
+  const { messages, recallCount, outerCount, turnCount } = built.fitted;
   const shownOuter = outer.slice(outer.length - outerCount);
   const shownTurns = turns.slice(turns.length - turnCount);
-  return assemblePrompt(built, [...first, ...shownOuter, ...shownTurns, ...note]);
-}
-
-interface FittedRequest {
-  readonly fitted: FittedPrompt;
-  readonly recalls: readonly Recall[];
-  /** The last message, with the recalls that fit. */
-  readonly request: SizedMessage;
-}
-
-function assemblePrompt(
-  { fitted: { messages, recallCount }, recalls, request }: FittedRequest,
-  first: readonly SizedMessage[],
-): Prompt {
-  const shown = recalls.slice(0, recallCount);
-  const parts: readonly SizedMessage[] = [...first, ...messages, request];
+  const parts: readonly SizedMessage[] = [...first, ...shownOuter, ...shownTurns, ...note, ...messages, built.request];
+  const shown = built.recalls.slice(0, recallCount);
   return {
     messages: pairCalls(parts.map(({ prompt }) => prompt)),
-    tokens: parts.reduce((sum, { tokens }) => sum + tokens, TOKENS_PER_REQUEST),
+    tokens: TOKENS_PER_REQUEST + sumTokens(parts),
     recallIds: shown.map(({ id }) => id),
     shown: recordShown(shown),
     recalledRows: shownRows(shown),

@@ -60,7 +60,5 @@ function listNames(names: readonly string[]): string {
   return [...shown.slice(0, MAX_NAMES), ...more].join(", ");
 }
 
-// Makes a name safe outside a delimiter.
-
 /** Makes any name one short line without angle brackets, safe outside a delimiter. */
 export const formatName = (name: string, maxChars = 80): string => oneLine(clean(name).replace(/[<>]/g, ""), maxChars);

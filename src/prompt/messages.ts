@@ -113,7 +113,6 @@ function resultWords({ from }: Message, { form }: MessageStyle) {
 // The log keeps a reply as the model wrote it, and the form of an agent can change. A reply of another form is written
 // anew, so that the model sees one pattern: its calls of commands as code or as actions, or its code as a command.
 
-/** How messages are shown. */
 export interface MessageStyle {
   readonly form: FormTemplates;
   /** In the form `react` the number of its step, in the form `tools` its place among the answers of its step, from 0. */

@@ -169,17 +169,14 @@ interface Window {
 
 class TreeView {
   readonly #plan: PlanTask;
-  readonly #goalChars: number;
-  readonly #hasRanges: boolean;
+  readonly #level: ViewLevel;
   readonly #windows = new Map<PlanTask, Window>();
   /** From task 0 to the current task; task 0 alone when no task is in progress. */
   readonly #chain: readonly PlacedTask[];
 
-  /** `goalChars`: longest goal of the current branch. */
-  constructor(plan: PlanTask, goalChars: number, hasRanges = true) {
-    this.#hasRanges = hasRanges;
+  constructor(plan: PlanTask, level: ViewLevel) {
+    this.#level = level;
     this.#plan = plan;
-    this.#goalChars = goalChars;
     this.#chain = chainTo(plan, currentTask(plan)?.id ?? "0");
   }
 
@@ -246,7 +243,7 @@ class TreeView {
   }
 
   write(): string {
-    return JSON.stringify(this.#showBelow(this.#plan, "0", this.#goalChars));
+    return JSON.stringify(this.#showBelow(this.#plan, "0", this.#level.goalChars));
   }
 
   #showBelow(task: PlanTask, id: string, goalChars: number): ShownTask {
@@ -260,11 +257,11 @@ class TreeView {
     const isNear = this.#chain.slice(-2).some((link) => link.task === task);
     const listed = task.subtasks.slice(from, to).map((subtask, index) => {
       const isInBranch = isNear || this.#chain.some((link) => link.task === subtask);
-      const chars = isInBranch ? this.#goalChars : Math.min(this.#goalChars, OTHER_GOAL);
+      const chars = isInBranch ? this.#level.goalChars : Math.min(this.#level.goalChars, OTHER_GOAL);
       return this.#showBelow(subtask, `${id}.${from + index}`, chars);
     });
     const hidden = [task.subtasks.slice(0, from), task.subtasks.slice(to)];
-    if (!this.#hasRanges) return { ...shown, subtasks: [...listed, ...countTogether("others", hidden.flat())] };
+    if (!this.#level.hasRanges) return { ...shown, subtasks: [...listed, ...countTogether("others", hidden.flat())] };
     const [before = [], after = []] = hidden;
     const first = countTogether(`${id}.0 to ${id}.${from - 1}`, before);
     return { ...shown, subtasks: [...first, ...listed, ...countTogether(`${id}.${to} to ${id}.${length - 1}`, after)] };
@@ -354,7 +351,7 @@ const LEAST_TASK_TOKENS = 12;
 
 function renderWhole(plan: PlanTask, maxTokens: number): string | undefined {
   if (sum(countStates(plan)) * LEAST_TASK_TOKENS > maxTokens) return undefined;
-  const view = new TreeView(plan, WHOLE_GOAL);
+  const view = new TreeView(plan, { goalChars: WHOLE_GOAL, hasRanges: true });
   view.openAll();
   const json = view.write();
   return estimateTokens(json) <= maxTokens ? json : undefined;
@@ -377,6 +374,7 @@ const LEVELS = [
   { goalChars: 20, near: 0, hasRanges: false },
 ];
 type Level = (typeof LEVELS)[number];
+type ViewLevel = Pick<Level, "goalChars" | "hasRanges">;
 
 function renderCollapsed(plan: PlanTask, maxTokens: number): string {
   for (const level of LEVELS) {
@@ -398,8 +396,8 @@ function growBranch(plan: PlanTask, level: Level, room: number, maxTokens: numbe
   return undefined;
 }
 
-function viewBranch(plan: PlanTask, { goalChars, near, hasRanges }: Level): TreeView {
-  const view = new TreeView(plan, goalChars, hasRanges);
-  view.openBranch(near);
+function viewBranch(plan: PlanTask, level: Level): TreeView {
+  const view = new TreeView(plan, level);
+  view.openBranch(level.near);
   return view;
 }

@@ -110,11 +110,9 @@ const indentLines = (text: string): string =>
 // The system message then has neutral words in their place. A person who sets the goals, or trusts all words, ends
 // this.
 
-const isTrusted = ({ startedBy, trustedSeq }: AgentState): boolean =>
-  trustedSeq > 0 || startedBy === null || startedBy.outside.length === 0;
-
 /** True when the role may hold words from outside. */
-const hasOutsideRole = (state: AgentState): boolean => !isTrusted(state);
+const hasOutsideRole = ({ startedBy, trustedSeq }: AgentState): boolean =>
+  trustedSeq === 0 && startedBy !== null && startedBy.outside.length > 0;
 
 /** True when the goals may hold words from outside. */
 const hasOutsideGoals = (state: AgentState): boolean => hasOutsideRole(state) && state.goalsOutside.length > 0;

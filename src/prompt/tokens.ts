@@ -14,6 +14,7 @@
  * but cl100k encodes by bytes (Hindi, Georgian). test/prompt/words.test.ts has a text of each kind with its counts.
  */
 import type { PromptMessage } from "#core/ports/model.ts";
+import { cacheByKey } from "#util/caches.ts";
 
 // A message of a prompt with its estimated tokens.
 
@@ -79,17 +80,10 @@ export function estimateTokens(text: string): number {
 const MIN_KEPT_CHARS = 80;
 const MAX_KEPT_CHARS = 2_000;
 const MAX_KEPT_LINES = 512;
-const costsOfLines = new Map<string, number>();
+const chargeCached = cacheByKey((line: string) => chargeText(line, false), MAX_KEPT_LINES);
 
-function chargeLine(line: string): number {
-  if (line.length < MIN_KEPT_CHARS || line.length > MAX_KEPT_CHARS) return chargeText(line, false);
-  const known = costsOfLines.get(line);
-  if (known !== undefined) return known;
-  const cost = chargeText(line, false);
-  if (costsOfLines.size >= MAX_KEPT_LINES) costsOfLines.clear();
-  costsOfLines.set(line, cost);
-  return cost;
-}
+const chargeLine = (line: string): number =>
+  line.length < MIN_KEPT_CHARS || line.length > MAX_KEPT_CHARS ? chargeText(line, false) : chargeCached(line);
 
 /** Charges a text as if a line end preceded it, unless `isBeginning`. */
 function chargeText(text: string, isBeginning: boolean): number {

@@ -20,11 +20,7 @@ const NEWEST_SHARE = 0.35;
 const OLDER_SHARE = 0.12;
 const MAX_OLDER_TOKENS = 4_000;
 
-interface FittedTurn {
-  /** With the calls that are shown. */
-  readonly turn: TurnMemory;
-  readonly message: SizedMessage;
-}
+type FittedTurn = ReturnType<typeof fitTurn>;
 
 /** Oldest first. None in a sub-task: its task says what it needs. */
 export function fitTurns(state: AgentState, words: Words, contextTokens: number): readonly FittedTurn[] {
@@ -42,8 +38,8 @@ export function fitTurns(state: AgentState, words: Words, contextTokens: number)
   return [...shown, fitTurn(newest, words, maxTokens)];
 }
 
-/** Leaves out the oldest calls until the rest fits. Then texts are clipped. */
-const fitTurn = rememberBy((whole: TurnMemory, words: Words, maxTokens: number): FittedTurn => {
+/** Leaves out the oldest calls until the rest fits. Then texts are clipped. The turn is returned with the calls that are shown. */
+const fitTurn = rememberBy((whole: TurnMemory, words: Words, maxTokens: number) => {
   let turn = whole;
   let message = renderWhole(turn, words);
   for (let { length: left } = whole.calls; message.tokens > maxTokens && left > 1; ) {

@@ -37,7 +37,7 @@ export async function loadWords(folders: readonly string[]): Promise<Words> {
         found[name] = template;
       }
     }
-  const missing = TEMPLATES.filter((name) => !found[name]);
+  const missing = TEMPLATES.map(({ name }) => name).filter((name) => !found[name]);
   if (missing.length > 0)
     throw refuse(
       `The ${missing.map(describeTemplate).join(", the ")} cannot be found in ${folders[0] ?? "the prompts folder"}.`,
@@ -250,18 +250,14 @@ type PromptFile = keyof typeof SECTIONS;
 export type TemplateName = { [F in PromptFile]: `${F}/${(typeof SECTIONS)[F][number]}` }[PromptFile];
 
 const FILES = Object.keys(SECTIONS) as readonly PromptFile[];
-const TEMPLATES = FILES.flatMap((file) => SECTIONS[file].map((section) => `${file}/${section}` as TemplateName));
-const sectionOf = (name: string): string => name.slice(name.indexOf("/") + 1);
-const fileOf = (name: string): string => `${name.slice(0, name.indexOf("/"))}.md`;
-
-/** By its name or by its section alone. */
-const findTemplate = (name: string): TemplateName | undefined =>
-  TEMPLATES.find((each) => each === name) ?? TEMPLATES.find((each) => sectionOf(each) === name);
+const TEMPLATES = FILES.flatMap((file) =>
+  SECTIONS[file].map((section) => ({ file, section, name: `${file}/${section}` as TemplateName })),
+);
 
 /** Such as `section role of system.md`, for a name or for the section alone; anything else as it is. */
 export function describeTemplate(given: string): string {
-  const name = findTemplate(given);
-  return name ? `section ${sectionOf(name)} of ${fileOf(name)}` : given;
+  const found = TEMPLATES.find(({ name, section }) => name === given || section === given);
+  return found ? `section ${found.section} of ${found.file}.md` : given;
 }
 
 // Which sections a form of reply uses.

@@ -1,4 +1,4 @@
-/** caches.ts -- small caches: the newest entries of a map, and a result kept for each object. */
+/** caches.ts -- small caches: the newest entries of a map, a result kept for each key, and one kept for each object. */
 
 /** Sets the entry as the newest one, and deletes the oldest when the map has more than `most`. */
 export function keepNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
@@ -7,6 +7,22 @@ export function keepNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Va
   if (map.size <= most) return;
   const [oldest] = map.keys();
   map.delete(oldest as Key);
+}
+
+/** Returns `make` with a cache that is emptied when it has the values of `most` keys. */
+export function cacheByKey<Key, Value extends NonNullable<unknown> | null>(
+  make: (key: Key) => Value,
+  most: number,
+): (key: Key) => Value {
+  const cache = new Map<Key, Value>();
+  return (key) => {
+    const known = cache.get(key);
+    if (known !== undefined) return known;
+    const made = make(key);
+    if (cache.size >= most) cache.clear();
+    cache.set(key, made);
+    return made;
+  };
 }
 
 // Computes a value once for each object, such as a message that the state keeps between steps.

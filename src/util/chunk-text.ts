@@ -187,21 +187,15 @@ function readBlocks(text: string, format: "markdown" | "plain"): TextBlock[] {
   const lines = splitLines(text);
   const blocks: TextBlock[] = [];
   let path: readonly Heading[] = [];
-  let titles: readonly string[] = [];
   for (let index = 0; index < lines.length; ) {
     const heading = format === "markdown" ? readHeading(lines, index) : undefined;
     const { next, lead } = heading ? { next: index + heading.lines, lead: "" } : measureBlock(lines, index, format);
     const behind = skipBlank(lines, next);
-    if (heading) {
-      path = path.filter(({ level }) => level < heading.level);
-      titles = path.map(({ title }) => title);
-    }
+    if (heading) path = path.filter(({ level }) => level < heading.level);
+    const headings = path.map(({ title }) => title);
     const start = (lines[index] as TextLine).start;
-    blocks.push({ start, end: endOf(lines, behind), isHeading: heading !== undefined, headings: titles, lead });
-    if (heading) {
-      path = [...path, heading];
-      titles = [...titles, heading.title];
-    }
+    blocks.push({ start, end: endOf(lines, behind), isHeading: heading !== undefined, headings, lead });
+    if (heading) path = [...path, heading];
     index = behind;
   }
   return blocks;

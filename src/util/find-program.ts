@@ -1,6 +1,7 @@
 /** find-program.ts -- finds a program along PATH, as a shell does. */
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
+import { orUndefined } from "#core/errors.ts";
 
 export const findGit = (path: string | undefined): string | undefined => findProgram("git", path);
 
@@ -14,11 +15,8 @@ export function findProgram(name: string, path: string | undefined): string | un
     .find(isExecutable);
 }
 
-function isExecutable(file: string): boolean {
-  try {
+const isExecutable = (file: string): boolean =>
+  orUndefined(() => {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
+  }) === true;

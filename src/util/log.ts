@@ -20,7 +20,7 @@ import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Level, LogFn, Logger } from "pino";
-import { codeOf, toError } from "#core/errors.ts";
+import { codeOf, orUndefined, toError } from "#core/errors.ts";
 import { clean } from "./outside-text.ts";
 import type { Redact } from "./redact.ts";
 
@@ -61,7 +61,11 @@ export async function openLog(options: LogOptions): Promise<Log> {
 function createLogger({ folder, redact, level, onProblem, maxBytes = MAX_BYTES }: LogOptions): Log {
   const { pino } = createRequire(import.meta.url)("pino") as typeof import("pino");
   const path = join(folder, FILE_NAME);
-  const lost = once((thrown: unknown) => onProblem?.(problemWith(path, thrown)));
+  let isReported = false;
+  const lost = (thrown: unknown): void => {
+    if (!isReported) onProblem?.(problemWith(path, thrown));
+    isReported = true;
+  };
   const append = openLogFile(path, maxBytes, lost);
   const logMethod = function (this: Log, args: unknown[], method: (...given: unknown[]) => void): void {
     try {
@@ -87,14 +91,6 @@ function problemWith(path: string, thrown: unknown): string {
   return `Lines of the log ${path} are lost: ${reason}. Agents go on without them.`;
 }
 
-function once<T>(act: (value: T) => void): (value: T) => void {
-  let isDone = false;
-  return (value) => {
-    if (!isDone) act(value);
-    isDone = true;
-  };
-}
-
 // ---------------------------------------------------------------- the line
 
 /** Cleans before redacting, because an escape sequence inside a secret would hide it. */
@@ -109,13 +105,7 @@ function scrub(line: string, redact: Redact): string {
  */
 const CONTROL_IN_JSON = /\\(?:u00[01][0-9a-f]|[bfr])|[\u007f-\u009f]/i;
 
-function cleanStrings(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text, cleanValue));
-  } catch {
-    return text;
-  }
-}
+const cleanStrings = (text: string): string => orUndefined(() => JSON.stringify(JSON.parse(text, cleanValue))) ?? text;
 
 function cleanValue(_name: string, value: unknown): unknown {
   if (typeof value === "string") return clean(value);

@@ -1,4 +1,5 @@
 /** media-format.ts -- what bytes are: images (with their size) and recordings by their first bytes, binary content, UTF-8 text. */
+import { orUndefined } from "#core/errors.ts";
 
 interface ImageFacts {
   readonly format: "png" | "jpeg" | "webp" | "gif";
@@ -69,8 +70,8 @@ function readGif(view: DataView): ImageFacts | undefined {
   return { format: "gif", width: view.getUint16(6, true), height: view.getUint16(8, true) };
 }
 
-const textAt = (view: DataView, at: number): string => String.fromCharCode(...bytesAt(view, at));
-const bytesAt = (view: DataView, at: number): readonly number[] => [0, 1, 2, 3].map((next) => view.getUint8(at + next));
+const textAt = (view: DataView, at: number): string =>
+  String.fromCharCode(...[0, 1, 2, 3].map((next) => view.getUint8(at + next)));
 
 // ---------------------------------------------------------------- recordings
 
@@ -102,10 +103,5 @@ const BINARY_BYTES = 8000;
 export const isBinary = (content: Uint8Array): boolean => content.subarray(0, BINARY_BYTES).includes(0);
 
 /** Returns undefined for bytes that are not UTF-8. Keeps a byte order mark, so that encoding the text gives the bytes again. */
-export function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
+export const decodeUtf8 = (bytes: Uint8Array): string | undefined =>
+  orUndefined(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));

@@ -21,21 +21,15 @@ export function findNearLines(content: Uint8Array, text: string): LineSpan | und
   const table = new Uint8Array(1 << TABLE_BITS);
   let wantedCount = 0;
   let wantedLines = 0;
-  scanParts(
-    wanted,
-    table,
-    Number.POSITIVE_INFINITY,
-    (part) => {
-      wantedCount += part.trigrams;
-      wantedLines += 1;
-    },
-    1,
-  );
+  scanParts(wanted, table, Number.POSITIVE_INFINITY, 1, (part) => {
+    wantedCount += part.trigrams;
+    wantedLines += 1;
+  });
   if (wantedCount === 0) return undefined;
   const window = openWindow(wantedLines);
   let best: LineSpan | undefined;
   let bestLikeness = MIN_LIKENESS;
-  scanParts(content, table, Math.max(MIN_PART_BYTES, 2 * wanted.length), (part) => {
+  scanParts(content, table, Math.max(MIN_PART_BYTES, 2 * wanted.length), 0, (part) => {
     const sums = window.add(part);
     const hits = Math.min(sums.hits, wantedCount);
     const likeness = (0.8 * hits) / wantedCount + (0.4 * hits) / (sums.trigrams + wantedCount);
@@ -58,9 +52,9 @@ interface Part {
 
 /**
  * Calls `use` for each part, with an object that changes at the next call. Skips white space and controls, and folds
- * ASCII case. `mark` adds the trigrams to the table.
+ * ASCII case. `mark` 1 adds the trigrams to the table.
  */
-function scanParts(bytes: Uint8Array, table: Uint8Array, maxBytes: number, use: (part: Part) => void, mark = 0): void {
+function scanParts(bytes: Uint8Array, table: Uint8Array, maxBytes: number, mark: 0 | 1, use: (part: Part) => void) {
   const part: Part = { start: 0, end: 0, line: 1, trigrams: 0, hits: 0 };
   let trigram = 0;
   let letters = 0;
@@ -244,8 +238,7 @@ export function numberLines(content: Uint8Array, { start, end, firstLine }: Line
   const shown: string[] = [];
   let at = start;
   for (let line = firstLine; shown.length < maxLines && at <= end; line += 1) {
-    const found = content.indexOf(NEWLINE, at);
-    const stop = found < 0 || found > end ? end : found;
+    const stop = Math.min(end, findLineEnd(content, at));
     if (at === content.length && at > 0) break;
     const isPart = at === start && findLineStart(content, at) < at;
     const text = decodeText(content.subarray(at, Math.min(stop, at + 4 * MAX_LINE_CHARS)));

@@ -5,6 +5,7 @@
  * backwards, inside base64, in hex and in HTML, and with single characters escaped (`\u0061`, `%61`). Unknown keys are found by
  * pattern. Each takes one pass, linear in the text. Valid JSON stays valid, and redacting twice changes nothing more.
  */
+import { orUndefined } from "#core/errors.ts";
 import { parseJson } from "./json.ts";
 
 /** Shorter values are ordinary words, and redacting them would make the text unreadable. */
@@ -200,9 +201,6 @@ function redactParsed(text: string, replaceAll: Redact): string {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [replaceAll(name), inner]));
   };
-  try {
-    return JSON.stringify(JSON.parse(text, redactValue)) + (text.endsWith("\n") ? "\n" : "");
-  } catch {
-    return JSON.stringify(REPLACEMENT);
-  }
+  const redacted = orUndefined(() => JSON.stringify(JSON.parse(text, redactValue)));
+  return redacted === undefined ? JSON.stringify(REPLACEMENT) : redacted + (text.endsWith("\n") ? "\n" : "");
 }

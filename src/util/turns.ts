@@ -41,23 +41,18 @@ export function createSlots(limit: number) {
   function waitForSlot(signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (): void => {
-      if (queue.delete(start)) reject(signal?.reason);
+      if (queue.delete(resolve)) reject(signal?.reason);
     };
-    const start = (): void => {
-      queue.delete(start);
-      signal?.removeEventListener("abort", leave);
-      resolve();
-    };
-    queue.add(start);
+    queue.add(resolve);
     signal?.addEventListener("abort", leave, { once: true });
-    return promise;
+    return promise.finally(() => signal?.removeEventListener("abort", leave));
   }
 
   /** Passes the slot directly to the next in the queue, so that no later call can take it first. */
   function release(): void {
     const [next] = queue;
-    if (next) next();
-    else active -= 1;
+    if (!next) active -= 1;
+    else if (queue.delete(next)) next();
   }
 
   return {

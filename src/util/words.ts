@@ -60,10 +60,7 @@ const UNSPACED = 5;
 /** Maps a code unit to its kind, filled on demand; 0 is "not classified yet". */
 const kinds = new Uint8Array(65_536);
 
-function kindOf(unit: number): number {
-  const known = kinds[unit];
-  return known ? known : classify(unit);
-}
+const kindOf = (unit: number): number => kinds[unit] || classify(unit);
 
 function classify(unit: number): number {
   const character = String.fromCharCode(unit);

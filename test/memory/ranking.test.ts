@@ -29,14 +29,14 @@ const candidate = (
   seq: number,
   similarity: number,
   text = `word${"abcdefghijklmnop"[seq % 16]}`.repeat(seq + 1),
-): RecallCandidate => ({ slot: seq, row: row(seq, text), similarity });
+): RecallCandidate => ({ slot: seq, row: row(seq, text), similarity, lastStep: 3 });
 const likeness = (a: WordSet, b: WordSet, weigh: WeighWord) =>
   weightedJaccard(weighWords(a, weigh), weighWords(b, weigh), weigh);
 const ids = ({ recalls }: RecallChoice) => recalls.map(({ row }) => row.id);
 
 describe("chooseRecalls", () => {
   it("chooses by similarity, best first, at most `count`", () => {
-    expect(ids(chooseRecalls([candidate(1, 0.2), candidate(2, 0.9), candidate(3, 0.5)], 2, 3))).toEqual(["a/2", "a/3"]);
+    expect(ids(chooseRecalls([candidate(1, 0.2), candidate(2, 0.9), candidate(3, 0.5)], 2))).toEqual(["a/2", "a/3"]);
   });
 
   it.each<[title: string, old: Partial<RecallableRow>, similarity: number, expected: string[]]>([
@@ -45,19 +45,19 @@ describe("chooseRecalls", () => {
     ["a more similar row, however old and unimportant it is", { importance: 0 }, 0.6, ["a/1", "a/900"]],
   ])("prefers %s", (_title, old, similarity, expected) => {
     const candidates = [
-      { slot: 1, row: row(1, "alpha", old), similarity },
-      { slot: 900, row: row(900, "omega"), similarity: 0.5 },
+      { slot: 1, row: row(1, "alpha", old), similarity, lastStep: 900 },
+      { slot: 900, row: row(900, "omega"), similarity: 0.5, lastStep: 900 },
     ];
-    expect(ids(chooseRecalls(candidates, 2, 900))).toEqual(expected);
+    expect(ids(chooseRecalls(candidates, 2))).toEqual(expected);
   });
 
   it("puts near-duplicates last, and includes them while there is room", () => {
     const said = (seq: number) => row(seq, `Wrote ${seq} bytes to the file part-${seq}.txt in the folder`);
     const candidates = [
-      ...[1, 2, 3, 4].map((seq) => ({ slot: seq, row: said(seq), similarity: 0.9 + seq / 100 })),
-      { slot: 5, row: row(5, "The tension should be 24 kilograms"), similarity: 0.3 },
+      ...[1, 2, 3, 4].map((seq) => ({ slot: seq, row: said(seq), similarity: 0.9 + seq / 100, lastStep: 5 })),
+      { slot: 5, row: row(5, "The tension should be 24 kilograms"), similarity: 0.3, lastStep: 5 },
     ];
-    const choice = chooseRecalls(candidates, 4, 5);
+    const choice = chooseRecalls(candidates, 4);
     expect(ids(choice)).toEqual(["a/4", "a/5", "a/3", "a/2"]);
     expect(choice.distinct).toBe(2);
     const scores = choice.recalls.map(({ score }) => score);
@@ -66,7 +66,7 @@ describe("chooseRecalls", () => {
 
   it("orders candidates of negative similarity too", () => {
     const candidates = [candidate(1, -0.5), candidate(2, -0.1), candidate(3, 0)];
-    expect(ids(chooseRecalls(candidates, 3, 3))).toEqual(["a/3", "a/2", "a/1"]);
+    expect(ids(chooseRecalls(candidates, 3))).toEqual(["a/3", "a/2", "a/1"]);
   });
 });
 

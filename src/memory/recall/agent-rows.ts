@@ -24,6 +24,10 @@ const PAGE_ROWS = 64;
 const SLOT_BYTES = 120;
 const OLDER_ROW_BYTES = 40;
 
+/** The rows of a memory that changed after `after`. */
+export const memoryPages = (store: Pick<Store, "memories">, namespace: string, after = 0) =>
+  readPages((last, limit) => store.memories(namespace, last, limit), byChange, { limit: PAGE_ROWS, after });
+
 /** A slot filled by the last reading or by a snapshot, with the vector that the store had for it. */
 export interface NewSlot extends Pick<MemoryRow, "embedder" | "vector"> {
   readonly slot: number;
@@ -59,10 +63,7 @@ export class AgentRows {
     this.namespace = namespace;
     this.#store = store;
     this.#rows = new RowColumns(namespace);
-    this.facts = new FactRows(this.#rows, {
-      rowOf: (slot) => this.#slots.newest(slot),
-      slotShowing: (row) => this.#slotShowing(row),
-    });
+    this.facts = new FactRows(this.#rows, this.#slots);
   }
 
   exchange(columns: Columns): void {
@@ -94,7 +95,6 @@ export class AgentRows {
     return this.#lastChange;
   }
 
-  /** Number of rows that this object has read. */
   get changesRead(): number {
     return this.#changesRead;
   }
@@ -160,10 +160,9 @@ export class AgentRows {
   /** Whether the row of this id is live and the one that its slot holds. */
   has(id: string): boolean {
     const row = this.#rows.find(id);
-    return row !== NO_ITEM && this.#slotShowing(row) !== NO_ITEM;
+    return row !== NO_ITEM && !this.#rows.isGone(row) && this.#slots.shows(row);
   }
 
-  /** The id of the row that a slot shows. */
   idAt(slot: number): string {
     return this.#rows.idOf(this.#slots.newest(slot));
   }
@@ -181,8 +180,7 @@ export class AgentRows {
 
   /** Reads the new rows page by page and yields the newly filled slots of each page. */
   async *readNew(): AsyncGenerator<readonly NewSlot[]> {
-    const read = (after: number, limit: number) => this.#store.memories(this.namespace, after, limit);
-    for await (const page of readPages(read, byChange, { limit: PAGE_ROWS, after: this.#lastChange }))
+    for await (const page of memoryPages(this.#store, this.namespace, this.#lastChange))
       yield page.flatMap((row) => this.#apply(row));
   }
 
@@ -227,12 +225,6 @@ export class AgentRows {
     if (this.#remove(this.#rows.idOf(row))) this.#ended++;
   }
 
-  /** Returns the slot that holds a live row, or NO_ITEM. */
-  #slotShowing(row: number): number {
-    const slot = this.#slots.slotOf(row);
-    return !this.#rows.isGone(row) && this.#slots.newest(slot) === row ? slot : NO_ITEM;
-  }
-
   /** Also removes the words of the row: a person may have wanted just those forgotten. Returns whether its slot is empty now. */
   #remove(id: string): boolean {
     const row = this.#rows.find(id);
@@ -256,11 +248,11 @@ export class AgentRows {
 
 // The slots of a memory: which rows share a slot, because their texts have one key, and which of them it shows.
 //
-// Slots are numbered from 0 and never reused. A slot whose last row was removed is never found again.
+// A slot whose last row was removed is never found again.
 
 const NO_KEY = -1;
 
-class SlotRows {
+export class SlotRows {
   /** Number of slots ever opened. */
   size = 0;
   /** Number of rows that their slots do not show. */
@@ -292,6 +284,11 @@ class SlotRows {
     return this.#slotOfRow[row] as number;
   }
 
+  /** Whether the row is the one that its slot shows. An empty slot goes on showing its last row. */
+  shows(row: number): boolean {
+    return this.newest(this.slotOf(row)) === row;
+  }
+
   /** Returns the slot of the texts with this key, or NO_ITEM. */
   find(key: number): number {
     let slot = this.#byKey.last(key >>> 0);
@@ -299,7 +296,6 @@ class SlotRows {
     return slot;
   }
 
-  /** Opens a slot for a row and returns it. */
   open(row: number, key: number): number {
     const slot = this.size++;
     if (slot >= this.#newest.length) {

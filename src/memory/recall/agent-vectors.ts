@@ -33,7 +33,6 @@ export class AgentVectors {
   readonly #pending: number[] = [];
   /** Slots whose vectors are being made in the background. */
   #taken: readonly number[] = [];
-  /** Slots removed from the index. */
   readonly #removed = new Set<number>();
   readonly #texts = new Map<string, EmbeddedText>();
   /** Slots of the newest vectors of the index. */
@@ -136,12 +135,7 @@ export class AgentVectors {
    * Returns at most `limit` rows that are near to an added text, less the mean of all rows, without the excluded ones. Undefined when the
    * text has no vector, or one like the mean.
    */
-  async findNear(
-    text: string,
-    limit: number,
-    excluded: ReadonlySet<number>,
-    mean: VectorMean,
-  ): Promise<NearRows | undefined> {
+  async findNear(text: string, limit: number, excluded: ReadonlySet<number>, mean: VectorMean) {
     const embedded = this.#texts.get(text);
     if (!embedded) return undefined;
     if (embedded.mean !== mean) {
@@ -150,7 +144,7 @@ export class AgentVectors {
       Object.assign(embedded, { query, mean, measure: mean.compare(query) });
       delete embedded.cached;
     }
-    const closenessOf = (slot: number): number =>
+    const closenessOf: NearRows["closenessOf"] = (slot) =>
       embedded.measure?.((vector) => this.#index.scoreOf(slot, vector)) ?? 0;
     const hits = await this.findNearest(text, limit, excluded);
     return { slots: hits.map(({ slot }) => slot), closenessOf };
@@ -225,7 +219,6 @@ export class AgentVectors {
   }
 }
 
-/** A text of a query with its vector and its last search. */
 interface EmbeddedText {
   readonly vector: Float32Array;
   /** The vector that is searched for. */
@@ -276,12 +269,7 @@ export class SavedVectors {
   }
 
   /** Takes the vectors of the slots below `size`, which `roundVector` has made. */
-  async collect(
-    embedder: string,
-    size: number,
-    dimensions: number,
-    vectorOf: (slot: number) => Float32Array | undefined,
-  ): Promise<void> {
+  async collect(embedder: string, size: number, dimensions: number, vectorOf: VectorIndex["vectorOf"]): Promise<void> {
     const takeTurn = createTurns();
     const slots: number[] = [];
     const bytes = new Int8Array(size * dimensions);
@@ -356,10 +344,7 @@ function compareToMean(vectors: readonly Float32Array[]) {
  * Returns the mean of a sample of the first 2^n slots of `slots`, with the largest n that is filled, so that the result does not
  * depend on when it is measured. Undefined when there are too few vectors.
  */
-export function measureMean(
-  slots: number,
-  vectorOf: (slot: number) => Float32Array | undefined,
-): VectorMean | undefined {
+export function measureMean(slots: number, vectorOf: VectorIndex["vectorOf"]): VectorMean | undefined {
   const size = 2 ** Math.floor(Math.log2(Math.max(1, slots)));
   const step = Math.max(1, size / SAMPLE_ROWS);
   const sample: Float32Array[] = [];

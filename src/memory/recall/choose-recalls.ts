@@ -21,8 +21,8 @@ export interface RecallCandidate {
   readonly slot: number;
   readonly row: RecallableRow;
   readonly similarity: number;
-  /** The step that the row's age is counted from. Default: the agent's newest. */
-  readonly lastStep?: number;
+  /** The step that the row's age is counted from. */
+  readonly lastStep: number;
 }
 /** Its score is comparable only within one choice. */
 export type ChosenRow = Pick<RecallCandidate, "slot" | "row"> & { readonly score: number };
@@ -73,7 +73,6 @@ interface ScoredCandidate {
 export function chooseRecalls(
   candidates: readonly RecallCandidate[],
   count: number,
-  lastStep: number,
   { pinned = [], fillers = [], weigh = () => 1, isIdle = () => false }: ChoiceOptions = {},
 ): RecallChoice {
   const pinnedSlots = new Set(pinned.map(({ slot }) => slot));
@@ -81,15 +80,29 @@ export function chooseRecalls(
   const duplicates: ScoredCandidate[] = [];
   const ranked: ScoredCandidate[] = [];
   const idle: ScoredCandidate[] = [];
+  /** A choice can only lower the others' worth, so a candidate's overlap is updated only when it would be next. */
   const choose = (tier: ScoredCandidate[], isLeftForLater: (row: RecallableRow) => boolean = () => false): void => {
     const from = chosen.length;
     const left = tier.sort(compareScores);
-    chooseDistinct(left, { count, weigh, isLeftForLater, idle }, chosen, duplicates);
+    const scale = Math.max(left[0]?.score ?? 0, Number.MIN_VALUE);
+    while (chosen.length < count && left.length > 0) {
+      const at = findBest(left, RELEVANCE_WEIGHT / scale);
+      const next = left[at] as ScoredCandidate;
+      if (next.compared < chosen.length) {
+        const original = updateOverlap(next, chosen, weigh);
+        if (!original) continue;
+        const isBetter = next.row.seq > original.row.seq && next.score >= ABOUT_EQUAL * original.score;
+        if (isBetter && !original.row.isPinned) swapRows(next, original);
+        duplicates.push(next);
+      } else if (isLeftForLater(next.row)) idle.push({ ...next, compared: 0, overlap: 0 });
+      else chosen.push(next);
+      left.splice(at, 1);
+    }
     ranked.push(...chosen.slice(from).sort(compareScores));
   };
   const score = (tier: readonly RecallCandidate[]): ScoredCandidate[] =>
-    tier.map(({ slot, row, similarity, lastStep: newest = lastStep }) => {
-      return { slot, row, score: addBonuses(row, similarity, newest), overlap: 0, compared: 0 };
+    tier.map(({ slot, row, similarity, lastStep }) => {
+      return { slot, row, score: addBonuses(row, similarity, lastStep), overlap: 0, compared: 0 };
     });
   const others = (tier: readonly RecallCandidate[]) => score(tier.filter(({ slot }) => !pinnedSlots.has(slot)));
   choose(score(pinned));
@@ -108,40 +121,6 @@ export function chooseRecalls(
 }
 
 const compareScores = (a: ScoredCandidate, b: ScoredCandidate): number => b.score - a.score || b.row.seq - a.row.seq;
-
-interface DistinctOptions {
-  readonly count: number;
-  readonly weigh: WeighWord;
-  readonly isLeftForLater: (row: RecallableRow) => boolean;
-  /** Receives the rows that are left for later. */
-  readonly idle: ScoredCandidate[];
-}
-
-/**
- * Moves candidates from `left`, best first, to `chosen` until it has `count`, and near-duplicates to `duplicates`.
- * A choice can only lower the others' worth, so a candidate's overlap is updated only when it would be next.
- */
-function chooseDistinct(
-  left: ScoredCandidate[],
-  { count, weigh, isLeftForLater, idle }: DistinctOptions,
-  chosen: ScoredCandidate[],
-  duplicates: ScoredCandidate[],
-): void {
-  const scale = Math.max(left[0]?.score ?? 0, Number.MIN_VALUE);
-  while (chosen.length < count && left.length > 0) {
-    const at = findBest(left, RELEVANCE_WEIGHT / scale);
-    const next = left[at] as ScoredCandidate;
-    if (next.compared < chosen.length) {
-      const original = updateOverlap(next, chosen, weigh);
-      if (!original) continue;
-      const isBetter = next.row.seq > original.row.seq && next.score >= ABOUT_EQUAL * original.score;
-      if (isBetter && !original.row.isPinned) swapRows(next, original);
-      duplicates.push(next);
-    } else if (isLeftForLater(next.row)) idle.push({ ...next, compared: 0, overlap: 0 });
-    else chosen.push(next);
-    left.splice(at, 1);
-  }
-}
 
 /** Stops early, because no later candidate can be worth more than its weighted score. */
 function findBest(left: readonly ScoredCandidate[], relevanceFactor: number): number {

@@ -20,6 +20,7 @@ import {
 } from "./choose-recalls.ts";
 import type { QueryPart } from "./query-parts.ts";
 import type { RecallableRow } from "./row-columns.ts";
+import type { SeriesGroups } from "./series-groups.ts";
 
 export interface AgentMemory {
   readonly rows: AgentRows;
@@ -49,33 +50,24 @@ export async function findRecalls(
   memories: readonly AgentMemory[],
   query: RecallQuery,
   parts: readonly QueryPart[],
-  options: { readonly withVectors: boolean },
+  { withVectors }: { readonly withVectors: boolean },
 ): Promise<readonly FoundRow[]> {
   const searched = searchedMemories(memories, query);
-  const chosen = await findRows(searched, query, parts, options);
-  return chosen.map((row) => {
-    const memory = memoryOf(searched, row.slot);
-    return { ...row, slot: row.slot - memory.firstSlot, memory };
-  });
-}
-
-async function findRows(
-  searched: readonly SearchedMemory[],
-  query: RecallQuery,
-  parts: readonly QueryPart[],
-  { withVectors }: { readonly withVectors: boolean },
-): Promise<readonly ChosenRow[]> {
   const { count } = query;
-  const { lastStep } = (searched[0] as SearchedMemory).rows;
   const pinned = pinnedCandidates(searched).slice(0, Math.min(MAX_PINNED, count));
   const weigh = rarityIn(searched);
   const options = { pinned, weigh, isIdle: createIdleCheck(parts, weigh) };
-  const placeOf = (slot: number) => memoryOf(searched, slot);
-  const withPast = ({ recalls }: RecallChoice) => addPastFacts(recalls, count, placeOf);
+  const withPast = ({ recalls }: RecallChoice): readonly FoundRow[] =>
+    addPastFacts(recalls, count, searched).map((row) => {
+      const memory = memoryOf(searched, row.slot);
+      return { ...row, slot: row.slot - memory.firstSlot, memory };
+    });
   for (const depth of [SHALLOW, DEEP]) {
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
-    const wordHits = searchEach(searched, (memory) => searchWords(memory, parts, maxHits));
+    const wordHits = searchEach(searched, ({ rows, excluded, others }) =>
+      rows.groups.search(parts, maxHits, excluded, others),
+    );
     const nearOf = withVectors ? await compareVectors(searched, parts, maxHits) : () => undefined;
     const searchPart = (at: number): readonly ScoredSlot[] => {
       const [words, near] = [wordHits(at), nearOf(at)];
@@ -84,18 +76,16 @@ async function findRows(
     };
     // The deep search needs the whole ranking.
     const found = mergeParts(searchPart, parts, depth === DEEP ? undefined : maxCandidates);
-    const hits = replacePastFacts(found, placeOf);
+    const hits = replacePastFacts(found, searched);
     const candidates = candidatesOf(searched, hits.slice(0, maxCandidates));
-    const choice = chooseRecalls(candidates, count, lastStep, options);
+    const choice = chooseRecalls(candidates, count, options);
     if (choice.distinct === count) return withPast(choice);
     if (found.length >= maxHits && depth !== DEEP) continue;
     const known = new Set(hits.map(({ slot }) => slot));
-    const others = replacePastFacts(findNewest(searched, query, found), placeOf);
-    const fillers = candidatesOf(
-      searched,
-      others.filter(({ slot }) => !known.has(slot)),
-    );
-    return withPast(chooseRecalls(candidates, count, lastStep, { ...options, fillers }));
+    const others = replacePastFacts(findNewest(searched, query, found), searched);
+    const unknown = others.filter(({ slot }) => !known.has(slot));
+    const fillers = candidatesOf(searched, unknown);
+    return withPast(chooseRecalls(candidates, count, { ...options, fillers }));
   }
   return [];
 }
@@ -104,7 +94,7 @@ async function findRows(
 export interface SearchedMemory extends AgentMemory {
   readonly firstSlot: number;
   readonly excluded: ReadonlySet<number>;
-  readonly others: readonly AgentMemory[];
+  readonly others: readonly SeriesGroups[];
   /** Rows by slot. The words of a row are collected once per recall. */
   readonly knownRows: Map<number, RecallableRow>;
 }
@@ -133,7 +123,7 @@ function searchedMemories(memories: readonly AgentMemory[], query: RecallQuery):
     ...memory,
     firstSlot: number * SLOTS_PER_MEMORY,
     excluded: memory === own ? own.rows.slotsLeftOut(query) : NO_SLOTS,
-    others: filled.filter((other) => other !== memory),
+    others: filled.filter((other) => other !== memory).map(({ rows }) => rows.groups),
     knownRows: new Map(),
   }));
 }
@@ -154,15 +144,11 @@ function findNewest(
   );
 }
 
-/** Returns each row once, with its first score. */
-function candidatesOf(memories: readonly SearchedMemory[], hits: readonly ScoredSlot[]): RecallCandidate[] {
-  const seen = new Set<number>();
-  return hits.flatMap(({ slot, score }) => {
-    if (seen.has(slot)) return [];
-    seen.add(slot);
-    return [{ slot, row: rowAt(memories, slot), similarity: score, lastStep: memoryOf(memories, slot).rows.lastStep }];
+/** `hits` have each slot once. */
+const candidatesOf = (memories: readonly SearchedMemory[], hits: readonly ScoredSlot[]): RecallCandidate[] =>
+  hits.map(({ slot, score }) => {
+    return { slot, row: rowAt(memories, slot), similarity: score, lastStep: memoryOf(memories, slot).rows.lastStep };
   });
-}
 
 const memoryOf = (memories: readonly SearchedMemory[], slot: number): SearchedMemory =>
   memories[Math.floor(slot / SLOTS_PER_MEMORY)] as SearchedMemory;
@@ -184,14 +170,6 @@ function pinnedCandidates(memories: readonly SearchedMemory[]): readonly RecallC
   );
   return candidatesOf(memories, slots);
 }
-
-const searchWords = ({ rows, excluded, others }: SearchedMemory, parts: readonly QueryPart[], maxHits: number) =>
-  rows.groups.search(
-    parts,
-    maxHits,
-    excluded,
-    others.map((other) => other.rows.groups),
-  );
 
 /** Returns the rows near to each part, less the mean of the largest memory; undefined without vectors. */
 async function compareVectors(
@@ -363,18 +341,15 @@ function coverageOf(
 // for the fact that holds, and never takes its place. It is a recall of its own only when the fact that holds is not
 // one: the prompt shows that step already, or the row was forgotten.
 
-/** Returns the memory of a slot of merged rankings. */
-type MemoryOf = (slot: number) => SearchedMemory;
-
 /** Past facts among one choice of recalls. More would take the place of other memories. */
 const MAX_PAST = 3;
 
 /** Returns the hits with the facts that hold in place of past ones, each slot once with its best score. */
-function replacePastFacts(hits: readonly ScoredSlot[], memoryOf: MemoryOf): readonly ScoredSlot[] {
+function replacePastFacts(hits: readonly ScoredSlot[], memories: readonly SearchedMemory[]) {
   const scores = new Map<number, number>();
   let isChanged = false;
   for (const { slot, score } of hits) {
-    const { rows, firstSlot, excluded } = memoryOf(slot);
+    const { rows, firstSlot, excluded } = memoryOf(memories, slot);
     const holder = rows.facts.holderOf(slot - firstSlot);
     const held = excluded.has(holder) ? slot : firstSlot + holder;
     isChanged ||= held !== slot;
@@ -384,12 +359,12 @@ function replacePastFacts(hits: readonly ScoredSlot[], memoryOf: MemoryOf): read
 }
 
 /** Returns at most `count` recalls: behind each of the best facts the one that was true before. */
-function addPastFacts(recalls: readonly ChosenRow[], count: number, memoryOf: MemoryOf): readonly ChosenRow[] {
+function addPastFacts(recalls: readonly ChosenRow[], count: number, memories: readonly SearchedMemory[]) {
   let left = MAX_PAST;
   const shown = new Set(recalls.map(({ slot }) => slot));
   const all = recalls.flatMap((recall): readonly ChosenRow[] => {
     if (left === 0 || recall.row.kind !== "fact") return [recall];
-    const { rows, firstSlot, excluded } = memoryOf(recall.slot);
+    const { rows, firstSlot, excluded } = memoryOf(memories, recall.slot);
     const past = rows.facts.pastOf(recall.slot - firstSlot);
     if (past === undefined || excluded.has(past) || shown.has(firstSlot + past)) return [recall];
     left -= 1;

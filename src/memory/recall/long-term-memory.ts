@@ -15,11 +15,10 @@ import { toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { Embedder, LongTermMemory, OpenIndex, Recall, RecallQuery } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import { byChange, readPages } from "#util/read-pages.ts";
 import { createTurns, KeyedQueue } from "#util/turns.ts";
-import { exactIndexes } from "../vectors/exact-index.ts";
+import { shareMemory } from "../vectors/exact-index.ts";
 import { GuardedEmbedder, OutageReporter } from "../vectors/server-embedder.ts";
-import { AgentRows, type NewSlot } from "./agent-rows.ts";
+import { AgentRows, memoryPages, type NewSlot } from "./agent-rows.ts";
 import { AgentVectors } from "./agent-vectors.ts";
 import { type AgentMemory, findRecalls, partsWithVectors } from "./find-recalls.ts";
 import { queryParts } from "./query-parts.ts";
@@ -50,7 +49,6 @@ export type RecallingMemory = Pick<StoredMemory, keyof StoredMemory>;
 
 /** Default time limit of a request. */
 const EMBED_TIMEOUT_MS = 20_000;
-const PAGE_ROWS = 64;
 /** Slots without a vector that are noted at once. */
 const PAGE_SLOTS = 256;
 
@@ -78,7 +76,7 @@ class StoredMemory implements LongTermMemory {
   constructor(parts: LongTermMemoryParts) {
     const { embedder, report, embedTimeoutMs = EMBED_TIMEOUT_MS, clock } = parts;
     this.#parts = parts;
-    this.#openIndex = parts.openIndex ?? exactIndexes();
+    this.#openIndex = parts.openIndex ?? shareMemory();
     this.#guarded = new GuardedEmbedder(embedder, embedTimeoutMs, report, clock);
     this.#reading = new OutageReporter(report);
     this.#readingTexts = new OutageReporter(report);
@@ -208,13 +206,10 @@ class StoredMemory implements LongTermMemory {
   async #embed(memory: AgentMemory, texts: readonly string[], call: EmbeddingCall): Promise<void> {
     const { embedder, lots } = this.#parts;
     const { rows, vectors } = memory;
-    while (await this.#embedBatch(memory, texts, call)) {
-      if (!embedder.isInstant) {
-        if (vectors.pendingSlots(1).length > 0)
-          lots?.start(rows.namespace, (signal) => this.#makeLot(memory, signal, call.agent));
-        return;
-      }
-      if (vectors.pendingSlots(1).length === 0 || call.signal.aborted) return;
+    while ((await this.#embedBatch(memory, texts, call)) && vectors.pendingSlots(1).length > 0) {
+      if (!embedder.isInstant)
+        return lots?.start(rows.namespace, (signal) => this.#makeLot(memory, signal, call.agent));
+      if (call.signal.aborted) return;
       await setImmediate();
     }
   }
@@ -350,10 +345,7 @@ class StoredMemory implements LongTermMemory {
 }
 
 async function* storedVectors(rows: AgentRows, store: Pick<Store, "memories">): AsyncGenerator<readonly NewSlot[]> {
-  const pages = readPages((after, limit) => store.memories(rows.namespace, after, limit), byChange, {
-    limit: PAGE_ROWS,
-  });
-  for await (const page of pages)
+  for await (const page of memoryPages(store, rows.namespace))
     yield page
       .filter(({ vector }) => vector !== null)
       .map(({ id, embedder, vector }) => ({ slot: rows.slotOf(id), embedder, vector }));

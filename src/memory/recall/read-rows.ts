@@ -108,53 +108,38 @@ const LABEL = /^(?:Result \([^)]*\)|Thought): /;
  * Returns the sentence of a long text that shares most words with the query, and is not one of it: those the prompt shows. Undefined when
  * none shares a word.
  */
-export function findFocus(
-  { kind, text }: Pick<RecalledRow, "kind" | "text">,
-  parts: readonly QueryPart[],
-  weights: StemWeights,
-): TextRange | undefined {
+export function findFocus(row: SpokenRow, parts: readonly QueryPart[], weights: StemWeights): TextRange | undefined {
+  const { kind, text } = row;
   // The memory of a turn has more room.
   if (text.length <= MIN_FOCUS_CHARS || kind === "turn") return undefined;
   const thought = kind === "step" ? text.lastIndexOf("\nThought: ") : -1;
   let best = { at: 0, length: 0, score: 0 };
-  for (const { at, length, words, stems } of readSentences(text, kind === "step")) {
+  for (const { at, length, words, stems } of sentencesOf(row)) {
     let shared = 0;
     for (const stem of stems) shared += weights.get(stem) ?? 0;
     const share = thought >= 0 && at > thought ? THOUGHT_SHARE : 1;
     const score = (share * shared) / Math.sqrt(stems.length + 4);
-    if (score > best.score && !isShown(words, parts)) best = { at, length, score };
+    if (score > best.score && !parts.some((part) => part.text.includes(words))) best = { at, length, score };
   }
   return best.score === 0 ? undefined : [best.at, best.at + best.length];
 }
 
-type Sentences = ReturnType<typeof splitSentences>;
+type SpokenRow = Pick<RecalledRow, "kind" | "text">;
 
-/** Most rows are recalled again at the next step. Steps and other rows are apart, because only steps have labels. */
-const sentencesOfSteps = new Map<string, Sentences>();
-const sentencesOfOthers = new Map<string, Sentences>();
-const MAX_CACHED_TEXTS = 64;
-
-function readSentences(text: string, isOfStep: boolean): Sentences {
-  const cached = isOfStep ? sentencesOfSteps : sentencesOfOthers;
-  const sentences = cached.get(text) ?? splitSentences(text, isOfStep);
-  keepNewest(cached, text, sentences, MAX_CACHED_TEXTS);
-  return sentences;
-}
-
-/** Returns the sentences of a text: their places there, their words without a label, and the distinct stems of these. */
-function splitSentences(text: string, isOfStep: boolean) {
+/**
+ * Returns the sentences of a row: their places in its text, their words without a label, and the distinct stems of these. Most rows
+ * are recalled again at the next step.
+ */
+const sentencesOf = rememberBy(({ kind, text }: SpokenRow) => {
   const found = [];
   for (const { index, 0: sentence } of text.slice(0, MAX_FOCUS_CHARS).matchAll(SENTENCE)) {
-    if (isOfStep && CONFIRMATION.test(sentence)) continue;
-    const words = isOfStep ? sentence.replace(LABEL, "").trim() : sentence.trim();
+    if (kind === "step" && CONFIRMATION.test(sentence)) continue;
+    const words = kind === "step" ? sentence.replace(LABEL, "").trim() : sentence.trim();
     const stems = [...new Set(wordsOf(words).map(stemOf))];
     found.push({ at: index, length: sentence.length, words, stems });
   }
   return found;
-}
-
-const isShown = (sentence: string, parts: readonly QueryPart[]): boolean =>
-  parts.some(({ text }) => text.includes(sentence));
+});
 
 type StemWeights = ReadonlyMap<string, number>;
 

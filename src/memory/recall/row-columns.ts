@@ -12,6 +12,7 @@ import type { Columns } from "../columns.ts";
 import { IMPORTANCE } from "../remember/remember.ts";
 import { growAll, grown, NO_ITEM, NumberChains } from "../words/flat-lists.ts";
 import type { WordSet } from "../words/vocabulary.ts";
+import type { SlotRows } from "./agent-rows.ts";
 
 const NO_STEP = 2 ** 32 - 1;
 /** Added to the number of a row that a person added, so that it differs from an ordinal. */
@@ -238,22 +239,14 @@ function throwStrangeId(id: string, namespace: string): never {
 /** Rows of one fact that are looked at, those read last first. */
 const MAX_LOOKED_AT = 64;
 
-/** The slots of the rows in main memory. */
-interface RowSlots {
-  /** The newest row of a slot. */
-  rowOf(slot: number): number;
-  /** The slot that holds a live row, or NO_ITEM. */
-  slotShowing(row: number): number;
-}
-
 export class FactRows {
   readonly #rows: RowColumns;
-  readonly #slots: RowSlots;
+  readonly #slots: SlotRows;
   /** By row: the number of its fact plus 1, 0 for any other row. */
   #keys = new Float64Array(256);
   readonly #rowsOfKey = new NumberChains();
 
-  constructor(rows: RowColumns, slots: RowSlots) {
+  constructor(rows: RowColumns, slots: SlotRows) {
     this.#rows = rows;
     this.#slots = slots;
   }
@@ -274,19 +267,19 @@ export class FactRows {
 
   /** Whether the slot holds a fact with a subject and an attribute. */
   has(slot: number): boolean {
-    return this.#keyOf(this.#slots.rowOf(slot)) > 0;
+    return this.#keyOf(this.#slots.newest(slot)) > 0;
   }
 
   /** The slot of the fact that holds instead of a past one; the same slot for any other row, and when no such fact is live. */
   holderOf(slot: number): number {
-    const row = this.#slots.rowOf(slot);
+    const row = this.#slots.newest(slot);
     if (!this.#rows.isPast(row)) return slot;
     return this.#findNewest(row, (other) => !this.#rows.isClosed(other)) ?? slot;
   }
 
   /** The slot of the newest live fact that was true before the one that holds; undefined when there is none. */
   pastOf(slot: number): number | undefined {
-    const row = this.#slots.rowOf(slot);
+    const row = this.#slots.newest(slot);
     return this.#rows.isClosed(row) ? undefined : this.#findNewest(row, (other) => this.#rows.isPast(other));
   }
 
@@ -299,10 +292,11 @@ export class FactRows {
     let newest = NO_ITEM;
     let other = key === 0 ? NO_ITEM : this.#rowsOfKey.last(key >>> 0);
     for (let seen = 0; other !== NO_ITEM && seen < MAX_LOOKED_AT; other = this.#rowsOfKey.before(other), seen++) {
-      if (this.#keyOf(other) !== key || !isWanted(other) || this.#slots.slotShowing(other) === NO_ITEM) continue;
+      if (this.#keyOf(other) !== key || !isWanted(other)) continue;
+      if (this.#rows.isGone(other) || !this.#slots.shows(other)) continue;
       if (newest === NO_ITEM || this.#rows.isAfter(other, newest)) newest = other;
     }
-    return newest === NO_ITEM ? undefined : this.#slots.slotShowing(newest);
+    return newest === NO_ITEM ? undefined : this.#slots.slotOf(newest);
   }
 }
 

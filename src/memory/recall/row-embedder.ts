@@ -21,12 +21,10 @@ export function spread(made: readonly (Float32Array | null)[], texts: readonly s
   return texts.map((text) => (text === "" ? null : (made[next++] ?? null)));
 }
 
+/** Only the beginning of a longer row is embedded. */
 const MAX_ROW_CHARS = 8_000;
 /** Rows without a vector that are embedded in one request with a query; the others wait. */
 const MAX_ROWS_PER_REQUEST = 96;
-
-/** Returns the part of a row's text that is embedded. */
-const embeddedTextOf = (row: Pick<MemoryRow, "kind" | "text">): string => clip(contentOf(row), MAX_ROW_CHARS);
 
 /**
  * Reads the rows to be embedded with the texts of a query: the newest without a vector. An instant embedder embeds all, the
@@ -51,7 +49,7 @@ async function readTexts(slots: readonly number[], read: ReadRow): Promise<strin
   const texts: string[] = [];
   for (const slot of slots) {
     const row = await read(slot).catch(() => undefined);
-    texts.push(row ? embeddedTextOf(row) : "");
+    texts.push(row ? clip(contentOf(row), MAX_ROW_CHARS) : "");
   }
   return texts;
 }

@@ -15,7 +15,6 @@ import { LEXICAL_SETTINGS, LexicalIndex } from "../words/word-index.ts";
 import { findWordTable } from "../words/word-table.ts";
 import type { QueryPart } from "./query-parts.ts";
 
-const NO_ROW = -1;
 /** Main memory of each distinct word of a row, and of each term: measured with 1,000 to 50,000 rows. */
 const BYTES_PER_WORD = 2.5;
 const BYTES_PER_TERM = 350;
@@ -162,7 +161,7 @@ export class SeriesGroups {
     }
     const older = rows.subarray(0, at + 1);
     const others = this.#removed.size === 0 ? older.length : older.filter((row) => !this.#removed.has(row)).length;
-    const isAmongThem = slot <= (older.at(-1) ?? NO_ROW);
+    const isAmongThem = slot <= (older.at(-1) ?? NO_ITEM);
     return { slots, others: isAmongThem ? others - 1 : others };
   }
 
@@ -181,13 +180,13 @@ export class SeriesGroups {
     const searchPart = this.lexical.search(
       parts.map(({ words }) => words),
       limit,
-      [...touchedGroups].filter((group) => this.#rowOf(group, NO_NUMBERS, excluded) === NO_ROW),
+      [...touchedGroups].filter((group) => this.#rowOf(group, NO_NUMBERS, excluded) === NO_ITEM),
       others.map((groups) => groups.lexical),
     );
     return (part) => {
       const { numbers } = parts[part] as QueryPart;
       const rows = searchPart(part).map(({ slot, score }) => ({ slot: this.#rowOf(slot, numbers, excluded), score }));
-      return rows.filter(({ slot }) => slot !== NO_ROW);
+      return rows.filter(({ slot }) => slot !== NO_ITEM);
     };
   }
 
@@ -200,8 +199,8 @@ export class SeriesGroups {
       const best = this.#numbers.find(group, numbers, isFound);
       if (best !== NO_ITEM) return best;
     }
-    const newest = this.#rows.last(group) ?? NO_ROW;
-    return isFound(newest) ? newest : (this.#rows.read(group).findLast(isFound) ?? NO_ROW);
+    const newest = this.#rows.last(group) ?? NO_ITEM;
+    return isFound(newest) ? newest : (this.#rows.read(group).findLast(isFound) ?? NO_ITEM);
   }
 
   /** Adds the numbers of the rows that joined the group since the last call. */

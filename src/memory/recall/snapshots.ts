@@ -11,15 +11,13 @@ import { endianness } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { codeOf, toError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
-import { byChange, readPages } from "#util/read-pages.ts";
 import { createTurns } from "#util/turns.ts";
 import { stemOf, wordsOf } from "#util/words.ts";
 import {
+  ARRAYS,
   type ArrayName,
-  bytesPerNumber,
   type ColumnValues,
   collectState,
-  createArray,
   type IndexState,
   type NamedArray,
   type NumberArray,
@@ -27,7 +25,7 @@ import {
   typeOf,
 } from "../columns.ts";
 import { LEXICAL_SETTINGS } from "../words/word-index.ts";
-import type { AgentRows } from "./agent-rows.ts";
+import { type AgentRows, memoryPages } from "./agent-rows.ts";
 
 /** Increase it with every change of the columns, of their content or of the way in which texts become words. */
 const FORMAT = 3;
@@ -39,10 +37,8 @@ const CHANGED_SHARE = 1 / 8;
 const CHANGED_SHARE_AT_END = 1 / 32;
 /** With a larger share of removed rows the memory is better read anew, which leaves them out. */
 const MOST_REMOVED_SHARE = 1 / 4;
-const PAGE_ROWS = 64;
 
 export interface SnapshotParts {
-  /** Returns the folder of the memory's files. */
   readonly folderOf: (namespace: string) => string;
   readonly store: Pick<Store, "memories" | "memoryVersion">;
   /** Called when a snapshot is not used or cannot be written. */
@@ -154,9 +150,7 @@ export class IndexSnapshots {
 
   /** Whether a person has forgotten a row after this change. */
   async #hasErasedAfter(namespace: string, change: number): Promise<boolean> {
-    const { store } = this.#parts;
-    const read = (after: number, limit: number) => store.memories(namespace, after, limit);
-    for await (const page of readPages(read, byChange, { limit: PAGE_ROWS, after: change }))
+    for await (const page of memoryPages(this.#parts.store, namespace, change))
       if (page.some(({ forgotten }) => forgotten === "person")) return true;
     return false;
   }
@@ -264,8 +258,8 @@ async function readColumns(
   const arrays: NamedArray[] = [];
   let position = 0;
   for (const { name, type, length, capacity } of manifest.columns) {
-    if (position + length * bytesPerNumber(type) > end) throw new Error("its columns do not fit");
-    const array = createArray(type, capacity);
+    if (position + length * ARRAYS[type].BYTES_PER_ELEMENT > end) throw new Error("its columns do not fit");
+    const array = new ARRAYS[type](capacity);
     for (const slice of slicesOf(array, length)) {
       await readFully(file, slice, position);
       digest.update(slice);

@@ -29,12 +29,10 @@ import {
   clipEnd,
   clipLine,
   commandLines,
-  cutPieces,
   describeCall,
   indentLines,
   joinLines,
   type Lines,
-  type LongText,
   type ReadText,
   readArguments,
   readCommandTexts,
@@ -42,6 +40,7 @@ import {
   resultLines,
   type TextOfSource,
   thoughtLines,
+  withPieces,
 } from "./step-lines.ts";
 
 const LINE_CHARS = 400;
@@ -82,7 +81,8 @@ export async function rememberStep(
       return rememberFinished(before, event, row, read);
     case "command-denied": {
       const denial: Lines = { lines: [denialPart(event)], texts: [] };
-      const { lines, texts } = await callLines(before, event.callId, { isConfirmed: false }, denial, read);
+      const call = await readCall(before, event.callId, read);
+      const { lines, texts } = await callLines(before, call, { isConfirmed: false }, denial, read);
       const importance = event.by === "person" ? IMPORTANCE.person : IMPORTANCE.failure;
       return withPieces(
         { ...row, step: event.step, text: paragraphs(...lines), importance, ...ownOrigin(before) },
@@ -102,12 +102,6 @@ export async function rememberStep(
 }
 
 type Stamp = Pick<NewMemory, "namespace" | "seq"> & { readonly kind: "step" };
-
-/** `texts`: those that the row has only the beginning of. */
-const withPieces = (row: NewMemory, texts: readonly LongText[]): readonly NewMemory[] => [
-  row,
-  ...cutPieces(row, texts),
-];
 
 const ownOrigin = (before: AgentState) => ({ trust: "agent", ...outsideOf(before.received) }) as const;
 
@@ -141,13 +135,12 @@ async function rememberFinished(
   row: Stamp,
   read: ReadText,
 ): Promise<readonly NewMemory[]> {
-  const open = openCommand(before, callId);
   const result = await read(observation.text);
-  const call = open && { name: open.call.name, args: await readArguments(open.call.args, read) };
+  const call = await readCall(before, callId, read);
   const known = call ? readCommandTexts(call, observation, result) : { isConfirmed: false };
   const origin = { trust: trustOf(observation), ...outsideOf(before.received, sourcesOf(observation)) };
   const outcome = resultLines(observation, result, known, { source: call ? describeCall(call) : "result", ...origin });
-  const { lines, texts } = await callLines(before, callId, known, outcome, read);
+  const { lines, texts } = await callLines(before, call, known, outcome, read);
   const importance = importanceOf(observation, closesTurn === true, call);
   return withPieces(
     { ...row, step, text: paragraphs(...lines), importance, ...origin, ...currentSource(known) },
@@ -195,29 +188,29 @@ async function rememberReport(
 ): Promise<readonly NewMemory[]> {
   const origin = { trust: "agent" as const, ...outsideOf(sourcesOf(observation)) };
   const source = `the agent ${agent}`;
-  const { lines, texts } = resultLines(
-    observation,
-    await read(observation.text),
-    { isConfirmed: false },
-    { source, ...origin },
-  );
+  const result = await read(observation.text);
+  const { lines, texts } = resultLines(observation, result, { isConfirmed: false }, { source, ...origin });
   const importance = observation.status === "ok" ? IMPORTANCE.artifact : IMPORTANCE.failure;
   return withPieces({ ...row, text: paragraphs(`The agent ${agent} said:`, ...lines), importance, ...origin }, texts);
+}
+
+/** The call of an open command, with long texts whole. Undefined when it is no longer known. */
+async function readCall(before: AgentState, callId: string, read: ReadText) {
+  const open = openCommand(before, callId);
+  return open && { name: open.call.name, args: await readArguments(open.call.args, read), open };
 }
 
 /** The lines of a command and its outcome, then those of the thoughts, which a prompt leaves out first. */
 async function callLines(
   before: AgentState,
-  callId: string,
+  call: Awaited<ReturnType<typeof readCall>>,
   known: CommandTexts,
   outcome: Lines,
   read: ReadText,
 ): Promise<Lines> {
-  const open = openCommand(before, callId);
-  if (!open) return joinLines({ lines: ["Command: no longer known"], texts: [] }, outcome);
+  if (!call) return joinLines({ lines: ["Command: no longer known"], texts: [] }, outcome);
   const origin = ownOrigin(before);
-  const call = { name: open.call.name, args: await readArguments(open.call.args, read) };
-  const thoughts = thoughtLines(await readThoughts(before, open, read), origin);
+  const thoughts = thoughtLines(await readThoughts(before, call.open, read), origin);
   return joinLines(commandLines(call, known, origin), outcome, thoughts);
 }
 

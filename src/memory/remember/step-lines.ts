@@ -243,16 +243,13 @@ const MAX_STEP_CHARS = 40_000;
 const MIN_TEXT_CHARS = 1_000;
 const TITLE_CHARS = 300;
 
-/** `row`: the row of the step. The pieces have its event, step and importance. */
-export function cutPieces(
-  row: Pick<NewMemory, "namespace" | "seq" | "step" | "importance">,
-  texts: readonly LongText[],
-): readonly NewMemory[] {
+/** Returns the row of a step and the pieces of the texts that it has only the beginning of, with its event, step and importance. */
+export function withPieces(row: NewMemory, texts: readonly LongText[]): readonly NewMemory[] {
   const { namespace, seq, step, importance } = row;
   const mostChars = Math.max(MIN_TEXT_CHARS, Math.floor(MAX_STEP_CHARS / texts.length));
   const cut = texts.slice(0, MAX_PIECES).map((text) => ({ text, parts: cutText(text, mostChars) }));
   const counts = share(cut.map(({ parts }) => parts.length));
-  return cut.flatMap(({ text: { source, trust, outside }, parts }, at) =>
+  const pieces = cut.flatMap(({ text: { source, trust, outside }, parts }, at) =>
     keepEnds(parts, counts[at] as number).map(({ place, title, text }) => ({
       namespace,
       seq,
@@ -266,6 +263,7 @@ export function cutPieces(
       ...(outside ? { outside } : {}),
     })),
   );
+  return [row, ...pieces];
 }
 
 function cutText({ source, text, format, lines }: LongText, mostChars: number) {
@@ -316,8 +314,6 @@ function countLines(text: string, first: number): (position: number) => number {
 
 /** Lowers the highest counts until all together are at most MAX_PIECES. */
 function share(counts: readonly number[]): readonly number[] {
-  const all = counts.reduce((sum, count) => sum + count, 0);
-  if (all <= MAX_PIECES) return counts;
   let most = MAX_PIECES;
   const limited = (): number => counts.reduce((sum, count) => sum + Math.min(count, most), 0);
   while (limited() > MAX_PIECES) most -= 1;

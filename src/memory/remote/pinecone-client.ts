@@ -29,12 +29,6 @@ export interface PineconeSettings {
   readonly controller: string;
 }
 
-/** An answer as it came, beside what the client made of it. */
-interface RawAnswer {
-  headers: Headers;
-  body: unknown;
-}
-
 const QUERY_TIMEOUT_MS = 800;
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -80,12 +74,7 @@ export class PineconeClient {
   }
 
   /** Returns the matches in the order of the answer, only records that `embedder` made. */
-  async query(
-    namespace: string,
-    vector: readonly number[],
-    count: number,
-    embedder: string,
-  ): Promise<{ readonly matches: readonly PineconeMatch[]; readonly sequence: SequenceNumber }> {
+  async query(namespace: string, vector: readonly number[], count: number, embedder: string) {
     const filter = { embedder: { $eq: embedder } };
     const { body, headers } = await this.#callIndex(namespace, this.#queryTimeoutMs, (index) =>
       index.query({ vector: [...vector], topK: count, filter }),
@@ -97,7 +86,7 @@ export class PineconeClient {
     namespace: string | undefined,
     timeoutMs: number,
     act: (index: ReturnType<Pinecone["index"]>) => Promise<unknown>,
-  ): Promise<RawAnswer> {
+  ) {
     const host = await this.#findHost();
     const target = namespace === undefined ? { host } : { host, namespace: encodeURI(namespace) };
     return this.#call(host, timeoutMs, (pinecone) => act(pinecone.index(target)));
@@ -106,14 +95,19 @@ export class PineconeClient {
   async #findHost(): Promise<string> {
     if (this.#host) return this.#host;
     const { index, controller } = this.#settings;
-    if (!index) throw noIndexError();
+    if (!index)
+      throw new PineconeError("The memory backend is Pinecone, but no index is set.", {
+        isLasting: true,
+        hint: "Set PINECONE_INDEX to the name of an index.",
+      });
     const { body } = await this.#call(originOf(controller), TIMEOUT_MS, (pinecone) => pinecone.indexes.describe(index));
     this.#host = readHost(body, index, controller, this.#quote);
     return this.#host;
   }
 
-  async #call(origin: string, timeoutMs: number, act: (pinecone: Pinecone) => Promise<unknown>): Promise<RawAnswer> {
-    const answer: RawAnswer = { headers: new Headers(), body: undefined };
+  /** Returns the answer as it came, not what the client made of it. */
+  async #call(origin: string, timeoutMs: number, act: (pinecone: Pinecone) => Promise<unknown>) {
+    const answer = { headers: new Headers(), body: undefined as unknown };
     const send = this.#door.to(origin, {
       maxBytes: MAX_BYTES,
       firstByteTimeoutMs: timeoutMs,
@@ -144,23 +138,13 @@ export class PineconeClient {
 
 // Reads Pinecone's answers and checks them before use.
 
-export interface IndexFacts {
-  readonly dimension: number;
-  readonly metric: string | undefined;
-  readonly vectorType: string | undefined;
-  /** Records by namespace. */
-  readonly counts: ReadonlyMap<string, number>;
-}
-
-export interface PineconeMatch {
-  readonly id: string;
-  readonly score: number;
-}
+export type IndexFacts = ReturnType<typeof readIndexFacts>;
+export type PineconeMatch = ReturnType<typeof readMatches>[number];
 
 /** Log sequence number: of a write its own, of a query the last one that it includes; null: the server named none. */
 export type SequenceNumber = number | null;
 
-function readMatches(body: unknown): readonly PineconeMatch[] {
+function readMatches(body: unknown) {
   const matches = isRecord(body) ? (body.matches ?? []) : undefined;
   if (!Array.isArray(matches)) throw new PineconeError("Pinecone's answer to a query has no list of matches.");
   return matches.map((match: unknown) => {
@@ -174,7 +158,8 @@ function readMatches(body: unknown): readonly PineconeMatch[] {
 /** Pinecone accepts only ASCII, so names are sent URI-encoded. */
 const decodeName = (id: string): string => orUndefined(() => decodeURI(id)) ?? id;
 
-function readIndexFacts(body: unknown): IndexFacts {
+/** `counts`: records by namespace. */
+function readIndexFacts(body: unknown) {
   const { dimension, metric, vectorType, namespaces } = isRecord(body) ? body : {};
   if (typeof dimension !== "number" || !Number.isInteger(dimension) || dimension < 1)
     throw new PineconeError("Pinecone does not report the dimensions of the index. Is it an index for dense vectors?", {
@@ -271,19 +256,9 @@ function toPineconeError(error: unknown, origin: string, quote: Quote): Pinecone
   });
 }
 
-const noIndexError = (): PineconeError =>
-  new PineconeError("The memory backend is Pinecone, but no index is set.", {
-    isLasting: true,
-    hint: "Set PINECONE_INDEX to the name of an index.",
-  });
-
 // Memory rows in the form that Pinecone stores.
 
-export interface PineconeRecord {
-  readonly id: string;
-  readonly values: number[];
-  readonly metadata: Record<string, string | number>;
-}
+export type PineconeRecord = ReturnType<typeof createRecord>;
 
 /** Pinecone takes 40 KB of metadata. */
 const MAX_TEXT_BYTES = 8_192;
@@ -292,7 +267,7 @@ export function createRecord(
   { id, seq, kind, trust, at, text }: Pick<MemoryRow, "id" | "seq" | "kind" | "trust" | "at" | "text">,
   vector: Float32Array,
   embedder: string,
-): PineconeRecord {
+) {
   const metadata = { kind, trust, seq, ts: Date.parse(at) || 0, embedder, text: cutText(text) };
   return { id, values: Array.from(vector, roundComponent), metadata };
 }

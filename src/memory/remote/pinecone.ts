@@ -10,17 +10,12 @@ import { namespaceOf } from "#core/memory.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { RemoteRow } from "#core/ports/memory.ts";
 import type { Store } from "#core/ports/store.ts";
-import type {
-  IndexFacts,
-  PineconeClient,
-  PineconeError,
-  PineconeMatch,
-  PineconeRecord,
-  SequenceNumber,
-} from "./pinecone-client.ts";
+import type { IndexFacts, PineconeClient, PineconeError, PineconeRecord } from "./pinecone-client.ts";
 import { PineconeIndex, type PineconeIndexParts } from "./pinecone-index.ts";
 
-export interface PineconeParts extends CircuitBreakerParts {
+export interface PineconeParts {
+  readonly clock: Pick<Clock, "now">;
+  report(sentence: string): void;
   readonly client: PineconeClient;
   readonly store: Pick<Store, "remoteRows" | "saveRemoteRows" | "remoteNamespaces" | "remoteForgotten">;
   /** Name of the index in the journal: its address or its name. */
@@ -147,22 +142,14 @@ export class PineconeMemory {
     return this.accepts(dimensions) ? (this.#facts?.counts.get(namespace) ?? 0) : undefined;
   }
 
-  async query(
-    namespace: string,
-    vector: readonly number[],
-    count: number,
-    embedder: string,
-  ): Promise<{ readonly matches: readonly PineconeMatch[]; readonly sequence: SequenceNumber } | undefined> {
+  async query(namespace: string, vector: readonly number[], count: number, embedder: string) {
     if (!this.accepts(vector.length)) return undefined;
     const { client } = this.#parts;
     return (await this.#breaker.attempt(() => client.query(namespace, vector, count, embedder)))?.value;
   }
 
   /** Returns "rejected" for records that Pinecone will never take. */
-  async upsert(
-    namespace: string,
-    records: readonly PineconeRecord[],
-  ): Promise<{ readonly sequence: SequenceNumber } | "rejected" | undefined> {
+  async upsert(namespace: string, records: readonly PineconeRecord[]) {
     const answer = await this.#breaker.attempt(async () => {
       try {
         return { sequence: await this.#parts.client.upsert(namespace, records) };
@@ -206,11 +193,8 @@ export class PineconeMemory {
 
   /** Deletes everything that the journal lists for a namespace. Returns whether it is deleted. */
   async removeNamespace(namespace: string): Promise<boolean> {
-    const rows = await this.readJournal(namespace);
-    return this.removeRows(
-      namespace,
-      rows.map(({ id }) => id),
-    );
+    const ids = (await this.readJournal(namespace)).map(({ id }) => id);
+    return this.removeRows(namespace, ids);
   }
 }
 
@@ -224,11 +208,6 @@ function findMismatch({ dimension, metric, vectorType }: IndexFacts, dimensions:
   return undefined;
 }
 
-interface CircuitBreakerParts {
-  readonly clock: Pick<Clock, "now">;
-  report(sentence: string): void;
-}
-
 /** Doubled at each further failure. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
@@ -240,7 +219,7 @@ const LASTING_PAUSE_MS = 10 * 60_000;
  * A lasting failure pauses for 10 minutes, a server may ask for a longer pause. While calls fail, one at a time is let
  * through to test the server. The outage and its end are reported once each.
  */
-function openCircuitBreaker({ clock, report }: CircuitBreakerParts) {
+function openCircuitBreaker({ clock, report }: Pick<PineconeParts, "clock" | "report">) {
   let failures = 0;
   let notBeforeMs = 0;
   /** A call that tests a failed server is under way; other calls are turned away. */

@@ -33,18 +33,19 @@ import {
 interface Search {
   readonly query: Int8Array;
   readonly count: number;
-  /** The best positions that the scan has found so far. */
   best: BestOf;
   /** The slots of these after the scan. */
   slots: readonly number[];
 }
 
-/** Returns a function that opens exact indexes with one shared memory. */
-export function exactIndexes(): OpenIndex {
+/** Returns a function that opens indexes with one shared memory. Default: exact ones. */
+export function shareMemory(
+  open = (scope: IndexScope, memory: ScanMemory) => new ExactIndex(scope.dimensions, memory, scope),
+): OpenIndex {
   let memory: ScanMemory | undefined;
   return (scope) => {
     memory ??= openScanMemory();
-    return new ExactIndex(scope.dimensions, memory, scope);
+    return open(scope, memory);
   };
 }
 
@@ -76,6 +77,7 @@ export class ExactIndex implements VectorIndex {
     return this.#slots.length;
   }
 
+  /** Returns a copy. */
   slots(): Uint32Array {
     return Uint32Array.from(this.#slots);
   }
@@ -125,12 +127,10 @@ export class ExactIndex implements VectorIndex {
     return count < 1 ? [] : this.find(unit, count);
   }
 
-  /** Searches for a unit vector. */
   protected find(unit: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
     return this.scan(unit, count);
   }
 
-  /** Compares every row. */
   async scan(unit: Float32Array, count: number): Promise<readonly ScoredSlot[]> {
     const best = new BestOf(0);
     const search: Search = { query: this.#rows.toQuery(unit), count: count + SPARE_CANDIDATES, best, slots: [] };
@@ -205,7 +205,6 @@ class RowBlocks {
   readonly #memory: ScanMemory;
   readonly #blocks: RowBlock[] = [];
 
-  /** Throws GOALD_CONFIG for more dimensions than the scan supports. */
   constructor(dimensions: number, memory: ScanMemory, { isRounded = false }: Pick<IndexScope, "isRounded">) {
     this.#dimensions = dimensions;
     this.#isRounded = isRounded;
@@ -214,7 +213,6 @@ class RowBlocks {
     this.#memory = memory;
   }
 
-  /** Number of blocks, for `scan`. */
   get blocks(): number {
     return this.#blocks.length;
   }
@@ -231,7 +229,6 @@ class RowBlocks {
     this.#scales(address)[row] = largest * factor;
   }
 
-  /** Copies one row over another. */
   copy(from: number, to: number): void {
     const [source, target] = [this.#placeOf(from), this.#placeOf(to)];
     this.#memory.bytes().copyWithin(target.start, source.start, source.start + this.#stride);
@@ -263,7 +260,6 @@ class RowBlocks {
     return dotFinely(unit, this.#memory.bytes(), start, rests, row * this.#dimensions) * scale;
   }
 
-  /** Returns a unit vector as a query of `scan`. */
   toQuery(unit: Float32Array): Int8Array {
     const components = new Int8Array(this.#stride);
     quantise(unit, QUERY_LIMIT, components);

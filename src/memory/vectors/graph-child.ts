@@ -8,7 +8,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
-import type { FromGraph, GraphRequestName, GraphRequests, ToGraph } from "./graph-process.ts";
+import type { FromGraph, GraphHandlers, ToGraph } from "./graph-process.ts";
 
 /** `.ts` in a checkout, `.js` in the published package, as this file. */
 const PROGRAM = new URL(`./graph-process${extname(import.meta.url)}`, import.meta.url);
@@ -16,20 +16,15 @@ const PROGRAM = new URL(`./graph-process${extname(import.meta.url)}`, import.met
 const MAX_PENDING = 32;
 const STOP_MS = 2_000;
 /** A batch of changes takes 0.1 s. */
-const LIMITS_MS: Readonly<Record<GraphRequestName, number>> = {
+const LIMITS_MS: Readonly<Record<keyof GraphHandlers, number>> = {
   open: 120_000,
   change: 60_000,
   search: 250,
 };
 
-interface PendingRequest {
-  resolve(answer: unknown): void;
-  reject(error: GoaldError): void;
-}
-
 export class GraphChild {
   readonly #process: ChildProcess;
-  readonly #pending = new Map<number, PendingRequest>();
+  readonly #pending = new Map<number, PromiseWithResolvers<unknown>>();
   readonly #exited: Promise<void>;
   #lastId = 0;
   #isStopping = false;
@@ -65,40 +60,32 @@ export class GraphChild {
   }
 
   /** Rejects when the process is busy, fails, dies or exceeds `limitMs`. A late answer kills it, except to a search. */
-  request<Name extends GraphRequestName>(
+  async request<Name extends keyof GraphHandlers>(
     name: Name,
-    content: GraphRequests[Name]["request"],
+    content: Parameters<GraphHandlers[Name]>[0],
     limitMs: number = LIMITS_MS[name],
-  ): Promise<GraphRequests[Name]["answer"]> {
-    if (!this.#process.connected || this.#pending.size >= MAX_PENDING)
-      return Promise.reject(unavailable(this.#process.connected ? "is busy" : "is gone"));
+  ): Promise<Awaited<ReturnType<GraphHandlers[Name]>>> {
+    if (!this.#process.connected) throw unavailable("is gone");
+    if (this.#pending.size >= MAX_PENDING) throw unavailable("is busy");
     const id = ++this.#lastId;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#pending.get(id)?.reject(unavailable(`did not answer in ${limitMs} ms`));
-        if (name !== "search") void this.kill();
-      }, limitMs);
-      const done = () => {
-        clearTimeout(timer);
-        this.#pending.delete(id);
-        if (this.#pending.size === 0) this.#process.channel?.unref();
-      };
-      this.#pending.set(id, {
-        resolve: (answer) => {
-          done();
-          resolve(answer as GraphRequests[Name]["answer"]);
-        },
-        reject: (error) => {
-          done();
-          reject(error);
-        },
-      });
-      this.#process.channel?.ref();
+    const pending = Promise.withResolvers<unknown>();
+    const timer = setTimeout(() => {
+      pending.reject(unavailable(`did not answer in ${limitMs} ms`));
+      if (name !== "search") void this.kill();
+    }, limitMs);
+    this.#pending.set(id, pending);
+    this.#process.channel?.ref();
+    try {
       const message: ToGraph = { id, name, request: content };
       this.#process.send(message, (error) => {
-        if (error) this.#pending.get(id)?.reject(unavailable(error.message));
+        if (error) pending.reject(unavailable(error.message));
       });
-    });
+      return (await pending.promise) as Awaited<ReturnType<GraphHandlers[Name]>>;
+    } finally {
+      clearTimeout(timer);
+      this.#pending.delete(id);
+      if (this.#pending.size === 0) this.#process.channel?.unref();
+    }
   }
 
   /** Resolves when the process is gone and `onDeath` was called. */
@@ -122,13 +109,13 @@ export class GraphChild {
     if (!pending) return;
     if ("answer" in message) pending.resolve(message.answer);
     else {
-      this.isMissing ||= message.isMissing === true;
+      this.isMissing ||= message.isMissing;
       pending.reject(unavailable(`failed: ${message.problem}`));
     }
   }
 
   #rejectAll(): void {
-    for (const pending of [...this.#pending.values()]) pending.reject(unavailable("died"));
+    for (const pending of this.#pending.values()) pending.reject(unavailable("died"));
   }
 }
 

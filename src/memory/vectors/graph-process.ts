@@ -9,53 +9,42 @@ import { constants, setPriority } from "node:os";
 import type { HierarchicalNSW } from "hnswlib-node";
 import { toError } from "#core/errors.ts";
 
-export interface GraphRequests {
-  /** The first request; again to start over with an empty graph. `centre` is about the mean of the rows. */
-  open: { readonly request: { readonly centre: Float32Array }; readonly answer: null };
-  /** Removes, then adds. An added slot that exists gets the new vector. */
-  change: {
-    readonly request: {
-      readonly removed: Uint32Array;
-      readonly added: Uint32Array;
-      readonly vectors: Float32Array;
-    };
-    readonly answer: GraphCounts;
-  };
-  search: { readonly request: { readonly query: Float32Array; readonly count: number }; readonly answer: Uint32Array };
-}
-export type GraphRequestName = keyof GraphRequests;
-
 export interface GraphCounts {
   readonly live: number;
   /** Vectors of the graph without a slot: they cost time and are never found. */
   readonly dead: number;
 }
 
+export interface GraphChange {
+  readonly removed: Uint32Array;
+  readonly added: Uint32Array;
+  readonly vectors: Float32Array;
+}
+
 export interface ToGraph {
   readonly id: number;
-  readonly name: GraphRequestName;
+  readonly name: keyof GraphHandlers;
   readonly request: unknown;
 }
 export type FromGraph = {
   readonly id: number;
-} & ({ readonly answer: unknown } | { readonly problem: string; readonly isMissing?: true });
+} & ({ readonly answer: unknown } | { readonly problem: string; readonly isMissing: boolean });
 
 let library: Library | undefined;
 let graph: Graph | undefined;
 
-type Handlers = {
-  readonly [Name in GraphRequestName]: (
-    request: GraphRequests[Name]["request"],
-  ) => GraphRequests[Name]["answer"] | Promise<GraphRequests[Name]["answer"]>;
-};
+/** The requests by their names. */
+export type GraphHandlers = typeof handlers;
 
-const handlers: Handlers = {
-  open: async ({ centre }) => {
+const handlers = {
+  /** The first request; again to start over with an empty graph. `centre` is about the mean of the rows. */
+  open: async ({ centre }: { readonly centre: Float32Array }): Promise<null> => {
     library ??= await loadLibrary();
     graph = new Graph(library, centre);
     return null;
   },
-  change: ({ removed, added, vectors }) => {
+  /** Removes, then adds. An added slot that exists gets the new vector. */
+  change: ({ removed, added, vectors }: GraphChange): GraphCounts => {
     const open = requireGraph();
     const { dimensions } = open;
     if (vectors.length !== added.length * dimensions)
@@ -64,7 +53,8 @@ const handlers: Handlers = {
     for (const [at, slot] of added.entries()) open.add(slot, vectors.subarray(at * dimensions, (at + 1) * dimensions));
     return { live: open.live, dead: open.dead };
   },
-  search: ({ query, count }) => requireGraph().search(query, count),
+  search: ({ query, count }: { readonly query: Float32Array; readonly count: number }): Uint32Array =>
+    requireGraph().search(query, count),
 };
 
 function requireGraph(): Graph {
@@ -88,7 +78,10 @@ async function loadLibrary(): Promise<Library> {
 let last: Promise<void> = Promise.resolve();
 
 process.on("message", (message: ToGraph) => {
-  last = last.then(async () => sendAnswer(await handleRequest(message)));
+  last = last.then(async () => {
+    // Errors are ignored: `disconnect` follows when the parent is gone.
+    process.send?.(await handleRequest(message), () => undefined);
+  });
 });
 process.on("disconnect", () => process.exit());
 // A terminal sends Ctrl-C to this process too, but the parent goes on until its agents have stopped.
@@ -100,14 +93,8 @@ async function handleRequest({ id, name, request }: ToGraph): Promise<FromGraph>
     const act = handlers[name] as (request: unknown) => unknown;
     return { id, answer: await act(request) };
   } catch (error) {
-    const problem = toError(error).message;
-    return isMissing ? { id, problem, isMissing } : { id, problem };
+    return { id, problem: toError(error).message, isMissing };
   }
-}
-
-function sendAnswer(message: FromGraph): void {
-  // Errors are ignored: `disconnect` follows when the parent is gone.
-  process.send?.(message, () => undefined);
 }
 
 // Vectors in an HNSW graph of hnswlib-node; used only in a process of its own.
@@ -176,10 +163,8 @@ class Graph {
     const label = this.#slots.length;
     const capacity = this.#graph.getMaxElements();
     if (label >= capacity) this.#graph.resizeIndex(2 * capacity);
-    this.#graph.addPoint(
-      Array.from(centred, (component) => component / (length || 1)),
-      label,
-    );
+    const point = Array.from(centred, (component) => component / (length || 1));
+    this.#graph.addPoint(point, label);
     this.#slots.push(slot);
     this.#lengths.push(length);
     this.#labels.set(slot, label);

@@ -10,10 +10,10 @@
  */
 import { toError } from "#core/errors.ts";
 import type { IndexScope, OpenIndex, ScoredSlot } from "#core/ports/memory.ts";
-import { ExactIndex, exactIndexes, rankSlots, SPARE_CANDIDATES } from "./exact-index.ts";
+import { ExactIndex, rankSlots, SPARE_CANDIDATES, shareMemory } from "./exact-index.ts";
 import { GraphChild } from "./graph-child.ts";
-import type { GraphCounts, GraphRequests } from "./graph-process.ts";
-import { openScanMemory, type ScanMemory } from "./int8-scan.ts";
+import type { GraphChange, GraphCounts } from "./graph-process.ts";
+import type { ScanMemory } from "./int8-scan.ts";
 import { meanOf } from "./unit-vector.ts";
 
 export class HnswIndex extends ExactIndex {
@@ -70,7 +70,7 @@ type Report = (problem: string) => void;
 
 const BACKENDS = {
   local: (report) => openGraphIndexes(report, graphFrom),
-  exact: () => exactIndexes(),
+  exact: () => shareMemory(),
   hnsw: (report) => openGraphIndexes(report, () => MIN_GRAPH_ROWS),
 } as const satisfies Readonly<Record<string, (report: Report) => OpenIndex>>;
 
@@ -85,13 +85,8 @@ type MemoryBackend = keyof typeof BACKENDS;
 export const chooseIndex = (backend: MemoryBackend, report: Report): OpenIndex => BACKENDS[backend](report);
 
 /** Returns a function that opens indexes which use a graph from a number of rows on that depends on the dimensions. */
-export function openGraphIndexes(report: Report, graphFromRows: (dimensions: number) => number): OpenIndex {
-  let memory: ScanMemory | undefined;
-  return (scope) => {
-    memory ??= openScanMemory();
-    return new HnswIndex(memory, scope, { fromRows: graphFromRows(scope.dimensions), report });
-  };
-}
+export const openGraphIndexes = (report: Report, graphFromRows: (dimensions: number) => number): OpenIndex =>
+  shareMemory((scope, memory) => new HnswIndex(memory, scope, { fromRows: graphFromRows(scope.dimensions), report }));
 
 // Keeps the graph of one index up to date: starts its process at the first search of enough rows, sends it all rows and
 // then the changes, and gives up after the second death.
@@ -141,7 +136,6 @@ export class GraphKeeper {
     this.#options = options;
   }
 
-  /** Process id of the graph, while there is one. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -178,7 +172,6 @@ export class GraphKeeper {
     }
   }
 
-  /** Ends the process. */
   async close(): Promise<void> {
     await this.#stopChild();
     await this.#work;
@@ -276,19 +269,12 @@ function centreOf(rows: VectorRows, dimensions: number): Float32Array {
 }
 
 // The slots whose changes a graph may not have: noted, sent in batches, dropped when the graph answered.
-//
-// A slot that changes several times waits once.
 
 /** Vectors per message, so that a search waits for a short message at most. */
 const BATCH = 64;
 
 /** The current rows of an index. */
-interface VectorRows {
-  readonly size: number;
-  /** Returns a copy. */
-  slots(): Uint32Array;
-  vectorOf(slot: number): Float32Array | undefined;
-}
+type VectorRows = Pick<ExactIndex, "size" | "slots" | "vectorOf">;
 
 class UnsentRows {
   /** Slots present at the start, unsent from `#next` on. Filling a set of so many would block the event loop. */
@@ -324,7 +310,7 @@ class UnsentRows {
   }
 
   /** Returns the next rows to send, valid until the next call. They stay unsent until `markSent`. */
-  takeBatch(rows: VectorRows, dimensions: number): GraphRequests["change"]["request"] {
+  takeBatch(rows: VectorRows, dimensions: number): GraphChange {
     const removed: number[] = [];
     const added: number[] = [];
     if (this.#vectors.length !== BATCH * dimensions) this.#vectors = new Float32Array(BATCH * dimensions);
@@ -346,7 +332,6 @@ class UnsentRows {
     };
   }
 
-  /** Marks the last batch as sent. */
   markSent(): void {
     this.#sending.clear();
   }

@@ -32,9 +32,6 @@ const GROW_PAGES = 16;
 
 export type ScanMemory = ReturnType<typeof openScanMemory>;
 
-/** Receives the number of a row in its block, and its score. */
-export type OfferRow = (row: number, score: number) => void;
-
 /** Returns the query with these components, which must be within ±`QUERY_LIMIT`. */
 export const toScanQuery = (components: Int8Array): Int8Array => components.map((each) => each + QUERY_SHIFT);
 
@@ -68,9 +65,9 @@ export function openScanMemory(options: { readonly native: boolean } = { native:
       new Float32Array(pages.buffer(), scalesAt(block, stride), rowsPerBlock(stride)),
     /**
      * Offers those of the first `count` rows of a block, in their order, whose product with the query, times their scale, is at
-     * least `floor`. `query` is a result of `toScanQuery`; the rows have as many bytes, a multiple of 16.
+     * least `floor`: `offer` receives the number of a row in its block, and its score. `query` is a result of `toScanQuery`; the rows have as many bytes, a multiple of 16.
      */
-    scan(query: Int8Array, block: number, count: number, floor: number, offer: OfferRow): void {
+    scan(query: Int8Array, block: number, count: number, floor: number, offer: (row: number, score: number) => void) {
       const stride = query.length;
       new Int8Array(pages.buffer(), QUERY_AT, stride).set(query);
       const end = pages.scan(QUERY_AT, block, stride, count, scalesAt(block, stride), floor, HITS_AT);
@@ -93,39 +90,30 @@ declare const WebAssembly: {
   readonly Instance: new (module: object, imports: object) => { readonly exports: Readonly<Record<string, unknown>> };
 };
 
-/** int8-scan.wat documents the parameters. */
-type ScanKernel = (
-  query: number,
-  row: number,
-  stride: number,
-  count: number,
-  scale: number,
-  floor: number,
-  hit: number,
-) => number;
-interface ScanPages {
-  buffer(): ArrayBuffer;
-  grow(pages: number): void;
-  readonly scan: ScanKernel;
-}
+type ScanPages = ReturnType<typeof openPlainPages>;
 
 function openNativePages(): ScanPages {
   const memory = new WebAssembly.Memory({ initial: 1 + GROW_PAGES, maximum: 65_536 });
   const kernel = new WebAssembly.Module(Buffer.from(KERNEL, "base64"));
   const { exports } = new WebAssembly.Instance(kernel, { scan: { memory } });
-  return { buffer: () => memory.buffer, grow: (pages) => void memory.grow(pages), scan: exports.scan as ScanKernel };
+  return {
+    buffer: () => memory.buffer,
+    grow: (pages) => void memory.grow(pages),
+    scan: exports.scan as ScanPages["scan"],
+  };
 }
 
-function openPlainPages(): ScanPages {
+function openPlainPages() {
   let buffer = new ArrayBuffer((1 + GROW_PAGES) * BLOCK_BYTES);
   return {
     buffer: () => buffer,
-    grow(pages) {
+    grow(pages: number): void {
       const larger = new ArrayBuffer(buffer.byteLength * 2 + pages * BLOCK_BYTES);
       new Uint8Array(larger).set(new Uint8Array(buffer));
       buffer = larger;
     },
-    scan(query, row, stride, count, scale, floor, hit) {
+    /** int8-scan.wat documents the parameters. */
+    scan(query: number, row: number, stride: number, count: number, scale: number, floor: number, hit: number): number {
       const left = new Int8Array(buffer, query, stride);
       const right = new Int8Array(buffer, row, stride * count);
       const scales = new Float32Array(buffer, scale, count);

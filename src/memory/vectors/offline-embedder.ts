@@ -10,6 +10,7 @@
  * The table is read with the first text. It is deterministic and free, and no text leaves the machine.
  */
 import type { Embedder } from "#core/ports/memory.ts";
+import { cacheByKey } from "#util/caches.ts";
 import { hashOf, stemOf, wordsOf } from "#util/words.ts";
 import { shippedWordTable, type WordTable } from "../words/word-table.ts";
 import { dot } from "./unit-vector.ts";
@@ -24,7 +25,7 @@ const MEANING_SHARE = 0.85;
 const LEAST_KNOWN_SHARE = 0.5;
 const FREQUENCY_CONSTANT = 1e-3;
 const EULER = 0.577;
-/** Words whose vectors are cached; the cache is emptied when full. */
+/** Words whose vectors are cached. */
 const MAX_CACHED_WORDS = 8_192;
 
 interface KnownWord {
@@ -54,19 +55,11 @@ export function openWordEmbedder(readTable: () => WordTable = shippedWordTable):
 function createTextEmbedder(table: WordTable): (text: string) => Float32Array {
   const hashWords = createWordHasher(HASH_DIMENSIONS);
   const harmonicSum = Math.log(table.size) + EULER;
-  const cache = new Map<string, KnownWord | null>();
-
-  function lookUp(word: string): KnownWord | null {
-    const cached = cache.get(word);
-    if (cached !== undefined) return cached;
-    if (cache.size >= MAX_CACHED_WORDS) cache.clear();
+  const lookUp = cacheByKey((word: string): KnownWord | null => {
     const place = table.placeOf(hashOf(word));
-    const unknown = /^\d+$/.test(word) ? NUMBER : null;
-    const known = place < 0 ? unknown : weighWord(table.vectorAt(place), 1 / ((table.rankAt(place) + 1) * harmonicSum));
-    cache.set(word, known);
-    return known;
-  }
-
+    if (place < 0) return /^\d+$/.test(word) ? NUMBER : null;
+    return weighWord(table.vectorAt(place), 1 / ((table.rankAt(place) + 1) * harmonicSum));
+  }, MAX_CACHED_WORDS);
   return (text) => {
     const counts = countWords(text);
     const vector = new Float32Array(DIMENSIONS);
@@ -81,9 +74,8 @@ function createTextEmbedder(table: WordTable): (text: string) => Float32Array {
       addScaled(vector, found.vector, found.factor * (1 + Math.log(repeats)));
     }
     const squared = dot(vector, vector);
-    const isKnown = squared > 0 && known >= LEAST_KNOWN_SHARE * words;
-    const share = isKnown ? MEANING_SHARE : 0;
-    const meaningFactor = isKnown ? Math.sqrt(share / squared) : 0;
+    const share = squared > 0 && known >= LEAST_KNOWN_SHARE * words ? MEANING_SHARE : 0;
+    const meaningFactor = share > 0 ? Math.sqrt(share / squared) : 0;
     const hashFactor = Math.sqrt(1 - share);
     const hashed = hashWords(counts);
     for (let at = 0; at < MEANING_DIMENSIONS; at++) vector[at] = (vector[at] as number) * meaningFactor;
@@ -118,17 +110,7 @@ const STOP_WEIGHT = 0.05;
 
 /** Returns a function that makes the unit vector of counted words. */
 export function createWordHasher(dimensions: number): (counts: ReadonlyMap<string, number>) => Float32Array {
-  const cache = new Map<string, WordFeatures>();
-
-  function featuresOf(word: string): WordFeatures {
-    const cached = cache.get(word);
-    if (cached) return cached;
-    if (cache.size >= MAX_CACHED_WORDS) cache.clear();
-    const made = computeFeatures(word, dimensions);
-    cache.set(word, made);
-    return made;
-  }
-
+  const featuresOf = cacheByKey((word: string) => computeFeatures(word, dimensions), MAX_CACHED_WORDS);
   return (counts) => {
     const vector = new Float32Array(dimensions);
     counts.forEach((frequency, word) => {

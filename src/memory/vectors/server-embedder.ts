@@ -48,7 +48,7 @@ export class GuardedEmbedder {
     }
     if (this.#isWaiting()) return undefined;
     try {
-      const answer = await requestVectors(this.#embedder, texts, { signal, timeoutMs: this.#timeoutMs, countTokens });
+      const answer = await this.#request(texts, signal, countTokens);
       const vectors = checkVectors(answer, texts.length, this.#embedder);
       const unusable = vectors.filter((vector) => vector === null).length;
       if (unusable > 0)
@@ -64,9 +64,17 @@ export class GuardedEmbedder {
     }
   }
 
+  /** Rejects on abort or timeout even if the embedder ignores the signal. */
+  async #request(texts: readonly string[], signal: AbortSignal, countTokens?: CountTokens) {
+    if (this.#embedder.isInstant) return this.#embedder.embed(texts, signal);
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(this.#timeoutMs)]);
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    using _ = addAbortListener(limited, () => reject(limited.reason));
+    return await Promise.race([this.#embedder.embed(texts, limited, countTokens), aborted]);
+  }
+
   #isWaiting(): boolean {
-    if (!this.#clock) return false;
-    const leftMs = this.#notBeforeMs - this.#clock.now().getTime();
+    const leftMs = this.#clock ? this.#notBeforeMs - this.#clock.now().getTime() : 0;
     // A longer wait than any server may ask for means that the clock was set back.
     return leftMs > 0 && leftMs <= MAX_WAIT_MS;
   }
@@ -98,23 +106,6 @@ export class OutageReporter {
   recovered(): void {
     this.#isDown = false;
   }
-}
-
-/** Rejects on abort or timeout even if the embedder ignores the signal. */
-async function requestVectors(
-  embedder: Embedder,
-  texts: readonly string[],
-  {
-    signal,
-    timeoutMs,
-    countTokens,
-  }: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly countTokens: CountTokens | undefined },
-): Promise<readonly Float32Array[]> {
-  if (embedder.isInstant) return embedder.embed(texts, signal);
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  using _ = addAbortListener(limited, () => reject(limited.reason));
-  return await Promise.race([embedder.embed(texts, limited, countTokens), aborted]);
 }
 
 /** Throws when the number of vectors is wrong or no vector is usable. */

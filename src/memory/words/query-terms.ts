@@ -5,6 +5,7 @@ import type { Columns } from "../columns.ts";
 import { grown, NumberLists } from "./flat-lists.ts";
 import { isStopWord, Vocabulary } from "./vocabulary.ts";
 import type { LexicalSettings } from "./word-index.ts";
+import type { WordTable } from "./word-table.ts";
 
 /** Longest text, in words, that also matches terms of related meaning: a short question may have none of the answer's words. */
 const MAX_WORDS_WITH_RELATED = 32;
@@ -13,12 +14,6 @@ const MAX_TERMS = 2 ** 26;
 
 /** The place of a word that the table of meanings does not have. */
 const NO_PLACE = -1;
-
-/** A term that a text is searched by. */
-export interface WeightedTerm {
-  readonly term: number;
-  readonly weight: number;
-}
 
 export class TermIndex {
   readonly #settings: LexicalSettings;
@@ -77,7 +72,7 @@ export class TermIndex {
    * Returns the terms that a text is searched by: those of its own words, rarest first, then those of related meaning, rarest first.
    * `words` must be distinct.
    */
-  weighTerms(words: readonly string[]): readonly WeightedTerm[] {
+  weighTerms(words: readonly string[]) {
     if (this.#weights.length < this.vocabulary.size) this.#weights = grown(this.#weights, this.vocabulary.size);
     const terms = this.vocabulary.findTerms(words);
     const own = this.#matchOwn(terms);
@@ -90,7 +85,7 @@ export class TermIndex {
     // Numeric keys sort without a comparison function, which would be slow.
     keys.subarray(0, own).sort();
     keys.subarray(own).sort();
-    const chosen: WeightedTerm[] = [];
+    const chosen: { readonly term: number; readonly weight: number }[] = [];
     for (let at = 0; at < count; at++) {
       const term = termOfKey(keys[at] as number);
       if (at < this.#settings.maxTerms) chosen.push({ term, weight: this.#weights[term] as number });
@@ -142,14 +137,7 @@ const termOfKey = (key: number): number => key - Math.floor(key / MAX_TERMS) * M
 // the related ones: with 60,000 terms a new word of a query costs 1 ms instead of 14 ms.
 
 /** The vectors of words, which have places. */
-export interface WordMeanings {
-  readonly dimensions: number;
-  /** Returns the place of the word with this hash, -1 for other words. */
-  placeOf(hash: number): number;
-  /** Returns a view, which nobody may change. */
-  vectorAt(place: number): Int8Array;
-  cosine(place: number, other: number): number;
-}
+export type WordMeanings = Pick<WordTable, "dimensions" | "placeOf" | "vectorAt" | "cosine">;
 
 interface RelatedTerm {
   readonly term: number;
@@ -167,7 +155,6 @@ const MAX_OTHER_SIGNS = 42;
 const SIGN_BITS = 32;
 /** The words of one query, of up to fifteen short texts, fit in: most come again at the next step. */
 const MAX_CACHED_WORDS = 512;
-const NONE: readonly RelatedTerm[] = [];
 
 interface CachedTerms {
   related: readonly RelatedTerm[];
@@ -209,7 +196,7 @@ export class RelatedTerms {
   /** Returns the terms that mean something like the word at this place, without its `own` term, most related first. */
   find(place: number, own: number): readonly RelatedTerm[] {
     this.#readNewTerms();
-    const cached = this.#cached.get(place) ?? { related: NONE, compared: 0 };
+    const cached: CachedTerms = this.#cached.get(place) ?? { related: [], compared: 0 };
     if (cached.compared < this.#knownCount) {
       const found = [...cached.related, ...this.#compare(place, cached.compared)];
       found.sort((a, b) => b.similarity - a.similarity || a.term - b.term);
@@ -225,7 +212,7 @@ export class RelatedTerms {
     const end = Math.min(this.#vocabulary.size, MAX_COMPARED_TERMS);
     for (; this.#readTerms < end; this.#readTerms++) {
       const place = this.#vocabulary.isStopWord(this.#readTerms)
-        ? -1
+        ? NO_PLACE
         : this.#meanings.placeOf(this.#vocabulary.byTerm.formHashes[this.#readTerms] as number);
       if (place < 0) continue;
       const at = this.#knownCount++;

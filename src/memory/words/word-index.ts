@@ -131,13 +131,8 @@ export class LexicalIndex {
         left -= Math.min(this.#terms.documentFrequency(term), MAX_POSTINGS_OF_TERM);
         if (left < 0) break;
         const highest = (this.#settings.saturation + 1) * this.#inverseDocumentFrequency(term, others);
-        const count = this.#sumFrequencies(term);
-        this.#sums.addSaturated(
-          this.#touched.subarray(0, count),
-          this.#frequencies,
-          this.#halfScores,
-          weight * highest,
-        );
+        const slots = this.#sumFrequencies(term);
+        this.#sums.addSaturated(slots, this.#frequencies, this.#halfScores, weight * highest);
       }
       return this.#sums.takeBest(limit, excluded);
     };
@@ -150,8 +145,8 @@ export class LexicalIndex {
     this.#neighbours = this.#scaledWeights.findLastIndex((weight) => weight >= MIN_WINDOW_WEIGHT) + 1;
   }
 
-  /** Sums the term's frequencies per window into `#frequencies` and lists the slots in `#touched`. Returns their number. */
-  #sumFrequencies(term: number): number {
+  /** Sums the term's frequencies per window into `#frequencies`. Returns their slots, valid until the next call. */
+  #sumFrequencies(term: number): Uint32Array {
     const postings = this.#terms.postings(term);
     const most = Math.min(postings.length, MAX_POSTINGS_OF_TERM) * (1 + this.#neighbours);
     if (this.#touched.length < most) this.#touched = grown(this.#touched, most);
@@ -180,7 +175,7 @@ export class LexicalIndex {
         frequencies[neighbour] = had + frequency * (weights[near] as number);
       }
     }
-    return to;
+    return touched.subarray(0, to);
   }
 
   /** Fills `#halfScores`: BM25 lowers the scores of long rows, and here of rows with long neighbours. */
@@ -213,7 +208,7 @@ export class LexicalIndex {
 // Slots are numbered from 0 without gaps. Removed rows count in no total and in no window.
 
 class RowStatistics {
-  readonly #window: readonly (readonly [distance: number, weight: number])[];
+  readonly #window: LexicalSettings["window"];
   /** Each array is valid until the next row is added. */
   readonly bySlot = {
     /** Numbers of namespaces. */
@@ -234,7 +229,7 @@ class RowStatistics {
   totalLength = 0;
   totalWindowLength = 0;
 
-  constructor(window: readonly (readonly [distance: number, weight: number])[]) {
+  constructor(window: LexicalSettings["window"]) {
     this.#window = window;
   }
 
@@ -353,34 +348,27 @@ export class ScoreSums {
 
 // The parameters of lexical ranking, tuned on the dev half of test/data/memory alone.
 
-export interface LexicalSettings {
-  /** Neighbours whose words count for a row: their distance in slots and the weight of their words. */
-  readonly window: readonly (readonly [distance: number, weight: number])[];
-  /** Mean row length, in words, up to which the window counts in full. It counts proportionally less in longer rows. */
-  readonly windowWords: number;
-  /** Weight of a term that only means something like a word of the query. */
-  readonly relatedTermWeight: number;
-  /**
-   * BM25's k1 (term frequency saturation) and b (length normalisation). k1 is high, because a word that neighbours
-   * share is their topic; b is low, because long rows are long by what they hold.
-   */
-  readonly saturation: number;
-  readonly lengthNormalisation: number;
-  /** Terms of a text that are searched: its own words before related ones, the rarest first. */
-  readonly maxTerms: number;
-}
+export type LexicalSettings = typeof LEXICAL_SETTINGS;
 
-export const LEXICAL_SETTINGS: LexicalSettings = {
+export const LEXICAL_SETTINGS = {
+  /** Neighbours whose words count for a row: their distance in slots and the weight of their words. */
   window: [
     [-1, 0.5],
     [1, 0.3],
     [-2, 0.35],
     [2, 0.15],
     [-3, 0.2],
-  ],
+  ] as readonly (readonly [distance: number, weight: number])[],
+  /** Mean row length, in words, up to which the window counts in full. It counts proportionally less in longer rows. */
   windowWords: 14,
+  /** Weight of a term that only means something like a word of the query. */
   relatedTermWeight: 0.55,
+  /**
+   * BM25's k1 (term frequency saturation) and b (length normalisation). k1 is high, because a word that neighbours
+   * share is their topic; b is low, because long rows are long by what they hold.
+   */
   saturation: 2,
   lengthNormalisation: 0.3,
+  /** Terms of a text that are searched: its own words before related ones, the rarest first. */
   maxTerms: 40,
 };

@@ -9,7 +9,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GoaldError, orUndefined } from "#core/errors.ts";
-import type { WordMeanings } from "./query-terms.ts";
 
 const TABLE_FILE = join(import.meta.dirname, "word-table.bin");
 const MARK = 0x31_54_57_47;
@@ -24,10 +23,7 @@ export interface WordVector {
 }
 
 /** Words are numbered by their hashes: the first has the place 0. */
-export interface WordTable extends WordMeanings {
-  readonly size: number;
-  rankAt(place: number): number;
-}
+export type WordTable = ReturnType<typeof openWordTable>;
 
 /** Expects at most 65,536 words, each hash once. */
 export function encodeWordTable(words: readonly WordVector[], dimensions: number): Buffer {
@@ -46,7 +42,7 @@ export function encodeWordTable(words: readonly WordVector[], dimensions: number
 }
 
 /** Throws GOALD_INTERNAL for bytes that are not a whole table. */
-export function openWordTable(table: Buffer): WordTable {
+export function openWordTable(table: Buffer) {
   const isMarked = table.length >= HEADER_BYTES && table.readUInt32LE(0) === MARK;
   const [size, dimensions] = isMarked ? [table.readUInt32LE(4), table.readUInt32LE(8)] : [0, 0];
   const expected = HEADER_BYTES + size * (6 + dimensions);
@@ -68,7 +64,8 @@ export function openWordTable(table: Buffer): WordTable {
   return {
     size,
     dimensions,
-    placeOf(hash) {
+    /** Returns the place of the word with this hash, -1 for other words. */
+    placeOf(hash: number): number {
       let [low, high] = [0, size - 1];
       while (low <= high) {
         const middle = (low + high) >>> 1;
@@ -79,9 +76,10 @@ export function openWordTable(table: Buffer): WordTable {
       }
       return -1;
     },
-    rankAt: (place) => table.readUInt16LE(ranks + 2 * place),
-    vectorAt: (place) => numbers.subarray(place * dimensions, (place + 1) * dimensions),
-    cosine(place, other) {
+    rankAt: (place: number): number => table.readUInt16LE(ranks + 2 * place),
+    /** Returns a view, which nobody may change. */
+    vectorAt: (place: number): Int8Array => numbers.subarray(place * dimensions, (place + 1) * dimensions),
+    cosine(place: number, other: number): number {
       const [one, two] = [place * dimensions, other * dimensions];
       return product(one, two) / Math.sqrt(Math.max(1, product(one, one) * product(two, two)));
     },
