@@ -93,10 +93,7 @@ const STATUS_RULES: readonly StatusRule[] = [
   },
 ];
 
-function explainStatus(
-  { status, headers, body, isInReply }: Pick<StatusError, "status" | "headers" | "body" | "isInReply">,
-  asked: AskedServer,
-): ModelFailure {
+function explainStatus({ status, headers, body, isInReply }: StatusError, asked: AskedServer): ModelFailure {
   const serverWords = collectErrorWords(body);
   // The last rule matches every status.
   const rule = STATUS_RULES.find(({ when }) => when(status, serverWords)) as StatusRule;
@@ -116,11 +113,7 @@ function explainStatus(
 /** Returns the token limit that a known error sentence names. */
 function parseTokenLimit(body: string): number | undefined {
   const text = body.slice(0, 4_000).replace(/(?<=\d)[,_](?=\d{3})/g, "");
-  for (const pattern of TOKEN_LIMIT_PHRASES) {
-    const tokens = Number(pattern.exec(text)?.[1] ?? 0);
-    if (tokens > 0) return tokens;
-  }
-  return undefined;
+  return TOKEN_LIMIT_PHRASES.map((phrase) => Number(phrase.exec(text)?.[1] ?? 0)).find((tokens) => tokens > 0);
 }
 
 const TOKEN_LIMIT_PHRASES: readonly RegExp[] = [
