@@ -100,11 +100,12 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
     await store.write(model, part ? withoutPart(terms, part) : { ...terms, mode: lower });
   }
 
-  /** Notes that the server ignored a reply's cap. Returns true if it may take the cap under another name. */
-  async function noteIgnoredCap(model: string, name: CapName): Promise<boolean> {
+  /** Notes that the server ignored a reply's cap. Returns true if the next request can send it under another name. */
+  async function noteIgnoredCap(model: string, cap: SentParts["cap"]): Promise<boolean> {
     const terms = await store.read(model);
-    if (name === "max_tokens" || terms.without.includes("max_tokens")) return false;
-    if (!terms.without.includes(name)) await store.write(model, { ...terms, without: [...terms.without, name] });
+    if (cap === null || cap.name === "max_tokens" || terms.without.includes("max_tokens")) return false;
+    const changed = withoutPart(terms, cap.name);
+    if (changed !== terms) await store.write(model, changed);
     return true;
   }
 
