@@ -177,7 +177,7 @@ export class CellProcess {
     clock.stop();
     this.#conversation.endTurn();
     const durationMs = running.codeMs;
-    const outcome = readOutcome(given, { version: cell.version, isNested: depth > 1, durationMs });
+    const outcome = readOutcome(given, cell.version, depth > 1, durationMs);
     if (outcome) return outcome;
     const problem = brokenProblem("Its outcome is malformed.");
     this.kill(problem);

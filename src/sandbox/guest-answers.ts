@@ -2,7 +2,7 @@
 import { depthOf, MAX_JSON_DEPTH } from "#core/command.ts";
 import type { CellOutcome, CellProblem, LostName, NamespaceChange, SavedNamespace } from "#core/ports/sandbox.ts";
 import { clip, oneLine, wellFormed } from "#core/text.ts";
-import { isRecord } from "#util/json.ts";
+import { asRecord, isRecord, type JsonRecord } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import {
   type FromGuest,
@@ -14,19 +14,11 @@ import {
   type Question,
 } from "./protocol.ts";
 
-// Reads the outcome of a cell.
-//
 // Text for the model and for people is cleaned of control characters and cut. The saved namespace is passed on as it
 // is: only a process in the same cage reads it.
 
-type Fields = Readonly<Record<string, unknown>>;
 type Named = readonly [name: string, content: string | null];
 type Definition = readonly [name: string, content: string];
-export interface OutcomeOptions {
-  readonly version: string;
-  readonly isNested: boolean;
-  readonly durationMs: number;
-}
 
 const MAX_NAME_CHARS = 200;
 const MAX_MESSAGE_CHARS = 8_000;
@@ -41,7 +33,9 @@ const KINDS: readonly CellProblem["kind"][] = ["syntax", "error", "timeout", "me
 /** Returns undefined when it is malformed. */
 export function readOutcome(
   given: unknown,
-  { version, isNested, durationMs }: OutcomeOptions,
+  version: string,
+  isNested: boolean,
+  durationMs: number,
 ): CellOutcome | undefined {
   if (!isRecord(given) || !isText(given.output) || !Array.isArray(given.lost)) return undefined;
   const saved = given.saved === null ? null : readSaved(given.saved, version);
@@ -109,7 +103,7 @@ const keepJson = <K extends string>(key: K, json: unknown): { readonly [N in K]?
     : {};
 
 function readProblem(given: unknown): CellProblem {
-  const { kind, type, message, line, source, missingName, command } = isRecord(given) ? given : ({} as Fields);
+  const { kind, type, message, line, source, missingName, command } = asRecord(given);
   return {
     kind: KINDS.find((one) => one === kind) ?? "error",
     type: cleanLine(type, MAX_NAME_CHARS) || "Error",
@@ -123,7 +117,7 @@ function readProblem(given: unknown): CellProblem {
   };
 }
 
-const readLost = ({ name, reason }: Fields): LostName => ({
+const readLost = ({ name, reason }: JsonRecord): LostName => ({
   name: cleanName(name),
   reason: cleanLine(reason, MAX_NAME_CHARS),
 });
@@ -151,7 +145,7 @@ export function checkMessage(value: unknown, bytes: Uint8Array): GuestMessage | 
   return type === "ask" && isQuestion(value, bytes) ? value : undefined;
 }
 
-function isQuestion(asked: Fields, bytes: Uint8Array): asked is Fields & Question {
+function isQuestion(asked: JsonRecord, bytes: Uint8Array): asked is JsonRecord & Question {
   switch (asked.what) {
     case "call":
       return isText(asked.name, MAX_NAME_CHARS) && isShallow(asked.args);
@@ -180,6 +174,6 @@ const isSavedFile = (value: unknown): value is SavedFile =>
 
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 const isPath = (value: unknown): value is string => isText(value, MAX_PATH_CHARS) && value !== "";
-const isShallow = (value: unknown): value is Fields => isRecord(value) && depthOf(value) <= MAX_JSON_DEPTH;
+const isShallow = (value: unknown): value is JsonRecord => isRecord(value) && depthOf(value) <= MAX_JSON_DEPTH;
 const isText = (value: unknown, limit = Infinity): value is string =>
   typeof value === "string" && value.length <= limit;

@@ -53,12 +53,11 @@ class GuestConversation implements EngineHost {
     }
     send(question, bytes);
     for (let heard = hear(); heard; heard = hear()) {
-      if (heard.message.type === "cell") {
-        this.#runCell(heard.message);
-        continue;
+      if (heard.message.type === "reply") {
+        if (clock) clock.since = now();
+        return { reply: heard.message, bytes: heard.bytes };
       }
-      if (clock) clock.since = now();
-      return { reply: heard.message, bytes: heard.bytes };
+      this.#runCell(heard.message);
     }
     return exit();
   }
@@ -88,10 +87,8 @@ class GuestConversation implements EngineHost {
 
   #runCell({ cell, saved }: Extract<ToGuest, { type: "cell" }>): void {
     const codeMs = Math.max(0.9 * cell.timeLimitMs, cell.timeLimitMs - EARLY_MS);
-    const first = saved
-      ? ({ leftMs: OWN_LOADING_MS, phase: "loading" } as const)
-      : ({ leftMs: codeMs, phase: "code" } as const);
-    this.#clocks.push({ ...first, since: now(), codeMs });
+    const phase = saved ? "loading" : "code";
+    this.#clocks.push({ leftMs: saved ? OWN_LOADING_MS : codeMs, phase, since: now(), codeMs });
     const outcome = this.#run?.(cell, saved);
     this.#clocks.pop();
     // Hostile code may have replaced the outcome by null, for which the host ends the process.

@@ -138,19 +138,14 @@ export class Namespaces {
  * them must not run a second time. Reading files leaves nothing in the log, and may happen again.
  */
 function noteRequests(host: CellBridge) {
-  const noted = {
-    hasRequested: false,
-    host: {
-      ...host,
-      call: (...given: Parameters<CellBridge["call"]>) => note(host.call(...given)),
-      run: (...given: Parameters<CellBridge["run"]>) => note(host.run(...given)),
-      saveFiles: (...given: Parameters<CellBridge["saveFiles"]>) => note(host.saveFiles(...given)),
-    },
-  };
-  const note = <T>(reply: T): T => {
-    noted.hasRequested = true;
-    return reply;
-  };
+  const noted = { hasRequested: false, host };
+  const note =
+    <Given extends readonly unknown[], Reply>(ask: (...given: Given) => Reply) =>
+    (...given: Given): Reply => {
+      noted.hasRequested = true;
+      return ask(...given);
+    };
+  noted.host = { ...host, call: note(host.call), run: note(host.run), saveFiles: note(host.saveFiles) };
   return noted;
 }
 

@@ -7,8 +7,8 @@
  */
 import type {
   Cell,
+  CellBridge,
   CellCallError,
-  CellFile,
   CellOutcome,
   NamespaceChange,
   SavedNamespace,
@@ -70,10 +70,7 @@ export type Question = { readonly type: "ask" } & (
 );
 
 /** Value of the reply to `list`. */
-export interface FileList {
-  readonly files: readonly CellFile[];
-  readonly isComplete: boolean;
-}
+export type FileList = Awaited<ReturnType<CellBridge["listFiles"]>>;
 
 /** Runs one cell, and may ask its host meanwhile. */
 export type RunCell = (cell: GuestCell, saved: SavedNamespace | null | undefined) => CellOutcome;

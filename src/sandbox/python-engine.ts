@@ -72,9 +72,8 @@ function createFunctionFilter(): (cell: GuestCell) => object {
 
 /** Starts without a snapshot that does not work. */
 async function startPython(snapshot: string | null): Promise<Python> {
-  if (snapshot === null) return loadPython({});
-  const bytes = withoutDigest(readFileSync(snapshot));
-  return loadPython({ snapshot: bytes }).catch(() => loadPython({}));
+  if (snapshot === null) return loadPython();
+  return loadPython({ _loadSnapshot: withoutDigest(readFileSync(snapshot)) }).catch(() => loadPython());
 }
 
 /** Growth of Python's memory beyond the limit fails, which raises MemoryError. */
