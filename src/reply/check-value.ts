@@ -14,9 +14,7 @@ import { findLeadingReasoningEnd, findObjects, type ParsedObject, parseClearly, 
 import { describeSchemaError, quoteText } from "./problems.ts";
 import { MAX_REPLY_CHARS } from "./read.ts";
 
-// Checks a JSON document against the JSON Schema of a person.
-//
-// The schema may be wrong, and a pattern in it may need hours for a short text: each match is bounded, and all of them
+// The JSON Schema of a person may be wrong, and a pattern in it may need hours for a short text: each match is bounded, and all of them
 // together.
 
 /** Time that all patterns of one check may take. */
@@ -110,9 +108,7 @@ const compileSchema = rememberBy((schema: object) =>
   createAjv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true }).compile(schema),
 );
 
-// Reads the answer of a sub-task that was given as text, as its type asks for it.
-//
-// An answer has several readings, from the exact to the lenient. The first one that is valid against the type counts,
+// An answer of a sub-task has several readings, from the exact to the lenient. The first one that is valid against the type counts,
 // so a lenient reading never changes an answer that an exact one explains.
 
 /** Digits in groups of three, as people write them. */

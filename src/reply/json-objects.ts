@@ -184,28 +184,27 @@ export const findContent = (text: string, isCut: boolean, isName: (name: string)
     .toArray();
 
 /** Returns the end of a reasoning block that precedes every bracket, else 0: braces in that block need not balance. */
-export function findLeadingReasoningEnd(text: string): number {
-  let open = 0;
-  for (const mark of text.matchAll(MARK)) {
-    if (open === 0 && /[{[]/.test(text.slice(0, mark.index))) return 0;
-    open += mark.groups?.open === undefined ? -1 : 1;
-    if (open <= 0) return mark.index + mark[0].length;
-  }
-  return 0;
-}
+export const findLeadingReasoningEnd = (text: string): number =>
+  Math.max(
+    0,
+    findMarkedEnd(text, (_, before) => /[{[]/.test(before)),
+  );
 
 /**
  * Returns the end of the reasoning that a reply in prose begins with, else 0; -1 when it does not end. A closing mark without
  * an opening ends reasoning too, unless it is in a block of code, or in a line behind a quote.
  */
-export function findReasoningEnd(text: string): number {
+export const findReasoningEnd = (text: string): number =>
+  findMarkedEnd(text, (mark, before) =>
+    mark.groups?.open === undefined ? endsInBlock(before) || isQuoted(text, mark) : before.trim() !== "",
+  );
+
+/** `isContent`: whether a mark outside of reasoning, with the text before it, belongs to the reply proper. */
+function findMarkedEnd(text: string, isContent: (mark: RegExpExecArray, before: string) => boolean): number {
   let open = 0;
   for (const mark of text.matchAll(MARK)) {
-    const before = text.slice(0, mark.index);
-    const isOpening = mark.groups?.open !== undefined;
-    if (open === 0 && isOpening && before.trim() !== "") return 0;
-    if (open === 0 && !isOpening && (endsInBlock(before) || isQuoted(text, mark))) return 0;
-    open += isOpening ? 1 : -1;
+    if (open === 0 && isContent(mark, text.slice(0, mark.index))) return 0;
+    open += mark.groups?.open === undefined ? -1 : 1;
     if (open <= 0) return mark.index + mark[0].length;
   }
   return open > 0 ? -1 : 0;

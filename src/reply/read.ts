@@ -245,8 +245,6 @@ function concludeSearch(search: ReplySearch): ParsedReply {
   return refuseReply(thoughts, thoughts || search.reply.includes("{") ? PROBLEMS.noCommand : PROBLEMS.noObject);
 }
 
-// What a model's reply says: its command, or the problems with it.
-
 export type ParsedReply =
   | {
       readonly kind: "command";
