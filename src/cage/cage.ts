@@ -158,8 +158,6 @@ const systemArgs = (): readonly string[] => [
   ...SYSTEM_FILES.flatMap((path) => ["--ro-bind-try", path, path]),
 ];
 
-// The limits that the system enforces on a caged process, as arguments of prlimit.
-
 interface CageLimits {
   /** Private memory of each process, reserved memory included: see `NODE_RESERVE_MEGABYTES`. */
   readonly memoryMegabytes: number;

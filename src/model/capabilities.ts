@@ -10,6 +10,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import { isRecord, type JsonFile } from "#util/json.ts";
 import type { CapName } from "./chat-stream.ts";
 import { collectErrorWords } from "./failure.ts";
+import type { StatusError } from "./model-server.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 const MAX_UNREADABLE = 2;
@@ -147,8 +148,6 @@ function createTermsStore(server: string, clock: Clock, file: JsonFile) {
   };
 }
 
-// ---------------------------------------------------------------- validation of the file
-
 interface KeptTerms {
   readonly terms: ServerCapabilities;
   readonly learnedAt: string;
@@ -209,10 +208,7 @@ export interface SentParts {
   readonly isBare: boolean;
 }
 
-export interface RejectedRequest {
-  readonly status: number;
-  readonly body: string;
-}
+export type RejectedRequest = Pick<StatusError, "status" | "body">;
 
 type StepDown =
   | { readonly kind: "change"; readonly terms: ServerCapabilities }

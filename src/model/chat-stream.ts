@@ -254,8 +254,6 @@ export function leastTokens(text: string): number {
   return (text.length - ideographs - blanks) / 8 + ideographs / 2.5 + blanks / 128;
 }
 
-// Reads the usage that a chat completion reports.
-
 /** Returns the usage that the server reports. Null if it reports none or not in numbers. */
 export function readUsage(usage: unknown): Usage | null {
   if (!isRecord(usage)) return null;

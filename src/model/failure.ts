@@ -19,8 +19,6 @@ export function explainFailure(thrown: unknown, asked: AskedServer): ModelFailur
 export const findStatusError = (thrown: unknown): StatusError | undefined =>
   listCauses(thrown).find((error): error is StatusError => error.name === "StatusError");
 
-// Explains a response with an error status as a code and a sentence.
-
 interface StatusRule {
   readonly code: string;
   readonly when: (status: number, words: string) => boolean;
@@ -126,8 +124,6 @@ const TOKEN_LIMIT_PHRASES: readonly RegExp[] = [
   /(?:limit|maximum|max size|less than|supports up to|must be <=)(?: is| of|:)? (\d{3,8})/i,
 ];
 
-// Explains a missing or incomplete answer as a code and a sentence.
-
 interface ThrownRule extends Omit<StatusRule, "when"> {
   /** Matched against the name, code and message of the error and its causes. */
   readonly when: RegExp;
@@ -200,8 +196,6 @@ function explainThrown(chain: readonly ChainError[], asked: AskedServer): ModelF
   const message = `No usable answer from the model server at ${asked.server}${forModel(asked)}. ${rule.advice} (${reason})`;
   return createFailure(rule.code, message.replace("  ", " "), rule.again ? { afterMs: null } : null);
 }
-
-// The server and model that a failure names, and the shape of a failure.
 
 export type ModelFailure = Extract<ModelAnswer, { kind: "failed" }>;
 

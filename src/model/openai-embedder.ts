@@ -167,8 +167,6 @@ function splitIntoBatches(texts: readonly string[]): readonly (readonly string[]
 /** Servers reject an empty text. */
 const truncateText = (text: string, limit: number): string => text.slice(0, limit).toWellFormed() || " ";
 
-// Reads the vectors of an embeddings answer: all of them, valid and of unit length, or throws.
-
 /** Its message ends a sentence that begins with "the server answered, but". */
 class VectorProblem extends Error {
   override readonly name = "VectorProblem";

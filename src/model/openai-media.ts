@@ -7,14 +7,12 @@ import type { GeneratedImage, Images, Speech, UseListener } from "#core/services
 import type { Http } from "#http/http.ts";
 import { asRecord } from "#util/json.ts";
 import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
-import { type Quote, quoteWithout } from "#util/outside-errors.ts";
+import { quoteWithout } from "#util/outside-errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { isCount } from "./chat-stream.ts";
 import { explainFailure } from "./failure.ts";
 import { formatBaseUrl, type ModelServer, openFetch, parseBaseUrl, requireUsableKey } from "./model-server.ts";
 
-// Generates images with a server that has the OpenAI images API.
-//
 // Accepts an answer only if its bytes are an image. A server may send an address instead of bytes. Its own address is
 // fetched without the key, any other through the public web client.
 
@@ -66,10 +64,10 @@ export function createOpenAIImages(settings: OpenAIMediaSettings): Images {
 
   function requireImage(bytes: Uint8Array, revisedPrompt: string | null): GeneratedImage {
     const facts = bytes.length <= MAX_IMAGE_BYTES ? readImageFacts(bytes) : undefined;
-    if (!facts || facts.format === "gif" || Math.max(facts.width, facts.height) > MAX_SIDE)
-      throw unusableImage(
-        `${bytes.length} bytes that are no PNG, JPEG or WebP of a usual size: “${quoteStart(bytes, quote)}”`,
-      );
+    if (!facts || facts.format === "gif" || Math.max(facts.width, facts.height) > MAX_SIDE) {
+      const start = quote(Buffer.from(bytes.subarray(0, 200)).toString("latin1"), 60);
+      throw unusableImage(`${bytes.length} bytes that are no PNG, JPEG or WebP of a usual size: “${start}”`);
+    }
     return { bytes, ...facts, format: facts.format, revisedPrompt };
   }
 }
@@ -95,16 +93,11 @@ function decodeBase64(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(base64, "base64"));
 }
 
-const quoteStart = (bytes: Uint8Array, quote: Quote): string =>
-  quote(Buffer.from(bytes.subarray(0, 200)).toString("latin1"), 60);
-
 const unusableImage = (what: string): GoaldError =>
   new GoaldError("GOALD_MEDIA", `The model server answered, but sent ${what}. It may have charged for it.`, {
     hint: "Does this server make pictures with that model? See GOALD_IMAGES_MODEL.",
   });
 
-// Transcribes recordings with a server that has the OpenAI transcriptions API.
-//
 // Sends only files whose bytes are audio, under a name that reveals only the format. The transcript is untrusted text
 // and is cleaned.
 
@@ -164,10 +157,8 @@ function readTranscript(answer: unknown, shown: string): string {
   });
 }
 
-// Creates clients of the openai package, for images and speech.
-//
-// Loading takes over 100 ms of CPU, so the package is loaded on first use. Its own retries, logs and environment variables
-// are off, so that only the settings decide what is sent.
+// Loading the openai package takes over 100 ms of CPU, so it is loaded on first use. Its own retries, logs and
+// environment variables are off, so that only the settings decide what is sent.
 
 /** Throws GOALD_CONFIG for an invalid base URL. */
 async function openClient(server: ModelServer): Promise<OpenAI> {
@@ -190,8 +181,6 @@ async function openClient(server: ModelServer): Promise<OpenAI> {
   });
 }
 
-// Explains why generating an image or transcribing a recording failed.
-
 /** `what`: the sentence that says what did not happen. Calls `listener.refused` if the server cannot have charged for it. */
 function explainMediaError(
   thrown: unknown,
@@ -206,10 +195,7 @@ function explainMediaError(
   return new GoaldError("GOALD_MEDIA", `${what} ${message}`, { cause: thrown });
 }
 
-// Reads the tokens that an image or a transcription used from the server's answer.
-//
-// Some models are billed per image or per minute and report no tokens. The usage is then null, never an estimate.
-
+/** Some models are billed per image or per minute and report no tokens. The usage is then null, never an estimate. */
 function readMediaUsage(answer: unknown): Usage | null {
   const { usage } = asRecord(answer);
   const { input_tokens: inputTokens, output_tokens: outputTokens, input_tokens_details: details } = asRecord(usage);
