@@ -14,8 +14,8 @@ import { findLeadingReasoningEnd, findObjects, type ParsedObject, parseClearly, 
 import { describeSchemaError, quoteText } from "./problems.ts";
 import { MAX_REPLY_CHARS } from "./read.ts";
 
-// The JSON Schema of a person may be wrong, and a pattern in it may need hours for a short text: each match is bounded, and all of them
-// together.
+// The JSON Schema of a person may be wrong, and a pattern in it may need hours for a short text: each match is bounded,
+// and all of them together.
 
 /** Time that all patterns of one check may take. */
 const MAX_PATTERN_MS = 1_000;
@@ -108,8 +108,8 @@ const compileSchema = rememberBy((schema: object) =>
   createAjv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true }).compile(schema),
 );
 
-// An answer of a sub-task has several readings, from the exact to the lenient. The first one that is valid against the type counts,
-// so a lenient reading never changes an answer that an exact one explains.
+// An answer of a sub-task has several readings, from the exact to the lenient. The first one that is valid against the
+// type counts, so a lenient reading never changes an answer that an exact one explains.
 
 /** Digits in groups of three, as people write them. */
 const GROUPED = /^[+-]?\d{1,3}(?:([, \u00a0\u202f])\d{3})(?:\1\d{3})*(?:\.\d+)?$/;

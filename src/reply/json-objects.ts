@@ -65,9 +65,9 @@ export interface ReplyObject {
 }
 
 /**
- * Finds the objects of the reply from `from` on that are outside of reasoning blocks: a draft there is not an answer. Marks
- * inside objects are ignored, since they belong to an argument. A closing mark without an opening drops all objects before it.
- * `unclosed`: a reasoning block never closed, so the text after its opening is not an answer.
+ * Finds the objects of the reply from `from` on that are outside of reasoning blocks: a draft there is not an answer.
+ * Marks inside objects are ignored, since they belong to an argument. A closing mark without an opening drops all objects
+ * before it. `unclosed`: a reasoning block never closed, so the text after its opening is not an answer.
  */
 export function findObjects(text: string, from: number) {
   let objects: ReplyObject[] = [];
