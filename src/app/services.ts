@@ -17,7 +17,7 @@ import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages
 import { createHttp, type Http } from "#http/http.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import type { LocalServer, Trial } from "#model/check-server.ts";
-import type { OpenAIImagesSettings, OpenAISpeechSettings } from "#model/openai-media.ts";
+import type { OpenAIMediaSettings } from "#model/openai-media.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
 import { contextWindowOf, isReasoningModel, priceOf } from "#model/prices.ts";
 import { createRateLimiter, type RateLimiter } from "#model/rate-limiter.ts";
@@ -208,12 +208,12 @@ function lazyPages(parts: Omit<WebPagesParts, "reader">): WebPages {
   };
 }
 
-function lazyImages(settings: OpenAIImagesSettings): Images {
+function lazyImages(settings: OpenAIMediaSettings): Images {
   const open = once(async () => (await import("#model/openai-media.ts")).createOpenAIImages(settings));
   return { generate: async (...given) => (await open()).generate(...given) };
 }
 
-function lazySpeech(settings: OpenAISpeechSettings): Speech {
+function lazySpeech(settings: OpenAIMediaSettings): Speech {
   const open = once(async () => (await import("#model/openai-media.ts")).createOpenAISpeech(settings));
   return { transcribe: async (...given) => (await open()).transcribe(...given) };
 }

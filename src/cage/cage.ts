@@ -5,7 +5,7 @@
  * only limits and an empty environment hold. `off`: only the empty environment. The child dies with this process.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { lstatSync, readlinkSync } from "node:fs";
+import { readlinkSync } from "node:fs";
 import { constants } from "node:os";
 import { orUndefined } from "#core/errors.ts";
 import { MEBIBYTE } from "#core/text.ts";
@@ -89,7 +89,11 @@ export function spawnCaged(tools: CageTools, command: CagedCommand): CagedProces
     stdio: [...command.stdio, ...(filter ? ["pipe" as const] : [])],
   });
   if (filter) sendFilter(child, command.stdio.length, filter);
-  const kill = (): void => killGroup(child.pid);
+  const { pid } = child;
+  const kill = (): void => {
+    // Throws when the group has already ended.
+    if (pid !== undefined) orUndefined(() => process.kill(-pid, "SIGKILL"));
+  };
   return { child, kill, ended: waitForEnd(child, bwrap !== undefined).finally(kill) };
 }
 
@@ -116,13 +120,6 @@ function unwrapEnd(code: number | null, signal: NodeJS.Signals | null): CagedEnd
   return found ? { code: null, signal: found[0] as NodeJS.Signals } : { code, signal };
 }
 
-function killGroup(pid: number | undefined): void {
-  // Throws when the group has already ended.
-  if (pid !== undefined) orUndefined(() => process.kill(-pid, "SIGKILL"));
-}
-
-type Wrapped = Pick<CagedCommand, "readOnly" | "writable" | "folder" | "network" | "runsPrograms">;
-
 /** The user "nobody". Files of the owner of the host appear under it. */
 const INNER_ID = "65534";
 const TEMPORARY_BYTES = 16 * 1024 * 1024;
@@ -132,8 +129,8 @@ const SYSTEM_FILES = ["/etc/ld.so.cache", "/etc/alternatives"] as const;
 
 /** `filterDescriptor`: where bubblewrap reads the system call filter; undefined without one. */
 function bwrapArgs(
-  { readOnly, writable = [], folder, network, runsPrograms }: Wrapped,
-  { forbidsNamespaces }: { readonly forbidsNamespaces: boolean },
+  { readOnly, writable = [], folder, network, runsPrograms }: CagedCommand,
+  { forbidsNamespaces }: NonNullable<CageTools["bwrap"]>,
   filterDescriptor: number | undefined,
 ): readonly string[] {
   return [
@@ -154,17 +151,12 @@ function bwrapArgs(
 
 const systemArgs = (): readonly string[] => [
   ...SYSTEM_FOLDERS.flatMap((path) => {
-    const target = readLink(path);
+    // Throws for what is not a link.
+    const target = orUndefined(() => readlinkSync(path));
     return target === undefined ? ["--ro-bind-try", path, path] : ["--symlink", target, path];
   }),
   ...SYSTEM_FILES.flatMap((path) => ["--ro-bind-try", path, path]),
 ];
-
-function readLink(path: string): string | undefined {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined;
-}
-
-// The limits that the system enforces on a caged process, as arguments of prlimit.
 
 interface CageLimits {
   /** Private memory of each process, reserved memory included: see `NODE_RESERVE_MEGABYTES`. */

@@ -10,6 +10,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import { isRecord, type JsonFile } from "#util/json.ts";
 import type { CapName } from "./chat-stream.ts";
 import { collectErrorWords } from "./failure.ts";
+import type { StatusError } from "./model-server.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 const MAX_UNREADABLE = 2;
@@ -100,11 +101,12 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
     await store.write(model, part ? withoutPart(terms, part) : { ...terms, mode: lower });
   }
 
-  /** Notes that the server ignored a reply's cap. Returns true if it may take the cap under another name. */
-  async function noteIgnoredCap(model: string, name: CapName): Promise<boolean> {
+  /** Notes that the server ignored a reply's cap. Returns true if the next request can send it under another name. */
+  async function noteIgnoredCap(model: string, cap: SentParts["cap"]): Promise<boolean> {
     const terms = await store.read(model);
-    if (name === "max_tokens" || terms.without.includes("max_tokens")) return false;
-    if (!terms.without.includes(name)) await store.write(model, { ...terms, without: [...terms.without, name] });
+    if (cap === null || cap.name === "max_tokens" || terms.without.includes("max_tokens")) return false;
+    const changed = withoutPart(terms, cap.name);
+    if (changed !== terms) await store.write(model, changed);
     return true;
   }
 
@@ -145,8 +147,6 @@ function createTermsStore(server: string, clock: Clock, file: JsonFile) {
     },
   };
 }
-
-// ---------------------------------------------------------------- validation of the file
 
 interface KeptTerms {
   readonly terms: ServerCapabilities;
@@ -208,10 +208,7 @@ export interface SentParts {
   readonly isBare: boolean;
 }
 
-export interface RejectedRequest {
-  readonly status: number;
-  readonly body: string;
-}
+export type RejectedRequest = Pick<StatusError, "status" | "body">;
 
 type StepDown =
   | { readonly kind: "change"; readonly terms: ServerCapabilities }

@@ -22,8 +22,6 @@ type ReceivedChoice = Received<OpenAI.ChatCompletionChunk.Choice & Record<"messa
 type ReceivedDelta = Received<OpenAI.ChatCompletionChunk.Choice.Delta & Record<Reasoning, unknown>>;
 type ReceivedUsage = Received<OpenAI.CompletionUsage & Record<CachedTokens, unknown>>;
 
-export type ChatStream = ReturnType<typeof createChatStream>;
-
 /** Maximum of text and arguments together. */
 const MAX_REPLY_CHARS = 8 * 1024 * 1024;
 /** No model produces a longer list. */
@@ -35,74 +33,125 @@ interface ToolCall {
   readonly function: OpenAI.ChatCompletionMessageFunctionToolCall.Function;
 }
 
-export function createChatStream(onText?: (piece: string) => void, maxTokens: number = Number.POSITIVE_INFINITY) {
-  let content: string | null = null;
-  let refusal = "";
-  let finishReason: unknown = null;
-  let usage: unknown;
-  let error: unknown;
-  let hasChoice = false;
-  const limitChars = createCharLimit();
-  const meter = createReplyMeter(maxTokens);
-  const calls = createCallCollector(limitChars);
-  // Begun: the model has produced output. Finished: a finish_reason or an error has come. Done: the server has sent
-  // `[DONE]`.
-  const stream = { take, completion, hasBegun: false, isFinished: false, isDone: false };
-  return stream;
+export class ChatStream {
+  /** The model has produced output. */
+  hasBegun = false;
+  /** A finish_reason or an error has come. */
+  isFinished = false;
+  /** The server has sent `[DONE]`. */
+  isDone = false;
+  readonly #onText: ((piece: string) => void) | undefined;
+  readonly #maxTokens: number;
+  #content: string | null = null;
+  #refusal = "";
+  readonly #toolCalls: ToolCall[] = [];
+  #functionCall: ToolCall["function"] | undefined;
+  #finishReason: unknown = null;
+  #usage: unknown;
+  #error: unknown;
+  #hasChoice = false;
+  #chars = 0;
+  #pieces = 0;
+  #tokens = 0;
+
+  constructor(onText: ((piece: string) => void) | undefined, maxTokens: number) {
+    this.#onText = onText;
+    this.#maxTokens = maxTokens;
+  }
 
   /**
    * Adds the data of one event. Returns whether it brought anything of a reply. Throws a SyntaxError for text that is not
    * JSON, GOALD_HTTP_TOO_LARGE, and an OverCapError once an unfinished reply has more than `maxTokens`.
    */
-  function take(data: string): boolean {
+  take(data: string): boolean {
     if (data === "[DONE]") {
-      stream.isDone = true;
+      this.isDone = true;
       return true;
     }
     // An event without data only keeps the connection open.
     const chunk: unknown = data.trim() === "" ? undefined : JSON.parse(data);
-    const isOutput = isRecord(chunk) && takeChunk(chunk);
-    return isOutput || stream.isFinished;
+    const isOutput = isRecord(chunk) && this.#takeChunk(chunk);
+    return isOutput || this.isFinished;
   }
 
-  function takeChunk(chunk: ReceivedChunk): boolean {
-    if (isRecord(chunk.usage)) ({ usage } = chunk);
+  #takeChunk(chunk: ReceivedChunk): boolean {
+    if (isRecord(chunk.usage)) this.#usage = chunk.usage;
     const isError = chunk.object === "error" || chunk.type === "error";
     const choice = Array.isArray(chunk.choices) ? findFirstChoice(chunk.choices) : undefined;
-    error ??= chunk.error ?? (isError ? chunk : choice?.error) ?? undefined;
-    if (choice?.finish_reason) finishReason = choice.finish_reason;
-    stream.isFinished = finishReason !== null || error !== undefined;
+    this.#error ??= chunk.error ?? (isError ? chunk : choice?.error) ?? undefined;
+    if (choice?.finish_reason) this.#finishReason = choice.finish_reason;
+    this.isFinished = this.#finishReason !== null || this.#error !== undefined;
     if (!choice) return false;
-    hasChoice = true;
+    this.#hasChoice = true;
     const delta = choice.delta ?? choice.message;
-    const isOutput = isRecord(delta) && takeDelta(delta);
-    if (!stream.isFinished) meter.check(usage);
+    const isOutput = isRecord(delta) && this.#takeDelta(delta);
+    if (!this.isFinished) this.#limitTokens();
     return isOutput;
   }
 
-  function takeDelta(delta: ReceivedDelta): boolean {
-    const { content: given, refusal: words } = delta;
-    const piece = Array.isArray(given) ? joinParts(given) : given;
+  #takeDelta(delta: ReceivedDelta): boolean {
+    const { content, refusal, tool_calls: toolCalls, function_call: call } = delta;
+    const piece = Array.isArray(content) ? joinParts(content) : content;
     if (typeof piece === "string") {
-      content = (content ?? "") + limitChars(piece);
-      if (piece !== "") onText?.(piece);
+      this.#content = (this.#content ?? "") + this.#limitChars(piece);
+      if (piece !== "") this.#onText?.(piece);
     }
-    if (typeof words === "string") refusal += limitChars(words);
-    calls.take(delta);
+    if (typeof refusal === "string") this.#refusal += this.#limitChars(refusal);
+    if (Array.isArray(toolCalls)) for (const each of toolCalls) if (isRecord(each)) this.#takeToolCall(each);
+    if (isRecord(call)) {
+      this.#functionCall ??= { name: "", arguments: "" };
+      this.#extendCall(this.#functionCall, call);
+    }
     const isOutput = hasOutput(delta);
-    meter.add(delta, isOutput);
-    stream.hasBegun ||= isOutput;
+    const added = leastTokensOf(delta);
+    this.#tokens += added;
+    // Output without a known text counts as one token.
+    if (added > 0 || isOutput) this.#pieces++;
+    this.hasBegun ||= isOutput;
     return isOutput;
+  }
+
+  #takeToolCall(piece: Received<OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall>): void {
+    const calls = this.#toolCalls;
+    const last = Math.max(0, calls.length - 1);
+    const isNew = typeof piece.id === "string" && piece.id !== "" && calls[last] && calls[last].id !== piece.id;
+    const index = typeof piece.index === "number" ? piece.index : isNew ? calls.length : last;
+    if (!(index >= 0 && index < MAX_TOOL_CALLS)) return;
+    calls[index] ??= { id: piece.id, type: "function", function: { name: "", arguments: "" } };
+    if (isRecord(piece.function)) this.#extendCall(calls[index].function, piece.function);
+  }
+
+  #extendCall(call: ToolCall["function"], { name, arguments: text }: Received<ToolCall["function"]>): void {
+    if (typeof name === "string") call.name += this.#limitChars(name);
+    if (typeof text === "string") call.arguments += this.#limitChars(text);
+    else if (isRecord(text)) call.arguments += this.#limitChars(JSON.stringify(text));
+  }
+
+  /** Returns the piece, unless it and those before exceed the limit together. */
+  #limitChars(piece: string): string {
+    this.#chars += piece.length;
+    if (this.#chars <= MAX_REPLY_CHARS) return piece;
+    throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_REPLY_CHARS} characters; more came.`);
+  }
+
+  /** Compares the estimate and the reported usage with the maximum. */
+  #limitTokens(): void {
+    const reported = readUsage(this.#usage);
+    const least = Math.ceil(Math.max(reported?.outputTokens ?? 0, this.#tokens, this.#pieces));
+    if (least > this.#maxTokens) throw new OverCapError(least, reported);
   }
 
   /** Returns the result in the shape of a completion that was not streamed. */
-  function completion(): unknown {
-    if (error !== undefined) return { error };
-    if (!hasChoice) return { choices: [] };
+  completion(): unknown {
+    if (this.#error !== undefined) return { error: this.#error };
+    if (!this.#hasChoice) return { choices: [] };
     // Reasoning without an answer is an empty reply.
-    const text = content ?? (stream.hasBegun ? "" : null);
-    const message = { content: text, refusal: refusal || null, ...calls.read() };
-    return { choices: [{ finish_reason: finishReason, message }], usage };
+    const content = this.#content ?? (this.hasBegun ? "" : null);
+    // A list can have gaps: a piece names its own index.
+    const calls = this.#toolCalls.filter((call) => call !== undefined);
+    const called = { tool_calls: calls.length > 0 ? calls : undefined, function_call: this.#functionCall };
+    const message = { content, refusal: this.#refusal || null, ...called };
+    return { choices: [{ finish_reason: this.#finishReason, message }], usage: this.#usage };
   }
 }
 
@@ -114,55 +163,6 @@ function hasOutput(value: unknown): boolean {
   if (typeof value === "string") return value.trim() !== "";
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([name, each]) => !LABELS.has(name) && hasOutput(each));
-}
-
-function createCallCollector(limitChars: (piece: string) => string) {
-  const toolCalls: ToolCall[] = [];
-  let functionCall: ToolCall["function"] | undefined;
-
-  function takeToolCall(piece: Received<OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall>): void {
-    const last = Math.max(0, toolCalls.length - 1);
-    const isNew = typeof piece.id === "string" && piece.id !== "" && toolCalls[last] && toolCalls[last].id !== piece.id;
-    const index = typeof piece.index === "number" ? piece.index : isNew ? toolCalls.length : last;
-    if (!(index >= 0 && index < MAX_TOOL_CALLS)) return;
-    toolCalls[index] ??= { id: piece.id, type: "function", function: { name: "", arguments: "" } };
-    if (isRecord(piece.function)) extendCall(toolCalls[index].function, piece.function);
-  }
-
-  function extendCall(call: ToolCall["function"], { name, arguments: text }: Received<ToolCall["function"]>): void {
-    if (typeof name === "string") call.name += limitChars(name);
-    if (typeof text === "string") call.arguments += limitChars(text);
-    else if (isRecord(text)) call.arguments += limitChars(JSON.stringify(text));
-  }
-
-  return {
-    /** Adds the pieces of tool calls in a delta. */
-    take: ({ tool_calls: pieces, function_call: call }: ReceivedDelta): void => {
-      if (Array.isArray(pieces)) for (const piece of pieces) if (isRecord(piece)) takeToolCall(piece);
-      if (!isRecord(call)) return;
-      functionCall ??= { name: "", arguments: "" };
-      extendCall(functionCall, call);
-    },
-    /** Returns the members of a message that hold calls. */
-    read: () => {
-      // A list can have gaps: a piece names its own index.
-      const calls = toolCalls.filter((call) => call !== undefined);
-      return {
-        ...(calls.length > 0 ? { tool_calls: calls } : {}),
-        ...(functionCall ? { function_call: functionCall } : {}),
-      };
-    },
-  };
-}
-
-/** Returns a function that passes pieces through, and throws once they exceed the limit together. */
-function createCharLimit(): (piece: string) => string {
-  let chars = 0;
-  return (piece) => {
-    chars += piece.length;
-    if (chars <= MAX_REPLY_CHARS) return piece;
-    throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_REPLY_CHARS} characters; more came.`);
-  };
 }
 
 /** Of several choices only the first counts: the one with index 0, or without an index. */
@@ -228,25 +228,10 @@ export class OverCapError extends Error {
 export const REASONING = ["reasoning_content", "reasoning", "thinking", "reasoning_text"] as const;
 type Reasoning = (typeof REASONING)[number];
 
-function createReplyMeter(maxTokens: number) {
-  let pieces = 0;
-  let tokens = 0;
-  return {
-    /** Adds the texts of a piece of the reply. Output without a known text counts as one token. */
-    add: (delta: ReceivedDelta, isOutput: boolean): void => {
-      const reasoning = REASONING.map((name) => leastTokensIn(delta[name]));
-      const others = [delta.content, delta.refusal, delta.tool_calls, delta.function_call].map(leastTokensIn);
-      const added = Math.max(...reasoning) + others.reduce((sum, each) => sum + each, 0);
-      tokens += added;
-      if (added > 0 || isOutput) pieces++;
-    },
-    /** Throws an OverCapError if the estimate or the reported usage exceeds the maximum. */
-    check: (given: unknown): void => {
-      const usage = readUsage(given);
-      const least = Math.ceil(Math.max(usage?.outputTokens ?? 0, tokens, pieces));
-      if (least > maxTokens) throw new OverCapError(least, usage);
-    },
-  };
+function leastTokensOf(delta: ReceivedDelta): number {
+  const reasoning = REASONING.map((name) => leastTokensIn(delta[name]));
+  const others = [delta.content, delta.refusal, delta.tool_calls, delta.function_call];
+  return Math.max(...reasoning) + leastTokensIn(others);
 }
 
 /** Members that hold text of the model. Ids, types and names of tools are left out. */
@@ -268,8 +253,6 @@ export function leastTokens(text: string): number {
   const blanks = text.match(BLANKS)?.join("").length ?? 0;
   return (text.length - ideographs - blanks) / 8 + ideographs / 2.5 + blanks / 128;
 }
-
-// Reads the usage that a chat completion reports.
 
 /** Returns the usage that the server reports. Null if it reports none or not in numbers. */
 export function readUsage(usage: unknown): Usage | null {

@@ -19,8 +19,6 @@ export function explainFailure(thrown: unknown, asked: AskedServer): ModelFailur
 export const findStatusError = (thrown: unknown): StatusError | undefined =>
   listCauses(thrown).find((error): error is StatusError => error.name === "StatusError");
 
-// Explains a response with an error status as a code and a sentence.
-
 interface StatusRule {
   readonly code: string;
   readonly when: (status: number, words: string) => boolean;
@@ -93,10 +91,7 @@ const STATUS_RULES: readonly StatusRule[] = [
   },
 ];
 
-function explainStatus(
-  { status, headers, body, isInReply }: Pick<StatusError, "status" | "headers" | "body" | "isInReply">,
-  asked: AskedServer,
-): ModelFailure {
+function explainStatus({ status, headers, body, isInReply }: StatusError, asked: AskedServer): ModelFailure {
   const serverWords = collectErrorWords(body);
   // The last rule matches every status.
   const rule = STATUS_RULES.find(({ when }) => when(status, serverWords)) as StatusRule;
@@ -116,11 +111,7 @@ function explainStatus(
 /** Returns the token limit that a known error sentence names. */
 function parseTokenLimit(body: string): number | undefined {
   const text = body.slice(0, 4_000).replace(/(?<=\d)[,_](?=\d{3})/g, "");
-  for (const pattern of TOKEN_LIMIT_PHRASES) {
-    const tokens = Number(pattern.exec(text)?.[1] ?? 0);
-    if (tokens > 0) return tokens;
-  }
-  return undefined;
+  return TOKEN_LIMIT_PHRASES.map((phrase) => Number(phrase.exec(text)?.[1] ?? 0)).find((tokens) => tokens > 0);
 }
 
 const TOKEN_LIMIT_PHRASES: readonly RegExp[] = [
@@ -132,8 +123,6 @@ const TOKEN_LIMIT_PHRASES: readonly RegExp[] = [
   /tokens allowed \(?(\d{3,8})/i,
   /(?:limit|maximum|max size|less than|supports up to|must be <=)(?: is| of|:)? (\d{3,8})/i,
 ];
-
-// Explains a missing or incomplete answer as a code and a sentence.
 
 interface ThrownRule extends Omit<StatusRule, "when"> {
   /** Matched against the name, code and message of the error and its causes. */
@@ -207,8 +196,6 @@ function explainThrown(chain: readonly ChainError[], asked: AskedServer): ModelF
   const message = `No usable answer from the model server at ${asked.server}${forModel(asked)}. ${rule.advice} (${reason})`;
   return createFailure(rule.code, message.replace("  ", " "), rule.again ? { afterMs: null } : null);
 }
-
-// The server and model that a failure names, and the shape of a failure.
 
 export type ModelFailure = Extract<ModelAnswer, { kind: "failed" }>;
 

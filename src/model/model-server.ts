@@ -13,18 +13,12 @@ export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 const MAX_MODEL_NAME_CHARS = 200;
 const OFFERED_NAMES = 10;
 
-interface ModelList {
-  /** True if the answer declares itself an OpenAI list. Cloud servers often leave that out. */
-  readonly isOpenAIList: boolean;
-  readonly names: readonly string[];
-}
-
 /** Returns undefined if there is no list within the time. Never rejects. */
 export async function listModels(
   { baseUrl, apiKey, http }: Pick<ModelServer, "baseUrl" | "apiKey" | "http">,
   timeoutMs: number,
   signal?: AbortSignal,
-): Promise<ModelList | undefined> {
+) {
   try {
     const send = createSender({ baseUrl, apiKey, http, timeoutMs, maxBytes: MAX_LIST_BYTES });
     const response = await send("/models", undefined, signal);
@@ -35,8 +29,9 @@ export async function listModels(
 }
 
 /** Returns undefined for any other body. Ollama's list is null before the first model is installed. */
-export function readModelList(body: unknown): ModelList | undefined {
+export function readModelList(body: unknown) {
   if (typeof body !== "object" || body === null || !("data" in body)) return undefined;
+  // Cloud servers often do not declare that it is one.
   const isOpenAIList = "object" in body && body.object === "list";
   const models: unknown = body.data ?? (isOpenAIList ? [] : undefined);
   if (!Array.isArray(models)) return undefined;

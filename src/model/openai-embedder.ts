@@ -14,7 +14,7 @@ import type { CountTokens, Embedder } from "#core/ports/memory.ts";
 import { asRecord, parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { type AskedServer, createFailure, explainFailure, type ModelFailure } from "./failure.ts";
-import { createSender, formatBaseUrl, type ModelServer, type Received, type SendRequest } from "./model-server.ts";
+import { createSender, formatBaseUrl, type ModelServer, type Received } from "./model-server.ts";
 
 /** `timeoutMs`: of one batch. */
 export interface OpenAIEmbedderSettings extends Omit<ModelServer, "maxBytes"> {
@@ -76,7 +76,7 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
       signal.throwIfAborted();
       try {
         const input = texts.map((text) => truncateText(text, TEXT_CHARS[limitIndex] ?? 0));
-        const vectors = await requestVectors(send, settings.model, { input, dimensions, signal, countTokens });
+        const vectors = await requestVectors(input, signal, countTokens);
         dimensions = vectors[0]?.length ?? dimensions;
         return vectors;
       } catch (error) {
@@ -95,36 +95,24 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
       }
     }
   }
-}
 
-interface Batch {
-  readonly input: string[];
-  /** Expected dimensions, 0 for any. */
-  readonly dimensions: number;
-  readonly signal: AbortSignal;
-  readonly countTokens: CountTokens | undefined;
-}
-
-/** Sends one batch, and counts what it took: the figure of the server, else an estimate. */
-async function requestVectors(
-  send: SendRequest,
-  model: string,
-  { input, dimensions, signal, countTokens }: Batch,
-): Promise<readonly Float32Array[]> {
-  const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
-  const body: OpenAI.EmbeddingCreateParams = { model, input, encoding_format: "base64" };
-  let charged = tokens;
-  try {
-    const response = await send("/embeddings", body, signal);
-    const answer = parseJson(await response.text());
-    charged = readUsedTokens(answer) ?? tokens;
-    return readVectors(answer, input.length, dimensions);
-  } catch (error) {
-    const { code } = explainFailure(error, { server: "", quote: String });
-    if (charged === tokens && !mayHaveBeenCharged(code)) charged = 0;
-    throw error;
-  } finally {
-    if (charged > 0) countTokens?.(charged);
+  /** Sends one batch, and counts what it took: the figure of the server, else an estimate. */
+  async function requestVectors(input: string[], signal: AbortSignal, countTokens?: CountTokens) {
+    const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
+    const body: OpenAI.EmbeddingCreateParams = { model: settings.model, input, encoding_format: "base64" };
+    let charged = tokens;
+    try {
+      const response = await send("/embeddings", body, signal);
+      const answer = parseJson(await response.text());
+      charged = readUsedTokens(answer) ?? tokens;
+      return readVectors(answer, input.length, dimensions);
+    } catch (error) {
+      const { code } = explainFailure(error, asked);
+      if (charged === tokens && !mayHaveBeenCharged(code)) charged = 0;
+      throw error;
+    } finally {
+      if (charged > 0) countTokens?.(charged);
+    }
   }
 }
 
@@ -178,8 +166,6 @@ function splitIntoBatches(texts: readonly string[]): readonly (readonly string[]
 
 /** Servers reject an empty text. */
 const truncateText = (text: string, limit: number): string => text.slice(0, limit).toWellFormed() || " ";
-
-// Reads the vectors of an embeddings answer: all of them, valid and of unit length, or throws.
 
 /** Its message ends a sentence that begins with "the server answered, but". */
 class VectorProblem extends Error {

@@ -5,23 +5,22 @@ import type { Usage } from "#core/event.ts";
 import { mayHaveBeenCharged } from "#core/limits.ts";
 import type { GeneratedImage, Images, Speech, UseListener } from "#core/services.ts";
 import type { Http } from "#http/http.ts";
-import { asRecord, isRecord } from "#util/json.ts";
+import { asRecord } from "#util/json.ts";
 import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
-import { type Quote, quoteWithout } from "#util/outside-errors.ts";
+import { quoteWithout } from "#util/outside-errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { isCount } from "./chat-stream.ts";
 import { explainFailure } from "./failure.ts";
 import { formatBaseUrl, type ModelServer, openFetch, parseBaseUrl, requireUsableKey } from "./model-server.ts";
 
-// Generates images with a server that has the OpenAI images API.
-//
 // Accepts an answer only if its bytes are an image. A server may send an address instead of bytes. Its own address is
 // fetched without the key, any other through the public web client.
 
-export interface OpenAIImagesSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes" | "http"> {
+/** Server and model of images, or of speech. */
+export interface OpenAIMediaSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes" | "http"> {
   readonly model: string;
   readonly http: Http;
-  /** Timeout of one image. Defaults to 3 minutes. */
+  /** Timeout of one image or recording. Defaults to 3 and to 5 minutes. */
   readonly timeoutMs?: number;
 }
 
@@ -32,7 +31,7 @@ const MAX_IMAGE_ANSWER_BYTES = 48 * 1024 * 1024;
 const MAX_SIDE = 16_384;
 
 /** Sends nothing and checks no setting before the first image. */
-export function createOpenAIImages(settings: OpenAIImagesSettings): Images {
+export function createOpenAIImages(settings: OpenAIMediaSettings): Images {
   const { model, http, timeoutMs = IMAGE_TIMEOUT_MS } = settings;
   const quote = quoteWithout(settings.apiKey);
   return {
@@ -65,10 +64,10 @@ export function createOpenAIImages(settings: OpenAIImagesSettings): Images {
 
   function requireImage(bytes: Uint8Array, revisedPrompt: string | null): GeneratedImage {
     const facts = bytes.length <= MAX_IMAGE_BYTES ? readImageFacts(bytes) : undefined;
-    if (!facts || facts.format === "gif" || Math.max(facts.width, facts.height) > MAX_SIDE)
-      throw unusableImage(
-        `${bytes.length} bytes that are no PNG, JPEG or WebP of a usual size: “${quoteStart(bytes, quote)}”`,
-      );
+    if (!facts || facts.format === "gif" || Math.max(facts.width, facts.height) > MAX_SIDE) {
+      const start = quote(Buffer.from(bytes.subarray(0, 200)).toString("latin1"), 60);
+      throw unusableImage(`${bytes.length} bytes that are no PNG, JPEG or WebP of a usual size: “${start}”`);
+    }
     return { bytes, ...facts, format: facts.format, revisedPrompt };
   }
 }
@@ -77,13 +76,9 @@ export function createOpenAIImages(settings: OpenAIImagesSettings): Images {
 const requestBytes = (model: string): { readonly response_format?: "b64_json" } =>
   /^(?:chat)?gpt-/i.test(model) ? {} : { response_format: "b64_json" };
 
-async function readImage(
-  answer: unknown,
-  fetchImage: (url: string) => Promise<Uint8Array>,
-): Promise<{ readonly bytes: Uint8Array; readonly revisedPrompt: string | null }> {
-  const { data } = isRecord(answer) ? answer : {};
-  const [first] = (Array.isArray(data) ? data : []) as readonly (Record<string, unknown> | null)[];
-  const { b64_json: base64, url, revised_prompt: revised } = first ?? {};
+async function readImage(answer: unknown, fetchImage: (url: string) => Promise<Uint8Array>) {
+  const { data } = asRecord(answer);
+  const { b64_json: base64, url, revised_prompt: revised } = asRecord(Array.isArray(data) ? data[0] : undefined);
   const revisedPrompt = typeof revised === "string" ? revised : null;
   if (typeof base64 === "string") return { bytes: decodeBase64(base64), revisedPrompt };
   if (typeof url === "string" && url.startsWith("data:image/")) return { bytes: decodeBase64(url), revisedPrompt };
@@ -98,24 +93,13 @@ function decodeBase64(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(base64, "base64"));
 }
 
-const quoteStart = (bytes: Uint8Array, quote: Quote): string =>
-  quote(Buffer.from(bytes.subarray(0, 200)).toString("latin1"), 60);
-
 const unusableImage = (what: string): GoaldError =>
   new GoaldError("GOALD_MEDIA", `The model server answered, but sent ${what}. It may have charged for it.`, {
     hint: "Does this server make pictures with that model? See GOALD_IMAGES_MODEL.",
   });
 
-// Transcribes recordings with a server that has the OpenAI transcriptions API.
-//
 // Sends only files whose bytes are audio, under a name that reveals only the format. The transcript is untrusted text
 // and is cleaned.
-
-export interface OpenAISpeechSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes"> {
-  readonly model: string;
-  /** Defaults to 5 minutes. */
-  readonly timeoutMs?: number;
-}
 
 const SPEECH_TIMEOUT_MS = 300_000;
 /** Limit of OpenAI's service. */
@@ -124,7 +108,7 @@ const MAX_AUDIO_BYTES = 25 * 1024 * 1024;
 const MAX_TRANSCRIPT_BYTES = 4 * 1024 * 1024;
 
 /** Sends nothing and checks no setting before the first recording. */
-export function createOpenAISpeech(settings: OpenAISpeechSettings): Speech {
+export function createOpenAISpeech(settings: OpenAIMediaSettings): Speech {
   const { model, timeoutMs = SPEECH_TIMEOUT_MS } = settings;
   const quote = quoteWithout(settings.apiKey);
   return {
@@ -166,17 +150,15 @@ function requireAudio(file: string, bytes: Uint8Array) {
 }
 
 function readTranscript(answer: unknown, shown: string): string {
-  const text = isRecord(answer) ? answer.text : undefined;
+  const { text } = asRecord(answer);
   if (typeof text === "string") return clean(text).toWellFormed().trim();
   throw new GoaldError("GOALD_MEDIA", `The model server answered, but not with the text of a recording: “${shown}”.`, {
     hint: "Does this server turn speech into text with that model? See GOALD_SPEECH_MODEL.",
   });
 }
 
-// Creates clients of the openai package, for images and speech.
-//
-// Loading takes over 100 ms of CPU, so the package is loaded on first use. Its own retries, logs and environment variables
-// are off, so that only the settings decide what is sent.
+// Loading the openai package takes over 100 ms of CPU, so it is loaded on first use. Its own retries, logs and
+// environment variables are off, so that only the settings decide what is sent.
 
 /** Throws GOALD_CONFIG for an invalid base URL. */
 async function openClient(server: ModelServer): Promise<OpenAI> {
@@ -199,13 +181,11 @@ async function openClient(server: ModelServer): Promise<OpenAI> {
   });
 }
 
-// Explains why generating an image or transcribing a recording failed.
-
 /** `what`: the sentence that says what did not happen. Calls `listener.refused` if the server cannot have charged for it. */
 function explainMediaError(
   thrown: unknown,
   what: string,
-  { baseUrl, apiKey, model }: Pick<ModelServer, "baseUrl" | "apiKey"> & { readonly model: string },
+  { baseUrl, apiKey, model }: OpenAIMediaSettings,
   listener: UseListener | undefined,
 ): GoaldError {
   if (isGoaldError(thrown, "GOALD_MEDIA")) return thrown;
@@ -215,10 +195,7 @@ function explainMediaError(
   return new GoaldError("GOALD_MEDIA", `${what} ${message}`, { cause: thrown });
 }
 
-// Reads the tokens that an image or a transcription used from the server's answer.
-//
-// Some models are billed per image or per minute and report no tokens. The usage is then null, never an estimate.
-
+/** Some models are billed per image or per minute and report no tokens. The usage is then null, never an estimate. */
 function readMediaUsage(answer: unknown): Usage | null {
   const { usage } = asRecord(answer);
   const { input_tokens: inputTokens, output_tokens: outputTokens, input_tokens_details: details } = asRecord(usage);

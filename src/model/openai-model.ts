@@ -93,14 +93,14 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
         const answer = { ...cutAtStop(whole, request.stop), usage };
         const tokens = usage?.outputTokens ?? Math.ceil(leastTokens(whole.text));
         if (tokens <= maxTokens) return answer;
-        const isChanged = await learnIgnored(model, sent);
+        const isChanged = await terms.noteIgnoredCap(model, sent.cap);
         const capIgnored = describeExcess(tokens, usage, { ...request, ...sent }, asked);
         return isChanged ? answer : { ...answer, capIgnored };
       } catch (error) {
         signal.throwIfAborted();
         const over = listCauses(error).find((each) => each.name === "OverCapError") as OverCapError | undefined;
         if (over && sent) {
-          const isChanged = await learnIgnored(model, sent);
+          const isChanged = await terms.noteIgnoredCap(model, sent.cap);
           const words = describeExcess(over.outputTokens, over.usage, { ...request, ...sent }, asked);
           const failure = createFailure("cap-ignored", words, isChanged ? { afterMs: 0, isChanged } : null);
           const usage = noteExcess(over.usage, sent.cap) ?? { ...NO_USAGE, outputTokens: over.outputTokens };
@@ -116,11 +116,6 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
       }
     },
   };
-
-  /** Resolves to true if the next request can send the cap under another name. */
-  async function learnIgnored(model: string, { cap }: SentParts): Promise<boolean> {
-    return cap !== null && (await terms.noteIgnoredCap(model, cap.name));
-  }
 }
 
 /** Usage of a server that reported none. */

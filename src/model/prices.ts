@@ -11,6 +11,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { Price } from "#core/limits.ts";
 import { rememberBy } from "#util/caches.ts";
+import { isRecord } from "#util/json.ts";
 
 export interface PriceTable {
   /** ISO date of these prices. Empty if unknown. */
@@ -20,10 +21,8 @@ export interface PriceTable {
 
 /** Returns undefined for a model without a known price. `baseUrl`: the model server. */
 export function priceOf(model: string, baseUrl: string, { usdPerMillionTokens: prices }: PriceTable) {
-  for (const name of listPriceNames(model)) {
-    const price = Object.hasOwn(prices, name) ? prices[name] : undefined;
-    if (price) return price;
-  }
+  const name = listPriceNames(model).find((each) => Object.hasOwn(prices, each));
+  if (name !== undefined) return prices[name];
   return isThisMachine(baseUrl) ? FREE_PRICE : undefined;
 }
 
@@ -43,8 +42,7 @@ const RELEASE_SUFFIX = /-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$/;
 
 /** Decides by its address whether a server is on this machine. */
 export function isThisMachine(baseUrl: string): boolean {
-  if (!URL.canParse(baseUrl)) return false;
-  const { hostname } = new URL(baseUrl);
+  const hostname = URL.parse(baseUrl)?.hostname ?? "";
   return (
     hostname === "localhost" ||
     hostname.endsWith(".localhost") ||
@@ -90,8 +88,8 @@ function readPrice(value: unknown, model: string, file: string): Price {
 const isAmount = (value: unknown): value is number => typeof value === "number" && value >= 0 && value < 1_000_000;
 
 function requireObject(value: unknown, expected: string, file: string): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalidPrices(file, expected, value);
-  return value as Record<string, unknown>;
+  if (isRecord(value)) return value;
+  throw invalidPrices(file, expected, value);
 }
 
 const invalidPrices = (file: string, expected: string, got: unknown): GoaldError =>
@@ -123,15 +121,9 @@ export const isReasoningModel = (model: string, { reasoning }: ContextWindows): 
 /** Each step asks, usually for the same model. */
 const findLongestPrefix = rememberBy((table: ContextWindows, model: string): number => {
   const name = removeModelPath(model);
-  let longest = "";
-  let tokens = table.unknownModelTokens;
-  for (const [prefix, window] of Object.entries(table.contextTokens)) {
-    if (prefix.length > longest.length && name.startsWith(prefix)) {
-      longest = prefix;
-      tokens = window;
-    }
-  }
-  return tokens;
+  const prefixes = Object.keys(table.contextTokens).filter((prefix) => prefix !== "" && name.startsWith(prefix));
+  const [longest = ""] = prefixes.sort((a, b) => b.length - a.length);
+  return table.contextTokens[longest] ?? table.unknownModelTokens;
 });
 
 /** Removes a router's path (`openai/gpt-4o`) and the prefix of a fine-tuned model (`ft:gpt-4o:…`). */

@@ -11,15 +11,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { createEventStreamParser, isEventStream, type ServerSentEvent } from "#util/event-stream.ts";
 import { asRecord, isRecord, parseJson } from "#util/json.ts";
-import {
-  type ChatStream,
-  createChatStream,
-  findFirstChoice,
-  joinParts,
-  REASONING,
-  readReasoning,
-  readUsage,
-} from "./chat-stream.ts";
+import { ChatStream, findFirstChoice, joinParts, REASONING, readReasoning, readUsage } from "./chat-stream.ts";
 import { type AskedModel, createFailure, type ModelFailure } from "./failure.ts";
 import { type Received, StatusError } from "./model-server.ts";
 
@@ -29,7 +21,7 @@ interface ReadAnswerOptions {
   /** Maximum silence after the first output. */
   readonly idleMs: number;
   /** Maximum tokens of an unfinished stream. */
-  readonly maxTokens?: number;
+  readonly maxTokens: number;
   /** Maximum characters of a document. */
   readonly maxChars: number;
   onText?: ((piece: string) => void) | undefined;
@@ -65,7 +57,7 @@ export async function readModelAnswer({ body }: Response, options: ReadAnswerOpt
       return await readEventStream(head, next, reader, options);
     }
     const document = await readDocument(head, next, options.maxChars);
-    if (isLate) throw new SilenceError("The answer was not complete after", options.firstMs);
+    if (isLate) throw silenceError("The answer was not complete after", options.firstMs);
     return document;
   } finally {
     clearTimeout(timer);
@@ -93,7 +85,7 @@ async function readEventStream(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { firstMs, idleMs, maxTokens, onText }: ReadAnswerOptions,
 ): Promise<unknown> {
-  const stream = createChatStream(onText, maxTokens);
+  const stream = new ChatStream(onText, maxTokens);
   const silence = watchSilence(stream, { firstMs, idleMs }, () => void reader.cancel().catch(() => undefined));
   const parser = createEventStreamParser();
   const takeEvents = (events: readonly ServerSentEvent[]): void => {
@@ -109,8 +101,8 @@ async function readEventStream(
   }
   if (silence.isOver && !stream.isFinished && !stream.isDone)
     throw stream.hasBegun
-      ? new SilenceError("The reply had begun, and then nothing, or only white space, came for", idleMs)
-      : new SilenceError("The server accepted the request, and no reply had begun after", firstMs);
+      ? silenceError("The reply had begun, and then nothing, or only white space, came for", idleMs)
+      : silenceError("The server accepted the request, and no reply had begun after", firstMs);
   return stream.completion();
 }
 
@@ -157,15 +149,9 @@ function watchSilence(
 }
 
 /** Callers recognize it by its name. */
-class SilenceError extends Error {
-  override readonly name = "TimeoutError";
-  constructor(words: string, ms: number) {
-    super(`${words} ${ms < 1000 ? `${ms} ms` : `${ms / 1000} s`}.`);
-  }
-}
+const silenceError = (words: string, ms: number): Error =>
+  new DOMException(`${words} ${ms < 1000 ? `${ms} ms` : `${ms / 1000} s`}.`, "TimeoutError");
 
-// Validates a chat completion.
-//
 // A body counts as a reply only if it has a finish_reason and text. Compatible servers answer with status 200 and an
 // error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty reply. A reply
 // may be without text when it was cut off, because the model used up its maximum before an answer began, and when it has

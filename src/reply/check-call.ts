@@ -46,8 +46,8 @@ type CheckedCall =
   | {
       readonly kind: "invalid";
       readonly problems: readonly string[];
-      /** Absent: no command was meant, since the name is unknown or a placeholder was not filled in. */
-      readonly name?: string;
+      /** Undefined: no command was meant, since the name is unknown or a placeholder was not filled in. */
+      readonly name: string | undefined;
       /** Set when there is no command of this name. */
       readonly unknownName?: string;
     };
@@ -77,28 +77,28 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
   return {
     isName: (written) => findCommandName(written, names, aliases) !== null,
     checkCall({ name: written, args }, source) {
-      if (typeof written !== "string" || written.trim() === "") return rejectTemplate(PROBLEMS.noName);
+      if (typeof written !== "string" || written.trim() === "") return reject([PROBLEMS.noName]);
       const name = findCommandName(written, names, aliases);
       if (name === null) {
         const other = findCommandName(written, closedNames, aliases);
-        if (other) return rejectTemplate(describeClosedCommand(other, names));
-        return { ...rejectTemplate(describeUnknownCommand(written, names)), unknownName: written };
+        if (other) return reject([describeClosedCommand(other, names)]);
+        return { ...reject([describeUnknownCommand(written, names)]), unknownName: written };
       }
       const schema = schemas[name] as ArgsSchema;
       const arranged = arrangeArguments(args, schema, aliases, source);
       switch (arranged.kind) {
         case "not-an-object":
-          return rejectCall(name, describeArgsNotAnObject(name, schema));
+          return reject([describeArgsNotAnObject(name, schema)], name);
         case "twice":
-          return rejectCall(name, describeRepeatedArgument(name, arranged.name));
+          return reject([describeRepeatedArgument(name, arranged.name)], name);
         case "placeholder":
-          return rejectTemplate(describePlaceholder(name, arranged.name, arranged.value));
+          return reject([describePlaceholder(name, arranged.name, arranged.value)]);
         case "args": {
           const given: Record<string, unknown> = { ...arranged.args };
           // The last thought then is the reason.
           if (name === TASK_COMPLETE && schema.properties.reason) given.reason ??= "";
           const problems = findProblems(name, given, schema);
-          if (problems.length > 0) return rejectCall(name, ...problems);
+          if (problems.length > 0) return reject(problems, name);
           return { kind: "valid", call: { name, args: given }, thought: arranged.thought };
         }
       }
@@ -190,15 +190,7 @@ function countValues(value: unknown, counted = 0): number {
   return count;
 }
 
-const rejectCall = (name: string, ...problems: readonly string[]): CheckedCall => ({
-  kind: "invalid",
-  problems,
-  name,
-});
-const rejectTemplate = (...problems: readonly string[]): CheckedCall => ({
-  kind: "invalid",
-  problems,
-});
+const reject = (problems: readonly string[], name?: string): CheckedCall => ({ kind: "invalid", problems, name });
 
 // Tests a text against a pattern of a schema within a time limit.
 //

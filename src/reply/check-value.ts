@@ -10,28 +10,18 @@ import { rememberBy } from "#util/caches.ts";
 import { createAjv } from "#util/schema.ts";
 import { AJV_OPTIONS, createBoundedPattern } from "./check-call.ts";
 import { findConflictingKey, isSameJson, parseShallowJson, pythonToJson } from "./json.ts";
-import {
-  dropReasoning,
-  findLeadingReasoningEnd,
-  type ParsedObject,
-  parseClearly,
-  splitReply,
-  unwrapReply,
-} from "./json-objects.ts";
+import { findLeadingReasoningEnd, findObjects, type ParsedObject, parseClearly, unwrapReply } from "./json-objects.ts";
 import { describeSchemaError, quoteText } from "./problems.ts";
+import { MAX_REPLY_CHARS } from "./read.ts";
 
-// Checks a JSON document against the JSON Schema of a person.
-//
-// The schema may be wrong, and a pattern in it may need hours for a short text: each match is bounded, and all of them
-// together.
-
-type Schema = Readonly<Record<string, unknown>>;
+// The JSON Schema of a person may be wrong, and a pattern in it may need hours for a short text: each match is bounded,
+// and all of them together.
 
 /** Time that all patterns of one check may take. */
 const MAX_PATTERN_MS = 1_000;
 
 /** Returns the first problem, as a sentence; none when the document is valid. `isOfSchema`: the schema cannot be used. */
-export function checkDocument(schema: Schema, value: unknown) {
+export function checkDocument(schema: JsonSchema, value: unknown) {
   const validate = compileDocument(schema);
   if (typeof validate === "string") return { problem: validate, isOfSchema: true };
   try {
@@ -45,7 +35,7 @@ export function checkDocument(schema: Schema, value: unknown) {
 }
 
 /** Returns why it cannot be compiled, as a sentence. A schema of another draft is read as one of 2020-12. */
-function compileDocument({ $schema: _draft, $async: _async, ...schema }: Schema): ValidateFunction | string {
+function compileDocument({ $schema: _draft, $async: _async, ...schema }: JsonSchema): ValidateFunction | string {
   const regExp = Object.assign(limitPatterns(), { code: "limitPatterns()" });
   try {
     if (hasEndlessReference(schema)) return "it refers to itself without an end.";
@@ -85,17 +75,15 @@ type ParsedValue =
   /** Sentences for the model. */
   | { readonly kind: "problem"; readonly problems: readonly string[] };
 
-const MAX_CHARS = 2_000_000;
-
 /** `schema`: JSON Schema of an object, compiled once per schema object. */
 export function readValue(text: string, finishReason: string, schema: object): ParsedValue {
   if (finishReason === "length") return describeProblem("The answer was cut off at its end: give a shorter one.");
-  const reply = unwrapReply(text, MAX_CHARS);
-  if (reply.length > MAX_CHARS) return describeProblem("The answer is too long.");
-  const { pieces, fault } = splitReply(reply, findLeadingReasoningEnd(reply));
-  if (fault) return describeProblem("The answer nests too deep, or has too many objects.");
-  const parsed = dropReasoning(reply, pieces)
-    .objects.map(({ start, end }) => parseClearly(reply.slice(start, end)))
+  const reply = unwrapReply(text, MAX_REPLY_CHARS);
+  if (reply.length > MAX_REPLY_CHARS) return describeProblem("The answer is too long.");
+  const { objects, fault } = findObjects(reply, findLeadingReasoningEnd(reply));
+  if (fault !== null) return describeProblem("The answer nests too deep, or has too many objects.");
+  const parsed = objects
+    .map(({ start, end }) => parseClearly(reply.slice(start, end)))
     .filter((one): one is ParsedObject => "kind" in one && one.ending === "whole");
   const validate = compileSchema(schema);
   const fitting = parsed.filter(({ value, json }) => findConflictingKey(json) === null && validate(value));
@@ -120,10 +108,8 @@ const compileSchema = rememberBy((schema: object) =>
   createAjv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true }).compile(schema),
 );
 
-// Reads the answer of a sub-task that was given as text, as its type asks for it.
-//
-// An answer has several readings, from the exact to the lenient. The first one that is valid against the type counts,
-// so a lenient reading never changes an answer that an exact one explains.
+// An answer of a sub-task has several readings, from the exact to the lenient. The first one that is valid against the
+// type counts, so a lenient reading never changes an answer that an exact one explains.
 
 /** Digits in groups of three, as people write them. */
 const GROUPED = /^[+-]?\d{1,3}(?:([, \u00a0\u202f])\d{3})(?:\1\d{3})*(?:\.\d+)?$/;
@@ -199,17 +185,15 @@ function readLastValue(text: string): unknown {
 // The schema comes from code of the model, so it may be wrong itself: `hasEndlessReference` and the checks of command
 // schemas keep out what would make the validator throw or never end.
 
-type Returns = Readonly<Record<string, unknown>>;
-
 /** The arguments of the command that returns the result. Definitions stay at the root, where references look for them. */
-export function argumentsForResult(returns: Returns): ArgsSchema {
+export function argumentsForResult(returns: JsonSchema): ArgsSchema {
   const { $defs, definitions, $schema: _, ...result } = returns;
   const defined = { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) };
   return { type: "object", properties: { result }, required: ["result"], ...defined };
 }
 
 /** Returns problems in words, the last of them with a valid example where one is known; none when the value is valid. */
-export function checkResult(returns: Returns, value: unknown): readonly string[] {
+export function checkResult(returns: JsonSchema, value: unknown): readonly string[] {
   const problems = findProblems(returns, value);
   if (problems.length === 0) return [];
   const example = writeExample(returns, returns, 0);
@@ -218,14 +202,12 @@ export function checkResult(returns: Returns, value: unknown): readonly string[]
   return [...problems, `Give only the value as the result, such as ${shown}.`];
 }
 
-function findProblems(returns: Returns, value: unknown): readonly string[] {
+function findProblems(returns: JsonSchema, value: unknown): readonly string[] {
   if (value === undefined) return ["There is no result."];
   const validate = compile(returns);
   if (validate({ result: value })) return [];
-  return [...new Set((validate.errors ?? []).map((error) => describeSchemaError(error, namePart)))].slice(
-    0,
-    MAX_PROBLEMS,
-  );
+  const problems = (validate.errors ?? []).map((error) => describeSchemaError(error, namePart));
+  return [...new Set(problems)].slice(0, MAX_PROBLEMS);
 }
 
 const MAX_EXAMPLE_DEPTH = 4;
@@ -253,7 +235,7 @@ function writeExample(written: JsonSchema, root: JsonSchema, depth: number): unk
 }
 
 const MAX_PROBLEMS = 5;
-const compile = rememberBy((returns: Returns) => createAjv(AJV_OPTIONS).compile(argumentsForResult(returns)));
+const compile = rememberBy((returns: JsonSchema) => createAjv(AJV_OPTIONS).compile(argumentsForResult(returns)));
 
 /** Each path begins with the argument, which is "result". */
 const namePart = (path: string): string =>

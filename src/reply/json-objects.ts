@@ -56,35 +56,43 @@ function unquoteLines(reply: string): string {
 
 const MAX_OBJECTS = 50;
 
-export interface ReplyPiece {
-  readonly kind: "text" | "object";
+export interface ReplyObject {
   readonly start: number;
   /** Exclusive. */
   readonly end: number;
   /** True when the brackets of the object balance outside its strings. */
   readonly closed: boolean;
 }
-interface ReplySplit {
-  readonly pieces: readonly ReplyPiece[];
-  readonly fault: "too-deep" | "too-many" | null;
-}
 
-/** Splits the reply from `from` on into alternating text and objects. */
-export function splitReply(text: string, from: number): ReplySplit {
-  const pieces: ReplyPiece[] = [];
+/**
+ * Finds the objects of the reply from `from` on that are outside of reasoning blocks: a draft there is not an answer.
+ * Marks inside objects are ignored, since they belong to an argument. A closing mark without an opening drops all objects
+ * before it. `unclosed`: a reasoning block never closed, so the text after its opening is not an answer.
+ */
+export function findObjects(text: string, from: number) {
+  let objects: ReplyObject[] = [];
+  let count = 0;
+  let open = 0;
   let textStart = from;
+  const readMarks = (textEnd: number): void => {
+    for (const mark of text.slice(textStart, textEnd).matchAll(MARK)) {
+      if (mark.groups?.open !== undefined) open++;
+      else if (open > 0) open--;
+      else objects = [];
+    }
+  };
   for (let at = from; at < text.length; at++) {
     if (!opensObject(text, at)) continue;
-    pieces.push({ kind: "text", start: textStart, end: at, closed: true });
+    readMarks(at);
     const { end, closed, tooDeep } = findObjectEnd(text, at);
-    if (tooDeep) return { pieces, fault: "too-deep" };
-    pieces.push({ kind: "object", start: at, end, closed });
-    if (pieces.length > MAX_OBJECTS * 2) return { pieces, fault: "too-many" };
+    if (tooDeep) return { fault: "too-deep" } as const;
+    if (++count > MAX_OBJECTS) return { fault: "too-many" } as const;
+    if (open === 0) objects.push({ start: at, end, closed });
     textStart = end;
     at = end - 1;
   }
-  pieces.push({ kind: "text", start: textStart, end: text.length, closed: true });
-  return { pieces, fault: null };
+  readMarks(text.length);
+  return { objects, unclosed: open > 0, fault: null };
 }
 
 /** Accepts a brace, or a bracket before a brace: a list without objects cannot be a reply. */
@@ -154,29 +162,7 @@ const OPENING = new RegExp(OPEN, "i");
 /** Checks for an opening mark anywhere in the text. */
 export const opensReasoning = (text: string): boolean => OPENING.test(text);
 
-/**
- * Drops objects inside reasoning blocks: a draft there is not an answer. Marks inside objects are ignored, since
- * they belong to an argument. A closing mark without an opening drops all objects before it.
- * Returns the others in order. `unclosed`: a reasoning block never closed, so the text after its opening is not an answer.
- */
-export function dropReasoning(text: string, pieces: readonly ReplyPiece[]) {
-  let open = 0;
-  let objects: ReplyPiece[] = [];
-  for (const piece of pieces) {
-    if (piece.kind === "object") {
-      if (open === 0) objects.push(piece);
-      continue;
-    }
-    for (const mark of text.slice(piece.start, piece.end).matchAll(MARK)) {
-      if (mark.groups?.open !== undefined) open++;
-      else if (open > 0) open--;
-      else objects = [];
-    }
-  }
-  return { objects, unclosed: open > 0 };
-}
-
-type Stretch = Pick<ReplyPiece, "start" | "end">;
+type Stretch = Pick<ReplyObject, "start" | "end">;
 
 const TAG = /<(?=([^\s<>=/"']{1,40}))[^<>]{1,240}(?<!\/)>/g;
 const MAX_TAGS = 200;
@@ -198,28 +184,27 @@ export const findContent = (text: string, isCut: boolean, isName: (name: string)
     .toArray();
 
 /** Returns the end of a reasoning block that precedes every bracket, else 0: braces in that block need not balance. */
-export function findLeadingReasoningEnd(text: string): number {
-  let open = 0;
-  for (const mark of text.matchAll(MARK)) {
-    if (open === 0 && /[{[]/.test(text.slice(0, mark.index))) return 0;
-    open += mark.groups?.open === undefined ? -1 : 1;
-    if (open <= 0) return mark.index + mark[0].length;
-  }
-  return 0;
-}
+export const findLeadingReasoningEnd = (text: string): number =>
+  Math.max(
+    0,
+    findMarkedEnd(text, (_, before) => /[{[]/.test(before)),
+  );
 
 /**
  * Returns the end of the reasoning that a reply in prose begins with, else 0; -1 when it does not end. A closing mark without
  * an opening ends reasoning too, unless it is in a block of code, or in a line behind a quote.
  */
-export function findReasoningEnd(text: string): number {
+export const findReasoningEnd = (text: string): number =>
+  findMarkedEnd(text, (mark, before) =>
+    mark.groups?.open === undefined ? endsInBlock(before) || isQuoted(text, mark) : before.trim() !== "",
+  );
+
+/** `isContent`: whether a mark outside of reasoning, with the text before it, belongs to the reply proper. */
+function findMarkedEnd(text: string, isContent: (mark: RegExpExecArray, before: string) => boolean): number {
   let open = 0;
   for (const mark of text.matchAll(MARK)) {
-    const before = text.slice(0, mark.index);
-    const isOpening = mark.groups?.open !== undefined;
-    if (open === 0 && isOpening && before.trim() !== "") return 0;
-    if (open === 0 && !isOpening && (endsInBlock(before) || isQuoted(text, mark))) return 0;
-    open += isOpening ? 1 : -1;
+    if (open === 0 && isContent(mark, text.slice(0, mark.index))) return 0;
+    open += mark.groups?.open === undefined ? -1 : 1;
     if (open <= 0) return mark.index + mark[0].length;
   }
   return open > 0 ? -1 : 0;

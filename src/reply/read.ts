@@ -21,15 +21,14 @@ import { ARGS_KEYS, findCall, NAME_KEYS } from "./find-call.ts";
 import { findConflictingKey, findStringEnd, isSameJson } from "./json.ts";
 import {
   createRepairBudget,
-  dropReasoning,
   findContent,
   findLeadingReasoningEnd,
+  findObjects,
   MAX_DAMAGED_CHARS,
   type ParsedObject,
   parseClearly,
   parseObject,
-  type ReplyPiece,
-  splitReply,
+  type ReplyObject,
   type UnparsedObject,
   unwrapReply,
 } from "./json-objects.ts";
@@ -112,10 +111,9 @@ function startSearch(
 function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
   let start = from;
   for (let restarts = 0; restarts < MAX_RESTARTS && start < search.reply.length; restarts++) {
-    const { pieces, fault } = splitReply(search.reply, start);
+    const { objects, unclosed, fault } = findObjects(search.reply, start);
     if (fault === "too-deep") return refuseReply(search.thoughts, PROBLEMS.tooDeep);
     if (fault === "too-many") return refuseReply(search.thoughts, PROBLEMS.tooManyObjects);
-    const { objects, unclosed } = dropReasoning(search.reply, pieces);
     if (unclosed && objects.length === 0) return refuseReply(null, PROBLEMS.onlyReasoning);
     start = search.reply.length;
     for (const object of objects) {
@@ -139,7 +137,7 @@ function searchAgain(search: ReplySearch): ParsedReply | null {
 }
 
 /** Returns the exclusive end of the object. */
-function readObject(search: ReplySearch, { start, end }: ReplyPiece): number {
+function readObject(search: ReplySearch, { start, end }: ReplyObject): number {
   const source = search.reply.slice(start, end);
   const parsed = parseObject(source, search.budget);
   if (parsed.kind === "unparsed") {
@@ -246,8 +244,6 @@ function concludeSearch(search: ReplySearch): ParsedReply {
     };
   return refuseReply(thoughts, thoughts || search.reply.includes("{") ? PROBLEMS.noCommand : PROBLEMS.noObject);
 }
-
-// What a model's reply says: its command, or the problems with it.
 
 export type ParsedReply =
   | {

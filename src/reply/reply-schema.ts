@@ -6,7 +6,7 @@
  * names and types only: what a command and its arguments mean is in the prompt, and servers charge for both.
  */
 
-import { type Command, followReference, type JsonSchema, typesOf } from "#core/command.ts";
+import { type Command, followReference, type JsonSchema, type JsonType, typesOf } from "#core/command.ts";
 import { THOUGHT } from "#core/command-names.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
 
@@ -30,7 +30,7 @@ export function buildReplySchema(commands: readonly SchemaCommand[]): ReplySchem
 }
 
 /** A property may be called `description`: only texts are removed. */
-const withoutDescriptions = (schema: object): object =>
+const withoutDescriptions = (schema: JsonSchema): JsonSchema =>
   JSON.parse(
     JSON.stringify(schema, (key, value) => (key === "description" && typeof value === "string" ? undefined : value)),
   );
@@ -45,8 +45,9 @@ function moveReferences(value: unknown, root: string): unknown {
   return Object.fromEntries(entries);
 }
 
-const closeObject = (properties: Readonly<Record<string, object>>): object => ({
+const closeObject = (properties: Readonly<Record<string, JsonSchema>>, description: object = {}): JsonSchema => ({
   type: "object",
+  ...description,
   properties,
   required: Object.keys(properties),
   additionalProperties: false,
@@ -80,14 +81,14 @@ export const buildTools = (commands: readonly SchemaCommand[]): readonly Tool[] 
 const MAX_LEVELS = 7;
 
 /** Returns null for a schema that the subset cannot express. */
-function toStrictSchema(schema: JsonSchema, root: JsonSchema = schema, level = 0): object | null {
+function toStrictSchema(schema: JsonSchema, root: JsonSchema = schema, level = 0): JsonSchema | null {
   if (level > MAX_LEVELS) return null;
   const followed = followReference(schema, root);
   const description = followed.description === undefined ? {} : { description: followed.description };
   const alternatives = followed.anyOf ?? followed.oneOf;
   if (alternatives) {
     const strict = alternatives.map((each) => toStrictSchema(each, root, level + 1));
-    return strict.some((each) => each === null) ? null : { ...description, anyOf: strict };
+    return strict.every((each) => each !== null) ? { ...description, anyOf: strict } : null;
   }
   const choices = followed.const === undefined ? followed.enum : [followed.const];
   if (choices) return toChoices(choices, description);
@@ -105,11 +106,11 @@ function toStrictSchema(schema: JsonSchema, root: JsonSchema = schema, level = 0
 
 const isContainer = (type: string): boolean => type === "array" || type === "object";
 
-function toChoices(choices: readonly unknown[], description: object): object | null {
-  const types = new Set(choices.map((choice) => (choice === null ? "null" : typeof choice)));
+function toChoices(choices: readonly unknown[], description: object): JsonSchema | null {
+  const types = new Set(choices.map((choice) => (choice === null ? "null" : (typeof choice as JsonType))));
   if (types.has("object")) return null;
-  const [type] = types;
-  return { type: types.size === 1 ? type : [...types], ...description, enum: choices };
+  const [type = "null", ...others] = types;
+  return { type: others.length === 0 ? type : [type, ...others], ...description, enum: choices };
 }
 
 function toClosedObject(
@@ -117,32 +118,20 @@ function toClosedObject(
   root: JsonSchema,
   level: number,
   description: object,
-): object | null {
+): JsonSchema | null {
   // An object without `additionalProperties` is open, but only one without properties needs unknown keys.
   const isFreeForm = level > 0 && additionalProperties === undefined && Object.keys(properties).length === 0;
   if (isFreeForm || (additionalProperties ?? false) !== false || patternProperties) return null;
-  const members: Record<string, object> = {};
+  const members: Record<string, JsonSchema> = {};
   for (const [name, property] of Object.entries(properties)) {
     const strict = toStrictSchema(property, root, level + 1);
     if (!strict) return null;
     members[name] = required.includes(name) ? strict : makeNullable(strict);
   }
-  return {
-    type: "object",
-    ...description,
-    properties: members,
-    required: Object.keys(members),
-    additionalProperties: false,
-  };
+  return closeObject(members, description);
 }
 
-interface StrictSchema {
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly object[];
-}
-
-function makeNullable(schema: StrictSchema): object {
+function makeNullable(schema: JsonSchema): JsonSchema {
   if (schema.anyOf) return { ...schema, anyOf: [...schema.anyOf, { type: "null" }] };
   const types = [schema.type ?? []].flat();
   if (types.includes("null")) return schema;

@@ -45,7 +45,7 @@ const FOREIGN = /^(?:bash|sh|shell|zsh|console|terminal|powershell|ps1|cmd|bat|j
 export function splitAction(text: string, form: ActionForm): SplitAction {
   const begin = findReasoningEnd(text);
   const reply = begin < 0 ? "" : text.slice(begin).replaceAll("\r\n", "\n");
-  const heading = findResult(reply);
+  const [heading] = findOutsideBlocks(reply, RESULT);
   const above = heading ? reply.slice(0, heading.index) : reply;
   const split = form === "react" ? splitReact(above) : splitCode(above);
   const whole = { ...split, result: null, isOnlyReasoning: begin < 0 };
@@ -59,11 +59,10 @@ type Split = Omit<SplitAction, "isOnlyReasoning" | "result">;
 /** In capital letters only, and outside blocks: prose and code have lines about results too. */
 const RESULT = /^[ \t>]{0,20}(?:#{1,6}[ \t]{1,5})?(?:\*{1,2})?RESULT[ \t]{0,5}(?:\*{1,2})?:(?:\*{1,2})?/gm;
 
-function findResult(reply: string): RegExpExecArray | undefined {
+function findOutsideBlocks(reply: string, pattern: RegExp): readonly RegExpExecArray[] {
   const blocks = findBlocks(reply);
-  return [...reply.matchAll(RESULT)].find(
-    ({ index }) => !blocks.some(({ start, end }) => index > start && index < end),
-  );
+  const isOutside = (index: number): boolean => !blocks.some(({ start, end }) => index > start && index < end);
+  return [...reply.matchAll(pattern)].filter(({ index }) => isOutside(index));
 }
 
 function splitCode(reply: string): Split {
@@ -72,10 +71,13 @@ function splitCode(reply: string): Split {
   const chosen = able.find(({ name }) => name === "python") ?? able[0];
   const foreign = blocks.find(({ name }) => FOREIGN.test(name))?.name ?? "";
   if (!chosen) return { ...withoutCode(reply), foreign };
+  const { code, isClosed, start, end } = chosen;
   return {
-    ...fromBlock(chosen),
-    thought: reply.slice(0, chosen.start).trim(),
-    shown: reply.slice(0, chosen.end).trim(),
+    code,
+    isClosed,
+    foreign: "",
+    thought: reply.slice(0, start).trim(),
+    shown: reply.slice(0, end).trim(),
     others: able.filter(({ start }) => start > chosen.start).length,
   };
 }
@@ -83,11 +85,6 @@ function splitCode(reply: string): Split {
 /** Blanks are bounded, so that a search takes linear time. */
 const HEADING =
   /^[ \t>]{0,20}(?:#{1,6}[ \t]{0,5}|\*{1,2})?(thought|action|observation)[ \t]{0,5}\d{0,6}[ \t]{0,5}(?:\*{1,2})?[ \t]{0,5}:(?:\*{1,2})?[ \t]{0,20}/gim;
-
-interface Part {
-  readonly name: string;
-  readonly text: string;
-}
 
 function splitReact(reply: string): Split {
   const parts = splitAtHeadings(reply);
@@ -115,14 +112,12 @@ function splitReact(reply: string): Split {
 /** An action in another notation: a tag, an object or a fence of another language, or LangChain's two lines. */
 const NOT_PYTHON = /^[<{`&]|^[^\n]*\n[ \t]*action[ _]input[ \t]*:/i;
 
-function splitAtHeadings(reply: string): readonly Part[] {
-  const blocks = findBlocks(reply);
-  const isOutside = (place: number): boolean => !blocks.some(({ start, end }) => place > start && place < end);
-  const headings = [...reply.matchAll(HEADING)].filter(({ index }) => isOutside(index));
+function splitAtHeadings(reply: string) {
+  const headings = findOutsideBlocks(reply, HEADING);
   const first = { name: "thought", text: reply.slice(0, headings[0]?.index ?? reply.length) };
   return [
     first,
-    ...headings.map((heading, place): Part => {
+    ...headings.map((heading, place) => {
       const end = headings[place + 1]?.index ?? reply.length;
       const [whole, name = ""] = heading;
       return { name: name.toLowerCase(), text: reply.slice(heading.index + whole.length, end) };
@@ -140,8 +135,6 @@ const withoutCode = (reply: string): Split => ({
   others: 0,
   foreign: "",
 });
-
-const fromBlock = ({ code, isClosed }: Block) => ({ code, isClosed, foreign: "" });
 
 /** Each may be the end of a long block, which is then scanned. */
 const MAX_FENCES = 200;

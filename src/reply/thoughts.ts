@@ -134,16 +134,14 @@ class LiveThoughts {
   }
 
   #endString(): void {
-    if (this.#depth > 0) this.#text = undefined;
-    else if (this.#place === "key") {
+    if (this.#depth === 0 && this.#place === "key") {
       this.#name = (this.#text ?? "").trim().toLowerCase();
-      this.#text = undefined;
       this.#place = "colon";
-    } else {
+    } else if (this.#depth === 0) {
       this.#emitText(true);
-      this.#text = undefined;
       this.#place = "comma";
     }
+    this.#text = undefined;
   }
 
   #takeNestedCharacter(char: string): void {

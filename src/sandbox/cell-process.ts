@@ -24,8 +24,6 @@ import {
 } from "./protocol.ts";
 import { GUEST_SIGHT } from "./python-snapshot.ts";
 
-type Done = Extract<GuestMessage, { readonly type: "done" }>;
-
 /** Takes this file's extension: .ts in a checkout, .js in the published package. */
 const PROGRAM = new URL(`./guest${extname(import.meta.url)}`, import.meta.url);
 const LIMITS = {
@@ -46,12 +44,10 @@ const MAX_QUESTIONS = 20_000;
 export class CellProcess {
   readonly #program: CagedProgram;
   readonly #conversation: Conversation;
-  readonly #memoryMegabytes: number;
   readonly #killed = Promise.withResolvers<undefined>();
   readonly #ready: Promise<void>;
   #gone: CellProblem | undefined;
   #hasEnded = false;
-  #isSpent = false;
   #cells = 0;
   /** Cells that wait for their host. */
   #waiting = 0;
@@ -59,7 +55,6 @@ export class CellProcess {
 
   /** `program` replaces that of processes. For tests. */
   constructor(cage: Cage, options: GuestOptions, program: URL = PROGRAM) {
-    this.#memoryMegabytes = options.memoryMegabytes;
     const parts = {
       program,
       memoryMegabytes: options.memoryMegabytes + ENGINE_MEGABYTES,
@@ -73,7 +68,7 @@ export class CellProcess {
     void this.#conversation.broken.then((reason) => this.kill(brokenProblem(reason)));
     this.ended = this.#program.ended.then((end) => {
       this.#hasEnded = true;
-      this.kill(endProblem(end, this.#memoryMegabytes));
+      this.kill(endProblem(end, options.memoryMegabytes));
       return end;
     });
     this.#ready = this.#waitUntilReady();
@@ -132,10 +127,10 @@ export class CellProcess {
       const said = await this.#hear();
       if (said === undefined || count > MAX_QUESTIONS) break;
       const { message: heard, bytes } = said;
-      if (heard.type === "done") return this.#endCell(heard, running);
+      if (heard.type === "done") return this.#endCell(heard.outcome, running);
       if (heard.type === "ask") await this.#answer(heard, bytes, running);
       else if (heard.type === "printed") running.host.show?.(heard.line);
-      else if (!advance(running, heard.type)) break;
+      else if (!running.advance(heard.type)) break;
     }
     this.kill(brokenProblem("It said what is not expected."));
     return goneOutcome(this.#gone ?? closedProblem(), running.codeMs);
@@ -177,14 +172,12 @@ export class CellProcess {
     }
   }
 
-  #endCell(done: Done, running: RunningCell): CellOutcome {
+  #endCell(given: unknown, running: RunningCell): CellOutcome {
     const { cell, clock, depth } = running;
     clock.stop();
     this.#conversation.endTurn();
     const durationMs = running.codeMs;
-    const outcome = readOutcome(done.outcome, { version: cell.version, isNested: depth > 1, durationMs });
-    this.#isSpent ||= done.isSpent;
-    if (this.#isSpent && depth === 1) this.kill(closedProblem());
+    const outcome = readOutcome(given, cell.version, depth > 1, durationMs);
     if (outcome) return outcome;
     const problem = brokenProblem("Its outcome is malformed.");
     this.kill(problem);
@@ -203,12 +196,6 @@ export class CellProcess {
   }
 }
 
-/** Returns false for what is not expected. */
-function advance(running: RunningCell, said: "ready" | "loaded" | "ended"): boolean {
-  if (said === "ready") return false;
-  return said === "loaded" ? running.startCode() : running.endCode();
-}
-
 // One cell that runs: its host, and its times for loading the namespace, for the code, and for saving.
 
 /** The process stops code itself at the limit; the host kills it this much later. */
@@ -222,7 +209,6 @@ class RunningCell {
   /** Position among the cells that run in the process, from 1. */
   readonly depth: number;
   #phase: "loading" | "code" | "saving";
-  #loadMs = 0;
   #codeMs: number | undefined;
 
   /** `loads`: a saved namespace is loaded before the code runs. `onLimit` gets the problem when a time is over. */
@@ -237,24 +223,20 @@ class RunningCell {
 
   /** Time of the code itself. */
   get codeMs(): number {
-    return this.#codeMs ?? this.clock.usedMs() - this.#loadMs;
+    return this.#codeMs ?? this.clock.usedMs();
   }
 
-  /** The namespace is loaded. Returns false when that is not expected. */
-  startCode(): boolean {
-    if (this.#phase !== "loading") return false;
-    this.#phase = "code";
-    this.#loadMs = this.clock.usedMs();
-    this.clock.replaceLimit(this.#codeLimitMs);
-    return true;
-  }
-
-  /** The code has ended. Returns false when that is not expected. */
-  endCode(): boolean {
-    if (this.#phase === "saving") return false;
+  /** The namespace is loaded, or the code has ended. Returns false when that is not expected. */
+  advance(said: "ready" | "loaded" | "ended"): boolean {
+    if (said === "loaded" && this.#phase === "loading") {
+      this.#phase = "code";
+      this.clock.restart(this.#codeLimitMs);
+      return true;
+    }
+    if (said !== "ended" || this.#phase === "saving") return false;
     this.#codeMs = this.codeMs;
     this.#phase = "saving";
-    this.clock.replaceLimit(MAX_SAVING_MS);
+    this.clock.restart(MAX_SAVING_MS);
     return true;
   }
 
@@ -265,35 +247,34 @@ class RunningCell {
 
 type CellClock = ReturnType<typeof openClock>;
 
-function openClock(limitMs: number, onLimit: () => void) {
-  let leftMs = limitMs;
+function openClock(firstLimitMs: number, onLimit: () => void) {
+  let limitMs = firstLimitMs;
   let stoppedMs = 0;
   let since: number | undefined;
   let timer: NodeJS.Timeout | undefined;
+  const usedMs = (): number => stoppedMs + (since === undefined ? 0 : performance.now() - since);
 
   function start(): void {
     if (since !== undefined) return;
     since = performance.now();
-    timer = setTimeout(onLimit, Math.max(0, leftMs));
+    timer = setTimeout(onLimit, Math.max(0, limitMs - stoppedMs));
   }
 
   function stop(): void {
-    if (since === undefined) return;
     clearTimeout(timer);
-    const passedMs = performance.now() - since;
+    stoppedMs = usedMs();
     since = undefined;
-    stoppedMs += passedMs;
-    leftMs -= passedMs;
   }
 
   return {
-    usedMs: () => stoppedMs + (since === undefined ? 0 : performance.now() - since),
+    usedMs,
     start,
     stop,
-    /** The clock goes on with another limit. */
-    replaceLimit(newMs: number): void {
+    /** The clock goes on from 0 with another limit. */
+    restart(newLimitMs: number): void {
       stop();
-      leftMs = newMs;
+      limitMs = newLimitMs;
+      stoppedMs = 0;
       start();
     },
   };

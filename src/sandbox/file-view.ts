@@ -5,7 +5,7 @@
  * code changes goes out with `save`.
  */
 import { posix } from "node:path";
-import type { CellFile } from "#core/ports/sandbox.ts";
+import type { CellFile, CellFileChange } from "#core/ports/sandbox.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import { type EngineHost, type FileList, MAX_FILE_BYTES } from "./protocol.ts";
 import type { Fs, FsNode, MemoryFs, NodeOperations, StreamOperations } from "./pyodide.ts";
@@ -14,11 +14,6 @@ export const ROOT = "/workspace";
 const MEGABYTE = 1_000_000;
 /** Content that code has read and not changed. What was only read is dropped when it becomes too much. */
 const MAX_CACHED_BYTES = 64 * MEBIBYTE;
-
-interface Change {
-  readonly path: string;
-  readonly content: Uint8Array | null;
-}
 
 export class FileView {
   readonly #fs: Fs;
@@ -74,19 +69,19 @@ export class FileView {
   }
 
   #send(): string | undefined {
-    const changes: Change[] = [];
+    const changes: CellFileChange[] = [];
     try {
-      for (const path of this.#tree.removedPaths()) changes.push({ path, content: null });
-      for (const [path, node] of this.#tree.changedFiles()) changes.push({ path, content: this.#read(node) });
+      for (const path of this.#tree.removedPaths()) changes.push({ path, bytes: null });
+      for (const [path, node] of this.#tree.changedFiles()) changes.push({ path, bytes: this.#read(node) });
     } catch {
       return `The changes were not saved: ${this.takeRefusal()}`;
     }
     if (changes.length === 0) return undefined;
-    const contents = changes.map(({ content }) => content ?? new Uint8Array());
+    const contents = changes.map(({ bytes }) => bytes ?? new Uint8Array());
     const total = contents.reduce((sum, { byteLength }) => sum + byteLength, 0);
     if (total > MAX_FILE_BYTES)
       return `The changes were not saved: they have ${Math.ceil(total / MEGABYTE)} MB, more than the ${Math.floor(MAX_FILE_BYTES / MEGABYTE)} MB that fit into one save.`;
-    const files = changes.map(({ path, content }) => ({ path, bytes: content?.byteLength ?? null }));
+    const files = changes.map(({ path, bytes }) => ({ path, bytes: bytes?.byteLength ?? null }));
     const { reply } = this.#host.ask({ type: "ask", what: "save", files }, Buffer.concat(contents));
     if ("error" in reply) return `The changes were not saved: ${reply.error.text}`;
     this.#tree.markSaved();

@@ -2,7 +2,7 @@
 import { depthOf, MAX_JSON_DEPTH } from "#core/command.ts";
 import type { CellOutcome, CellProblem, LostName, NamespaceChange, SavedNamespace } from "#core/ports/sandbox.ts";
 import { clip, oneLine, wellFormed } from "#core/text.ts";
-import { isRecord } from "#util/json.ts";
+import { asRecord, isRecord, type JsonRecord } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import {
   type FromGuest,
@@ -14,19 +14,11 @@ import {
   type Question,
 } from "./protocol.ts";
 
-// Reads the outcome of a cell.
-//
 // Text for the model and for people is cleaned of control characters and cut. The saved namespace is passed on as it
 // is: only a process in the same cage reads it.
 
-type Fields = Readonly<Record<string, unknown>>;
 type Named = readonly [name: string, content: string | null];
 type Definition = readonly [name: string, content: string];
-export interface OutcomeOptions {
-  readonly version: string;
-  readonly isNested: boolean;
-  readonly durationMs: number;
-}
 
 const MAX_NAME_CHARS = 200;
 const MAX_MESSAGE_CHARS = 8_000;
@@ -41,7 +33,9 @@ const KINDS: readonly CellProblem["kind"][] = ["syntax", "error", "timeout", "me
 /** Returns undefined when it is malformed. */
 export function readOutcome(
   given: unknown,
-  { version, isNested, durationMs }: OutcomeOptions,
+  version: string,
+  isNested: boolean,
+  durationMs: number,
 ): CellOutcome | undefined {
   if (!isRecord(given) || !isText(given.output) || !Array.isArray(given.lost)) return undefined;
   const saved = given.saved === null ? null : readSaved(given.saved, version);
@@ -109,7 +103,7 @@ const keepJson = <K extends string>(key: K, json: unknown): { readonly [N in K]?
     : {};
 
 function readProblem(given: unknown): CellProblem {
-  const { kind, type, message, line, source, missingName, command } = isRecord(given) ? given : ({} as Fields);
+  const { kind, type, message, line, source, missingName, command } = asRecord(given);
   return {
     kind: KINDS.find((one) => one === kind) ?? "error",
     type: cleanLine(type, MAX_NAME_CHARS) || "Error",
@@ -123,7 +117,7 @@ function readProblem(given: unknown): CellProblem {
   };
 }
 
-const readLost = ({ name, reason }: Fields): LostName => ({
+const readLost = ({ name, reason }: JsonRecord): LostName => ({
   name: cleanName(name),
   reason: cleanLine(reason, MAX_NAME_CHARS),
 });
@@ -132,11 +126,10 @@ const cleanText = (text: string, limit: number): string => clip(clean(wellFormed
 const cleanLine = (text: unknown, limit: number): string =>
   isText(text) ? oneLine(clean(wellFormed(text)), limit) : "";
 
-type Save = Extract<Question, { readonly what: "save" }>;
 /** The outcome of `done` has not been checked. */
 export type GuestMessage =
   | Exclude<FromGuest, { readonly type: "done" }>
-  | { readonly type: "done"; readonly outcome: unknown; readonly isSpent: boolean };
+  | { readonly type: "done"; readonly outcome: unknown };
 const MAX_PATH_CHARS = 4_096;
 const MAX_SAVED_FILES = 10_000;
 const MAX_TASK_CHARS = 1_000_000;
@@ -146,54 +139,41 @@ export function checkMessage(value: unknown, bytes: Uint8Array): GuestMessage | 
   if (!isRecord(value)) return undefined;
   const { type } = value;
   if (type === "ready" || type === "loaded" || type === "ended") return { type };
-  if (type === "done") return { type, outcome: value.outcome, isSpent: value.isSpent === true };
+  if (type === "done") return { type, outcome: value.outcome };
   if (type === "printed" && isText(value.line, MAX_PRINTED_CHARS))
     return { type, line: cleanLine(value.line, MAX_PRINTED_CHARS) };
-  return type === "ask" ? checkQuestion(value, bytes) : undefined;
+  return type === "ask" && isQuestion(value, bytes) ? value : undefined;
 }
 
-function checkQuestion(asked: Fields, bytes: Uint8Array): Question | undefined {
+function isQuestion(asked: JsonRecord, bytes: Uint8Array): asked is JsonRecord & Question {
   switch (asked.what) {
     case "call":
-      return checkCall(asked);
+      return isText(asked.name, MAX_NAME_CHARS) && isShallow(asked.args);
     case "run":
-      return checkRun(asked);
-    case "list":
-      return { type: "ask", what: "list" };
+      if (asked.form !== null && !isText(asked.form, MAX_NAME_CHARS)) return false;
+      return isText(asked.task, MAX_TASK_CHARS) && isShallow(asked.returns);
     case "read":
-      return isPath(asked.path) ? { type: "ask", what: "read", path: asked.path } : undefined;
+      return isPath(asked.path);
     case "save":
-      return checkSave(asked, bytes);
+      return isSave(asked.files, bytes);
     default:
-      return undefined;
+      return asked.what === "list";
   }
 }
 
-function checkCall({ name, args }: Fields): Question | undefined {
-  if (!isText(name, MAX_NAME_CHARS) || !isShallow(args)) return undefined;
-  return { type: "ask", what: "call", name, args };
+/** `bytes`: the contents of the files, one after the other. */
+function isSave(files: unknown, bytes: Uint8Array): boolean {
+  if (!Array.isArray(files) || files.length > MAX_SAVED_FILES || !files.every(isSavedFile)) return false;
+  const total = files.reduce((sum, file) => sum + (file.bytes ?? 0), 0);
+  return total === bytes.byteLength && total <= MAX_FILE_BYTES;
 }
 
-function checkRun({ task, returns, form }: Fields): Question | undefined {
-  if (!isText(task, MAX_TASK_CHARS) || !isShallow(returns)) return undefined;
-  if (form !== null && !isText(form, MAX_NAME_CHARS)) return undefined;
-  return { type: "ask", what: "run", task, returns, form };
-}
-
-function checkSave({ files }: Fields, bytes: Uint8Array): Question | undefined {
-  if (!Array.isArray(files) || files.length > MAX_SAVED_FILES || !files.every(isSavedFile)) return undefined;
-  const lengths = files.map((file) => file.bytes ?? 0);
-  const total = lengths.reduce((sum, length) => sum + length, 0);
-  if (total !== bytes.byteLength || total > MAX_FILE_BYTES) return undefined;
-  return { type: "ask", what: "save", files: files.map((file) => ({ path: file.path, bytes: file.bytes })) };
-}
-
-function isSavedFile(value: unknown): value is Save["files"][number] {
-  return isRecord(value) && isPath(value.path) && (value.bytes === null || isLength(value.bytes));
-}
+type SavedFile = Extract<Question, { readonly what: "save" }>["files"][number];
+const isSavedFile = (value: unknown): value is SavedFile =>
+  isRecord(value) && isPath(value.path) && (value.bytes === null || isLength(value.bytes));
 
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 const isPath = (value: unknown): value is string => isText(value, MAX_PATH_CHARS) && value !== "";
-const isShallow = (value: unknown): value is Fields => isRecord(value) && depthOf(value) <= MAX_JSON_DEPTH;
+const isShallow = (value: unknown): value is JsonRecord => isRecord(value) && depthOf(value) <= MAX_JSON_DEPTH;
 const isText = (value: unknown, limit = Infinity): value is string =>
   typeof value === "string" && value.length <= limit;

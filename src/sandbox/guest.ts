@@ -1,7 +1,6 @@
 /** guest.ts -- the program of a cell process, which the host starts in a cage. An import does nothing. */
 import { readFrame, writeFrame } from "#cage/frames.ts";
 import {
-  type Engine,
   type EngineHost,
   type FromGuest,
   type GuestOptions,
@@ -9,6 +8,7 @@ import {
   MAX_SAVING_MS,
   type Question,
   type Reply,
+  type RunCell,
   type ToGuest,
 } from "./protocol.ts";
 
@@ -36,11 +36,11 @@ interface Clock {
 
 class GuestConversation implements EngineHost {
   readonly #clocks: Clock[] = [];
-  #engine: Engine | undefined;
+  #run: RunCell | undefined;
 
   /** Serves cells until the host closes the channel. */
-  serve(engine: Engine): void {
-    this.#engine = engine;
+  serve(run: RunCell): void {
+    this.#run = run;
     send({ type: "ready" });
     for (let heard = hear(); heard; heard = hear()) if (heard.message.type === "cell") this.#runCell(heard.message);
   }
@@ -53,12 +53,11 @@ class GuestConversation implements EngineHost {
     }
     send(question, bytes);
     for (let heard = hear(); heard; heard = hear()) {
-      if (heard.message.type === "cell") {
-        this.#runCell(heard.message);
-        continue;
+      if (heard.message.type === "reply") {
+        if (clock) clock.since = now();
+        return { reply: heard.message, bytes: heard.bytes };
       }
-      if (clock) clock.since = now();
-      return { reply: heard.message, bytes: heard.bytes };
+      this.#runCell(heard.message);
     }
     return exit();
   }
@@ -88,14 +87,12 @@ class GuestConversation implements EngineHost {
 
   #runCell({ cell, saved }: Extract<ToGuest, { type: "cell" }>): void {
     const codeMs = Math.max(0.9 * cell.timeLimitMs, cell.timeLimitMs - EARLY_MS);
-    const first = saved
-      ? ({ leftMs: OWN_LOADING_MS, phase: "loading" } as const)
-      : ({ leftMs: codeMs, phase: "code" } as const);
-    this.#clocks.push({ ...first, since: now(), codeMs });
-    const outcome = this.#engine?.run(cell, saved);
+    const phase = saved ? "loading" : "code";
+    this.#clocks.push({ leftMs: saved ? OWN_LOADING_MS : codeMs, phase, since: now(), codeMs });
+    const outcome = this.#run?.(cell, saved);
     this.#clocks.pop();
     // Hostile code may have replaced the outcome by null, for which the host ends the process.
-    if (outcome !== undefined) send({ type: "done", outcome, ...(this.#engine?.isSpent ? { isSpent: true } : {}) });
+    if (outcome !== undefined) send({ type: "done", outcome });
   }
 }
 

@@ -6,28 +6,25 @@ import { closeNetwork, refuse } from "#cage/close-network.ts";
 import type { Python } from "./pyodide.ts";
 import { findPyodide, pythonSources } from "./python-files.ts";
 
-type LoadPyodide = (options: object) => Promise<Python>;
-
 /** In Python's own file system. */
 const SOURCES_INSIDE = "/lib/goald/goald_cells";
 /** Modules that most cells use. A snapshot holds them. */
 const PRELOADED =
   "ast, base64, bisect, collections, copy, csv, dataclasses, datetime, decimal, difflib, enum, fractions, functools, glob, hashlib, heapq, html, inspect, io, itertools, json, linecache, math, operator, os, pathlib, pickle, random, re, shutil, statistics, string, tempfile, textwrap, time, traceback, types, typing, unicodedata, urllib.parse, uuid, xml.etree.ElementTree, zipfile";
 
-interface PythonStart {
-  readonly snapshot?: Uint8Array;
-  readonly makesSnapshot?: boolean;
+/** Options of Pyodide. */
+interface SnapshotOptions {
+  readonly _loadSnapshot?: Uint8Array;
+  readonly _makeSnapshot?: true;
 }
 
 /** Closes node first. */
-export async function loadPython({ snapshot, makesSnapshot = false }: PythonStart): Promise<Python> {
+export async function loadPython(options: SnapshotOptions = {}): Promise<Python> {
   const sources = pythonSources();
   const folder = findPyodide();
   await closeNode();
-  const { loadPyodide } = (await import(pathToFileURL(`${folder}/pyodide.mjs`).href)) as {
-    readonly loadPyodide: LoadPyodide;
-  };
-  const python = await loadPyodide({
+  const { loadPyodide } = await import(pathToFileURL(`${folder}/pyodide.mjs`).href);
+  const python: Python = await loadPyodide({
     indexURL: folder,
     _sysExecutable: "python",
     // Python sees no object of JavaScript.
@@ -37,12 +34,11 @@ export async function loadPython({ snapshot, makesSnapshot = false }: PythonStar
     stdin: () => null,
     stdout: () => undefined,
     stderr: () => undefined,
-    ...(makesSnapshot ? { _makeSnapshot: true } : {}),
-    ...(snapshot ? { _loadSnapshot: snapshot } : {}),
+    ...options,
   });
   python.FS.mkdirTree(SOURCES_INSIDE);
   for (const [name, source] of sources) python.FS.writeFile(`${SOURCES_INSIDE}/${name}`, source);
-  if (!snapshot)
+  if (!options._loadSnapshot)
     python.runPython(`import sys; sys.path.append("/lib/goald"); import ${PRELOADED}; import goald_cells.cells`);
   return python;
 }

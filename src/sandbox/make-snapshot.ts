@@ -4,7 +4,7 @@ import { loadPython } from "./load-python.ts";
 
 if (import.meta.main) {
   const exit: () => never = process.exit.bind(process);
-  const python = await loadPython({ makesSnapshot: true });
+  const python = await loadPython({ _makeSnapshot: true });
   writeFrame({}, python.makeMemorySnapshot());
   exit();
 }

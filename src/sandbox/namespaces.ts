@@ -138,19 +138,14 @@ export class Namespaces {
  * them must not run a second time. Reading files leaves nothing in the log, and may happen again.
  */
 function noteRequests(host: CellBridge) {
-  const noted = {
-    hasRequested: false,
-    host: {
-      ...host,
-      call: (...given: Parameters<CellBridge["call"]>) => note(host.call(...given)),
-      run: (...given: Parameters<CellBridge["run"]>) => note(host.run(...given)),
-      saveFiles: (...given: Parameters<CellBridge["saveFiles"]>) => note(host.saveFiles(...given)),
-    },
-  };
-  const note = <T>(reply: T): T => {
-    noted.hasRequested = true;
-    return reply;
-  };
+  const noted = { hasRequested: false, host };
+  const note =
+    <Given extends readonly unknown[], Reply>(ask: (...given: Given) => Reply) =>
+    (...given: Given): Reply => {
+      noted.hasRequested = true;
+      return ask(...given);
+    };
+  noted.host = { ...host, call: note(host.call), run: note(host.run), saveFiles: note(host.saveFiles) };
   return noted;
 }
 
@@ -191,10 +186,11 @@ class ProcessPool {
   readonly #options: PoolOptions;
   #started: Promise<Start> | undefined;
   readonly #running = new Set<CellProcess>();
-  /** Processes that have a namespace and run no cell, the longest idle first, with the timers that end them. */
+  /** Processes that run no cell, the longest idle first, with the timers that end them. */
   readonly #idle = new Map<CellProcess, NodeJS.Timeout>();
   #waiters: readonly Waiter[] = [];
-  #spare: { readonly process: CellProcess; readonly timer: NodeJS.Timeout } | undefined;
+  /** One of the idle ones, without a namespace. */
+  #spare: CellProcess | undefined;
   #spareTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -229,7 +225,7 @@ class ProcessPool {
 
   /** The process runs no cell any more. It ends after a while, or when another one is needed. */
   rest(process: CellProcess): void {
-    if (!process.isGone) this.#idle.set(process, this.#endLater(process));
+    if (!process.isGone) this.#endLater(process);
     this.#serveWaiters();
     clearTimeout(this.#spareTimer);
     this.#spareTimer = setTimeout(() => void this.#keepSpare(), SPARE_DELAY_MS).unref();
@@ -266,7 +262,7 @@ class ProcessPool {
     if (this.#running.size < this.#options.maxProcesses) return this.#start(start);
     const isEnding = [...this.#running].some(({ isGone }) => isGone);
     const [longestIdle] = this.#idle.keys();
-    if (!isEnding) (this.#spare?.process ?? longestIdle)?.kill(closedProblem());
+    if (!isEnding) (this.#spare ?? longestIdle)?.kill(closedProblem());
     return undefined;
   }
 
@@ -277,7 +273,7 @@ class ProcessPool {
     void process.ended.then(() => {
       this.#running.delete(process);
       this.resume(process);
-      if (this.#spare?.process === process) this.#dropSpare();
+      if (this.#spare === process) this.#spare = undefined;
       this.#serveWaiters();
     });
     return process;
@@ -285,25 +281,21 @@ class ProcessPool {
 
   #takeSpare(): CellProcess | undefined {
     const spare = this.#spare;
-    if (!spare || spare.process.isGone) return undefined;
-    this.#dropSpare();
-    return spare.process;
-  }
-
-  #dropSpare(): void {
-    clearTimeout(this.#spare?.timer);
+    if (!spare || spare.isGone) return undefined;
     this.#spare = undefined;
+    this.resume(spare);
+    return spare;
   }
 
   async #keepSpare(): Promise<void> {
     const start = await this.#prepare();
     if (this.#isClosed || this.#spare || this.isCrowded || this.#running.size >= this.#options.maxProcesses) return;
-    const process = this.#start(start);
-    this.#spare = { process, timer: this.#endLater(process) };
+    this.#spare = this.#start(start);
+    this.#endLater(this.#spare);
   }
 
-  #endLater(process: CellProcess): NodeJS.Timeout {
-    return setTimeout(() => process.kill(closedProblem()), this.#options.idleMs).unref();
+  #endLater(process: CellProcess): void {
+    this.#idle.set(process, setTimeout(() => process.kill(closedProblem()), this.#options.idleMs).unref());
   }
 
   /** Prepares once; a failure is forgotten. */

@@ -7,8 +7,8 @@
  */
 import type {
   Cell,
+  CellBridge,
   CellCallError,
-  CellFile,
   CellOutcome,
   NamespaceChange,
   SavedNamespace,
@@ -22,9 +22,11 @@ export interface GuestOptions {
   readonly snapshot: string | null;
 }
 
+export type GuestCell = Omit<Cell, "agent" | "saved">;
+
 /** The host's messages. `saved` null: start with an empty namespace; absent: keep the live one. */
 export type ToGuest =
-  | { readonly type: "cell"; readonly cell: Omit<Cell, "agent" | "saved">; readonly saved?: SavedNamespace | null }
+  | { readonly type: "cell"; readonly cell: GuestCell; readonly saved?: SavedNamespace | null }
   | Reply;
 
 /** Bytes of the frame: the content, for a file that was read. */
@@ -50,8 +52,8 @@ export type FromGuest =
   | { readonly type: "ended" }
   /** The last line that the innermost cell has printed, for whoever watches; at most a few times a second. No reply follows. */
   | { readonly type: "printed"; readonly line: string }
-  /** The end of the innermost cell. `isSpent`: the process can run no further one, and `saved` has what is left of it. */
-  | { readonly type: "done"; readonly outcome: CellOutcome; readonly isSpent?: boolean };
+  /** The end of the innermost cell. */
+  | { readonly type: "done"; readonly outcome: CellOutcome };
 
 export type Question = { readonly type: "ask" } & (
   | { readonly what: "call"; readonly name: string; readonly args: Readonly<Record<string, unknown>> }
@@ -68,17 +70,10 @@ export type Question = { readonly type: "ask" } & (
 );
 
 /** Value of the reply to `list`. */
-export interface FileList {
-  readonly files: readonly CellFile[];
-  readonly isComplete: boolean;
-}
+export type FileList = Awaited<ReturnType<CellBridge["listFiles"]>>;
 
-/** The engine runs one cell, and may ask its host meanwhile. */
-export interface Engine {
-  run(cell: Omit<Cell, "agent" | "saved">, saved: SavedNamespace | null | undefined): CellOutcome;
-  /** True: something in the process is broken for good, such as its memory. The next cell gets another one. */
-  readonly isSpent?: boolean;
-}
+/** Runs one cell, and may ask its host meanwhile. */
+export type RunCell = (cell: GuestCell, saved: SavedNamespace | null | undefined) => CellOutcome;
 
 /** What an engine has of its host. Each call blocks. */
 export interface EngineHost {

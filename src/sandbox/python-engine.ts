@@ -5,12 +5,13 @@ import { MEBIBYTE } from "#core/text.ts";
 import { FileView, ROOT } from "./file-view.ts";
 import { freezeIntrinsics, loadPython } from "./load-python.ts";
 import {
-  type Engine,
   type EngineHost,
+  type GuestCell,
   type GuestOptions,
   MAX_FILE_BYTES,
   MAX_QUESTION_BYTES,
   type Question,
+  type RunCell,
 } from "./protocol.ts";
 import type { Fs, FsNode, Python } from "./pyodide.ts";
 import { withoutDigest } from "./python-files.ts";
@@ -29,7 +30,7 @@ const NEXT_INTERRUPT_MS = 40;
 const SHOW_EVERY_MS = 250;
 const now = performance.now.bind(performance);
 
-export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, host: EngineHost): Promise<Engine> {
+export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, host: EngineHost): Promise<RunCell> {
   limitMemory(memoryMegabytes * MEBIBYTE);
   const setClock = replaceClock();
   const python = await startPython(snapshot);
@@ -39,28 +40,23 @@ export async function openEngine({ memoryMegabytes, snapshot }: GuestOptions, ho
   closePython(python);
   const { buffer, ...watch } = watchClock(host);
   python.setInterruptBuffer(buffer);
-  const cells = python.pyimport("goald_cells.cells");
-  connect(python, host, files, watch);
+  const cells = connect(python, host, files, watch);
   // The stack of an error that reaches Python would name files of this machine.
   Error.stackTraceLimit = 0;
   freezeIntrinsics();
   const withoutKnown = createFunctionFilter();
   let depth = 0;
-  return {
-    run(cell, saved) {
-      setClock(cell.startedAt);
-      files.expectChanges();
-      // Not of a cell inside a wait, whose outer cell goes on.
-      if (depth === 0 && FS.cwd() !== ROOT) FS.chdir(ROOT);
-      depth += 1;
-      const outcome = cells.run?.(JSON.stringify({ cell: withoutKnown(cell), saved }));
-      depth -= 1;
-      return JSON.parse(String(outcome)) as CellOutcome;
-    },
+  return (cell, saved) => {
+    setClock(cell.startedAt);
+    files.expectChanges();
+    // Not of a cell inside a wait, whose outer cell goes on.
+    if (depth === 0 && FS.cwd() !== ROOT) FS.chdir(ROOT);
+    depth += 1;
+    const outcome = cells.run?.(JSON.stringify({ cell: withoutKnown(cell), saved }));
+    depth -= 1;
+    return JSON.parse(String(outcome)) as CellOutcome;
   };
 }
-
-type GuestCell = Parameters<Engine["run"]>[0];
 
 /** Leaves out functions that are those of the cell before: a thousand of them take Python tens of milliseconds. */
 function createFunctionFilter(): (cell: GuestCell) => object {
@@ -76,9 +72,8 @@ function createFunctionFilter(): (cell: GuestCell) => object {
 
 /** Starts without a snapshot that does not work. */
 async function startPython(snapshot: string | null): Promise<Python> {
-  if (snapshot === null) return loadPython({});
-  const bytes = withoutDigest(readFileSync(snapshot));
-  return loadPython({ snapshot: bytes }).catch(() => loadPython({}));
+  if (snapshot === null) return loadPython();
+  return loadPython({ _loadSnapshot: withoutDigest(readFileSync(snapshot)) }).catch(() => loadPython());
 }
 
 /** Growth of Python's memory beyond the limit fails, which raises MemoryError. */
@@ -149,8 +144,8 @@ function watchClock(host: EngineHost) {
 
 type Watch = Omit<ReturnType<typeof watchClock>, "buffer">;
 
-/** Functions for Python. They are all that it has of JavaScript. */
-function connect(python: Python, host: EngineHost, files: FileView, { watchTime, print }: Watch): void {
+/** Gives Python its functions, all that it has of JavaScript. Returns the module of cells. */
+function connect(python: Python, host: EngineHost, files: FileView, { watchTime, print }: Watch) {
   const { connect: setFunctions } = python.pyimport("goald_cells.host");
   const cells = python.pyimport("goald_cells.cells");
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -170,21 +165,19 @@ function connect(python: Python, host: EngineHost, files: FileView, { watchTime,
     host.endCode();
     return files.save() ?? "";
   };
-  const pause = (milliseconds: number): void => {
-    wait(sleeper, 0, 0, milliseconds);
-  };
   const functions = [
     ask,
     () => host.startCode(),
     endCode,
     watchTime,
     () => host.timeLeftMs(),
-    pause,
+    (milliseconds: number) => void wait(sleeper, 0, 0, milliseconds),
     () => files.takeRefusal(),
     print,
   ];
   setFunctions?.(...functions.map(harden));
   cells.start?.();
+  return cells;
 }
 
 /** Python gets an object without a prototype, and no stack of this process with an error. */

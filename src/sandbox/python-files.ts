@@ -21,11 +21,9 @@ export function hasPyodide(from: string = import.meta.url): boolean {
   }
 }
 
-// Goald's own Python, which runs in the sandbox.
-
 const FOLDER = new URL("./python/goald_cells/", import.meta.url);
 
-/** Files, sorted by name. */
+/** Goald's own Python, sorted by file name. */
 export const pythonSources = (): readonly (readonly [name: string, source: string])[] =>
   readdirSync(FOLDER)
     .filter((name) => name.endsWith(".py"))

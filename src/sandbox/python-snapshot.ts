@@ -5,7 +5,7 @@
  * A process that starts from it is ready five times as fast. It is made at first use in a cage, kept in a folder of the
  * home, and made anew for another Node, another Pyodide or other modules.
  */
-import { createHash, type Hash, randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, statSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
@@ -31,12 +31,12 @@ export async function prepareSnapshot(cage: Cage, cacheFolder: string): Promise<
   const path = join(cacheFolder, name);
   const known = prepared.get(path);
   if (known) return known;
-  const made = findOrMake(cage, cacheFolder, name).catch(() => null);
+  const made = findOrMake(cage, cacheFolder, name)
+    .catch(() => null)
+    // The file may be removed later, and a failure may pass.
+    .finally(() => prepared.delete(path));
   prepared.set(path, made);
-  const found = await made;
-  // The file may be removed later, and a failure may pass.
-  prepared.delete(path);
-  return found;
+  return made;
 }
 
 async function findOrMake(cage: Cage, folder: string, name: string): Promise<string> {
@@ -72,7 +72,7 @@ async function isWhole(path: string): Promise<boolean> {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= DIGEST_BYTES) return false;
   const end = size - DIGEST_BYTES;
-  const hash: Hash = createHash("sha256");
+  const hash = createHash("sha256");
   for await (const piece of createReadStream(path, { end: end - 1 })) hash.update(piece as Buffer);
   const kept: Buffer[] = [];
   for await (const piece of createReadStream(path, { start: end })) kept.push(piece as Buffer);
