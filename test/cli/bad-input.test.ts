@@ -39,14 +39,6 @@ function wordsOf(ended: Ended, code: number): string {
   return ended.stderr;
 }
 
-async function expectNothingLost(): Promise<void> {
-  const [listed, verified] = await Promise.all([goald.ask("ps --json"), goald.ask("verify --json")]);
-  const { agents } = JSON.parse(listed.stdout) as { agents: { id: string; state: string }[] };
-  expect(agents).toEqual([expect.objectContaining({ id: "earlier", state: "completed" })]);
-  expect(JSON.parse(verified.stdout)).toMatchObject({ agents: 1, problems: [] });
-  expect(await goald.read("workspace/earlier/ledger.txt")).toBe(ledgerText(1));
-}
-
 const INVALID_CALLS: readonly RefusedCall[] = [
   ["run --nam x", 2, /unknown option '--nam'/, /Did you mean --name\?/],
   ["run -c --name T", 2, /at least one goal, got none/, /^$/],
@@ -77,7 +69,13 @@ describe("an invalid call", () => {
     expect(await notRefused(goald, [["ps", 0, /^/]])).toMatchObject([{ args: ["ps", "--json"] }]);
   });
 
-  it("leaves the finished agent unchanged", expectNothingLost);
+  it("leaves the finished agent unchanged", async () => {
+    const [listed, verified] = await Promise.all([goald.ask("ps --json"), goald.ask("verify --json")]);
+    const { agents } = JSON.parse(listed.stdout) as { agents: { id: string; state: string }[] };
+    expect(agents).toEqual([expect.objectContaining({ id: "earlier", state: "completed" })]);
+    expect(JSON.parse(verified.stdout)).toMatchObject({ agents: 1, problems: [] });
+    expect(await goald.read("workspace/earlier/ledger.txt")).toBe(ledgerText(1));
+  });
 
   it("sends no request to the model", () => expect(home.server.chats).toHaveLength(2));
 });

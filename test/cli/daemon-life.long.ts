@@ -247,6 +247,7 @@ it("an orderly end of the daemon in a long command is not a death: after four of
   }
   const unit = goald.start(["up", "--foreground", "--home", goald.home]);
   await home.logged("command-started", 4);
+  expect(errorOf(endedWith(7, await goald.run("up --foreground --json"))).code).toBe("GOALD_ALREADY_RUNNING");
   unit.kill("SIGTERM");
   // Two signals of one kind that arrive together are one.
   await sleep(500);

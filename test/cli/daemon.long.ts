@@ -6,21 +6,11 @@ import type { CommandCall } from "#core/call.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer } from "../api/unix-server.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
-import {
-  daemonOf,
-  type Ended,
-  endedWith,
-  errorOf,
-  type Goald,
-  homeOf,
-  lookInto,
-  makeGoald,
-  type TestDaemon,
-} from "../helpers/goald.ts";
+import { daemonOf, endedWith, errorOf, type Goald, homeOf, makeGoald, type TestDaemon } from "../helpers/goald.ts";
 import { ask, enterDoor, greet, linkIn } from "../helpers/local-server.ts";
 import { done, reply } from "../helpers/loop.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
-import { ledger, write } from "../helpers/models.ts";
+import { write } from "../helpers/models.ts";
 import { waitUntil } from "../helpers/waits.ts";
 
 const wanted = ({ home }: Goald): Promise<boolean> =>
@@ -35,8 +25,8 @@ async function openUp(calls: readonly CommandCall[] = []) {
   return { ...home, daemon: daemonOf(home.goald) };
 }
 /** A home whose daemon has an agent that waits for a yes. */
-async function openWaiting(calls: readonly CommandCall[] = [write("a.txt", "a")]) {
-  const home = await openUp(calls);
+async function openWaiting() {
+  const home = await openUp([write("a.txt", "a")]);
   await createWaiting(home.daemon);
   return home;
 }
@@ -50,15 +40,6 @@ describe("goald up", () => {
     expect([group, session, terminal]).toEqual([`${daemon.pid()}`, `${daemon.pid()}`, "0"]);
     expect((await stat(join(goald.home, ".goald", "log", "daemon.out"))).mode & 0o777).toBe(0o600);
     expect((await stat(join(goald.home, ".goald", "daemon.sock"))).mode & 0o777).toBe(0o600);
-  });
-
-  it("passes on the error that kept the daemon from starting (exit 2)", async () => {
-    await using goald = await makeGoald();
-    const daemon = daemonOf(goald);
-    await goald.write("config/goald.json", "{ not json");
-    const refused = errorOf(endedWith(2, await goald.run("up --json")));
-    expect(refused).toMatchObject({ code: "GOALD_CONFIG", message: expect.stringContaining("goald.json") });
-    expect(daemon.isHeld()).toBe(false);
   });
 
   it("shows the last output of a daemon that died while it started, and times out on one that does not report", async () => {
@@ -79,19 +60,6 @@ describe("goald up", () => {
     const pid = Number(/did not become ready within 0\.3 s \(pid (\d+)\)/.exec(error.message)?.[1]);
     // The error arrives while that process still runs.
     process.kill(pid, "SIGKILL");
-  });
-
-  it("runs the daemon in the foreground for a service manager, until SIGTERM (exit 0)", async () => {
-    await using goald = await makeGoald();
-    const daemon = daemonOf(goald);
-    const unit = goald.start(["up", "--foreground", "--home", goald.home]);
-    await unit.see("The daemon is ready");
-    expect(await goald.json("status")).toMatchObject({ running: true });
-    const second = errorOf(endedWith(7, await goald.run("up --foreground --json")));
-    expect(second.code).toBe("GOALD_ALREADY_RUNNING");
-    unit.kill("SIGTERM");
-    endedWith(0, await unit.ended);
-    expect(daemon.isHeld()).toBe(false);
   });
 
   it("does not take a run that answers no calls for a daemon (exit 7), and names its owner", async () => {
@@ -139,22 +107,6 @@ describe("goald down", () => {
     expect(stopped).toEqual({ stopped: true, pid: expect.any(Number), killed: false, unfinished: ["t"] });
   });
 
-  it("lets the step in progress finish first", async () => {
-    await using home = await openUp(ledger(1));
-    const { goald, daemon } = home;
-    home.holdFrom(1);
-    const settings = { approve: "never", stepLimit: null, background: true } as const;
-    await daemon.client.create({ name: "t", role: "an assistant", goals: ["g"], settings });
-    await home.asked(1);
-    const down = goald.start("down");
-    await down.see("Waiting for the steps under way");
-    home.release();
-    endedWith(0, await down.ended);
-    const { log } = await lookInto(goald);
-    expect(log.map(({ type }) => type)).toContain("model-replied");
-    expect(log.filter(({ type }) => type === "model-asked")).toHaveLength(1);
-  });
-
   it("reports the pid of a daemon that does not stop, and does not kill it (exit 1)", async () => {
     await using goald = await makeGoald();
     endedWith(0, await goald.run("ps"));
@@ -174,18 +126,21 @@ describe("goald down", () => {
   });
 });
 
-describe("goald restart", () => {
-  it("keeps the old daemon, which status shows, as a reload does, if the settings keep the new one from starting", async () => {
-    await using home = await openUp();
-    const { goald, daemon } = home;
-    const before = daemon.pid();
-    await goald.write("config/goald.json", '{"models": {"temperature": "hot"}}');
-    for (const verb of ["reload", "restart"])
-      expect(errorOf(endedWith(2, await goald.run([verb, "--json"]))).code).toBe("GOALD_CONFIG");
-    expect(daemon.pid()).toBe(before);
-    await goald.write("config/goald.json", "{ not json");
-    expect(await goald.print("status")).toContain("The daemon is up");
-  });
+it("goald restart keeps the old daemon, as a reload does, if the settings keep the new one from starting", async () => {
+  await using home = await openUp();
+  const { goald, daemon } = home;
+  const before = daemon.pid();
+  await goald.write("config/goald.json", '{"models": {"temperature": "hot"}}');
+  for (const verb of ["reload", "restart"])
+    expect(errorOf(endedWith(2, await goald.run([verb, "--json"]))).code).toBe("GOALD_CONFIG");
+  expect(daemon.pid()).toBe(before);
+  await goald.write("config/goald.json", "{ not json");
+  expect(await goald.print("status")).toContain("The daemon is up");
+  // goald up passes on the error of the new one.
+  endedWith(0, await goald.ask("down"));
+  const refused = errorOf(endedWith(2, await goald.run("up --json")));
+  expect(refused).toMatchObject({ code: "GOALD_CONFIG", message: expect.stringContaining("goald.json") });
+  expect(daemon.isHeld()).toBe(false);
 });
 
 it("goald reload loads a changed command of the home, and keeps the last valid one while it is invalid", async () => {
@@ -303,7 +258,18 @@ it("thirty rounds of kill -9 and six simultaneous starts never leave two daemons
     await daemon.kill();
     await daemon.until("none is left", async () => (await daemon.processes()).length === 0);
     const ended = await Promise.all(VERBS.map((verb) => goald.run([verb, "--json"])));
-    await expectOne(goald, daemon, before, ended);
+    for (const one of ended) endedWith(0, one);
+    const pid = daemon.pid();
+    expect(pid).not.toBe(before);
+    const told = ended.filter((_one, at) => VERBS[at] === "up").map((one) => JSON.parse(one.stdout) as object);
+    // All six got the same daemon, and at most one of them started it.
+    expect(told).toEqual(told.map(() => expect.objectContaining({ pid, running: true })));
+    const revived = ended.filter(({ stderr }) => stderr.includes("started again")).length;
+    expect(told.filter((one) => "started" in one && one.started === true).length + revived).toBe(1);
+    // The processes that lost the race end by themselves.
+    await daemon.until("one process is left", async () => (await daemon.processes()).length === 1);
+    expect(await daemon.processes()).toEqual([pid]);
+    expect(await goald.json("status")).toMatchObject({ pid, agents: { waiting: 1 } });
   }
 }, 600_000);
 
@@ -312,19 +278,4 @@ async function createWaiting({ client, until }: TestDaemon): Promise<void> {
   const settings = { approve: "always", stepLimit: null, background: true } as const;
   await client.create({ name: "t", role: "an assistant that waits", goals: ["wait"], settings });
   await until("the agent waits for a yes", async () => (await client.agent("t")).state === "waiting: approval");
-}
-
-async function expectOne(goald: Goald, daemon: TestDaemon, before: number, ended: readonly Ended[]): Promise<void> {
-  for (const one of ended) endedWith(0, one);
-  const pid = daemon.pid();
-  expect(pid).not.toBe(before);
-  const told = ended.filter((_one, at) => VERBS[at] === "up").map((one) => JSON.parse(one.stdout) as object);
-  // All six got the same daemon, and at most one of them started it.
-  expect(told).toEqual(told.map(() => expect.objectContaining({ pid, running: true })));
-  const revived = ended.filter(({ stderr }) => stderr.includes("started again")).length;
-  expect(told.filter((one) => "started" in one && one.started === true).length + revived).toBe(1);
-  // The processes that lost the race end by themselves.
-  await daemon.until("one process is left", async () => (await daemon.processes()).length === 1);
-  expect(await daemon.processes()).toEqual([pid]);
-  expect(await goald.json("status")).toMatchObject({ pid, agents: { waiting: 1 } });
 }

@@ -151,19 +151,6 @@ describe("Ctrl-C in goald test", () => {
     endedWith(130, await running.ended);
     expect(await stage.leftBehind()).toEqual([]);
   });
-
-  it("twice stops a request at once, and runs no further file", async () => {
-    await using stage = await openStage("  - {file: data.json}\n");
-    stage.holdFrom(1);
-    const running = stage.start("agent.yaml", "agent.yaml");
-    await stage.asked(1);
-    running.kill("SIGINT");
-    await running.see("Again to stop at once.");
-    running.kill("SIGINT");
-    endedWith(130, await running.ended);
-    expect(stage.server.chats).toHaveLength(1);
-    expect(await stage.leftBehind()).toEqual([]);
-  });
 });
 
 it("an agent with helpers in goald test leaves no daemon behind that goes on with it", async () => {

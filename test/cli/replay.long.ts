@@ -197,54 +197,50 @@ it("a run with failures replays rejections, limits, broken replies, and memories
   }
 });
 
-describe("a command of the home that reaches outside without HTTP", () => {
-  const DICE = `import { randomInt } from "node:crypto";
+const DICE = `import { randomInt } from "node:crypto";
 import { appendFileSync } from "node:fs";
 export default {
-  name: "dice", label: "Dice", summary: "throws dice.", args: { type: "object", properties: {} },
-  annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true }, effect: "at-most-once",
-  async run(_args, { workspace }) {
-    appendFileSync(process.env.THROWS, "x");
-    const thrown = randomInt(2 ** 40);
-    await workspace.write("thrown.txt", String(thrown));
-    return { status: "ok", text: "It shows " + thrown + ".", source: "web", artifacts: ["thrown.txt"] };
-  },
+name: "dice", label: "Dice", summary: "throws dice.", args: { type: "object", properties: {} },
+annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true }, effect: "at-most-once",
+async run(_args, { workspace }) {
+  appendFileSync(process.env.THROWS, "x");
+  const thrown = randomInt(2 ** 40);
+  await workspace.write("thrown.txt", String(thrown));
+  return { status: "ok", text: "It shows " + thrown + ".", source: "web", artifacts: ["thrown.txt"] };
+},
 };`;
 
-  it("does not run in the replay, which takes its result and files from the recording", async () => {
-    const calls = [
-      { name: "dice", args: {} },
-      { name: "read_file", args: { file: "thrown.txt" } },
-    ];
-    await using home = await makeDaemonHome(calls);
-    const { goald } = home;
-    const throws = join(goald.cwd, "throws");
-    await goald.write("commands/dice.ts", DICE);
-    endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"], { env: { THROWS: throws } }));
-    const ended = await playOffline(goald, "t.ndjson", { env: { THROWS: throws } });
-    expect(resultOf(ended)).toMatchObject({ same: true, files: 1 });
-    expect(ended.stdout).toContain(`It shows ${await goald.read("workspace/t/thrown.txt")}.`);
-    expect(await readFile(throws, "utf8")).toBe("x");
-  });
+it("a command of the home that reaches outside does not run in the replay, which takes what it did from the recording", async () => {
+  const calls = [
+    { name: "dice", args: {} },
+    { name: "read_file", args: { file: "thrown.txt" } },
+  ];
+  await using home = await makeDaemonHome(calls);
+  const { goald } = home;
+  const throws = join(goald.cwd, "throws");
+  await goald.write("commands/dice.ts", DICE);
+  endedWith(0, await goald.run([...RUN, "--record", "t.ndjson"], { env: { THROWS: throws } }));
+  const ended = await playOffline(goald, "t.ndjson", { env: { THROWS: throws } });
+  expect(resultOf(ended)).toMatchObject({ same: true, files: 1 });
+  expect(ended.stdout).toContain(`It shows ${await goald.read("workspace/t/thrown.txt")}.`);
+  expect(await readFile(throws, "utf8")).toBe("x");
 });
 
-describe("a recorded demo", () => {
-  /** `GOLDEN=write npm run test:long -- test/cli/replay -t demo` runs the demo's code in the sandbox, and records its cells anew. */
-  it("replays without a network, with its searches, pages and cells, to the same state and files", async () => {
-    await using goald = await makeGoald();
-    const script = readDemoScript(DEMO_SCRIPT);
-    const keepCells = (cells: readonly unknown[]): Promise<string> =>
-      frozenFile(DEMO_SCRIPT, `${JSON.stringify({ ...script, cells }, null, 2)}\n`);
-    // Without recorded cells the demo runs the code.
-    await keepCells([]);
-    const demo = endedWith(0, await goald.run("demo --record demo.ndjson"));
-    const [, state = ""] = /^State: ([0-9a-f]{64})$/m.exec(demo.stdout) ?? [];
-    const lines = await linesIn(recorded(goald, "demo.ndjson"));
-    const cells = lines.filter(({ type }) => type === "cell-ask" || type === "cell-end");
-    expect(cells).toEqual(JSON.parse(await keepCells(cells)).cells);
-    expect(lines.filter(({ type }) => type === "answer")).toHaveLength(14);
-    expect(resultOf(await playOffline(goald, "demo.ndjson"))).toMatchObject({ state });
-  });
+/** `GOLDEN=write npm run test:long -- test/cli/replay -t demo` runs the demo's code in the sandbox, and records its cells anew. */
+it("a recorded demo replays without a network, with its searches, pages and cells, to the same state", async () => {
+  await using goald = await makeGoald();
+  const script = readDemoScript(DEMO_SCRIPT);
+  const keepCells = (cells: readonly unknown[]): Promise<string> =>
+    frozenFile(DEMO_SCRIPT, `${JSON.stringify({ ...script, cells }, null, 2)}\n`);
+  // Without recorded cells the demo runs the code.
+  await keepCells([]);
+  const demo = endedWith(0, await goald.run("demo --record demo.ndjson"));
+  const [, state = ""] = /^State: ([0-9a-f]{64})$/m.exec(demo.stdout) ?? [];
+  const lines = await linesIn(recorded(goald, "demo.ndjson"));
+  const cells = lines.filter(({ type }) => type === "cell-ask" || type === "cell-end");
+  expect(cells).toEqual(JSON.parse(await keepCells(cells)).cells);
+  expect(lines.filter(({ type }) => type === "answer")).toHaveLength(14);
+  expect(resultOf(await playOffline(goald, "demo.ndjson"))).toMatchObject({ state });
 });
 
 /** Starts a recorded agent `t` in the background that waits for an approval. */
@@ -253,13 +249,6 @@ async function waiting(calls: readonly CommandCall[]): Promise<DaemonHome> {
   endedWith(0, await home.goald.ask(["run", "-d", ...AGENT, "--approve", "always", "--record", "t.ndjson"]));
   await home.logged("approval-asked");
   return home;
-}
-
-async function finish(home: DaemonHome): Promise<void> {
-  endedWith(0, await home.goald.ask("approve t -N 99"));
-  await home.logged("turn-finished");
-  const isOver = async (): Promise<boolean> => (await linesIn(recorded(home.goald))).some(({ type }) => type === "end");
-  await home.until(isOver, "the end");
 }
 
 describe("a recorded agent of a daemon", () => {
@@ -272,7 +261,9 @@ describe("a recorded agent of a daemon", () => {
     endedWith(0, await goald.ask(["say", "t", "Mind ghp_plantedPLANTED1234567890abcdefghijk"]));
     endedWith(0, await goald.ask(["deny", "t", "Write shorter lines"]));
     await home.logged("approval-asked", 3);
-    await finish(home);
+    endedWith(0, await goald.ask("approve t -N 99"));
+    await home.logged("turn-finished");
+    await home.until(async () => (await linesIn(recorded(goald))).some(({ type }) => type === "end"), "the end");
     expect(await playRecording(goald, "t.ndjson")).toMatchObject({ same: true, sessions: 1, problems: [] });
     const text = await readFile(recorded(goald), "utf8");
     expect(text).not.toContain("ghp_planted");
@@ -283,7 +274,7 @@ describe("a recorded agent of a daemon", () => {
     expect(lastErrorOf(ended).code).toBe("GOALD_REPLAY");
   });
 
-  it.concurrent("is still recorded after the daemon was killed, and after it was restarted", async () => {
+  it.concurrent("is recorded through a kill and a restart of the daemon, a pause, a kill in the middle of a call, and a resume", async () => {
     await using home = await waiting(ledger(3));
     const { goald } = home;
     await using daemon = daemonOf(goald);
@@ -293,7 +284,14 @@ describe("a recorded agent of a daemon", () => {
     await home.logged("approval-asked", 2);
     endedWith(0, await goald.ask("down"));
     endedWith(0, await goald.ask("up"));
-    await finish(home);
+    endedWith(0, await goald.ask("pause t"));
+    home.holdFrom(3);
+    endedWith(0, await goald.ask("resume t -d --approve never"));
+    await home.asked(3);
+    endedWith(0, await goald.ask("stop t --now"));
+    home.release();
+    endedWith(0, await goald.ask("resume t --json"));
+    expect(await readFile(recorded(goald), "utf8")).toContain('"pause":{"code":"killed"');
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
     const { log } = await lookInto(goald);
     const played = join(goald.cwd, "played");
@@ -301,21 +299,6 @@ describe("a recorded agent of a daemon", () => {
     expect((await lookInto({ home: played })).log).toEqual(log);
     const sessions = (await linesIn(recorded(goald))).filter(({ type }) => type === "session");
     expect(sessions.length).toBeGreaterThanOrEqual(3);
-  });
-
-  it.concurrent("is recorded through a pause, a kill in the middle of a call, and a resume", async () => {
-    await using home = await waiting(ledger(3));
-    const { goald } = home;
-    endedWith(0, await goald.ask("pause t"));
-    home.holdFrom(2);
-    endedWith(0, await goald.ask("resume t -d --approve never"));
-    await home.asked(2);
-    endedWith(0, await goald.ask("stop t --now"));
-    home.release();
-    endedWith(0, await goald.ask("resume t --json"));
-    expect(await readFile(recorded(goald), "utf8")).toContain('"pause":{"code":"killed"');
-    expect(await playRecording(goald, "t.ndjson")).toMatchObject({ same: true, problems: [] });
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(3));
   });
 
   it.concurrent("continues without a recording if writing it fails, and reports so", async () => {
@@ -332,8 +315,9 @@ describe("a recorded agent of a daemon", () => {
   });
 });
 
-describe("a recorded job with a search, pages that a model reads, files, and a check on an address", () => {
-  it.each(FORMS)("replays in the form %s without a network to the same state and files", async (form) => {
+it.each(FORMS)(
+  "a recorded job of searches, pages, files and a checked address replays offline in the form %s",
+  async (form) => {
     await using site = await startWorkshop();
     await using home = await makeSeedHome(jobLines(form, jobSteps(form, site.origin)), {
       env: { GOALD_WEB_ALLOW: site.origin },
@@ -360,5 +344,5 @@ describe("a recorded job with a search, pages that a model reads, files, and a c
     expect(site.requests).toHaveLength(asked);
     for (const [name, text] of Object.entries(JOB_FILES))
       expect(await readFile(join(played, "workspace", "t", name), "utf8")).toBe(text);
-  });
-});
+  },
+);

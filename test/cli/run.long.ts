@@ -58,20 +58,6 @@ const goalsSet = async ({ goald }: DaemonHome): Promise<readonly string[]> =>
   (await lookInto(goald)).log.flatMap((event) => (event.type === "goals-changed" ? event.goals : []));
 
 describe("the turns of one agent, by real processes", () => {
-  it("begin with the run, with new goals, and with words that a daemon delivers", async () => {
-    await using home = await makeDaemonHome([], { reply: oneLine });
-    const { goald, server } = home;
-    endedWith(0, await goald.run(FIRST_TURN));
-    endedWith(0, await goald.run(nextTurn("Write it down")));
-    const said = endedWith(0, await goald.run(["say", "t", "Now in German"]));
-    expect(said.stdout).toMatch(/^It had finished\. This begins turn 3\. t is (?:running|completed) \(step \d\)\.\n$/);
-    await home.logged("turn-finished", 3);
-    expect(await turnsIn(home)).toEqual([2, 3]);
-    expect((await lookInto(goald)).problems).toEqual([]);
-    expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(1).repeat(3));
-    expect(JSON.stringify(server.chats.at(-1))).toContain("Now in German");
-  });
-
   it("begin in the background, and are waited for", async () => {
     await using home = await makeDaemonHome([], { reply: oneLine });
     endedWith(0, await home.goald.run(FIRST_TURN));

@@ -39,41 +39,27 @@ it.concurrent("goald say adds words to the next prompt without secrets, from an 
   expect(JSON.stringify((await lookInto(goald)).log)).not.toContain(KEY);
 });
 
-describe("goald goals", () => {
-  it.concurrent("lists and changes the goals, and the next prompt has the new ones", async () => {
-    await using home = await inStep(3, 2, "--goal", "h");
-    const { goald, server } = home;
-    expect(await goald.print("goals t")).toBe("1. g\n2. h\n");
-    expect(await goald.print("goals t --rm 1 --add i")).toMatch(/^1\. h\n2\. i\nIt will read this /);
-    // The second change builds on the first, which the agent has not read yet.
-    expect(await goald.print("goals t")).toBe("1. h\n2. i\nThe agent has not read these goals yet.\n");
-    expect(await goald.print("goals t --add j")).toMatch(/^1\. h\n2\. i\n3\. j\n/);
-    endedWith(0, await goald.ask(["goals", "t", "--set", "Only this"]));
-    home.release();
-    await home.logged("turn-finished");
-    expect(server.chats[1]?.messages[0]?.content).toContain("GOALS:\n1. g\n2. h\n");
-    expect(server.chats[2]?.messages[0]?.content).toMatch(/GOALS:\n1\. Only this\n(?!2)/);
-    expect(await goald.json("goals t")).toEqual({ agent: "t", goals: ["Only this"], checks: [] });
-  });
-
-  it.concurrent("keeps the checks with added goals, and drops them with goals that move, and says so", async () => {
-    await using home = await inStep(1, 1, "--goal", "h");
-    const { goald } = home;
-    const changed = async (...args: readonly string[]) => await goald.print(["goals", "t", ...args]);
-    const CHECK = "Check of goal 2: ledger.txt has at least 3 characters\n";
-    expect(await changed("--check", "2: ledger.txt min 3")).toContain(`1. g\n2. h\n${CHECK}`);
-    expect(await changed("--add", "i")).toContain(`3. i\n${CHECK}`);
-    expect(await changed("--rm", "1")).toContain(
-      "\n1 check of the earlier goals was dropped. Give new ones with --check.",
-    );
-    expect(await changed()).not.toContain("Check of");
-    expect(await changed("--set", "Only this", "--check", "ledger.txt contains line 1")).toContain("Check of goal 1: ");
-    home.release();
-    await home.logged("turn-finished");
-    const { log } = await lookInto(goald);
-    expect(log.findLast(({ type }) => type === "goals-checked")).toMatchObject({
-      results: [{ check: 0, isPassed: true }],
-    });
+it.concurrent("goald goals lists and changes the goals and their checks, and the next prompt has the new ones", async () => {
+  await using home = await inStep(3, 2, "--goal", "h");
+  const { goald, server } = home;
+  const goals = async (...args: readonly string[]) => await goald.print(["goals", "t", ...args]);
+  const CHECK = "Check of goal 2: ledger.txt has at least 3 characters\n";
+  expect(await goals()).toBe("1. g\n2. h\n");
+  expect(await goals("--check", "2: ledger.txt min 3")).toContain(`1. g\n2. h\n${CHECK}`);
+  expect(await goals("--add", "i")).toContain(`3. i\n${CHECK}`);
+  // Goals that move lose their checks. Each change builds on those that the agent has not read yet.
+  expect(await goals("--rm", "1", "--add", "j")).toMatch(
+    /^1\. h\n2\. i\n3\. j\n[\s\S]*1 check of the earlier goals was dropped\. Give new ones with --check\./,
+  );
+  expect(await goals()).toBe("1. h\n2. i\n3. j\nThe agent has not read these goals yet.\n");
+  expect(await goals("--set", "Only this", "--check", "ledger.txt contains line 1")).toContain("Check of goal 1: ");
+  home.release();
+  await home.logged("turn-finished");
+  expect(server.chats[1]?.messages[0]?.content).toContain("GOALS:\n1. g\n2. h\n");
+  expect(server.chats[2]?.messages[0]?.content).toMatch(/GOALS:\n1\. Only this\n(?!2)/);
+  expect(await goald.json("goals t")).toMatchObject({ agent: "t", goals: ["Only this"], checks: [{ goal: 0 }] });
+  expect((await lookInto(goald)).log.findLast(({ type }) => type === "goals-checked")).toMatchObject({
+    results: [{ check: 0, isPassed: true }],
   });
 });
 

@@ -188,7 +188,7 @@ describe.each(WAYS)("an open store written %s, whose file changes", (_name, open
   });
 });
 
-const PROGRAM = fileURLToPath(new URL("./committing-process.ts", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("./many-committing.child.ts", import.meta.url));
 
 it("the embedded store lets another process read during writes", async () => {
   const writer = readProcessLines(spawn(process.execPath, [PROGRAM, path], { stdio: ["ignore", "pipe", "inherit"] }));
@@ -196,7 +196,7 @@ it("the embedded store lets another process read during writes", async () => {
   const reader = keep(await openSqliteReader(path));
   let after = 0;
   while (after < 60) {
-    const page = await reader.read("foo", after, 7);
+    const page = await reader.read("agent-0", after, 7);
     expect(page.map(({ seq }) => seq)).toEqual(page.map((_, index) => after + index + 1));
     after += page.length;
     if (page.length === 0) await sleep(1);
