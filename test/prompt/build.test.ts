@@ -65,25 +65,15 @@ describe("the parts of a prompt", () => {
     expect(prompt.recallIds).toEqual(recalls(10).map(({ id }) => id));
     const last = lastOf(prompt);
     expect(last.match(/^\[foo\/\d+, step/gm)).toHaveLength(10);
-    const order = ["It is now", "Recalled:", "[foo/100,", "[foo/109,", "Decide which command"].map((text) =>
-      last.indexOf(text),
-    );
-    expect(order.every((at) => at >= 0)).toBe(true);
-    expect(order).toEqual(order.toSorted((a, b) => a - b));
+    expect(last).toMatch(/It is now[\s\S]*Recalled:[\s\S]*\[foo\/100,[\s\S]*\[foo\/109,[\s\S]*Decide which command/);
   });
 });
 
 describe("the system message", () => {
-  it("is the same, byte for byte, at every step", () => {
-    const first = buildPrompt(inputWith());
-    const state = { ...stateWith(messages(9)), step: 40 };
-    const later = buildPrompt(inputWith({ state, recalls: recalls(10), now: new Date("2027-01-01T00:00:00Z") }));
-    expect(systemOf(later)).toBe(systemOf(first));
-  });
-
-  it("is rendered again when one of its parts changes", () => {
+  it("is the same, byte for byte, at every step, and rendered again when one of its parts changes", () => {
     const state = stateWith([]);
     const words = { ...shippedWords, "system/resources": { place: "x", text: "nothing at all" } };
+    const now = new Date("2027-01-01T00:00:00Z");
     const variants = [
       inputWith({ state }),
       inputWith({ state: { ...state, name: "Bar" } }),
@@ -92,7 +82,7 @@ describe("the system message", () => {
       inputWith({ state, commandList: "1. none" }),
       inputWith({ state, asksPerson: false }),
       inputWith({ state, words }),
-      inputWith({ state }),
+      inputWith({ state: { ...stateWith(messages(9)), step: 40 }, recalls: recalls(10), now }),
     ].map((input) => systemOf(buildPrompt(input)));
     expect(new Set(variants).size).toBe(7);
     expect(variants[7]).toBe(variants[0]);
@@ -256,14 +246,12 @@ const text = fc.oneof(
     .map(([piece, times]) => piece.repeat(times)),
   fc.record({ blob: fc.constant("00"), bytes: fc.nat(), head: fc.string({ maxLength: 4_000 }) }),
 );
-const message = fc
-  .record({
-    kind: fc.constantFrom("reply", "result", "problem", "feedback" as const),
-    from: fc.string(),
-    status: fc.constantFrom("ok", "denied", "unknown", null),
-    text,
-  })
-  .map((changes) => changes as Partial<ReturnType<typeof resultMessage>>);
+const message = fc.record({
+  kind: fc.constantFrom("reply" as const, "result" as const, "problem" as const, "feedback" as const),
+  from: fc.string(),
+  status: fc.constantFrom("ok" as const, "denied" as const, "unknown" as const, null),
+  text,
+});
 
 it("any prompt fits or is refused; keeps the newest message, the order and the best recalls", () => {
   fc.assert(
@@ -303,10 +291,8 @@ it("any prompt fits or is refused; keeps the newest message, the order and the b
 });
 
 const NOW = new Date("2026-11-20T10:00:00.000Z");
-const withLimits = (limits: Partial<AgentState["settings"]>, changes: Partial<AgentState> = {}): AgentState => {
-  const state = stateWith([], changes);
-  return { ...state, settings: { ...state.settings, ...limits } };
-};
+const withLimits = (limits: Partial<AgentState["settings"]>, changes: Partial<AgentState> = {}): AgentState =>
+  stateWith([], { settings: { ...initialState.settings, ...limits }, ...changes });
 const situation = (state: AgentState, folder?: string): string =>
   renderSituation(state, { folder }, shippedWords, templatesOf("plain"));
 const spending = (step: number, tokens: number, costUsd = 0): Partial<AgentState> => ({
@@ -341,8 +327,7 @@ describe("the situation in the last message", () => {
   });
 
   it("counts what helpers may still spend as spent", () => {
-    const limits = { stepLimit: 5, tokenLimit: null, budgetUsd: null, deadline: null };
-    const children = { ann: helper({ limits }) };
+    const children = { ann: helper({ limits: { ...helper({}).limits, stepLimit: 5 } }) };
     expect(situation(withLimits({ stepLimit: 12 }, { step: 3, children }))).toContain("4 of 12 steps");
   });
 
