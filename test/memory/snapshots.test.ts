@@ -143,7 +143,7 @@ describe("a snapshot", () => {
     expect((await recallOnce()).read).toBe(0);
   });
 
-  const damages: readonly (readonly [what: string, damage: (path: string, bytes: Buffer) => void])[] = [
+  it.each<[what: string, damage: (path: string, bytes: Buffer) => void]>([
     ["is empty", (path) => writeFileSync(path, "")],
     ["ends early", (path, bytes) => writeFileSync(path, bytes.subarray(0, bytes.length - 1))],
     ["lacks its beginning", (path, bytes) => writeFileSync(path, bytes.subarray(1))],
@@ -152,8 +152,7 @@ describe("a snapshot", () => {
     ["has one other bit at its end", (path, bytes) => writeFileSync(path, flipped(bytes, bytes.length - 1))],
     ["is a folder", (path) => mkdirSync(removed(path))],
     ["is a pipe", (path) => execFileSync("mkfifo", [removed(path)])],
-  ];
-  it.each(damages)("that %s is not used, and the log says so once", async (_what, damage) => {
+  ])("that %s is not used, and the log says so once", async (_what, damage) => {
     const { recallOnce, path, notes } = makeHome();
     const sound = await recallOnce();
     damage(path, readFileSync(path));
