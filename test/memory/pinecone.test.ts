@@ -342,12 +342,7 @@ describe("a failing Pinecone", () => {
 
 describe("a Pinecone index that does not fit", () => {
   it.each<[title: string, options: PineconeServerOptions, settings: Settings, words: RegExp]>([
-    [
-      "has more dimensions",
-      { dimension: 1_536 },
-      {},
-      /1536 dimensions, .* makes 3.*EMBEDDING_MODEL to a model of 1536/,
-    ],
+    ["has more dimensions", { dimension: 1_536 }, {}, /1536 dim.* makes 3.*EMBEDDING_MODEL to a model of 1536/],
     ["has another metric", { metric: "euclidean" }, {}, /euclidean, expected cosine/],
     ["is not named", {}, { index: null }, /PINECONE_INDEX/],
     ["does not exist", {}, { index: "other" }, /does not know this index/],

@@ -9,7 +9,7 @@ import type { ChildAccount } from "#core/subagent.ts";
 import { buildPrompt, type Prompt } from "#prompt/build.ts";
 import { describeFolder, renderSituation } from "#prompt/situation.ts";
 import { estimateMessage } from "#prompt/tokens.ts";
-import { templatesOf } from "#prompt/words.ts";
+import { type TemplateName, templatesOf } from "#prompt/words.ts";
 import { refusalOf } from "../helpers/folder.ts";
 import {
   inputWith,
@@ -192,28 +192,17 @@ describe("a prompt that does not fit", () => {
   const part: PlanTask = { goal: "Look at a part of the long report", state: "open", subtasks: [] };
   const plan: PlanTask = { ...part, goal: "Everything", subtasks: Array(400).fill(part) };
 
+  const LONG = "all about strings ".repeat(5_000);
+  const wordsWith = (name: TemplateName, text: string) => ({ ...shippedWords, [name]: { place: "x", text } });
+  const planned = { state: stateWith([], { plan }), words: wordsWith("plan/plan", `{{tree}} ${LONG}`) };
+
   it.each([
     // With a large plan, whose tree is never to blame, since it can be shorter.
-    ["goals", { state: stateWith([], { plan, goals: ["all about strings ".repeat(5_000)] }) }, /shorten the goals/],
-    [
-      "role",
-      { state: stateWith([], { role: "an AI that plays ".repeat(5_000) }) },
-      /shorten the agent's name and role/,
-    ],
-    ["commands", { commandList: "1. one of very many commands\n".repeat(4_000) }, /offer fewer commands/],
-    [
-      "evaluation",
-      { words: { ...shippedWords, "system/evaluation": { place: "x", text: "judge yourself ".repeat(5_000) } } },
-      /shorten section evaluation of system\.md in prompts\//,
-    ],
-    [
-      "plan/plan",
-      {
-        state: stateWith([], { plan }),
-        words: { ...shippedWords, "plan/plan": { place: "x", text: `{{tree}} ${"and mind this. ".repeat(5_000)}` } },
-      },
-      /shorten section plan of plan\.md in prompts\//,
-    ],
+    ["goals", { state: stateWith([], { plan, goals: [LONG] }) }, /shorten the goals/],
+    ["role", { state: stateWith([], { role: LONG }) }, /shorten the agent's name and role/],
+    ["commands", { commandList: LONG }, /offer fewer commands/],
+    ["evaluation", { words: wordsWith("system/evaluation", LONG) }, /section evaluation of system\.md in prompts\//],
+    ["plan/plan", planned, /shorten section plan of plan\.md in prompts\//],
   ])("names %s as the largest section, with a remedy", async (section, changes, remedy) => {
     const error = await errorOf({ contextTokens: 8_192, replyTokens: 1_500, ...changes });
     expect(error.message).toMatch(/needs about \d{5,6} tokens/);
