@@ -120,7 +120,6 @@ describe("ten recalls", () => {
     [15, 5, 10],
     [12, 5, 7],
     [5, 5, 0],
-    [500, 9, 10],
     [1_000, 5, 10],
   ])("of %i distinct rows with %i shown: %i", async (rows, shown, expected) => {
     const { recall } = openFilled(rows);

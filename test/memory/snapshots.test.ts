@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import type { Embedder, MemoryVersion } from "#core/ports/memory.ts";
@@ -150,8 +150,8 @@ describe("a snapshot", () => {
     ["has one other bit in its columns", (path, bytes) => writeFileSync(path, flipped(bytes, 100))],
     ["has one other bit in its manifest", (path, bytes) => writeFileSync(path, flipped(bytes, bytes.length - 200))],
     ["has one other bit at its end", (path, bytes) => writeFileSync(path, flipped(bytes, bytes.length - 1))],
-    ["is a folder", (path) => mkdirSync(removed(path))],
-    ["is a pipe", (path) => execFileSync("mkfifo", [removed(path)])],
+    ["is a folder", (path) => execFileSync("sh", ["-c", 'rm "$0"; mkdir "$0"', path])],
+    ["is a pipe", (path) => execFileSync("sh", ["-c", 'rm "$0"; mkfifo "$0"', path])],
   ])("that %s is not used, and the log says so once", async (_what, damage) => {
     const { recallOnce, path, notes } = makeHome();
     const sound = await recallOnce();
@@ -246,11 +246,6 @@ describe("words that a person has forgotten", () => {
     expect(existsSync(path)).toBe(false);
   });
 });
-
-function removed(path: string): string {
-  rmSync(path);
-  return path;
-}
 
 function flipped(bytes: Buffer, at: number): Buffer {
   bytes[at] = (bytes[at] as number) ^ 4;

@@ -352,6 +352,6 @@ it("mergeIntoTurns joins neighbours and puts a user message before the first ass
   const rules = { role: "system", content: "rules" } as const;
   const answer = { role: "assistant", content: "a" } as const;
   const user = (content: string) => ({ role: "user" as const, content });
-  const turns = [rules, user(expect.any(String)), answer, user("b\n\nc")];
+  const turns = [rules, { role: "user", content: expect.any(String) }, answer, user("b\n\nc")];
   expect(mergeIntoTurns([rules, answer, user("b"), user("c")])).toEqual(turns);
 });
