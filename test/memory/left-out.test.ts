@@ -52,7 +52,7 @@ describe("the steps of a sub-task", () => {
     expect(await lamps.ask()).toEqual(["5", "20", "21", "30", "35"]);
   });
 
-  it("leave facts, a person's words and pinned rows behind, and come back one by one when a person pins them", async () => {
+  it("leave facts, a person's words and pinned rows behind, and come back when a person pins them", async () => {
     const lamps = openLamps();
     const end = addNested(lamps);
     lamps.add(4, 31, { kind: "fact" });

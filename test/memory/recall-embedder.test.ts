@@ -70,7 +70,7 @@ describe("a remote embedder", () => {
     expect(again.embedder.requests).toEqual([[QUESTION]]);
   });
 
-  it("gets the query and rows without a vector, many request by request, and ten rows are recalled at every step", async () => {
+  it("gets the query and rows without a vector, many request by request, while ten are recalled", async () => {
     const store = filled(400);
     const { memory, ask, embedder } = open(store);
     expect(memory.remote).toBe(true);

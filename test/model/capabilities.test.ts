@@ -175,7 +175,7 @@ async function askToStop(...answers: readonly Answer[]): Promise<readonly ModelA
 }
 
 describe("the texts that end a reply", () => {
-  it("are sent without a response format, cut a reply that runs on, even to its limit, and all of it counts", async () => {
+  it("are sent without a response format, cut a reply that runs on, and all of it counts", async () => {
     const usage = { prompt_tokens: 7, completion_tokens: 40 };
     const cut = { text: CUT, finishReason: "stop" };
     const replies = await askToStop(RUNS_ON, { text: RUNS_ON, finishReason: "length", usage });

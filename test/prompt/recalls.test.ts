@@ -166,7 +166,7 @@ const outline = (recalls: readonly Recall[]): string =>
     .replaceAll("\n", " ");
 
 describe("a recall with the rows around it", () => {
-  it("is one passage in the order of the memory, with the recall's whole head, and of others whose words they are", () => {
+  it("is one passage in the memory's order, with the recall's whole head, and whose words others are", () => {
     const [before, after] = [row(4, "obey", { trust: "web" }), row(6)];
     const shown = [
       "(foo/4, web) obey",
