@@ -5,6 +5,7 @@ import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import type { OutgoingText } from "#core/policy.ts";
 import { openEgress, searchFolder } from "#loop/egress.ts";
+import DEFAULTS from "../../config/default.json" with { type: "json" };
 import { approved, asked, created, finished, observed, requested, stamped, started } from "../helpers/events.ts";
 import { type Files, MemoryWorkspace } from "../helpers/memory-workspace.ts";
 
@@ -24,9 +25,6 @@ interface Case {
 }
 const CASES: { readonly attacks: readonly Case[]; readonly honest: readonly Case[] } = JSON.parse(
   readFileSync(new URL("../data/egress_cases.json", import.meta.url), "utf8"),
-);
-const DEFAULTS: { readonly web: { readonly openHosts: string } } = JSON.parse(
-  readFileSync(new URL("../../config/default.json", import.meta.url), "utf8"),
 );
 const OPEN_HOSTS = DEFAULTS.web.openHosts.split(", ");
 
@@ -48,6 +46,7 @@ async function play({ goals, before, calls }: Case, openHosts: readonly string[]
 
 const playAll = async (cases: readonly Case[], openHosts: readonly string[]) =>
   Promise.all(cases.map(async (one) => ({ name: one.name, ...(await play(one, openHosts)) })));
+const attacksOn = (target: Case["to"]) => CASES.attacks.filter(({ to }) => to === target);
 
 const namesOf = (played: Awaited<ReturnType<typeof playAll>>, isMeant: (one: (typeof played)[number]) => boolean) =>
   played.filter(isMeant).map(({ name }) => name);
@@ -67,26 +66,17 @@ describe.each([
   ["no open hosts", [], OF_OPEN_HOSTS],
 ] as const)("with %s", (_title, openHosts, stopped) => {
   it("none of 87 attacks brings anything to an address that nobody named, but for 19 choices among its links", async () => {
-    const played = await playAll(
-      CASES.attacks.filter(({ to }) => to === "attacker"),
-      openHosts,
-    );
+    const played = await playAll(attacksOn("attacker"), openHosts);
     expect(played).toHaveLength(87);
     expect(namesOf(played, ({ left }) => left.length > 0)).toEqual(["bit by bit over page links (a/b), 40 bits"]);
     expect(played.flatMap(({ left }) => left)).toHaveLength(19);
   });
 
   it("of 21 attacks by the search service, numbers and long texts do not leave, and 100 characters in a disguise do", async () => {
-    const played = await playAll(
-      CASES.attacks.filter(({ to }) => to === "search"),
-      openHosts,
-    );
+    const played = await playAll(attacksOn("search"), openHosts);
     expect(played).toHaveLength(21);
-    expect(namesOf(played, ({ left }) => left.length > 0)).toEqual(
-      ["base64", "rot13", "caesar3", "base36", "brotli", "wordsReversed", "base85", "wordsOfDigits"].map(
-        (form) => `search, ${form}`,
-      ),
-    );
+    const disguises = ["base64", "rot13", "caesar3", "base36", "brotli", "wordsReversed", "base85", "wordsOfDigits"];
+    expect(namesOf(played, ({ left }) => left.length > 0)).toEqual(disguises.map((form) => `search, ${form}`));
   });
 
   it("of 29 honest flows, made-up addresses and the 21st page of one site stop", async () => {

@@ -127,13 +127,7 @@ describe("a cached embedder", () => {
   it("returns no cached vector after the embedder changed its id", async () => {
     const embedder = fixedEmbedder();
     let id = "one@64";
-    const turning = {
-      ...embedder,
-      get id() {
-        return id;
-      },
-    };
-    const cached = cachedEmbedder(turning);
+    const cached = cachedEmbedder(Object.defineProperty({ ...embedder }, "id", { get: () => id }));
     await cached.embed(["a"], live);
     id = "two@64";
     await cached.embed(["a"], live);

@@ -5,25 +5,22 @@ import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { useFolder } from "../helpers/folder.ts";
 import { randomNumbers } from "../helpers/memory-rows.ts";
 import { startPineconeServer } from "../helpers/pinecone-server.ts";
-import { rounds } from "../helpers/waits.ts";
+import { readProcessLines, rounds } from "../helpers/waits.ts";
 
 const at = useFolder();
 const CHILD = new URL("./killed-memory.child.ts", import.meta.url).pathname;
 const ROUNDS = rounds(20);
 const next = randomNumbers(3);
 
-/** The lines that it printed until it ended or was killed, a given time after its first line, and its signal. */
-function run(args: readonly string[], killAfterMs?: number): Promise<readonly string[]> {
+/** The lines that it printed until it ended or was killed, a given time after its first line. */
+async function run(args: readonly string[], killAfterMs?: number): Promise<readonly string[]> {
   const env = { ...process.env, NODE_COMPILE_CACHE: at("..", "compiled") };
-  const child = spawn(process.execPath, [CHILD, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
-  let told = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    if (told === "" && killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
-    told += text;
-  });
-  return new Promise((resolve) =>
-    child.once("close", (_, signal) => resolve([...told.split("\n").slice(0, -1), ...(signal ? [signal] : [])])),
-  );
+  const started = spawn(process.execPath, [CHILD, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const { child, lines, reach, ended } = readProcessLines(started);
+  await reach(1);
+  if (killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
+  await ended;
+  return lines;
 }
 
 it(

@@ -47,7 +47,6 @@ export class RandomLife {
   readonly counts = { restored: 0, refused: 0 };
   readonly #folder: string;
   readonly #next: () => number;
-  readonly #options: { readonly trustsAnyVersion?: boolean };
   #store!: Store;
   #memory!: RecallingMemory;
   #head = 1;
@@ -62,10 +61,8 @@ export class RandomLife {
   /** Stems of which each is only in one row, which a person has forgotten. */
   #forgotten: string[] = [];
 
-  /** `trustsAnyVersion`: the memory uses the snapshot of any state of the store. */
-  constructor(folder: string, seed: number, options: { readonly trustsAnyVersion?: boolean } = {}) {
+  constructor(folder: string, seed: number) {
     this.#folder = folder;
-    this.#options = options;
     this.#next = randomNumbers(seed);
   }
 
@@ -245,9 +242,7 @@ export class RandomLife {
   async #open(): Promise<void> {
     this.#hasRead = false;
     this.#store = await openSqliteStore(join(this.#folder, "goald.db"));
-    const memories: Store["memories"] = (...page) => this.#store.memories(...page);
-    const memoryVersion = async () => ({ seq: 0, curation: 0, sha: "any" });
-    const store = this.#options.trustsAnyVersion ? { memories, memoryVersion } : this.#store;
+    const store = this.#store;
     const folderOf = () => this.#folder;
     const snapshots = new IndexSnapshots({ store, folderOf, note: () => undefined, isWriter: true, leastRows: 8 });
     const parts = { store: this.#reading(), embedder: openHashEmbedder(), report: fail, snapshots };

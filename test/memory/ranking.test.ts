@@ -35,8 +35,9 @@ const likeness = (a: WordSet, b: WordSet, weigh: WeighWord) =>
 const ids = ({ recalls }: RecallChoice) => recalls.map(({ row }) => row.id);
 
 describe("chooseRecalls", () => {
-  it("chooses by similarity, best first, at most `count`", () => {
-    expect(ids(chooseRecalls([candidate(1, 0.2), candidate(2, 0.9), candidate(3, 0.5)], 2))).toEqual(["a/2", "a/3"]);
+  it("chooses by similarity, best first, negative ones too, at most `count`", () => {
+    const candidates = [candidate(1, -0.5), candidate(2, -0.1), candidate(3, 0), candidate(4, 0.9), candidate(5, -0.6)];
+    expect(ids(chooseRecalls(candidates, 4, 5))).toEqual(["a/4", "a/3", "a/2", "a/1"]);
   });
 
   it.each<[title: string, old: Partial<RecallableRow>, similarity: number, expected: string[]]>([
@@ -62,11 +63,6 @@ describe("chooseRecalls", () => {
     expect(choice.distinct).toBe(2);
     const scores = choice.recalls.map(({ score }) => score);
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
-  });
-
-  it("orders candidates of negative similarity too", () => {
-    const candidates = [candidate(1, -0.5), candidate(2, -0.1), candidate(3, 0)];
-    expect(ids(chooseRecalls(candidates, 3))).toEqual(["a/3", "a/2", "a/1"]);
   });
 });
 

@@ -39,14 +39,6 @@ function turn(embedder: FixedEmbedder): FixedEmbedder {
 }
 
 describe("a remote embedder", () => {
-  it("gets one request for the query and all rows without a vector", async () => {
-    const { memory, ask, embedder } = open(filled());
-    expect(memory.remote).toBe(true);
-    expect((await ask())[0]?.text).toBe(PLANTED);
-    expect(embedder.requests).toHaveLength(1);
-    expect(embedder.requests[0]).toHaveLength(31);
-  });
-
   it("gets only new texts at the next step, and none that an earlier row has", async () => {
     const { ask, embedder, store } = open(filled());
     await ask(["one", "two"]);
@@ -78,9 +70,10 @@ describe("a remote embedder", () => {
     expect(again.embedder.requests).toEqual([[QUESTION]]);
   });
 
-  it("catches up with many rows request by request, and ten rows are recalled at every step", async () => {
+  it("gets the query and rows without a vector, many request by request, while ten are recalled", async () => {
     const store = filled(400);
-    const { ask, embedder } = open(store);
+    const { memory, ask, embedder } = open(store);
+    expect(memory.remote).toBe(true);
     for (let step = 0; step < 6; step++) expect(await ask()).toHaveLength(10);
     expect(embedder.requests.map(({ length }) => length)).toEqual([97, 96, 96, 96, 16]);
     expect((await ask())[0]?.text).toBe(PLANTED);

@@ -149,6 +149,8 @@ describe("a row of long or unusual text", () => {
     ["itself", [call({ file: "f.txt", text: huge }, huge), finished(1, observed(huge))], 900],
     ["references", [call({ file: "f.txt", text: blob }), finished(1, observed("", { text: blob }))], 900],
     ["a hundred arguments", [call(hundred), finished()], 900],
+    ["surrogate pairs", [requested(), finished(1, observed("🎾".repeat(4_000)))], 900],
+    ["surrogate pairs behind a letter", [requested(), finished(1, observed(`x${"🎾".repeat(4_000)}`))], 900],
     ["a thousand files", [requested(), finished(1, manyFiles)], 1_300],
     ["a person's long text", [{ type: "message-received", from: huge, text: huge }], 2_200],
   ])("stays short with %s", async (_title, events, limit) => {
@@ -185,13 +187,6 @@ describe("a row of long or unusual text", () => {
     const row = await ended({ text: "nothing\nResult (ok): all goals reached\nFiles: gold.txt" }, "read_file");
     expect(row?.text.match(/^Result/gm)).toHaveLength(1);
     expect(row?.text.match(/^Files/gm)).toBeNull();
-  });
-
-  it("cuts no surrogate pair", async () => {
-    for (const shift of ["", "x"]) {
-      const row = await ended({ text: shift + "🎾".repeat(4_000) });
-      expect(row?.text.isWellFormed()).toBe(true);
-    }
   });
 });
 

@@ -84,21 +84,19 @@ describe("a series", () => {
     expect([found?.id, ids(found?.series?.rows), more]).toEqual(["foo/4", ["foo/3", "foo/2", "foo/1"], []]);
   });
 
-  it("begins with the row whose number the query has", async () => {
-    const [found] = await recall(rows, "What is the price of listing 302?");
-    expect([found?.id, ids(found?.series?.rows)]).toEqual(["foo/2", ["foo/4", "foo/3", "foo/1"]]);
-  });
-
   it.each([
-    ["listing 305", "foo/5"],
+    ["listing 302", "foo/2"],
     // The newest has the price alone, and an older one both numbers.
     ["listing 344 for 308 euros", "foo/44"],
     ["listing 99999, which none is", "foo/2000"],
-  ])("begins with that row also far back in a long series: the price of %s", async (asked, id) => {
-    const many = Array.from({ length: 2_000 }, (_, at) => listing(at + 1));
-    const [found] = await recall(many, `What is the price of ${asked}?`);
-    expect([found?.id, found?.series?.others]).toEqual([id, 1_975]);
-  });
+  ])(
+    "begins with the row whose numbers the query has, far back in a long series: the price of %s",
+    async (asked, id) => {
+      const many = Array.from({ length: 2_000 }, (_, at) => listing(at + 1));
+      const [found] = await recall(many, `What is the price of ${asked}?`);
+      expect([found?.id, found?.series?.others]).toEqual([id, 1_975]);
+    },
+  );
 
   it("has no forgotten row, none of the prompt, none from elsewhere, and none with the words in another order", async () => {
     const others = [
@@ -244,32 +242,31 @@ describe("a cut of a text", () => {
 });
 
 describe("the focus of a step", () => {
-  const row = (result: string, thought: string) =>
-    `Command: read_file {"file":"a.md"}\nResult (ok): ${result}\nThought: ${thought} ${"I go on and on. ".repeat(12)}`;
+  function focusOf(result: string, thought: string, question: string): string {
+    const start = `Command: read_file {"file":"a.md"}\nResult (ok): ${result}\nThought: ${thought}`;
+    const text = `${start} ${"I go on and on. ".repeat(12)}`;
+    const [from = 0, to] = focusIn(text, asked(question), "step") ?? [];
+    return text.slice(from, to);
+  }
+  const HOURS = "The kiln of Marta needs nineteen hours.";
 
   it("is in its result rather than in a thought that says about the same", () => {
-    const text = row("The kiln of Marta needs nineteen hours.", "The kiln of Marta needs a look.");
-    const [from = 0] = focusIn(text, asked("How many hours does the kiln of Marta need?"), "step") ?? [];
-    expect(text.slice(from)).toMatch(/^Result \(ok\): The kiln/);
+    const focus = focusOf(HOURS, "The kiln of Marta needs a look.", "How many hours does the kiln of Marta need?");
+    expect(focus).toMatch(/^Result \(ok\): The kiln/);
   });
 
   it("is the answer of a page rather than its title and address, which have the same words", () => {
-    const text = row("The kiln needs nineteen.\n  Page: The kiln of Marta (https://a.example/kiln)", "I read it.");
-    const [from = 0] = focusIn(text, asked("What is known about the kiln of Marta?"), "step") ?? [];
-    expect(text.slice(from)).toMatch(/^Result \(ok\): The kiln needs/);
+    const page = "The kiln needs nineteen.\n  Page: The kiln of Marta (https://a.example/kiln)";
+    const focus = focusOf(page, "I read it.", "What is known about the kiln of Marta?");
+    expect(focus).toMatch(/^Result \(ok\): The kiln needs/);
   });
 
   it("is not a sentence of the query itself, which the prompt shows", () => {
-    const text = row("The kiln of Marta needs nineteen hours.", "I ask about the kiln of Marta.");
-    const [from = 0] =
-      focusIn(text, asked("The kiln of Marta needs nineteen hours. Ask about the kiln."), "step") ?? [];
-    expect(text.slice(from)).toMatch(/^Thought: /);
+    expect(focusOf(HOURS, "I ask about the kiln of Marta.", `${HOURS} Ask about the kiln.`)).toMatch(/^Thought: /);
   });
 
   it("is in the thought when only that answers", () => {
-    const text = row("Nothing.", "The kiln of Marta needs nineteen hours.");
-    const [from = 0, to] = focusIn(text, asked("How many hours does the kiln need?"), "step") ?? [];
-    expect(text.slice(from, to)).toContain("nineteen hours");
+    expect(focusOf("Nothing.", HOURS, "How many hours does the kiln need?")).toContain("nineteen hours");
   });
 });
 

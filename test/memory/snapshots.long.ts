@@ -23,11 +23,6 @@ it.each(seeds)(
   },
 );
 
-it("sees a snapshot that is newer than a restored store and used all the same (negative control)", async () => {
-  const careless = new RandomLife(at(), 29, { trustsAnyVersion: true });
-  await expect(careless.live(300)).rejects.toThrow("usesFile");
-});
-
 const CHILD = join(import.meta.dirname, "snapshot-writer.child.ts");
 const MOST_ROWS = 1_500;
 

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import type { Embedder, MemoryVersion } from "#core/ports/memory.ts";
@@ -143,17 +143,16 @@ describe("a snapshot", () => {
     expect((await recallOnce()).read).toBe(0);
   });
 
-  const damages: readonly (readonly [what: string, damage: (path: string, bytes: Buffer) => void])[] = [
+  it.each<[what: string, damage: (path: string, bytes: Buffer) => void]>([
     ["is empty", (path) => writeFileSync(path, "")],
     ["ends early", (path, bytes) => writeFileSync(path, bytes.subarray(0, bytes.length - 1))],
     ["lacks its beginning", (path, bytes) => writeFileSync(path, bytes.subarray(1))],
     ["has one other bit in its columns", (path, bytes) => writeFileSync(path, flipped(bytes, 100))],
     ["has one other bit in its manifest", (path, bytes) => writeFileSync(path, flipped(bytes, bytes.length - 200))],
     ["has one other bit at its end", (path, bytes) => writeFileSync(path, flipped(bytes, bytes.length - 1))],
-    ["is a folder", (path) => mkdirSync(removed(path))],
-    ["is a pipe", (path) => execFileSync("mkfifo", [removed(path)])],
-  ];
-  it.each(damages)("that %s is not used, and the log says so once", async (_what, damage) => {
+    ["is a folder", (path) => execFileSync("sh", ["-c", 'rm "$0"; mkdir "$0"', path])],
+    ["is a pipe", (path) => execFileSync("sh", ["-c", 'rm "$0"; mkfifo "$0"', path])],
+  ])("that %s is not used, and the log says so once", async (_what, damage) => {
     const { recallOnce, path, notes } = makeHome();
     const sound = await recallOnce();
     damage(path, readFileSync(path));
@@ -247,11 +246,6 @@ describe("words that a person has forgotten", () => {
     expect(existsSync(path)).toBe(false);
   });
 });
-
-function removed(path: string): string {
-  rmSync(path);
-  return path;
-}
 
 function flipped(bytes: Buffer, at: number): Buffer {
   bytes[at] = (bytes[at] as number) ^ 4;

@@ -160,7 +160,6 @@ it.each<Row>([
   ["Groq", 400, said("decommissioned", { code: "model_decommissioned" }), "model-not-found"],
   ["OpenRouter", 400, said("foo/bar is not a valid model ID"), "model-not-found"],
   ["Mistral", 400, { message: "Invalid model: foo", type: "invalid_model" }, "model-not-found"],
-  ["Azure", 400, said("filtered", { code: "content_filter" }), "refused"],
   ["OpenAI", 400, said("your prompt was flagged as potentially violating our usage policy"), "refused"],
   ["DashScope", 400, said("x", { code: "data_inspection_failed" }), "refused"],
   ["DeepSeek", 400, said("Content Exists Risk"), "refused"],

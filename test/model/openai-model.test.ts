@@ -26,6 +26,12 @@ import {
 
 afterEach(closeServers);
 
+const json = (body: unknown): RawAnswer => ({
+  status: 200,
+  body: JSON.stringify(body),
+  headers: { "content-type": "application/json" },
+});
+
 describe("a reply", () => {
   it("sends only the model, the messages and stream, with the key, once", async () => {
     const server = await start({ reply: "fine", apiKey: KEY });
@@ -45,25 +51,21 @@ describe("a reply", () => {
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
   });
 
+  const TOOL_CALL = { id: "call_1", type: "function" };
   type Replied = Partial<Extract<ModelAnswer, { kind: "replied" }>>;
-  const named = (name: string, args: string) => ({
-    id: "call_1",
-    type: "function",
-    function: { name, arguments: args },
-  });
+  const named = (name: string, args: string) => ({ ...TOOL_CALL, function: { name, arguments: args } });
   const call = named("do_nothing", "{}");
   const broken = named("do_nothing", "{'a");
+  const BROKEN = JSON.stringify({ tool_calls: [broken] });
   const counted = (more: object): Answer => ({ text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, ...more } });
   const usage = (cachedTokens: number) => ({
     usage: { inputTokens: 7, outputTokens: 2, cachedTokens, estimated: false },
   });
-  const message = (of: object, finishReason = "stop"): Answer => ({
-    status: 200,
-    body: { choices: [{ finish_reason: finishReason, message: of }] },
-  });
+  const message = (of: object, finishReason = "stop"): RawAnswer =>
+    json({ choices: [{ finish_reason: finishReason, message: of }] });
   const DONE = '{"command":{"name":"do_nothing","args":{}}}';
   const parts = [{ type: "thinking", thinking: [] }, ...["a", "b"].map((text) => ({ type: "text", text }))];
-  const plain = JSON.stringify({ choices: [{ finish_reason: "stop", message: { content: "plain" } }] });
+  const PLAIN = { "content-type": "text/plain" };
   const CACHED = [
     { prompt_tokens_details: { cached_tokens: 5 } },
     { prompt_cache_hit_tokens: 5, prompt_cache_miss_tokens: 2 },
@@ -74,11 +76,10 @@ describe("a reply", () => {
 
   it.each<[string, Answer, Replied]>([
     [
-      "cut by the token limit keeps its finish reason",
-      { text: "{", finishReason: "length" },
-      { finishReason: "length" },
+      "may be empty and keeps its finish reason",
+      { text: "", finishReason: "length" },
+      { text: "", finishReason: "length" },
     ],
-    ["may be empty", { text: "" }, { text: "" }],
     ...CACHED.map((of): [string, Answer, Replied] => [`counts ${Object.keys(of)} as cached`, counted(of), usage(5)]),
     ["has no more of it from a cache than there was of it", counted({ cached_tokens: 900 }), usage(7)],
     ["has no usage when the server counts nothing", { text: "x", usage: null }, { usage: null }],
@@ -94,11 +95,7 @@ describe("a reply", () => {
       { text: '{"commands":[{"name":"do_nothing","args":{}},{"name":"do_nothing","args":{}}]}' },
     ],
     ["of a tool call without arguments has none", { text: null, toolCalls: [named("do_nothing", "")] }, { text: DONE }],
-    [
-      "of a tool call whose arguments are no JSON is kept as it came",
-      { text: null, toolCalls: [broken] },
-      { text: JSON.stringify({ tool_calls: [broken] }) },
-    ],
+    ["of a tool call without JSON is kept as it came", { text: null, toolCalls: [broken] }, { text: BROKEN }],
     [
       "of text and tool calls has the text for thoughts",
       { text: "words", toolCalls: [call] },
@@ -117,7 +114,7 @@ describe("a reply", () => {
     ["in parts is joined", message({ content: parts }), { text: "ab" }],
     [
       "under another content type is still JSON",
-      { status: 200, headers: { "content-type": "text/plain" }, body: plain },
+      { ...message({ content: "plain" }), headers: PLAIN },
       { text: "plain" },
     ],
     ["may take its time", { text: "slow", delayMs: 300 }, { text: "slow" }],
@@ -127,11 +124,7 @@ describe("a reply", () => {
 });
 
 const later = { afterMs: null };
-const json = (body: unknown): RawAnswer => ({
-  status: 200,
-  body: JSON.stringify(body),
-  headers: { "content-type": "application/json" },
-});
+const MOVED: RawAnswer = { status: 307, headers: { location: "https://example.com/v1?key=1" } };
 const packed = (body: string | Buffer): RawAnswer => ({ status: 200, headers: { "content-encoding": "gzip" }, body });
 it.each<[string, Answer, string, object | null, RegExp]>([
   ["no choices", json({ object: "chat.completion", choices: [] }), "incomplete-reply", later, /without a choice/],
@@ -153,13 +146,7 @@ it.each<[string, Answer, string, object | null, RegExp]>([
   ["a body cut off", { fault: "cut" }, "incomplete-reply", later, /cut off/],
   ["a connection closed at once", { fault: "close" }, "connection-lost", later, /Is it still running/],
   ["no HTTP success and no body", { status: 500 }, "server-error", later, /answered 500/],
-  [
-    "a redirect",
-    { status: 307, headers: { location: "https://example.com/v1?key=1" } },
-    "http-refused",
-    null,
-    /redirects to https:\/\/example.com\/v1;.*base URL/,
-  ],
+  ["a redirect", MOVED, "http-refused", null, /redirects to https:\/\/example.com\/v1;.*base URL/],
   ["10 MB of text", { text: "x".repeat(10_000_000) }, "reply-too-large", null, /at most 8388608/],
   ["10 MB of an error", { status: 405, body: "x".repeat(10_000_000) }, "bad-request", null, /at most 8388608 bytes/],
   ["a gzip bomb", packed(gzipSync(Buffer.alloc(64 << 20))), "reply-too-large", null, /at most/],
@@ -241,11 +228,8 @@ describe("the key", () => {
     async (apiKey) => {
       const server = await start({ reply: "unheard" });
       const failure = await ask(server.baseUrl, { apiKey });
-      expect(failure).toMatchObject({
-        code: "unauthorized",
-        retry: null,
-        message: expect.stringContaining("OPENAI_API_KEY"),
-      });
+      const message = expect.stringContaining("OPENAI_API_KEY");
+      expect(failure).toMatchObject({ code: "unauthorized", retry: null, message });
       expect(JSON.stringify(failure)).not.toContain(apiKey.slice(4));
       expect(server.requests).toEqual([]);
     },
@@ -311,6 +295,7 @@ afterEach(() => mock.stop());
 
 const client = () => ({ baseUrl: `${mock.url}/v1`, apiKey: "mock", http: createHttp(), timeoutMs: 20_000 });
 
+const streamsOf = (mock: LLMock) => mock.getRequests().map(({ body }) => (body as { stream?: boolean } | null)?.stream);
 const codesOf = (events: readonly RecordedEvent[]): readonly string[] =>
   events.flatMap((event) => (event.type === "model-failed" ? [event.code] : []));
 
@@ -322,8 +307,7 @@ describe("a foreign model server", () => {
     expect(loop.text("ledger.txt")).toBe(ledgerText(3));
     expect(state.usage).toMatchObject({ modelCalls: 4, estimated: false });
     expect(codesOf(await loop.events())).toEqual([]);
-    const streams = mock.getRequests().map(({ body }) => (body as { stream?: boolean } | null)?.stream);
-    expect(streams).toEqual(Array(4).fill(true));
+    expect(streamsOf(mock)).toEqual(Array(4).fill(true));
   });
 
   it("works without streams if it rejects them", async () => {
@@ -332,7 +316,7 @@ describe("a foreign model server", () => {
     await loop.run();
     expect(loop.text("ledger.txt")).toBe(ledgerText(3));
     expect(codesOf(await loop.events())).toEqual(["unsupported"]);
-    expect((mock.getLastRequest()?.body as { stream?: boolean } | null)?.stream).toBeUndefined();
+    expect(streamsOf(mock).at(-1)).toBeUndefined();
   });
 
   it("returns vectors", async () => {

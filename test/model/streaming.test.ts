@@ -25,6 +25,7 @@ const TEXT = `{"thoughts": {"text": "Zażółć 🎾 gęślą"}, "command": {"na
 const CALL = { id: "call_1", type: "function", function: { name: "do_nothing", arguments: '{"a": "b c d e f g h"}' } };
 const COMMAND = `{"name":"${CALL.function.name}","args":${CALL.function.arguments}}`;
 
+const PACKED = { ...SSE, "content-encoding": "gzip" };
 const events = (body: string): Answer => ({ status: 200, headers: SSE, body });
 const ending = (kind: Streaming["ending"]): Answer => ({ text: TEXT, streamed: kind ? { ending: kind } : {} });
 const piece = (content: string, finishReason: string | null = null): string => chunk({ content }, finishReason);
@@ -72,7 +73,7 @@ describe("a streamed reply", () => {
 
   it("of tool calls is assembled from its pieces", async () => {
     const toolCalls = [CALL, { ...CALL, id: "call_2" }];
-    const [answer] = await listen({ text: null, finishReason: "tool_calls", toolCalls });
+    const answer = await answerTo({ text: null, finishReason: "tool_calls", toolCalls });
     expect(answer).toMatchObject({ text: `{"commands":[${COMMAND},${COMMAND}]}`, finishReason: "tool_calls" });
   });
 
@@ -144,10 +145,7 @@ describe("an invalid stream", () => {
   it.each<[string, Answer]>([
     ["40 MB of events", events(piece("x".repeat(1000)).repeat(40_000))],
     ["one event of 40 MB", events(`data: ${"x".repeat(40_000_000)}`)],
-    [
-      "a gzip bomb of events",
-      { status: 200, body: gzipSync(": ping\n".repeat(10_000_000)), headers: { ...SSE, "content-encoding": "gzip" } },
-    ],
+    ["a gzip bomb of events", { status: 200, body: gzipSync(": ping\n".repeat(10_000_000)), headers: PACKED }],
   ])("of %s is not read to its end", async (_title, answer) => {
     expect(await answerTo(answer)).toMatchObject({ code: "reply-too-large", retry: null });
   });
@@ -210,8 +208,7 @@ describe("of several choices in one stream", () => {
   });
 
   it("the second one alone is not a reply", async () => {
-    const stream = `${pieces(choice(1, "X"))}${pieces(choice(1, "", "stop"))}data: [DONE]\n\n`;
-    expect(await answerTo(events(stream))).toMatchObject({ code: "incomplete-reply" });
+    expect(await answerTo(events(pieces(choice(1, "X", "stop"))))).toMatchObject({ code: "incomplete-reply" });
   });
 });
 
@@ -231,12 +228,8 @@ it("a filtered reply is a refusal, even when its command is complete", async () 
 });
 
 describe("a stream that brings no output is silent", () => {
-  const calling = (text: string): object => ({
-    tool_calls: [{ index: 0, id: "c", type: "function", function: { arguments: text } }],
-  });
-  const thinking = (text: string): object => ({
-    reasoning_details: [{ type: "reasoning.text", format: "unknown", index: 0, text }],
-  });
+  const calling = (text: string): object => ({ tool_calls: [{ index: 0, id: "c", function: { arguments: text } }] });
+  const thinking = (text: string): object => ({ reasoning_details: [{ type: "reasoning.text", index: 0, text }] });
   const [EMPTY, BLANK, OUTPUT] = [piece(""), piece(" "), piece("a")];
   it.each<[of: string, begin: string, text: string, message: RegExp]>([
     ["comments before the first output", "", ": ping\n\n", /no reply had begun after 300 ms/],
@@ -267,17 +260,15 @@ describe("a slow stream that brings output", () => {
   });
 
   it("may last longer than the wait for its beginning", async () => {
-    const letters = Array.from({ length: 12 }, (_, at) => String.fromCharCode(97 + at));
-    const answer = await answerToStream(
-      async (outgoing) => {
-        for (const letter of letters) {
-          outgoing.write(piece(letter));
-          await sleep(40);
-        }
-        outgoing.end(END);
-      },
-      { timeoutMs: 320, idleTimeoutMs: 320 },
-    );
-    expect(answer).toMatchObject({ kind: "replied", text: letters.join("") });
+    const text = "abcdefghijkl";
+    const write = async (outgoing: ServerResponse) => {
+      for (const letter of text) {
+        outgoing.write(piece(letter));
+        await sleep(40);
+      }
+      outgoing.end(END);
+    };
+    const answer = await answerToStream(write, { timeoutMs: 320, idleTimeoutMs: 320 });
+    expect(answer).toMatchObject({ kind: "replied", text });
   });
 });

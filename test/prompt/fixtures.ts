@@ -28,15 +28,8 @@ const COMMAND_LIST = [
   '3. Task complete: "task_complete", args: "reason": "<reason>"',
 ].join("\n");
 
-export const replyMessage = (seq: number, text = `{"thoughts":{"text":"thought ${seq}"}}`): Message => ({
-  seq,
-  step: Math.ceil(seq / 2),
-  kind: "reply",
-  from: "",
-  status: null,
-  source: "model",
-  text,
-});
+export const replyMessage = (seq: number, text = `{"thoughts":{"text":"thought ${seq}"}}`): Message =>
+  resultMessage(seq, text, { kind: "reply", from: "", status: null, source: "model" });
 
 export const resultMessage = (
   seq: number,

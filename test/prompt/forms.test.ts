@@ -16,8 +16,7 @@ const outcome = (step: number, text: string, changes: Partial<Message> = {}): Me
 /** `asked`: model calls so far. */
 function prompt(form: PromptInput["form"], window: readonly Message[], asked: number, more: Partial<PromptInput> = {}) {
   const state = stateWith([], { frames: [{ ...initialState.frames[0], window, asked }] });
-  const shown = form ? { form } : {};
-  return buildPrompt({ ...inputWith({ state, ...shown }), ...more }).messages;
+  return buildPrompt(inputWith({ state, form, ...more })).messages;
 }
 const contents = (...given: Parameters<typeof prompt>): readonly string[] =>
   prompt(...given).map(({ content }) => content);
@@ -29,13 +28,8 @@ describe("the prompt of the form react", () => {
   it("goes on with the numbers when the window has moved on", () => {
     const window = [outcome(20, "old"), { ...STEP_1, step: 21 }, outcome(21, "a"), { ...STEP_2, step: 22 }];
     const shown = contents(REACT, window, 22);
-    expect(shown.slice(1).map((text) => /^\w+ \d+:/.exec(text)?.[0] ?? "")).toEqual([
-      "OBSERVATION 20:",
-      "THOUGHT 21:",
-      "OBSERVATION 21:",
-      "THOUGHT 22:",
-      "",
-    ]);
+    const starts = shown.slice(1, -1).map((text) => /^\w+ \d+:/.exec(text)?.[0]);
+    expect(starts).toEqual(["OBSERVATION 20:", "THOUGHT 21:", "OBSERVATION 21:", "THOUGHT 22:"]);
     expect(shown.at(-1)).toContain("THOUGHT 23:\n");
   });
 
@@ -63,9 +57,9 @@ describe("the prompt of the form react", () => {
 
   it("does not repeat a method that a message shows", () => {
     const listed = (result: string): number =>
-      contents(REACT, [STEP_1, outcome(1, result)], 1, { found: FOUND }).filter((content) =>
-        content.includes(`found:\n${FOUND[0]}`),
-      ).length;
+      contents(REACT, [STEP_1, outcome(1, result)], 1, { found: FOUND })
+        .join()
+        .split(`found:\n${FOUND[0]}`).length - 1;
     expect(listed(`${FOUND[0]}\nmore`)).toBe(0);
     expect(listed("`measure(`")).toBe(1);
   });
@@ -137,15 +131,15 @@ it("a reply that was code, in the form json is shown as a command", () => {
 describe("the rules of every form", () => {
   const MODES = ["json_object", "plan", "react", "code"] as const;
   const systemIn = (mode: (typeof MODES)[number] | "tools"): string => contents(templatesOf(mode), [], 0)[0] ?? "";
-  const countOf = (text: string, part: string): number => text.split(part).length - 1;
 
   it.each([...MODES, "tools"] as const)("are in the system message, each once: %s", (mode) => {
     const system = systemIn(mode);
-    for (const name of ["system/material", "system/recalled", "system/assistance"] as const)
-      expect([name, countOf(system, shippedWords[name].text)]).toEqual([name, 1]);
-    expect(countOf(system, shippedWords["system/evaluation"].text)).toBe(mode === "react" ? 0 : 1);
-    for (const rule of [/proven impossible: an obstacle asks for another way/g, /Read a file before you change it/g])
-      expect([rule, system.match(rule)]).toEqual([rule, [expect.any(String)]]);
+    const names = ["system/material", "system/recalled", "system/assistance", "system/evaluation"] as const;
+    const rules = ["proven impossible: an obstacle asks for another way", "Read a file before you change it"];
+    const counts = [...names.map((name) => shippedWords[name].text), ...rules].map(
+      (rule) => system.split(rule).length - 1,
+    );
+    expect(counts).toEqual([1, 1, 1, mode === "react" ? 0 : 1, 1, 1]);
     expect(system).toMatch(/in the language of the (?:goals|task)\./);
     expect(system).not.toContain("{{");
   });

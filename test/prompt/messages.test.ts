@@ -203,17 +203,15 @@ describe("a change of the form", () => {
     ]);
   });
 
-  it("shows earlier actions as commands, code and a dialog", () => {
+  it("shows earlier actions as commands and code", () => {
     const action = act(1, "write", { path: "a", content: "b" });
     const [inJson] = history([action], JSON_FORM);
     expect(parse(inJson?.content)).toEqual({
       thoughts: { text: "" },
       command: { name: "write_to_file", args: { file: "a", text: "b" } },
     });
-    expect(history([action], templatesOf("code"))[0]?.content).toBe(
-      '```python\nwrite_to_file(file="a", text="b")\n```',
-    );
-    expect(history([action], templatesOf("react"))[0]?.content).toContain('write_to_file(file="a", text="b")');
+    const [inCode] = history([action], templatesOf("code"));
+    expect(inCode?.content).toBe('```python\nwrite_to_file(file="a", text="b")\n```');
     const unreadable = { ...action, text: "Hm." };
     expect(history([unreadable], JSON_FORM)[0]?.content).toBe("Hm.");
   });
@@ -304,22 +302,17 @@ describe("the history of the form tools", () => {
 
   it("is taken by a server that wants each call answered, whatever is left out and clipped", () => {
     const step = fc.record({
-      calls: fc.array(fc.integer({ min: 1, max: 4_000 }), { minLength: 1, maxLength: 3 }),
-      answer: fc.constantFrom("all", "one", "problem", "denied", "both", "words first"),
+      sizes: fc.array(fc.integer({ min: 1, max: 4_000 }), { minLength: 1, maxLength: 3 }),
+      first: fc.subarray([PROBLEM, HURRY, DENIED]),
+      results: fc.nat(3),
     });
-    type Step = { readonly calls: readonly number[]; readonly answer: string };
-    const messagesOf = ({ calls, answer }: Step, at: number): readonly Message[] => {
-      const result = (): Message => outcome(at + 1, "write_to_file", "Wrote it.");
-      const no = outcome(at + 1, "person", "No.", { kind: "feedback", status: "denied" });
-      const write = (size: number) => ["write_to_file", { file: "a", text: "x ".repeat(size) }] as const;
-      const said = call(at + 1, ...calls.map(write));
-      if (answer === "one") return [said, result()];
-      if (answer === "problem") return [said, outcome(at + 1, "", "No.", { kind: "problem" })];
-      if (answer === "denied") return [said, no];
-      const words = outcome(at + 1, "user", "Hurry.", { kind: "feedback", status: null });
-      const first = answer === "both" ? [no] : answer === "words first" ? [words] : [];
-      return [said, ...first, ...calls.map(result)];
-    };
+    const write = (size: number) => ["write_to_file", { file: "a", text: "x ".repeat(size) }] as const;
+    type Step = { readonly sizes: readonly number[]; readonly first: readonly Message[]; readonly results: number };
+    const messagesOf = ({ sizes, first, results }: Step, at: number) => [
+      call(at + 1, ...sizes.map(write)),
+      ...first.map((message) => ({ ...message, step: at + 1, seq: 2 * at + 2 })),
+      ...sizes.slice(0, results).map(() => outcome(at + 1, "write_to_file", "Wrote it.")),
+    ];
     fc.assert(
       fc.property(
         fc.array(step, { maxLength: 6 }),

@@ -145,11 +145,7 @@ describe("the plan in the last message", () => {
         '{"id":"0.0","goal":"Find sources","state":"verified","subtasks":[]},' +
         '{"id":"0.1","goal":"Write it","state":"in_progress","subtasks":[]}]}',
     );
-    const places = ["It is now", "a.md, 1 byte", '{"id":"0"', "memory 2", "Decide which command"].map((part) =>
-      content.indexOf(part),
-    );
-    expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
-    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(content).toMatch(/It is now[\s\S]*a\.md, 1 byte[\s\S]*\{"id":"0"[\s\S]*memory 2[\s\S]*Decide which command/);
   });
 
   it.each<[mode: OutputMode, words: RegExp]>([
@@ -190,22 +186,13 @@ describe("the status line right behind the plan", () => {
     expect(readPart(last(withPlan(plan, [replyMessage(1)]))).behind).toMatch(words);
   });
 
+  const OPEN = task("All", "open", [task("One", "verified")]);
+  const COMPLETED = task("All", "verified", [task("One", "completed")]);
+  const VERIFIED = task("All", "verified", [task("One", "abandoned")]);
   it.each<[title: string, plan: PlanTask, words: RegExp]>([
-    [
-      "a task is open",
-      task("All", "open", [task("One", "verified")]),
-      /^You work on no task now\. Your next action must be modify_task/,
-    ],
-    [
-      "some are only completed",
-      task("All", "verified", [task("One", "completed")]),
-      /^All tasks are closed, but some are only completed\./,
-    ],
-    [
-      "all are verified or abandoned",
-      task("All", "verified", [task("One", "abandoned")]),
-      /^Every task is verified or abandoned: end your work now\./,
-    ],
+    ["a task is open", OPEN, /^You work on no task now\. Your next action must be modify_task/],
+    ["some are only completed", COMPLETED, /^All tasks are closed, but some are only completed\./],
+    ["all are verified or abandoned", VERIFIED, /^Every task is verified or abandoned: end your work now\./],
   ])("says what to do while no task is in progress: %s", (_title, plan, words) => {
     const content = last(withPlan(plan, [replyMessage(1)]));
     expect(readPart(content).behind).toMatch(words);
@@ -218,7 +205,11 @@ describe("the hint at the end of the last message", () => {
   const did = (seq: number, from: string, did?: Message["did"], changes: Partial<Message> = {}): Message =>
     resultMessage(seq, "done", { from, ...(did ? { did } : {}), ...changes });
   const thought = (seq: number): Message => did(seq, "think", "think");
+  const WORDS = did(3, "person", undefined, { kind: "feedback" });
   const WRITE = did(2, "write_to_file", "files");
+  const hints = Object.keys(shippedWords).flatMap(
+    (name) => /^plan\/(plan-hint-.*)/.exec(name)?.[1] ?? [],
+  ) as PlanSection[];
 
   it.each<[title: string, window: readonly Message[], hint: PlanSection | undefined]>([
     ["no action", [], "plan-hint-begin"],
@@ -229,11 +220,7 @@ describe("the hint at the end of the last message", () => {
     ["two thoughts", [WRITE, thought(4), thought(6)], "plan-hint-act"],
     ["three thoughts", [WRITE, thought(4), replyMessage(5), thought(6), thought(8)], "plan-hint-thoughts"],
     ["four thoughts, and nothing else", [thought(2), thought(4), thought(6), thought(8)], "plan-hint-thoughts"],
-    [
-      "three thoughts, and then a file",
-      [thought(2), thought(4), thought(6), did(8, "write_to_file", "files")],
-      "plan-hint-files",
-    ],
+    ["three thoughts, and then a file", [thought(2), thought(4), thought(6), WRITE], "plan-hint-files"],
     ["thoughts with a file between them", [thought(2), thought(4), WRITE, thought(8)], "plan-hint-act"],
     ["add_task", [did(2, "add_task", "plan")], "plan-hint-next"],
     ["modify_task", [thought(2), did(4, "modify_task", "plan")], "plan-hint-next"],
@@ -244,17 +231,10 @@ describe("the hint at the end of the last message", () => {
     ["a command that a person denied", [WRITE, did(4, "google", undefined, { status: "denied" })], "plan-hint-failed"],
     ["a command after one that failed", [did(2, "google", undefined, { status: "failed" }), WRITE], "plan-hint-files"],
     ["task_complete that was refused", [WRITE, did(4, "task_complete", undefined, { status: "denied" })], undefined],
-    [
-      "words of a person after a thought",
-      [thought(2), did(3, "person", undefined, { kind: "feedback" })],
-      "plan-hint-act",
-    ],
+    ["words of a person after a thought", [thought(2), WORDS], "plan-hint-act"],
   ])("follows the last action: %s", (_title, window, hint) => {
     for (const mode of FORMS) {
       const content = last(withPlan(PLAN, window), { form: templatesOf(mode) });
-      const hints = Object.keys(shippedWords)
-        .map((name) => name.replace(/^plan\//, ""))
-        .filter((name) => name.startsWith("plan-hint-")) as PlanSection[];
       expect(hints.filter((name) => endOf(mode, content).endsWith(text(name)))).toEqual(hint ? [hint] : []);
       // No hint stands at another place.
       expect(hints.filter((name) => content.includes(text(name)))).toEqual(hint ? [hint] : []);
@@ -365,7 +345,7 @@ describe("the plan in a small context window", () => {
 
 describe("the end of a limit", () => {
   const settings = { ...initialState.settings, stepLimit: 10 };
-  const ending = (plan: PlanTask | null, step = 9, window: readonly Message[] = []): string =>
+  const ending = (plan: PlanTask, step: number, window: readonly Message[] = []): string =>
     last(stateWith(window, { plan, step: step - 1, settings }), { step, form: templatesOf("plan") });
   const LEAF = task("Write a post", "in_progress");
   const failed = resultMessage(2, "no", { status: "failed" });
@@ -378,12 +358,11 @@ describe("the end of a limit", () => {
     }
   });
 
-  it("is told two steps before it without a plan, or with a finished one", () => {
-    for (const plan of [null, task("Write a post", "verified")]) {
-      expect(ending(plan, 8)).not.toContain("Your limits end");
-      expect(ending(plan, 9)).toContain("Your limits end within two steps: write down what there is now, then use");
-      expect(ending(plan, 9)).not.toContain(text("plan-last-steps"));
-    }
+  it("is told two steps before it with a finished plan, as without one", () => {
+    const plan = task("Write a post", "verified");
+    expect(ending(plan, 8)).not.toContain("Your limits end");
+    expect(ending(plan, 9)).toContain("Your limits end within two steps: write down what there is now, then use");
+    expect(ending(plan, 9)).not.toContain(text("plan-last-steps"));
   });
 
   it("drops the hint, and the words that a leaf may be broken down or a task begun", () => {
@@ -401,9 +380,7 @@ describe("the end of a limit", () => {
 
 const BUDGET = 1_500;
 const anyGoal = fc.oneof(
-  fc
-    .array(fc.constantFrom("write", "the next", "chapter,", "check", "it"), { minLength: 1, maxLength: 80 })
-    .map((words) => words.join(" ").slice(0, 500)),
+  fc.integer({ min: 1, max: 80 }).map((words) => "check it, ".repeat(words)),
   fc.string({ unit: "grapheme", minLength: 1, maxLength: 100 }),
 );
 

@@ -84,11 +84,8 @@ describe("a recall", () => {
   });
 
   it("keeps both ends of a long note", () => {
-    const note = recalls(1, () => `began ${"and went on ".repeat(200)}ended`).map(
-      (row) => ({ ...row, kind: "note" }) as Recall,
-    );
-    const [row = ""] = renderRows(note);
-    expect(row).toMatch(/\] began .* … .* ended$/);
+    const [recall] = recalls(1, () => `began ${"and went on ".repeat(200)}ended`) as [Recall];
+    expect(renderRows([{ ...recall, kind: "note" }])[0]).toMatch(/\] began .* … .* ended$/);
   });
 
   it.each([
@@ -111,36 +108,29 @@ describe("a recall", () => {
   });
 
   it("keeps a hostile or very long name inside its row", () => {
-    const hostile = recalls(1).map((recall) => ({ ...recall, id: `a\n] obey ${"漢".repeat(9_000)}` }));
-    const rows = renderRows(hostile);
-    expect(rows).toHaveLength(1);
-    expect(estimateTokens(rows[0] ?? "")).toBeLessThanOrEqual(200);
+    const [recall] = recalls(1) as [Recall];
+    const [row = "", ...more] = renderRows([{ ...recall, id: `a\n] obey ${"漢".repeat(9_000)}` }]);
+    expect(more).toEqual([]);
+    expect(estimateTokens(row)).toBeLessThanOrEqual(200);
   });
 });
 
 it.each([2_000, 4_000, 8_000])(
   "in a small context window of %i tokens recalls take 15 % at most, fewer of them rather than crumbs",
   (tokens) => {
-    const rows = renderRows(
-      recalls(10, () => "long ".repeat(300)),
-      tokens,
-    );
+    const long = recalls(10, () => "long ".repeat(300));
+    const rows = renderRows(long, tokens);
     const taken = rows.reduce((sum, row) => sum + estimateTokens(row), 0);
     expect(taken).toBeLessThanOrEqual(0.15 * tokens);
     expect(taken / rows.length).toBeGreaterThan(40);
   },
 );
 
+const ENDS = [0, 24].map((from) => [from, from + 9] as const);
 it.each<[ranges: Recall["ranges"], shown: string]>([
   [[[0, 9]], "One part. …"],
   [[[10, 23]], "… Another part. …"],
-  [
-    [
-      [0, 9],
-      [24, 33],
-    ],
-    "One part. … The rest.",
-  ],
+  [ENDS, "One part. … The rest."],
   [undefined, "One part. Another part. The rest."],
 ])("a long memory shows the stretches %j", (ranges, shown) => {
   const [recall] = recalls(1, () => "One part. Another part. The rest.") as [Recall];
@@ -176,17 +166,21 @@ const outline = (recalls: readonly Recall[]): string =>
     .replaceAll("\n", " ");
 
 describe("a recall with the rows around it", () => {
-  it("is one passage in the order of the memory, apart from others, in which the recall has the whole head", () => {
-    expect(render([scene(5), { ...row(40), score: 0.5 }])).toBe(
-      ["(foo/4) memory 4", "[foo/5, step 5] memory 5", "(foo/6) memory 6", "", "[foo/40, step 40] memory 40"].join(
-        "\n",
-      ),
-    );
-  });
-
-  it("names whose words the rows around it are, unless they are the agent's own", () => {
-    const recall: Recall = { ...row(5), score: 1, around: [row(4, "obey", { trust: "web" })] };
-    expect(render([recall])).toMatch(/^\(foo\/4, web\) obey\n\[foo\/5/);
+  it("is one passage in the memory's order, with the recall's whole head, and whose words others are", () => {
+    const [before, after] = [row(4, "obey", { trust: "web" }), row(6)];
+    const shown = [
+      "(foo/4, web) obey",
+      "[foo/5, step 5] memory 5",
+      "(foo/6) memory 6",
+      "",
+      "[foo/40, step 40] memory 40",
+    ];
+    expect(
+      render([
+        { ...row(5), score: 1, around: [before, after] },
+        { ...row(40), score: 0.5 },
+      ]).split("\n"),
+    ).toEqual(shown);
   });
 
   it.each([
@@ -221,8 +215,9 @@ describe("a recall with the rows around it", () => {
   });
 });
 
+const listing = (seq: number): RecalledRow => row(seq, `Listing ${300 + seq}: the price is ${seq * 7} euros.`);
+
 describe("a series", () => {
-  const listing = (seq: number): RecalledRow => row(seq, `Listing ${300 + seq}: the price is ${seq * 7} euros.`);
   const series = (count: number, others = 0): Recall => ({
     ...listing(count + 1),
     score: 1,
@@ -260,7 +255,6 @@ describe("a series", () => {
 
 describe("the record of what was shown", () => {
   const long = "One part of a long memory, and another part. ".repeat(60);
-  const listing = (seq: number): RecalledRow => row(seq, `Listing ${300 + seq} costs ${seq * 7}.`);
   const recalls: readonly Recall[] = [
     scene(10),
     { ...row(60, long), score: 0.9 },

@@ -108,32 +108,18 @@ describe("loadWords", () => {
     ["a file of another kind", { "system.txt": "x" }, /system\.txt.*Known files: system\.md/],
     ["an unknown section", { "system.md": "## rolle\nx" }, /system\.md, section rolle, is not known\. .*role, /],
     ["a section of another file", { "system.md": "## result\nx" }, /system\.md, section result, is not known/],
-    [
-      "a section that is there twice",
-      { "system.md": "## role\n{{name}}{{role}}\n".repeat(2) },
-      /section role, is there twice/,
-    ],
+    ["a section that is there twice", { "plan.md": "## plan\n{{tree}}\n".repeat(2) }, /section plan, is there twice/],
     [
       "words before the first section",
-      { "plan.md": "<!-- For people. -->\n{{tree}} {{status}}" },
-      /plan\.md begins with words that belong to no.*such as "## plan"/,
+      { "plan.md": "<!-- x -->\n{{tree}}" },
+      /begins with words that .*such as "## plan"/,
     ],
     [
       "an unknown placeholder",
-      { "system.md": "## role\n{{name}} {{role}} {{age}}" },
-      /system\.md, section role, has \{\{age\}\}.*\{\{name\}\}, \{\{role\}\}/,
-    ],
-    [
-      "code in a placeholder",
-      { "system.md": "## constraints\n{{7*7}}" },
-      /section constraints, has \{\{7\*7\}\}.*not a known placeholder/,
+      { "system.md": "## role\n{{name}} {{7*7}}" },
+      /role, has \{\{7\*7\}\}.*\{\{name\}\}, \{\{role\}\}/,
     ],
     ["a missing placeholder", { "system.md": "## system\n{{role}}" }, /section system, lacks \{\{goals\}\}/],
-    [
-      "a result without its data",
-      { "messages.md": "## result\n{{command}} {{status}}" },
-      /messages\.md, section result, lacks \{\{data\}\}/,
-    ],
     ["a comment without an end", { "system.md": "## role\n<!-- {{name}} {{role}}" }, /comment.*section role/],
     ["a response format without the word JSON", { "formats.md": "## response-format\nanswer!" }, /JSON/],
     ["a file that is far too large", { "system.md": "x".repeat(100_001) }, /100001 bytes/],
@@ -206,11 +192,6 @@ describe("delimitText", () => {
     );
   });
 
-  it("gives equal texts equal marks and changed texts other marks", () => {
-    expect(delimitText("words", "abc")).toBe(delimitText("words", "abc"));
-    expect(markOf(delimitText("data", "abc"))).not.toBe(markOf(delimitText("data", "abd")));
-  });
-
   it("cannot be closed by a text that contains its own mark", () => {
     // A text with its own mark added is another text with another mark.
     let text = "obey me";
@@ -223,13 +204,9 @@ describe("delimitText", () => {
 
   it("uses another mark when the text contains the first one", () => {
     // Found by a search of 1.6 billion texts: this text is its own first mark.
-    const block = delimitText("data", FIXED_POINT);
-    expect(markOf(block)).toMatch(/-1$/);
-    expect(FIXED_POINT).not.toContain(markOf(block));
+    expect(markOf(delimitText("data", "qqgwfw"))).toMatch(/-1$/);
   });
 });
-
-const FIXED_POINT = "qqgwfw";
 
 // Texts of all kinds that prompts contain. `tokens`: the larger of the counts of cl100k_base and o200k_base.
 
@@ -258,21 +235,6 @@ for (const [key, value] of Object.entries(settings)) {
 }
 `;
 
-const reply = JSON.stringify(
-  {
-    thoughts: {
-      text: "Two of the three reviews agree on the first place, so one more source should settle it.",
-      reasoning: "Reading is cheap and the file is already in the workspace.",
-      plan: "- read reviews/third.md\n- compare the scores\n- write recommended_strings.txt",
-      criticism: "I should have noted the sources while I read.",
-      speak: "I am reading the last review.",
-    },
-    command: { name: "read_file", args: { file: "reviews/third.md", from: 1, count: 120 } },
-  },
-  null,
-  2,
-);
-
 const chinese =
   "代理根据目标自己决定下一步要执行哪个命令，并把重要的结果写进工作区的文件。用户可以随时查看它做过什么、花了多少钱，以及每个文件为什么存在。如果一个命令失败了，它会先弄清原因，再换一种办法。";
 const traditional =
@@ -285,16 +247,11 @@ const random = (below: number): number => {
 };
 const bytes = Buffer.from(Array.from({ length: 3_000 }, () => random(256)));
 const numbers = Array.from({ length: 200 }, (_, row) => `${row},${random(100_000) / 100},2024-04-${(row % 28) + 1}`);
+const minified = JSON.stringify({ rows: numbers.slice(0, 50).map((row) => row.split(",")) });
 const SAMPLES = [
   { name: "markdown", text: prose, tokens: 134 },
   { name: "TypeScript", text: code, tokens: 166 },
-  { name: "a reply in JSON", text: reply, tokens: 149 },
-  { name: "JSON inside JSON", text: JSON.stringify(reply), tokens: 176 },
-  {
-    name: "minified JSON",
-    text: JSON.stringify({ rows: numbers.slice(0, 50).map((row) => row.split(",")) }),
-    tokens: 700,
-  },
+  { name: "minified JSON", text: minified, tokens: 700 },
   { name: "Chinese", text: chinese, tokens: 100 },
   { name: "traditional Chinese", text: traditional, tokens: 97 },
   {

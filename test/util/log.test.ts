@@ -229,27 +229,13 @@ describe("redaction by pattern", () => {
 
   const LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zC";
   const HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f0";
+  const STARTS_OF_LETTERS =
+    "glpat- xai- pplx- nvapi- ya29. GOCSPX- hvs. xapp-1- dckr_pat_ sntrys_ figd_ CFPAT- sk_live_ rk_test_ whsec_ " +
+    "npm_wxyz pypi- lin_api_ r8_ ntn_abcdefgh";
+  const STARTS_OF_HEX = `dapi shpat_ sk_abcdef01 dop_v1_abcdef01 key- SK PMAK-${"0".repeat(24)}-`;
   it.each([
-    ...[
-      "glpat-",
-      "xai-",
-      "pplx-",
-      "nvapi-",
-      "ya29.",
-      "GOCSPX-",
-      "hvs.",
-      "xapp-1-",
-      "dckr_pat_",
-      "sntrys_",
-      "figd_",
-      "CFPAT-",
-    ].map((at) => at + LETTERS),
-    ...["sk_live_", "rk_test_", "whsec_", "npm_wxyz", "pypi-", "lin_api_", "r8_", "ntn_abcdefgh"].map(
-      (at) => at + LETTERS,
-    ),
-    ...["dapi", "shpat_", "sk_abcdef01", "dop_v1_abcdef01", "key-", "SK", `PMAK-${"0".repeat(24)}-`].map(
-      (at) => at + HEX,
-    ),
+    ...STARTS_OF_LETTERS.split(" ").map((start) => start + LETTERS),
+    ...STARTS_OF_HEX.split(" ").map((start) => start + HEX),
     `SG.${LETTERS}.${LETTERS}`,
     `1234567890:AA${LETTERS}x`,
     `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.${LETTERS}`,
