@@ -37,7 +37,7 @@ const ids = ({ recalls }: RecallChoice) => recalls.map(({ row }) => row.id);
 describe("chooseRecalls", () => {
   it("chooses by similarity, best first, negative ones too, at most `count`", () => {
     const candidates = [candidate(1, -0.5), candidate(2, -0.1), candidate(3, 0), candidate(4, 0.9), candidate(5, -0.6)];
-    expect(ids(chooseRecalls(candidates, 4, 5))).toEqual(["a/4", "a/3", "a/2", "a/1"]);
+    expect(ids(chooseRecalls(candidates, 4))).toEqual(["a/4", "a/3", "a/2", "a/1"]);
   });
 
   it.each<[title: string, old: Partial<RecallableRow>, similarity: number, expected: string[]]>([
