@@ -1,8 +1,7 @@
 /**
- * client.ts -- implements `Control` by requests to a host's socket.
- *
- * Every method throws what the host threw, or GOALD_DAEMON when no reply came. Without a reply it is unknown whether
- * the host acted, so only requests with a key may be repeated.
+ * client.ts -- implements `Control` by requests to a host's socket. Every method throws what the host threw, or
+ * GOALD_DAEMON when no reply came. Without a reply it is unknown whether the host acted, so only requests with a key
+ * may be repeated.
  */
 import type { MemoryChanged } from "#core/ports/memory.ts";
 import type { AgentView } from "#views/agent-view.ts";

@@ -42,14 +42,14 @@ import type {
   Words,
 } from "./schemas.ts";
 
-// The requests by which clients control a host's agents; `Reading` is the other half of the local API.
-//
-// An agent is named by id, or by name: then the newest agent of that name is meant. Every method throws GoaldErrors:
-// GOALD_NOT_FOUND for an unknown agent or step, GOALD_CONFLICT for a request that the agent's state does not allow.
-
 /** Raise it when a client of the old version would misunderstand the new one. */
 export const PROTOCOL_VERSION = 1;
 
+/**
+ * The requests by which clients control a host's agents; `Reading` is the other half of the local API. An agent is
+ * named by id, or by name: then the newest agent of that name is meant. Every method throws GoaldErrors:
+ * GOALD_NOT_FOUND for an unknown agent or step, GOALD_CONFLICT for a request that the agent's state does not allow.
+ */
 export interface Control {
   status(): Promise<DaemonStatus>;
   agents(): Promise<readonly AgentView[]>;
@@ -137,14 +137,13 @@ export interface LiveText {
   listen(agent: string, onMore: () => void): () => void;
 }
 
-// Everything that a person or a program can read about agents; `Control` changes them.
-//
-// It needs no lock: the same implementation reads a home without a host, and serves the routes of a host. Arguments and
-// results are plain JSON values. `name` is an id, or a name: then the newest agent of that name is meant.
-//
-// Every method throws GoaldErrors: GOALD_NOT_FOUND for an unknown agent, step, file or memory, GOALD_STORE_DAMAGED for
-// a log that cannot be read. Texts may contain secrets, which the caller must redact before display.
-
+/**
+ * Everything that a person or a program can read about agents; `Control` changes them. It needs no lock: the same
+ * implementation reads a home without a host, and serves the routes of a host. Arguments and results are plain JSON
+ * values. `name` is an id, or a name: then the newest agent of that name is meant. Every method throws GoaldErrors:
+ * GOALD_NOT_FOUND for an unknown agent, step, file or memory, GOALD_STORE_DAMAGED for a log that cannot be read. Texts
+ * may contain secrets, which the caller must redact before display.
+ */
 export interface Reading {
   /** An agent whose log cannot be read is listed as `damaged`. */
   agents(): Promise<readonly AgentView[]>;

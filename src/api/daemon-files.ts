@@ -7,13 +7,13 @@ import { join } from "node:path";
 import type { Home } from "#config/home.ts";
 import { isHostHeld } from "#store/sqlite/host-lock.ts";
 
-// A file that marks a home whose daemon must be started again when it dies.
-//
-// The daemon writes it; `goald down` removes it, and so does a daemon that ends because nothing needs it. `goald up`
-// writes a word into it: then the daemon stays until `goald down`.
-
 type HomePaths = Pick<Home, "privateFolder" | "lock">;
 
+/**
+ * Path of the file that marks a home whose daemon must be started again when it dies. The daemon writes the file;
+ * `goald down` removes it, and so does a daemon that ends because nothing needs it. `goald up` writes a word into it:
+ * then the daemon stays until `goald down`.
+ */
 const fileOf = ({ privateFolder }: Pick<Home, "privateFolder">): string => join(privateFolder, "wanted");
 
 export const isDaemonExpected = (home: Pick<Home, "privateFolder">): boolean =>

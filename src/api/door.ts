@@ -149,8 +149,6 @@ function createSecrets(lifeMs: number, clock: Clock, kept: readonly Secret[] = [
   };
 }
 
-// The files of the page. A path is looked up in a table and never becomes a path on the disk.
-
 const PAGE_FOLDER = new URL("../page/", import.meta.url);
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -158,7 +156,10 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** A script has the path that other scripts import, `/page/NAME.ts`, also where it is compiled. */
+/**
+ * Returns the files of the page by their paths: a path is looked up in this table and never becomes a path on the disk.
+ * A script has the path that other scripts import, `/page/NAME.ts`, also where it is compiled.
+ */
 function findPageFiles(folder: URL): PageDoor["files"] {
   const own = globSync("*.{css,html,js,svg,ts}", { cwd: folder, exclude: ["*.d.ts"] }).map((name) => {
     const path = name === "index.html" ? "/" : `/page/${name.replace(/\.js$/, ".ts")}`;

@@ -1,9 +1,8 @@
 /**
- * event-stream.ts -- sends clients server-sent events: an agent's committed events, or the views of all agents.
- *
- * The stream of an agent pulls: it writes a page of the log as fast as the client reads, then waits for more. So there is
- * no queue: each client costs one page of memory, and no agent waits for a client. Each committed event has its number as
- * its id. A client that reconnects with its last id gets every event once.
+ * event-stream.ts -- sends clients server-sent events: an agent's committed events, or the views of all agents. The
+ * stream of an agent pulls: it writes a page of the log as fast as the client reads, then waits for more. So there is
+ * no queue: each client costs one page of memory, and no agent waits for a client. Each committed event has its number
+ * as its id. A client that reconnects with its last id gets every event once.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -125,16 +124,15 @@ async function followAgent(agent: string, start: StreamStart, stream: ServerSent
   }
 }
 
-// Sends one client the views of all agents of the host, and then those that have changed.
-//
-// At most four messages a second, and none while the client has not read the one before. So a client costs the views that
-// it has seen, and no agent waits for it. There are no numbers: a client that connects again gets all views.
-
 const EVERY_MS = 250;
 /** A client sees a stalled agent and a failure of the host, which are no events, after at most this time. */
 const LOOK_MS = 5_000;
 
-/** Never rejects. */
+/**
+ * Sends one client the views of all agents of the host, and then those that have changed: at most four messages a
+ * second, and none while the client has not read the one before. So a client costs the views that it has seen, and no
+ * agent waits for it. There are no numbers: a client that connects again gets all views. Never rejects.
+ */
 async function followChanges(stream: ServerSentEvents, { control, toJson, onProblem }: StreamParts): Promise<void> {
   const { response } = stream;
   const { signal } = stream.waiting;
@@ -216,12 +214,12 @@ async function pageToJson({ events, head }: EventPage, toJson: ToJson): Promise<
   return `{"events":[${texts.join(",")}],"head":${head}}`;
 }
 
-// Sends a following client the reply that is arriving, as pieces without an id, and the last line that a cell has printed.
-//
-// Sends at most twenty times a second, only while the client is caught up and reading.
-
 const LIVE_EVERY_MS = 50;
 
+/**
+ * Sends a following client the reply that is arriving, as pieces without an id, and the last line that a cell has
+ * printed: at most twenty times a second, only while the client is caught up and reading.
+ */
 function openLiveSender(
   agent: string,
   stream: ServerSentEvents,
@@ -272,10 +270,8 @@ const OPENS_JSON = /^\s*(?:```json\s*)?\{/;
 const NOTHING = { seq: 0, sent: "", isLost: false };
 
 /**
- * The returned function returns the next piece to send, or undefined.
- *
- * Pieces are whole words. Secrets are redacted from the text so far; when that changes text that was returned before, no
- * more of this reply is returned.
+ * The returned function returns the next piece to send, or undefined. Pieces are whole words. Secrets are redacted from
+ * the text so far; when that changes text that was returned before, no more of this reply is returned.
  */
 export function createLiveReader(redact: (text: string) => string): (reply: LiveReply) => LivePiece | undefined {
   let shown = NOTHING;

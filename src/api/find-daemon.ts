@@ -1,8 +1,7 @@
 /**
- * find-daemon.ts -- finds the host of a home, starts a daemon when there is none, and revives one that died.
- *
- * Several processes may do this at once: each that finds the lock free starts a daemon. The lock keeps one of them, and
- * all processes use that one.
+ * find-daemon.ts -- finds the host of a home, starts a daemon when there is none, and revives one that died. Several
+ * processes may do this at once: each that finds the lock free starts a daemon. The lock keeps one of them, and all
+ * processes use that one.
  */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -145,11 +144,6 @@ export async function revive(
   }
 }
 
-// Finds the host of a home, and whether it accepts requests.
-//
-// The lock shows whether a host exists; daemon.json contains its socket. Only a reply of the lock's holder counts,
-// because a killed host leaves its socket file.
-
 export type DaemonAnswer =
   | { readonly kind: "nobody" }
   | { readonly kind: "host"; readonly client: Client; readonly status: DaemonStatus }
@@ -165,7 +159,11 @@ const LEAVE_MS = 3_000;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
-/** `patienceMs`: maximum wait for a reply, and for a host that is starting. Throws only errors in a host's reply. */
+/**
+ * Finds the host of a home, and whether it accepts requests. The lock shows whether a host exists; daemon.json contains
+ * its socket. Only a reply of the lock's holder counts, because a killed host leaves its socket file. `patienceMs`:
+ * maximum wait for a reply, and for a host that is starting. Throws only errors in a host's reply.
+ */
 export async function askDaemon(home: HomePaths, patienceMs: number = SERVE_MS): Promise<DaemonAnswer> {
   const start = performance.now();
   const end = start + patienceMs;

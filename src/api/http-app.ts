@@ -1,7 +1,6 @@
 /**
- * http-app.ts -- configures fastify: no logger, custom validation and JSON writer, limits on every request.
- *
- * Fastify's compilers for validation and replies cost most of its time and memory; refusals.ts and event-stream.ts replace them.
+ * http-app.ts -- configures fastify: no logger, custom validation and JSON writer, limits on every request. Fastify's
+ * compilers for validation and replies cost most of its time and memory; refusals.ts and event-stream.ts replace them.
  * Only JSON bodies are parsed: a web page may send text/plain to any address without permission.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from "fastify";

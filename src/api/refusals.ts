@@ -74,12 +74,6 @@ export const noRoute = (method: string, known: readonly string[]): Refusal =>
         "See GET /v1/openapi.json. A daemon of another version may have other addresses: goald restart",
       );
 
-// Refuses requests before a route runs and before the body is read.
-//
-// The file permission of the socket is its authentication; there the guard is a second check, which refuses requests that
-// a web page could send through a bridge. At the door of the page the guard is the first check: every page of the
-// browser can send to it. The guard compares the raw Host header, which DNS rebinding cannot make ours.
-
 export interface Refusal {
   readonly status: number;
   readonly code: ErrorCode;
@@ -106,6 +100,12 @@ export const SOCKET: Door = { hosts: () => ["goald"], origins: () => [], headers
 
 const JSON_TYPE = /^application\/json(?:\s{0,8};\s{0,8}charset="?utf-8"?)?$/i;
 
+/**
+ * Refuses requests before a route runs and before the body is read. The file permission of the socket is its
+ * authentication; there this guard is a second check, which refuses requests that a web page could send through a
+ * bridge. At the door of the page it is the first check: every page of the browser can send to that door. The guard
+ * compares the raw Host header, which DNS rebinding cannot make ours.
+ */
 export function refuseRequest(request: RawRequest, door: Door): Refusal | undefined {
   const { method = "", headers, url = "" } = request;
   if (!url.startsWith("/") || url.startsWith("//"))
@@ -161,15 +161,14 @@ export const usageRefusal = (status: number, message: string, hint = "See GET /v
   hint,
 });
 
-// Validates requests by their schemas.
-//
-// One Ajv for all routes; each schema is compiled at its first use. Only texts of a path or a query are coerced: to
-// whole numbers, booleans and lists.
-
 /** The coerced value, or an error that fastify passes to the error handler. */
 export type RequestCheck = (data: unknown) => { readonly value: unknown } | { readonly error: Error };
 export type CreateCheck = (route: { readonly schema: unknown; readonly httpPart?: string }) => RequestCheck;
 
+/**
+ * Loads what validates the requests of all routes: one Ajv, which compiles each schema at its first use. Only texts of
+ * a path or a query are coerced: to whole numbers, booleans and lists.
+ */
 export async function loadChecks(): Promise<CreateCheck> {
   const { Ajv } = await import("ajv");
   // A test checks our own schemas against the standard.

@@ -1,7 +1,6 @@
 /**
- * routes.ts -- the one table of routes: the server, request validation and config/openapi.json come from it.
- *
- * Two routes reply with more than the result of one call: events and the document.
+ * routes.ts -- the one table of routes: the server, request validation and config/openapi.json come from it. Two routes
+ * reply with more than the result of one call: events and the document.
  */
 import type { Schema } from "#util/schema.ts";
 import { AgentDetails } from "#views/agent-details.ts";
@@ -92,11 +91,6 @@ export function methodsOf(path: string): readonly string[] {
   return [...new Set(ALL_ROUTES.filter(matches).map(({ method }) => method))];
 }
 
-// Builds the OpenAPI 3.1 document from the table of routes.
-//
-// Served at /v1/openapi.json; `npm run openapi` writes it into config/openapi.json, which test/api/server.test.ts
-// checks.
-
 const ABOUT = `Speak HTTP to goald's unix socket; its file permission is the authentication.
 Send \`Host: goald\`, bodies as \`application/json\`, and neither \`Origin\` nor \`Sec-Fetch-*\`:
 requests that a web page could send are refused. goald's own page sends the same requests to 127.0.0.1, with
@@ -107,6 +101,10 @@ const STREAM = `\`id: <seq>\` and \`data: <event>\` for each committed event, ol
 \`event: dropped\` with \`{reason, after}\` for a reader that is too slow, \`event: bye\` with \`{reason}\` at the end, and
 comments that keep the connection alive.`;
 
+/**
+ * Builds the OpenAPI 3.1 document from the table of routes. It is served at /v1/openapi.json; `npm run openapi` writes
+ * it into config/openapi.json, which test/api/server.test.ts checks.
+ */
 export function buildOpenApi(): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   for (const route of ALL_ROUTES) {

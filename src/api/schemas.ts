@@ -1,8 +1,7 @@
 /**
- * schemas.ts -- the arguments and results of `Control`, as JSON Schema with TypeScript types.
- *
- * Routes, request validation, OpenAPI and the types of control.ts come from here. Closed requests refuse misspelled
- * members. Replies are open, so clients must accept unknown members.
+ * schemas.ts -- the arguments and results of `Control`, as JSON Schema with TypeScript types. Routes, request
+ * validation, OpenAPI and the types of control.ts come from here. Closed requests refuse misspelled members. Replies
+ * are open, so clients must accept unknown members.
  */
 import { type AgentSettings, REPLY_FORMS } from "#core/agent-settings.ts";
 import type { RecordedEvent as Recorded } from "#core/event.ts";
@@ -33,8 +32,6 @@ import {
 import { AgentCounts, AgentView, agentMembers } from "#views/agent-view.ts";
 import { GivenSources, OutsideSources, ReceivedView } from "#views/parts.ts";
 
-// The checks of goals in requests, as JSON Schema. `validateAgent` has the rules beyond the shape.
-
 const textUpTo = (maxLength: number): Schema<string> => ({ type: "string", minLength: 1, maxLength });
 const whole = (minimum: number, maximum: number): Schema<number> => ({ type: "integer", minimum, maximum });
 const kind = <const Kind extends GoalTest["kind"]>(name: Kind): Schema<Kind> => oneOf(name) as Schema<Kind>;
@@ -55,6 +52,7 @@ const GOAL_TESTS: { readonly [Kind in GoalTest["kind"]]: Schema<Extract<GoalTest
 };
 const GoalTestSchema: Schema<GoalTest> = tagged("kind", ...Object.values<Schema<GoalTest>>(GOAL_TESTS));
 
+/** A check of a goal in a request. `validateAgent` has the rules beyond the shape. */
 export const GoalCheckSchema: Schema<GoalCheck> = closed({
   goal: described(nullable(whole(0, 4)), "Index of the goal; null for all goals together."),
   test: GoalTestSchema,

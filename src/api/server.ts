@@ -1,6 +1,5 @@
 /**
  * server.ts -- the local API: serves `Control` and `Reading` over HTTP, on a unix socket that only its owner can open.
- *
  * Each request passes the guard, the body parser and the schemas. Then the server calls one method and redacts the JSON
  * of the reply. A second listener, on 127.0.0.1, serves the page and the same table of routes; it opens when somebody
  * asks for it (door.ts).
@@ -282,10 +281,9 @@ async function close({ apps, streams, limits }: Parts, file: JsonFile, reason: s
 const MAX_PATH_BYTES = 107;
 
 /**
- * Throws GOALD_DAEMON when no private socket can be created at this path.
- *
- * The caller holds the lock of the home, so a socket at this path belongs to a dead host. It is removed; other files stay.
- * The folder's mode protects the socket between listening and chmod.
+ * Throws GOALD_DAEMON when no private socket can be created at this path. The caller holds the lock of the home, so a
+ * socket at this path belongs to a dead host. It is removed; other files stay. The folder's mode protects the socket
+ * between listening and chmod.
  */
 function clearSocketPlace(path: string): void {
   const bytes = Buffer.byteLength(path);

@@ -1,8 +1,7 @@
 /**
- * socket.ts -- one HTTP request to a home's host, over its unix socket. It reaches no network.
- *
- * Throws GOALD_DAEMON with a hint when no reply comes, and the host's own error when it refuses. Each connection serves
- * one request, so that an open connection never keeps a process alive.
+ * socket.ts -- one HTTP request to a home's host, over its unix socket. It reaches no network. Throws GOALD_DAEMON with
+ * a hint when no reply comes, and the host's own error when it refuses. Each connection serves one request, so that an
+ * open connection never keeps a process alive.
  */
 import type { IncomingMessage } from "node:http";
 import { daemonError, type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
@@ -10,12 +9,6 @@ import type { RecordedEvent } from "#core/event.ts";
 import { systemClock } from "#util/clock.ts";
 import { createEventStreamParser, type ServerSentEvent } from "#util/event-stream.ts";
 import { isRecord, parseJson } from "#util/json.ts";
-
-// Follows an agent's events as they are committed, and reconnects whenever the connection is lost.
-//
-// Yields each event once and in order: a new connection starts after the last number. The host may be restarted
-// meanwhile. Throws GOALD_DAEMON when no host replies for `patienceMs`, and the error of a run that has failed in
-// front.
 
 export type Followed =
   | { readonly kind: "event"; readonly event: RecordedEvent }
@@ -48,6 +41,11 @@ const MAX_EVENT_CHARS = 32 * 1024 * 1024;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
+/**
+ * Follows an agent's events as they are committed, and reconnects whenever the connection is lost. Yields each event
+ * once and in order: a new connection starts after the last number. The host may be restarted meanwhile. Throws
+ * GOALD_DAEMON when no host replies for `patienceMs`, and the error of a run that has failed in front.
+ */
 export async function* followAgent(socket: string, path: string, options: FollowOptions): AsyncGenerator<Followed> {
   const { signal, patienceMs = PATIENCE_MS, idleMs = IDLE_MS } = options;
   let { after } = options;

@@ -1,8 +1,7 @@
 /**
- * spawn-daemon.ts -- starts the daemon's process and waits for its message about the start; starts a browser.
- *
- * The daemon outlives this process and its terminal: it has its own process group, no input, and output to daemon.out.
- * A channel to this process exists only until the daemon is ready. The daemon keeps the inherited environment.
+ * spawn-daemon.ts -- starts the daemon's process and waits for its message about the start; starts a browser. The
+ * daemon outlives this process and its terminal: it has its own process group, no input, and output to daemon.out. A
+ * channel to this process exists only until the daemon is ready. The daemon keeps the inherited environment.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, readFileSync, renameSync } from "node:fs";
@@ -120,9 +119,10 @@ function readHandshake(message: unknown): number | undefined {
   );
 }
 
-// Starts the person's browser, which outlives this process.
-
-/** Resolves to false when the system has no program that opens addresses. Other users see the address among the processes. */
+/**
+ * Starts the person's browser, which outlives this process. Resolves to false when the system has no program that opens
+ * addresses. Other users see the address among the processes.
+ */
 export function openInBrowser(url: string): Promise<boolean> {
   const child = spawn(process.platform === "darwin" ? "open" : "xdg-open", [url], { detached: true, stdio: "ignore" });
   child.unref();

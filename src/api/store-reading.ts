@@ -1,7 +1,6 @@
 /**
- * store-reading.ts -- implements `Reading` on a store, the agents' folders and the home's catalogue.
- *
- * Views that few calls need are loaded by those: the prompt of a step, diffs, restorations and reports.
+ * store-reading.ts -- implements `Reading` on a store, the agents' folders and the home's catalogue. Views that few
+ * calls need are loaded by those: the prompt of a step, diffs, restorations and reports.
  */
 import { join } from "node:path";
 import { GoaldError } from "#core/errors.ts";

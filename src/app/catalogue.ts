@@ -1,7 +1,6 @@
 /**
- * catalogue.ts -- loads the commands, prompts, prices and services of a home: the shipped ones and its overrides.
- *
- * Files of the home may be wrong, so all are read and checked before anything is created or reloaded.
+ * catalogue.ts -- loads the commands, prompts, prices and services of a home: the shipped ones and its overrides. Files
+ * of the home may be wrong, so all are read and checked before anything is created or reloaded.
  */
 import { dirname, join } from "node:path";
 import { createCodeFunctions } from "#commands/code-functions.ts";

@@ -24,11 +24,10 @@ export async function removeMemoryOf(
   await folder?.sync();
 }
 
-// The folders of index files: `<root>/<namespace>` has the snapshot of the words.
-//
-// No file is the only copy of anything. But the files hold words and vectors of memories, so they are deleted with
-// their agent.
-
+/**
+ * Returns the folder of the index files of a namespace, which has the snapshot of the words. No file is the only copy
+ * of anything. But the files hold words and vectors of memories, so they are deleted with their agent.
+ */
 export const memoryFolder = (root: string, namespace: string): string => join(root, folderName(namespace));
 
 /** Removes index files of all other namespaces, such as those of a removed agent after a crash. */

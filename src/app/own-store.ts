@@ -22,9 +22,10 @@ export const lockHome = ({ lock }: Pick<Home, "lock">): HostLock =>
     startedAt: systemClock.now().toISOString(),
   });
 
-// Writes a backup of a home's store. Needs no lock: agents may run meanwhile.
-
-/** Throws GOALD_CONFLICT when the file exists, unless `replace` is set, and GOALD_STORE_DAMAGED for a damaged store. */
+/**
+ * Needs no lock: agents may run meanwhile. Throws GOALD_CONFLICT when the file exists, unless `replace` is set, and
+ * GOALD_STORE_DAMAGED for a damaged store.
+ */
 export async function backUpHome(home: Pick<Home, "database">, name: string, replace: boolean) {
   const file = resolve(name);
   return { file, ...(await backupStore(home.database, file, replace)) };

@@ -1,8 +1,6 @@
 /**
- * reading.ts -- implements `Reading` inside a host, and in a process that only reads the store.
- *
- * Reading takes no lock, so a host may write meanwhile. Catalogue and memory search are loaded when a method needs
- * them.
+ * reading.ts -- implements `Reading` inside a host, and in a process that only reads the store. Reading takes no lock,
+ * so a host may write meanwhile. Catalogue and memory search are loaded when a method needs them.
  */
 import type { Reading } from "#api/control.ts";
 import { findHost } from "#api/find-daemon.ts";

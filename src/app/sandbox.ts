@@ -141,10 +141,6 @@ function readLocation(location: string | null): Readonly<Record<string, unknown>
   return isRecord(value) ? value : { place: location };
 }
 
-// The sandbox of this machine: cells run in processes of goald's cage, one for each agent.
-//
-// Nothing is searched, loaded or started before it is needed.
-
 export interface SandboxOptions {
   readonly findCage: () => Promise<Cage>;
   /** Folder of Python's start-up snapshot. */
@@ -161,6 +157,10 @@ const MAX_PROCESSES = 4;
 const MEMORY_MEGABYTES = 512;
 const IDLE_MS = 5 * 60_000;
 
+/**
+ * Creates the sandbox of this machine: cells run in processes of goald's cage, one for each agent. Nothing is searched,
+ * loaded or started before it is needed.
+ */
 export function createSandbox(options: SandboxOptions): Sandbox {
   let namespaces: Namespaces | undefined;
   let isClosed = false;

@@ -1,6 +1,5 @@
 /**
  * services.ts -- the parts that all agents of a host share: HTTP, the rate-limited model, long-term memory, services.
- *
  * Nothing is loaded or requested before its first use.
  */
 import type { Tape } from "#cassette/tape.ts";

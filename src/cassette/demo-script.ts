@@ -1,7 +1,6 @@
 /**
- * demo-script.ts -- plays what the model, the web and code answer in the demo, from a script.
- *
- * A reply may name texts that its request must show, so that a script that no longer fits the agent fails.
+ * demo-script.ts -- plays what the model, the web and code answer in the demo, from a script. A reply may name texts
+ * that its request must show, so that a script that no longer fits the agent fails.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -72,9 +72,10 @@ export async function hashAll(folder: Folder, redact: Redact): Promise<Record<st
   return hashes;
 }
 
-// Encodes and decodes files and errors of a cassette. Encoding redacts secrets.
-
-/** Prefers JSON, then text, for readability. Bytes that are not UTF-8 become base64, redacted as Latin-1 text. */
+/**
+ * Encodes the content of a file without its secrets. Prefers JSON, then text, for readability. Bytes that are not UTF-8
+ * become base64, redacted as Latin-1 text.
+ */
 export function encodeBody(bytes: Uint8Array, redact: Redact): Body {
   const decoded = decodeUtf8(bytes);
   if (decoded === undefined)
@@ -89,6 +90,7 @@ export function decodeBody(body: Body): Uint8Array {
   return "text" in body ? Buffer.from(body.text) : Buffer.from(body.base64, "base64");
 }
 
+/** Encodes an error and its causes without their secrets. */
 export const encodeError = (thrown: unknown, redact: Redact): ErrorChain =>
   listCauses(thrown).map(({ name, message, code, hint }) => ({
     name,

@@ -1,9 +1,8 @@
 /**
- * format.ts -- the cassette format: a run as a file that can be read and replayed.
- *
- * The file is NDJSON: one line for each external input, in the order of arrival. The first line is a header; each run
- * of the agent begins with a `session` line. Session, step, attempt and ordinal identify an answer of a port. A replay
- * gives it only for a request with the same hash. All texts were redacted before they were written.
+ * format.ts -- the cassette format: a run as a file that can be read and replayed. The file is NDJSON: one line for
+ * each external input, in the order of arrival. The first line is a header; each run of the agent begins with a
+ * `session` line. Session, step, attempt and ordinal identify an answer of a port. A replay gives it only for a request
+ * with the same hash. All texts were redacted before they were written.
  */
 import type { GivenSettings } from "#core/agent-settings.ts";
 import type { PauseCode } from "#core/event.ts";
@@ -32,9 +31,6 @@ export interface Header {
   readonly recording: number;
   readonly goald: string;
 }
-
-// The lines. Each is checked before anything of a recording is played: it may come from anybody. Numbers have limits,
-// since a replay counts up to some of them.
 
 /** A replay claims the agent once for each lease that the run did not have. */
 const MAX_EPOCH = 10_000;
@@ -112,6 +108,10 @@ const problem = open({ kind: text, type: text, message: text, line: nullable(num
 const port = oneOf("model", "embedder", "statuses");
 export type Port = Static<typeof port>;
 
+/**
+ * The lines by their type. Each line is checked before anything of a recording is played: it may come from anybody.
+ * Numbers have limits, since a replay counts up to some of them.
+ */
 export const LINE_SCHEMAS = {
   /** The start of a run of the agent. */
   session: open(

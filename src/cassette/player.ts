@@ -1,8 +1,7 @@
 /**
- * player.ts -- supplies a run with the inputs of one recorded session. It opens no socket.
- *
- * Every request of the run must match the recording. The first difference ends the replay with an error that names the
- * step. A session whose process was killed is cut off at its last event.
+ * player.ts -- supplies a run with the inputs of one recorded session. It opens no socket. Every request of the run
+ * must match the recording. The first difference ends the replay with an error that names the step. A session whose
+ * process was killed is cut off at its last event.
  */
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";

@@ -1,7 +1,6 @@
 /**
- * record-cells.ts -- records cells of code at the sandbox: what the code asked its host for, and how it ended.
- *
- * The host gets what is recorded: secrets are removed from a question before it is answered, so that a replay asks the same.
+ * record-cells.ts -- records cells of code at the sandbox: what the code asked its host for, and how it ended. The host
+ * gets what is recorded: secrets are removed from a question before it is answered, so that a replay asks the same.
  */
 import type { Cell, CellBridge, CellFileChange, CellOutcome, Sandbox } from "#core/ports/sandbox.ts";
 import { type Redact, redactJson } from "#util/redact.ts";

@@ -1,8 +1,7 @@
 /**
- * recorder.ts -- records all external input of one run while it runs.
- *
- * Each line is written before the log commits, so every committed event can be replayed. The next session names the
- * event and files that it started from. This excludes lines that were written and never committed.
+ * recorder.ts -- records all external input of one run while it runs. Each line is written before the log commits, so
+ * every committed event can be replayed. The next session names the event and files that it started from. This excludes
+ * lines that were written and never committed.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { toError } from "#core/errors.ts";

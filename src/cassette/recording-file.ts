@@ -1,7 +1,6 @@
 /**
- * recording-file.ts -- creates and continues the file of a recording, one line per write.
- *
- * A killed process loses at most the line that it was writing. Only the owner can read the file.
+ * recording-file.ts -- creates and continues the file of a recording, one line per write. A killed process loses at
+ * most the line that it was writing. Only the owner can read the file.
  */
 import {
   closeSync,

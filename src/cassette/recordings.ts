@@ -1,7 +1,7 @@
 /**
- * recordings.ts -- keeps which agents of a host are recorded, and into which files.
- *
- * A small file beside the store keeps the path for each of them, so that the next host continues the recording. A recording that cannot be continued or written ends with a report. The agent continues without it.
+ * recordings.ts -- keeps which agents of a host are recorded, and into which files. A small file beside the store keeps
+ * the path for each of them, so that the next host continues the recording. A recording that cannot be continued or
+ * written ends with a report. The agent continues without it.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

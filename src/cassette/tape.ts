@@ -1,8 +1,7 @@
 /**
- * tape.ts -- the interface between a run and its external inputs, for recording and replay.
- *
- * The ports that answer from outside, the clock, the inbox, external values and the loop's own parts pass through a
- * tape. Any other input would make a replay end in another state.
+ * tape.ts -- the interface between a run and its external inputs, for recording and replay. The ports that answer from
+ * outside, the clock, the inbox, external values and the loop's own parts pass through a tape. Any other input would
+ * make a replay end in another state.
  */
 import type { Move } from "#core/decide.ts";
 import type { RecordedEvent } from "#core/event.ts";

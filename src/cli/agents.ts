@@ -81,9 +81,10 @@ export async function lookAgain<T>(
   return undefined;
 }
 
-// Repeats an action until Ctrl-C, which ends it without an error.
-
-/** The first call is immediate. Rejects when a call fails. `leave`: ends it, too. */
+/**
+ * Repeats an action until Ctrl-C, which ends it without an error. The first call is immediate. Rejects when a call
+ * fails. `leave`: ends it, too.
+ */
 export async function untilInterrupt(everyMs: number, act: () => Promise<void>, leave?: AbortSignal): Promise<void> {
   using interrupt = openInterrupt(["SIGINT", "SIGTERM"]);
   const ended = AbortSignal.any([interrupt.signal, ...(leave ? [leave] : [])]);

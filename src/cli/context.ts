@@ -26,9 +26,10 @@ import { createRedactor, createValueRedactor, type Redact } from "#util/redact.t
 import { CHECKOUT, readVersion } from "../shipped.ts";
 import { callsFor, ownName, quoteForShell } from "./verb-list.ts";
 
-// Makes a home below the system's folder for temporary files, and removes it with all that is in it.
-
-/** `visited`: the present home, whose commands, methods, prompts and configuration are used. */
+/**
+ * Makes a home below the system's folder for temporary files, and removes it with all that is in it. `visited`: the
+ * present home, whose commands, methods, prompts and configuration are used.
+ */
 export async function makeTemporaryHome(
   visited: Home,
   options: GlobalOptions,
@@ -251,9 +252,9 @@ async function askTrust(folder: string, output: Output): Promise<boolean> {
   return isTrusted === true;
 }
 
-// Restarts the daemon of a home when it died with unfinished agents.
-
-/** Never rejects, because reading needs no daemon. */
+/**
+ * Restarts the daemon of a home when it died with unfinished agents. Never rejects, because reading needs no daemon.
+ */
 async function reviveDaemon(home: Home): Promise<void> {
   const { hasDaemonDied } = await import("#api/daemon-files.ts");
   if (!hasDaemonDied(home)) return;

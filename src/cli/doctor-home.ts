@@ -1,6 +1,5 @@
 /**
  * doctor-home.ts -- what `goald doctor` checks of a home: its files, their owners and permissions, and its daemon.
- *
  * Anyone who can write commands controls goald. Anyone who can read `.goald` or `.env` has the keys and the log. Checks
  * change nothing; a repairable finding has a `repair`.
  */

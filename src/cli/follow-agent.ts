@@ -1,9 +1,8 @@
 /**
- * follow-agent.ts -- shows an agent's events and asks the person its questions.
- *
- * It ends when the agent stops, when it waits for a person and no terminal can ask one, or when the person leaves. An
- * interrupt pauses an agent that was started here, and only detaches from others. If the daemon dies, it is started
- * again and goes on with an agent that is held here, and every event is shown exactly once.
+ * follow-agent.ts -- shows an agent's events and asks the person its questions. It ends when the agent stops, when it
+ * waits for a person and no terminal can ask one, or when the person leaves. An interrupt pauses an agent that was
+ * started here, and only detaches from others. If the daemon dies, it is started again and goes on with an agent that
+ * is held here, and every event is shown exactly once.
  */
 import type { Client } from "#api/client.ts";
 import { hasDaemonDied, isHostHeld } from "#api/daemon-files.ts";
@@ -318,13 +317,12 @@ async function seqBefore(
   return 0;
 }
 
-// Collects Ctrl-C, SIGTERM, a closed terminal and a closed pipe for a terminal's client.
-//
-// A closed terminal counts as one Ctrl-C, even if the system reports it several times. The third interrupt ends this
-// process at once.
-
 type Interrupt = "signal" | "closed-pipe";
 
+/**
+ * Collects Ctrl-C, SIGTERM, a closed terminal and a closed pipe for a terminal's client. A closed terminal counts as
+ * one Ctrl-C, even if the system reports it several times. The third interrupt ends this process at once.
+ */
 export class Interrupts implements Disposable {
   #count = 0;
   #isUnread = false;

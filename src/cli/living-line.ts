@@ -1,8 +1,7 @@
 /**
- * living-line.ts -- the line on a terminal that shows what a followed agent does now, and the line that a person is typing.
- *
- * Both are below the text of the run. They change four times a second, so that a wait never looks like a standstill. They are
- * away while a question is asked.
+ * living-line.ts -- the line on a terminal that shows what a followed agent does now, and the line that a person is
+ * typing. Both are below the text of the run. They change four times a second, so that a wait never looks like a
+ * standstill. They are away while a question is asked.
  */
 import { fitLine, widthOf } from "#cli/terminal/living-text.ts";
 import { type LinesBelow, paint, printable, shortSpan } from "#cli/terminal/print.ts";

@@ -64,11 +64,10 @@ export function requireLive(row: MemoryView): void {
   });
 }
 
-// Applies a person's memory changes through the daemon.
-//
-// When a change resolves, it is durable and the agents' next recall uses it.
-
-/** Applies all changes or none. Throws as `Store.curate`. */
+/**
+ * Applies all of a person's memory changes through the daemon, or none. When it resolves, they are durable and the
+ * agents' next recall uses them. Throws as `Store.curate`.
+ */
 export type Changer = (namespace: string, changes: readonly MemoryChange[]) => Promise<readonly MemoryChanged[]>;
 
 /** Maximum changes and characters per request. A request body has at most 1 MB, and a character up to six bytes. */

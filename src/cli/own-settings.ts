@@ -1,8 +1,7 @@
 /**
- * own-settings.ts -- the settings of a home for `goald config`: described, changed in config/goald.json, removed from it.
- *
- * A key is only shown as set or not set. A change checks the value first, and prints notices when a variable overrides
- * the file or a daemon still uses the old value.
+ * own-settings.ts -- the settings of a home for `goald config`: described, changed in config/goald.json, removed from
+ * it. A key is only shown as set or not set. A change checks the value first, and prints notices when a variable
+ * overrides the file or a daemon still uses the old value.
  */
 import { isHostHeld, readHostInfo } from "#api/daemon-files.ts";
 import { printNote } from "#cli/terminal/print.ts";

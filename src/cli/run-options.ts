@@ -79,10 +79,10 @@ function milliseconds(given: string): number {
   );
 }
 
-// Turns the flags of `goald run` and `goald resume` into an agent's approvals and limits.
-//
-// A limit counts from the agent's current usage; Infinity means no limit. Unattended runs have default limits.
-
+/**
+ * The flags of `goald run` and `goald resume`, which become an agent's approvals and limits. A limit counts from the
+ * agent's current usage; Infinity means no limit. Unattended runs have default limits.
+ */
 export type GoOptions = OptionValues<Omit<typeof RUN_OPTIONS, "record">> & {
   readonly approve?: ApprovalMode;
   readonly detach?: boolean;

@@ -1,7 +1,6 @@
 /**
- * verb-list.ts -- names, groups and summaries of all verbs, in the order of `goald --help`, which loads no verb.
- *
- * To add a verb, declare it in a file of verbs/, add a line here and one in registry.ts, and run `npm run docs`.
+ * verb-list.ts -- names, groups and summaries of all verbs, in the order of `goald --help`, which loads no verb. To add
+ * a verb, declare it in a file of verbs/, add a line here and one in registry.ts, and run `npm run docs`.
  */
 import { resolve } from "node:path";
 
@@ -94,11 +93,6 @@ const ROWS = Object.entries(LIST).flatMap(([title, rows]) =>
 export const SUMMARIES = Object.fromEntries(ROWS) as Readonly<Record<VerbName, VerbSummary>>;
 export const VERB_NAMES: readonly VerbName[] = ROWS.map(([name]) => name);
 
-// Completes the goald calls in messages, so that a pasted call works for the same home.
-//
-// Code that writes a message does not have the home of the command line, nor the way goald was started. This file adds
-// `--home` and `npx`.
-
 /** Verbs that need no home; messages name them without --home. */
 const HOMELESS: readonly string[] = ["init", "demo", "replay", "completion"];
 
@@ -115,7 +109,11 @@ const NAME = new RegExp(`(?<!npx )\\bgoald (?=(?:${shown.join("|")}|help)\\b)`, 
 export const ownName = ({ npm_command: by }: NodeJS.ProcessEnv = process.env): string =>
   by === "exec" || by === "start" ? "npx goald" : "goald";
 
-/** `home`: the folder after --home, if any. Texts that mention --home stay unchanged. */
+/**
+ * Completes the goald calls in messages by `--home` and `npx`, so that a pasted call works for the same home. Code that
+ * writes a message does not have the home of the command line, nor the way goald was started. `home`: the folder after
+ * --home, if any. Texts that mention --home stay unchanged.
+ */
 export function callsFor(home: string | undefined, text: string, name = ownName()): string {
   const named = text.replace(NAME, `${name} `);
   if (home === undefined || text.includes("--home")) return named;

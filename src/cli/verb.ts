@@ -1,7 +1,6 @@
 /**
- * verb.ts -- the declaration of a verb of the command line.
- *
- * A file of verbs/ exports its `verb`, or a constant for each of its verbs. The parser, the help, `complete` and docs/verbs.md use these declarations.
+ * verb.ts -- the declaration of a verb of the command line. A file of verbs/ exports its `verb`, or a constant for each
+ * of its verbs. The parser, the help, `complete` and docs/verbs.md use these declarations.
  */
 import { InvalidArgumentError } from "commander";
 import { EXIT, GoaldError } from "#core/errors.ts";

@@ -13,8 +13,6 @@ import { readVersion } from "../shipped.ts";
 import { isGoing, lookAgain, withReading } from "./agents.ts";
 import { type CliContext, type GlobalOptions, openContext, printValue } from "./context.ts";
 
-// An unknown agent is an error before any daemon is started.
-
 export interface Steered extends Found {
   readonly context: CliContext;
   /** Connects to the agent's host; starts a daemon when there is none. */
@@ -22,8 +20,8 @@ export interface Steered extends Found {
 }
 
 /**
- * Throws GOALD_NOT_FOUND with the names of all agents. `unique`: rejects a name that several agents share. Without a name:
- * the only agent that `fits`; by default one that runs or waits.
+ * Throws GOALD_NOT_FOUND with the names of all agents, before any daemon is started. `unique`: rejects a name that
+ * several agents share. Without a name: the only agent that `fits`; by default one that runs or waits.
  */
 export async function withAgent(
   name: string | undefined,

@@ -1,8 +1,7 @@
 /**
- * describe-call.ts -- a command as a person reads it before approving it.
- *
- * Every argument is shown by itself, so that a long one cannot push another out of sight. A short call is one line of
- * JSON. Otherwise texts are shown as text, with their true size; unseen and control characters are written out.
+ * describe-call.ts -- a command as a person reads it before approving it. Every argument is shown by itself, so that a
+ * long one cannot push another out of sight. A short call is one line of JSON. Otherwise texts are shown as text, with
+ * their true size; unseen and control characters are written out.
  */
 import type { CommandCall } from "#core/call.ts";
 import { listSources } from "#core/provenance.ts";

@@ -1,9 +1,8 @@
 /**
- * line-input.ts -- reads lines from a person at a terminal, or from a pipe.
- *
- * One reader serves the whole run. Lines that arrive while nothing is asked wait in a queue for the next question.
- * A question resolves to a line, or to undefined when the person leaves by Ctrl-C or the end of input. Ctrl-C
- * while nothing is asked raises the usual signal, which raw mode would otherwise swallow.
+ * line-input.ts -- reads lines from a person at a terminal, or from a pipe. One reader serves the whole run. Lines that
+ * arrive while nothing is asked wait in a queue for the next question. A question resolves to a line, or to undefined
+ * when the person leaves by Ctrl-C or the end of input. Ctrl-C while nothing is asked raises the usual signal, which
+ * raw mode would otherwise swallow.
  */
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";

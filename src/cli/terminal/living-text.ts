@@ -1,8 +1,8 @@
 /**
- * living-text.ts -- text that grows on a terminal above lines that change. It writes nothing itself: each call returns what to write.
- *
- * Text breaks between words, and never reaches the last column. So the number of rows that the changing lines take is known,
- * and they are taken away exactly before a text is written. The text is never written a second time.
+ * living-text.ts -- text that grows on a terminal above lines that change. It writes nothing itself: each call returns
+ * what to write. Text breaks between words, and never reaches the last column. So the number of rows that the changing
+ * lines take is known, and they are taken away exactly before a text is written. The text is never written a second
+ * time.
  */
 import { stripVTControlCharacters } from "node:util";
 

@@ -1,8 +1,7 @@
 /**
- * print.ts -- the one way to standard output and standard error.
- *
- * Control characters and direction marks never pass, and marks without width are written out, whoever made the text. A verb
- * may clean its texts before, so that they fit a line or a table.
+ * print.ts -- the one way to standard output and standard error. Control characters and direction marks never pass, and
+ * marks without width are written out, whoever made the text. A verb may clean its texts before, so that they fit a
+ * line or a table.
  */
 import { styleText } from "node:util";
 import { clean, showUnseen } from "#util/outside-text.ts";

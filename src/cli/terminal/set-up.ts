@@ -1,8 +1,7 @@
 /**
- * set-up.ts -- the questions of a first run: which model, the agent's name, role and goals, when it asks, what it spends.
- *
- * The agent's questions are AutoGPT's dialogue in our words. Nothing is created or kept here. Each question resolves to
- * undefined when the person leaves by Ctrl-C or the end of input.
+ * set-up.ts -- the questions of a first run: which model, the agent's name, role and goals, when it asks, what it
+ * spends. The agent's questions are AutoGPT's dialogue in our words. Nothing is created or kept here. Each question
+ * resolves to undefined when the person leaves by Ctrl-C or the end of input.
  */
 import { type AgentDraft, checkGoal, checkName, checkRole, DEFAULT_AGENT, MAX_GOALS } from "#config/agent-spec.ts";
 import { isPlaceholder } from "#config/load-settings.ts";
@@ -127,11 +126,6 @@ export interface BudgetQuestion {
   read(text: string): number;
 }
 
-// Lets a person without a model choose: a server on this machine, another address, a key, or the demo.
-//
-// There is no default: Enter asks again. A key is not shown while it is typed. A server is used only after it has
-// answered one request, and kept only after a yes.
-
 export interface FoundServer {
   readonly name: string;
   readonly baseUrl: string;
@@ -164,7 +158,11 @@ const LEFT = { kind: "left" } as const;
 const MAX_MODELS_SHOWN = 30;
 type Asked = ServerChoice | typeof LEFT | undefined;
 
-/** `envFile`: where the choice would be kept. */
+/**
+ * Lets a person without a model choose: a server on this machine, another address, a key, or the demo. There is no
+ * default: Enter asks again. A key is not shown while it is typed. A server is used only after it has answered one
+ * request, and kept only after a yes. `envFile`: where the choice would be kept.
+ */
 export async function chooseConnection(
   screen: SetUpScreen,
   probe: ServerProbe,

@@ -1,7 +1,6 @@
 /**
- * show-run.ts -- a running agent as a person reads it, event by event.
- *
- * Everything shown is durable already. Control characters are removed from the texts of models, files and the web.
+ * show-run.ts -- a running agent as a person reads it, event by event. Everything shown is durable already. Control
+ * characters are removed from the texts of models, files and the web.
  */
 import type { CommandCall } from "#core/call.ts";
 import { describeSaved } from "#core/command-names.ts";
@@ -281,13 +280,6 @@ function createShowNested(print: (line: string) => void): (event: RecordedEvent)
   };
 }
 
-// Thoughts on a terminal while the reply arrives, word by word.
-//
-// A word is shown when it is whole, so that neither an escape sequence nor a secret can come in pieces: each time, all
-// that is known of a thought is cleaned and redacted anew, and only what that adds to the shown text is written. When
-// it adds to another text than the one that stands there, no more of the thought is shown; the whole follows with its
-// event.
-
 interface ShowLiveParts {
   write(text: string): void;
   redact(text: string): string;
@@ -306,6 +298,12 @@ interface Shown {
   isCertain: boolean;
 }
 
+/**
+ * Shows thoughts on a terminal while the reply arrives, word by word. A word is shown when it is whole, so that neither
+ * an escape sequence nor a secret can come in pieces: each time, all that is known of a thought is cleaned and redacted
+ * anew, and only what that adds to the shown text is written. When the new text does not begin with the shown one, no
+ * more of the thought is shown; the whole follows with its event.
+ */
 function createShowLive({ write, redact, paintLabel, createScanner }: ShowLiveParts) {
   let whole = new Map<string, string>();
   let open: Shown | undefined;
@@ -359,11 +357,10 @@ function createShowLive({ write, redact, paintLabel, createScanner }: ShowLivePa
   };
 }
 
-// Programs read each event as a line of NDJSON.
-//
-// The same shape in `goald run --json` and `goald events --json`: the event as it lies in the log, and for every event
-// of a call also the call itself, so that no reader has to join.
-
+/**
+ * An event as the line of NDJSON that programs read, the same in `goald run --json` and `goald events --json`: the
+ * event as it is in the log, and for every event of a call also the call itself, so that no reader has to join.
+ */
 export type EventLine = RecordedEvent & { readonly call?: CommandCall };
 
 /** Remembers the calls of the events that it has seen; `begun`: those that are open where it starts to read a log. */

@@ -77,9 +77,6 @@ export const DENY = defineVerb({
 
 const MAX_CHARS = 10_000;
 
-// The answer names the call that this process has read, so that it never approves another one: the host refuses it when
-// another call waits by then.
-
 type AnswerOptions = OptionValues<typeof CALL_OPTIONS> & { readonly yes?: boolean };
 
 /** Undefined: the only agent that waits. */
@@ -88,6 +85,10 @@ type Approval = NonNullable<ReturnType<typeof approvalOf>>;
 
 const WAITS = { fits: ({ state }: AgentView): boolean => state === "waiting: approval" };
 
+/**
+ * The answer names the call that this process has read, so that it never approves another one: the host refuses it when
+ * another call waits by then.
+ */
 async function answer(name: Name, options: AnswerOptions, given: Omit<ApprovalAnswer, "callId">): Promise<number> {
   const give = async ({ row, state, context, reach }: Steered): Promise<number> => {
     const open = approvalOf(state);

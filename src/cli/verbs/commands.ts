@@ -81,8 +81,7 @@ const unknown = (name: string, lines: readonly CommandLine[]): GoaldError =>
     hint: `There are ${lines.flatMap((line) => (line.listed ? [line.name] : [])).join(", ")}.`,
   });
 
-// `goald commands NAME --new`: writes a command that works without changes, and its test.
-
+/** Writes a command that works without changes, and its test. */
 async function newCommand(name: string, options: GlobalOptions): Promise<number> {
   if (!COMMAND_NAME.test(name))
     throw new GoaldError(

@@ -98,8 +98,7 @@ async function findAgents(begin: string, home: string | undefined): Promise<read
   return [...new Set(names)].map((name) => [name, ""] as const);
 }
 
-// `goald completion`: prints the completion script of a shell. It asks `goald complete` at each Tab.
-
+/** The completion script of each shell, which asks `goald complete` at each Tab. */
 const SCRIPTS = {
   bash: `# bash completion for goald
 _goald() {

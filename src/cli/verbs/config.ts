@@ -1,8 +1,6 @@
 /**
- * config.ts -- `goald config`: shows and changes settings.
- *
- * It works with invalid settings, so that they can be found and fixed. Keys are shown as `set` or `not set`, and are
- * never written into goald.json.
+ * config.ts -- `goald config`: shows and changes settings. It works with invalid settings, so that they can be found
+ * and fixed. Keys are shown as `set` or `not set`, and are never written into goald.json.
  */
 import { printNote, renderTable } from "#cli/terminal/print.ts";
 import { readSettings, wrongSettings } from "#config/load-settings.ts";

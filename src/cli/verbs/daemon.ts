@@ -1,9 +1,8 @@
 /**
- * daemon.ts -- the daemon's process, for `goald up --foreground` and for daemons in the background.
- *
- * It sends one message about its start to its parent process, then disconnects. SIGTERM and SIGINT finish the current
- * steps; a second one cuts them off. SIGHUP reads the settings again. One that a verb started ends when nothing has needed
- * it for a while.
+ * daemon.ts -- the daemon's process, for `goald up --foreground` and for daemons in the background. It sends one
+ * message about its start to its parent process, then disconnects. SIGTERM and SIGINT finish the current steps; a
+ * second one cuts them off. SIGHUP reads the settings again. One that a verb started ends when nothing has needed it
+ * for a while.
  */
 import { expectDaemon, staysUp, stopExpectingDaemon } from "#api/daemon-files.ts";
 import type { RedactedSettings } from "#app/agent.ts";

@@ -66,8 +66,7 @@ function sumLine(diffs: readonly FileDiff[], between: string): string {
   return `${countNoun(diffs.length, "file")}, +${sum(({ added }) => added)} -${sum(({ removed }) => removed)} lines, ${between}`;
 }
 
-// `goald restore`: restores an agent's files to their versions after a step (host/restore-files.ts).
-
+/** A host restores the files (host/restore-files.ts). */
 export const RESTORE = defineVerb({
   description:
     "restore an agent's files as they were after a step; the present ones are kept, and the last step brings them back. Files that goald did not write, clones, and the folders of sub-agents stay as they are",

@@ -1,8 +1,6 @@
 /**
- * doctor.ts -- `goald doctor`: checks everything that goald needs and explains what to fix.
- *
- * Checks are independent, so that one failure hides no other. It shows no keys, and uses the network only with
- * `--online`.
+ * doctor.ts -- `goald doctor`: checks everything that goald needs and explains what to fix. Checks are independent, so
+ * that one failure hides no other. It shows no keys, and uses the network only with `--online`.
  */
 import { statfs } from "node:fs/promises";
 import { findServiceStates, loadWholeCatalogue } from "#app/catalogue.ts";

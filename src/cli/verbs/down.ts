@@ -31,10 +31,6 @@ export const RESTART = defineVerb({
   },
 });
 
-// `goald down`: stops the daemon after the current steps.
-//
-// The daemon has stopped when its lock is free. It is killed only with --kill.
-
 export const DOWN = defineVerb({
   description: "finish the steps under way and stop the daemon; unfinished agents go on at its next start",
   examples: ["goald down", "goald down -t 5", "goald down -t 0 --kill"],
@@ -72,9 +68,10 @@ const LONG_PAUSE_MS = 200;
 const QUIET_MS = 1_500;
 
 /**
- * Returns undefined when no daemon runs. Throws GOALD_ALREADY_RUNNING when another goald holds the home. Throws
- * GOALD_DAEMON when the daemon does not reply and may not be killed. Prints what it waits for. `unfinished`: ids of agents
- * that continue when the daemon starts again.
+ * Stops the daemon after the current steps; the daemon has stopped when its lock is free. It is killed only with
+ * --kill. Returns undefined when no daemon runs. Throws GOALD_ALREADY_RUNNING when another goald holds the home. Throws
+ * GOALD_DAEMON when the daemon does not reply and may not be killed. Prints what it waits for. `unfinished`: ids of
+ * agents that continue when the daemon starts again.
  */
 async function stopDaemon(
   { home, output }: Pick<CliContext, "home" | "output">,

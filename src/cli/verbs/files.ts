@@ -70,8 +70,6 @@ function describeTrusted({ trusted, received }: Trusted): string {
   return lines.join("\n");
 }
 
-// Finds an agent's file from `chef notes.md`, `chef/notes.md`, or a path on the disk.
-
 export const findPaths = (agent: string, files: readonly string[], context: CliContext): Promise<readonly string[]> =>
   withReading(context, async (reading) => {
     const found = files.map((file) => findFile(agent, file, reading, context.home));
@@ -81,8 +79,9 @@ export const findPaths = (agent: string, files: readonly string[], context: CliC
 type Agents = Pick<Reading, "agents" | "agent">;
 
 /**
- * `path`: relative to the agent's folder, as in the history. Throws GOALD_NOT_FOUND for an unknown agent, and GOALD_USAGE for
- * a path outside all agents' folders.
+ * Finds an agent's file from `chef notes.md`, `chef/notes.md`, or a path on the disk. `path`: relative to the agent's
+ * folder, as in the history. Throws GOALD_NOT_FOUND for an unknown agent, and GOALD_USAGE for a path outside all
+ * agents' folders.
  */
 export async function findFile(
   file: string,

@@ -1,6 +1,5 @@
 /**
  * fork.ts -- `goald fork`: creates an agent that starts from another agent's state after a step (host/fork-agent.ts).
- *
  * The other agent may be at work.
  */
 import type { ForkedAgent } from "#api/schemas.ts";

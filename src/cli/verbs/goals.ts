@@ -1,8 +1,7 @@
 /**
- * goals.ts -- `goald goals`: shows or changes the goals of an agent, and the checks that prove them.
- *
- * Changes apply to the goals that were set last, even while the agent has not read them yet. Checks name goals by their
- * place, so `--set` and `--rm` drop the present checks.
+ * goals.ts -- `goald goals`: shows or changes the goals of an agent, and the checks that prove them. Changes apply to
+ * the goals that were set last, even while the agent has not read them yet. Checks name goals by their place, so
+ * `--set` and `--rm` drop the present checks.
  */
 import { validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";

@@ -1,8 +1,6 @@
 /**
- * ingest.ts -- `goald ingest`: reads files and pages into a memory, in pieces.
- *
- * A second run replaces changed pieces and forgets pieces and files that are gone. Pieces that a person forgot or
- * corrected do not come back.
+ * ingest.ts -- `goald ingest`: reads files and pages into a memory, in pieces. A second run replaces changed pieces and
+ * forgets pieces and files that are gone. Pieces that a person forgot or corrected do not come back.
  */
 import { hash } from "node:crypto";
 import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
@@ -146,11 +144,10 @@ function tell({ context: { output }, space, skipped, sums }: Ingestion): number 
   return code;
 }
 
-// Reads the named files, and the files below named folders.
-//
-// Links inside a folder, hidden files, node_modules, PDFs, binary and large files are skipped, each with a reason. Memories
-// that were read from a skipped file earlier stay.
-
+/**
+ * A file or page that is not read, and why: links inside a folder, hidden files, node_modules, PDFs, binary and large
+ * files are skipped. Memories that were read from a skipped file earlier stay.
+ */
 interface Skipped {
   readonly path: string;
   readonly reason: string;
@@ -229,11 +226,6 @@ const tooMany = (folder: string): GoaldError =>
     hint: "Name only the folders that you need.",
   });
 
-// Plans the memory changes for a text that is read again: pieces to add, to replace and to retire. Pure.
-//
-// A piece is identified by a hash of its source and its text, so unchanged pieces stay. A changed piece supersedes the
-// most similar old one, so that both are never recalled together.
-
 export interface IngestSource {
   /** Absolute path or address. The same text from another source is another piece. */
   readonly name: string;
@@ -266,6 +258,11 @@ const ALIKE = 0.3;
 const MAX_COMPARISONS = 250_000;
 const IMPORTANCE = { file: 0.4, web: 0.3 } as const;
 
+/**
+ * Plans the memory changes for a text that is read again: pieces to add, to replace and to retire. Pure. A piece is
+ * identified by a hash of its source and its text, so unchanged pieces stay. A changed piece supersedes the most
+ * similar old one, so that both are never recalled together.
+ */
 export function planSource(source: IngestSource, { pieces, settled }: KnownSource): IngestPlan {
   const texts = new Map(piecesOf(source).map((text) => [keyOf(source.name, text), text]));
   const here = new Set([...pieces.map(({ key }) => key), ...settled]);

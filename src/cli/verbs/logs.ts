@@ -13,11 +13,6 @@ import { logReader, reading, untilInterrupt, withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
 import { AGENT, defineVerb, flag, NO_AGENT, type OptionValues, positiveInteger, step, text, value } from "../verb.ts";
 
-// `goald logs`: prints and follows goald's own log, with filters.
-//
-// Secrets were redacted when the lines were written. Lines are also cleaned for the terminal, since others can write
-// into the file. With --json each line is printed exactly as in the file.
-
 const OPTIONS = {
   follow: flag("-f, --follow", "print new lines as they come, until Ctrl-C"),
   since: text("--since <time>", "print lines since then: 90s, 30m, 2h, 3d, or an ISO time"),
@@ -99,6 +94,10 @@ async function printLines(filter: LogFilter, options: LogsOptions, context: CliC
   for (const file of files) file.close();
 }
 
+/**
+ * Secrets were redacted when the lines were written. A line is also cleaned for the terminal, since others can write
+ * into the file. With --json it is printed exactly as in the file.
+ */
 function printer({ output, redact }: CliContext): (text: string) => void {
   return (text) => {
     const line = readLogLine(text);
@@ -146,16 +145,15 @@ function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...re
   return escapeUnseenInJson(JSON.stringify(rest));
 }
 
-// Reads the lines of a rotated log file, the oldest first, and follows new ones.
-//
-// A reader holds the open file, not its name. After a rotation it reads the rest of the old file, then the files
-// between, then the new one. An incomplete line waits for its end.
-
 /** Maximum suffix that is read; `path.3` is older than `path.1`. goald keeps fewer files. */
 const MAX_ROTATED = 9;
 const PIECE_BYTES = 64 * 1024;
 
-/** Reads a missing file as soon as it exists. */
+/**
+ * Reads the lines of a rotated log file, the oldest first, and follows new ones. A reader holds the open file, not its
+ * name: after a rotation it reads the rest of the old file, then the files between, then the new one. A missing file is
+ * read as soon as it exists. An incomplete line waits for its end.
+ */
 function openLogReader(path: string) {
   let open: OpenLog | undefined;
   let started = false;
@@ -244,10 +242,6 @@ function drain(open: OpenLog, onLine: (line: string) => void): void {
   }
 }
 
-// Parses, filters and formats one line of goald's own log. Pure.
-//
-// A line that is not JSON (torn by a full disk, or printed by another program) is shown unchanged.
-
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const;
 
 type LogLine = ReturnType<typeof readLogLine>;
@@ -279,7 +273,10 @@ export function matchesFilter({ record }: LogLine, filter: LogFilter): boolean {
   return since === undefined || Date.parse(String(record.time)) >= since;
 }
 
-/** `2026-11-20T10:00:00.000Z info  chef  step 3  step  command=write_to_file status=ok …`; further lines are indented. */
+/**
+ * `2026-11-20T10:00:00.000Z info  chef  step 3  step  command=write_to_file status=ok …`; further lines are indented. A
+ * line that is not JSON (torn by a full disk, or printed by another program) is shown unchanged. Pure.
+ */
 export function describeLogLine({ text, record }: LogLine): string {
   if (record === null) return text;
   const { time, level, agent, step, msg, pid: _pid, ...fields } = record;

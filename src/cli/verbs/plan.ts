@@ -1,7 +1,6 @@
 /**
- * plan.ts -- `goald plan`: draws or changes the plan of an agent.
- *
- * Changes are checked against the plan with all changes before them, even while the agent has not read those yet.
+ * plan.ts -- `goald plan`: draws or changes the plan of an agent. Changes are checked against the plan with all changes
+ * before them, even while the agent has not read those yet.
  */
 import { InvalidArgumentError } from "commander";
 import { offersPlan } from "#core/agent-settings.ts";
@@ -125,10 +124,6 @@ function describeChange({ id, goal, from, to }: TaskChange): string {
   return `${id} ${taskLine(goal)} (${how})`;
 }
 
-// The plan of an agent as lines for people.
-//
-// Every line has a mark of ASCII characters and the state in words, so that it needs neither colour nor a font.
-
 const MARKS: Readonly<Record<TaskState, string>> = {
   open: "[ ]",
   in_progress: "[>]",
@@ -142,8 +137,9 @@ const stateInWords = (state: TaskState): string => state.replace("_", " ");
 const taskLine = (text: string): string => oneLine(clean(text), 500);
 
 /**
- * Draws at most `most` tasks, in a larger plan those near the current task first, then open ones near the root. One
- * more line below a drawn task counts the others below it. `hidden`: tasks that have no line of their own.
+ * Draws at most `most` tasks, in a larger plan those near the current task first, then open ones near the root. Every
+ * line has a mark of ASCII characters and the state in words, so that it needs neither colour nor a font. One more line
+ * below a drawn task counts the others below it. `hidden`: tasks that have no line of their own.
  */
 export function drawPlan(plan: TaskView, current: string | null, most: number) {
   const shown = chooseTasks(plan, current, most);

@@ -1,8 +1,7 @@
 /**
- * ps.ts -- `goald ps`: lists the agents of a home; --watch repeats the list.
- *
- * It lists unfinished agents, and those that finished or were stopped within a day; -a lists all. The table and the
- * JSON have the same rows. An agent whose log cannot be read is listed as `damaged`, and the exit code is then 1.
+ * ps.ts -- `goald ps`: lists the agents of a home; --watch repeats the list. It lists unfinished agents, and those that
+ * finished or were stopped within a day; -a lists all. The table and the JSON have the same rows. An agent whose log
+ * cannot be read is listed as `damaged`, and the exit code is then 1.
  */
 import { columnWidths, fitLine } from "#cli/terminal/living-text.ts";
 import { localTime, paint, printNote, redrawScreen, renderTable, type Style, shortSpan } from "#cli/terminal/print.ts";

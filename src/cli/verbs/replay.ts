@@ -1,9 +1,8 @@
 /**
- * replay.ts -- `goald replay`: replays a recording through the real loop, without a network.
- *
- * It uses a separate home with the commands and prompts of the current home. That home is temporary and removed at the
- * end, or is named by --home. Time, responses, messages and files come from the recording. The exit code is 0 only
- * when the agent reaches the same state, with the same files.
+ * replay.ts -- `goald replay`: replays a recording through the real loop, without a network. It uses a separate home
+ * with the commands and prompts of the current home. That home is temporary and removed at the end, or is named by
+ * --home. Time, responses, messages and files come from the recording. The exit code is 0 only when the agent reaches
+ * the same state, with the same files.
  */
 
 import { resolve } from "node:path";

@@ -1,7 +1,6 @@
 /**
- * run.ts -- `goald run`: creates an agent, then follows it or lets it run in the background.
- *
- * Flags, agent, terminal and key are checked before anything is created.
+ * run.ts -- `goald run`: creates an agent, then follows it or lets it run in the background. Flags, agent, terminal and
+ * key are checked before anything is created.
  */
 import { priceOfModel } from "#app/catalogue.ts";
 import { printNote } from "#cli/terminal/print.ts";

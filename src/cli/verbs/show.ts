@@ -1,7 +1,6 @@
 /**
- * show.ts -- `goald show`: one agent in full (goals, state, cost, limits, files), one step of it, its report, or its files.
- *
- * The report is rendered from the store; the same text is in the agent's folder as `_goald/report.md`.
+ * show.ts -- `goald show`: one agent in full (goals, state, cost, limits, files), one step of it, its report, or its
+ * files. The report is rendered from the store; the same text is in the agent's folder as `_goald/report.md`.
  */
 
 import { localTime, paint, renderTable, shortSpan } from "#cli/terminal/print.ts";

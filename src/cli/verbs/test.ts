@@ -1,7 +1,6 @@
 /**
- * test.ts -- `goald test`: runs the agents of files in temporary homes, and prints what came of their checks.
- *
- * All files are read before the first agent runs, so that a wrong one costs nothing.
+ * test.ts -- `goald test`: runs the agents of files in temporary homes, and prints what came of their checks. All files
+ * are read before the first agent runs, so that a wrong one costs nothing.
  */
 import { resolve } from "node:path";
 import { readCassette } from "#cassette/recording-file.ts";
@@ -134,11 +133,6 @@ function withoutCalls(reason: string): string {
 const countPassed = (results: readonly TestResult[]): string =>
   `${results.filter(({ isPassed }) => isPassed).length} of ${countNoun(results.length, "test")} passed`;
 
-// Runs the agent of one file in a temporary home, with a model or by a recording, and reports its checks.
-//
-// The home has the commands, methods, prompts and settings of the present one, and none of its agents, files and
-// memories.
-
 interface AgentTest {
   /** As it was named. */
   readonly file: string;
@@ -151,7 +145,11 @@ interface AgentTest {
 
 type TestResult = Awaited<ReturnType<typeof testAgent>>;
 
-/** Runs the test. An error of goald is its outcome. `home`: the temporary home; null when it was removed. */
+/**
+ * Runs the agent of one file in a temporary home, with a model or by a recording, and reports its checks. The home has
+ * the commands, methods, prompts and settings of the present one, and none of its agents, files and memories. An error
+ * of goald is its outcome. `home`: the temporary home; null when it was removed.
+ */
 async function testAgent(test: AgentTest, visited: CliContext, options: TestOptions, interrupts: Interrupts) {
   const isKept = options.keep === true;
   await using temporary = await makeTemporaryHome(visited.home, options, { prefix: "goald-test-", isKept });
