@@ -8,9 +8,11 @@ import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 
-// Separates public addresses of other machines from those of this machine, some of which may be public.
-
-/** `ownAddresses`: addresses of this machine; by default those of its network interfaces, read at each check. */
+/**
+ * Returns a check that is true for public addresses of other machines. Those of this machine, some of which may be
+ * public, fail it. `ownAddresses`: addresses of this machine; by default those of its network interfaces, read at each
+ * check.
+ */
 export const checkElsewhere =
   (ownAddresses: () => readonly string[] = listOwnAddresses) =>
   (address: string): boolean =>

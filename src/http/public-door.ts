@@ -95,10 +95,9 @@ interface ConnectRules {
 }
 
 /**
- * Returns a connector for an undici Agent. Refuses with GOALD_HTTP_REFUSED.
- *
- * Resolves a name once. Refuses it if any of its addresses is not public, and connects only to these addresses, so that
- * a name cannot change in between. Checks the connected socket's address too.
+ * Returns a connector for an undici Agent. Refuses with GOALD_HTTP_REFUSED. Resolves a name once. Refuses it if any of
+ * its addresses is not public, and connects only to these addresses, so that a name cannot change in between. Checks
+ * the connected socket's address too.
  */
 function createGuardedConnector(rules: ConnectRules): buildConnector.connector {
   const { allow, lookup = systemLookup } = rules;
@@ -160,11 +159,6 @@ const formatOrigin = ({ protocol, hostname, port }: buildConnector.Options): str
   return new URL(`${protocol}//${host}${port === "" || port === null ? "" : `:${port}`}`).origin;
 };
 
-// Decides by its text whether an address may be requested, before any name is resolved.
-//
-// Parses it once, with the parser whose result is connected to (WHATWG), and refuses text that two parsers could read
-// differently. The connection then checks the resolved addresses.
-
 interface PublicRules {
   /** Origins that the settings allow although they are not public, in the form of `URL.origin`. */
   readonly allow: ReadonlySet<string>;
@@ -176,7 +170,12 @@ const MAX_URL_CHARS = 2_000;
 /** A DNS name as the URL parser writes it. Resolvers differ on anything else, such as the empty part of `localhost..`. */
 const DNS_NAME = /^(?=.{1,254}$)[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*\.?$/;
 
-/** Throws GOALD_HTTP_REFUSED. The message never contains a user name, password or query of the address. */
+/**
+ * Decides by its text whether an address may be requested, before any name is resolved; the connection then checks the
+ * resolved addresses. Parses it once, with the parser whose result is connected to (WHATWG), and refuses text that two
+ * parsers could read differently. Throws GOALD_HTTP_REFUSED. The message never contains a user name, password or query
+ * of the address.
+ */
 function readPublicUrl(given: string | URL, rules: PublicRules): URL {
   const text = String(given);
   if (text.length > MAX_URL_CHARS)

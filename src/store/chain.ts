@@ -10,12 +10,12 @@ import { GoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { folderOf } from "#core/subagent.ts";
 
-// Protects an agent's row, which the hash chain does not cover, by a hash in the row.
-//
-// The name, folder and epoch decide where an agent writes and who may append. Only a claim changes them.
-
 type SealedColumns = Pick<AgentRow, "id" | "name" | "folder" | "parent" | "createdAt" | "epoch">;
 
+/**
+ * Returns the hash that an agent's row keeps to protect itself, because the hash chain does not cover the row. The
+ * name, folder and epoch decide where an agent writes and who may append; only a claim changes them.
+ */
 export const sealOf = ({ id, name, folder, parent, createdAt, epoch }: SealedColumns): string =>
   sha256(JSON.stringify([id, name, folder, parent, createdAt, epoch]));
 

@@ -201,11 +201,11 @@ function placeOf({ events }: Commit, before: { readonly head: number; readonly u
 const wrongFile = (path: string, expected: string): GoaldError =>
   new GoaldError("GOALD_INTERNAL", `Expected the change of ${JSON.stringify(path)} with ${expected}.`);
 
-// The rows that a commit writes beside its events, as they are written, read and hashed.
-//
-// The link of a commit's last event covers a digest of its memories, versions of files and consumed messages, so verify
-// finds every change to them. The digest leaves out vectors, which are computed from the text later.
-
+/**
+ * The rows that a commit writes beside its events, as they are written, read and hashed. The link of a commit's last
+ * event covers a digest of its memories, versions of files and consumed messages, so verify finds every change to them.
+ * The digest leaves out vectors, which are computed from the text later.
+ */
 export interface CommitRows {
   readonly memories: readonly RowValues[];
   readonly files: readonly RowValues[];

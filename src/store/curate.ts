@@ -168,13 +168,6 @@ const supersededError = (id: string, newer: string): GoaldError =>
     hint: `Change that one: ${newer}`,
   });
 
-// Finds the rows of a namespace that say the same as one that a person corrects or forgets.
-//
-// A corrected row keeps a hash of what was wrong in it: the whole text, or the command and the result. A row that is
-// committed later with this hash is replaced by the correction at once. The hash reveals nothing, because the row still
-// has its text; it is removed when the text is forgotten. So forgotten texts are not recognized when an agent reads
-// them again.
-
 /** Share of words from which a row is listed as alike: as for near-duplicates among recalls. */
 const ALIKE = 0.7;
 const MAX_ALIKE = 20;
@@ -209,7 +202,8 @@ function correctedHash(text: string, correction: string): string {
 }
 
 /**
- * The row `no` itself is left out. Rows that were replaced count for a row that is forgotten, and not for one that is corrected.
+ * Finds the rows of a namespace that say the same as the row `no`, which a person corrects or forgets. The row `no`
+ * itself is left out. Rows that were replaced count for a row that is forgotten, and not for one that is corrected.
  * Scans the namespace.
  */
 type FindSameRows = (agentNo: number, no: number, correction?: string) => SameRows;
@@ -280,7 +274,12 @@ function compareTo({ text }: ScannedRow, correction: string | undefined) {
   };
 }
 
-/** Marks rows as replaced by a person's correction. `hash` is that of `correctedHash`. */
+/**
+ * Marks rows as replaced by a person's correction. A corrected row keeps a hash of what was wrong in it, that of
+ * `correctedHash`: the whole text, or the command and the result. A row that is committed later with this hash is
+ * replaced by the correction at once. The hash reveals nothing, because the row still has its text; it is removed when
+ * the text is forgotten. So forgotten texts are not recognized when an agent reads them again.
+ */
 export function openReplacements(database: DatabaseSync) {
   const hasAny = prepare(
     database,

@@ -103,16 +103,15 @@ function forkQueries(database: DatabaseSync) {
   };
 }
 
-// Copies the memory of an agent to its fork.
-//
-// The fork gets the rows of the copied events, and all that people added or changed, whenever they did it: a memory that was
-// corrected or forgotten must not come back in a fork.
-
 const PLAIN =
   "ordinal, made, step, kind, text, text_sha, salt, importance, trust, at, key, source, outside, fact_key, pinned, forgotten, corrected";
 /** Names of rows that people added begin with "+", other names with the number of their event. */
 const nameIfCopied = (name: string): string =>
   `CASE WHEN row.${name} LIKE '+%' OR CAST(row.${name} AS INTEGER) <= ?4 THEN row.${name} END`;
+/**
+ * Copies the rows of the copied events, and all that people added or changed, whenever they did it: a memory that was
+ * corrected or forgotten must not come back in a fork.
+ */
 const COPY_MEMORIES = `INSERT INTO memory (agent_no, change, namespace, seq, supersedes, superseded_by, ${PLAIN}, embedder, vector)
   SELECT ?1, row_number() OVER (ORDER BY row.change), ?2, min(row.seq, ?4),
     ${nameIfCopied("supersedes")}, ${nameIfCopied("superseded_by")}, ${PLAIN}, embedder, vector

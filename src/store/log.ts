@@ -115,12 +115,6 @@ function makeCreatedEvent(spec: AgentSpec, at: string): RecordedEvent & { readon
   return { v: EVENT_VERSION, seq: 1, at, frame: 0, type: "agent-created", name, role, goals, ...settings };
 }
 
-// Loads what an agent continues from, or a past state: the newest snapshot and the events after it, checked.
-//
-// A load follows the hash chain from the snapshot, else from the first event, to the link in the agent's row or of the
-// last event to load, so nothing that was changed is folded. The cost depends on the events after the snapshot, not on the age of the agent.
-// Earlier events are left to `verify`.
-
 /** Rows of a page. Events of the maximum size take a few milliseconds. */
 const PAGE = 64;
 
@@ -131,7 +125,13 @@ export interface EventlessRecord {
   readonly sha: string;
 }
 
-/** `requireExisting` throws when the agent was removed meanwhile. `at`: the last event to load. */
+/**
+ * Returns a function that loads what an agent continues from, or a past state: the newest snapshot and the events after
+ * it, checked. A load follows the hash chain from the snapshot, else from the first event, to the link in the agent's
+ * row or of the last event to load, so nothing that was changed is folded. The cost depends on the events after the
+ * snapshot, not on the age of the agent. Earlier events are left to `verify`. `requireExisting` throws when the agent
+ * was removed meanwhile. `at`: the last event to load.
+ */
 export function openLoad(database: DatabaseSync) {
   const queries = {
     newest: prepare<SnapshotRecord>(
@@ -234,10 +234,9 @@ const damagedError = (agent: string, expected: string, found: string): GoaldErro
     { hint: `goald does not run ${agent}; other agents run. Restore a backup of the store: see docs/recovery.md.` },
   );
 
-// Contents of files and long texts, each stored once under its hash, whichever agent wrote it.
-
 export type Blobs = ReturnType<typeof openBlobs>;
 
+/** Stores contents of files and long texts, each once under its hash, whichever agent wrote it. */
 export function openBlobs(database: DatabaseSync, noteReferences: NoteReferences) {
   const insert = prepare(database, "INSERT INTO blob (sha, bytes) VALUES (?, ?) ON CONFLICT (sha) DO NOTHING");
   return {
@@ -253,10 +252,6 @@ export function openBlobs(database: DatabaseSync, noteReferences: NoteReferences
   };
 }
 
-// Records which agents' events and messages refer to a blob, so that it is deleted with the last of them.
-//
-// Otherwise a removal would have to search all logs. Rows of `file_version` name their blobs themselves.
-
 const MARK = '"blob":"';
 /** Canonical JSON escapes quotes within texts, so no text can look like a reference. */
 const REFERENCE = /"blob":"([0-9a-f]{64})"/g;
@@ -266,6 +261,10 @@ export const blobsIn = (json: string): readonly string[] =>
 
 export type NoteReferences = (agentNo: number, shas: readonly string[]) => void;
 
+/**
+ * Records which agents' events and messages refer to a blob, so that it is deleted with the last of them. Otherwise a
+ * removal would have to search all logs. Rows of `file_version` name their blobs themselves.
+ */
 export function openReferences(database: DatabaseSync): NoteReferences {
   const insert = prepare(database, "INSERT INTO reference (sha, agent_no) VALUES (?, ?) ON CONFLICT DO NOTHING");
   return (agentNo, shas) => {

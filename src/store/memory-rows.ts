@@ -19,16 +19,15 @@ import { MEMORY_COLUMNS, type MemoryRecord, nameOf, nameOfRow, sourcesText } fro
 import { prepare } from "./sql.ts";
 import { SHARED_NO } from "./tables.ts";
 
-// Stores the pieces of long texts: those that are known are not stored again, and a newer text of a file or page
-// supersedes the older pieces.
-//
-// Runs inside the transaction of a commit. Its cost depends on the pieces of the commit and on the live pieces of its
-// sources.
-
 interface LivePiece extends Pick<NewRow, "seq" | "key" | "text"> {
   readonly no: number;
 }
 
+/**
+ * Stores the pieces of long texts: those that are known are not stored again, and a newer text of a file or page
+ * supersedes the older pieces. Runs inside the transaction of a commit. Its cost depends on the pieces of the commit
+ * and on the live pieces of its sources.
+ */
 export function openPieces(database: DatabaseSync) {
   const findKnown = openKnownKeys(database);
   const ofSource = prepare<LivePiece>(
@@ -65,13 +64,12 @@ export function openPieces(database: DatabaseSync) {
   };
 }
 
-// Finds the row of a key that prevents another row of this key.
-
 interface KeyedRow extends Pick<MemoryRow, "forgotten" | "supersededBy"> {
   readonly change: number;
   readonly name: string;
 }
 
+/** Finds the row of a key that prevents another row of this key. */
 export function openKnownKeys(
   database: DatabaseSync,
 ): (agentNo: number, key: string) => Pick<KeyedRow, "name"> | undefined {
@@ -283,17 +281,19 @@ export function throwNoMemory(id: string): never {
   });
 }
 
-// Which facts of a namespace hold: of the rows with one key and trust each is closed by the next.
-//
-// The mark of a closed row follows from the rows, so that a fork can set it anew. Rows made from events come in the
-// order of their events; one that a person added comes after the events before it.
-
-/** The facts of the agent `?1` with the row that closes each, null for one that holds. */
+/**
+ * The facts of the agent `?1` with the row that closes each, null for one that holds: of the rows with one key and
+ * trust each is closed by the next. Rows made from events come in the order of their events; one that a person added
+ * comes after the events before it.
+ */
 const CLOSINGS = `SELECT no, lead(name) OVER fact AS closed_by, lead(step) OVER fact AS closed_step
   FROM memory WHERE agent_no = ?1 AND fact_key IS NOT NULL
   WINDOW fact AS (PARTITION BY fact_key, trust ORDER BY seq, ordinal IS NULL, coalesce(ordinal, made))`;
 
-/** Marks all closed facts of an agent whose rows were copied. */
+/**
+ * Marks all closed facts of an agent whose rows were copied. The marks follow from the rows, so a fork can set them
+ * anew.
+ */
 export function openFactMarks(database: DatabaseSync): (agentNo: number) => void {
   const mark = prepare(
     database,

@@ -221,8 +221,6 @@ function readFiles(database: DatabaseSync, agents: Agents): Reads<"files" | "las
   };
 }
 
-// Names the state of a namespace's memory by the hash chain of the log and the last change by people.
-
 type MemoryPlace = Pick<MemoryVersion, "seq" | "curation">;
 interface Place {
   readonly no: number;
@@ -232,6 +230,7 @@ interface Place {
 
 const BEFORE_ALL: Place = { no: 0, name: "" };
 
+/** Names the state of a namespace's memory by the hash chain of the log and the last change by people. */
 function openMemoryVersion(database: DatabaseSync): (agentNo: number, at?: MemoryPlace) => MemoryVersion {
   const last = (table: string, column: string, name: string) =>
     prepare<Place>(

@@ -114,11 +114,6 @@ async function checkBlobs(
   }
 }
 
-// Checks that all rows of one agent follow from its log.
-//
-// It recomputes the chain event by event with the rows of each commit, folds the log up to each snapshot, and compares
-// the agent's row with the first event, its parent and its seal.
-
 const PAGE = 500;
 
 interface VerifyFindings {
@@ -127,7 +122,11 @@ interface VerifyFindings {
   readonly references: Map<string, string>;
 }
 
-/** Returns the number of events. */
+/**
+ * Checks that all rows of one agent follow from its log, and returns the number of events. Recomputes the chain event
+ * by event with the rows of each commit, folds the log up to each snapshot, and compares the agent's row with the first
+ * event, its parent and its seal.
+ */
 async function checkAgent(database: DatabaseSync, agentNo: number, findings: VerifyFindings): Promise<number> {
   const facts = readFacts(database, agentNo, findings.problems);
   const read = prepare<LinkedRecord>(
@@ -304,11 +303,6 @@ function checkOwnRow({ agent, parentFolder }: AgentFacts, log: LogCheck, problem
     );
 }
 
-// Reads the rows that the check of one agent compares with its log.
-//
-// Rows that a commit can change without an event are read in one transaction, so that they belong to one moment of a
-// store that is being written to. Other rows are read in pages up to the head of that moment.
-
 interface ConsumedMessage {
   readonly seq: number;
   readonly key: string;
@@ -324,7 +318,11 @@ interface AgentFacts {
   readonly noted: ReadonlySet<string>;
 }
 
-/** Reads all of them at once: there are few snapshots, and only as many messages as were sent. */
+/**
+ * Reads the rows that a commit can change without an event, in one transaction, so that they belong to one moment of a
+ * store that is being written to. Reads all of them at once: there are few snapshots, and only as many messages as were
+ * sent. Other rows that are compared with the log are read in pages up to the head of that moment.
+ */
 function readFacts(database: DatabaseSync, agentNo: number, problems: string[]): AgentFacts {
   const all = <Row>(sql: string): Row[] => prepare<Row>(database, sql).all(agentNo);
   database.exec("BEGIN");
@@ -385,11 +383,6 @@ function rowsOf(database: DatabaseSync, { agent, consumed }: AgentFacts): TakeCo
   };
 }
 
-// Checks that the texts of a namespace are those that were written.
-//
-// Digests of commits cover the rows of events with the hashes of their texts. Who pinned, replaced or forgot a
-// row is not checked.
-
 interface MemoryText {
   readonly change: number;
   readonly name: string;
@@ -399,7 +392,11 @@ interface MemoryText {
   readonly forgotten: string | null;
 }
 
-/** `agentNo` is the number of the namespace in the tables. */
+/**
+ * Checks that the texts of a namespace are those that were written: digests of commits cover the rows of events with
+ * the hashes of their texts. Who pinned, replaced or forgot a row is not checked. `agentNo` is the number of the
+ * namespace in the tables.
+ */
 async function checkMemories(
   database: DatabaseSync,
   agentNo: number,

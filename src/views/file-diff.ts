@@ -103,9 +103,6 @@ function countLines(patch: string): { readonly added: number; readonly removed: 
   return { added: signs.filter((sign) => sign === "+").length, removed: signs.filter((sign) => sign === "-").length };
 }
 
-// The files of an agent compared between two steps; by default around the last step that changed any, or since it where a person
-// restored files after it.
-
 export const DiffView = open({
   agent: text,
   from: count,
@@ -115,14 +112,20 @@ export const DiffView = open({
 export type DiffView = Static<typeof DiffView>;
 
 export interface DiffRequest {
-  /** Steps. Without both, the last change of a file is shown: a step's, or a restoration since. */
+  /**
+   * Steps. Without both, the files are compared around the last step that changed any, or since it where a person
+   * restored files after it.
+   */
   readonly from?: number;
   readonly to?: number;
   /** Files, or folders with all files below; empty means all files. */
   readonly paths: readonly string[];
 }
 
-/** Throws GOALD_NOT_FOUND for an unknown path or step, GOALD_USAGE for steps in the wrong order. */
+/**
+ * Compares the files of an agent between two steps. Throws GOALD_NOT_FOUND for an unknown path or step, GOALD_USAGE for
+ * steps in the wrong order.
+ */
 export async function diffAgent(
   row: AgentRow,
   request: DiffRequest,
@@ -163,8 +166,6 @@ export function requireKnown(paths: readonly string[], versions: readonly FileVe
   );
 }
 
-// What a waiting call would change in its file: a diff against the file as it is now.
-
 const MAX_CALL_BYTES = 1024 * 1024;
 
 /** The content after the call; null for no file, undefined when the call would fail. */
@@ -186,7 +187,10 @@ const APPLY: Readonly<Record<string, Apply>> = {
   delete_file: (before) => (before ? null : undefined),
 };
 
-/** Null for other commands, large files, and a call that would fail. */
+/**
+ * Returns what a waiting call would change in its file: a diff against the file as it is now. Null for other commands,
+ * large files, and a call that would fail.
+ */
 export async function changeOf(
   { name, args }: CommandCall,
   workspace: Pick<Workspace, "stat" | "read">,

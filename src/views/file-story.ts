@@ -101,8 +101,6 @@ function sourceLines({ step, at, command, what, kind, outside, kept, answer }: S
 
 const MAX_PATHS = 3;
 
-// Finds the cell of code that wrote a version of a file, and its line that names the file. Pure.
-
 const CellView = open({
   callId: text,
   command: text,
@@ -112,7 +110,10 @@ const CellView = open({
 });
 type CellView = Static<typeof CellView>;
 
-/** `versions`: the ones that `cellOf` will be called for. */
+/**
+ * Finds the cell of code that wrote a version of a file, and its line that names the file. Pure. `versions`: the ones
+ * that `cellOf` will be called for.
+ */
 function createCellFinder(versions: readonly FileVersion[]) {
   const above = new Set(versions.flatMap(({ callId }) => idsAbove(callId)));
   const cells = new Map<string, CommandCall>();

@@ -38,8 +38,6 @@ export function latestFiles(versions: readonly FileVersion[]): readonly LatestFi
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-// The content of one file: from the folder as it is now, or from the history as it was after a step.
-
 export const FileContent = open({
   agent: text,
   path: text,
@@ -52,7 +50,10 @@ export type FileContent = Static<typeof FileContent>;
 
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** `step`: null for the file in the folder. Throws GOALD_NOT_FOUND and GOALD_FILE_TOO_LARGE. */
+/**
+ * Loads the content of one file as it was after a step, from the history; for the step null as it is now, from the
+ * folder. Throws GOALD_NOT_FOUND and GOALD_FILE_TOO_LARGE.
+ */
 export async function loadFileContent(
   file: { readonly agent: string; readonly path: string; readonly step: number | null },
   versions: readonly FileVersion[],
@@ -87,16 +88,13 @@ const notThere = ({ agent, path, step }: { agent: string; path: string; step: nu
 const tooLarge = (path: string, bytes: number): GoaldError =>
   new GoaldError("GOALD_FILE_TOO_LARGE", `Expected a file of at most ${MAX_BYTES} bytes, got ${path} with ${bytes}.`);
 
-// Rebuilds a file's content after a change from the history (see `FileChange` in ports/store.ts).
-//
-// Reads only the pieces since the last whole version, each once.
-
 /** `found`, `write` and a first append hold the whole file; a later append holds the added piece. */
 type FilePiece = Pick<FileVersion, "path" | "operation" | "bytes" | "sha256">;
 
 /**
- * `versions`: those of one path, oldest first, up to the requested one. Null for no file.
- * Throws GOALD_STORE_DAMAGED when pieces are missing.
+ * Rebuilds a file's content after a change from the history (see `FileChange` in ports/store.ts). Reads only the pieces
+ * since the last whole version, each once. `versions`: those of one path, oldest first, up to the requested one. Null
+ * for no file. Throws GOALD_STORE_DAMAGED when pieces are missing.
  */
 export async function restoreVersion(
   versions: readonly FilePiece[],

@@ -154,10 +154,6 @@ function countByCommand(groups: readonly Group[]): NestedView["leftOut"] {
   return [...times].map(([command, times]) => ({ command, times }));
 }
 
-// Gathers the tree of what happened inside the calls of one step: nested calls, sub-tasks and their steps. Pure.
-//
-// Ids are paths (core/call.ts), so each event names its place in the tree.
-
 /** `about`: of a step its thought. Tokens and cost are its own, without what is inside. */
 export interface NestedNode extends Pick<NestedRow, "kind" | "callId" | "step" | "command" | "about" | "startedAt"> {
   status: string | null;
@@ -171,6 +167,10 @@ export interface NestedNode extends Pick<NestedRow, "kind" | "callId" | "step" |
 const MAX_ABOUT_CHARS = 120;
 const MAX_PROBLEM_CHARS = 300;
 
+/**
+ * Gathers the tree of what happened inside the calls of one step: nested calls, sub-tasks and their steps. Pure. Ids
+ * are paths (core/call.ts), so each event names its place in the tree.
+ */
 export class NestedTree {
   /** Calls of the step itself: the first one, then further calls of the reply. */
   readonly roots: NestedNode[] = [];

@@ -110,8 +110,6 @@ export function planEdits(
   return compareTasks(before, after);
 }
 
-// What one step changed in the plan, and the checks of goals that it ran. Pure.
-
 const PlanChange = open({
   seq: ordinal,
   id: text,
@@ -129,12 +127,13 @@ const CheckProof = open({
 });
 type CheckProof = Static<typeof CheckProof>;
 
+/** What one step changed in the plan, and the checks of goals that it ran. */
 export const planMembers = {
   planChanges: described(listOf(PlanChange), "In order; cascades are not listed."),
   checks: described(listOf(CheckProof), "Checks of goals, in the order in which they ran."),
 };
 
-/** The change that the event is; undefined for any other event. `before`: the state without it. */
+/** The change that the event is; undefined for any other event. `before`: the state without it. Pure. */
 export function planChangeOf(event: RecordedEvent, before: AgentState): PlanChange | undefined {
   const { seq } = event;
   const plan = startPlan(before);

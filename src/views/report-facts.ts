@@ -26,11 +26,6 @@ import { foldLog } from "./read-agent.ts";
 import { renderReport } from "./report.ts";
 import { type Source, sourceIn, sourceMembers, Trouble, troubleIn } from "./sources.ts";
 
-// Renders `_goald/report.md` in an agent's folder from the store.
-//
-// The report is written after each turn, pause, limit, stop or kill, and at the first start after a crash. An unchanged
-// report is not written again. The file has no history, because goald owns it.
-
 export const REPORT_FILE = "_goald/report.md";
 
 export interface WriteReportParts {
@@ -42,7 +37,12 @@ export interface WriteReportParts {
   redact?(text: string): string;
 }
 
-/** Resolves to true when the file was changed. Rejects with a GoaldError when it cannot be written. */
+/**
+ * Renders `_goald/report.md` in an agent's folder from the store. The report is written after each turn, pause, limit,
+ * stop or kill, and at the first start after a crash. An unchanged report is not written again. The file has no
+ * history, because goald owns it. Resolves to true when the file was changed. Rejects with a GoaldError when it cannot
+ * be written.
+ */
 export async function writeReport(row: AgentRow, parts: WriteReportParts): Promise<boolean> {
   const { store, workspaceFolder, workspace, redact = (text: string) => text } = parts;
   const facts = { ...factsOf(row), workspaceFolder };
@@ -52,10 +52,6 @@ export async function writeReport(row: AgentRow, parts: WriteReportParts): Promi
   await workspace.write(REPORT_FILE, report);
   return true;
 }
-
-// The facts of a report: the agent's details, and what its newest events say of files, sources and failures.
-//
-// Looks at the same number of events at any age of the agent, and reads no clock, so one log always gives one report.
 
 const TAIL_EVENTS = 500;
 /** The most entries of each list: about as many as the rendered report has room for. */
@@ -79,6 +75,10 @@ export const ReportFacts = open({
 });
 export type ReportFacts = Static<typeof ReportFacts>;
 
+/**
+ * Gathers the agent's details, and what its newest events say of files, sources and failures. Looks at the same number
+ * of events at any age of the agent, and reads no clock, so one log always gives one report.
+ */
 export async function gatherReport(
   row: AgentRow,
   store: Pick<StoreReader, "load" | "read" | "files">,

@@ -216,15 +216,14 @@ const MAX_NAMED_OF = 5_000;
 const MAX_NAMED = 20;
 const MIN_NAME_CHARS = 3;
 
-// Escapes text of models, files and people for a Markdown document.
-//
-// Escaped text cannot start a heading, a list, a link, an image, HTML or a formula, and has no control characters. All
-// functions return one line, except `quote`, which marks each line, and `fitLines`.
-
-/** Prose in one line. */
+/**
+ * Escapes text of models, files and people for a Markdown document, as prose in one line. Escaped text, also that of
+ * `code` and `quote`, cannot start a heading, a list, a link, an image, HTML or a formula, and has no control
+ * characters.
+ */
 export const inline = (text: string, maxChars: number): string => escapeLine(oneLine(clean(text), maxChars));
 
-/** A name, path, address or command, as a code span. */
+/** A name, path, address or command in one line, as a code span. */
 export function code(text: string, maxChars: number): string {
   const line = oneLine(clean(text), maxChars) || " ";
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
@@ -233,7 +232,7 @@ export function code(text: string, maxChars: number): string {
   return `${fence}${edge}${line}${edge}${fence}`;
 }
 
-/** Paragraphs behind `>`, at most `maxChars` of them. */
+/** Paragraphs with `>` before each line, at most `maxChars` of them. */
 export function quote(text: string, maxChars: number): string {
   const whole = clean(text).trim();
   const short = whole.length <= maxChars ? whole : `${whole.slice(0, maxChars - 1).toWellFormed()}…`;

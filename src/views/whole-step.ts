@@ -19,13 +19,6 @@ import { allEvents, findBefore, foldLog, openTexts, stateOf } from "./read-agent
 import { hashRequest } from "./request-hash.ts";
 import { type AskedEvent, findStep, type StepView, stepMembers } from "./step-view.ts";
 
-// Rebuilds the prompt of a step from the log, and checks its hash against the request's. Pure.
-//
-// The log holds a prompt's hash and which characters of which memories it showed, not its text. The same state,
-// memories, words, commands and context size give the same prompt except for the time in it, which is up to a second
-// before the request's: each millisecond is tried. When no hash matches, words, commands or settings have changed, and
-// the result is a reconstruction.
-
 export const RebuiltPrompt = open({
   messages: listOf(
     open(
@@ -54,7 +47,14 @@ interface RebuildParts {
 /** Longest time from the time in a prompt to the time of its event: building and hashing. */
 const MAX_BUILD_MS = 1_000;
 
-/** `state`: before the request. `rows`: those that the request showed, in any order, without those that were removed. */
+/**
+ * Rebuilds the prompt of a step from the log, and checks its hash against the request's. Pure. The log holds a prompt's
+ * hash and which characters of which memories it showed, not its text. The same state, memories, words, commands and
+ * context size give the same prompt except for the time in it, which is up to a second before the request's: each
+ * millisecond is tried. When no hash matches, words, commands or settings have changed, and the result is a
+ * reconstruction. `state`: before the request. `rows`: those that the request showed, in any order, without those that
+ * were removed.
+ */
 export function rebuildPrompt(
   asked: AskedEvent,
   state: AgentState,

@@ -63,12 +63,6 @@ export const sha256Of = (content: Uint8Array): string => hash("sha256", content,
 export const encodeContent = (content: string | Uint8Array): Uint8Array =>
   typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);
 
-// Replaces the content of a file atomically and durably.
-//
-// It writes a temporary file in the same folder, then fsync, rename, and fsync of the folder. After a crash at any time
-// the file has the old content or the new one. The temporary file is open to its owner only until it gets the mode of
-// the file it replaces. A new process removes leftover temporary files at its first write into a folder.
-
 const NEW_FILE_MODE = 0o644;
 const PRIVATE_MODE = 0o600;
 
@@ -88,7 +82,12 @@ export function beginTemporary(): string {
   return name;
 }
 
-/** `key` identifies the folder. */
+/**
+ * Replaces the content of a file atomically and durably. Writes a temporary file in the same folder, then fsync,
+ * rename, and fsync of the folder. After a crash at any time the file has the old content or the new one. The temporary
+ * file is open to its owner only until it gets the mode of the file it replaces. A new process removes leftover
+ * temporary files at its first write into a folder. `key` identifies the folder.
+ */
 export async function replaceFile(place: FilePlace, key: string, content: Uint8Array): Promise<void> {
   await sweepOnce(place.folder, key);
   const name = beginTemporary();

@@ -61,15 +61,14 @@ async function readEntry(folder: OpenFolder, entry: Dirent, path: string): Promi
   }
 }
 
-// Finds the newest files of an agent's folder at a bounded cost.
-//
-// It reads a limited number of entries, the upper folders first, and follows no links. It skips hidden files, goald's
-// own files and those of sub-agents, because sub-agents choose the names of their files and every prompt would show
-// them. In a folder with more entries it may miss a newer file.
-
 const MAX_ENTRIES = 200;
 const MAX_FILES = 8;
 
+/**
+ * Finds the newest files of an agent's folder at a bounded cost. Reads a limited number of entries, the upper folders
+ * first, and follows no links. Skips hidden files, goald's own files and those of sub-agents, because sub-agents choose
+ * the names of their files and every prompt would show them. In a folder with more entries it may miss a newer file.
+ */
 export async function findNewestFiles(root: string): Promise<FolderSight> {
   const files: FileStat[] = [];
   const folders = [""];

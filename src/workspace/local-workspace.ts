@@ -278,9 +278,10 @@ function createReporter(
   };
 }
 
-// Renames a file inside the workspace. It replaces nothing.
-
-/** The checks and the rename are synchronous, because a rename would replace a file. */
+/**
+ * Renames a file inside the workspace and replaces none. The checks and the rename are synchronous, because a rename
+ * would replace a file.
+ */
 async function moveFile(from: FilePlace, to: FilePlace): Promise<void> {
   await from.folder.verify();
   await to.folder.verify();

@@ -201,18 +201,17 @@ const refuseEntry = (inside: string, problem: string): GoaldError =>
     words: quotePath(inside),
   });
 
-// Deletes a file of any size, or a folder with everything in it. Links are deleted, not followed.
-//
-// A folder first gets a temporary name, so that it disappears in one step; a crash leaves it to the sweep of unfinished
-// writes. Inner folders are moved beside it and emptied one after the other: two folders are open at a time, at any
-// depth.
-
 interface Removed extends Growth {
   /** The folder, and all files and folders in it. */
   readonly paths: readonly string[];
 }
 
-/** The entry at `place` exists. */
+/**
+ * Deletes a file of any size, or a folder with everything in it. The entry at `place` exists. Links are deleted, not
+ * followed. A folder first gets a temporary name, so that it disappears in one step; a crash leaves it to the sweep of
+ * unfinished writes. Inner folders are moved beside it and emptied one after the other: two folders are open at a time,
+ * at any depth.
+ */
 export async function removeWhole(place: FilePlace, quota: FolderQuota): Promise<Removed> {
   refuseAgents(place.path);
   const removed = await measureEntry(place);

@@ -228,17 +228,16 @@ async function syncFolder(path: string): Promise<void> {
   await opened.sync();
 }
 
-// Reads and writes an open file or folder by its descriptor.
-//
-// Calls that the system answers from memory (open, stat, close, small parts) are synchronous: a thread switch costs
-// several times the call, and one append needs twenty calls. Calls that may wait for the disk (fsync, large parts) run
-// on a thread, so that they do not block the main thread.
-
 /** Errors of file systems that have no modes. */
 const NO_MODES: ReadonlySet<string> = new Set(["EPERM", "EINVAL", "ENOSYS", "ENOTSUP"]);
 /** Parts up to this size are read and written synchronously. */
 const SMALL_BYTES = 64 * 1024;
 
+/**
+ * Reads and writes an open file or folder by its descriptor. Calls that the system answers from memory (open, stat,
+ * close, small parts) are synchronous: a thread switch costs several times the call, and one append needs twenty calls.
+ * Calls that may wait for the disk (fsync, large parts) run on a thread, so that they do not block the main thread.
+ */
 export class OpenFile implements AsyncDisposable {
   readonly descriptor: number;
 
@@ -304,12 +303,12 @@ function onThread<T>(start: (done: (error: Error | null, value?: T) => void) => 
   return promise;
 }
 
-// Keeps a folder from becoming one that git takes for a repository without the name `.git`.
-//
-// git runs programs that the `config` of such a folder names, as soon as somebody calls it there or below. The check is
-// synchronous and directly before the change that adds an entry, so that concurrent changes cannot pass it together.
-
-/** Throws GOALD_PATH_REFUSED when the folder with the new entry `added` would be a repository. `path` is for the message. */
+/**
+ * Throws GOALD_PATH_REFUSED when git would take the folder with the new entry `added` for a repository without the name
+ * `.git`. git runs programs that the `config` of such a folder names, as soon as somebody calls it there or below. The
+ * check is synchronous and directly before the change that adds an entry, so that concurrent changes cannot pass it
+ * together. `path` is for the message.
+ */
 export function refuseNewRepository(folder: OpenFolder, added: string, path: string): void {
   if (isRepositoryEntry(added) && isRepository([...readdirSync(folder.self), added]))
     throw refused(

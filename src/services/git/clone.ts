@@ -257,12 +257,10 @@ function watchFolder(folder: string, { maxBytes, timeoutMs }: CloneLimits, outer
   };
 }
 
-// Measures a folder that is being filled, and a git tree that is not checked out yet.
-//
-// A few bytes of a repository can expand to any number of bytes and files, so a tree is counted before any file is
-// written.
-
-/** Returns the bytes of all files below a folder. Follows no links; a file that vanishes meanwhile counts 0. */
+/**
+ * Returns the bytes of all files below a folder that is being filled. Follows no links; a file that vanishes meanwhile
+ * counts 0.
+ */
 async function measureFolderBytes(folder: string): Promise<number> {
   let bytes = 0;
   const ahead = [folder];
@@ -283,7 +281,10 @@ type TreeTally = ReturnType<typeof createTreeTally>["tally"];
 /** Maximum of an incomplete entry: git does not limit the length of a name. */
 const MAX_ENTRY_BYTES = 64 * 1024;
 
-/** Counts the output of `ls-tree -r -l -z`, piece by piece. */
+/**
+ * Counts the output of `ls-tree -r -l -z`, piece by piece. A few bytes of a repository can expand to any number of
+ * bytes and files, so a tree is counted before any file is written.
+ */
 export function createTreeTally() {
   /** `attributes`: number of .gitattributes files. Without one, no file can be in LFS. */
   const tally = { files: 0, bytes: 0, links: 0, submodules: 0, attributes: 0 };
@@ -312,10 +313,6 @@ function countEntry(entry: string, tally: TreeTally): void {
   if (path !== undefined && /(?:^|\/)\.gitattributes$/.test(path)) tally.attributes++;
 }
 
-// Replaces what git reads as settings in a clone's `.git` with settings of goald's own.
-//
-// git is not running meanwhile. Still nothing is written through a link: each file is removed first and created anew.
-
 /** These come before the attributes of the repository: no filter, no identifier to fill in, no text conversion. */
 const PLAIN_ATTRIBUTES = "* -filter -ident -text !eol !working-tree-encoding\n";
 /** The entries of `.git` that git needs to read a clone, without settings. All others, such as hooks and logs, are removed. */
@@ -339,7 +336,11 @@ async function prepareCheckout(repository: OwnedRepository): Promise<void> {
   await writeNew(join(info, "attributes"), PLAIN_ATTRIBUTES);
 }
 
-/** Removes all files of `.git` that a finished clone does not need, and writes its settings. */
+/**
+ * Removes all files of `.git` that a finished clone does not need, and replaces what git reads there as settings with
+ * settings of goald's own. git is not running meanwhile. Still nothing is written through a link: each file is removed
+ * first and created anew.
+ */
 async function settleRepository(repository: OwnedRepository): Promise<void> {
   const git = join(repository.folder, ".git");
   for (const name of [".", "objects", "objects/pack"]) await requireFolder(join(git, name));

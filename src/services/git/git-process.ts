@@ -96,12 +96,6 @@ function programFolders(git: string): readonly string[] {
   );
 }
 
-// The settings and the environment that restrict git while it handles untrusted repositories.
-//
-// git can run many other programs: hooks, filters, helpers, transports, submodules. A repository or a configuration
-// file can start each of them. Here git reads no configuration file, uses one protocol with one server, follows no
-// redirect, creates no link, and starts no other program.
-
 export interface Guard {
   readonly protocol: "http" | "https";
   /** Authorization header, sent to this origin only. */
@@ -114,7 +108,12 @@ const CERTIFICATE_VARIABLES = ["SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"
 /** How git reaches the server: through the socket of a tunnel, or by itself to pinned addresses; see repository-url.ts. */
 export type GitRoute = { readonly socket: string } | { readonly pinned: string | undefined };
 
-/** Returns the arguments that go before the name of the subcommand. */
+/**
+ * Returns the arguments that go before the name of the subcommand. With `guardEnvironment` they restrict git while it
+ * handles untrusted repositories. git can run many other programs: hooks, filters, helpers, transports, submodules. A
+ * repository or a configuration file can start each of them. Here git reads no configuration file, uses one protocol
+ * with one server, follows no redirect, creates no link, and starts no other program.
+ */
 export function guardArgs({ protocol }: Guard, route: GitRoute = { pinned: undefined }): readonly string[] {
   const settings = [
     "protocol.allow=never",

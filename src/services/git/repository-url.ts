@@ -66,10 +66,6 @@ export function readOrigins(text: string | null): ReadonlySet<string> {
 const refuseAddress = (problem: string, hint = ADDRESS_HINT): GoaldError =>
   new GoaldError("GOALD_GIT", `The address ${problem}. Nothing was cloned.`, { hint, outside: [] });
 
-// Resolves and checks the addresses of a host once, and makes git connect to exactly these.
-//
-// A name that changes from a public to a private address in between (DNS rebinding) therefore gains nothing.
-
 export interface AddressRules {
   isPublic(address: string): boolean;
   /** Cloud metadata services. The person's settings cannot allow these. */
@@ -78,7 +74,11 @@ export interface AddressRules {
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
-/** Returns the judged addresses of the host. Throws GOALD_GIT if one of them may not be reached. */
+/**
+ * Returns the judged addresses of the host. Resolves and checks them once, and git connects to exactly these, so a name
+ * that changes from a public to a private address in between (DNS rebinding) gains nothing. Throws GOALD_GIT if one of
+ * them may not be reached.
+ */
 export async function judgeAddresses(url: RepositoryUrl, rules: AddressRules): Promise<readonly string[]> {
   const { host, isAllowed } = url;
   const addresses = isLiteral(url) ? [host.replace(/^\[|\]$/g, "")] : await resolveHost(host, rules);

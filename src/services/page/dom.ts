@@ -65,10 +65,8 @@ const HIDING_STYLE =
 const MAX_STYLE_CHARS = 1_000;
 
 /**
- * Removes hidden elements from a document.
- *
- * Hidden text can address a model without a person seeing it. Reads attributes and inline styles only: style sheets are
- * not loaded.
+ * Removes hidden elements from a document. Hidden text can address a model without a person seeing it. Reads attributes
+ * and inline styles only: style sheets are not loaded.
  */
 export function removeHidden(document: Document): void {
   for (const element of [...document.querySelectorAll(HIDDEN_TAGS)]) element.remove();

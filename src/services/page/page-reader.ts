@@ -8,10 +8,10 @@ import { readFrame, writeFrame } from "#cage/frames.ts";
 import { type PageJob, readBytes } from "./read-bytes.ts";
 import { problemOf, type Readable } from "./readable.ts";
 
-// Parses one page after the other in a reader until the host closes its channel.
-//
-// The cage limits memory and processor time, the host the time of a page.
-
+/**
+ * Parses one page after the other until the host closes the channel. The cage limits memory and processor time, the
+ * host the time of a page.
+ */
 export async function serveJobs(readJob: (job: PageJob) => Promise<Readable>): Promise<void> {
   for (let frame = readFrame(); frame; frame = readFrame()) {
     const { buffer, byteOffset, byteLength } = frame.bytes;

@@ -57,9 +57,8 @@ async function readByKind({ bytes, kind, charset, url, isPlain, timeLimitMs }: P
 const PRESCAN_BYTES = 4096;
 
 /**
- * Decodes the bytes of a page: by its byte order mark, else the HTTP header, else the page's own declaration.
- *
- * Without any of them, valid UTF-8 is UTF-8 and everything else is windows-1252, as in browsers. Never throws.
+ * Decodes the bytes of a page: by its byte order mark, else the HTTP header, else the page's own declaration. Without
+ * any of them, valid UTF-8 is UTF-8 and everything else is windows-1252, as in browsers. Never throws.
  */
 function decodePage(bytes: Uint8Array, kind: "html" | "xml" | "text", charset: string | undefined): string {
   const defaultEncoding = isUtf8(bytes) ? "UTF-8" : "windows-1252";

@@ -142,10 +142,9 @@ const ASIDE_NAME =
 const LINK_BLOCK_SELECTOR = "ul,ol,div,section,p,table";
 
 /**
- * Finds the main content of a page that is not an article: a list, table, thread or search results.
- *
- * Takes `main`, the only `article`, or the body. Leaves out what the author marked as navigation or side content, and
- * blocks of mostly short links. Changes nothing in the document.
+ * Finds the main content of a page that is not an article: a list, table, thread or search results. Takes `main`, the
+ * only `article`, or the body. Leaves out what the author marked as navigation or side content, and blocks of mostly
+ * short links. Changes nothing in the document.
  */
 function findMainPart(document: Document): MainPart {
   const root = findRoot(document);

@@ -79,9 +79,8 @@ const unreadablePage = (problem: string): GoaldError =>
 const MAX_READERS = 2;
 
 /**
- * Runs the readers of pages: starts them on demand, at most two, and keeps one warm for a while.
- *
- * A home that reads no page starts none. A reader that dies is replaced for the next page.
+ * Runs the readers of pages: starts them on demand, at most two, and keeps one warm for a while. A home that reads no
+ * page starts none. A reader that dies is replaced for the next page.
  */
 function createPageReaders(findCage: () => Promise<Cage>, idleMs: number, program: URL | undefined) {
   const slots = createSlots(MAX_READERS);
@@ -135,10 +134,6 @@ function createPageReaders(findCage: () => Promise<Cage>, idleMs: number, progra
   };
 }
 
-// One reader: a process in a cage that parses pages, one at a time.
-//
-// Whatever a page does to it ends the reader, never the host. It keeps the host alive only while it reads a page.
-
 type PageOutcome =
   | { readonly kind: "read"; readonly value: Readable }
   /** The page itself cannot be read. `problem` is a sentence. */
@@ -156,6 +151,10 @@ const CPU_SECONDS = 120;
 /** The ways in which V8 ends when it gets no more memory. */
 const MEMORY_SIGNALS = new Set<NodeJS.Signals | null>(["SIGABRT", "SIGTRAP", "SIGILL"]);
 
+/**
+ * A process in a cage that parses pages, one at a time. Whatever a page does to it ends the reader, never the host. It
+ * keeps the host alive only while it reads a page.
+ */
 class ReaderProcess {
   readonly #program: CagedProgram;
   #busyMs = 0;

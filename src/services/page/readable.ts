@@ -108,11 +108,9 @@ const JOINER_RUN = /([\u200c\u200d])[\u200c\u200d]+/g;
 const STRAY_JOINER = /(?<=^|\s)[\u200c\u200d]|[\u200c\u200d](?=$|\s)/g;
 
 /**
- * Removes characters from text that no person sees.
- *
- * Besides control codes: zero-width characters, fillers, soft hyphens, tag characters and variation selectors, which
- * can hide whole sentences from people and show them to models. Keeps a joiner between two visible characters: some
- * scripts and emoji need it.
+ * Removes characters from text that no person sees. Besides control codes: zero-width characters, fillers, soft
+ * hyphens, tag characters and variation selectors, which can hide whole sentences from people and show them to models.
+ * Keeps a joiner between two visible characters: some scripts and emoji need it.
  */
 export function keepVisible(text: string): string {
   return clean(text).toWellFormed().replace(INVISIBLE, "").replace(JOINER_RUN, "$1").replace(STRAY_JOINER, "");

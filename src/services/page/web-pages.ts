@@ -135,11 +135,6 @@ function evictOldest(cache: Map<string, CachedPage>): void {
   }
 }
 
-// Splits a page's text along its structure into passages of about 600 to 1,000 tokens, each with an id to cite.
-//
-// A passage repeats the end of the one before it, and a part of a table its header rows, so that each can be read
-// alone.
-
 const PASSAGE_TOKENS = 900;
 const OVERLAP_SHARE = 0.15;
 const MAX_PASSAGE_CHARS = 3_600;
@@ -151,6 +146,10 @@ export function estimateTokens(text: string): number {
   return Math.ceil((text.length - others) / 3.8 + others * 0.8);
 }
 
+/**
+ * Splits a page's text along its structure into passages of about 600 to 1,000 tokens, each with an id to cite. A
+ * passage repeats the end of the one before it, and a part of a table its header rows, so that each can be read alone.
+ */
 export function splitIntoPassages({ text, contentType }: Pick<Page, "text" | "contentType">): Passage[] {
   if (text.trim() === "") return [];
   const maxChars = Math.min(MAX_PASSAGE_CHARS, Math.ceil((PASSAGE_TOKENS * text.length) / estimateTokens(text)));
@@ -171,10 +170,9 @@ const SATURATION = 1.2;
 const LENGTH_WEIGHT = 0.75;
 
 /**
- * Returns all passages in order if they fit into `maxTokens`; else as many as fit, best first.
- *
- * Frequent words get almost no weight, so no list of stop words is needed in any language. A passage without a word of
- * the question is left out.
+ * Returns all passages in order if they fit into `maxTokens`; else as many as fit, best first. Frequent words get
+ * almost no weight, so no list of stop words is needed in any language. A passage without a word of the question is
+ * left out.
  */
 export function selectPassages(passages: readonly Passage[], question: string, maxTokens: number): Passage[] {
   const costs = new Map(passages.map((passage) => [passage, costOf(passage)]));

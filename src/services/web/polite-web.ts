@@ -212,16 +212,16 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
 
 const withoutFragment = ({ href }: URL): string => href.replace(/#.*$/s, "");
 
-// Limits requests to one a second per host, and pauses a host that asks for it.
-//
-// Each request takes the next free second of its host, so that many agents together are no faster than one.
-
 const GAP_MS = 1_000;
 /** A command should not wait longer. */
 const MAX_WAIT_MS = 20_000;
 const MAX_PAUSE_MS = 24 * 60 * 60_000;
 const MAX_HOSTS = 1_000;
 
+/**
+ * Limits requests to one a second per host, and pauses a host that asks for it. Each request takes the next free second
+ * of its host, so that many agents together are no faster than one.
+ */
 export function createHostPace(clock: Clock) {
   /** Time at which the next request may be sent, by host. */
   const nextFreeAt = new Map<string, number>();
@@ -280,16 +280,15 @@ const REASON_BY_CODE: readonly (readonly [RegExp, string])[] = [
 
 const toShownLine = (text: string): string => oneLine(clean(text), 200).replace(/\.$/, "");
 
-// Downloads whole files of the public web, by the rules for pages and with a larger size limit.
-//
-// A download keeps its bytes. A secret in it is reported, not removed.
-
 const DOWNLOAD_LIMITS = { firstByteTimeoutMs: 30_000, idleTimeoutMs: 30_000, totalTimeoutMs: 5 * 60_000 };
 
 /** The search for secrets takes about 20 ms per megabyte. */
 const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
 
-/** `scrub` redacts the secrets of the settings. */
+/**
+ * Downloads whole files of the public web, by the rules for pages and with a larger size limit. A download keeps its
+ * bytes: a secret in it is reported, not removed. `scrub` redacts the secrets of the settings.
+ */
 export function createDownloads(web: PoliteWeb, maxBytes: number, scrub?: (text: string) => string): Downloads {
   return {
     async get(address, signal) {

@@ -131,10 +131,9 @@ interface DuckDuckGoParts extends Omit<PoliteWebParts, "obeysRobots"> {
 const BLOCKED: ProviderAnswer = { failed: "it takes goald for a robot", restMs: 5 * 60_000 };
 
 /**
- * Searches with DuckDuckGo's page for browsers without scripts. It needs no key, and is last in the chain.
- *
- * A CAPTCHA page looks much like a page without results. Only an explicit "no results" counts as none; a page that is
- * not understood is a failure.
+ * Searches with DuckDuckGo's page for browsers without scripts. It needs no key, and is last in the chain. A CAPTCHA
+ * page looks much like a page without results. Only an explicit "no results" counts as none; a page that is not
+ * understood is a failure.
  */
 export function createDuckDuckGo({ baseUrl, http, clock, userAgent }: DuckDuckGoParts): SearchProvider {
   const pace = createHostPace(clock);

@@ -62,9 +62,8 @@ function createProvider(name: string, settings: SearchSettings, { http, ...parts
 }
 
 /**
- * Asks for the HTTP status of an address that a person named, by the rules for the public web.
- *
- * The answer is not read. A redirect leads to an address that a server chose: no error names it.
+ * Asks for the HTTP status of an address that a person named, by the rules for the public web. The answer is not read.
+ * A redirect leads to an address that a server chose: no error names it.
  */
 export function createAddressStatus(http: Pick<Http, "public">, userAgent: string): AddressStatus {
   const fetchPublic = http.public();

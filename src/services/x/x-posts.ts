@@ -156,10 +156,6 @@ function quoteWithoutAll(secrets: readonly string[]): Quote {
 const postError = (message: string, hint = "", words = ""): GoaldError =>
   new GoaldError("GOALD_POST", message, { hint, words, ...(words === "" ? { outside: [] } : {}) });
 
-// Counts the length of a post as X does: one for most letters, two for other characters and emoji, 23 for a URL.
-//
-// X decides in the end: it also counts names such as "example.com" as addresses, and lets some accounts write more.
-
 const MAX_POST_LENGTH = 280;
 /** X replaces every address by a short one of this length. */
 const ADDRESS_LENGTH = 23;
@@ -173,6 +169,10 @@ const LIGHT_RANGES: readonly (readonly [from: number, to: number])[] = [
 ];
 const HEAVY_LENGTH = 2;
 
+/**
+ * Counts the length of a post as X does: one for most letters, two for other characters and emoji, 23 for a URL. X
+ * decides in the end: it also counts names such as "example.com" as addresses, and lets some accounts write more.
+ */
 export function countPostLength(text: string): number {
   const normal = text.normalize("NFC");
   const addresses = normal.match(ADDRESS_PATTERN)?.length ?? 0;

@@ -235,13 +235,6 @@ const COMMITS = "commits";
 const COUNT_COMMIT = `INSERT INTO meta (key, value) VALUES ('${COMMITS}', '1')
   ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1 RETURNING value AS commits`;
 
-// The file `goald.db-anchor`: how far the store had got, recorded outside the store.
-//
-// SQLite drops the end of a damaged WAL without an error, so the store alone cannot show that commits were lost. Record
-// 0 has the store's id and its number of commits, record n the end of the log of agent number n. Records have a fixed
-// size, a checksum, and one sector each. They are written after the commit and never synced: a power cut leaves older
-// records, which a sound store has passed.
-
 const RECORD_BYTES = 512;
 const CHECKSUM_CHARS = 16;
 
@@ -281,7 +274,13 @@ function encode(no: number, values: readonly (string | number)[]): Buffer {
   return record;
 }
 
-/** Returns undefined when there is no anchor, as in a home that was copied without it. */
+/**
+ * Reads the file `goald.db-anchor`, which records outside the store how far the store had got. SQLite drops the end of
+ * a damaged WAL without an error, so the store alone cannot show that commits were lost. Record 0 has the store's id
+ * and its number of commits, record n the end of the log of agent number n. Records have a fixed size, a checksum, and
+ * one sector each. They are written after the commit and never synced: a power cut leaves older records, which a sound
+ * store has passed. Returns undefined when there is no anchor, as in a home that was copied without it.
+ */
 export function readAnchor(database: string): AnchorContent | undefined {
   const bytes = readIfExists(anchorPath(database));
   if (bytes === undefined) return undefined;

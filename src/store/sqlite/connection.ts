@@ -162,14 +162,14 @@ function tightenMode(path: string): void {
   }
 }
 
-// Returns the free pages of the database file to the file system after a removal.
-//
-// It works in short transactions and pauses between them. Pages that cannot be returned, because the disk is full or
-// the store is closed, stay in the file and are used again.
-
 /** Pages of one transaction: 1 MB, about ten milliseconds. */
 const PAGES_PER_TRANSACTION = 256;
 
+/**
+ * Returns the free pages of the database file to the file system after a removal, in short transactions with pauses
+ * between them. Pages that cannot be returned, because the disk is full or the store is closed, stay in the file and
+ * are used again.
+ */
 export async function shrinkFile(database: DatabaseSync): Promise<void> {
   try {
     const free = prepare<{ freelist_count: number }>(database, "PRAGMA freelist_count");

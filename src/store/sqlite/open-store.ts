@@ -80,17 +80,16 @@ export async function openSqliteReader(path: string): Promise<StoreReader> {
   });
 }
 
-// Checks that the files of an open store are still at its path.
-//
-// When somebody removes, moves or replaces the file under a running host, SQLite continues to write to the old file,
-// which is lost when the process ends. A path that cannot be checked now counts as unchanged.
-
 /** The -wal contains the latest commits. */
 const SUFFIXES = ["", "-wal"] as const;
 
 type FileIdentity = string | "gone" | "unknown";
 
-/** Returns the writer with a check before each write: throws GOALD_STORE_DAMAGED when the files at `path` have changed. */
+/**
+ * Returns the writer with a check before each write: throws GOALD_STORE_DAMAGED when the files at `path` have changed.
+ * When somebody removes, moves or replaces the file under a running host, SQLite continues to write to the old file,
+ * which is lost when the process ends. A path that cannot be checked now counts as unchanged.
+ */
 export function requireSameFiles(path: string, writer: StoreWriter): StoreWriter {
   const files = SUFFIXES.map((suffix) => path + suffix).map((file) => ({ file, opened: identityOf(file) }));
   return {

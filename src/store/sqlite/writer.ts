@@ -127,11 +127,6 @@ function watchWriters(quietMs: number) {
   };
 }
 
-// Sends writes to a writer thread and settles their promises.
-//
-// The thread keeps the process alive only while a write is pending. When the thread dies, pending writes are rejected,
-// because nobody knows whether they were committed. Writes of a thread that died before it was ready are handed back.
-
 /** Has the extension of this file: .ts in a checkout, .js in the published package. */
 const PROGRAM = new URL(`./writer-worker${extname(import.meta.url)}`, import.meta.url);
 
@@ -142,6 +137,11 @@ interface PendingWrite {
   reject(error: GoaldError): void;
 }
 
+/**
+ * Sends writes to a writer thread and settles their promises. The thread keeps the process alive only while a write is
+ * pending. When the thread dies, pending writes are rejected, because nobody knows whether they were committed. Writes
+ * of a thread that died before it was ready are handed back.
+ */
 class WriterThread {
   readonly #path: string;
   /** False until the thread has opened its connection; it has started no write before. */
