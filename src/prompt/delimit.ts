@@ -32,8 +32,8 @@ function chooseMark(text: string): string {
 const MAX_NAMES = 5;
 
 /**
- * Names the source of a message's words, such as `goald`, `the web (a.example)`, `the agent mole`, or `notes.md, which
- * holds text from a.example`.
+ * Names the source of a message's words for the line above it, such as `goald`, `the web (a.example)`, `the agent
+ * mole`, or `notes.md, which holds text from a.example`.
  */
 export function describeMessageSource({ source, outside = [] }: Pick<Message, "source" | "outside">): string {
   if (outside.length === 0) return source;

@@ -28,6 +28,11 @@ const PAGE_ROWS = 1_000;
 /** Statuses of a request that would be rejected again. */
 const REJECTED: ReadonlySet<number> = new Set([400, 413, 422]);
 
+/**
+ * Has the one connection that all namespaces share, and its journal in the store. No method rejects because of
+ * Pinecone: a call that failed or was not made returns undefined. An index that cannot take the embedder's vectors is
+ * reported once, with the setting to change, and never called.
+ */
 export class PineconeMemory {
   readonly #parts: PineconeParts;
   readonly #breaker: ReturnType<typeof openCircuitBreaker>;
@@ -112,10 +117,6 @@ export class PineconeMemory {
     }
     if (this.#changed.size > 0) this.#schedule(Math.max(this.#breaker.pauseMs(), this.#sendAfterMs));
   }
-
-  // The one connection that all namespaces share, and its journal in the store. No method rejects because of
-  // Pinecone: a call that failed or was not made returns undefined. An index that cannot take the embedder's vectors
-  // is reported once, with the setting to change, and never called.
 
   now(): number {
     return this.#parts.clock.now().getTime();
