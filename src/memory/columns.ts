@@ -1,9 +1,8 @@
 /**
- * columns.ts -- the state of an index as named columns: arrays of numbers, single numbers and lists of words.
- *
- * Each part of an index has one method, `exchange(columns)`, which names its state once for both directions: with
- * collected columns it leaves the state as it is, with restored ones it takes the saved state. What is not named can be
- * derived, or is empty between two calls.
+ * columns.ts -- the state of an index as named columns: arrays of numbers, single numbers and lists of words. Each part
+ * of an index has one method, `exchange(columns)`, which names its state once for both directions: with collected
+ * columns it leaves the state as it is, with restored ones it takes the saved state. What is not named can be derived,
+ * or is empty between two calls.
  */
 import { GoaldError } from "#core/errors.ts";
 

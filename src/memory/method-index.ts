@@ -172,19 +172,18 @@ function sharesOfBest(scores: Float64Array, slots: readonly number[]): readonly 
   return chosen.map((score) => (best > 0 ? score / best : 0));
 }
 
-// Whether a method may be what an invented name means.
-//
-// Some method always fits a name best. It is worth naming only if its own name has a word of the invented one that few
-// methods have, or if its description has most of several words. `undefined_name` means no method with an argument
-// `name`.
-
 /** Share of the methods that may have a word which tells methods apart, and the number that always may. */
 const RARE_SHARE = 0.2;
 const RARE_COUNT = 2;
 const MIN_COVERED = 2 / 3;
 const MIN_WORDS = 2;
 
-/** Returns for an invented name whether the method in a place of the list may be meant. Kept by the identity of the list. */
+/**
+ * Returns for an invented name whether the method in a place of the list may be meant. Some method always fits a name
+ * best. It is worth naming only if its own name has a word of the invented one that few methods have, or if its
+ * description has most of several words. `undefined_name` means no method with an argument `name`. Kept by the identity
+ * of the list.
+ */
 const matcherOf = rememberBy((methods: readonly MethodText[]): ((invented: string) => (slot: number) => boolean) => {
   const stemmed = methods.map(({ name, text }) => ({ name: stemsOf(name), text: stemsOf(text) }));
   const counts = new Map<string, number>();

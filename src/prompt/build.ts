@@ -195,20 +195,6 @@ const REMEDIES: Readonly<Record<string, string>> = {
   functions: "offer fewer commands",
 };
 
-// Selects and clips messages, memories of turns and recalls until they fit the room of a prompt.
-//
-// Messages of a larger task take at most half of the room. The steps, in this order, each only as far as needed:
-//   0. Messages of the larger task are dropped, oldest first.
-//   1. Memories of older turns are dropped, oldest first. That of the newest turn stays.
-//   2. Messages longer than the cap are clipped in the middle, oldest first. The cap is half of an equal
-//      share of the room, so the newest messages stay whole longest.
-//   3. Recalls are dropped, worst first.
-//   4. Messages are dropped, oldest first, except the newest and those that opened the turn.
-//   5. What is left of the messages is clipped to equal shares of the remaining room, the longest most. It is never
-//      dropped.
-//   6. The memory of the newest turn is dropped.
-// The system message and the request for the next command never change: the room is what they leave.
-
 type Sized = Pick<SizedMessage, "tokens">;
 
 interface FitInput {
@@ -242,7 +228,21 @@ interface FittedPrompt {
 /** Messages are not clipped below this size to make room for recalls or older messages. */
 const MIN_CAP_TOKENS = 200;
 
-/** Returns undefined when even the messages that are never dropped, clipped to their frames, do not fit. */
+/**
+ * Selects and clips messages, memories of turns and recalls until they fit the room of a prompt. Messages of a larger
+ * task take at most half of the room. The steps, in this order, each only as far as needed:
+ *   0. Messages of the larger task are dropped, oldest first.
+ *   1. Memories of older turns are dropped, oldest first. That of the newest turn stays.
+ *   2. Messages longer than the cap are clipped in the middle, oldest first. The cap is half of an equal
+ *      share of the room, so the newest messages stay whole longest.
+ *   3. Recalls are dropped, worst first.
+ *   4. Messages are dropped, oldest first, except the newest and those that opened the turn.
+ *   5. What is left of the messages is clipped to equal shares of the remaining room, the longest most. It is never
+ *      dropped.
+ *   6. The memory of the newest turn is dropped.
+ * The system message and the request for the next command never change: the room is what they leave. Returns undefined
+ * when even the messages that are never dropped, clipped to their frames, do not fit.
+ */
 function fitPrompt(input: FitInput): FittedPrompt | undefined {
   const { outer, turns, asked, window, words, style, recallTokens } = input;
   const messages = [...asked, ...window].map((message) => renderMessage(message, words, style));

@@ -29,11 +29,12 @@ function chooseMark(text: string): string {
   }
 }
 
-// Writes the line above a message that names the source of its words.
-
 const MAX_NAMES = 5;
 
-/** Such as `goald`, `the web (a.example)`, `the agent mole`, or `notes.md, which holds text from a.example`. */
+/**
+ * Names the source of a message's words for the line above it, such as `goald`, `the web (a.example)`, `the agent
+ * mole`, or `notes.md, which holds text from a.example`.
+ */
 export function describeMessageSource({ source, outside = [] }: Pick<Message, "source" | "outside">): string {
   if (outside.length === 0) return source;
   const files = [...new Set(outside.flatMap(({ file }) => file ?? []))];

@@ -1,9 +1,7 @@
 /**
- * messages.ts -- renders one message of short-term memory for the model.
- *
- * A reply is sent as `assistant`. Any other message is sent as `user`, or as `tool` when it answers a native call: a
- * line of our words that names the source, then the text in a delimiter. Control characters are removed from text of
- * any source.
+ * messages.ts -- renders one message of short-term memory for the model. A reply is sent as `assistant`. Any other
+ * message is sent as `user`, or as `tool` when it answers a native call: a line of our words that names the source,
+ * then the text in a delimiter. Control characters are removed from text of any source.
  */
 import { writeCalls } from "#core/call.ts";
 import { DO_NOTHING, isCellCommand, PASSIVE_COMMANDS, RUN_CODE, TASK_COMPLETE, THOUGHT } from "#core/command-names.ts";
@@ -108,11 +106,6 @@ function resultWords({ from }: Message, { form }: MessageStyle) {
   return form.form === "react" || isCellCommand(from) ? form.result : "messages/result";
 }
 
-// Shows a reply of short-term memory in the form of the present request.
-//
-// The log keeps a reply as the model wrote it, and the form of an agent can change. A reply of another form is written
-// anew, so that the model sees one pattern: its calls of commands as code or as actions, or its code as a command.
-
 export interface MessageStyle {
   readonly form: FormTemplates;
   /** In the form `react` the number of its step, in the form `tools` its place among the answers of its step, from 0. */
@@ -120,7 +113,12 @@ export interface MessageStyle {
 }
 const JSON_STYLE: MessageStyle = { form: JSON_WORDS, numberOf: () => 1 };
 
-/** `text`: the text of the message, without control characters. */
+/**
+ * Shows a reply of short-term memory in the form of the present request. The log keeps a reply as the model wrote it,
+ * and the form of an agent can change. A reply of another form is written anew, so that the model sees one pattern: its
+ * calls of commands as code or as actions, or its code as a command. `text`: the text of the message, without control
+ * characters.
+ */
 function showReply(message: Message, text: string, words: Words, { form, numberOf }: MessageStyle): string {
   switch (form.form) {
     case "json":
@@ -232,14 +230,13 @@ function writePython(value: unknown): string {
   return JSON.stringify(value);
 }
 
-// The history of the form `tools`: native calls, each followed by its result.
-//
-// Servers refuse a call without a result, a result without its call, and anything between the two.
-
 /** Servers take no other names. */
 const TOOL_NAME = /^[\w-]{1,64}$/;
 
-/** Null for a reply without a call that can be shown. Texts in the arguments are clipped to `maxChars` together. */
+/**
+ * Shows a reply in the form `tools` as native calls; null for one without a call that can be shown. Texts in the
+ * arguments are clipped to `maxChars` together.
+ */
 function showCalls(message: Message, text: string, maxChars: number): RenderedMessage | null {
   const { thought, calls } = readCalls(message, text);
   const given = calls.map(({ name, args }) => ({ name: String(name), args: asRecord(args) }));
@@ -274,8 +271,9 @@ function placeAnswers(window: readonly Message[]): MessageStyle["numberOf"] {
 }
 
 /**
- * Moves each answer behind its call. A reply with a call that has no answer among the messages is shown in JSON, and an answer
- * without its call as a message of the user.
+ * Moves each answer behind its call: servers refuse a call without a result, a result without its call, and anything
+ * between the two. A reply with a call that has no answer among the messages is shown in JSON, and an answer without
+ * its call as a message of the user.
  */
 export function pairCalls(messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const answers = new Map(messages.flatMap((each) => (each.callId === undefined ? [] : [[each.callId, each]])));
@@ -290,19 +288,11 @@ export function pairCalls(messages: readonly PromptMessage[]): readonly PromptMe
   });
 }
 
-// The history of the form `plan`: actions and observations as JSON, in the shape of OpenDevin's planner.
-//
-//   assistant {"action": "read_file", "args": {"file": "a.md"}, "message": "Read file: a.md"}
-//   user {"observation": "read_file", "content": "<data-…>…</data-…>", "extras": {…}, "message": "…"}
-//
-// The content is a string of JSON and in a delimiter, so text from outside ends neither. Null actions and null
-// observations are not shown.
-
 const MAX_MESSAGE_CHARS = 80;
 
 /**
- * In the form `plan` without null actions and null observations; else all messages. What a passive command did is in its action
- * and in the plan. A failure is always shown.
+ * Returns in the form `plan` the messages without null actions and null observations; else all messages. What a passive
+ * command did is in its action and in the plan. A failure is always shown.
  */
 export function withoutNull(window: readonly Message[], { form }: FormTemplates): readonly Message[] {
   if (form !== "plan") return window;
@@ -312,7 +302,12 @@ export function withoutNull(window: readonly Message[], { form }: FormTemplates)
   return window.filter((each) => !isNull(each) && !(each.kind === "reply" && idle.has(each.step)));
 }
 
-/** `thought`: what the model said beside the action; empty for nothing. */
+/**
+ * Shows an action of the form `plan`. Actions and observations are JSON, in the shape of OpenDevin's planner:
+ *   assistant {"action": "read_file", "args": {"file": "a.md"}, "message": "Read file: a.md"}
+ *   user {"observation": "read_file", "content": "<data-…>…</data-…>", "extras": {…}, "message": "…"}
+ * `thought`: what the model said beside the action; empty for nothing.
+ */
 const showAction = ({ name, args }: WrittenCall, thought = ""): string =>
   JSON.stringify({ action: name, args: args ?? {}, message: describeAction(String(name), args, thought) });
 
@@ -324,7 +319,10 @@ function describeAction(name: string, args: unknown, thought: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${said === "" ? "" : `: ${oneLine(said, MAX_MESSAGE_CHARS)}`}`;
 }
 
-/** The result of an action, or the reason why a reply could not be used. `text`: the text of the message, fit for the prompt. */
+/**
+ * Shows the result of an action, or the reason why a reply could not be used. The content is a string of JSON and in a
+ * delimiter, so text from outside ends neither. `text`: the text of the message, fit for the prompt.
+ */
 function showObservation(
   message: Message,
   text: string,
@@ -353,9 +351,10 @@ export const styleOf = (form: FormTemplates, frame: Frame): MessageStyle => ({
   numberOf: form.form === "tools" ? placeAnswers(frame.window) : numberMessages(frame).of,
 });
 
-// Numbers the replies of a frame from 1, for THOUGHT, ACTION and OBSERVATION.
-
-/** Each model call leaves one reply, and the calls of the frame are counted: the numbers go on when the window moves. */
+/**
+ * Numbers the replies of a frame from 1, for THOUGHT, ACTION and OBSERVATION. Each model call leaves one reply, and the
+ * calls of the frame are counted: the numbers go on when the window moves.
+ */
 export function numberMessages({ asked, phase, window }: Frame) {
   const isAsking = phase.kind === "asking" || phase.kind === "retrying";
   const next = asked + (isAsking ? 0 : 1);

@@ -1,6 +1,5 @@
 /**
  * plan.ts -- the plan in the last message: the tree as data, a status line behind it, and a hint that ends the message.
- *
  * Status and hint follow from the state alone. The status is about the current task. The hint depends on the newest
  * result in the agent's own window; while no task is in progress it is the status.
  */
@@ -71,8 +70,6 @@ function describeOutside({ received }: AgentState, words: Words): string {
   });
 }
 
-// ---------------------------------------------------------------- status
-
 function describeCurrent(plan: PlanTask, { id, task }: PlacedTask, words: Words, view: PlanView): string {
   const goal = delimitText("data", shortenGoal(task.goal, view.maxTokens));
   const isLeaf = task.subtasks.length === 0 && canBreakDown(plan, id);
@@ -102,8 +99,6 @@ function chooseIdleWords({ plan: made, settings }: AgentState, plan: PlanTask): 
     return made === null && settings.plan === "required" ? "plan/plan-start" : "plan/plan-idle";
   return counts.completed ? "plan/plan-check" : "plan/plan-done";
 }
-
-// ---------------------------------------------------------------- hint
 
 type LastAction = "none" | "files" | "think" | "thoughts" | "plan" | "end" | "failed" | "other";
 
@@ -136,13 +131,6 @@ function lastActionOf({ frames }: AgentState): LastAction {
 const countThoughts = (results: readonly Message[]): number =>
   results.length - 1 - results.findLastIndex(({ did }) => did !== "think");
 
-// A part of a plan's tree as JSON: which tasks are in view, and the counts of all others.
-//
-// A task in view has id, goal, state and subtasks. Its subtasks in view are neighbours. Those before and after them
-// have one entry each with a range of ids, or one together with the id "others": its `tasks` are the counts by state of
-// these tasks and of all below them. A task whose subtasks are out of view has the counts of all below it in place of
-// their list.
-
 /** Longest goal of a task. */
 const WHOLE_GOAL = 500;
 /** Longest goal outside the current branch when the plan is not shown whole. */
@@ -167,6 +155,12 @@ interface Window {
   readonly to: number;
 }
 
+/**
+ * A part of a plan's tree as JSON: which tasks are in view, and the counts of all others. A task in view has id, goal,
+ * state and subtasks. Its subtasks in view are neighbours. Those before and after them have one entry each with a range
+ * of ids, or one together with the id "others": its `tasks` are the counts by state of these tasks and of all below
+ * them. A task whose subtasks are out of view has the counts of all below it in place of their list.
+ */
 class TreeView {
   readonly #plan: PlanTask;
   readonly #level: ViewLevel;
@@ -306,8 +300,6 @@ function nextPlace({ subtasks }: PlanTask): number {
   return Math.max(0, next < 0 ? subtasks.length - 1 : next);
 }
 
-// ---------------------------------------------------------------- counts
-
 /** Counts of the task and all below it, in the order of TASK_STATES. */
 type Counts = readonly number[];
 
@@ -330,16 +322,14 @@ const nameCounts = (counts: Counts): StateCounts =>
 
 const sum = (counts: Counts): number => counts.reduce((total, count) => total + count, 0);
 
-// The tree of a plan as compact JSON within a budget of tokens.
-//
-// A plan that fits is shown whole. Of a larger one the current branch comes first: the chain from task 0 to the current
-// task, and the nearest of the current task's siblings and subtasks. Its goals are shortened before its lists are, and
-// its lists before its chain. The tokens that this leaves show further siblings along the chain, then subtasks of
-// branches with unfinished work, and last those of closed branches. All other tasks are counted by state.
-
 /**
- * The tree within `maxTokens`, or task 0 and the current task alone when that is too little for more. `isCollapsed`: some tasks are
- * only counted.
+ * Returns the tree of a plan as compact JSON within `maxTokens`, or task 0 and the current task alone when that is too
+ * little for more. `isCollapsed`: some tasks are only counted.
+ *
+ * A plan that fits is shown whole. Of a larger one the current branch comes first: the chain from task 0 to the current
+ * task, and the nearest of the current task's siblings and subtasks. Its goals are shortened before its lists are, and
+ * its lists before its chain. The tokens that this leaves show further siblings along the chain, then subtasks of
+ * branches with unfinished work, and last those of closed branches. All other tasks are counted by state.
  */
 export const renderTree = rememberBy((plan: PlanTask, maxTokens: number) => {
   const whole = renderWhole(plan, maxTokens);

@@ -1,8 +1,7 @@
 /**
- * recalls.ts -- chooses what a prompt shows of recalled memories, and renders it as a delimited block of lines.
- *
- * A recall that is shown with the rows around it is one passage: their lines in the order of the memory, apart from
- * other passages by an empty line. Passages are in the order of their best recall.
+ * recalls.ts -- chooses what a prompt shows of recalled memories, and renders it as a delimited block of lines. A
+ * recall that is shown with the rows around it is one passage: their lines in the order of the memory, apart from other
+ * passages by an empty line. Passages are in the order of their best recall.
  */
 import { changingNumbers, isSeries, numbersIn, orderOf } from "#core/memory.ts";
 import type { Recall, RecalledRow, ShownRecall, TextRange, Trust } from "#core/ports/memory.ts";
@@ -55,12 +54,6 @@ function joinPassages(recalls: readonly Recall[]): readonly Passage[] {
   return passages;
 }
 
-// Chooses what a prompt shows of its recalls: 690 tokens of lines, at most 15 % of a small context window.
-//
-// The numbers of series come first, then the recalls: each has at most 200 tokens, and the memory of a turn three times
-// as many; more in total are shortened to shares. The rest goes to the rows right before and after the recalls, those of the
-// best first. No row is shown twice.
-
 const MAX_RECALLS = 10;
 const MAX_ROW_TOKENS = 200;
 const MAX_ROWS_TOKENS = 690;
@@ -88,7 +81,14 @@ interface Sized<Row extends RecalledRow> {
   readonly chars: number;
 }
 
-/** Keeps the order of `recalls`; drops the last ones when rows would become too short. */
+/**
+ * Chooses what a prompt shows of its recalls: 690 tokens of lines, at most 15 % of a small context window. Keeps the
+ * order of `recalls`; drops the last ones when rows would become too short.
+ *
+ * The numbers of series come first, then the recalls: each has at most 200 tokens, and the memory of a turn three times
+ * as many; more in total are shortened to shares. The rest goes to the rows right before and after the recalls, those
+ * of the best first. No row is shown twice.
+ */
 export function fitRecalls(recalls: readonly Recall[], contextTokens: number): readonly Recall[] {
   const most = Math.min(MAX_ROWS_TOKENS, Math.floor(MAX_SHARE_OF_CONTEXT * contextTokens));
   const kept = recalls.slice(0, Math.min(MAX_RECALLS, Math.ceil(most / LEAST_ROW_TOKENS)));
@@ -197,8 +197,6 @@ function chooseAround(
 /** Includes the line end. A line that follows a line end is found in the cache of estimates at the next step. */
 const estimateLine = (line: string): number => estimateTokens(`\n${line}`);
 
-// Which characters of a text a prompt shows when it has no room for all. A cut never divides a number.
-
 /** Characters of the beginning that are shown before a passage from further behind. */
 const BEGINNING_CHARS = 80;
 /** Share of a text without a focus that its beginning gets: a memory starts with the intent and ends with the outcome. */
@@ -209,8 +207,9 @@ const FOCUS_SHARE = 0.6;
 const OUTCOME_SHARE = 0.6;
 
 /**
- * Returns at most `limit` characters of the text, as ascending ranges: of a step its command and its outcome, and its thought only if
- * the focus is there; of another text with a focus the beginning and what is around the focus; else both ends.
+ * Returns at most `limit` characters of the text, as ascending ranges: of a step its command and its outcome, and its
+ * thought only if the focus is there; of another text with a focus the beginning and what is around the focus; else
+ * both ends. A cut never divides a number.
  */
 export function excerptOf(row: Pick<RecalledRow, "kind" | "text" | "focus">, limit: number): readonly TextRange[] {
   const { kind, text, focus } = row;
@@ -295,8 +294,6 @@ function leaveNumber(text: string, place: number, step: 1 | -1): number {
 const isInNumber = (text: string, place: number): boolean =>
   /\d[-.,:/]?$/.test(text.slice(Math.max(0, place - 2), place)) && /^[-.,:/]?\d/.test(text.slice(place, place + 2));
 
-// Renders a row of memory: its head, and the stretches of its text that are shown.
-
 /** The line of a row that matches. */
 const renderRecallLine = (recall: Recall): string =>
   `[${renderHead(recall)}] ${renderText(recall)}${renderSeries(recall)}`;
@@ -349,9 +346,6 @@ function renderSeries({ text, series }: Recall): string {
   return ` | also ${values.reverse().join("; ")}${more}`;
 }
 
-// What a prompt shows of its recalls, as the log records it: ids and ranges of characters, never texts. With the rows it
-// gives the same lines again.
-
 /** Returns every row that is shown, once. */
 export const shownRows = (recalls: readonly Recall[]): readonly RecalledRow[] => [
   ...new Map(
@@ -361,7 +355,10 @@ export const shownRows = (recalls: readonly Recall[]): readonly RecalledRow[] =>
   ).values(),
 ];
 
-/** Leaves out recalls that are shown whole and alone. */
+/**
+ * Returns what a prompt shows of its recalls, as the log records it: ids and ranges of characters, never texts. With
+ * the rows `readShown` gives the same lines again. Leaves out recalls that are shown whole and alone.
+ */
 export const recordShown = (recalls: readonly Recall[]): readonly ShownRecall[] =>
   recalls
     .map(({ around = [], series, ...recall }) => ({

@@ -1,8 +1,7 @@
 /**
- * situation.ts -- what the last message says of the agent's situation: files, limits, helpers, and the end that is near.
- *
- * All but the files follows from the state, and the event of the request keeps the files, so that the prompt can be
- * rebuilt from the log.
+ * situation.ts -- what the last message says of the agent's situation: files, limits, helpers, and the end that is
+ * near. All but the files follows from the state, and the event of the request keeps the files, so that the prompt can
+ * be rebuilt from the log.
  */
 import { planOf } from "#core/evolve-turn.ts";
 import { spentByOthers, spentOf } from "#core/limits.ts";

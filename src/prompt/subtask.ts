@@ -10,16 +10,18 @@ import { renderMessage, styleOf } from "./messages.ts";
 import { type SizedMessage, userMessage } from "./tokens.ts";
 import { type FormTemplates, fillTemplate, type Words } from "./words.ts";
 
-// What a sub-task sees beside its own messages: those of the frames below it, and the last sub-tasks of the same code.
-//
-// The messages of a frame below end with the reply whose code runs. Nothing of an ended sub-task is among them but its
-// task and its result, so the prompt does not grow with the number of sub-tasks.
-
-/** Messages of the frames below the innermost one, outermost first; none while the agent works on its goals. */
+/**
+ * Messages of the frames below the innermost one, outermost first; none while the agent works on its goals. Those of
+ * each frame end with the reply whose code runs.
+ */
 export const enclosingMessages = (state: AgentState): readonly Message[] =>
   outerFrames(state).flatMap(({ shown }) => shown);
 
-/** The same as the model reads them, with a last message about the sub-task. */
+/**
+ * Renders what a sub-task sees beside its own messages: those of the frames below it, and a last message about the
+ * sub-task with the last sub-tasks of the same code. Nothing of an ended sub-task is among them but its task and its
+ * result, so the prompt does not grow with the number of sub-tasks.
+ */
 export function renderOuter(state: AgentState, words: Words, form: FormTemplates): readonly SizedMessage[] {
   if (!originOf(state)) return [];
   const messages = outerFrames(state).flatMap(({ frame, shown }) => {
@@ -52,9 +54,10 @@ function renderEarlier(state: AgentState, words: Words): string {
   return fillTemplate(words["subtask/earlier-subtasks"], { data: delimitText("data", clean(listed).toWellFormed()) });
 }
 
-// The words that opened a later turn, as its prompts show them: always, because they are what it is for.
-
-/** A sub-task shows them among the messages of the larger task. */
+/**
+ * The words that opened a later turn. Its prompts always show them, because the turn is for them. A sub-task shows them
+ * among the messages of the larger task.
+ */
 export const turnRequestMessages = (state: AgentState): readonly Message[] => (originOf(state) ? [] : state.asked);
 
 /** A message before them that says what became of the goals; none while the turn is for the goals. */

@@ -1,8 +1,7 @@
 /**
- * system.ts -- renders the system message: role, goals, constraints, commands, resources, response format.
- *
- * Its text depends only on name, role, goals with their checks, command list and words, so it is identical at every
- * step and a server can cache it. A name, role or goal stays inside its own line or item and cannot imitate a section.
+ * system.ts -- renders the system message: role, goals, constraints, commands, resources, response format. Its text
+ * depends only on name, role, goals with their checks, command list and words, so it is identical at every step and a
+ * server can cache it. A name, role or goal stays inside its own line or item and cannot imitate a section.
  */
 import { hasChecks } from "#core/evolve-turn.ts";
 import { describeCheck, type GoalCheck } from "#core/goal-check.ts";
@@ -105,11 +104,6 @@ const indentLines = (text: string): string =>
     .split(/[\n\u2028\u2029]+/)
     .join("\n   ");
 
-// The role and goals that another agent wrote after it had read text from outside, as data in a user message.
-//
-// The system message then has neutral words in their place. A person who sets the goals, or trusts all words, ends
-// this.
-
 /** True when the role may hold words from outside. */
 const hasOutsideRole = ({ startedBy, trustedSeq }: AgentState): boolean =>
   trustedSeq === 0 && startedBy !== null && startedBy.outside.length > 0;
@@ -117,7 +111,12 @@ const hasOutsideRole = ({ startedBy, trustedSeq }: AgentState): boolean =>
 /** True when the goals may hold words from outside. */
 const hasOutsideGoals = (state: AgentState): boolean => hasOutsideRole(state) && state.goalsOutside.length > 0;
 
-/** The same text at every step; undefined when a person wrote role and goals, or an agent that had read nothing from outside. */
+/**
+ * Returns the role and goals that another agent wrote after it had read text from outside, as data in a user message.
+ * The system message then has neutral words in their place. A person who sets the goals, or trusts all words, ends
+ * this. The same text at every step; undefined when a person wrote role and goals, or an agent that had read nothing
+ * from outside.
+ */
 export function renderJob(state: AgentState, words: Words): string | undefined {
   const { name, role, goals, startedBy } = state;
   if (!startedBy || !hasOutsideRole(state)) return undefined;

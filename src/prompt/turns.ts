@@ -1,9 +1,8 @@
 /**
- * turns.ts -- renders what the agent remembers of its earlier turns: a user message for each, oldest first.
- *
- * All of it is data. The input of each call has a delimiter of its own, and no quotes or escapes, so that a model can copy it and
- * nothing in it can look like another call. A message depends on the memory and the size of the context window alone: it stays the
- * same while the turn lasts, is rendered once, and a server can cache it.
+ * turns.ts -- renders what the agent remembers of its earlier turns: a user message for each, oldest first. All of it
+ * is data. The input of each call has a delimiter of its own, and no quotes or escapes, so that a model can copy it and
+ * nothing in it can look like another call. A message depends on the memory and the size of the context window alone:
+ * it stays the same while the turn lasts, is rendered once, and a server can cache it.
  */
 import type { RememberedCall, TurnMemory } from "#core/event.ts";
 import type { AgentState } from "#core/state.ts";

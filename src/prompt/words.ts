@@ -1,8 +1,7 @@
 /**
- * words.ts -- loads the words that the model reads from `prompts/`, and fills their `{{name}}` placeholders.
- *
- * A file holds sections, `## name` and then its words. The shipped folder has every section; a file of the home replaces
- * the sections that it has. All are checked once at load, before any money is spent. Filling is one pass: a `{{goals}}`
+ * words.ts -- loads the words that the model reads from `prompts/`, and fills their `{{name}}` placeholders. A file
+ * holds sections, `## name` and then its words. The shipped folder has every section; a file of the home replaces the
+ * sections that it has. All are checked once at load, before any money is spent. Filling is one pass: a `{{goals}}`
  * inside a value stays as it is.
  */
 import { readFileSync } from "node:fs";
@@ -260,9 +259,7 @@ export function describeTemplate(given: string): string {
   return found ? `section ${found.section} of ${found.file}.md` : given;
 }
 
-// Which sections a form of reply uses.
-
-/** Replies are JSON with a command. */
+/** The sections of a form of reply, here of JSON with a command. */
 export const JSON_WORDS = {
   form: "json",
   system: "system/system",

@@ -1,8 +1,7 @@
 /**
- * best-of.ts -- keeps the highest scored slots of all that are offered, without sorting the rest.
- *
- * A min-heap: a rejected offer costs one comparison, an accepted one a few moves, whatever the order of arrival.
- * Of equal scores the higher slot wins, because it is the newer row.
+ * best-of.ts -- keeps the highest scored slots of all that are offered, without sorting the rest. A min-heap: a
+ * rejected offer costs one comparison, an accepted one a few moves, whatever the order of arrival. Of equal scores the
+ * higher slot wins, because it is the newer row.
  */
 import type { ScoredSlot } from "#core/ports/memory.ts";
 

@@ -25,11 +25,10 @@ export function cacheByKey<Key, Value extends NonNullable<unknown> | null>(
   };
 }
 
-// Computes a value once for each object, such as a message that the state keeps between steps.
-
 /**
- * Returns `make` with a cache: the same key object and the same inputs give the same value. Keeps one value for each key, that of
- * the last inputs, as long as the key lives. Keys and inputs are compared by identity.
+ * Returns `make` with a cache for objects such as a message that the state keeps between steps: the same key object and
+ * the same inputs give the same value. Keeps one value for each key, that of the last inputs, as long as the key lives.
+ * Keys and inputs are compared by identity.
  */
 export function rememberBy<Key extends object, Inputs extends readonly unknown[], Value>(
   make: (key: Key, ...inputs: Inputs) => Value,

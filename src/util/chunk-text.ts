@@ -62,8 +62,6 @@ export function chunkText(text: string, options: ChunkOptions): Chunk[] {
   return chunks;
 }
 
-// ---------------------------------------------------------------- the end of a chunk
-
 interface ChunkRange {
   readonly from: number;
   readonly limit: number;
@@ -106,8 +104,6 @@ function cutBefore(text: string, from: number, limit: number, maxLineChars: numb
   return isInsidePair(text, limit) ? (limit - 1 > from ? limit - 1 : limit + 1) : limit;
 }
 
-// ---------------------------------------------------------------- the overlap
-
 /** Returns the start of the last paragraph before `from`, or of its end that begins at or after `lowest`. */
 function findOverlapStart(
   text: string,
@@ -127,8 +123,6 @@ function findOverlapStart(
   return isInsidePair(text, lowest) ? lowest + 1 : lowest;
 }
 
-// ---------------------------------------------------------------- positions for a cut
-
 const isSpace = (unit: string | undefined): boolean => unit === " " || unit === "\n" || unit === "\t" || unit === "\r";
 /** Each of these returns whether `at` directly follows the white space that ends a line, paragraph, word or sentence. */
 const afterLine = (text: string, at: number): boolean => text[at - 1] === "\n";
@@ -145,11 +139,6 @@ function isInsidePair(text: string, at: number): boolean {
   const behind = text.charCodeAt(at);
   return before >= 0xd800 && before < 0xdc00 && behind >= 0xdc00 && behind < 0xe000;
 }
-
-// Splits a text into blocks: paragraphs, and in Markdown also headings, fenced code and tables.
-//
-// The blocks are adjacent and cover the whole text; blank lines belong to the block above. Any text is accepted: a
-// fence that is never closed ends with the text. Each line is read a bounded number of times.
 
 interface TextBlock {
   readonly start: number;
@@ -183,6 +172,11 @@ interface BlockExtent {
 const MAX_TITLE_CHARS = 200;
 const MAX_LEAD_CHARS = 400;
 
+/**
+ * Splits a text into blocks: paragraphs, and in Markdown also headings, fenced code and tables. The blocks are adjacent
+ * and cover the whole text; blank lines belong to the block above. Any text is accepted: a fence that is never closed
+ * ends with the text. Each line is read a bounded number of times.
+ */
 function readBlocks(text: string, format: "markdown" | "plain"): TextBlock[] {
   const lines = splitLines(text);
   const blocks: TextBlock[] = [];
@@ -220,8 +214,6 @@ function skipBlank(lines: readonly TextLine[], from: number): number {
   return index;
 }
 
-// ---------------------------------------------------------------- headings
-
 /** Reads `## Title` or an underlined line. */
 function readHeading(lines: readonly TextLine[], index: number): Heading | undefined {
   const line = lines[index]?.text ?? "";
@@ -244,8 +236,6 @@ function isRunOf(line: string, mark: string): boolean {
   for (const character of line) if (character !== mark) return false;
   return line !== "";
 }
-
-// ---------------------------------------------------------------- other blocks
 
 const fenceOf = (line: string): string | undefined => /^(?:`{3,}|~{3,})/.exec(line)?.[0];
 const opensBlock = (line: string): boolean => line.startsWith("|") || fenceOf(line) !== undefined;

@@ -1,8 +1,6 @@
 /**
- * clock.ts -- implements the clock port with the machine's clock.
- *
- * Apart from logging, only this module reads real time. All other code receives a Clock, so that a recorded run can be
- * replayed exactly.
+ * clock.ts -- implements the clock port with the machine's clock. Apart from logging, only this module reads real time.
+ * All other code receives a Clock, so that a recorded run can be replayed exactly.
  */
 import { setTimeout } from "node:timers/promises";
 import type { Clock } from "#core/ports/clock.ts";

@@ -1,7 +1,6 @@
 /**
- * event-stream.ts -- reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
- *
- * Accepts bytes or text, cut at any place. Takes linear time. Can limit the size of an event.
+ * event-stream.ts -- reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). Accepts
+ * bytes or text, cut at any place. Takes linear time. Can limit the size of an event.
  */
 import { createParser } from "eventsource-parser";
 import { GoaldError } from "#core/errors.ts";

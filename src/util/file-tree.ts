@@ -1,7 +1,6 @@
 /**
- * file-tree.ts -- shows the files below a folder as a bounded list: files with sizes, folders with sums.
- *
- * When all entries exceed the limit, each level of folders gets a half of the rest, and each folder an equal share of that.
+ * file-tree.ts -- shows the files below a folder as a bounded list: files with sizes, folders with sums. When all
+ * entries exceed the limit, each level of folders gets a half of the rest, and each folder an equal share of that.
  * Folders are shown before files then, so that the shape of the whole stays visible.
  */
 import { countNoun, formatSize } from "#core/text.ts";

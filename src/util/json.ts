@@ -37,8 +37,6 @@ export function hasDoubledName(json: string): boolean {
   return false;
 }
 
-// One text for each JSON value.
-
 /**
  * Returns JSON with keys sorted by code unit and no white space, so that one value has one text in every store.
  * Values count as in JSON.stringify: undefined members are left out, numbers that are not finite become null.

@@ -1,9 +1,8 @@
 /**
- * log.ts -- writes the process log: one JSON object per line in <home>/.goald/log/goald.log, mode 0600.
- *
- * The log records what the process did; the store records what agents did. Each line is cleaned and redacted as a whole
- * after pino has made it, so that fields, error messages and stacks are covered. A line is written to the system before
- * the call returns, so kill -9 loses none. A failing log never stops an agent: lines are lost, with one report.
+ * log.ts -- writes the process log: one JSON object per line in <home>/.goald/log/goald.log, mode 0600. The log records
+ * what the process did; the store records what agents did. Each line is cleaned and redacted as a whole after pino has
+ * made it, so that fields, error messages and stacks are covered. A line is written to the system before the call
+ * returns, so kill -9 loses none. A failing log never stops an agent: lines are lost, with one report.
  */
 import {
   closeSync,
@@ -91,8 +90,6 @@ function problemWith(path: string, thrown: unknown): string {
   return `Lines of the log ${path} are lost: ${reason}. Agents go on without them.`;
 }
 
-// ---------------------------------------------------------------- the line
-
 /** Cleans before redacting, because an escape sequence inside a secret would hide it. */
 function scrub(line: string, redact: Redact): string {
   const text = line.endsWith("\n") ? line.slice(0, -1) : line;
@@ -112,8 +109,6 @@ function cleanValue(_name: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), inner]));
 }
-
-// ---------------------------------------------------------------- the file
 
 /** Returns a function that appends a line. */
 function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => void): (line: string) => void {

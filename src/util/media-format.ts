@@ -73,8 +73,6 @@ function readGif(view: DataView): ImageFacts | undefined {
 const textAt = (view: DataView, at: number): string =>
   String.fromCharCode(...[0, 1, 2, 3].map((next) => view.getUint8(at + next)));
 
-// ---------------------------------------------------------------- recordings
-
 /** Named by the file extension that speech services expect. */
 type AudioFormat = "mp3" | "m4a" | "wav" | "webm" | "ogg" | "flac";
 

@@ -1,8 +1,7 @@
 /**
- * near-text.ts -- finds the lines of a file that are most similar to a text, and names the difference.
- *
- * Lines are compared by their trigrams, without white space and case, in one pass over the bytes. The pass takes time
- * linear in the file and memory linear in the text, so a hostile file or text costs no more than another.
+ * near-text.ts -- finds the lines of a file that are most similar to a text, and names the difference. Lines are
+ * compared by their trigrams, without white space and case, in one pass over the bytes. The pass takes time linear in
+ * the file and memory linear in the text, so a hostile file or text costs no more than another.
  */
 import { clean } from "./outside-text.ts";
 
@@ -180,8 +179,6 @@ function nameFirstDifference(found: string, text: string, firstLine: number): st
   if (at < 0 || wanted.length === 1) return "";
   return `Line ${firstLine + at} differs first: \`old\` has ${JSON.stringify(cutLine(wanted[at] ?? ""))} there.`;
 }
-
-// Shows lines of a file's bytes with their numbers, within limits.
 
 /** Longer lines are shown in part. */
 const MAX_LINE_CHARS = 200;

@@ -1,8 +1,7 @@
 /**
- * outside-errors.ts -- quotes text of servers in our messages: short, printable, and without the API key.
- *
- * Servers repeat keys, whole or masked, in their errors, and our messages end up in logs and events. Text is cleaned
- * before the search for keys and cut after it, so that neither hidden characters nor a cut can disguise a key.
+ * outside-errors.ts -- quotes text of servers in our messages: short, printable, and without the API key. Servers
+ * repeat keys, whole or masked, in their errors, and our messages end up in logs and events. Text is cleaned before the
+ * search for keys and cut after it, so that neither hidden characters nor a cut can disguise a key.
  */
 import { toError } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
@@ -39,11 +38,12 @@ function asText(value: unknown): string {
   return text.slice(0, READ_CHARS);
 }
 
-// Lists an error and its causes. Network errors have the useful one two or three levels deep.
-
 export type ChainError = Error & { readonly code?: unknown; readonly hint?: string };
 
-/** Outermost first, at most eight. Of an AggregateError (one error per address tried) only the first is followed. */
+/**
+ * Returns an error and its causes, outermost first, at most eight: network errors have the useful one two or three
+ * levels deep. Of an AggregateError (one error per address tried) only the first is followed.
+ */
 export function listCauses(thrown: unknown): readonly ChainError[] {
   const chain: ChainError[] = [];
   for (let next = thrown; next !== undefined && next !== null && chain.length < 8; ) {

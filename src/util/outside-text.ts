@@ -41,34 +41,33 @@ const SEQUENCE = new RegExp(
   "g",
 );
 
-// Code as numbered lines, for people.
-
-/** Unseen and control characters are written out, so that the code cannot look different from what runs. */
+/**
+ * Returns the numbered lines of code, for people. Unseen and control characters are written out, so that the code
+ * cannot look different from what runs.
+ */
 export function numberCode(code: string): readonly string[] {
   const lines = showUnseen(code.replace(/\n$/, "")).split("\n");
   const width = String(lines.length).length;
   return lines.map((line, index) => `${String(index + 1).padStart(width)} | ${line}`);
 }
 
-// Writes out characters that control a screen or are invisible on it, so that a person can judge a text.
-//
-// `clean` removes such characters, which is right for reading but hides evidence. Tab, newline, joiners and the
-// selectors of emoji stay.
-
 /** DEL, C1 controls, direction marks, line separators, and characters without width or ink. */
 const UNSEEN =
   /[\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]|\u034f/gu;
 const CONTROL = /[\u0000-\u0008\u000b-\u001f]/g;
 
-/** Writes each one as `\u{…}`. */
+/**
+ * Writes characters that control a screen or are invisible on it as `\u{…}`, so that a person can judge a text: `clean`
+ * removes them, which is right for reading but hides evidence. Tab, newline, joiners and the selectors of emoji stay.
+ */
 export const showUnseen = (text: string): string =>
   text.replaceAll("\r\n", "\n").replace(CONTROL, writeCodePoint).replace(UNSEEN, writeCodePoint);
 
 const writeCodePoint = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
 /**
- * Writes each one in JSON text as its escape. They occur only in strings there, so the parsed value stays the same. For
- * JSON that a person reads.
+ * Writes each of these characters in JSON text as its escape. They occur only in strings there, so the parsed value
+ * stays the same. For JSON that a person reads.
  */
 export const escapeUnseenInJson = (json: string): string => json.replace(UNSEEN, escapeUnits);
 
@@ -81,12 +80,11 @@ export const inertJson = (json: string): string => escapeUnseenInJson(json).repl
 const escapeUnits = (character: string): string => character.split("").map(escapeUnit).join("");
 const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-// Changes Markdown from outside so that a preview of it fetches nothing.
-//
-// Images become links, and the brackets of HTML elements that could fetch something become text. Elements without an
-// attribute stay, because code is full of them. Code is changed too: only its renderer knows for certain where it ends.
-// Takes linear time.
-
+/**
+ * Changes Markdown from outside so that a preview of it fetches nothing. Images become links, and the brackets of HTML
+ * elements that could fetch something become text. Elements without an attribute stay, because code is full of them.
+ * Code is changed too: only its renderer knows for certain where it ends. Takes linear time.
+ */
 export function makeInert(markdown: string): string {
   const isFetching = createTagCheck(markdown);
   const isImage = createImageCheck(markdown);
@@ -133,13 +131,12 @@ function createFinder(text: string, pattern: RegExp): (from: number) => number {
   };
 }
 
-// Cuts a growing text to the words that further text cannot change.
-
 const STRING_END = /^[^\\]"[,:}\]]$/;
 
 /**
- * Returns the text up to and including its last white space. It searches from the end, so the cost is the last word. In
- * JSON the end of a string ends a word, too: a quote inside a string is escaped, so no secret continues behind it.
+ * Returns the words of a growing text that further text cannot change: up to and including its last white space. It
+ * searches from the end, so the cost is the last word. In JSON the end of a string ends a word, too: a quote inside a
+ * string is escaped, so no secret continues behind it.
  */
 export function cutToWholeWords(text: string, isJson = false): string {
   const endsString = (end: number): boolean => isJson && STRING_END.test(text.slice(end - 2, end + 1));

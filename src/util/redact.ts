@@ -1,9 +1,8 @@
 /**
- * redact.ts -- removes secrets from text before it is logged, shown or stored.
- *
- * Known secrets are found by value, in the forms that occur in text: plain, JSON-escaped once and twice, URL-encoded,
- * backwards, inside base64, in hex and in HTML, and with single characters escaped (`\u0061`, `%61`). Unknown keys are found by
- * pattern. Each takes one pass, linear in the text. Valid JSON stays valid, and redacting twice changes nothing more.
+ * redact.ts -- removes secrets from text before it is logged, shown or stored. Known secrets are found by value, in the
+ * forms that occur in text: plain, JSON-escaped once and twice, URL-encoded, backwards, inside base64, in hex and in
+ * HTML, and with single characters escaped (`\u0061`, `%61`). Unknown keys are found by pattern. Each takes one pass,
+ * linear in the text. Valid JSON stays valid, and redacting twice changes nothing more.
  */
 import { orUndefined } from "#core/errors.ts";
 import { parseJson } from "./json.ts";
@@ -36,8 +35,6 @@ export function createValueRedactor(secrets: readonly string[]): Redact {
 
 /** Returns a copy of a JSON value without secrets in its texts. */
 export const redactJson = <T>(value: T, redact: Redact): T => JSON.parse(redact(JSON.stringify(value)));
-
-// ---------------------------------------------------------------- by value
 
 /** Builds one alternation, the longest first. */
 function patternOf(forms: readonly string[]): RegExp {
@@ -126,9 +123,8 @@ function replaceEscaped(given: string, pattern: RegExp, escapes: RegExp): string
   return redacted + given.slice(done);
 }
 
-// ---------------------------------------------------------------- by pattern
-// Repeats are bounded where the engine backtracks: without bounds, some megabytes of text overflow its stack.
-
+// Repeats in these patterns are bounded where the engine backtracks: without bounds, some megabytes of text overflow
+// its stack.
 /** Keys with a prefix of their own, by who gives them out. */
 const TOKEN_FORMS = [
   // OpenAI and all who took its form, Google, Hugging Face, Groq, xAI, Perplexity, NVIDIA, Replicate, ElevenLabs.
@@ -183,8 +179,6 @@ function redactPatterns(text: string): string {
 /** Keeps the closing bracket of a value that is redacted already. */
 const redactAssignment = (match: string, start: string): string =>
   match === start + REPLACEMENT.slice(0, -1) ? match : `${start}${REPLACEMENT}`;
-
-// ---------------------------------------------------------------- JSON
 
 /** Only a secret that resembles JSON (a bare number, or one with quotes) can break it. */
 function breaksJson(before: string, after: string): boolean {

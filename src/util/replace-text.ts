@@ -1,8 +1,7 @@
 /**
- * replace-text.ts -- replaces exact text in the bytes of a file, when it occurs as often as expected.
- *
- * The search takes time linear in the file, whatever the text is. Bytes outside the replaced places never change. In a
- * file whose lines all end in CRLF, line ends of both texts become CRLF, because models see and write LF only.
+ * replace-text.ts -- replaces exact text in the bytes of a file, when it occurs as often as expected. The search takes
+ * time linear in the file, whatever the text is. Bytes outside the replaced places never change. In a file whose lines
+ * all end in CRLF, line ends of both texts become CRLF, because models see and write LF only.
  */
 
 /** Positions beyond this number are counted, not listed. */

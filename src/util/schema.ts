@@ -1,8 +1,7 @@
 /**
- * schema.ts -- builds JSON Schemas whose TypeScript type is read back with `Static`: one source for both.
- *
- * The shape of TypeBox without its code: importing TypeBox 1.4.3 costs a host 85 to 100 ms of CPU and 25 MB (fastify
- * costs 55 to 65 ms and 27 MB). The type exists at compile time only; the values are plain JSON Schema.
+ * schema.ts -- builds JSON Schemas whose TypeScript type is read back with `Static`: one source for both. The shape of
+ * TypeBox without its code: importing TypeBox 1.4.3 costs a host 85 to 100 ms of CPU and 25 MB (fastify costs 55 to 65
+ * ms and 27 MB). The type exists at compile time only; the values are plain JSON Schema.
  */
 import { createRequire } from "node:module";
 import type { Options } from "ajv";
@@ -100,8 +99,7 @@ export const amount: Schema<number> = { type: "number", minimum: 0 };
 /** ISO 8601 in UTC. */
 export const time: Schema<string> = { type: "string", format: "date-time" };
 
-// Creates a validator of JSON Schema 2020-12. ajv has 63 modules, so the first validator loads it.
-
+/** Creates a validator of JSON Schema 2020-12. ajv has 63 modules, so the first validator loads it. */
 export function createAjv(options: Options): Ajv2020 {
   const ajv = createRequire(import.meta.url)("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
   return new ajv.Ajv2020(options);

@@ -16,8 +16,7 @@ export function createTurns(): () => Promise<void> | undefined {
   };
 }
 
-// Runs asynchronous work one at a time per key, in the order of the calls.
-
+/** Runs asynchronous work one at a time per key, in the order of the calls. */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<void>>();
 
@@ -32,8 +31,7 @@ export class KeyedQueue {
   }
 }
 
-// Limits how many pieces of work run at a time, and queues the others in order.
-
+/** Limits how many pieces of work run at a time, and queues the others in order. */
 export function createSlots(limit: number) {
   const queue = new Set<() => void>();
   let active = 0;

@@ -1,9 +1,8 @@
 /**
- * words.ts -- splits a text into folded words for comparison without a model, and stems words.
- *
- * The offline embedder, the search in a page, the search for near-duplicates and lexical ranking all use it. Accents
- * and case are folded. Identifiers are returned whole and in parts (`readFile` also gives `read` and `file`). Scripts
- * without spaces between words give single characters and pairs.
+ * words.ts -- splits a text into folded words for comparison without a model, and stems words. The offline embedder,
+ * the search in a page, the search for near-duplicates and lexical ranking all use it. Accents and case are folded.
+ * Identifiers are returned whole and in parts (`readFile` also gives `read` and `file`). Scripts without spaces between
+ * words give single characters and pairs.
  */
 
 /** The rest of a longer text is ignored: it adds cost and hardly any meaning to a vector. */

@@ -1,9 +1,8 @@
 /**
- * agent-rows.ts -- the memory rows of one agent in main memory, without their texts.
- *
- * Rows are read from the store in pages, and only those that are new; a text is read again when it is shown. Rows whose
- * text differs only in case or white space share one slot, which holds the newest of them; so no text is embedded
- * twice. Slots are numbered from 0 and never reused.
+ * agent-rows.ts -- the memory rows of one agent in main memory, without their texts. Rows are read from the store in
+ * pages, and only those that are new; a text is read again when it is shown. Rows whose text differs only in case or
+ * white space share one slot, which holds the newest of them; so no text is embedded twice. Slots are numbered from 0
+ * and never reused.
  */
 import { isLive } from "#core/memory.ts";
 import type { MemoryRow, RecallQuery } from "#core/ports/memory.ts";
@@ -246,12 +245,12 @@ export class AgentRows {
   }
 }
 
-// The slots of a memory: which rows share a slot, because their texts have one key, and which of them it shows.
-//
-// A slot whose last row was removed is never found again.
-
 const NO_KEY = -1;
 
+/**
+ * The slots of a memory: which rows share a slot, because their texts have one key, and which of them it shows. A slot
+ * whose last row was removed is never found again.
+ */
 export class SlotRows {
   /** Number of slots ever opened. */
   size = 0;

@@ -249,14 +249,14 @@ function insertSorted(hits: ScoredSlot[], hit: ScoredSlot): void {
 const withoutExcluded = (hits: readonly ScoredSlot[], excluded: ReadonlySet<number>) =>
   hits.filter(({ slot }) => !excluded.has(slot));
 
-// The vectors of an instant embedder as a snapshot holds them: 8-bit numbers, a quarter of their size.
-//
-// Such vectors are not in the store, and making 100,000 again takes 10 s of CPU. They are rounded when they are made,
-// so that the restored ones are the same.
-
 /** Vectors that are read or written without a pause. */
 const PAGE_SLOTS = 256;
 
+/**
+ * The vectors of an instant embedder as a snapshot holds them: 8-bit numbers, a quarter of their size. Such vectors are
+ * not in the store, and making 100,000 again takes 10 s of CPU. They are rounded when they are made, so that the
+ * restored ones are the same.
+ */
 export class SavedVectors {
   #embedder = "";
   #slots = new Uint32Array();
@@ -306,11 +306,6 @@ export class SavedVectors {
   }
 }
 
-// How close a row is to a query apart from what the agent's rows have in common.
-//
-// The rows have much in common, and so have their vectors: their mean is subtracted from rows and queries, as Mu and
-// Viswanath (2018) do with words. Everything follows from the rows and their order.
-
 const SAMPLE_ROWS = 256;
 const MIN_SAMPLE_ROWS = 4;
 /** Closeness of a cosine. Chosen on the dev half of test/data/memory. */
@@ -321,6 +316,11 @@ type MeasureCloseness = (scoreOf: (vector: Float32Array) => number | undefined) 
 
 type VectorMean = ReturnType<typeof compareToMean>;
 
+/**
+ * Measures how close a row is to a query apart from what the agent's rows have in common. The rows have much in common,
+ * and so have their vectors: their mean is subtracted from rows and queries, as Mu and Viswanath (2018) do with words.
+ * Everything follows from the rows and their order.
+ */
 function compareToMean(vectors: readonly Float32Array[]) {
   const mean = meanOf(vectors, vectors[0]?.length ?? 0);
   const meanSquared = dot(mean, mean);

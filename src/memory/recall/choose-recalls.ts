@@ -168,18 +168,18 @@ function addBonuses({ importance, step, isCorrection }: RecallableRow, similarit
   return similarity * (1 + IMPORTANCE_WEIGHT * importance + RECENCY_WEIGHT * recency + correction);
 }
 
-// Tells the rows that say nothing to a query: idle steps, and steps that only repeat a text of it.
-//
-// The prompt shows the texts of a query already. A text repeats a row when it has nearly all words and numbers of the
-// row. Words count by their rarity; those of every row, such as the names of a row's parts, count nothing. With one
-// text, only questions are left: the text may be a search for the very words of a row. (Without this rule R@10 of a
-// question among fourteen turns of test/data/memory is 0.65 at 1,000 rows; with it 0.69.)
-
 /** Share of a row's words, by weight, from which a part of the query repeats it. */
 const REPEATED_SHARE = 0.85;
 /** Weight that `weigh` has for a word of every row. */
 const COMMONEST_WEIGHT = Math.LN2;
 
+/**
+ * Returns a function that finds the rows which say nothing to a query: idle steps, and steps that only repeat a text of
+ * it. The prompt shows the texts of a query already. A text repeats a row when it has nearly all words and numbers of
+ * the row. Words count by their rarity; those of every row, such as the names of a row's parts, count nothing. With one
+ * text, only questions are left: the text may be a search for the very words of a row. (Without this rule R@10 of a
+ * question among fourteen turns of test/data/memory is 0.65 at 1,000 rows; with it 0.69.)
+ */
 export function createIdleCheck(parts: readonly QueryPart[], weigh: WeighWord): (row: RecallableRow) => boolean {
   /** By hash of a word or number: the parts that have it, as bits. */
   const partsWith = new Map<number, number>();

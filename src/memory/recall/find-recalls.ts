@@ -219,20 +219,18 @@ function searchEach(
       .sort((a, b) => b.score - a.score || a.slot - b.slot);
 }
 
-// Merges the rankings of the parts of one query.
-
 /** Weight of the plain score beside the normalised one. */
 const PLAIN_SCORE_WEIGHT = 0.1;
 /** Smallest range of scores to normalise by, so that a part without a clear match counts less. */
 const MIN_RANGE = 0.05;
 
 /**
- * Merges the hits of all parts. The scores of each part are normalised by their range (best 1, worst 0) and weighted;
- * a row gets its highest one. Plain scores do not compare between parts: one report is close to a hundred other
- * reports, while a question is only somewhat close to its answer. Best first; of equals the newer row first.
+ * Merges the hits of all parts of one query. The scores of each part are normalised by their range (best 1, worst 0)
+ * and weighted; a row gets its highest one. Plain scores do not compare between parts: one report is close to a hundred
+ * other reports, while a question is only somewhat close to its answer. Best first; of equals the newer row first.
  *
- * With `limit`, returns only that many. A row scores at most the weight of its part, so once `limit` rows score
- * above the heaviest part left, the remaining parts are not searched (Fagin's threshold algorithm, 2001).
+ * With `limit`, returns only that many. A row scores at most the weight of its part, so once `limit` rows score above
+ * the heaviest part left, the remaining parts are not searched (Fagin's threshold algorithm, 2001).
  */
 export function mergeParts(
   searchPart: (part: number) => readonly ScoredSlot[],
@@ -271,19 +269,6 @@ function countAbove(scores: readonly number[], threshold: number): number {
   return count;
 }
 
-// Fuses the hits of words and of vectors for one part of a query into one ranking, by their scores.
-//
-// score = 0.7 x coverage x words + 0.3 x closeness. The words' scores are scaled to their range, best 1 and last 0, as
-// in the convex combination of Bruch, Gai and Ingber (2023), which beats reciprocal rank fusion; closeness is twice the
-// cosine after the mean of the agent's rows was subtracted (agent-vectors.ts). Coverage is the share of the query's
-// words, weighed by rarity, that one of the best rows holds: a question in other words shares little with any row, and
-// its best row by words is chance.
-//
-// Words and vectors are fused part by part, so that a row which is near one text and shares words with another does not
-// outrank the answer of the question.
-//
-// The weights were chosen on the dev half of test/data/memory.
-
 const VECTOR_WEIGHT = 0.3;
 /** Coverage from which the words count fully, and the share of them that always counts. */
 const FULL_COVERAGE = 0.6;
@@ -304,7 +289,19 @@ export interface NearRows {
   closenessOf(slot: number): number;
 }
 
-/** Returns all hits of words and all near rows, best first, of equals the newer one first. The best has the score 1. */
+/**
+ * Fuses the hits of words and of vectors for one part of a query into one ranking, by their scores. Returns all hits of
+ * words and all near rows, best first, of equals the newer one first. The best has the score 1.
+ *
+ * score = 0.7 x coverage x words + 0.3 x closeness. The words' scores are scaled to their range, best 1 and last 0, as
+ * in the convex combination of Bruch, Gai and Ingber (2023), which beats reciprocal rank fusion; closeness is twice the
+ * cosine after the mean of the agent's rows was subtracted (agent-vectors.ts). Coverage is the share of the query's
+ * words, weighed by rarity, that one of the best rows holds: a question in other words shares little with any row, and
+ * its best row by words is chance. The weights were chosen on the dev half of test/data/memory.
+ *
+ * Words and vectors are fused part by part, so that a row which is near one text and shares words with another does not
+ * outrank the answer of the question.
+ */
 export function fuseScores(words: readonly ScoredSlot[], near: NearRows, coverage: number): readonly ScoredSlot[] {
   const [best, last] = [words[0]?.score ?? 0, words.at(-1)?.score ?? 0];
   const range = best - last + PLAIN_SCORE_WEIGHT * best;
@@ -335,16 +332,15 @@ function coverageOf(
   return Math.max(0, ...held) / all.weight;
 }
 
-// Recalls the fact that holds in place of a past one, and shows the past one right behind it.
-//
-// A question often has more words of the old note than of the new one. So a past fact that was found counts as found
-// for the fact that holds, and never takes its place. It is a recall of its own only when the fact that holds is not
-// one: the prompt shows that step already, or the row was forgotten.
-
 /** Past facts among one choice of recalls. More would take the place of other memories. */
 const MAX_PAST = 3;
 
-/** Returns the hits with the facts that hold in place of past ones, each slot once with its best score. */
+/**
+ * Returns the hits with the facts that hold in place of past ones, each slot once with its best score. A question often
+ * has more words of the old note than of the new one. So a past fact that was found counts as found for the fact that
+ * holds, and never takes its place. It is a recall of its own only when the fact that holds is not one: the prompt
+ * shows that step already, or the row was forgotten.
+ */
 function replacePastFacts(hits: readonly ScoredSlot[], memories: readonly SearchedMemory[]) {
   const scores = new Map<number, number>();
   let isChanged = false;

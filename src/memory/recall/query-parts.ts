@@ -1,9 +1,8 @@
 /**
- * query-parts.ts -- splits a recall query into parts that are searched for one by one.
- *
- * Each part is one of the agent's newest messages, with a weight. Summed up to one query, a question would drown in the
- * results around it: with 2,000 rows and nine messages, separate searches brought 0.90 to 0.92 of the relevant rows
- * among the ten, one summed search 0.36 to 0.84.
+ * query-parts.ts -- splits a recall query into parts that are searched for one by one. Each part is one of the agent's
+ * newest messages, with a weight. Summed up to one query, a question would drown in the results around it: with 2,000
+ * rows and nine messages, separate searches brought 0.90 to 0.92 of the relevant rows among the ten, one summed search
+ * 0.36 to 0.84.
  */
 import type { RecallQuery } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";

@@ -152,10 +152,6 @@ export function weighStems(parts: readonly QueryPart[], memory: Pick<LexicalInde
   return weights;
 }
 
-// Reads the rows that recalls show, and caches them with their texts: most are shown again at the next step.
-//
-// The cache has no row that was forgotten or replaced before the last `dropChanged`.
-
 /**
  * Rows that are kept besides those of this recall and the one before. Of a step's 30 to 40 rows two to seven are not among these. 256
  * rows take .2 ms less a step, and 3 MB of heap more with 20 agents of 600 steps.
@@ -167,6 +163,10 @@ const CHAR_BYTES = 2;
 /** Changed rows that are dropped one by one; after more of them all rows are dropped. */
 const MAX_CHANGED = 64;
 
+/**
+ * Reads the rows that recalls show, and caches them with their texts: most are shown again at the next step. The cache
+ * has no row that was forgotten or replaced before the last `dropChanged`.
+ */
 export class RowTexts {
   readonly #readLive: (id: string) => Promise<MemoryRow | undefined>;
   /** By id, the last used one last, with the number of the recall that used it. */

@@ -1,7 +1,6 @@
 /**
- * row-columns.ts -- what ranking needs of each memory row, in flat columns: identity, step, importance and marks.
- *
- * Rows are numbered from 0 in the order in which they were first read. Texts and everything else stay in the store.
+ * row-columns.ts -- what ranking needs of each memory row, in flat columns: identity, step, importance and marks. Rows
+ * are numbered from 0 in the order in which they were first read. Texts and everything else stay in the store.
  */
 import { hash } from "node:crypto";
 import { GoaldError } from "#core/errors.ts";
@@ -231,14 +230,13 @@ function throwStrangeId(id: string, namespace: string): never {
   throw new GoaldError("GOALD_INTERNAL", `Expected the id of a memory of ${namespace}, got ${JSON.stringify(id)}.`);
 }
 
-// Finds the rows of a memory that are about the same subject and attribute.
-//
-// Each fact has a number: 48 bits of a hash of its key and trust. Facts about other things with the same number would
-// need a memory of millions of facts.
-
 /** Rows of one fact that are looked at, those read last first. */
 const MAX_LOOKED_AT = 64;
 
+/**
+ * Finds the rows of a memory that are about the same subject and attribute. Each fact has a number: 48 bits of a hash
+ * of its key and trust. Facts about other things with the same number would need a memory of millions of facts.
+ */
 export class FactRows {
   readonly #rows: RowColumns;
   readonly #slots: SlotRows;
@@ -300,9 +298,9 @@ export class FactRows {
   }
 }
 
-// A number for a text, by which rows are found without their texts.
-
-/** Returns 48 bits of a hash of the text without its case and white space. */
+/**
+ * Returns 48 bits of a hash of the text without its case and white space, by which rows are found without their texts.
+ */
 export const hashText = (text: string): number =>
   hash(
     "sha1",

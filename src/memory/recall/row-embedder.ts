@@ -54,14 +54,14 @@ async function readTexts(slots: readonly number[], read: ReadRow): Promise<strin
   return texts;
 }
 
-// Makes missing vectors in the background, in small lots, for one memory after the other.
-//
-// Each lot is saved before the next one begins, so a crash costs one lot, and other work runs between two lots.
-
 /** Rows of a lot: few enough that embedding them at home, or saving them, delays other work by less than 10 ms. */
 const LOT_ROWS = 32;
 const PAUSE_MS = 250;
 
+/**
+ * Makes missing vectors in the background, in small lots, for one memory after the other. Each lot is saved before the
+ * next one begins, so a crash costs one lot, and other work runs between two lots.
+ */
 export class BackgroundLots {
   readonly #pauseMs: number;
   readonly #stop = new AbortController();

@@ -1,9 +1,8 @@
 /**
- * row-neighbours.ts -- finds the rows that came right before and right after a row.
- *
- * A step's neighbours are other steps; those of a piece of a text are the pieces beside it. Other rows stand alone. Rows are
- * in the order of their ids, not of their slots: a slot is used again when its text comes again, and a row that was pinned
- * is read later after a restart.
+ * row-neighbours.ts -- finds the rows that came right before and right after a row. A step's neighbours are other
+ * steps; those of a piece of a text are the pieces beside it. Other rows stand alone. Rows are in the order of their
+ * ids, not of their slots: a slot is used again when its text comes again, and a row that was pinned is read later
+ * after a restart.
  */
 import { orderOf } from "#core/memory.ts";
 import type { Columns } from "../columns.ts";

@@ -1,9 +1,8 @@
 /**
- * series-groups.ts -- groups the rows that differ only in their numbers, and searches the groups by words.
- *
- * An agent that works through a list leaves a hundred rows of the same words. The lexical index holds each group as one
- * text: separate rows would make their words look common, come between neighbours and fill every result. A search
- * returns one row per group: the one with most numbers of the query, the newest of equals.
+ * series-groups.ts -- groups the rows that differ only in their numbers, and searches the groups by words. An agent
+ * that works through a list leaves a hundred rows of the same words. The lexical index holds each group as one text:
+ * separate rows would make their words look common, come between neighbours and fill every result. A search returns one
+ * row per group: the one with most numbers of the query, the newest of equals.
  */
 import type { ScoredSlot } from "#core/ports/memory.ts";
 import { keepNewest } from "#util/caches.ts";
@@ -215,10 +214,6 @@ export class SeriesGroups {
 
 const NO_NUMBERS: ReadonlySet<number> = new Set();
 
-// Finds the row of a series by its numbers: a series is a group of rows that differ only in numbers.
-//
-// The rows of a series are added when it is first searched, so a snapshot needs none of this.
-
 /** Rows read in one search, those with the rarest numbers first. */
 const MAX_ROWS_READ = 2_048;
 /** Scratch: the rows that a search has read. */
@@ -227,6 +222,10 @@ const touched = new Uint32Array(MAX_ROWS_READ);
 const LIST_BYTES = 48;
 const ENTRY_BYTES = 4;
 
+/**
+ * Finds the row of a series by its numbers: a series is a group of rows that differ only in numbers. The rows of a
+ * series are added when it is first searched, so a snapshot needs none of this.
+ */
 class SeriesNumbers {
   /** By a hash of series and number: a list of the slots of the series that have the number, ascending. Lists may share a hash. */
   readonly #listOf = new NumberMap();

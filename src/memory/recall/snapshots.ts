@@ -1,9 +1,8 @@
 /**
- * snapshots.ts -- saves the word index of a memory to a file of its folder, and restores it at the next start.
- *
- * A snapshot is a cache. It is used only if the same code and settings wrote it and the memory in the store has come
- * from the state that it was made of; the rows changed since are then read. It has the words of all rows, so a memory
- * whose row a person has forgotten is never saved, and its snapshot is deleted.
+ * snapshots.ts -- saves the word index of a memory to a file of its folder, and restores it at the next start. A
+ * snapshot is a cache. It is used only if the same code and settings wrote it and the memory in the store has come from
+ * the state that it was made of; the rows changed since are then read. It has the words of all rows, so a memory whose
+ * row a person has forgotten is never saved, and its snapshot is deleted.
  */
 import { createHash, hash } from "node:crypto";
 import { constants, type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
@@ -172,13 +171,6 @@ async function removeTemporary(path: string): Promise<void> {
     if (name.startsWith(`${basename(path)}.`)) await rm(join(folder, name), { force: true });
 }
 
-// Writes the state of an index to a file, and reads it.
-//
-// The file has the columns one after the other, little-endian as in main memory, then the manifest in JSON, its length,
-// and its digest. The manifest has the digest of the columns, so a file that is torn, damaged or changed is never used.
-// The file is not synced, because such a file is all that a power cut leaves. Reading and writing go in slices, so that
-// other work runs in between.
-
 /** Bytes that are hashed without a pause: less than a millisecond. */
 const SLICE_BYTES = 512 * 1024;
 const ZEROS = Buffer.alloc(4_096);
@@ -205,7 +197,15 @@ interface Manifest {
 
 let written = 0;
 
-/** Replaces the file. The state must not change meanwhile. Rejects when the file cannot be written; the old one remains. */
+/**
+ * Writes the state of an index to a file, which replaces the old one. The state must not change meanwhile. Rejects when
+ * the file cannot be written; the old one remains.
+ *
+ * The file has the columns one after the other, little-endian as in main memory, then the manifest in JSON, its length,
+ * and its digest. The manifest has the digest of the columns, so a file that is torn, damaged or changed is never used.
+ * The file is not synced, because such a file is all that a power cut leaves. Reading and writing go in slices, so that
+ * other work runs in between.
+ */
 async function writeColumns(path: string, identity: FileIdentity, state: IndexState): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${process.pid}.${++written}.tmp`;

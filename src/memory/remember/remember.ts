@@ -240,14 +240,15 @@ const trustOf = ({ source }: Observation): Trust => (source === "web" ? "web" : 
 
 const paragraphs = (...parts: readonly string[]): string => wellFormed(parts.join("\n"));
 
-// The lines of the row that a finished turn leaves.
-
 /** Limits of one call, and of all calls. */
 const CALL_CHARS = 1_200;
 const TURN_CHARS = 3_000;
 const MAX_FILES = 5;
 
-/** The newest calls come first in the budget, and all parts in their order. */
+/**
+ * Returns the lines of the row that a finished turn leaves. The newest calls come first in the budget, and all parts in
+ * their order.
+ */
 function turnLines({ turn, asked, calls, artifacts, output }: TurnMemory): readonly string[] {
   const listed: string[] = [];
   let room = TURN_CHARS;

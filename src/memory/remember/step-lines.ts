@@ -154,9 +154,6 @@ async function readValue(value: unknown, read: ReadText): Promise<unknown> {
   return readArguments(value as CommandCall["args"], read);
 }
 
-// The texts of goald's own commands that memory treats in a special way: those that are text of a file or page, and
-// those that only confirm the call. The text of any other command belongs to its call.
-
 export interface TextOfSource {
   /** The file, page or command that the text is of. */
   readonly source: string;
@@ -180,7 +177,11 @@ const CONFIRMING: ReadonlySet<string> = new Set([
   ...[DO_NOTHING, THINK],
 ]);
 
-/** `result`: the whole text of the observation; `args`: those of the call, with long texts whole. */
+/**
+ * Finds the texts of goald's own commands that memory treats in a special way: those that are text of a file or page,
+ * and those that only confirm the call. The text of any other command belongs to its call. `result`: the whole text of
+ * the observation; `args`: those of the call, with long texts whole.
+ */
 export function readCommandTexts(
   { name, args }: CommandCall,
   { status, artifacts }: Pick<Observation, "status" | "artifacts">,
@@ -224,11 +225,6 @@ function fileIn(result: string): Pick<CommandTexts, "result"> {
   return { result: { source, text, lines, isCurrent: true } };
 }
 
-// Cuts the long texts of a step into pieces, each a memory of its own.
-//
-// A piece has up to 500 characters, those of a text over 15,000 up to 700; lines that fit are never cut. A step has at
-// most 40 pieces: of the longest texts the first seven tenths and the last three are kept.
-
 export interface LongText extends Origin, Omit<TextOfSource, "isCurrent"> {
   readonly format: "markdown" | "plain";
 }
@@ -243,7 +239,12 @@ const MAX_STEP_CHARS = 40_000;
 const MIN_TEXT_CHARS = 1_000;
 const TITLE_CHARS = 300;
 
-/** Returns the row of a step and the pieces of the texts that it has only the beginning of, with its event, step and importance. */
+/**
+ * Returns the row of a step and the pieces of the texts that it has only the beginning of, with its event, step and
+ * importance. Each piece is a memory of its own. It has up to 500 characters, that of a text over 15,000 up to 700;
+ * lines that fit are never cut. A step has at most 40 pieces: of the longest texts the first seven tenths and the last
+ * three are kept.
+ */
 export function withPieces(row: NewMemory, texts: readonly LongText[]): readonly NewMemory[] {
   const { namespace, seq, step, importance } = row;
   const mostChars = Math.max(MIN_TEXT_CHARS, Math.floor(MAX_STEP_CHARS / texts.length));
@@ -326,12 +327,6 @@ function keepEnds<T>(parts: readonly T[], count: number): readonly T[] {
   return [...parts.slice(0, beginning), ...parts.slice(parts.length - (count - beginning))];
 }
 
-// The labels in the text of a row, and its content: the part that is indexed, compared and embedded.
-//
-// A result that only confirms its command says nothing of its own, but its words are in every such row. The other
-// labels stay in the content: without them fewer questions on agents' traces find their row (R@10 0.576 instead of
-// 0.581, without names of commands and arguments 0.539).
-
 const LABELS = {
   thought: "Thought: ",
   command: "Command: ",
@@ -347,7 +342,12 @@ const CONFIRMATION = new RegExp(`\n${LABELS.done}[^\n]*`, "g");
 /** A line end as JSON and Python escape it. Where it stays, the next line is read as if its first word began with n: `nprint`. */
 const ESCAPED_LINE_END = /(?<!\\)((?:\\\\)*)\\n/g;
 
-/** Returns the text of a row without confirmations and escaped line ends, and that of a piece without its place. */
+/**
+ * Returns the content of a row, the part that is indexed, compared and embedded: its text without confirmations and
+ * escaped line ends, and that of a piece without its place. A result that only confirms its command says nothing of its
+ * own, but its words are in every such row. The other labels stay: without them fewer questions on agents' traces find
+ * their row (R@10 0.576 instead of 0.581, without names of commands and arguments 0.539).
+ */
 export function contentOf({ kind, text }: Pick<MemoryRow, "kind" | "text">): string {
   if (kind === "piece") return dropPiecePlace(text);
   if (kind !== "step" || !OF_STEP.test(text)) return text;

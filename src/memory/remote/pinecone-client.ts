@@ -136,14 +136,13 @@ export class PineconeClient {
   }
 }
 
-// Reads Pinecone's answers and checks them before use.
-
 export type IndexFacts = ReturnType<typeof readIndexFacts>;
 export type PineconeMatch = ReturnType<typeof readMatches>[number];
 
 /** Log sequence number: of a write its own, of a query the last one that it includes; null: the server named none. */
 export type SequenceNumber = number | null;
 
+/** Returns the matches of Pinecone's answer to a query. Each answer is checked before use. */
 function readMatches(body: unknown) {
   const matches = isRecord(body) ? (body.matches ?? []) : undefined;
   if (!Array.isArray(matches)) throw new PineconeError("Pinecone's answer to a query has no list of matches.");
@@ -201,8 +200,7 @@ function originOf(address: string): string {
   throw new GoaldError("GOALD_CONFIG", `Expected the address of a Pinecone index, got ${JSON.stringify(address)}.`);
 }
 
-// Failures of Pinecone as errors that say what a person can do, without the key.
-
+/** A failure of Pinecone as an error that says what a person can do, without the key. */
 export class PineconeError extends GoaldError {
   /** A retry in a minute would fail the same way. */
   readonly isLasting: boolean;
@@ -256,13 +254,12 @@ function toPineconeError(error: unknown, origin: string, quote: Quote): Pinecone
   });
 }
 
-// Memory rows in the form that Pinecone stores.
-
 export type PineconeRecord = ReturnType<typeof createRecord>;
 
 /** Pinecone takes 40 KB of metadata. */
 const MAX_TEXT_BYTES = 8_192;
 
+/** Returns a memory row in the form that Pinecone stores. */
 export function createRecord(
   { id, seq, kind, trust, at, text }: Pick<MemoryRow, "id" | "seq" | "kind" | "trust" | "at" | "text">,
   vector: Float32Array,

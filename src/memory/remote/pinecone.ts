@@ -1,6 +1,5 @@
 /**
  * pinecone.ts -- memory in a Pinecone index: opens one index per namespace and sends their changes in the background.
- *
  * Each agent has one namespace, and so has `shared`. A recall never fails because of Pinecone: after 0.8 s, or any
  * error, the local index answers. Changes made during an outage are sent after it. An index that cannot take the
  * vectors is reported at the start; the local index answers until the settings are read again.
@@ -29,6 +28,11 @@ const PAGE_ROWS = 1_000;
 /** Statuses of a request that would be rejected again. */
 const REJECTED: ReadonlySet<number> = new Set([400, 413, 422]);
 
+/**
+ * Has the one connection that all namespaces share, and its journal in the store. No method rejects because of
+ * Pinecone: a call that failed or was not made returns undefined. An index that cannot take the embedder's vectors is
+ * reported once, with the setting to change, and never called.
+ */
 export class PineconeMemory {
   readonly #parts: PineconeParts;
   readonly #breaker: ReturnType<typeof openCircuitBreaker>;
@@ -113,10 +117,6 @@ export class PineconeMemory {
     }
     if (this.#changed.size > 0) this.#schedule(Math.max(this.#breaker.pauseMs(), this.#sendAfterMs));
   }
-
-  // The one connection that all namespaces share, and its journal in the store. No method rejects because of
-  // Pinecone: a call that failed or was not made returns undefined. An index that cannot take the embedder's vectors
-  // is reported once, with the setting to change, and never called.
 
   now(): number {
     return this.#parts.clock.now().getTime();
@@ -214,10 +214,9 @@ const MAX_PAUSE_MS = 60_000;
 const LASTING_PAUSE_MS = 10 * 60_000;
 
 /**
- * Decides whether Pinecone is called: after a failure it is left alone for 1 s, then 2, 4, up to 60 s.
- *
- * A lasting failure pauses for 10 minutes, a server may ask for a longer pause. While calls fail, one at a time is let
- * through to test the server. The outage and its end are reported once each.
+ * Decides whether Pinecone is called: after a failure it is left alone for 1 s, then 2, 4, up to 60 s. A lasting
+ * failure pauses for 10 minutes, a server may ask for a longer pause. While calls fail, one at a time is let through to
+ * test the server. The outage and its end are reported once each.
  */
 function openCircuitBreaker({ clock, report }: Pick<PineconeParts, "clock" | "report">) {
   let failures = 0;

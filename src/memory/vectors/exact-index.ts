@@ -186,17 +186,17 @@ export class ExactIndex implements VectorIndex {
   }
 }
 
-// Stores the vectors of an exact index, in rows numbered from 0, and scans them.
-//
-// Rows are stored in blocks that never move. The first 8 bits of the components and their scale are in the scan memory;
-// the other 16, which determine the exact order, are here. Vectors that were rounded to 8 bits have only the first.
-
 interface RowBlock {
   readonly address: number;
   /** The lower 16 bits of each component; undefined when the vectors were rounded to the upper 8. */
   readonly rests: Int16Array | undefined;
 }
 
+/**
+ * Stores the vectors of an exact index, in rows numbered from 0, and scans them. Rows are stored in blocks that never
+ * move. The first 8 bits of the components and their scale are in the scan memory; the other 16, which determine the
+ * exact order, are here. Vectors that were rounded to 8 bits have only the first.
+ */
 class RowBlocks {
   readonly #dimensions: number;
   readonly #isRounded: boolean;
@@ -295,15 +295,16 @@ class RowBlocks {
   }
 }
 
-// Gives candidates their exact scores, so that all indexes rank them alike.
-
 /**
  * Additional candidates to search for: an index that finds them by rounded products ranks a true neighbour slightly too low, and
  * does not know which of equally near rows is the newest.
  */
 export const SPARE_CANDIDATES = 32;
 
-/** Returns the `count` nearest of the slots that have a vector, each once, best first; of equals the newer one first. */
+/**
+ * Gives candidates their exact scores, so that all indexes rank them alike. Returns the `count` nearest of the slots
+ * that have a vector, each once, best first; of equals the newer one first.
+ */
 export function rankSlots(
   slots: Iterable<number>,
   scoreOf: (slot: number) => number | undefined,

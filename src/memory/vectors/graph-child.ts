@@ -1,9 +1,7 @@
 /**
- * graph-child.ts -- starts the process of a graph and sends it requests.
- *
- * When a request exceeds its time limit or the process dies, the request is rejected and the process is gone for good;
- * the owner starts another. The process never keeps the daemon alive. It gets no environment, and no
- * input or output but the channel.
+ * graph-child.ts -- starts the process of a graph and sends it requests. When a request exceeds its time limit or the
+ * process dies, the request is rejected and the process is gone for good; the owner starts another. The process never
+ * keeps the daemon alive. It gets no environment, and no input or output but the channel.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";

@@ -1,6 +1,5 @@
 /**
  * graph-process.ts -- the program of the process that holds a graph, so that a crash of hnswlib ends nothing else.
- *
  * graph-child.ts starts it with an empty environment. It answers each request once, in their order, and ends when its
  * parent is gone for any reason. Vectors are concatenated in one array, in the order of their slots. Every message is
  * checked, because wrong numbers would crash native code.
@@ -97,18 +96,6 @@ async function handleRequest({ id, name, request }: ToGraph): Promise<FromGraph>
   }
 }
 
-// Vectors in an HNSW graph of hnswlib-node; used only in a process of its own.
-//
-// The library crashes the process on a wrong type or a wrong length, so every call is checked first and gets no
-// function of ours. We choose the labels: counted from 0, never reused. A replaced or removed vector stays in the
-// graph, marked as deleted.
-//
-// Queries are centred: the mean of the rows is subtracted from them, so they are far from all rows, and a search among
-// the rows as they are misses a tenth of the nearest. So the graph holds the rows less a centre that never changes:
-// their products with a query are those of the rows less one number, the same for all. Each is divided by the root of
-// its length: at full length the long ones have all links and some others cannot be reached, at equal length the order
-// differs too much.
-
 type Library = Pick<typeof import("hnswlib-node"), "HierarchicalNSW">;
 
 const SPACE = "ip";
@@ -125,6 +112,17 @@ const SEED = 100;
 /** Deviation of a 32-bit unit vector from length 1; larger ones are rejected. */
 const NORM_TOLERANCE = 1e-3;
 
+/**
+ * Vectors in an HNSW graph of hnswlib-node; used only in a process of its own. The library crashes the process on a
+ * wrong type or a wrong length, so every call is checked first and gets no function of ours. We choose the labels:
+ * counted from 0, never reused. A replaced or removed vector stays in the graph, marked as deleted.
+ *
+ * Queries are centred: the mean of the rows is subtracted from them, so they are far from all rows, and a search among
+ * the rows as they are misses a tenth of the nearest. So the graph holds the rows less a centre that never changes:
+ * their products with a query are those of the rows less one number, the same for all. Each is divided by the root of
+ * its length: at full length the long ones have all links and some others cannot be reached, at equal length the order
+ * differs too much.
+ */
 class Graph {
   readonly #centre: Float32Array;
   readonly #graph: HierarchicalNSW;

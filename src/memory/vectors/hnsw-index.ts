@@ -77,21 +77,15 @@ const BACKENDS = {
 type MemoryBackend = keyof typeof BACKENDS;
 
 /**
- * Opens the vector index for each value of the setting `MEMORY_BACKEND`.
- *
- * `local` compares every vector up to 100,000 rows, or more if vectors are short, and uses a graph in a child process above that. The
- * first search above fills the graph in the background, which takes 95 s of CPU for 100,000 rows, while recalls go on by comparing.
+ * Opens the vector index for each value of the setting `MEMORY_BACKEND`. `local` compares every vector up to 100,000
+ * rows, or more if vectors are short, and uses a graph in a child process above that. The first search above fills the
+ * graph in the background, which takes 95 s of CPU for 100,000 rows, while recalls go on by comparing.
  */
 export const chooseIndex = (backend: MemoryBackend, report: Report): OpenIndex => BACKENDS[backend](report);
 
 /** Returns a function that opens indexes which use a graph from a number of rows on that depends on the dimensions. */
 export const openGraphIndexes = (report: Report, graphFromRows: (dimensions: number) => number): OpenIndex =>
   shareMemory((scope, memory) => new HnswIndex(memory, scope, { fromRows: graphFromRows(scope.dimensions), report }));
-
-// Keeps the graph of one index up to date: starts its process at the first search of enough rows, sends it all rows and
-// then the changes, and gives up after the second death.
-//
-// `search` answers only when the graph has all rows but a few (`unsent`), which the caller compares itself.
 
 /** Rows that a caller compares one by one in less time than a scan takes. */
 const MAX_UNSENT = 1_024;
@@ -122,6 +116,11 @@ export interface GraphKeeperOptions {
  */
 type GraphPhase = "idle" | "opening" | "filling" | "ready" | "off";
 
+/**
+ * Keeps the graph of one index up to date: starts its process at the first search of enough rows, sends it all rows and
+ * then the changes, and gives up after the second death. `search` answers only when the graph has all rows but a few
+ * (`unsent`), which the caller compares itself.
+ */
 export class GraphKeeper {
   readonly #options: GraphKeeperOptions;
   #phase: GraphPhase = "idle";
@@ -268,14 +267,13 @@ function centreOf(rows: VectorRows, dimensions: number): Float32Array {
   return meanOf(sample, dimensions);
 }
 
-// The slots whose changes a graph may not have: noted, sent in batches, dropped when the graph answered.
-
 /** Vectors per message, so that a search waits for a short message at most. */
 const BATCH = 64;
 
 /** The current rows of an index. */
 type VectorRows = Pick<ExactIndex, "size" | "slots" | "vectorOf">;
 
+/** The slots whose changes a graph may not have: noted, sent in batches, dropped when the graph answered. */
 class UnsentRows {
   /** Slots present at the start, unsent from `#next` on. Filling a set of so many would block the event loop. */
   #first: Uint32Array = new Uint32Array(0);

@@ -96,19 +96,18 @@ function addScaled(sum: Float32Array, vector: Float32Array, factor: number): voi
   for (let at = 0; at < vector.length; at++) sum[at] = (sum[at] as number) + factor * (vector[at] as number);
 }
 
-// Makes vectors of the spelling of words: feature hashing without a model (Weinberger et al. 2009).
-//
-// A stemmed word and its character n-grams of length 3 to 5 are hashed to signed dimensions and summed. Texts with
-// shared words or similar spellings get similar vectors; synonyms do not. A changed feature needs a new version of the
-// offline embedder.
-//
-// A word weighs 1 + ln(frequency), so that a repeated word does not dominate. The n-grams of a word together weigh
-// `GRAMS_WEIGHT` times the word. A longer word weighs more, because it is rarer.
-
 const GRAMS_WEIGHT = 0.8;
 const STOP_WEIGHT = 0.05;
 
-/** Returns a function that makes the unit vector of counted words. */
+/**
+ * Returns a function that makes the unit vector of the spelling of counted words: feature hashing without a model
+ * (Weinberger et al. 2009). A stemmed word and its character n-grams of length 3 to 5 are hashed to signed dimensions
+ * and summed. Texts with shared words or similar spellings get similar vectors; synonyms do not. A changed feature
+ * needs a new version of the offline embedder.
+ *
+ * A word weighs 1 + ln(frequency), so that a repeated word does not dominate. The n-grams of a word together weigh
+ * `GRAMS_WEIGHT` times the word. A longer word weighs more, because it is rarer.
+ */
 export function createWordHasher(dimensions: number): (counts: ReadonlyMap<string, number>) => Float32Array {
   const featuresOf = cacheByKey((word: string) => computeFeatures(word, dimensions), MAX_CACHED_WORDS);
   return (counts) => {

@@ -1,9 +1,8 @@
 /**
- * server-embedder.ts -- calls an embedder that may fail, hang or return garbage, so that a recall never does.
- *
- * Each vector of an answer is checked before it is used. After a failure the next calls skip the embedder: 1, then 2,
- * 4, up to 64 of them, so that a dead server costs neither a timeout per step nor a bill. No call is made before the
- * retry time that a server named. Each outage is reported once.
+ * server-embedder.ts -- calls an embedder that may fail, hang or return garbage, so that a recall never does. Each
+ * vector of an answer is checked before it is used. After a failure the next calls skip the embedder: 1, then 2, 4, up
+ * to 64 of them, so that a dead server costs neither a timeout per step nor a bill. No call is made before the retry
+ * time that a server named. Each outage is reported once.
  */
 
 import { hash } from "node:crypto";
@@ -131,14 +130,14 @@ function toUnitOrNull(vector: Float32Array, dimensions: number): Float32Array | 
   return Math.abs(norm - 1) < 1e-4 ? vector : vector.map((component) => component / norm);
 }
 
-// Caches the vectors of an embedder that costs money or time.
-//
-// Agents of one host embed the same texts, and a step embeds most texts of the last one again. The cache key holds the
-// embedder's id and a hash of the text: the id changes when the first answer reveals the dimensions.
-
 /** Cached numbers: 12 MB, or 2,048 vectors of 1,536 numbers. */
 const MAX_NUMBERS = 3_145_728;
 
+/**
+ * Caches the vectors of an embedder that costs money or time. Agents of one host embed the same texts, and a step
+ * embeds most texts of the last one again. The cache key holds the embedder's id and a hash of the text: the id changes
+ * when the first answer reveals the dimensions.
+ */
 export function cachedEmbedder(embedder: Embedder, maxNumbers: number = MAX_NUMBERS): Embedder {
   const vectors = new Map<string, Float32Array>();
   let numbers = 0;
@@ -208,18 +207,19 @@ const likeEmbedder = (inUse: () => Embedder, embed: Embedder["embed"]): Embedder
   embed,
 });
 
-// Uses a server's embedder, or the offline one if the server has none.
-//
-// Many chat servers have no embeddings. The first request decides for the rest of the process: an answer selects the
-// server; no connection, or a permanent refusal, selects the local embedder. Any other failure (busy, temporary)
-// decides nothing and reaches the caller, as does every failure after the server's first answer: a switch would discard
-// all of its vectors because of one bad minute.
-//
-// `id`, `dimensions`, `local`, `semantic` and `isInstant` are those of the embedder in use. They may change during the
-// first `embed` and never after it. Other calls wait for it, so the properties describe the vectors when `embed`
-// resolves.
-
-/** Calls `onFallback` once, with the reason, when it selects the local embedder. */
+/**
+ * Uses a server's embedder, or the offline one if the server has none. Calls `onFallback` once, with the reason, when
+ * it selects the local embedder.
+ *
+ * Many chat servers have no embeddings. The first request decides for the rest of the process: an answer selects the
+ * server; no connection, or a permanent refusal, selects the local embedder. Any other failure (busy, temporary)
+ * decides nothing and reaches the caller, as does every failure after the server's first answer: a switch would discard
+ * all of its vectors because of one bad minute.
+ *
+ * `id`, `dimensions`, `local`, `semantic` and `isInstant` are those of the embedder in use. They may change during the
+ * first `embed` and never after it. Other calls wait for it, so the properties describe the vectors when `embed`
+ * resolves.
+ */
 export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback: (reason: string) => void): Embedder {
   let chosen: Embedder | undefined;
   let first: Promise<unknown> = Promise.resolve();

@@ -1,18 +1,17 @@
 /**
- * flat-lists.ts -- stores very many growing lists of numbers in one buffer: the postings of an index.
- *
- * A list is a chain of blocks, each twice as long as the one before up to `LONGEST_BLOCK`; the cell after a block holds
- * the start of the next one. Most words occur once or twice and cost a few bytes, a growing list is never copied, and
- * the garbage collector sees one array.
+ * flat-lists.ts -- stores very many growing lists of numbers in one buffer: the postings of an index. A list is a chain
+ * of blocks, each twice as long as the one before up to `LONGEST_BLOCK`; the cell after a block holds the start of the
+ * next one. Most words occur once or twice and cost a few bytes, a growing list is never copied, and the garbage
+ * collector sees one array.
  */
 import type { Columns } from "../columns.ts";
 
-// A map from 32-bit numbers to 32-bit numbers, and chains of items with the same number.
-//
-// Both keep flat arrays: an entry takes 8 to 16 bytes, a Map takes over 40, and the garbage collector sees one array.
-
 const MOST_FILLED = 0.6;
 
+/**
+ * A map from 32-bit numbers to 32-bit numbers in flat arrays: an entry takes 8 to 16 bytes, a Map takes over 40, and
+ * the garbage collector sees one array.
+ */
 export class NumberMap {
   #keys = new Uint32Array(64);
   /** Each value plus 1; 0 is an empty cell. */
@@ -75,7 +74,10 @@ export class NumberMap {
 
 export const NO_ITEM = -1;
 
-/** Finds items, numbered from 0, by a 32-bit number that several may share. Items are never taken out. */
+/**
+ * Finds items, numbered from 0, by a 32-bit number that several may share, in flat arrays as `NumberMap`. Items are
+ * never taken out.
+ */
 export class NumberChains {
   readonly #last = new NumberMap();
   /** By item: the one added before it with the same number, plus 1; 0 for none. */
@@ -104,13 +106,12 @@ export class NumberChains {
   }
 }
 
-// The distinct terms of each row, in one array of bytes.
-//
-// A term takes one to three bytes, because frequent terms come early and so have low numbers: a row of 400 characters
-// takes about 110 bytes, as 32-bit numbers it would take 250.
-
 const MAX_BYTES_PER_TERM = 5;
 
+/**
+ * The distinct terms of each row, in one array of bytes. A term takes one to three bytes, because frequent terms come
+ * early and so have low numbers: a row of 400 characters takes about 110 bytes, as 32-bit numbers it would take 250.
+ */
 export class TermLists {
   #bytes = new Uint8Array(1_024);
   /** By row: the end of its bytes, which is the start of the next row's. */

@@ -130,12 +130,6 @@ export class TermIndex {
 
 const termOfKey = (key: number): number => key - Math.floor(key / MAX_TERMS) * MAX_TERMS;
 
-// Finds the terms of an index that mean something like a word of a query, by the table of word vectors.
-//
-// A search by the vectors of whole texts misses the one related word of a long row; this finds it. Terms count from a
-// cosine of 0.5. Before a cosine the signs of both vectors are compared, which rules out 92 % of the terms and 2 % of
-// the related ones: with 60,000 terms a new word of a query costs 1 ms instead of 14 ms.
-
 /** The vectors of words, which have places. */
 export type WordMeanings = Pick<WordTable, "dimensions" | "placeOf" | "vectorAt" | "cosine">;
 
@@ -162,6 +156,12 @@ interface CachedTerms {
   compared: number;
 }
 
+/**
+ * Finds the terms of an index that mean something like a word of a query, by the table of word vectors. A search by the
+ * vectors of whole texts misses the one related word of a long row; this finds it. Terms count from a cosine of 0.5.
+ * Before a cosine the signs of both vectors are compared, which rules out 92 % of the terms and 2 % of the related
+ * ones: with 60,000 terms a new word of a query costs 1 ms instead of 14 ms.
+ */
 export class RelatedTerms {
   readonly #meanings: WordMeanings;
   readonly #vocabulary: Vocabulary;

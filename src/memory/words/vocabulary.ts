@@ -1,8 +1,7 @@
 /**
- * vocabulary.ts -- numbers the words of an index as terms.
- *
- * Words of one stem are one term; stop words are terms too, which no search finds. Words that stemming does not unite,
- * such as the parts of a German compound, are different terms.
+ * vocabulary.ts -- numbers the words of an index as terms. Words of one stem are one term; stop words are terms too,
+ * which no search finds. Words that stemming does not unite, such as the parts of a German compound, are different
+ * terms.
  */
 import { hashOf, stemOf } from "#util/words.ts";
 import type { Columns } from "../columns.ts";
@@ -158,9 +157,8 @@ export class Vocabulary {
 }
 
 /**
- * Numbers words from 0, and finds the number of a word, in flat arrays.
- *
- * A Map and an array of strings took over 150 bytes a word, and a snapshot would have to make each of these strings again.
+ * Numbers words from 0, and finds the number of a word, in flat arrays. A Map and an array of strings took over 150
+ * bytes a word, and a snapshot would have to make each of these strings again.
  */
 class WordList {
   /** UTF-16 code units of all words, and by word the end of its units. */
@@ -212,8 +210,7 @@ class WordList {
   }
 }
 
-// English and German words that carry no topic, in the folded form of `wordsOf`.
-
+/** Whether the word, in the folded form of `wordsOf`, is an English or German one that carries no topic. */
 export const isStopWord = (word: string): boolean => STOP_WORD_NUMBERS.has(word);
 
 const STOP_WORDS: ReadonlySet<string> = new Set(
@@ -235,10 +232,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 const STOP_WORD_COUNT = STOP_WORDS.size;
 const STOP_WORD_NUMBERS: ReadonlyMap<string, number> = new Map([...STOP_WORDS].map((word, number) => [word, number]));
 
-// The words of a row as a set, and the similarity of two sets.
-//
-// Numbers are kept apart, because they tell rows of one kind from each other.
-
+/** The words of a row as a set. Numbers are kept apart, because they tell rows of one kind from each other. */
 export interface WordSet {
   /** Distinct hashes of the stemmed words without their digits, ascending. */
   readonly hashes: Uint32Array;

@@ -203,10 +203,10 @@ export class LexicalIndex {
   }
 }
 
-// By slot the length of each row of a lexical index, of its window, its namespace and whether it is live.
-//
-// Slots are numbered from 0 without gaps. Removed rows count in no total and in no window.
-
+/**
+ * By slot the length of each row of a lexical index, of its window, its namespace and whether it is live. Slots are
+ * numbered from 0 without gaps. Removed rows count in no total and in no window.
+ */
 class RowStatistics {
   readonly #window: LexicalSettings["window"];
   /** Each array is valid until the next row is added. */
@@ -287,11 +287,10 @@ class RowStatistics {
   }
 }
 
-// Adds up scores by slot.
-//
-// The arrays are kept from search to search and only touched cells are cleared, so the cost of a search depends on its
-// hits, not on the size of the index.
-
+/**
+ * Adds up scores by slot. The arrays are kept from search to search and only touched cells are cleared, so the cost of
+ * a search depends on its hits, not on the size of the index.
+ */
 export class ScoreSums {
   #scores = new Float32Array(256);
   #touched = new Uint32Array(256);
@@ -346,10 +345,9 @@ export class ScoreSums {
   }
 }
 
-// The parameters of lexical ranking, tuned on the dev half of test/data/memory alone.
-
 export type LexicalSettings = typeof LEXICAL_SETTINGS;
 
+/** The parameters of lexical ranking, tuned on the dev half of test/data/memory alone. */
 export const LEXICAL_SETTINGS = {
   /** Neighbours whose words count for a row: their distance in slots and the weight of their words. */
   window: [
