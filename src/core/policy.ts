@@ -84,9 +84,10 @@ function judgeAsked(asked: readonly AskedFile[], state: AgentState, leaves?: Out
   };
 }
 
-// What a call would send out beyond the rule of src/loop/egress.ts, and the words for it.
-
-/** Recorded with a call of an agent that received outside words. Absent when the call is within the rule. */
+/**
+ * What a call would send out beyond the rule of src/loop/egress.ts. Recorded with a call of an agent that received
+ * outside words. Absent when the call is within the rule.
+ */
 export interface OutgoingText {
   /** The host that the call names; else the command. */
   readonly to: string;
