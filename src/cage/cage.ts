@@ -192,8 +192,6 @@ function prlimitArgs({ memoryMegabytes, cpuSeconds, fileMegabytes, openFiles }: 
   ];
 }
 
-// Node reports the hard limits of this process, and the libraries that it has loaded.
-
 interface Machine {
   /** In the units of prlimit, by Node's name. */
   readonly userLimits: Readonly<Record<string, { readonly hard: number | string } | undefined>>;
@@ -203,7 +201,10 @@ interface Machine {
 
 let known: Machine | undefined;
 
-/** Takes 3 ms at the first call. */
+/**
+ * Reads from Node's report the hard limits of this process, and the libraries that it has loaded. Takes 3 ms at the
+ * first call.
+ */
 export function readMachine(): Machine {
   if (known) return known;
   const report = process.report as typeof process.report & { excludeNetwork: boolean };

@@ -221,8 +221,7 @@ function describeLost({ lost }: CellOutcome, before: readonly LostName[]): reado
   return [`Not kept after this process ends: ${joinNames(named, MAX_NAMED)}.`];
 }
 
-// What a model can do about code that failed, as a sentence.
-
+/** Returns what a model can do about code that failed, as a sentence. */
 function hintFor(
   { kind, command, missingName }: CellProblem,
   { timeLimitMs, suggested }: Pick<ReportParts, "timeLimitMs" | "suggested">,

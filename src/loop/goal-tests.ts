@@ -89,15 +89,15 @@ async function judge({ question, paths }: TestOf<"judge">, { call }: CommandCont
   return fails(code === "model" ? `The model that judges gave no answer: ${headOf(text)}` : headOf(text));
 }
 
-// Runs the program of a person that tests a goal, as a cell of the sandbox.
-//
-// It has a namespace of its own, which is empty before and gone after it, and reads the agent's files. It calls no
-// command, changes no file and reaches no network. It passes when it ends without an error and with exit code 0.
-
 /** A test may take longer than a cell of the agent. */
 const MIN_LIMIT_MS = 5 * 60_000;
 const MAX_OUTPUT_CHARS = 250;
 
+/**
+ * Runs the program of a person that tests a goal, as a cell of the sandbox. It has a namespace of its own, which is
+ * empty before and gone after it, and reads the agent's files. It calls no command, changes no file and reaches no
+ * network. It passes when it ends without an error and with exit code 0.
+ */
 async function runProgram(
   code: string,
   { workspace, signal }: CommandContext,
