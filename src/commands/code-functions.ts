@@ -173,11 +173,6 @@ function nameArguments(
   return Object.fromEntries(named.filter(([name, value]) => !isLeftOut(name, value)));
 }
 
-// Writes a JSON Schema as a type of Python, for the signatures of functions.
-//
-// A type helps the model to write a call. The arguments of the call are checked against the schema itself, so what a
-// type cannot say is left out.
-
 const MAX_CHOICES = 12;
 /** A longer type is written with fewer levels. */
 const MAX_TYPE_CHARS = 300;
@@ -201,6 +196,10 @@ const UNKNOWN = "Any";
 
 const writeChoice = (value: unknown): string => PYTHON_WORDS.get(value) ?? JSON.stringify(value);
 
+/**
+ * Writes a JSON Schema as a type of Python, for the signatures of functions. A type helps the model to write a call.
+ * The arguments of the call are checked against the schema itself, so what a type cannot say is left out.
+ */
 const renderType = (schema: JsonSchema, root: JsonSchema): string =>
   renderWithin(MAX_TYPE_CHARS, (levels) => typeOf(schema, root, levels));
 

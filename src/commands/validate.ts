@@ -206,11 +206,6 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-// Lists the files of a home, imports one command file, and finds the line of a fault in it.
-//
-// A changed file is imported again: modules are cached by address, so the address gets the time of the change. The
-// modules that the file imports stay as first loaded.
-
 /** Names in a folder of the home, `what` it is for; none for a missing one. Throws GOALD_COMMAND_INVALID. */
 export async function listEntries(what: "commands" | "methods", folder: string): Promise<string[]> {
   try {
@@ -228,7 +223,11 @@ const firstLoaded = new Map<string, number>();
 /** Time for awaits at the top level of a file. Shorter than a client's wait for the answer to a reload. */
 const LOAD_LIMIT_MS = 5_000;
 
-/** Returns the default export. Throws GOALD_COMMAND_INVALID. */
+/**
+ * Imports one command file and returns its default export. A changed file is imported again: modules are cached by
+ * address, so the address gets the time of the change. The modules that the file imports stay as first loaded. Throws
+ * GOALD_COMMAND_INVALID, with the line of the fault where it is known.
+ */
 export async function loadCommandFile(file: string): Promise<unknown> {
   try {
     const { mtimeMs } = await stat(file);

@@ -122,14 +122,15 @@ async function requireTrust(folder: string, search: HomeSearch): Promise<void> {
   );
 }
 
-/** The file that lists the homes that this person trusts. */
+/**
+ * The file that lists the homes that this person trusts. It is outside every home, so that no home can trust itself. It
+ * holds real paths only: a link could be turned to another folder later. A list that others can write, or that cannot
+ * be read, trusts nothing.
+ */
 export function trustRecordOf({ configHome, userHome }: Pick<HomeSearch, "configHome" | "userHome">): string {
   const configFolder = configHome && isAbsolute(configHome) ? configHome : join(userHome, ".config");
   return join(configFolder, "goald", "trusted.json");
 }
-
-// The list is outside every home, so that no home can trust itself. It holds real paths only: a link could be turned
-// to another folder later. A list that others can write, or that cannot be read, trusts nothing.
 
 const MAX_TRUST_BYTES = 1024 * 1024;
 

@@ -220,15 +220,15 @@ export const createFailure = (code: string, message: string, retry: ModelFailure
   retry,
 });
 
-// Extracts a server's error message from the shapes in which servers send it. Pure.
-//
-// Reads OpenAI's `error.message`, FastAPI's `detail`, a plain `error` or `message`, Google's list of one, and a
-// router's copy of the message behind it. Never reads the request that some servers echo.
-
 const MAX_PARSED = 200_000;
 const MAX_WORDS = 4_000;
 
-/** Returns all messages and the fields they name. "" for JSON in another shape. Other text is returned as it is. */
+/**
+ * Extracts a server's error message from the shapes in which servers send it: OpenAI's `error.message`, FastAPI's
+ * `detail`, a plain `error` or `message`, Google's list of one, and a router's copy of the message behind it. Never
+ * reads the request that some servers echo. Returns all messages and the fields they name. "" for JSON in another
+ * shape. Other text is returned as it is. Pure.
+ */
 export function collectErrorWords(body: string): string {
   const parsed = parseErrorBody(body);
   if (parsed === undefined) return body.slice(0, MAX_WORDS);

@@ -152,12 +152,12 @@ function watchSilence(
 const silenceError = (words: string, ms: number): Error =>
   new DOMException(`${words} ${ms < 1000 ? `${ms} ms` : `${ms / 1000} s`}.`, "TimeoutError");
 
-// A body counts as a reply only if it has a finish_reason and text. Compatible servers answer with status 200 and an
-// error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty reply. A reply
-// may be without text when it was cut off, because the model used up its maximum before an answer began, and when it has
-// reasoning alone.
-
-/** Throws a StatusError for an error in place of a reply. */
+/**
+ * Reads a body, which counts as a reply only if it has a finish_reason and text. Compatible servers answer with status
+ * 200 and an error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty
+ * reply. A reply may be without text when it was cut off, because the model used up its maximum before an answer began,
+ * and when it has reasoning alone. Throws a StatusError for an error in place of a reply.
+ */
 export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer {
   // Some servers send JSON under another content type, which the client then returns as a string.
   const body = typeof received === "string" ? parseJson(received) : received;
