@@ -164,11 +164,7 @@ export function collectTexts(value: unknown): readonly string[] {
   return Object.values(value).flatMap(collectTexts);
 }
 
-// Resolves names that models use for commands and arguments.
-//
-// The tables are in config/aliases.json. Names are compared by their words: `WriteToFile`, `write-to-file` and
-// `"write_to_file"()` are equal. Similar names are never run: a problem sentence lists them for the model.
-
+/** Other names that models use for commands and arguments, from config/aliases.json. */
 export interface Aliases {
   /** Command name by alias. */
   readonly commands: Readonly<Record<string, string>>;
@@ -178,7 +174,11 @@ export interface Aliases {
 
 const MAX_NAME_CHARS = 80;
 
-/** Returns the name in `names` that `written` means, or null. */
+/**
+ * Returns the name in `names` that `written` means, or null. Names are compared by their words: `WriteToFile`,
+ * `write-to-file` and `"write_to_file"()` are equal. Similar names are never run: a problem sentence lists them for the
+ * model.
+ */
 export function findCommandName(written: string, names: ReadonlySet<string>, aliases: Aliases): string | null {
   if (written.length > MAX_NAME_CHARS) return null;
   const bare = written.trim();

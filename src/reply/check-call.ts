@@ -192,17 +192,16 @@ function countValues(value: unknown, counted = 0): number {
 
 const reject = (problems: readonly string[], name?: string): CheckedCall => ({ kind: "invalid", problems, name });
 
-// Tests a text against a pattern of a schema within a time limit.
-//
-// A backtracking pattern such as `(a+)+b` can need hours for forty letters. Whether a pattern can do that is hard to
-// tell, so its run is bounded instead: V8 ends a script of another context at its timeout, inside a match too. A text
-// that takes longer does not match.
-
 const MAX_MATCH_MS = 100;
 /** A pattern with one quantifier needs at most the square of the text's length. */
 const MAX_DIRECT_CHARS = 2_000;
 
-/** Throws a SyntaxError for an invalid pattern. */
+/**
+ * Returns a test of texts against a pattern of a schema within a time limit. A backtracking pattern such as `(a+)+b`
+ * can need hours for forty letters. Whether a pattern can do that is hard to tell, so its run is bounded instead: V8
+ * ends a script of another context at its timeout, inside a match too. A text that takes longer does not match. Throws
+ * a SyntaxError for an invalid pattern.
+ */
 export function createBoundedPattern(pattern: string, flags: string) {
   const expression = new RegExp(pattern, flags);
   const isSimple = !pattern.includes("(") && (pattern.match(/[*+{]/g) ?? []).length <= 1;

@@ -155,13 +155,6 @@ function lowerCaseKeys(record: Readonly<Record<string, unknown>>): KeyedRecord |
   return keyed;
 }
 
-// An action of the form `plan`, as a command.
-//
-//   {"action": "write_to_file", "args": {"file": "a.md", "text": "…"}}
-//
-// Actions are commands. The short names of OpenDevin's planner stand for the commands that do the same, and `contents`
-// for the content of a file.
-
 const SHORT_NAMES: Readonly<Record<string, string>> = {
   write: "write_to_file",
   read: "read_file",
@@ -191,7 +184,10 @@ export function readWrittenAction(text: string): CommandCall | undefined {
   return typeof name === "string" ? { name, args: isRecord(args) ? args : {} } : undefined;
 }
 
-/** Gives an object with an action the shape of a reply with a command. Returns anything else as it is. */
+/**
+ * Gives an object with an action of the form `plan`, such as `{"action": "write_to_file", "args": {"file": "a.md",
+ * "text": "…"}}`, the shape of a reply with a command. Returns anything else as it is.
+ */
 export function findAction(value: unknown): unknown {
   if (!isRecord(value) || !Object.hasOwn(value, "action") || Object.hasOwn(value, "command")) return value;
   const { action, args } = value;
@@ -202,7 +198,10 @@ export function findAction(value: unknown): unknown {
   return { command: { name: String(action), args: given } };
 }
 
-/** `written`: any names. */
+/**
+ * Resolves the names of an action. Actions are commands. The short names of OpenDevin's planner stand for the commands
+ * that do the same, and `contents` for the content of a file. `written`: any names.
+ */
 export function toCommand({ name: written, args }: RawCall): RawCall {
   const name = typeof written === "string" ? resolveAction(written) : written;
   const renamed = typeof name === "string" && Object.hasOwn(SHORT_ARGUMENTS, name) ? SHORT_ARGUMENTS[name] : undefined;

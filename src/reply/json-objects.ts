@@ -220,12 +220,6 @@ export function isOnlyReasoning(text: string): boolean {
   return end < 0 || text.slice(end).trim() === "";
 }
 
-// Parses one object of a reply with the least repair that works.
-//
-// Order: strict JSON; a Python literal; a spelling pass that changes no content; jsonrepair, which guesses. Each result
-// carries its trust. jsonrepair is recursive, and quadratic in unescaped quotes (200 kB took 20 s), so a budget for one
-// whole reply caps the product of characters and quotes.
-
 /** Characters times quotes of the text given to jsonrepair; at most about 0.2 s. */
 const MAX_GUESS_WORK = 200_000_000;
 /** A longer object is read only if nothing but its spelling is wrong. */
@@ -254,6 +248,12 @@ export interface UnparsedObject {
 export const createRepairBudget = () => ({ guessWork: MAX_GUESS_WORK });
 type RepairBudget = ReturnType<typeof createRepairBudget>;
 
+/**
+ * Parses one object of a reply with the least repair that works. Order: strict JSON; a Python literal; a spelling pass
+ * that changes no content; jsonrepair, which guesses. Each result carries its trust. jsonrepair is recursive, and
+ * quadratic in unescaped quotes (200 kB took 20 s), so a budget for one whole reply caps the product of characters and
+ * quotes.
+ */
 export function parseObject(source: string, budget: RepairBudget): ParsedObject | UnparsedObject {
   if (isTooDeep(source)) return { kind: "unparsed", reason: "too-deep" };
   const clear = parseClearly(source);

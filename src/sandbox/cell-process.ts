@@ -196,11 +196,10 @@ export class CellProcess {
   }
 }
 
-// One cell that runs: its host, and its times for loading the namespace, for the code, and for saving.
-
 /** The process stops code itself at the limit; the host kills it this much later. */
 const GRACE_MS = 80;
 
+/** One cell that runs: its host, and its times for loading the namespace, for the code, and for saving. */
 class RunningCell {
   readonly cell: Cell;
   readonly host: CellBridge;
@@ -280,14 +279,15 @@ function openClock(firstLimitMs: number, onLimit: () => void) {
   };
 }
 
-// Answers what code asks for, by the host of its cell.
-
 interface Answer {
   readonly reply: Reply;
   readonly bytes: Uint8Array;
 }
 
-/** Rejects with what the method of `host` rejected with. `bytes`: those of the question. */
+/**
+ * Answers what code asks for, by the host of its cell. Rejects with what the method of `host` rejected with. `bytes`:
+ * those of the question.
+ */
 async function answerQuestion(question: Question, bytes: Uint8Array, host: CellBridge): Promise<Answer> {
   switch (question.what) {
     case "call":
@@ -323,11 +323,10 @@ function splitContents(files: SavedFiles, bytes: Uint8Array): readonly CellFileC
   });
 }
 
-// Why a cell ended without an outcome of its own, in words for the model.
-
 /** How V8 ends when it gets no more memory. */
 const MEMORY_SIGNALS = new Set<NodeJS.Signals | null>(["SIGABRT", "SIGTRAP", "SIGILL", "SIGSEGV", "SIGBUS"]);
 
+/** Why a cell ended without an outcome of its own, in words for the model. */
 const problem = (kind: CellProblem["kind"], type: string, message: string): CellProblem => ({
   kind,
   type,

@@ -238,8 +238,6 @@ export class FileView {
   }
 }
 
-// The files of the view: which the host listed, which code changed, moved or removed.
-
 /** The version of a file that the host has. Code made a file without one. */
 interface ListedFile {
   readonly path: string;
@@ -255,6 +253,7 @@ interface ViewOperations {
   readonly stream: Partial<StreamOperations>;
 }
 
+/** The files of the view: which the host listed, which code changed, moved or removed. */
 class ViewTree {
   readonly #fs: Fs;
   readonly #memory: MemoryFs;
