@@ -1,6 +1,5 @@
 /**
  * cage.ts -- runs a child process with limits of the system, without goald's environment, and cut off from the machine.
- *
  * `strict`: bubblewrap gives it namespaces of its own, so it sees only the listed paths and no network. `degraded`:
  * only limits and an empty environment hold. `off`: only the empty environment. The child dies with this process.
  */

@@ -1,8 +1,7 @@
 /**
- * code-functions.ts -- shows commands as functions of Python: signature, docstring, and the call that a use of it stands for.
- *
- * A name that Python or goald itself uses gets an underscore: a command `print` is the function `print_`, an argument
- * `from` the parameter `from_`.
+ * code-functions.ts -- shows commands as functions of Python: signature, docstring, and the call that a use of it
+ * stands for. A name that Python or goald itself uses gets an underscore: a command `print` is the function `print_`,
+ * an argument `from` the parameter `from_`.
  */
 import type { CommandCall } from "#core/call.ts";
 import { type ArgsSchema, followReference, type JsonSchema, type JsonType, typesOf } from "#core/command.ts";

@@ -1,7 +1,6 @@
 /**
- * describe.ts -- the commands in words: for the prompt, and for docs/commands.md.
- *
- * The prompt's lines have AutoGPT's form: required arguments, optional arguments, then the summary.
+ * describe.ts -- the commands in words: for the prompt, and for docs/commands.md. The prompt's lines have AutoGPT's
+ * form: required arguments, optional arguments, then the summary.
  */
 import { dirname } from "node:path";
 import type { CommandGroup } from "#core/agent-settings.ts";

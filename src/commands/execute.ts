@@ -1,8 +1,7 @@
 /**
- * execute.ts -- prepares, runs and probes one command within its time limit, and bounds its output.
- *
- * Any failure of a command becomes an observation and cannot stop the loop. Only a full disk, an abort by the host, or
- * a bug in goald passes through.
+ * execute.ts -- prepares, runs and probes one command within its time limit, and bounds its output. Any failure of a
+ * command becomes an observation and cannot stop the loop. Only a full disk, an abort by the host, or a bug in goald
+ * passes through.
  */
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { MAX_OBSERVATION_CHARS, type Observation } from "#core/call.ts";

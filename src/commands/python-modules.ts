@@ -1,8 +1,6 @@
 /**
- * python-modules.ts -- loads the Python helpers of a home: `<home>/methods/*.py`.
- *
- * Their functions are defined in each Python namespace, inside the sandbox. They reach outside only by calling
- * commands.
+ * python-modules.ts -- loads the Python helpers of a home: `<home>/methods/*.py`. Their functions are defined in each
+ * Python namespace, inside the sandbox. They reach outside only by calling commands.
  */
 import { readFile } from "node:fs/promises";
 import { join, parse } from "node:path";

@@ -1,8 +1,7 @@
 /**
- * validate.ts -- checks the default export of a command file and fills in its defaults.
- *
- * Reports all problems of a file at once, each with the expected and the actual value. A missing label comes from the
- * name. Missing facts for the policy get the worst value.
+ * validate.ts -- checks the default export of a command file and fills in its defaults. Reports all problems of a file
+ * at once, each with the expected and the actual value. A missing label comes from the name. Missing facts for the
+ * policy get the worst value.
  */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";

@@ -164,10 +164,8 @@ async function readTrusted(record: string, uid: number | undefined): Promise<rea
 }
 
 /**
- * `mode` applies to new folders only. Throws the system's error.
- *
- * It makes one level at a time, because Node 24's recursive `mkdir` never returns where no folder can be made, as below
- * /proc.
+ * `mode` applies to new folders only. Throws the system's error. It makes one level at a time, because Node 24's
+ * recursive `mkdir` never returns where no folder can be made, as below /proc.
  */
 export async function makeFolders(folder: string, mode: number): Promise<void> {
   if (await isFolder(folder)) return;

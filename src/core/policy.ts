@@ -1,8 +1,7 @@
 /**
- * policy.ts -- whether a command runs now, needs approval, or is denied.
- *
- * The policy judges by facts only: the command's annotations, the agent's settings, approvals that a person granted
- * ahead, whether the agent has read text from outside (taint), and what the call would then send out.
+ * policy.ts -- whether a command runs now, needs approval, or is denied. The policy judges by facts only: the command's
+ * annotations, the agent's settings, approvals that a person granted ahead, whether the agent has read text from
+ * outside (taint), and what the call would then send out.
  */
 import type { Annotations, CommandCall } from "./call.ts";
 import type { Command } from "./command.ts";

@@ -1,8 +1,7 @@
 /**
- * provenance.ts -- records the outside sources of a text. Observations, files, memories and tasks carry them.
- *
- * Outside is the web and other agents. An agent that received outside words is tainted until a person trusts them:
- * whatever it writes from then on carries their sources.
+ * provenance.ts -- records the outside sources of a text. Observations, files, memories and tasks carry them. Outside
+ * is the web and other agents. An agent that received outside words is tainted until a person trusts them: whatever it
+ * writes from then on carries their sources.
  */
 import type { Annotations, Observation } from "./call.ts";
 import { ifNotFound } from "./errors.ts";

@@ -1,8 +1,7 @@
 /**
- * text.ts -- free text in events: short, well-formed, and safe to store anywhere.
- *
- * Text over `SPILL_BYTES` is stored once as a blob, and the event carries its hash and its first characters, so that
- * state and prompts stay small whatever a model or a command returns.
+ * text.ts -- free text in events: short, well-formed, and safe to store anywhere. Text over `SPILL_BYTES` is stored
+ * once as a blob, and the event carries its hash and its first characters, so that state and prompts stay small
+ * whatever a model or a command returns.
  */
 
 /** Longer text (in bytes of UTF-8) becomes a blob. */

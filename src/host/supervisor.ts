@@ -1,8 +1,6 @@
 /**
- * supervisor.ts -- starts, wakes and stops the runners of all agents in one process.
- *
- * A host continues background agents by itself, and an agent in front while a terminal holds it. A failure of one agent
- * does not affect the others.
+ * supervisor.ts -- starts, wakes and stops the runners of all agents in one process. A host continues background agents
+ * by itself, and an agent in front while a terminal holds it. A failure of one agent does not affect the others.
  */
 import { EventEmitter, once } from "node:events";
 import * as v8 from "node:v8";

@@ -1,9 +1,8 @@
 /**
- * ask-model.ts -- one model call: recall, build the prompt, send the request, read the reply.
- *
- * Each request carries the maximum size of its reply, so that what it may cost is what the intent reserves. A request
- * that leaves no room for a useful reply is not sent. The reservation counts until the actual usage is known, so that
- * limits survive a crash. A server that ignores the maximum pauses the agent.
+ * ask-model.ts -- one model call: recall, build the prompt, send the request, read the reply. Each request carries the
+ * maximum size of its reply, so that what it may cost is what the intent reserves. A request that leaves no room for a
+ * useful reply is not sent. The reservation counts until the actual usage is known, so that limits survive a crash. A
+ * server that ignores the maximum pauses the agent.
  */
 import { commandCallId } from "#core/call.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";

@@ -1,8 +1,7 @@
 /**
- * goal-tests.ts -- runs the tests that prove goals: the service `tests` of one call.
- *
- * A test looks at the agent's files and at addresses that a person named, and changes nothing. What it cannot find out,
- * such as a file that is refused or a program that cannot run here, is a failed test that says why.
+ * goal-tests.ts -- runs the tests that prove goals: the service `tests` of one call. A test looks at the agent's files
+ * and at addresses that a person named, and changes nothing. What it cannot find out, such as a file that is refused or
+ * a program that cannot run here, is a failed test that says why.
  */
 import type { CommandContext } from "#core/command.ts";
 import { INSTALL_SANDBOX } from "#core/command-names.ts";

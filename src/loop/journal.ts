@@ -1,9 +1,7 @@
 /**
- * journal.ts -- writes one agent's log: holds the state and the events that are not durable yet.
- *
- * `record` stamps events, folds them and adds them to the draft; `commit` makes the draft durable as one unit, and only
- * then publishes it. `record` replaces long texts by blob references, so that the live state equals the state folded
- * from the store.
+ * journal.ts -- writes one agent's log: holds the state and the events that are not durable yet. `record` stamps
+ * events, folds them and adds them to the draft; `commit` makes the draft durable as one unit, and only then publishes
+ * it. `record` replaces long texts by blob references, so that the live state equals the state folded from the store.
  */
 import { hash } from "node:crypto";
 import type { CommandCall } from "#core/call.ts";

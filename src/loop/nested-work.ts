@@ -1,8 +1,7 @@
 /**
- * nested-work.ts -- the nested work of one running command: calls of other commands, and sub-tasks that the model works on.
- *
- * Each piece is known by its position and hash. When the command runs again after a crash, an ended piece returns its
- * recorded result, an unfinished one continues in its frame, and a different one ends the command with an unknown
+ * nested-work.ts -- the nested work of one running command: calls of other commands, and sub-tasks that the model works
+ * on. Each piece is known by its position and hash. When the command runs again after a crash, an ended piece returns
+ * its recorded result, an unfinished one continues in its frame, and a different one ends the command with an unknown
  * outcome.
  */
 import { hash } from "node:crypto";

@@ -1,8 +1,7 @@
 /**
- * turn-memory.ts -- makes the memory of a turn that ends, from the turn's events.
- *
- * The memory follows from the log alone, so a replay and a run after a crash make the same one. It is in the commit
- * that ends the turn. The newest 5,000 events count: a longer turn is remembered by its end.
+ * turn-memory.ts -- makes the memory of a turn that ends, from the turn's events. The memory follows from the log
+ * alone, so a replay and a run after a crash make the same one. It is in the commit that ends the turn. The newest
+ * 5,000 events count: a longer turn is remembered by its end.
  */
 import { hash } from "node:crypto";
 import type { CommandCall } from "#core/call.ts";

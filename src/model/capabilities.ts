@@ -1,6 +1,5 @@
 /**
  * capabilities.ts -- remembers which parts of a request a server rejects for a model, so that they are not sent again.
- *
  * Every part is sent until the server rejects it. The knowledge is kept per server and model for a week, because
  * servers are upgraded. Losing it only costs the same rejections once more.
  */

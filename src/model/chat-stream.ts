@@ -133,7 +133,10 @@ export class ChatStream {
     throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_REPLY_CHARS} characters; more came.`);
   }
 
-  /** Compares the estimate and the reported usage with the maximum. */
+  /**
+   * Compares the estimate and the reported usage with the maximum. A piece with text is at least one token. Every piece
+   * that ends a silence is counted, so that no stream lasts for ever.
+   */
   #limitTokens(): void {
     const reported = readUsage(this.#usage);
     const least = Math.ceil(Math.max(reported?.outputTokens ?? 0, this.#tokens, this.#pieces));
@@ -245,8 +248,7 @@ const IDEOGRAPHS = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/g;
 /**
  * Counts the tokens of a text from below, because a reply that obeys its maximum must never be cut off: a token has at
  * most eight Latin characters or 2.5 ideographs on average, or 128 characters of white space (the longest tokens of
- * cl100k_base and o200k_base). A piece with text is at least one token. Every piece that ends a silence is counted, so
- * that no stream lasts for ever. Pure.
+ * cl100k_base and o200k_base). Pure.
  */
 export function leastTokens(text: string): number {
   const ideographs = text.match(IDEOGRAPHS)?.length ?? 0;

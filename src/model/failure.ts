@@ -1,9 +1,8 @@
 /**
- * failure.ts -- explains an error between goald and a model server as a code and a sentence.
- *
- * Each failure has a code for programs, a message for a person that names server, model and remedy, and whether a retry
- * may help. The first rule that matches counts. No message contains a key: server text passes `quote`, and text about a
- * rejected key is left out.
+ * failure.ts -- explains an error between goald and a model server as a code and a sentence. Each failure has a code
+ * for programs, a message for a person that names server, model and remedy, and whether a retry may help. The first
+ * rule that matches counts. No message contains a key: server text passes `quote`, and text about a rejected key is
+ * left out.
  */
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { asRecord, parseJson } from "#util/json.ts";

@@ -1,7 +1,6 @@
 /**
- * model-server.ts -- sends requests to a server of OpenAI's API, with the key and the limits of the settings.
- *
- * An error status becomes a StatusError with the whole body.
+ * model-server.ts -- sends requests to a server of OpenAI's API, with the key and the limits of the settings. An error
+ * status becomes a StatusError with the whole body.
  */
 import { GoaldError } from "#core/errors.ts";
 import { joinNames } from "#core/text.ts";

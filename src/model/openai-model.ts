@@ -1,9 +1,8 @@
 /**
- * openai-model.ts -- a language model behind any server with chat completions.
- *
- * One request per call and no retries: the loop decides when to retry, and records it. Any error outside is an answer
- * of kind `failed`; only an aborted signal rejects. capabilities.ts learns which parts of a request a server rejects or
- * ignores. The failure then says that the next request differs.
+ * openai-model.ts -- a language model behind any server with chat completions. One request per call and no retries: the
+ * loop decides when to retry, and records it. Any error outside is an answer of kind `failed`; only an aborted signal
+ * rejects. capabilities.ts learns which parts of a request a server rejects or ignores. The failure then says that the
+ * next request differs.
  */
 import type OpenAI from "openai";
 import { writeCalls } from "#core/call.ts";

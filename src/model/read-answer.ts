@@ -1,9 +1,8 @@
 /**
- * read-answer.ts -- reads a response body as it arrives: an event stream or one document.
- *
- * The first characters decide which, not the content type: a server that does not stream answers with one document. A
- * stream may last as long as it likes, but is aborted when it falls silent. Only output ends a silence: comments, empty
- * pieces, white space and unfinished lines do not. A complete reply stays complete, however the connection ends.
+ * read-answer.ts -- reads a response body as it arrives: an event stream or one document. The first characters decide
+ * which, not the content type: a server that does not stream answers with one document. A stream may last as long as it
+ * likes, but is aborted when it falls silent. Only output ends a silence: comments, empty pieces, white space and
+ * unfinished lines do not. A complete reply stays complete, however the connection ends.
  */
 import type OpenAI from "openai";
 import { writeCalls } from "#core/call.ts";

@@ -1,9 +1,8 @@
 /**
- * arrange-args.ts -- brings written arguments to the names and types of their schema, without loss.
- *
- * A number becomes a string if its digits are kept, a list of one string a string, integer digits an integer, a string
- * a list or an object. `true` never becomes 1. An unknown argument is never dropped: without `"mode": "append"` a
- * command would overwrite a file. Members of nested objects are treated alike.
+ * arrange-args.ts -- brings written arguments to the names and types of their schema, without loss. A number becomes a
+ * string if its digits are kept, a list of one string a string, integer digits an integer, a string a list or an
+ * object. `true` never becomes 1. An unknown argument is never dropped: without `"mode": "append"` a command would
+ * overwrite a file. Members of nested objects are treated alike.
  */
 
 import { type ArgsSchema, followReference, isSchema, type JsonSchema, typesOf } from "#core/command.ts";

@@ -1,8 +1,7 @@
 /**
- * check-call.ts -- checks a command as the model wrote it against the catalogue.
- *
- * Each command has its own ajv validator: one joint schema reports dozens of errors for one mistake and is a hundred
- * times slower. Validators convert nothing; a second one collects all errors for the problem texts.
+ * check-call.ts -- checks a command as the model wrote it against the catalogue. Each command has its own ajv
+ * validator: one joint schema reports dozens of errors for one mistake and is a hundred times slower. Validators
+ * convert nothing; a second one collects all errors for the problem texts.
  */
 import { createContext, Script } from "node:vm";
 import type { ValidateFunction } from "ajv";

@@ -1,9 +1,8 @@
 /**
- * find-call.ts -- finds the one command in the shapes that models write.
- *
- * The requested shape is `{thoughts, command: {name, args}}`. Also accepted: tool calls, LangChain's action and
- * action_input, the name as a key, arguments beside the name, lists of one. Different commands in one reply are
- * rejected, never chosen by position. Keys are compared in lower case; `__proto__` is an ordinary key.
+ * find-call.ts -- finds the one command in the shapes that models write. The requested shape is `{thoughts, command:
+ * {name, args}}`. Also accepted: tool calls, LangChain's action and action_input, the name as a key, arguments beside
+ * the name, lists of one. Different commands in one reply are rejected, never chosen by position. Keys are compared in
+ * lower case; `__proto__` is an ordinary key.
  */
 import type { CommandCall } from "#core/call.ts";
 import { DO_NOTHING, RUN_CODE, TASK_COMPLETE, THINK } from "#core/command-names.ts";

@@ -1,8 +1,7 @@
 /**
- * json-objects.ts -- finds the JSON objects of a reply that are outside its reasoning.
- *
- * One pass, aware of strings and comments, splits the reply into plain text and balanced objects. Fences, prose and
- * chat marks count as plain text: no pattern looks for ```, since arguments may contain fences. Time is linear.
+ * json-objects.ts -- finds the JSON objects of a reply that are outside its reasoning. One pass, aware of strings and
+ * comments, splits the reply into plain text and balanced objects. Fences, prose and chat marks count as plain text: no
+ * pattern looks for ```, since arguments may contain fences. Time is linear.
  */
 import { jsonrepair } from "jsonrepair";
 import { MAX_JSON_DEPTH } from "#core/command.ts";

@@ -1,8 +1,7 @@
 /**
- * json.ts -- parses strict JSON without exceptions or deep nesting, and finds keys that occur twice.
- *
- * `JSON.parse` silently keeps the last of two equal keys, while a person who reads the log sees the first. An object
- * with conflicting keys is therefore not run. Thoughts are exempt, since nothing acts on them.
+ * json.ts -- parses strict JSON without exceptions or deep nesting, and finds keys that occur twice. `JSON.parse`
+ * silently keeps the last of two equal keys, while a person who reads the log sees the first. An object with
+ * conflicting keys is therefore not run. Thoughts are exempt, since nothing acts on them.
  */
 import { MAX_JSON_DEPTH } from "#core/command.ts";
 import { parseJson } from "#util/json.ts";

@@ -1,8 +1,7 @@
 /**
- * reply-schema.ts -- builds the JSON schema of a reply, in the subset of strict servers where that is possible.
- *
- * The schema has the shape that the prompt shows, so that a grammar never forces a model away from its instructions.
- * Each branch begins with `name`, which allows one value: strict servers tell branches apart by their first key. It has
+ * reply-schema.ts -- builds the JSON schema of a reply, in the subset of strict servers where that is possible. The
+ * schema has the shape that the prompt shows, so that a grammar never forces a model away from its instructions. Each
+ * branch begins with `name`, which allows one value: strict servers tell branches apart by their first key. It has
  * names and types only: what a command and its arguments mean is in the prompt, and servers charge for both.
  */
 

@@ -1,8 +1,7 @@
 /**
- * cell-process.ts -- one process in a cage that runs the cells of one namespace, and the conversation with it.
- *
- * The code blocks while it waits for its host. Another cell of the namespace may run inside that wait. Whatever code
- * does to its process ends the process, never the host. It keeps the host alive only while a cell runs.
+ * cell-process.ts -- one process in a cage that runs the cells of one namespace, and the conversation with it. The code
+ * blocks while it waits for its host. Another cell of the namespace may run inside that wait. Whatever code does to its
+ * process ends the process, never the host. It keeps the host alive only while a cell runs.
  */
 import { addAbortListener } from "node:events";
 import { extname } from "node:path";

@@ -1,8 +1,7 @@
 /**
- * file-view.ts -- the agent's folder as Python sees it, at /workspace: a private copy in the memory of the process.
- *
- * The list of files comes from the host when code looks at the folder, the content of a file when code reads it. What
- * code changes goes out with `save`.
+ * file-view.ts -- the agent's folder as Python sees it, at /workspace: a private copy in the memory of the process. The
+ * list of files comes from the host when code looks at the folder, the content of a file when code reads it. What code
+ * changes goes out with `save`.
  */
 import { posix } from "node:path";
 import type { CellFile, CellFileChange } from "#core/ports/sandbox.ts";

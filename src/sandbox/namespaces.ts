@@ -1,8 +1,6 @@
 /**
- * namespaces.ts -- the live namespaces: which process has which version, and which cell runs where.
- *
- * A process loads one namespace in its life. One whose version is not the wanted one is ended, and a new process loads
- * what was saved.
+ * namespaces.ts -- the live namespaces: which process has which version, and which cell runs where. A process loads one
+ * namespace in its life. One whose version is not the wanted one is ended, and a new process loads what was saved.
  */
 import type { Cage } from "#cage/cage.ts";
 import type { Cell, CellBridge, CellOutcome, SavedNamespace } from "#core/ports/sandbox.ts";
