@@ -113,7 +113,7 @@ interface SucceededCall extends OfCall, CommandCall {
 }
 
 /**
- * Lists the calls that succeeded, by the status of their results, never by its words. They are the agent's own: what
+ * Lists the calls that succeeded, by the status of their results, never by their words. They are the agent's own: what
  * code or a sub-task called belongs to the command that ran it. `events`: those of the turn, or its newest ones. Pure.
  */
 export function listSucceeded(events: readonly RecordedEvent[]): readonly SucceededCall[] {

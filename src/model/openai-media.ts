@@ -28,9 +28,9 @@ const MAX_IMAGE_ANSWER_BYTES = 48 * 1024 * 1024;
 const MAX_SIDE = 16_384;
 
 /**
- * Accepts an answer only if its bytes are an image. A server may send an address instead of bytes. Its own address is
- * fetched without the key, any other through the public web client. Sends nothing and checks no setting before the
- * first image.
+ * Makes images. Accepts an answer only if its bytes are an image. A server may send an address instead of bytes. Its
+ * own address is fetched without the key, any other through the public web client. Sends nothing and checks no setting
+ * before the first image.
  */
 export function createOpenAIImages(settings: OpenAIMediaSettings): Images {
   const { model, http, timeoutMs = IMAGE_TIMEOUT_MS } = settings;

@@ -325,7 +325,7 @@ function splitContents(files: SavedFiles, bytes: Uint8Array): readonly CellFileC
 /** How V8 ends when it gets no more memory. */
 const MEMORY_SIGNALS = new Set<NodeJS.Signals | null>(["SIGABRT", "SIGTRAP", "SIGILL", "SIGSEGV", "SIGBUS"]);
 
-/** Why a cell ended without an outcome of its own, in words for the model. */
+/** States why a cell ended without an outcome of its own, in words for the model. */
 const problem = (kind: CellProblem["kind"], type: string, message: string): CellProblem => ({
   kind,
   type,

@@ -28,8 +28,8 @@ const MAX_BYTES = 1.25 * MAX_SAVED_BYTES;
 const KINDS: readonly CellProblem["kind"][] = ["syntax", "error", "timeout", "memory", "died"];
 
 /**
- * Text for the model and for people is cleaned of control characters and cut. The saved namespace is passed on as it
- * is: only a process in the same cage reads it. Returns undefined when the outcome is malformed.
+ * Reads the outcome of a cell; undefined when it is malformed. Text for the model and for people is cleaned of control
+ * characters and cut. The saved namespace is passed on as it is: only a process in the same cage reads it.
  */
 export function readOutcome(
   given: unknown,
