@@ -1,6 +1,5 @@
 /**
  * cage.ts -- runs a child process with limits of the system, without goald's environment, and cut off from the machine.
- *
  * `strict`: bubblewrap gives it namespaces of its own, so it sees only the listed paths and no network. `degraded`:
  * only limits and an empty environment hold. `off`: only the empty environment. The child dies with this process.
  */
@@ -192,8 +191,6 @@ function prlimitArgs({ memoryMegabytes, cpuSeconds, fileMegabytes, openFiles }: 
   ];
 }
 
-// Node reports the hard limits of this process, and the libraries that it has loaded.
-
 interface Machine {
   /** In the units of prlimit, by Node's name. */
   readonly userLimits: Readonly<Record<string, { readonly hard: number | string } | undefined>>;
@@ -203,7 +200,10 @@ interface Machine {
 
 let known: Machine | undefined;
 
-/** Takes 3 ms at the first call. */
+/**
+ * Reads from Node's report the hard limits of this process, and the libraries that it has loaded. Takes 3 ms at the
+ * first call.
+ */
 export function readMachine(): Machine {
   if (known) return known;
   const report = process.report as typeof process.report & { excludeNetwork: boolean };

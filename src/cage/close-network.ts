@@ -1,8 +1,7 @@
 /**
- * close-network.ts -- closes node's ways to the network, to files and to other processes.
- *
- * A program in a cage calls it before it loads the libraries that parse a stranger's bytes. In a strict cage it is a
- * second wall. In a degraded one nothing else closes the network: that is good against mistakes, and not a boundary.
+ * close-network.ts -- closes node's ways to the network, to files and to other processes. A program in a cage calls it
+ * before it loads the libraries that parse a stranger's bytes. In a strict cage it is a second wall. In a degraded one
+ * nothing else closes the network: that is good against mistakes, and not a boundary.
  */
 import { registerHooks } from "node:module";
 

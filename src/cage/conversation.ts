@@ -138,9 +138,10 @@ export class Conversation {
   }
 }
 
-// Runs one of goald's own programs in a cage, and talks with it.
-
-/** Keeps the host alive only while it is held, as at its start. */
+/**
+ * Runs one of goald's own programs in a cage, and talks with it. Keeps the host alive only while it is held, as at its
+ * start.
+ */
 export class CagedProgram {
   readonly conversation: Conversation;
   readonly ended: Promise<CagedEnd>;

@@ -1,7 +1,6 @@
 /**
- * find-cage.ts -- finds out which level of cage holds on this machine, by running one.
- *
- * The probe takes about 0.1 s and runs at the first call of `findCage`, once per process.
+ * find-cage.ts -- finds out which level of cage holds on this machine, by running one. The probe takes about 0.1 s and
+ * runs at the first call of `findCage`, once per process.
  */
 import { oneLine } from "#core/text.ts";
 import { findProgram } from "#util/find-program.ts";

@@ -1,6 +1,5 @@
 /**
  * frames.ts -- messages between the host and a process in a cage: the lengths of two parts, a JSON value, and bytes.
- *
  * The process reads and writes descriptor 3 and waits for it. The host trusts neither length nor content of an answer.
  */
 import { readSync, writeSync } from "node:fs";

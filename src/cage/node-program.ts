@@ -1,8 +1,7 @@
 /**
- * node-program.ts -- the command that runs one of goald's own programs by node in a cage.
- *
- * The program sees node, goald's compiled or source files, and the packages beside them, or the parts that it needs. Node's permission model refuses
- * everything else, also where the cage is not strict. It does not limit the network: see close-network.ts.
+ * node-program.ts -- the command that runs one of goald's own programs by node in a cage. The program sees node,
+ * goald's compiled or source files, and the packages beside them, or the parts that it needs. Node's permission model
+ * refuses everything else, also where the cage is not strict. It does not limit the network: see close-network.ts.
  */
 import { existsSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";

@@ -1,8 +1,7 @@
 /**
- * syscall-filter.ts -- a filter of system calls for bubblewrap's --seccomp, as a program of classic BPF.
- *
- * It denies the doors of the kernel that no reader needs, sockets without a network, and new processes to a command that
- * runs none. That ends a fork bomb also for root, to whom the system's limit of processes does not apply.
+ * syscall-filter.ts -- a filter of system calls for bubblewrap's --seccomp, as a program of classic BPF. It denies the
+ * doors of the kernel that no reader needs, sockets without a network, and new processes to a command that runs none.
+ * That ends a fork bomb also for root, to whom the system's limit of processes does not apply.
  */
 import type { CagedCommand } from "./cage.ts";
 

@@ -1,9 +1,8 @@
 /**
- * args-schema.ts -- checks the JSON Schema of a command's arguments.
- *
- * Any JSON Schema 2020-12 of an object is allowed, within a size and a depth, and without references to other
- * documents. ajv checks it against the meta-schema only if an argument is more than a text, a number, a flag, or a list
- * of texts or of objects with such members: no shipped command needs ajv at start.
+ * args-schema.ts -- checks the JSON Schema of a command's arguments. Any JSON Schema 2020-12 of an object is allowed,
+ * within a size and a depth, and without references to other documents. ajv checks it against the meta-schema only if
+ * an argument is more than a text, a number, a flag, or a list of texts or of objects with such members: no shipped
+ * command needs ajv at start.
  */
 import { decodePointer, findReferenced, isSchema } from "#core/command.ts";
 import { orUndefined } from "#core/errors.ts";

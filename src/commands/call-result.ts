@@ -182,15 +182,16 @@ const MAX_METHODS = 100;
 
 const formatClipped = (value: unknown): string => String(JSON.stringify(value)).slice(0, 80);
 
-// Checks what a cell left in its namespace, before it becomes an event: a cell's process wrote it.
-
 /** A namespace of more names is a data set, which belongs in a file. */
 const MAX_NAMES = 10_000;
 const MAX_NAME_CHARS = 1_000;
 /** All names, sources and values together. Those over 32 KB are blobs, and an unchanged one is stored once. */
 const MAX_CHARS = 64_000_000;
 
-/** Returns what is wrong, as the end of a sentence; undefined for a namespace that the log can hold. */
+/**
+ * Checks what a cell left in its namespace, before it becomes an event: a cell's process wrote it. Returns what is
+ * wrong, as the end of a sentence; undefined for a namespace that the log can hold.
+ */
 function findNamespaceProblem(write: NamespaceWrite): string | undefined {
   const { version, definitions, values, lost, change } = write;
   if (typeof version !== "string") return "a namespace without a version";

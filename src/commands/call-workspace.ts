@@ -1,8 +1,7 @@
 /**
- * call-workspace.ts -- the agent's folder as one part of a call may use it.
- *
- * Only `run` changes files, and only within its time; a file that others run is written only when a person was asked. The
- * sources of a file's words are noted before its content is returned.
+ * call-workspace.ts -- the agent's folder as one part of a call may use it. Only `run` changes files, and only within
+ * its time; a file that others run is written only when a person was asked. The sources of a file's words are noted
+ * before its content is returned.
  */
 import { GoaldError } from "#core/errors.ts";
 import { type AskedFile, findUnasked } from "#core/guarded-files.ts";

@@ -1,8 +1,7 @@
 /**
- * code-functions.ts -- shows commands as functions of Python: signature, docstring, and the call that a use of it stands for.
- *
- * A name that Python or goald itself uses gets an underscore: a command `print` is the function `print_`, an argument
- * `from` the parameter `from_`.
+ * code-functions.ts -- shows commands as functions of Python: signature, docstring, and the call that a use of it
+ * stands for. A name that Python or goald itself uses gets an underscore: a command `print` is the function `print_`,
+ * an argument `from` the parameter `from_`.
  */
 import type { CommandCall } from "#core/call.ts";
 import { type ArgsSchema, followReference, type JsonSchema, type JsonType, typesOf } from "#core/command.ts";
@@ -173,11 +172,6 @@ function nameArguments(
   return Object.fromEntries(named.filter(([name, value]) => !isLeftOut(name, value)));
 }
 
-// Writes a JSON Schema as a type of Python, for the signatures of functions.
-//
-// A type helps the model to write a call. The arguments of the call are checked against the schema itself, so what a
-// type cannot say is left out.
-
 const MAX_CHOICES = 12;
 /** A longer type is written with fewer levels. */
 const MAX_TYPE_CHARS = 300;
@@ -201,6 +195,10 @@ const UNKNOWN = "Any";
 
 const writeChoice = (value: unknown): string => PYTHON_WORDS.get(value) ?? JSON.stringify(value);
 
+/**
+ * Writes a JSON Schema as a type of Python, for the signatures of functions. A type helps the model to write a call.
+ * The arguments of the call are checked against the schema itself, so what a type cannot say is left out.
+ */
 const renderType = (schema: JsonSchema, root: JsonSchema): string =>
   renderWithin(MAX_TYPE_CHARS, (levels) => typeOf(schema, root, levels));
 

@@ -1,7 +1,6 @@
 /**
- * describe.ts -- the commands in words: for the prompt, and for docs/commands.md.
- *
- * The prompt's lines have AutoGPT's form: required arguments, optional arguments, then the summary.
+ * describe.ts -- the commands in words: for the prompt, and for docs/commands.md. The prompt's lines have AutoGPT's
+ * form: required arguments, optional arguments, then the summary.
  */
 import { dirname } from "node:path";
 import type { CommandGroup } from "#core/agent-settings.ts";
@@ -157,18 +156,17 @@ function describeRisk({ annotations }: RegisteredCommand): string {
 
 const escapeCell = (text: string): string => text.replaceAll("|", "\\|");
 
-// Renders the arguments of a command for the prompt, as a model must write them.
-//
-// A description in angle brackets stands for each value: text in quotes, numbers without, lists and objects in
-// brackets. A schema that would take too much room is rendered again with fewer levels.
-
 const MAX_DESCRIPTION_CHARS = 200;
 const MAX_LEVELS = 4;
 /** Per command, unless its outermost level alone is longer. */
 const MAX_CHARS = 2_000;
 const MAX_ALTERNATIVES = 3;
 
-/** Renders `"file": "<path>", optional "first_line": <from 1>`. */
+/**
+ * Renders the arguments of a command for the prompt, as a model must write them: `"file": "<path>", optional
+ * "first_line": <from 1>`. A description in angle brackets stands for each value: text in quotes, numbers without,
+ * lists and objects in brackets. A schema that would take too much room is rendered again with fewer levels.
+ */
 const describeMembers = (args: ArgsSchema): string =>
   renderWithin(MAX_CHARS, (levels) => listMembers(args, args, levels));
 

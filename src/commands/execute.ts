@@ -1,8 +1,7 @@
 /**
- * execute.ts -- prepares, runs and probes one command within its time limit, and bounds its output.
- *
- * Any failure of a command becomes an observation and cannot stop the loop. Only a full disk, an abort by the host, or
- * a bug in goald passes through.
+ * execute.ts -- prepares, runs and probes one command within its time limit, and bounds its output. Any failure of a
+ * command becomes an observation and cannot stop the loop. Only a full disk, an abort by the host, or a bug in goald
+ * passes through.
  */
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { MAX_OBSERVATION_CHARS, type Observation } from "#core/call.ts";
@@ -237,8 +236,7 @@ export const codeOfError = (error: GoaldError): string =>
     .toLowerCase()
     .replaceAll("_", "-");
 
-// Puts the whole of a long output into a file, and a pointer to it into the observation.
-
+/** Puts the whole of a long output into a file, and a pointer to it into the observation. */
 async function spillOutput(
   call: CallContext,
   observation: Observation,
@@ -266,11 +264,12 @@ async function spillOutput(
   }
 }
 
-// Limits the time of a command: a signal aborts it, and `race` ends even a command that ignores the signal.
-
 type TimeLimit = ReturnType<typeof startTimeLimit>;
 
-/** Unlike AbortSignal.timeout, the timer ends with the call. */
+/**
+ * Limits the time of a command: a signal aborts it, and `race` ends even a command that ignores the signal. Unlike
+ * AbortSignal.timeout, the timer ends with the call.
+ */
 function startTimeLimit(host: AbortSignal, timeoutMs: number) {
   const controller = new AbortController();
   const { signal } = controller;

@@ -1,8 +1,6 @@
 /**
- * python-modules.ts -- loads the Python helpers of a home: `<home>/methods/*.py`.
- *
- * Their functions are defined in each Python namespace, inside the sandbox. They reach outside only by calling
- * commands.
+ * python-modules.ts -- loads the Python helpers of a home: `<home>/methods/*.py`. Their functions are defined in each
+ * Python namespace, inside the sandbox. They reach outside only by calling commands.
  */
 import { readFile } from "node:fs/promises";
 import { join, parse } from "node:path";
@@ -74,11 +72,6 @@ async function readSource(path: string): Promise<string> {
 const invalid = (message: string): GoaldError =>
   new GoaldError("GOALD_COMMAND_INVALID", message, { hint: "Correct the file, or remove it from the folder." });
 
-// Reads the functions that a Python file defines at its top level: name, signature and docstring.
-//
-// Nothing is run. Strings, comments and brackets are recognised, so that a `def` in a docstring is not a function.
-// Private functions (`_name`), coroutines and what is nested in classes, conditions and other functions are left out.
-
 export interface PythonFunction {
   readonly name: string;
   /** Such as `double(x: int) -> int`, on one line. */
@@ -98,7 +91,12 @@ const STRING_OR_COMMENT = new RegExp(`#[^\\n]*|${STRING}`, "gu");
 const DOCSTRING = new RegExp(`\\s*${STRING}`, "yu");
 const DEFINITION = /^def[ \t]+([\p{ID_Start}_][\p{ID_Continue}]*)[ \t]*(?=[([])/gmu;
 
-/** Stops at a definition that cannot be read: `brokenLine` is its line, or null for none. */
+/**
+ * Reads the functions that a Python file defines at its top level: name, signature and docstring. Nothing is run.
+ * Strings, comments and brackets are recognised, so that a `def` in a docstring is not a function. Private functions
+ * (`_name`), coroutines and what is nested in classes, conditions and other functions are left out. Stops at a
+ * definition that cannot be read: `brokenLine` is its line, or null for none.
+ */
 export function readPythonFunctions(source: string) {
   const text = source.replaceAll(/\r\n?/g, "\n");
   // Everything keeps its place: first without comments, then without strings too.

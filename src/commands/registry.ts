@@ -1,8 +1,7 @@
 /**
- * registry.ts -- loads the command files of the shipped folder and of the home.
- *
- * The file name is the command name, so a later folder overrides an earlier one by name. Each default export is checked
- * once and frozen with its defaults, so later code need not check it again.
+ * registry.ts -- loads the command files of the shipped folder and of the home. The file name is the command name, so a
+ * later folder overrides an earlier one by name. Each default export is checked once and frozen with its defaults, so
+ * later code need not check it again.
  */
 import { readFileSync } from "node:fs";
 import { join, parse } from "node:path";

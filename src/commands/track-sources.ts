@@ -69,13 +69,13 @@ export class SourceTracker {
 
 const NOTHING = Promise.resolve();
 
-// Notes which strangers' servers answered a call: pages, searches, downloads, repositories, posts.
-//
-// A failure counts like an answer, unless the error says that no words of a stranger had arrived.
-
 type Note = <T>(asked: Promise<T>, whose: (answer: T) => readonly string[], address?: string) => Promise<T>;
 
-/** Returns the service with each answer noted. Services of goald's own model servers stay as they are. */
+/**
+ * Returns the service with each answer noted: which strangers' servers answered a call with pages, searches, downloads,
+ * repositories or posts. A failure counts like an answer, unless the error says that no words of a stranger had
+ * arrived. Services of goald's own model servers stay as they are.
+ */
 export function trackService<N extends keyof Services>(name: N, service: Services[N], tracker: SourceTracker) {
   if (name === "memories") return trackMemories(service as Services["memories"], tracker) as Services[N];
   if (name === "cells") return trackCells(service as Services["cells"], tracker) as Services[N];

@@ -1,8 +1,7 @@
 /**
- * validate.ts -- checks the default export of a command file and fills in its defaults.
- *
- * Reports all problems of a file at once, each with the expected and the actual value. A missing label comes from the
- * name. Missing facts for the policy get the worst value.
+ * validate.ts -- checks the default export of a command file and fills in its defaults. Reports all problems of a file
+ * at once, each with the expected and the actual value. A missing label comes from the name. Missing facts for the
+ * policy get the worst value.
  */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
@@ -206,11 +205,6 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-// Lists the files of a home, imports one command file, and finds the line of a fault in it.
-//
-// A changed file is imported again: modules are cached by address, so the address gets the time of the change. The
-// modules that the file imports stay as first loaded.
-
 /** Names in a folder of the home, `what` it is for; none for a missing one. Throws GOALD_COMMAND_INVALID. */
 export async function listEntries(what: "commands" | "methods", folder: string): Promise<string[]> {
   try {
@@ -228,7 +222,11 @@ const firstLoaded = new Map<string, number>();
 /** Time for awaits at the top level of a file. Shorter than a client's wait for the answer to a reload. */
 const LOAD_LIMIT_MS = 5_000;
 
-/** Returns the default export. Throws GOALD_COMMAND_INVALID. */
+/**
+ * Imports one command file and returns its default export. A changed file is imported again: modules are cached by
+ * address, so the address gets the time of the change. The modules that the file imports stay as first loaded. Throws
+ * GOALD_COMMAND_INVALID, with the line of the fault where it is known.
+ */
 export async function loadCommandFile(file: string): Promise<unknown> {
   try {
     const { mtimeMs } = await stat(file);

@@ -1,8 +1,7 @@
 /**
- * agent-file.ts -- reads an agent from a YAML file in AutoGPT's form: ai_name, ai_role, ai_goals, and its checks: ai_checks.
- *
- * The file may come from anywhere, so it must be small and plain: aliases (which can expand to gigabytes), tags and a
- * second document are refused. Errors name the line.
+ * agent-file.ts -- reads an agent from a YAML file in AutoGPT's form: ai_name, ai_role, ai_goals, and its checks:
+ * ai_checks. The file may come from anywhere, so it must be small and plain: aliases (which can expand to gigabytes),
+ * tags and a second document are refused. Errors name the line.
  */
 import { realpath } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";

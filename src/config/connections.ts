@@ -1,8 +1,7 @@
 /**
- * connections.ts -- tells whether two processes of a home ask the same servers and models, with the same keys and proxies.
- *
- * A daemon keeps what it was started with, and a terminal may have other variables. Each value becomes a short digest that
- * is salted with the daemon's start: it shows that two values differ, and nothing else about them.
+ * connections.ts -- tells whether two processes of a home ask the same servers and models, with the same keys and
+ * proxies. A daemon keeps what it was started with, and a terminal may have other variables. Each value becomes a short
+ * digest that is salted with the daemon's start: it shows that two values differ, and nothing else about them.
  */
 import { hash } from "node:crypto";
 import { SETTINGS, type Setting, type Settings, valueAt } from "./settings.ts";

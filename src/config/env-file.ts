@@ -1,7 +1,6 @@
 /**
- * env-file.ts -- reads a home's `.env`, and saves a key in it that a person pasted.
- *
- * Its variables are returned as values and never put into this process: a line such as NODE_OPTIONS=… has no effect.
+ * env-file.ts -- reads a home's `.env`, and saves a key in it that a person pasted. Its variables are returned as
+ * values and never put into this process: a line such as NODE_OPTIONS=… has no effect.
  */
 import { isDeepStrictEqual } from "node:util";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";

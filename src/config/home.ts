@@ -122,14 +122,15 @@ async function requireTrust(folder: string, search: HomeSearch): Promise<void> {
   );
 }
 
-/** The file that lists the homes that this person trusts. */
+/**
+ * The file that lists the homes that this person trusts. It is outside every home, so that no home can trust itself. It
+ * holds real paths only: a link could be turned to another folder later. A list that others can write, or that cannot
+ * be read, trusts nothing.
+ */
 export function trustRecordOf({ configHome, userHome }: Pick<HomeSearch, "configHome" | "userHome">): string {
   const configFolder = configHome && isAbsolute(configHome) ? configHome : join(userHome, ".config");
   return join(configFolder, "goald", "trusted.json");
 }
-
-// The list is outside every home, so that no home can trust itself. It holds real paths only: a link could be turned
-// to another folder later. A list that others can write, or that cannot be read, trusts nothing.
 
 const MAX_TRUST_BYTES = 1024 * 1024;
 
@@ -163,10 +164,8 @@ async function readTrusted(record: string, uid: number | undefined): Promise<rea
 }
 
 /**
- * `mode` applies to new folders only. Throws the system's error.
- *
- * It makes one level at a time, because Node 24's recursive `mkdir` never returns where no folder can be made, as below
- * /proc.
+ * `mode` applies to new folders only. Throws the system's error. It makes one level at a time, because Node 24's
+ * recursive `mkdir` never returns where no folder can be made, as below /proc.
  */
 export async function makeFolders(folder: string, mode: number): Promise<void> {
   if (await isFolder(folder)) return;

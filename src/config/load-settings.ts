@@ -128,11 +128,6 @@ function findPassword(value: string): readonly string[] {
   return URL.canParse(value) ? [password, orUndefined(() => decodeURIComponent(password)) ?? password] : [password];
 }
 
-// Finds each setting in its sources: flags, the environment, the home's `.env`, its config/goald.json, and the shipped
-// defaults.
-//
-// Values are read, not checked. Placeholders of a template count as unset. process.env is never changed.
-
 export type SettingFlags = Readonly<Partial<Record<SettingName, string | number | boolean | null | undefined>>>;
 
 export interface SettingSources {
@@ -166,7 +161,11 @@ async function readLayers({ flags = {}, env, home }: SettingSources) {
   return { flags, env, envFile: { ...envFile, path: home.envFile }, file, defaults: readDefaults() };
 }
 
-/** Yields the setting from every source that has it, the effective one first. */
+/**
+ * Finds the setting in its sources: flags, the environment, the home's `.env`, its config/goald.json, and the shipped
+ * defaults. Yields it from every source that has it, the effective one first. Values are read, not checked.
+ * Placeholders of a template count as unset. process.env is never changed.
+ */
 export function* findInLayers(row: Setting, layers: SettingLayers): Generator<FoundSetting, undefined> {
   const { name } = row;
   const flag = layers.flags[name];
@@ -219,12 +218,10 @@ function normalizeText(value: string, { name, schema }: SettingRow): string {
   return schema.enum?.find((choice) => choice?.toLowerCase() === value.toLowerCase()) ?? value;
 }
 
-// Assembles the settings that were found and checks them against the table.
-//
-// The schemas use a small part of JSON Schema, checked here in less than a millisecond. Loading and compiling ajv would
-// take a quarter of the time of a short verb. A test compares this check with ajv's verdict for every row.
-
-/** `settings`: complete and frozen; a `Settings` when there are no problems. */
+/**
+ * Assembles the settings that were found and checks them against the table. `settings`: complete and frozen; a
+ * `Settings` when there are no problems.
+ */
 export function checkSettings(found: ReadonlyMap<SettingName, FoundSetting>) {
   const settings: Record<string, unknown> = {};
   for (const [name, { value }] of found) setAt(settings, name.split("."), value);
@@ -265,6 +262,11 @@ function deepFreeze<T extends object>(value: T): Readonly<T> {
   return Object.freeze(value);
 }
 
+/**
+ * Checks a value against the small part of JSON Schema that the schemas of settings use, in less than a millisecond.
+ * Loading and compiling ajv would take a quarter of the time of a short verb. A test compares this check with ajv's
+ * verdict for every row.
+ */
 export function isAllowed(value: unknown, schema: ValueSchema): boolean {
   const { type, nullable, enum: choices, minimum, maximum } = schema;
   if (choices && !choices.includes(value as string)) return false;

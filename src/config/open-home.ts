@@ -1,6 +1,5 @@
 /**
  * open-home.ts -- makes the folders of a home, checks that goald may work in them, and chooses the path of its socket.
- *
  * `.goald` holds the log of everything and the socket that commands the daemon. goald starts only when it is a real
  * folder of this user and closed to others. Nothing is removed or replaced.
  */

@@ -1,8 +1,7 @@
 /**
- * owners.ts -- refuses a home whose programs, prompts, settings or keys another user owns or may write.
- *
- * The rule is that of ssh for its own files. Owner: this user or root. Writable by: the owner, and a group that has this
- * user as its only member. Folders above the home are not judged.
+ * owners.ts -- refuses a home whose programs, prompts, settings or keys another user owns or may write. The rule is
+ * that of ssh for its own files. Owner: this user or root. Writable by: the owner, and a group that has this user as
+ * its only member. Folders above the home are not judged.
  */
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";

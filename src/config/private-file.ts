@@ -1,8 +1,7 @@
 /**
- * private-file.ts -- reads and replaces the small text files of a home and of a person's configuration.
- *
- * Only regular files of UTF-8 text up to a size limit are read. A file is replaced as a whole: after a crash it holds
- * the old text or the new one, and it has mode 0600 from its first byte.
+ * private-file.ts -- reads and replaces the small text files of a home and of a person's configuration. Only regular
+ * files of UTF-8 text up to a size limit are read. A file is replaced as a whole: after a crash it holds the old text
+ * or the new one, and it has mode 0600 from its first byte.
  */
 import { constants, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,8 +1,7 @@
 /**
- * read-checks.ts -- reads the checks of goals as people write them: a list of entries, each with one test.
- *
- * A schema or a piece of code may be in a file of its own, which is read at once. An entry with several tests of a file
- * becomes several checks.
+ * read-checks.ts -- reads the checks of goals as people write them: a list of entries, each with one test. A schema or
+ * a piece of code may be in a file of its own, which is read at once. An entry with several tests of a file becomes
+ * several checks.
  */
 import { basename } from "node:path";
 import type { GoaldError } from "#core/errors.ts";

@@ -1,6 +1,5 @@
 /**
  * settings-file.ts -- reads and changes a home's config/goald.json: a person's settings, named as in default.json.
- *
  * Unknown names are refused with the nearest known one, because a misspelled setting would have no effect.
  */
 import { dirname, join } from "node:path";

@@ -1,8 +1,7 @@
 /**
- * settings.ts -- the one table of settings, and the type `Settings` that follows from it.
- *
- * Checks, the loader, the `.env` of a new home and the README's table are derived from these rows. The defaults are in
- * config/default.json, under the same names.
+ * settings.ts -- the one table of settings, and the type `Settings` that follows from it. Checks, the loader, the
+ * `.env` of a new home and the README's table are derived from these rows. The defaults are in config/default.json,
+ * under the same names.
  */
 import { readFileSync } from "node:fs";
 import { GoaldError } from "#core/errors.ts";

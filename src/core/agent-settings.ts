@@ -42,11 +42,6 @@ export interface AgentSettings {
 /** Settings given at creation; state.ts has the defaults of the rest. */
 export type GivenSettings = Pick<AgentSettings, "approve" | "stepLimit"> & Partial<AgentSettings>;
 
-// A profile says which commands an agent may use: groups and names, as a person gives them. Pure.
-//
-// A profile is a text such as "files,web,ask_user"; null offers every command that works. The command that ends a turn
-// is in every profile.
-
 /** `own` has the commands of a home that name no group. */
 export const COMMAND_GROUPS = [
   "files",
@@ -68,6 +63,11 @@ interface GroupedCommand extends Pick<Command, "name" | "closesTurn" | "isIntern
 
 const ALL = "all";
 
+/**
+ * Whether an agent with this profile may use the command. A profile is a text of groups and command names, as a person
+ * gives them, such as "files,web,ask_user"; null offers every command that works. The command that ends a turn is in
+ * every profile.
+ */
 export function offersCommand(profile: string | null, command: GroupedCommand): boolean {
   const { name, group } = command;
   if (profile === null || command.closesTurn === true || command.isInternal === true) return true;

@@ -132,7 +132,6 @@ export function reservedBy(calls: readonly OpenCall[]): { readonly tokens: numbe
 
 // Ids of calls. They come from the step number, and from the path in a nested frame, so that they need no randomness.
 // Pure.
-
 export const modelCallId = ({ path, asked }: Frame, step: number): string =>
   path === "" ? `m${step}` : `${path}.m${asked + 1}`;
 /** The first call of a reply in a step of the agent itself. */
@@ -161,8 +160,6 @@ export function scriptOf({ name, args }: CommandCall): string | undefined {
   return name === RUNS_FILE && typeof file === "string" ? file : undefined;
 }
 
-// The model reads this about a call whose outcome nobody can know. Pure.
-
 type OpenCommand = Extract<OpenCall, { kind: "command" }>;
 
 interface UnknownOutcome {
@@ -172,7 +169,7 @@ interface UnknownOutcome {
   readonly outside?: readonly OutsideSource[];
 }
 
-/** The observation for an interrupted call whose outcome cannot be known. */
+/** The observation for an interrupted call whose outcome cannot be known, for the model. Pure. */
 export function outcomeUnknown(
   callId: string,
   open: OpenCommand,

@@ -285,9 +285,10 @@ export const isSchema = (value: unknown): value is JsonSchema =>
 export const typesOf = ({ type }: JsonSchema): readonly JsonType[] =>
   type === undefined ? [] : typeof type === "string" ? [type] : type;
 
-// Bounds how deep JSON is nested, because folding, showing and hashing it recurse.
-
-/** Replies, arguments and prepared values nest at most this many levels; a reply of our format needs fewer than ten. */
+/**
+ * Replies, arguments and prepared values nest at most this many levels, because folding, showing and hashing them
+ * recurse. A reply of our format needs fewer than ten.
+ */
 export const MAX_JSON_DEPTH = 64;
 
 /** Number of levels of a JSON value: 0 for a text or a number. Stops counting above the limit. */

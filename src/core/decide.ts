@@ -268,8 +268,6 @@ const stillUnderWay = (callId: string): Move =>
     `The call ${callId} was started by this process and has no result. Resume the agent to recover as after a crash.`,
   );
 
-// The moves that end a frame: its result is there, it gives up, or its code asked to end the work. Pure.
-
 function pop(frame: Frame, { resultSeq, problem }: Omit<Extract<Phase, { kind: "ended" }>, "kind">): Move {
   const { id, path, origin } = frame;
   if (!origin) return { kind: "rest" };

@@ -1,8 +1,6 @@
 /**
- * errors.ts -- every error that goald throws on purpose, with its code and exit code.
- *
- * A message says what was expected, what came, and what to do next. A failure
- * that the model can act on is not an error but an observation.
+ * errors.ts -- every error that goald throws on purpose, with its code and exit code. A message says what was expected,
+ * what came, and what to do next. A failure that the model can act on is not an error but an observation.
  */
 import type { OutsideSource } from "./provenance.ts";
 

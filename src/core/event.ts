@@ -231,9 +231,10 @@ export type RecordedEvent = EventBody & {
 
 export type EventOf<T extends EventBody["type"]> = Extract<EventBody, { readonly type: T }>;
 
-// Events of nested work: the stack of frames (frames.ts), and the namespaces of cells (evolve-step.ts).
-
-/** `frame` is the frame that is pushed or popped. */
+/**
+ * Events of nested work: the stack of frames (frames.ts), and the namespaces of cells (evolve-step.ts). `frame` is the
+ * frame that is pushed or popped.
+ */
 type NestedEvent =
   | ({
       readonly type: "frame-pushed";

@@ -211,12 +211,12 @@ function endCall(
   return afterCall(closed, event, message);
 }
 
-// Folds what is known about the end of a process during a command. Pure.
-//
-// Several agents have commands under way when a process dies, and nobody can tell which command did it. So a first
-// death makes each of them a suspect, and the host then runs the commands of suspects one at a time (`call-isolated`).
-// Only a death during such a time counts further. An orderly end of a process (`call-cut-off`) is not a death.
-
+/**
+ * Folds what is known about the end of a process during a command. Several agents have commands under way when a
+ * process dies, and nobody can tell which command did it. So a first death makes each of them a suspect, and the host
+ * then runs the commands of suspects one at a time (`call-isolated`). Only a death during such a time counts further.
+ * An orderly end of a process (`call-cut-off`) is not a death. Pure.
+ */
 export function callInterrupted(state: AgentState, { callId, epoch }: EventOf<"call-interrupted">): AgentState {
   // One death interrupts the calls of all frames.
   const deaths = state.isolated ? state.deaths + 1 : Math.max(1, state.deaths);
@@ -250,8 +250,6 @@ function afterEnd(state: AgentState, event: EventOf<"command-finished"> & At): A
 }
 
 export const NO_DEATHS = { deaths: 0, deathResets: 0, interruptions: 0, isolated: null } as const;
-
-// Cells of code: which commands run them, what a namespace leaves in the state, and when they fail too often. Pure.
 
 /** A result that does not match is asked for once more. */
 const MAX_BAD_RESULTS = 2;

@@ -1,7 +1,6 @@
 /**
- * evolve.ts -- the fold of one event into the state: `events.reduce(evolve, initialState)`.
- *
- * Total and pure: every event gives a state for every state. It never throws, reads no clock and makes no id.
+ * evolve.ts -- the fold of one event into the state: `events.reduce(evolve, initialState)`. Total and pure: every event
+ * gives a state for every state. It never throws, reads no clock and makes no id.
  */
 import type { AgentSettings } from "./agent-settings.ts";
 import type { EventBody, EventOf, RecordedEvent } from "./event.ts";

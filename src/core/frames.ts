@@ -155,11 +155,6 @@ export function inEveryFrame(state: AgentState, change: (frame: Frame) => Frame)
   return { ...state, frames: [change(root), ...rest.map(change)] };
 }
 
-// Short-term memory: the messages of a frame that the prompt shows. Pure.
-//
-// A window has nine messages, or in the form `plan` the last ten actions with their observations. Older ones are in
-// long-term memory.
-
 export const SHORT_TERM_MESSAGES = 9;
 
 /** Upper bound of `windowBatch`, which keeps the state small. */
@@ -183,7 +178,10 @@ function withNewest(frame: Frame, message: Message, state: AgentState): readonly
   return window.length > SHORT_TERM_MESSAGES + batch ? window.slice(-SHORT_TERM_MESSAGES) : window;
 }
 
-/** The messages of a frame that are shown. Its form may have changed since the newest one came. */
+/**
+ * The messages of a frame that the prompt shows: nine, or in the form `plan` the last ten actions with their
+ * observations. Older ones are in long-term memory. The frame's form may have changed since the newest one came. Pure.
+ */
 export function shownWindow(state: AgentState, frame: Frame): readonly Message[] {
   const batch = Math.min(MAX_WINDOW_BATCH, state.settings.windowBatch);
   return formOfFrame(state, frame) === "plan" ? frame.window : frame.window.slice(-SHORT_TERM_MESSAGES - batch);

@@ -1,8 +1,7 @@
 /**
- * goal-check.ts -- the checks that prove a goal: what they ask, and what came of them. Pure.
- *
- * A person gives them with the goals. They run when the agent reports the goal as reached; the agent reads the reason of a check
- * that failed and works on.
+ * goal-check.ts -- the checks that prove a goal: what they ask, and what came of them. Pure. A person gives them with
+ * the goals. They run when the agent reports the goal as reached; the agent reads the reason of a check that failed and
+ * works on.
  */
 import type { CommandCall } from "./call.ts";
 import type { CommandContext } from "./command.ts";

@@ -14,10 +14,6 @@
  */
 import { orUndefined } from "./errors.ts";
 
-// The files of one call that others would run or obey.
-//
-// The policy asks a person about those that a call names. While the command runs, `findUnasked` holds it to them.
-
 /** Arguments that name files which the command writes. The value is the argument with the whole new content; null for none. */
 export type WrittenArgs = Readonly<Record<string, string | null>>;
 
@@ -28,7 +24,8 @@ export interface AskedFile {
 }
 
 /**
- * Files that a person must be asked about. A file that counts only by its content is left out while the call does not show
+ * The files that a call names and that others would run or obey: the policy asks a person about them. While the command
+ * runs, `findUnasked` holds it to them. A file that counts only by its content is left out while the call does not show
  * the content: `findUnasked` looks at what is really written.
  */
 export function listAsked(args: Readonly<Record<string, unknown>>, writes: WrittenArgs = {}): readonly AskedFile[] {

@@ -8,18 +8,17 @@ import { type AgentState, activeFrame, type Frame, type Repetition } from "./sta
 import type { ChildAccount } from "./subagent.ts";
 import { countNoun, isBlobRef, joinNames, oneLine } from "./text.ts";
 
-// Detects a model that repeats the same command with the same arguments.
-//
-// Only requests count, not their results, so that endless polling, a call that is denied each time, and doing nothing
-// all day are found too. A reply with several commands counts as one request. An unreadable reply does not interrupt a
-// repetition; a person's words, new goals or a resume do, because they change the situation.
-
 /** A second look can make sense. At the third, most models change course when a message points it out. */
 const TELL_AT = 3;
 /** The model was warned and repeated the command twice more. */
 const STOP_AT = 5;
 
-/** `isFurther`: the reply holds other calls before this one. */
+/**
+ * Detects a model that repeats the same command with the same arguments. Only requests count, not their results, so
+ * that endless polling, a call that is denied each time, and doing nothing all day are found too. A reply with several
+ * commands counts as one request; `isFurther`: the reply holds other calls before this one. An unreadable reply does
+ * not interrupt a repetition; a person's words, new goals or a resume do, because they change the situation.
+ */
 export function countRequest(
   before: Repetition | null,
   { step, callId, call }: EventOf<"command-requested">,
@@ -90,19 +89,18 @@ function isSameValue(one: unknown, other: unknown): boolean {
 
 const valueAt = (object: object, name: string): unknown => (object as Record<string, unknown>)[name];
 
-// Decides whether an agent may report its goals as reached. Pure.
-//
-// A refusal is a result that the model reads. The first one leaves it free to do something else. After the second one
-// an agent with working sub-agents waits for their next report, which costs nothing. The third one pauses it. A report,
-// a person's words, new goals, checks that pass and a resume start the count again.
-
 export const MAX_REFUSALS = 3;
 const WAIT_AT = 2;
 
 /** Why the turn cannot end. The model reads the reason. */
 export type Refusal = Required<Pick<EventOf<"command-denied">, "refusal" | "reason">>;
 
-/** The reason why the turn may not end now; undefined when it may. */
+/**
+ * The reason why an agent may not report its goals as reached now; undefined when it may. A refusal is a result that
+ * the model reads. The first one leaves it free to do something else. After the second one an agent with working
+ * sub-agents waits for their next report, which costs nothing. The third one pauses it. A report, a person's words, new
+ * goals, checks that pass and a resume start the count again. Pure.
+ */
 export const refuseCompletion = (state: AgentState): Refusal | undefined =>
   refuseForHelpers(state) ?? refuseForPlan(state);
 

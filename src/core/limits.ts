@@ -1,9 +1,8 @@
 /**
- * limits.ts -- the limits on an agent's steps, tokens, money and time.
- *
- * Each limit holds over the agent's whole life, crashes included. Reservations of calls whose end was not seen count as
- * spent. `limitReached` is checked before a model call is prepared, `limitExceededBy` once the size of the request is
- * known and before it is sent. Each reason says what was allowed, what is spent, and how to continue.
+ * limits.ts -- the limits on an agent's steps, tokens, money and time. Each limit holds over the agent's whole life,
+ * crashes included. Reservations of calls whose end was not seen count as spent. `limitReached` is checked before a
+ * model call is prepared, `limitExceededBy` once the size of the request is known and before it is sent. Each reason
+ * says what was allowed, what is spent, and how to continue.
  */
 import { reservedBy } from "./call.ts";
 import type { ModelSpending, PauseCode, Usage } from "./event.ts";

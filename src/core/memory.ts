@@ -17,11 +17,6 @@ export const MEMORY_KINDS = [
 ] as const satisfies readonly MemoryKind[];
 export const TRUSTS = ["person", "agent", "goald", "file", "web"] as const satisfies readonly Trust[];
 
-// The text of a piece, a memory that holds a part of a long text: a line with its place, then the part.
-//
-//   notes.md, lines 12 to 40 of 300:
-//   The first line of the part …
-
 /** Lines of a file from 1. */
 export interface LineRange {
   readonly first: number;
@@ -41,7 +36,12 @@ export const THOUGHTS = "thoughts";
 
 const HEAD = /^(.{1,300}), (?:lines (\d+) to (\d+) of (\d+)|piece \d+ of \d+):\n/;
 
-/** `source`: one line of at most 300 characters. */
+/**
+ * Writes a piece, a memory that holds a part of a long text: a line with its place, then the part.
+ *   notes.md, lines 12 to 40 of 300:
+ *   The first line of the part …
+ * `source`: one line of at most 300 characters.
+ */
 export const formatPiece = (source: string, place: LineRange | PieceNumber, part: string): string =>
   "first" in place
     ? `${source}, lines ${place.first} to ${place.last} of ${place.all}:\n${part}`
@@ -64,12 +64,10 @@ export function dropPiecePlace(text: string): string {
   return source === "" || source === THOUGHTS ? part : `${source}\n${part}`;
 }
 
-// Facts that an agent notes with `remember`: a subject, an attribute and a value, as one line of text.
-//
-// Two notes are about the same thing when subject and attribute differ only in case, accents, white space, hyphens
-// between letters and a leading article. The text of a row is the only place of the words, so that a person who forgets
-// the row erases them.
-
+/**
+ * A fact that an agent notes with `remember`. The text of its row is the only place of the words, so that a person who
+ * forgets the row erases them.
+ */
 interface Fact {
   readonly subject: string;
   readonly attribute: string;
@@ -109,7 +107,11 @@ const toName = (text: string): string =>
     .replaceAll(/:(?= )/g, ",")
     .replace(/[\s:.,;]+$/, "");
 
-/** Equal for facts about the same thing, different for others. Empty when the subject or the attribute has no letter or digit. */
+/**
+ * Equal for facts about the same thing, different for others. Facts are about the same thing when subject and attribute
+ * differ only in case, accents, white space, hyphens between letters and a leading article. Empty when the subject or
+ * the attribute has no letter or digit.
+ */
 export function identifyFact({ subject, attribute }: Pick<Fact, "subject" | "attribute">): string {
   const names = [foldName(subject), foldName(attribute)];
   return names.every((name) => /[\p{L}\p{N}]/u.test(name)) ? JSON.stringify(names) : "";
@@ -128,11 +130,6 @@ const foldName = (text: string): string =>
 export const isSameValue = (one: string, other: string): boolean => foldValue(one) === foldValue(other);
 
 const foldValue = (text: string): string => oneLine(text, MAX_VALUE_CHARS).normalize("NFKC").toLowerCase();
-
-// What an agent may change in its memory: rows that it left itself and that no person has pinned.
-//
-// An agent may have read text from outside, so its changes must cost a person nothing: a row that it replaces or hides
-// is no longer recalled, but its text stays for people.
 
 /** The agent's own memory, as commands use it. */
 export interface MemoryBook {
@@ -158,7 +155,11 @@ const WHOSE: Readonly<Record<Exclude<Trust, "agent">, string>> = {
   web: "a text from the web",
 };
 
-/** Returns why the agent may not replace or hide the row, as a sentence; undefined when it may. */
+/**
+ * Returns why the agent may not replace or hide the row, as a sentence; undefined when it may, because it left the row
+ * itself and no person has pinned it. An agent may have read text from outside, so its changes must cost a person
+ * nothing: a row that it replaces or hides is no longer recalled, but its text stays for people.
+ */
 export function refuseMemoryChange(id: string, row: MemoryRow | undefined, agent: string): string | undefined {
   const namespace = namespaceOf(id);
   if (namespace !== agent)
@@ -227,11 +228,12 @@ export function sourcesOfRecall(
   return trust === "web" && outside.length === 0 ? [{ from: "web", name: "" }] : outside;
 }
 
-// Rows of a series: texts that differ only in their numbers.
-
 const NUMBER = /\d+(?:[.,:]\d+)*/g;
 
-/** The text without its numbers, in one case and with single blanks. Equal for rows of one series. */
+/**
+ * The text without its numbers, in one case and with single blanks. Equal for rows of one series: texts that differ
+ * only in their numbers.
+ */
 export const formOfSeries = (text: string): string =>
   text.toLowerCase().replace(NUMBER, "#").replace(/\s+/g, " ").trim();
 
@@ -251,12 +253,11 @@ const MAX_CHANGING_NUMBERS = 6;
 export const isSeries = (numbers: readonly (readonly string[])[]): boolean =>
   (changingNumbers(numbers)[0] ?? []).length <= MAX_CHANGING_NUMBERS;
 
-// The rule by which two rows of memory say the same.
-//
-// A person's correction and a person's wish to forget act on every such row, so the rule never joins rows that say
-// something else: one other word is enough. Rows that are only alike are listed for the person (`compareWords`).
-
-/** Two rows say the same when one of these is equal. */
+/**
+ * The rule by which two rows of memory say the same: one of these is equal. A person's correction and a person's wish
+ * to forget act on every such row, so the rule never joins rows that say something else: one other word is enough. Rows
+ * that are only alike are listed for the person (`compareWords`).
+ */
 export interface Statement {
   /** The whole text; case, white space and the ends of sentences do not count. */
   readonly whole: string;

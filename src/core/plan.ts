@@ -1,9 +1,7 @@
 /**
- * plan.ts -- the plan of an agent: a tree of tasks with states. Pure.
- *
- * Task 0 is the work of the turn; with several goals its first subtasks are the goals. A task's id is its place in the
- * tree, such as 0.1.2, so ids never change: a task is abandoned, never removed. The cascades are those of OpenDevin's
- * planner.
+ * plan.ts -- the plan of an agent: a tree of tasks with states. Pure. Task 0 is the work of the turn; with several
+ * goals its first subtasks are the goals. A task's id is its place in the tree, such as 0.1.2, so ids never change: a
+ * task is abandoned, never removed. The cascades are those of OpenDevin's planner.
  */
 import { oneLine, withCommas } from "./text.ts";
 

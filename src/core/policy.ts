@@ -1,8 +1,7 @@
 /**
- * policy.ts -- whether a command runs now, needs approval, or is denied.
- *
- * The policy judges by facts only: the command's annotations, the agent's settings, approvals that a person granted
- * ahead, whether the agent has read text from outside (taint), and what the call would then send out.
+ * policy.ts -- whether a command runs now, needs approval, or is denied. The policy judges by facts only: the command's
+ * annotations, the agent's settings, approvals that a person granted ahead, whether the agent has read text from
+ * outside (taint), and what the call would then send out.
  */
 import type { Annotations, CommandCall } from "./call.ts";
 import type { Command } from "./command.ts";
@@ -84,9 +83,10 @@ function judgeAsked(asked: readonly AskedFile[], state: AgentState, leaves?: Out
   };
 }
 
-// What a call would send out beyond the rule of src/loop/egress.ts, and the words for it.
-
-/** Recorded with a call of an agent that received outside words. Absent when the call is within the rule. */
+/**
+ * What a call would send out beyond the rule of src/loop/egress.ts. Recorded with a call of an agent that received
+ * outside words. Absent when the call is within the rule.
+ */
 export interface OutgoingText {
   /** The host that the call names; else the command. */
   readonly to: string;

@@ -1,8 +1,7 @@
 /**
- * provenance.ts -- records the outside sources of a text. Observations, files, memories and tasks carry them.
- *
- * Outside is the web and other agents. An agent that received outside words is tainted until a person trusts them:
- * whatever it writes from then on carries their sources.
+ * provenance.ts -- records the outside sources of a text. Observations, files, memories and tasks carry them. Outside
+ * is the web and other agents. An agent that received outside words is tainted until a person trusts them: whatever it
+ * writes from then on carries their sources.
  */
 import type { Annotations, Observation } from "./call.ts";
 import { ifNotFound } from "./errors.ts";
@@ -36,12 +35,6 @@ export function describeReceived(received: readonly Received[], max = 1): string
   return joinNames(named, max);
 }
 
-// Looks up in an agent's history the sources of the words in its files.
-//
-// The newest row counts: the file's own last version, or the row of a folder above it that was placed as a whole or
-// that a person trusts. A file below agents/<id>/ holds the words of that sub-agent, and what its own history says of
-// the file.
-
 /** The newest change of a path. `at`: null until it is committed. */
 export type LastChange = Pick<LastFileVersion, "operation" | "bytes" | "sha256" | "outside" | "seq" | "callId"> & {
   readonly at: string | null;
@@ -68,7 +61,11 @@ export const sourcesOfFile = async (
   history: FileHistory,
 ): Promise<readonly OutsideSource[]> => (await wordsOf(path, lookUpIn(agent, history), trustedSeq, history)).outside;
 
-/** `lookUp` finds changes of this agent that are not committed yet, too. */
+/**
+ * Looks up in an agent's history the sources of the words in a file. A file below agents/<id>/ holds the words of that
+ * sub-agent, and what its own history says of the file. `lookUp` finds changes of this agent that are not committed
+ * yet, too.
+ */
 export async function wordsOf(
   path: string,
   lookUp: LookUp,
@@ -86,7 +83,10 @@ export async function wordsOf(
   return { outside: addSources(own.outside, sources), at: own.at > theirs.at ? own.at : theirs.at };
 }
 
-/** The newest of a file's own last version and the rows of the folders above it. */
+/**
+ * The newest of a file's own last version and the rows of the folders above it that were placed as a whole or that a
+ * person trusts.
+ */
 export async function findNewest(path: string, lookUp: LookUp): Promise<LastChange | undefined> {
   let newest = await lookUp(path);
   for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {

@@ -1,9 +1,8 @@
 /**
- * services.ts -- services that commands use beyond their folder, one narrow interface each.
- *
- * A command names its services in `needs`; the host provides those that are set up. A command whose service is missing
- * is hidden from the model and listed for people with the setting that enables it. Failures are GoaldErrors, whose
- * message and hint the model reads. Aborting `signal` rejects every call with the signal's reason.
+ * services.ts -- services that commands use beyond their folder, one narrow interface each. A command names its
+ * services in `needs`; the host provides those that are set up. A command whose service is missing is hidden from the
+ * model and listed for people with the setting that enables it. Failures are GoaldErrors, whose message and hint the
+ * model reads. Aborting `signal` rejects every call with the signal's reason.
  */
 import type { Observation } from "./call.ts";
 import type { CommandContext } from "./command.ts";

@@ -1,7 +1,6 @@
 /**
- * state.ts -- the state of an agent: a left fold over its events (evolve.ts).
- *
- * Its size does not grow with the agent's age: nine messages (plus a configured batch), the open calls, a few counters.
+ * state.ts -- the state of an agent: a left fold over its events (evolve.ts). Its size does not grow with the agent's
+ * age: nine messages (plus a configured batch), the open calls, a few counters.
  */
 import type { AgentSettings, ReplyForm } from "./agent-settings.ts";
 import type { CommandCall, Observation, OpenCall, WaitFor } from "./call.ts";

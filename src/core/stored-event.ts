@@ -31,11 +31,6 @@ const tooNew = (what: string): GoaldError =>
     hint: "Run the goald that wrote it, or a newer one.",
   });
 
-// The event types that this goald knows, and the fields whose strings the journal stores in a special way.
-//
-// The compiler requires a row for every type and a mark for every `Text` at its top level. The strings of a field
-// without a mark are scrubbed, and a long one becomes a blob.
-
 /**
  *   fixed  goald sets it itself, and its meaning must not change: stored as it is
  *   text   a `Text`: may already be a reference to a blob
@@ -71,6 +66,11 @@ const OBSERVATION = { status: "fixed", source: "fixed", text: "text", value: "wh
 /** An event of a type with several shapes has the marks of one of them. */
 type MarksForEach<T> = T extends unknown ? MarksFor<T> : never;
 
+/**
+ * The event types that this goald knows, and the fields whose strings the journal stores in a special way. The compiler
+ * requires a row for every type and a mark for every `Text` at its top level. The strings of a field without a mark are
+ * scrubbed, and a long one becomes a blob.
+ */
 export const EVENT_FIELDS: { readonly [T in EventBody["type"]]: MarksForEach<EventOf<T>> } = {
   "agent-created": { approve: "fixed" },
   "settings-changed": { approve: "fixed" },

@@ -11,11 +11,6 @@ import { type AgentState, isFinished, isOver, NOTHING_SPENT, openCommand } from 
 import { type ChildAccount, type Origin, pathInParent, type ReportStatus, type SubagentMessage } from "./subagent.ts";
 import { oneLine } from "./text.ts";
 
-// Turns a message from the parent or a sub-agent into events. Pure.
-//
-// Such a message never counts as a person's: it starts turns and changes limits only within the parent's rights. It
-// does not start an agent that a person has stopped or that waits for a person.
-
 /** Pauses that a new task with a new allowance can end. */
 const HELPED: ReadonlySet<PauseCode> = new Set([
   "step-limit",
@@ -33,6 +28,11 @@ const WIDTH: Readonly<Record<ApprovalMode, number>> = { always: 0, risky: 1, nev
 export const isHelpedByTask = ({ paused }: Pick<AgentState, "paused">): boolean =>
   paused === null || HELPED.has(paused.code);
 
+/**
+ * Turns a message from the parent or a sub-agent into events. Such a message never counts as a person's: it starts
+ * turns and changes limits only within the parent's rights. It does not start an agent that a person has stopped or
+ * that waits for a person. Pure.
+ */
 export function receiveFromAgent(message: SubagentMessage, state: AgentState): readonly NewEvent[] {
   switch (message.type) {
     case "task": {
@@ -103,15 +103,14 @@ function receiveReport(
   ];
 }
 
-// Messages to sub-agents and to the parent, derived from the agent's own events. Pure.
-//
-// The journal stages these writes in the commit of the event. Nothing else writes to another agent, so that each
-// sub-agent is started once and each message is delivered once, wherever a crash falls.
-
 /** Pauses by a person stop working sub-agents too. At a limit they continue with their reserved allowance. */
 const HALTS: ReadonlySet<PauseCode> = new Set(["person", "stopped", "killed", "parent"]);
 
-/** `self`: the agent's id; `after`: its state after the event. */
+/**
+ * Messages to sub-agents and to the parent, derived from the agent's own events. The journal stages these writes in the
+ * commit of the event. Nothing else writes to another agent, so that each sub-agent is started once and each message is
+ * delivered once, wherever a crash falls. `self`: the agent's id; `after`: its state after the event. Pure.
+ */
 export function stageMessages(event: RecordedEvent, after: AgentState, self: string): readonly StagedWrite[] {
   switch (event.type) {
     case "agent-started": {
@@ -216,11 +215,6 @@ function filesOf(after: AgentState, self: string): string {
   return paths.length === 0 ? "" : `\nIts files: ${paths.join(", ")}`;
 }
 
-// Folds events between a parent and its sub-agents into the state. Pure.
-//
-// A working sub-agent's whole allowance counts as spent by the parent until the report of the last task gives the real
-// amount. Reports carry totals over the sub-agent's life, so that a lost or late report never counts twice.
-
 /** Maximum number of files named in a report. */
 const MAX_MADE = 20;
 const MAX_TASK_CHARS = 200;
@@ -270,6 +264,11 @@ export function agentEnded(state: AgentState, { agent }: EventOf<"agent-ended">)
   return child.isWorking ? withChild(state, agent, { ...child, isStopping: true }) : withoutChild(state, agent, child);
 }
 
+/**
+ * Folds a sub-agent's report into the state of its parent. A working sub-agent's whole allowance counts as spent by the
+ * parent until the report of the last task gives the real amount. Reports carry totals over the sub-agent's life, so
+ * that a lost or late report never counts twice. Pure.
+ */
 export function agentReported(state: AgentState, event: EventOf<"agent-reported"> & At): AgentState {
   const { observation, agent } = event;
   const child = state.children[agent];

@@ -6,11 +6,6 @@ import type { EventOf, OfCall } from "./event.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
 
-// Events between an agent and the agents that it starts.
-//
-// Each message follows from an event of the sender's log and is committed with it (subagent-messages.ts), so that it arrives
-// exactly once, also after a crash.
-
 /** Origin of a sub-agent, fixed at its creation. */
 export interface Origin {
   /** Id of the parent; null for a fork, which has none. */
@@ -71,6 +66,10 @@ export interface Report {
   readonly spent: Spending;
 }
 
+/**
+ * Events between an agent and the agents that it starts. Each message follows from an event of the sender's log and is
+ * committed with it (subagent-messages.ts), so that it arrives exactly once, also after a crash.
+ */
 export type SubagentEvent =
   // -- in the parent's log; `agent` is the sub-agent's id
   | ({
@@ -113,11 +112,12 @@ export type SubagentMessage =
   /** `observation` is null when only the accounts changed. */
   | ({ readonly type: "report"; readonly observation: Observation | null } & Report);
 
-// The folders of sub-agents: each is `agents/<id>` in the folder of its parent. Pure.
-
 export const AGENTS_FOLDER = "agents";
 
-/** Returns the folder below `workspace/`. `parentFolder`: null for an agent that no agent started. */
+/**
+ * Returns the folder below `workspace/`: `agents/<id>` in the folder of its parent. `parentFolder`: null for an agent
+ * that no agent started.
+ */
 export const folderOf = (id: string, parentFolder: string | null): string =>
   parentFolder === null ? id : `${parentFolder}/${AGENTS_FOLDER}/${id}`;
 

@@ -1,8 +1,7 @@
 /**
- * text.ts -- free text in events: short, well-formed, and safe to store anywhere.
- *
- * Text over `SPILL_BYTES` is stored once as a blob, and the event carries its hash and its first characters, so that
- * state and prompts stay small whatever a model or a command returns.
+ * text.ts -- free text in events: short, well-formed, and safe to store anywhere. Text over `SPILL_BYTES` is stored
+ * once as a blob, and the event carries its hash and its first characters, so that state and prompts stay small
+ * whatever a model or a command returns.
  */
 
 /** Longer text (in bytes of UTF-8) becomes a blob. */
@@ -116,11 +115,6 @@ export function formatSize(bytes: number): string {
   return `${size < 9.95 ? size.toFixed(1) : Math.round(size)} ${unit}`;
 }
 
-// Finds marks in a name that nobody sees, such as a zero-width space or a soft hyphen. Pure.
-//
-// Two names that look alike must be the same name. A mark is accepted where it changes how its neighbours look: a
-// joiner in a script that joins its letters or between two emoji, a selector or a flag's tags after an emoji.
-
 /** Persian and Indic words need joiners. */
 const JOINING =
   "Arabic Syriac Nko Mandaic Mongolian Phags_Pa Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Khmer Myanmar Tibetan"
@@ -140,7 +134,12 @@ const VISIBLE_EFFECT = new RegExp(
 );
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/u;
 
-/** Returns the first such mark as `U+200B`; undefined when every character can be seen. */
+/**
+ * Returns the first mark in a name that nobody sees, such as a zero-width space or a soft hyphen, as `U+200B`;
+ * undefined when every character can be seen. Two names that look alike must be the same name. A mark is accepted where
+ * it changes how its neighbours look: a joiner in a script that joins its letters or between two emoji, a selector or a
+ * flag's tags after an emoji. Pure.
+ */
 export function findUnseenMark(name: string): string | undefined {
   const [mark] = UNSEEN.exec(name) ? (UNSEEN.exec(name.replace(VISIBLE_EFFECT, "")) ?? []) : [];
   return mark && `U+${(mark.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;

@@ -1,8 +1,7 @@
 /**
- * agent-runner.ts -- runs one agent in a host: starts, wakes, cuts off and pauses it; one run at a time.
- *
- * Between runs it holds at most a timer. Each run claims the agent again, so that the log records unfinished work of an
- * earlier run. A failed run is retried; an agent that keeps failing is paused.
+ * agent-runner.ts -- runs one agent in a host: starts, wakes, cuts off and pauses it; one run at a time. Between runs
+ * it holds at most a timer. Each run claims the agent again, so that the log records unfinished work of an earlier run.
+ * A failed run is retried; an agent that keeps failing is paused.
  */
 import type { Effect, WaitFor } from "#core/call.ts";
 import { isCellCommand } from "#core/command-names.ts";

@@ -1,9 +1,8 @@
 /**
- * fork-agent.ts -- creates an agent that starts from another agent's state after a given step.
- *
- * The log of the fork begins with the other's events up to that step; its memories and files are of that time. The fork
- * is paused until somebody resumes it. The original may be running and is not changed. The log is durable before the
- * first file is written.
+ * fork-agent.ts -- creates an agent that starts from another agent's state after a given step. The log of the fork
+ * begins with the other's events up to that step; its memories and files are of that time. The fork is paused until
+ * somebody resumes it. The original may be running and is not changed. The log is durable before the first file is
+ * written.
  */
 import type { ForkRequest } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";

@@ -1,7 +1,6 @@
 /**
- * front-agents.ts -- counts who follows the agents that a terminal holds in front, and pauses those that nobody follows.
- *
- * A terminal that is killed, or whose connection breaks, cannot pause its agent any more.
+ * front-agents.ts -- counts who follows the agents that a terminal holds in front, and pauses those that nobody
+ * follows. A terminal that is killed, or whose connection breaks, cannot pause its agent any more.
  */
 import type { Clock } from "#core/ports/clock.ts";
 

@@ -58,9 +58,8 @@ export type Problems = ReturnType<typeof createProblems>;
 const FRAMES = /\n\s+at /;
 
 /**
- * Logs all problems of a host, and keeps the last one of each agent and of the host for `goald status`.
- *
- * Stack traces are only in the log, because people read `goald status`.
+ * Logs all problems of a host, and keeps the last one of each agent and of the host for `goald status`. Stack traces
+ * are only in the log, because people read `goald status`.
  */
 export function createProblems(
   log: { warn(about: { readonly agent?: string }, text: string): void },

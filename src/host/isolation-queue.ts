@@ -1,7 +1,6 @@
 /**
- * isolation-queue.ts -- gives the agents of one host turns to run a command alone, after a process died (loop/isolate-call.ts).
- *
- * One agent has the turn; the others wait in the order in which they asked.
+ * isolation-queue.ts -- gives the agents of one host turns to run a command alone, after a process died
+ * (loop/isolate-call.ts). One agent has the turn; the others wait in the order in which they asked.
  */
 import type { Clock } from "#core/ports/clock.ts";
 import type { Isolation } from "#loop/isolate-call.ts";

@@ -70,12 +70,6 @@ export function createLiveText() {
   };
 }
 
-// Writes an agent's lines in goald's own log: one per step, and one per change of state.
-//
-// A step's line is written at its end, with command, status, model, durations and cost. Further calls of the same reply
-// get lines without the model's figures. The store has the events themselves. With the level `debug`, each event has
-// its own line.
-
 /** The known facts about the current step; fewer if this process started in the middle of it. */
 interface StepSoFar {
   model?: string;
@@ -90,7 +84,12 @@ interface StepSoFar {
   costUsd?: number | null;
 }
 
-/** Call the returned function with the committed events of one agent, in order. */
+/**
+ * Writes an agent's lines in goald's own log: one per step, and one per change of state. A step's line is written at
+ * its end, with command, status, model, durations and cost. Further calls of the same reply get lines without the
+ * model's figures. The store has the events themselves. With the level `debug`, each event has its own line. Call the
+ * returned function with the committed events of one agent, in order.
+ */
 export function createStepLog(log: Log, agent: string): (event: RecordedEvent) => void {
   let soFar: StepSoFar = {};
   return (event) => {

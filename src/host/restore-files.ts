@@ -1,9 +1,8 @@
 /**
- * restore-files.ts -- restores an agent's files to their versions after a step.
- *
- * The history comes first: one commit stores the files that a person edited, and the versions that the restoration leads to.
- * Then the files are written. After a crash in between, the same call writes the rest. It claims the agent's lease, so the
- * agent must not be running.
+ * restore-files.ts -- restores an agent's files to their versions after a step. The history comes first: one commit
+ * stores the files that a person edited, and the versions that the restoration leads to. Then the files are written.
+ * After a crash in between, the same call writes the rest. It claims the agent's lease, so the agent must not be
+ * running.
  */
 import { hash } from "node:crypto";
 import { GoaldError, isGoaldError } from "#core/errors.ts";

@@ -1,8 +1,6 @@
 /**
- * supervisor.ts -- starts, wakes and stops the runners of all agents in one process.
- *
- * A host continues background agents by itself, and an agent in front while a terminal holds it. A failure of one agent
- * does not affect the others.
+ * supervisor.ts -- starts, wakes and stops the runners of all agents in one process. A host continues background agents
+ * by itself, and an agent in front while a terminal holds it. A failure of one agent does not affect the others.
  */
 import { EventEmitter, once } from "node:events";
 import * as v8 from "node:v8";
@@ -280,19 +278,6 @@ export function createLogWatch(store: Pick<Store, "agent">) {
   };
 }
 
-// Lets V8's space for young objects grow, and its scavenge use threads, while many agents run; gives memory back when
-// no agent is left.
-//
-// goald.js keeps the space at its initial 2 MB and one thread, so that a long-running daemon stays small. With many
-// agents most young objects are still in use when the space is full, and are copied repeatedly: 200 agents took 2.5
-// times as long, with pauses of up to 0.1 s. Only a full collection shrinks the space again.
-//
-// Their heap may grow by 60 % between two collections instead of 100, and is collected fully each minute: V8 keeps the pages of the
-// largest heap so far. RSS of 20 agents grew by 1.0 to 1.8 KB a step between 2,000 and 12,000 steps, without the full collections by 1.2
-// to 2.9, with 100 % by 2.3 to 3.2.
-//
-// V8 collects while something allocates, so an idle process would keep the garbage of its last agents for good.
-
 const MANY_AGENTS = 16;
 const FLAGS_OF_MANY = "--semi-space-growth-factor=2 --parallel-scavenge --heap-growing-percent=60";
 /** As goald.js sets them. */
@@ -306,7 +291,20 @@ const GROWN_SHARE = 1.2;
 let collection: NodeJS.Timeout | undefined;
 let hasMany = false;
 
-/** `agents` counts the agents that are running or waiting for a time. */
+/**
+ * Lets V8's space for young objects grow, and its scavenge use threads, while many agents run; gives memory back when
+ * no agent is left. `agents` counts the agents that are running or waiting for a time.
+ *
+ * goald.js keeps the space at its initial 2 MB and one thread, so that a long-running daemon stays small. With many
+ * agents most young objects are still in use when the space is full, and are copied repeatedly: 200 agents took 2.5
+ * times as long, with pauses of up to 0.1 s. Only a full collection shrinks the space again.
+ *
+ * Their heap may grow by 60 % between two collections instead of 100, and is collected fully each minute: V8 keeps the
+ * pages of the largest heap so far. RSS of 20 agents grew by 1.0 to 1.8 KB a step between 2,000 and 12,000 steps,
+ * without the full collections by 1.2 to 2.9, with 100 % by 2.3 to 3.2.
+ *
+ * V8 collects while something allocates, so an idle process would keep the garbage of its last agents for good.
+ */
 export function makeRoomFor(agents: number): void {
   if (hasMany && agents > MANY_AGENTS) return;
   hasMany = agents > MANY_AGENTS;

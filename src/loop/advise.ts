@@ -1,9 +1,8 @@
 /**
- * advise.ts -- lets a command ask a model one question about some material and get a valid answer.
- *
- * The cost counts against the agent's limits: `command-started` reserves the maximum, no request that would exceed it is
- * sent, and `command-finished` records the actual spending. A retry that the server allows only after the command's
- * timeout is a failure that the model reads.
+ * advise.ts -- lets a command ask a model one question about some material and get a valid answer. The cost counts
+ * against the agent's limits: `command-started` reserves the maximum, no request that would exceed it is sent, and
+ * `command-finished` records the actual spending. A retry that the server allows only after the command's timeout is a
+ * failure that the model reads.
  */
 import { GoaldError } from "#core/errors.ts";
 import type { Usage } from "#core/event.ts";

@@ -1,9 +1,8 @@
 /**
- * ask-model.ts -- one model call: recall, build the prompt, send the request, read the reply.
- *
- * Each request carries the maximum size of its reply, so that what it may cost is what the intent reserves. A request
- * that leaves no room for a useful reply is not sent. The reservation counts until the actual usage is known, so that
- * limits survive a crash. A server that ignores the maximum pauses the agent.
+ * ask-model.ts -- one model call: recall, build the prompt, send the request, read the reply. Each request carries the
+ * maximum size of its reply, so that what it may cost is what the intent reserves. A request that leaves no room for a
+ * useful reply is not sent. The reservation counts until the actual usage is known, so that limits survive a crash. A
+ * server that ignores the maximum pauses the agent.
  */
 import { commandCallId } from "#core/call.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";
@@ -52,18 +51,17 @@ import { chooseMode, replyFormOf } from "./reply-forms.ts";
 import type { CommandParts } from "./run-command.ts";
 import { effectless, type PreparedMove } from "./run-parts.ts";
 
-// Prepares a move: an intent to write first, and an action to do then.
-//
-// `prepare` reads what it needs and changes nothing. The main loop commits the returned intent before `perform` begins;
-// `perform` returns the result as events. The first command loads what runs commands, so that it does not delay the first
-// request.
-
 export type PerformParts = AskParts & CommandParts;
+/**
+ * Prepares a move: an intent to write first, and an action to do then. It reads what it needs and changes nothing. The
+ * main loop commits the returned intent before `perform` begins; `perform` returns the result as events.
+ */
 export type PrepareMove = (
   move: Extract<Move, { kind: "ask" | "read" | "execute" | "probe" }>,
   journal: Journal,
 ) => Promise<PreparedMove>;
 
+/** The first command loads what runs commands, so that it does not delay the first request. */
 export function createMovePreparer(parts: PerformParts): PrepareMove {
   // An import that is repeated at each step costs 3 % of the step.
   let commands: typeof import("./run-command.ts") | undefined;
@@ -293,12 +291,6 @@ const wholeTurns = (turns: readonly TurnMemory[], state: AgentState): Required<R
     return before && callsLeftOut === 0 ? [{ afterStep: before.step, upToStep: step }] : [];
   });
 
-// Builds the query to long-term memory from the newest messages, in weighted parts. Pure.
-//
-// Thoughts count most, because they contain what the agent needs to know; the chosen command counts less, results
-// least. A person's words count like thoughts; those that opened a later turn count at least as much as the goals. Each
-// message counts a little less than the next newer one.
-
 interface Part {
   readonly text: string;
   readonly weight: number;
@@ -310,8 +302,11 @@ const OLDER_COUNTS = 0.9;
 const RESULT_CHARS = 600;
 
 /**
- * Texts and their weights, newest last. The goals come first and are the only text at the start. The words that opened the turn
- * come last, because the first texts of many are left out.
+ * Builds the query to long-term memory from the newest messages: texts and their weights, newest last. The goals come
+ * first and are the only text at the start. The words that opened the turn come last, because the first texts of many
+ * are left out. Thoughts count most, because they contain what the agent needs to know; the chosen command counts less,
+ * results least. A person's words count like thoughts; those that opened a later turn count at least as much as the
+ * goals. Each message counts a little less than the next newer one. Pure.
  */
 export function describeWork(state: AgentState): Required<Pick<RecallQuery, "texts" | "weights">> {
   const { window } = activeFrame(state);

@@ -1,8 +1,7 @@
 /**
- * cells.ts -- runs cells of code: the service `Cells` of one call.
- *
- * A cell acts only through nested work, so it may run again after a crash: from the namespace that `begin` recorded,
- * with the same seed and start time. What the namespace then holds is staged with the result.
+ * cells.ts -- runs cells of code: the service `Cells` of one call. A cell acts only through nested work, so it may run
+ * again after a crash: from the namespace that `begin` recorded, with the same seed and start time. What the namespace
+ * then holds is staged with the result.
  */
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
@@ -221,8 +220,7 @@ function describeLost({ lost }: CellOutcome, before: readonly LostName[]): reado
   return [`Not kept after this process ends: ${joinNames(named, MAX_NAMED)}.`];
 }
 
-// What a model can do about code that failed, as a sentence.
-
+/** Returns what a model can do about code that failed, as a sentence. */
 function hintFor(
   { kind, command, missingName }: CellProblem,
   { timeLimitMs, suggested }: Pick<ReportParts, "timeLimitMs" | "suggested">,

@@ -237,10 +237,6 @@ function addAll(known: Set<string>, keys: readonly string[]): void {
   }
 }
 
-// Looks for an address or a number in the files of an agent's folder, literally.
-//
-// Reads all files up to a limit. Files of sub-agents are not searched for addresses, because the sub-agents wrote them.
-
 const MAX_FILES = 2_000;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** Reading and searching this takes about 0.2 s. */
@@ -249,6 +245,10 @@ const MAX_BYTES = 32 * 1024 * 1024;
 /** Finds the writer of the newest version of a file. `web`: a command that fetched it, or a clone; `agent`: any other call. */
 export type FindWriter = (path: string) => Promise<"person" | "web" | "agent">;
 
+/**
+ * Looks for an address or a number in the files of an agent's folder, literally. Reads all files up to a limit. Files
+ * of sub-agents are not searched for addresses, because the sub-agents wrote them.
+ */
 export function searchFolder(workspace: Pick<Workspace, "list" | "read">, writerOf: FindWriter) {
   async function* texts(): AsyncIterable<{ readonly path: string; readonly text: string }> {
     let files = 0;

@@ -1,8 +1,7 @@
 /**
- * goal-tests.ts -- runs the tests that prove goals: the service `tests` of one call.
- *
- * A test looks at the agent's files and at addresses that a person named, and changes nothing. What it cannot find out,
- * such as a file that is refused or a program that cannot run here, is a failed test that says why.
+ * goal-tests.ts -- runs the tests that prove goals: the service `tests` of one call. A test looks at the agent's files
+ * and at addresses that a person named, and changes nothing. What it cannot find out, such as a file that is refused or
+ * a program that cannot run here, is a failed test that says why.
  */
 import type { CommandContext } from "#core/command.ts";
 import { INSTALL_SANDBOX } from "#core/command-names.ts";
@@ -89,15 +88,15 @@ async function judge({ question, paths }: TestOf<"judge">, { call }: CommandCont
   return fails(code === "model" ? `The model that judges gave no answer: ${headOf(text)}` : headOf(text));
 }
 
-// Runs the program of a person that tests a goal, as a cell of the sandbox.
-//
-// It has a namespace of its own, which is empty before and gone after it, and reads the agent's files. It calls no
-// command, changes no file and reaches no network. It passes when it ends without an error and with exit code 0.
-
 /** A test may take longer than a cell of the agent. */
 const MIN_LIMIT_MS = 5 * 60_000;
 const MAX_OUTPUT_CHARS = 250;
 
+/**
+ * Runs the program of a person that tests a goal, as a cell of the sandbox. It has a namespace of its own, which is
+ * empty before and gone after it, and reads the agent's files. It calls no command, changes no file and reaches no
+ * network. It passes when it ends without an error and with exit code 0.
+ */
 async function runProgram(
   code: string,
   { workspace, signal }: CommandContext,

@@ -1,8 +1,7 @@
 /**
- * isolate-call.ts -- runs a command of an agent that may have ended the process (a suspect) while no other suspect's runs.
- *
- * So the next death tells which command did it. A command that runs long does not hold up the others: after a time alone it
- * goes on beside them. The time doubles with each death, and so reaches a command that kills late.
+ * isolate-call.ts -- runs a command of an agent that may have ended the process (a suspect) while no other suspect's
+ * runs. So the next death tells which command did it. A command that runs long does not hold up the others: after a
+ * time alone it goes on beside them. The time doubles with each death, and so reaches a command that kills late.
  */
 import type { OpenCall } from "#core/call.ts";
 import type { OfCall } from "#core/event.ts";

@@ -1,9 +1,7 @@
 /**
- * journal.ts -- writes one agent's log: holds the state and the events that are not durable yet.
- *
- * `record` stamps events, folds them and adds them to the draft; `commit` makes the draft durable as one unit, and only
- * then publishes it. `record` replaces long texts by blob references, so that the live state equals the state folded
- * from the store.
+ * journal.ts -- writes one agent's log: holds the state and the events that are not durable yet. `record` stamps
+ * events, folds them and adds them to the draft; `commit` makes the draft durable as one unit, and only then publishes
+ * it. `record` replaces long texts by blob references, so that the live state equals the state folded from the store.
  */
 import { hash } from "node:crypto";
 import type { CommandCall } from "#core/call.ts";
@@ -29,11 +27,12 @@ export type CheckOutgoing = (
   journal: Pick<Journal, "state" | "lease" | "head" | "eventsAfter" | "read" | "lastFileVersion">,
 ) => Promise<readonly (OutgoingText | undefined)[]>;
 
-// Pauses an agent from outside its main loop, while nothing of it is under way.
-
 export type PauseReason = Pick<EventOf<"agent-paused">, "code" | "reason">;
 
-/** Consumes the inbox before the pause: an unread resume would undo it. Resolves to the state after the pause. */
+/**
+ * Pauses an agent from outside its main loop, while nothing of it is under way. Consumes the inbox before the pause: an
+ * unread resume would undo it. Resolves to the state after the pause.
+ */
 export async function pauseAgent(lease: Lease, parts: JournalParts, why: PauseReason): Promise<AgentState> {
   const journal = await openJournal(lease, parts);
   await journal.receiveInbox(why);
@@ -271,9 +270,10 @@ function frameOf(event: NewEvent, state: AgentState): number {
 const named = (event: NewEvent, agent: string): NewEvent =>
   event.type === "agent-paused" ? { ...event, reason: event.reason.replaceAll("<agent>", agent) } : event;
 
-// The row of the file history that says that a person trusts the words of a path. Pure.
-
-/** `last`: the newest version of the path; undefined for a file in a placed folder. Undefined for a deleted file. */
+/**
+ * The row of the file history that says that a person trusts the words of a path; undefined for a deleted file. `last`:
+ * the newest version of the path; undefined for a file in a placed folder. Pure.
+ */
 function trustRow(path: string, last: LastChange | undefined, step: number): CommittedFile | undefined {
   if (last?.operation === "delete") return undefined;
   const { bytes, sha256 } = last ?? { bytes: 0, sha256: null };

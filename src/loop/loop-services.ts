@@ -138,11 +138,6 @@ export async function refuseMemories(
 const findRow = async (id: string, agent: string, store: OwnMemories): Promise<MemoryRow | undefined> =>
   namespaceOf(id) === agent ? store.memory(agent, id) : undefined;
 
-// What commands see of sub-agents, and how their requests about them are granted.
-//
-// A granted request is an event in the agent's own log, committed with the call's result; starting and sending follow
-// from that event (core/subagent-messages.ts). The list of sub-agents comes from this log, their state from theirs.
-
 export interface SubagentParts {
   readonly rules: SubagentRules;
   /** Time that a call waits for a sub-agent's answer. */
@@ -154,6 +149,7 @@ export interface SubagentParts {
   stateOf(agent: string): Promise<AgentState | undefined>;
 }
 
+/** Returns what commands see of sub-agents. The list comes from this agent's log, their state from theirs. */
 export function openDirectory(state: AgentState, parts: SubagentParts, clock: Clock): AgentDirectory {
   const keys = Object.keys(state.children).filter((key) => childOf(state, key));
 
@@ -191,7 +187,11 @@ type Granted =
   | { readonly events: readonly NewEvent[]; readonly staged: readonly StagedWrite[] }
   | { readonly refused: Observation };
 
-/** `outside`: sources of the words that the call received, which its requests may hold. */
+/**
+ * Grants requests about sub-agents. A granted request is an event in the agent's own log, committed with the call's
+ * result; starting and sending follow from that event (core/subagent-messages.ts). `outside`: sources of the words that
+ * the call received, which its requests may hold.
+ */
 export async function grantRequests(
   written: readonly CommandWrite[],
   outside: readonly OutsideSource[],

@@ -1,8 +1,7 @@
 /**
- * nested-work.ts -- the nested work of one running command: calls of other commands, and sub-tasks that the model works on.
- *
- * Each piece is known by its position and hash. When the command runs again after a crash, an ended piece returns its
- * recorded result, an unfinished one continues in its frame, and a different one ends the command with an unknown
+ * nested-work.ts -- the nested work of one running command: calls of other commands, and sub-tasks that the model works
+ * on. Each piece is known by its position and hash. When the command runs again after a crash, an ended piece returns
+ * its recorded result, an unfinished one continues in its frame, and a different one ends the command with an unknown
  * outcome.
  */
 import { hash } from "node:crypto";
@@ -247,11 +246,6 @@ export function subtaskProblem(thrown: unknown): CellCallError | undefined {
   return { code, text: hint === "" ? message : `${message} ${hint}` };
 }
 
-// What nested cells did to a namespace before a crash, for the cell around them when it runs again.
-//
-// A repeated cell gets recorded results of nested work, and so the cells of that work do not run. Their changes are in
-// the log.
-
 const PAGE_EVENTS = 500;
 
 /** Cells inside nested work such as c7.2, in a part of the log: events with `after` < seq <= `last`. */
@@ -280,8 +274,10 @@ async function changesWithin(searched: Searched, journal: Journal): Promise<Name
 }
 
 /**
- * Returns what a cell inside unfinished nested work has to redo before its code, when the command around that work runs again:
- * changes of cells that ended before. Undefined for the next cells, and when there are none.
+ * Returns what a cell inside unfinished nested work has to redo before its code, when the command around that work runs
+ * again after a crash: changes of cells that ended before. A repeated cell gets recorded results of nested work, and so
+ * the cells of that work do not run; their changes are in the log. Undefined for the next cells, and when there are
+ * none.
  */
 export async function changesToRedo(callId: string, journal: Journal): Promise<NamespaceChange | undefined> {
   const { frames } = journal.state;

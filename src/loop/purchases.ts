@@ -60,13 +60,6 @@ function openPaidSearch(state: AgentState, parts: MethodParts & Pricing): Purcha
   return { reserved: NOTHING, services: { methods: openMethodSearch(state, parts, countTokens) }, spent };
 }
 
-// Pictures and speech for one command call, counted against the agent's limits.
-//
-// `command-started` reserves the maximum of one request, no request that would exceed a limit is sent, and
-// `command-finished` records the actual spending. Models billed per picture or minute report no tokens: the maximum
-// counts when a price is known, otherwise nothing. A command that sends several requests and dies loses the spending of
-// all but one.
-
 export type PaidService = "images" | "speech";
 const PAID_SERVICES: readonly PaidService[] = ["images", "speech"];
 
@@ -98,7 +91,13 @@ interface Purchase {
   usage: Usage | null;
 }
 
-/** Counts the services that are set up. A command can use only those that it needs. */
+/**
+ * Opens pictures and speech for one command call, counted against the agent's limits. `command-started` reserves the
+ * maximum of one request, no request that would exceed a limit is sent, and `command-finished` records the actual
+ * spending. Models billed per picture or minute report no tokens: the maximum counts when a price is known, otherwise
+ * nothing. A command that sends several requests and dies loses the spending of all but one. Counts the services that
+ * are set up: a command can use only those that it needs.
+ */
 function openMedia(left: Left, parts: MediaParts) {
   const purchases: Purchase[] = [];
   const { images, speech } = parts.services;

@@ -62,8 +62,6 @@ export function lackOf(next: Reservation, left: Left): string | undefined {
 export const tooDear = (what: string, why: string, hint: string): GoaldError =>
   new GoaldError("GOALD_LIMIT", `${what}: ${why}`, { hint });
 
-// How many tokens a reply may have: what it needs, what fits, and what the limits leave. Pure.
-
 /** Each reply that was cut off gives later ones this many times the room, up to MAX_GROWTHS times. */
 const GROWTH = 4;
 const MAX_GROWTHS = 3;
@@ -82,6 +80,7 @@ interface ReplyNeed {
   readonly price: Price | undefined;
 }
 
+/** Returns how many tokens a reply may have: what it needs, what fits, and what the limits leave. Pure. */
 export function capReply(need: ReplyNeed, left: Left): number {
   const { inputTokens, replyTokens, cutReplies, windowTokens, mostTokens, price } = need;
   const grown = replyTokens * GROWTH ** Math.min(cutReplies, MAX_GROWTHS);
@@ -111,8 +110,6 @@ export function fitRoom(
   const less = Math.min(replyTokens, Math.floor(knownTokens / 4));
   return { contextTokens: knownTokens, replyTokens: less, windowTokens: knownTokens };
 }
-
-// What a model call and its embeddings may cost, what they have cost, and the events of its reply. Pure.
 
 type Reply = Extract<ModelAnswer, { kind: "replied" }>;
 

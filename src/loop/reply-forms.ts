@@ -1,9 +1,9 @@
 /**
- * reply-forms.ts -- the forms in which a model can answer: what the request carries, and how a reply is read.
- *
- * The output mode tells which form a request had, so the log needs no other field. Replies of the forms `json` and `tools` are
- * kept as JSON with thoughts and a command, which one reader reads and any server can be shown. Replies of `plan`, `react` and
- * `code` are kept as the model wrote them; an action is a call of its command, and code becomes a call of `run_code`.
+ * reply-forms.ts -- the forms in which a model can answer: what the request carries, and how a reply is read. The
+ * output mode tells which form a request had, so the log needs no other field. Replies of the forms `json` and `tools`
+ * are kept as JSON with thoughts and a command, which one reader reads and any server can be shown. Replies of `plan`,
+ * `react` and `code` are kept as the model wrote them; an action is a call of its command, and code becomes a call of
+ * `run_code`.
  */
 import type { ReplyForm } from "#core/agent-settings.ts";
 import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";

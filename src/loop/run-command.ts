@@ -313,11 +313,11 @@ function toEvents(staged: readonly CommandWrite[], of: OfCall, outside: readonly
   return { events, writes };
 }
 
-// What the result of a call means for its frame: whether it ends a turn or a sub-task, and what is kept of it.
-//
-// A value is kept where code reads it: of a nested call, and of what ends a sub-task. A cell ends its sub-task with
-// `stop(value)`, and in code form with any value; the value must be one that the sub-task's schema allows.
-
+/**
+ * Returns what the result of a call means for its frame: whether it ends a turn or a sub-task, and what is kept of it.
+ * A value is kept where code reads it: of a nested call, and of what ends a sub-task. A cell ends its sub-task with
+ * `stop(value)`, and in code form with any value; the value must be one that the sub-task's schema allows.
+ */
 function settleResult(
   observation: Observation,
   command: { readonly name: string; readonly closesTurn?: boolean },

@@ -1,8 +1,7 @@
 /**
- * stored-values.ts -- turns the values of an event into what the log keeps (`restoreValue` turns them back).
- *
- * A string over the limit becomes a reference to a blob. An object of a command that only looks like a reference becomes a
- * blob of its JSON, so that no object in the log is mistaken for one.
+ * stored-values.ts -- turns the values of an event into what the log keeps (`restoreValue` turns them back). A string
+ * over the limit becomes a reference to a blob. An object of a command that only looks like a reference becomes a blob
+ * of its JSON, so that no object in the log is mistaken for one.
  */
 import type { Prepared } from "#commands/execute.ts";
 import { fail } from "#core/command.ts";

@@ -1,8 +1,7 @@
 /**
- * turn-memory.ts -- makes the memory of a turn that ends, from the turn's events.
- *
- * The memory follows from the log alone, so a replay and a run after a crash make the same one. It is in the commit
- * that ends the turn. The newest 5,000 events count: a longer turn is remembered by its end.
+ * turn-memory.ts -- makes the memory of a turn that ends, from the turn's events. The memory follows from the log
+ * alone, so a replay and a run after a crash make the same one. It is in the commit that ends the turn. The newest
+ * 5,000 events count: a longer turn is remembered by its end.
  */
 import { hash } from "node:crypto";
 import type { CommandCall } from "#core/call.ts";
@@ -101,12 +100,6 @@ export async function keepText(
   return changes;
 }
 
-// What is remembered of a turn: what was asked, the calls that succeeded, and what came of it. Pure.
-//
-// The status of a result says whether a call succeeded, never its words. The calls are the agent's own: what code or a
-// sub-task called belongs to the command that ran it. Thoughts and failures are left out, so that the next turn copies
-// what worked.
-
 /** Characters of all calls together. The oldest ones are left out. */
 const MAX_MEMORY_CHARS = 40_000;
 const MAX_REMEMBERED_CALLS = 100;
@@ -119,7 +112,10 @@ interface SucceededCall extends OfCall, CommandCall {
   readonly artifacts: readonly string[];
 }
 
-/** `events`: those of the turn, or its newest ones. */
+/**
+ * Lists the calls that succeeded, by the status of their results, never by their words. They are the agent's own: what
+ * code or a sub-task called belongs to the command that ran it. `events`: those of the turn, or its newest ones. Pure.
+ */
 export function listSucceeded(events: readonly RecordedEvent[]): readonly SucceededCall[] {
   const calls = new Map<string, Pick<SucceededCall, "name" | "args">>();
   return events.flatMap((event): readonly SucceededCall[] => {
@@ -136,7 +132,11 @@ export function listSucceeded(events: readonly RecordedEvent[]): readonly Succee
 /** A memory command leaves a row of its own, which shows when its fact is no longer so. */
 const isLeftOut = (name: string): boolean => PASSIVE_COMMANDS.has(name) || MEMORY_COMMANDS.includes(name);
 
-/** `calls`: the newest of those that succeeded. `output`: the agent's closing words. */
+/**
+ * What is remembered of a turn: what was asked, the calls that succeeded, and what came of it. Thoughts and failures
+ * are left out, so that the next turn copies what worked. `calls`: the newest of those that succeeded. `output`: the
+ * agent's closing words. Pure.
+ */
 export function turnMemoryOf(
   state: AgentState,
   succeeded: readonly SucceededCall[],
@@ -159,15 +159,6 @@ export function turnMemoryOf(
   };
 }
 
-// Writes the arguments of a call so that a model can read and copy them. Pure.
-//
-//   language: python
-//   code:
-//   import csv
-//   rows = list(csv.reader(open("a.csv")))
-//
-// Short arguments come first. A text of several lines follows its name as it is, without quotes and escapes.
-
 type Arguments = Readonly<Record<string, unknown>>;
 
 /** Characters of the arguments of one call. */
@@ -189,7 +180,15 @@ export function listLongArguments(args: Arguments): readonly LongArgument[] {
   );
 }
 
-/** `places`: the file that holds each long argument. */
+/**
+ * Writes the arguments of a call so that a model can read and copy them. Short arguments come first. A text of several
+ * lines follows its name as it is, without quotes and escapes:
+ *   language: python
+ *   code:
+ *   import csv
+ *   rows = list(csv.reader(open("a.csv")))
+ * `places`: the file that holds each long argument. Pure.
+ */
 export function describeArguments(args: Arguments, places: ReadonlyMap<string, string> = new Map()): string {
   const long = listLongArguments(args).map(({ name, text }) => [name, shorten(text, places.get(name))] as const);
   return clip(writeArguments({ ...args, ...Object.fromEntries(long) }), MAX_INPUT_CHARS);

@@ -1,6 +1,5 @@
 /**
  * capabilities.ts -- remembers which parts of a request a server rejects for a model, so that they are not sent again.
- *
  * Every part is sent until the server rejects it. The knowledge is kept per server and model for a week, because
  * servers are upgraded. Losing it only costs the same rejections once more.
  */
@@ -176,11 +175,6 @@ function isKeptModel(entry: [string, unknown]): entry is [string, KeptTerms] {
 const isSizeOrNull = (value: unknown): boolean =>
   value === null || (Number.isSafeInteger(value) && (value as number) > 0);
 
-// Detects which part of a request a server rejects, and removes it from later requests. Pure.
-//
-// Searches for a part only if the request contained it, and only in the server's message and `param`, never in an
-// echoed request. A message that names no part can still mean one of them: that is `unnamed`.
-
 type JsonMode = Exclude<OutputMode, "tools" | "plan" | "react" | "code">;
 
 /** The kind of request that a server accepts for one model. */
@@ -227,6 +221,11 @@ const TURNS_WORDS =
 /** The server takes tools, but no message of an earlier call or of its result. */
 const TOOL_HISTORY_WORDS = /\btool_calls?(_id)?\b|\brole\b/i;
 
+/**
+ * Detects which part of a request a server rejects, and removes it from later requests. Searches for a part only if the
+ * request contained it, and only in the server's message and `param`, never in an echoed request. A message that names
+ * no part can still mean one of them: that is `unnamed`. Pure.
+ */
 export function stepDown(terms: ServerCapabilities, sent: SentParts, { status, body }: RejectedRequest): StepDown {
   if (!REJECTING_STATUSES.has(status)) return { kind: "none" };
   const words = collectErrorWords(body);

@@ -15,7 +15,6 @@ import type { Received } from "./model-server.ts";
 
 // Members beside those of the schema are sent by compatible servers: an error in place of a reply, names of reasoning,
 // counts of cached tokens.
-
 type ReceivedChunk = Received<OpenAI.ChatCompletionChunk & Record<"error" | "type", unknown>>;
 /** A choice of a whole completion has a message in place of the delta. */
 type ReceivedChoice = Received<OpenAI.ChatCompletionChunk.Choice & Record<"message" | "error", unknown>>;
@@ -134,7 +133,10 @@ export class ChatStream {
     throw new GoaldError("GOALD_HTTP_TOO_LARGE", `Expected at most ${MAX_REPLY_CHARS} characters; more came.`);
   }
 
-  /** Compares the estimate and the reported usage with the maximum. */
+  /**
+   * Compares the estimate and the reported usage with the maximum. A piece with text is at least one token. Every piece
+   * that ends a silence is counted, so that no stream lasts for ever.
+   */
   #limitTokens(): void {
     const reported = readUsage(this.#usage);
     const least = Math.ceil(Math.max(reported?.outputTokens ?? 0, this.#tokens, this.#pieces));
@@ -175,23 +177,18 @@ export const joinParts = (parts: readonly unknown[]): string =>
     .map((part) => (isRecord(part) && part.type === "text" && typeof part.text === "string" ? part.text : ""))
     .join("");
 
-// The maximum size of a reply: sent with each request, and checked against what comes. Pure.
-//
-// A server that ignores it is noticed by its stream, reasoning included, or by the usage that it reports. A reply that
-// obeys must never be cut off, so the stream is counted from below: a piece with text is at least one token, and a
-// token has at most eight Latin characters or 2.5 ideographs on average, or 128 characters of white space (the longest
-// tokens of cl100k_base and o200k_base). What exceeds the cap by a quarter, at least 256 tokens, is cut. Every piece
-// that ends a silence is counted, so that no stream lasts for ever.
-
 /** The name under which a server takes the cap. Older servers know only the second. */
 export type CapName = "max_completion_tokens" | "max_tokens";
 
 const LEAST_MARGIN = 256;
 
-/** Tokens from which a reply exceeds the cap for certain. */
+/** Tokens from which a reply exceeds the cap for certain, and is cut: a quarter more, at least 256. */
 export const withMargin = (cap: number): number => cap + Math.max(LEAST_MARGIN, Math.ceil(cap / 4));
 
-/** The maximum that a request carried; null when the server accepts none. */
+/**
+ * The maximum size of a reply that a request carried, against which the reply is checked; null when the server accepts
+ * none. A server that ignores it is noticed by its stream, reasoning included, or by the usage that it reports.
+ */
 type SentCap = { readonly name: CapName; readonly tokens: number } | null;
 
 /** Adds the maximum of the request to a usage that exceeds it. */
@@ -248,6 +245,11 @@ function leastTokensIn(value: unknown): number {
 const BLANKS = /\s{2,}/g;
 const IDEOGRAPHS = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/g;
 
+/**
+ * Counts the tokens of a text from below, because a reply that obeys its maximum must never be cut off: a token has at
+ * most eight Latin characters or 2.5 ideographs on average, or 128 characters of white space (the longest tokens of
+ * cl100k_base and o200k_base). Pure.
+ */
 export function leastTokens(text: string): number {
   const ideographs = text.match(IDEOGRAPHS)?.length ?? 0;
   const blanks = text.match(BLANKS)?.join("").length ?? 0;

@@ -68,11 +68,6 @@ export async function askForWord(model: LanguageModel, name: string): Promise<Tr
   }
 }
 
-// Finds OpenAI-compatible servers on this machine. Never uses one.
-//
-// Accepts only an OpenAI model list: other programs use the same ports. Sends no key. The person decides whether to use
-// a server.
-
 export interface LocalServer {
   readonly name: string;
   readonly baseUrl: string;
@@ -89,7 +84,11 @@ export const USUAL_PORTS = [
 ];
 const PROBE_TIMEOUT_MS = 400;
 
-/** Returns servers in the order of `ports`. Resolves within the time of one probe, never rejects. */
+/**
+ * Finds OpenAI-compatible servers on this machine. Never uses one: the person decides. Accepts only an OpenAI model
+ * list, because other programs use the same ports. Sends no key. Returns servers in the order of `ports`. Resolves
+ * within the time of one probe, never rejects.
+ */
 export async function findLocalServers(
   http: ModelServer["http"],
   ports = USUAL_PORTS,

@@ -1,9 +1,8 @@
 /**
- * failure.ts -- explains an error between goald and a model server as a code and a sentence.
- *
- * Each failure has a code for programs, a message for a person that names server, model and remedy, and whether a retry
- * may help. The first rule that matches counts. No message contains a key: server text passes `quote`, and text about a
- * rejected key is left out.
+ * failure.ts -- explains an error between goald and a model server as a code and a sentence. Each failure has a code
+ * for programs, a message for a person that names server, model and remedy, and whether a retry may help. The first
+ * rule that matches counts. No message contains a key: server text passes `quote`, and text about a rejected key is
+ * left out.
  */
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { asRecord, parseJson } from "#util/json.ts";
@@ -220,15 +219,15 @@ export const createFailure = (code: string, message: string, retry: ModelFailure
   retry,
 });
 
-// Extracts a server's error message from the shapes in which servers send it. Pure.
-//
-// Reads OpenAI's `error.message`, FastAPI's `detail`, a plain `error` or `message`, Google's list of one, and a
-// router's copy of the message behind it. Never reads the request that some servers echo.
-
 const MAX_PARSED = 200_000;
 const MAX_WORDS = 4_000;
 
-/** Returns all messages and the fields they name. "" for JSON in another shape. Other text is returned as it is. */
+/**
+ * Extracts a server's error message from the shapes in which servers send it: OpenAI's `error.message`, FastAPI's
+ * `detail`, a plain `error` or `message`, Google's list of one, and a router's copy of the message behind it. Never
+ * reads the request that some servers echo. Returns all messages and the fields they name. "" for JSON in another
+ * shape. Other text is returned as it is. Pure.
+ */
 export function collectErrorWords(body: string): string {
   const parsed = parseErrorBody(body);
   if (parsed === undefined) return body.slice(0, MAX_WORDS);

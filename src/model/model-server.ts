@@ -1,19 +1,19 @@
 /**
- * model-server.ts -- sends requests to a server of OpenAI's API, with the key and the limits of the settings.
- *
- * An error status becomes a StatusError with the whole body.
+ * model-server.ts -- sends requests to a server of OpenAI's API, with the key and the limits of the settings. An error
+ * status becomes a StatusError with the whole body.
  */
 import { GoaldError } from "#core/errors.ts";
 import { joinNames } from "#core/text.ts";
 import type { Http } from "#http/http.ts";
 
-// Reads the model names that `GET <base>/models` offers. They are for a person to choose from; goald itself needs none.
-
 export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 const MAX_MODEL_NAME_CHARS = 200;
 const OFFERED_NAMES = 10;
 
-/** Returns undefined if there is no list within the time. Never rejects. */
+/**
+ * Reads the model names that `GET <base>/models` offers. They are for a person to choose from; goald itself needs none.
+ * Returns undefined if there is no list within the time. Never rejects.
+ */
 export async function listModels(
   { baseUrl, apiKey, http }: Pick<ModelServer, "baseUrl" | "apiKey" | "http">,
   timeoutMs: number,

@@ -13,9 +13,6 @@ import { isCount } from "./chat-stream.ts";
 import { explainFailure } from "./failure.ts";
 import { formatBaseUrl, type ModelServer, openFetch, parseBaseUrl, requireUsableKey } from "./model-server.ts";
 
-// Accepts an answer only if its bytes are an image. A server may send an address instead of bytes. Its own address is
-// fetched without the key, any other through the public web client.
-
 /** Server and model of images, or of speech. */
 export interface OpenAIMediaSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes" | "http"> {
   readonly model: string;
@@ -30,7 +27,11 @@ const MAX_IMAGE_BYTES = 32 * 1024 * 1024;
 const MAX_IMAGE_ANSWER_BYTES = 48 * 1024 * 1024;
 const MAX_SIDE = 16_384;
 
-/** Sends nothing and checks no setting before the first image. */
+/**
+ * Makes images. Accepts an answer only if its bytes are an image. A server may send an address instead of bytes. Its
+ * own address is fetched without the key, any other through the public web client. Sends nothing and checks no setting
+ * before the first image.
+ */
 export function createOpenAIImages(settings: OpenAIMediaSettings): Images {
   const { model, http, timeoutMs = IMAGE_TIMEOUT_MS } = settings;
   const quote = quoteWithout(settings.apiKey);
@@ -98,16 +99,16 @@ const unusableImage = (what: string): GoaldError =>
     hint: "Does this server make pictures with that model? See GOALD_IMAGES_MODEL.",
   });
 
-// Sends only files whose bytes are audio, under a name that reveals only the format. The transcript is untrusted text
-// and is cleaned.
-
 const SPEECH_TIMEOUT_MS = 300_000;
 /** Limit of OpenAI's service. */
 const MAX_AUDIO_BYTES = 25 * 1024 * 1024;
 /** More than the transcript of hours of speech. */
 const MAX_TRANSCRIPT_BYTES = 4 * 1024 * 1024;
 
-/** Sends nothing and checks no setting before the first recording. */
+/**
+ * Sends only files whose bytes are audio, under a name that reveals only the format. The transcript is untrusted text
+ * and is cleaned. Sends nothing and checks no setting before the first recording.
+ */
 export function createOpenAISpeech(settings: OpenAIMediaSettings): Speech {
   const { model, timeoutMs = SPEECH_TIMEOUT_MS } = settings;
   const quote = quoteWithout(settings.apiKey);
@@ -157,10 +158,10 @@ function readTranscript(answer: unknown, shown: string): string {
   });
 }
 
-// Loading the openai package takes over 100 ms of CPU, so it is loaded on first use. Its own retries, logs and
-// environment variables are off, so that only the settings decide what is sent.
-
-/** Throws GOALD_CONFIG for an invalid base URL. */
+/**
+ * Loads the openai package, which takes over 100 ms of CPU, on first use. Its own retries, logs and environment
+ * variables are off, so that only the settings decide what is sent. Throws GOALD_CONFIG for an invalid base URL.
+ */
 async function openClient(server: ModelServer): Promise<OpenAI> {
   const { baseUrl, apiKey, timeoutMs } = server;
   const fetch = openFetch(server);

@@ -1,9 +1,8 @@
 /**
- * openai-model.ts -- a language model behind any server with chat completions.
- *
- * One request per call and no retries: the loop decides when to retry, and records it. Any error outside is an answer
- * of kind `failed`; only an aborted signal rejects. capabilities.ts learns which parts of a request a server rejects or
- * ignores. The failure then says that the next request differs.
+ * openai-model.ts -- a language model behind any server with chat completions. One request per call and no retries: the
+ * loop decides when to retry, and records it. Any error outside is an answer of kind `failed`; only an aborted signal
+ * rejects. capabilities.ts learns which parts of a request a server rejects or ignores. The failure then says that the
+ * next request differs.
  */
 import type OpenAI from "openai";
 import { writeCalls } from "#core/call.ts";
@@ -221,13 +220,13 @@ async function addOfferedModels(
   return { ...failure, message: `${failure.message} ${advice}` };
 }
 
-// Merges messages for a server that requires user and assistant to alternate, beginning with the user. Pure.
-//
-// Neighbours of one role become one message. The system message stays first. If an assistant message would follow it, a
-// user message that says so goes between. Native calls become text in JSON, and their results messages of the user.
-
 const EARLIER = "(Earlier messages are left out.)";
 
+/**
+ * Merges messages for a server that requires user and assistant to alternate, beginning with the user. Neighbours of
+ * one role become one message. The system message stays first. If an assistant message would follow it, a user message
+ * that says so goes between. Native calls become text in JSON, and their results messages of the user. Pure.
+ */
 export function mergeIntoTurns(messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const joined: PromptMessage[] = [];
   for (const message of messages) {
@@ -244,14 +243,15 @@ export function mergeIntoTurns(messages: readonly PromptMessage[]): readonly Pro
   return joined;
 }
 
-// Ends a reply before the first stop text, for servers that reject or ignore the parameter `stop`.
-
 type Reply = Extract<ModelAnswer, { readonly kind: "replied" }>;
 
 /** Reasoning before the reply proper may quote a stop text, also reasoning that was cut off. */
 const REASONING_END = "</think>";
 
-/** The text before the stop text is whole, so the finish reason becomes `stop`. The usage stays: all of it was charged. */
+/**
+ * Ends a reply before the first stop text, for servers that reject or ignore the parameter `stop`. The text before it
+ * is whole, so the finish reason becomes `stop`. The usage stays: all of it was charged.
+ */
 function cutAtStop(reply: Reply, stop: readonly string[] = []): Reply {
   const { text } = reply;
   const from = text.trimStart().startsWith("<think>") ? text.indexOf(REASONING_END) : 0;

@@ -97,11 +97,6 @@ const invalidPrices = (file: string, expected: string, got: unknown): GoaldError
     hint: "Correct it, or remove the file to use the shipped prices.",
   });
 
-// Looks up how many tokens a model accepts, by its name.
-//
-// The table is config/models.json: prefixes of model names, of which the longest match counts. Local servers accept far
-// less than the model was trained for, so local model families have the defaults of common servers.
-
 export interface ContextWindows {
   /** Prefixes of the names of models that reason before they answer. */
   readonly reasoning: readonly string[];
@@ -110,7 +105,11 @@ export interface ContextWindows {
   readonly unknownModelTokens: number;
 }
 
-/** Returns the tokens of prompt and reply together. `override` is the person's setting and wins. */
+/**
+ * Looks up by its name how many tokens a model accepts, prompt and reply together. The table is config/models.json:
+ * prefixes of model names, of which the longest match counts. Local servers accept far less than the model was trained
+ * for, so local model families have the defaults of common servers. `override` is the person's setting and wins.
+ */
 export function contextWindowOf(model: string, table: ContextWindows, override?: number): number {
   return override ?? findLongestPrefix(table, model);
 }

@@ -1,6 +1,5 @@
 /**
  * rate-limiter.ts -- limits the calls of all agents of a host to a model server: at the same time, and per minute.
- *
  * Serves agents in the order of their requests. Each agent has one request at a time, so the order is fair. If a server
  * answers "too many requests", all agents wait until the time that it names.
  */

@@ -1,9 +1,8 @@
 /**
- * read-answer.ts -- reads a response body as it arrives: an event stream or one document.
- *
- * The first characters decide which, not the content type: a server that does not stream answers with one document. A
- * stream may last as long as it likes, but is aborted when it falls silent. Only output ends a silence: comments, empty
- * pieces, white space and unfinished lines do not. A complete reply stays complete, however the connection ends.
+ * read-answer.ts -- reads a response body as it arrives: an event stream or one document. The first characters decide
+ * which, not the content type: a server that does not stream answers with one document. A stream may last as long as it
+ * likes, but is aborted when it falls silent. Only output ends a silence: comments, empty pieces, white space and
+ * unfinished lines do not. A complete reply stays complete, however the connection ends.
  */
 import type OpenAI from "openai";
 import { writeCalls } from "#core/call.ts";
@@ -152,12 +151,12 @@ function watchSilence(
 const silenceError = (words: string, ms: number): Error =>
   new DOMException(`${words} ${ms < 1000 ? `${ms} ms` : `${ms / 1000} s`}.`, "TimeoutError");
 
-// A body counts as a reply only if it has a finish_reason and text. Compatible servers answer with status 200 and an
-// error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty reply. A reply
-// may be without text when it was cut off, because the model used up its maximum before an answer began, and when it has
-// reasoning alone.
-
-/** Throws a StatusError for an error in place of a reply. */
+/**
+ * Reads a body, which counts as a reply only if it has a finish_reason and text. Compatible servers answer with status
+ * 200 and an error, a web page, half a body or nothing. Each of these is a failure with its own code, never an empty
+ * reply. A reply may be without text when it was cut off, because the model used up its maximum before an answer began,
+ * and when it has reasoning alone. Throws a StatusError for an error in place of a reply.
+ */
 export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer {
   // Some servers send JSON under another content type, which the client then returns as a string.
   const body = typeof received === "string" ? parseJson(received) : received;

@@ -1,9 +1,8 @@
 /**
- * arrange-args.ts -- brings written arguments to the names and types of their schema, without loss.
- *
- * A number becomes a string if its digits are kept, a list of one string a string, integer digits an integer, a string
- * a list or an object. `true` never becomes 1. An unknown argument is never dropped: without `"mode": "append"` a
- * command would overwrite a file. Members of nested objects are treated alike.
+ * arrange-args.ts -- brings written arguments to the names and types of their schema, without loss. A number becomes a
+ * string if its digits are kept, a list of one string a string, integer digits an integer, a string a list or an
+ * object. `true` never becomes 1. An unknown argument is never dropped: without `"mode": "append"` a command would
+ * overwrite a file. Members of nested objects are treated alike.
  */
 
 import { type ArgsSchema, followReference, isSchema, type JsonSchema, typesOf } from "#core/command.ts";
@@ -164,11 +163,7 @@ export function collectTexts(value: unknown): readonly string[] {
   return Object.values(value).flatMap(collectTexts);
 }
 
-// Resolves names that models use for commands and arguments.
-//
-// The tables are in config/aliases.json. Names are compared by their words: `WriteToFile`, `write-to-file` and
-// `"write_to_file"()` are equal. Similar names are never run: a problem sentence lists them for the model.
-
+/** Other names that models use for commands and arguments, from config/aliases.json. */
 export interface Aliases {
   /** Command name by alias. */
   readonly commands: Readonly<Record<string, string>>;
@@ -178,7 +173,11 @@ export interface Aliases {
 
 const MAX_NAME_CHARS = 80;
 
-/** Returns the name in `names` that `written` means, or null. */
+/**
+ * Returns the name in `names` that `written` means, or null. Names are compared by their words: `WriteToFile`,
+ * `write-to-file` and `"write_to_file"()` are equal. Similar names are never run: a problem sentence lists them for the
+ * model.
+ */
 export function findCommandName(written: string, names: ReadonlySet<string>, aliases: Aliases): string | null {
   if (written.length > MAX_NAME_CHARS) return null;
   const bare = written.trim();

@@ -1,8 +1,7 @@
 /**
- * check-call.ts -- checks a command as the model wrote it against the catalogue.
- *
- * Each command has its own ajv validator: one joint schema reports dozens of errors for one mistake and is a hundred
- * times slower. Validators convert nothing; a second one collects all errors for the problem texts.
+ * check-call.ts -- checks a command as the model wrote it against the catalogue. Each command has its own ajv
+ * validator: one joint schema reports dozens of errors for one mistake and is a hundred times slower. Validators
+ * convert nothing; a second one collects all errors for the problem texts.
  */
 import { createContext, Script } from "node:vm";
 import type { ValidateFunction } from "ajv";
@@ -192,17 +191,16 @@ function countValues(value: unknown, counted = 0): number {
 
 const reject = (problems: readonly string[], name?: string): CheckedCall => ({ kind: "invalid", problems, name });
 
-// Tests a text against a pattern of a schema within a time limit.
-//
-// A backtracking pattern such as `(a+)+b` can need hours for forty letters. Whether a pattern can do that is hard to
-// tell, so its run is bounded instead: V8 ends a script of another context at its timeout, inside a match too. A text
-// that takes longer does not match.
-
 const MAX_MATCH_MS = 100;
 /** A pattern with one quantifier needs at most the square of the text's length. */
 const MAX_DIRECT_CHARS = 2_000;
 
-/** Throws a SyntaxError for an invalid pattern. */
+/**
+ * Returns a test of texts against a pattern of a schema within a time limit. A backtracking pattern such as `(a+)+b`
+ * can need hours for forty letters. Whether a pattern can do that is hard to tell, so its run is bounded instead: V8
+ * ends a script of another context at its timeout, inside a match too. A text that takes longer does not match. Throws
+ * a SyntaxError for an invalid pattern.
+ */
 export function createBoundedPattern(pattern: string, flags: string) {
   const expression = new RegExp(pattern, flags);
   const isSimple = !pattern.includes("(") && (pattern.match(/[*+{]/g) ?? []).length <= 1;

@@ -14,13 +14,14 @@ import { findLeadingReasoningEnd, findObjects, type ParsedObject, parseClearly, 
 import { describeSchemaError, quoteText } from "./problems.ts";
 import { MAX_REPLY_CHARS } from "./read.ts";
 
-// The JSON Schema of a person may be wrong, and a pattern in it may need hours for a short text: each match is bounded,
-// and all of them together.
-
 /** Time that all patterns of one check may take. */
 const MAX_PATTERN_MS = 1_000;
 
-/** Returns the first problem, as a sentence; none when the document is valid. `isOfSchema`: the schema cannot be used. */
+/**
+ * Returns the first problem, as a sentence; none when the document is valid. `isOfSchema`: the schema cannot be used.
+ * The JSON Schema of a person may be wrong, and a pattern in it may need hours for a short text: each match is bounded,
+ * and all of them together.
+ */
 export function checkDocument(schema: JsonSchema, value: unknown) {
   const validate = compileDocument(schema);
   if (typeof validate === "string") return { problem: validate, isOfSchema: true };
@@ -66,16 +67,16 @@ function limitPatterns(): typeof createBoundedPattern {
 
 const nameDocumentPart = (path: string): string => (path === "" ? "the whole value" : quoteText(path));
 
-// Reads a model's answer as one JSON value of a given schema, or as problems in words.
-//
-// For answers that run nothing. Like `createReplyReader` it skips reasoning, mends spelling and guesses nothing.
-
 type ParsedValue =
   | { readonly kind: "value"; readonly value: unknown }
   /** Sentences for the model. */
   | { readonly kind: "problem"; readonly problems: readonly string[] };
 
-/** `schema`: JSON Schema of an object, compiled once per schema object. */
+/**
+ * Reads a model's answer as one JSON value of a given schema, or as problems in words. For answers that run nothing.
+ * Like `createReplyReader` it skips reasoning, mends spelling and guesses nothing. `schema`: JSON Schema of an object,
+ * compiled once per schema object.
+ */
 export function readValue(text: string, finishReason: string, schema: object): ParsedValue {
   if (finishReason === "length") return describeProblem("The answer was cut off at its end: give a shorter one.");
   const reply = unwrapReply(text, MAX_REPLY_CHARS);
@@ -108,9 +109,6 @@ const compileSchema = rememberBy((schema: object) =>
   createAjv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true }).compile(schema),
 );
 
-// An answer of a sub-task has several readings, from the exact to the lenient. The first one that is valid against the
-// type counts, so a lenient reading never changes an answer that an exact one explains.
-
 /** Digits in groups of three, as people write them. */
 const GROUPED = /^[+-]?\d{1,3}(?:([, \u00a0\u202f])\d{3})(?:\1\d{3})*(?:\.\d+)?$/;
 const BULLET = /^\s{0,20}(?:[-*\u2022]|\d{1,4}[.)])\s+(.*)$/;
@@ -120,7 +118,11 @@ const MAX_LENIENT_CHARS = 100_000;
 const MAX_BEGINNINGS = 20;
 const MAX_SENTENCE_CHARS = 500;
 
-/** An answer that no reading makes valid comes back as JSON if it is JSON, else as it is, and so fails the check of its type. */
+/**
+ * Reads an answer of a sub-task, which has several readings, from the exact to the lenient. The first one that is valid
+ * against the type counts, so a lenient reading never changes an answer that an exact one explains. An answer that no
+ * reading makes valid comes back as JSON if it is JSON, else as it is, and so fails the check of its type.
+ */
 export function readReturn(text: string, returns: JsonSchema): unknown {
   const answer = text.trim();
   const types = typesOf(returns);
@@ -180,11 +182,6 @@ function readLastValue(text: string): unknown {
   return undefined;
 }
 
-// Checks the result of a sub-task against the JSON Schema that the code asked for.
-//
-// The schema comes from code of the model, so it may be wrong itself: `hasEndlessReference` and the checks of command
-// schemas keep out what would make the validator throw or never end.
-
 /** The arguments of the command that returns the result. Definitions stay at the root, where references look for them. */
 export function argumentsForResult(returns: JsonSchema): ArgsSchema {
   const { $defs, definitions, $schema: _, ...result } = returns;
@@ -192,7 +189,12 @@ export function argumentsForResult(returns: JsonSchema): ArgsSchema {
   return { type: "object", properties: { result }, required: ["result"], ...defined };
 }
 
-/** Returns problems in words, the last of them with a valid example where one is known; none when the value is valid. */
+/**
+ * Checks the result of a sub-task against the JSON Schema that the code asked for. Returns problems in words, the last
+ * of them with a valid example where one is known; none when the value is valid. The schema comes from code of the
+ * model, so it may be wrong itself: `hasEndlessReference` and the checks of command schemas keep out what would make
+ * the validator throw or never end.
+ */
 export function checkResult(returns: JsonSchema, value: unknown): readonly string[] {
   const problems = findProblems(returns, value);
   if (problems.length === 0) return [];

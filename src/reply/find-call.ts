@@ -1,9 +1,8 @@
 /**
- * find-call.ts -- finds the one command in the shapes that models write.
- *
- * The requested shape is `{thoughts, command: {name, args}}`. Also accepted: tool calls, LangChain's action and
- * action_input, the name as a key, arguments beside the name, lists of one. Different commands in one reply are
- * rejected, never chosen by position. Keys are compared in lower case; `__proto__` is an ordinary key.
+ * find-call.ts -- finds the one command in the shapes that models write. The requested shape is `{thoughts, command:
+ * {name, args}}`. Also accepted: tool calls, LangChain's action and action_input, the name as a key, arguments beside
+ * the name, lists of one. Different commands in one reply are rejected, never chosen by position. Keys are compared in
+ * lower case; `__proto__` is an ordinary key.
  */
 import type { CommandCall } from "#core/call.ts";
 import { DO_NOTHING, RUN_CODE, TASK_COMPLETE, THINK } from "#core/command-names.ts";
@@ -155,13 +154,6 @@ function lowerCaseKeys(record: Readonly<Record<string, unknown>>): KeyedRecord |
   return keyed;
 }
 
-// An action of the form `plan`, as a command.
-//
-//   {"action": "write_to_file", "args": {"file": "a.md", "text": "…"}}
-//
-// Actions are commands. The short names of OpenDevin's planner stand for the commands that do the same, and `contents`
-// for the content of a file.
-
 const SHORT_NAMES: Readonly<Record<string, string>> = {
   write: "write_to_file",
   read: "read_file",
@@ -191,7 +183,10 @@ export function readWrittenAction(text: string): CommandCall | undefined {
   return typeof name === "string" ? { name, args: isRecord(args) ? args : {} } : undefined;
 }
 
-/** Gives an object with an action the shape of a reply with a command. Returns anything else as it is. */
+/**
+ * Gives an object with an action of the form `plan`, such as `{"action": "write_to_file", "args": {"file": "a.md",
+ * "text": "…"}}`, the shape of a reply with a command. Returns anything else as it is.
+ */
 export function findAction(value: unknown): unknown {
   if (!isRecord(value) || !Object.hasOwn(value, "action") || Object.hasOwn(value, "command")) return value;
   const { action, args } = value;
@@ -202,7 +197,10 @@ export function findAction(value: unknown): unknown {
   return { command: { name: String(action), args: given } };
 }
 
-/** `written`: any names. */
+/**
+ * Resolves the names of an action. Actions are commands. The short names of OpenDevin's planner stand for the commands
+ * that do the same, and `contents` for the content of a file. `written`: any names.
+ */
 export function toCommand({ name: written, args }: RawCall): RawCall {
   const name = typeof written === "string" ? resolveAction(written) : written;
   const renamed = typeof name === "string" && Object.hasOwn(SHORT_ARGUMENTS, name) ? SHORT_ARGUMENTS[name] : undefined;

@@ -1,8 +1,7 @@
 /**
- * json-objects.ts -- finds the JSON objects of a reply that are outside its reasoning.
- *
- * One pass, aware of strings and comments, splits the reply into plain text and balanced objects. Fences, prose and
- * chat marks count as plain text: no pattern looks for ```, since arguments may contain fences. Time is linear.
+ * json-objects.ts -- finds the JSON objects of a reply that are outside its reasoning. One pass, aware of strings and
+ * comments, splits the reply into plain text and balanced objects. Fences, prose and chat marks count as plain text: no
+ * pattern looks for ```, since arguments may contain fences. Time is linear.
  */
 import { jsonrepair } from "jsonrepair";
 import { MAX_JSON_DEPTH } from "#core/command.ts";
@@ -220,12 +219,6 @@ export function isOnlyReasoning(text: string): boolean {
   return end < 0 || text.slice(end).trim() === "";
 }
 
-// Parses one object of a reply with the least repair that works.
-//
-// Order: strict JSON; a Python literal; a spelling pass that changes no content; jsonrepair, which guesses. Each result
-// carries its trust. jsonrepair is recursive, and quadratic in unescaped quotes (200 kB took 20 s), so a budget for one
-// whole reply caps the product of characters and quotes.
-
 /** Characters times quotes of the text given to jsonrepair; at most about 0.2 s. */
 const MAX_GUESS_WORK = 200_000_000;
 /** A longer object is read only if nothing but its spelling is wrong. */
@@ -254,6 +247,12 @@ export interface UnparsedObject {
 export const createRepairBudget = () => ({ guessWork: MAX_GUESS_WORK });
 type RepairBudget = ReturnType<typeof createRepairBudget>;
 
+/**
+ * Parses one object of a reply with the least repair that works. Order: strict JSON; a Python literal; a spelling pass
+ * that changes no content; jsonrepair, which guesses. Each result carries its trust. jsonrepair is recursive, and
+ * quadratic in unescaped quotes (200 kB took 20 s), so a budget for one whole reply caps the product of characters and
+ * quotes.
+ */
 export function parseObject(source: string, budget: RepairBudget): ParsedObject | UnparsedObject {
   if (isTooDeep(source)) return { kind: "unparsed", reason: "too-deep" };
   const clear = parseClearly(source);

@@ -1,8 +1,7 @@
 /**
- * json.ts -- parses strict JSON without exceptions or deep nesting, and finds keys that occur twice.
- *
- * `JSON.parse` silently keeps the last of two equal keys, while a person who reads the log sees the first. An object
- * with conflicting keys is therefore not run. Thoughts are exempt, since nothing acts on them.
+ * json.ts -- parses strict JSON without exceptions or deep nesting, and finds keys that occur twice. `JSON.parse`
+ * silently keeps the last of two equal keys, while a person who reads the log sees the first. An object with
+ * conflicting keys is therefore not run. Thoughts are exempt, since nothing acts on them.
  */
 import { MAX_JSON_DEPTH } from "#core/command.ts";
 import { parseJson } from "#util/json.ts";
@@ -95,11 +94,6 @@ function isConflictAt(level: JsonLevel, json: string, end: number): boolean {
   return JSON.stringify(JSON.parse(earlier)) !== JSON.stringify(JSON.parse(value));
 }
 
-// Rewrites a Python literal as JSON text.
-//
-// Models write None, True, single quotes, tuples and `14_284_000` where JSON is asked for. JSON's own words are read
-// too. Text that is not one literal is refused: nothing is guessed.
-
 const quoted = (quote: string, inside: string) => `${quote}(?:[^${inside}\\\\]|\\\\[\\s\\S])*${quote}`;
 const LONG = ["'''", '"""'].map((quote) => `${quote}(?:(?!${quote})[^\\\\]|\\\\[\\s\\S])*${quote}`);
 const STRING = [...LONG, quoted("'", "'\\n"), quoted('"', '"\\n')].join("|");
@@ -108,7 +102,11 @@ const TOKEN = new RegExp(`\\s*(?:(${STRING})|(${NUMBER})|([A-Za-z]+)|([[\\](){},
 const WORDS = new Map(Object.entries({ None: "null", True: "true", False: "false" }));
 const CLOSING: Readonly<Record<string, string>> = { "[": "]", "(": ")", "{": "}" };
 
-/** Returns undefined for other text. What it returns may be wrong JSON, such as for a set: parse it strictly. Linear time. */
+/**
+ * Rewrites a Python literal as JSON text. Models write None, True, single quotes, tuples and `14_284_000` where JSON is
+ * asked for. JSON's own words are read too. Returns undefined for text that is not one literal: nothing is guessed.
+ * What it returns may be wrong JSON, such as for a set: parse it strictly. Linear time.
+ */
 export function pythonToJson(text: string): string | undefined {
   const written: string[] = [];
   const open: { readonly sign: string; commas: number }[] = [];

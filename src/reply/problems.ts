@@ -1,8 +1,7 @@
 /**
- * problems.ts -- sentences that tell the model what was wrong with its reply.
- *
- * Each sentence names the fault, then the remedy. It quotes at most a short piece of the reply, on one line: the reply may
- * contain text from outside, and a long echo teaches the model its own mistake.
+ * problems.ts -- sentences that tell the model what was wrong with its reply. Each sentence names the fault, then the
+ * remedy. It quotes at most a short piece of the reply, on one line: the reply may contain text from outside, and a
+ * long echo teaches the model its own mistake.
  */
 import type { ErrorObject } from "ajv";
 import { type ArgsSchema, decodePointer, MAX_JSON_DEPTH } from "#core/command.ts";

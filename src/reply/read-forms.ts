@@ -32,11 +32,6 @@ import {
 import { type SplitAction, splitAction } from "./split-action.ts";
 import { findThoughts, NO_THOUGHTS, type Thoughts, withThought } from "./thoughts.ts";
 
-// Reads a reply in prose: its code becomes a call of `run_code`.
-//
-// Without code, a reply of the form `code` ends the work: its text is the reason, or the result of a sub-task. In the
-// form `react` an action or a line RESULT: is always needed. A reply that was cut off runs only if its code was whole.
-
 /** The work that a reply without code ends: a sub-task with a result of that type, or else the agent's work. */
 interface EndedWork {
   /** Name of the command that ends it. */
@@ -46,6 +41,11 @@ interface EndedWork {
   readonly isSecondTry?: boolean;
 }
 
+/**
+ * Reads a reply in prose: its code becomes a call of `run_code`. Without code, a reply of the form `code` ends the
+ * work: its text is the reason, or the result of a sub-task. In the form `react` an action or a line RESULT: is always
+ * needed. A reply that was cut off runs only if its code was whole.
+ */
 export function readAction(
   text: string,
   finishReason: string,
@@ -111,12 +111,11 @@ const MAX_ANNOUNCEMENT_CHARS = 300;
 const isCall = (shown: string): boolean =>
   CALL.test(shown) || /[:：]$/.test(shown) || (shown.length <= MAX_ANNOUNCEMENT_CHARS && ANNOUNCEMENT.test(shown));
 
-// Reads a reply of the form `plan` as one command, or as problems in words.
-//
-// The reader of commands does the work: repair, names, arguments, schemas. This form has its own shape and short names,
-// an unknown action is answered with all actions, and its thoughts are actions.
-
-/** `listed`: the names that an unknown action is answered with. */
+/**
+ * Reads a reply of the form `plan` as one command, or as problems in words. The reader of commands does the work:
+ * repair, names, arguments, schemas. This form has its own shape and short names, an unknown action is answered with
+ * all actions, and its thoughts are actions. `listed`: the names that an unknown action is answered with.
+ */
 export function createPlanReader(
   catalogue: ReplyCatalogue,
   listed: readonly string[],
@@ -140,15 +139,14 @@ export function createPlanReader(
   };
 }
 
-// Reads a reply that calls several native tools at once.
-//
-// Such calls run one after the other in one step, so each of them may only read: the model chose all of them before it
-// saw a result. Nothing is mended: the server has split the calls already.
-
 /** With the reply and its results, the messages of one step fill short-term memory (SHORT_TERM_MESSAGES). */
 const MAX_CALLS = 8;
 
-/** Returns null for a reply that is not a whole list of calls: `createReplyReader` reads it. */
+/**
+ * Reads a reply that calls several native tools at once. Such calls run one after the other in one step, so each of
+ * them may only read: the model chose all of them before it saw a result. Nothing is mended: the server has split the
+ * calls already. Returns null for a reply that is not a whole list of calls: `createReplyReader` reads it.
+ */
 export function readSeveralCalls(
   text: string,
   finishReason: string,

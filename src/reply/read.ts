@@ -282,12 +282,7 @@ export const refuseReply = (thoughts: Thoughts | null, ...problems: readonly str
   thoughts,
 });
 
-// Finds the command that a damaged reply still states without a guess, and tells whether two calls are the same.
-//
-// A repair of the whole reply may move text from one field to another. A command with side effects must therefore be
-// readable in its own part of the reply.
-
-/** Ignores the order of the arguments. */
+/** Tells whether two calls are the same. Ignores the order of the arguments. */
 export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
   a.name === b.name && isSameJson(Object.entries(a.args).sort(), Object.entries(b.args).sort());
 
@@ -296,8 +291,10 @@ const COMMAND_KEY = /["']command["']\s{0,50}:\s{0,50}(?=\{)/gi;
 const LAST = /^[\s}\]]{0,200}(?:`{3}\s{0,50})?$/;
 
 /**
- * Returns the command that a damaged reply still states without a guess: the key `command` occurs once, its object can be read
- * with mended spelling, and nothing but closing brackets follows it. Undefined when there is none, or it is not valid.
+ * Returns the command that a damaged reply still states without a guess: the key `command` occurs once, its object can
+ * be read with mended spelling, and nothing but closing brackets follows it. A repair of the whole reply may move text
+ * from one field to another, so a command with side effects must be readable in its own part of the reply. Undefined
+ * when there is none, or it is not valid.
  */
 function readOwnCall(source: string, validator: CallValidator): CommandCall | undefined {
   if (source.length > MAX_DAMAGED_CHARS) return undefined;

@@ -1,8 +1,7 @@
 /**
- * reply-schema.ts -- builds the JSON schema of a reply, in the subset of strict servers where that is possible.
- *
- * The schema has the shape that the prompt shows, so that a grammar never forces a model away from its instructions.
- * Each branch begins with `name`, which allows one value: strict servers tell branches apart by their first key. It has
+ * reply-schema.ts -- builds the JSON schema of a reply, in the subset of strict servers where that is possible. The
+ * schema has the shape that the prompt shows, so that a grammar never forces a model away from its instructions. Each
+ * branch begins with `name`, which allows one value: strict servers tell branches apart by their first key. It has
  * names and types only: what a command and its arguments mean is in the prompt, and servers charge for both.
  */
 
@@ -53,13 +52,12 @@ const closeObject = (properties: Readonly<Record<string, JsonSchema>>, descripti
   additionalProperties: false,
 });
 
-// Writes commands as native tools, each with a thought as its first parameter.
-
 const THOUGHT_SCHEMA: JsonSchema = {
   type: "string",
   description: "what you do and why, in one sentence",
 };
 
+/** Writes commands as native tools, each with a thought as its first parameter. */
 export const buildTools = (commands: readonly SchemaCommand[]): readonly Tool[] =>
   commands.map(({ name, summary, args }) => {
     const { properties, required = [] } = args;
@@ -71,16 +69,15 @@ export const buildTools = (commands: readonly SchemaCommand[]): readonly Tool[] 
     return { name, description: summary, parameters: strict ?? added, isStrict: strict !== null };
   });
 
-// Rewrites a JSON Schema in the subset that strict servers accept.
-//
-// Every object is closed, every key is required, and what was optional may be null. Only types, choices, items,
-// properties, alternatives and descriptions stay, since each further keyword makes more servers refuse the schema; ajv
-// checks the reply against the whole schema anyway. An open object cannot be written in the subset.
-
 /** OpenAI accepts ten levels; a command's arguments begin at the third. */
 const MAX_LEVELS = 7;
 
-/** Returns null for a schema that the subset cannot express. */
+/**
+ * Rewrites a JSON Schema in the subset that strict servers accept. Every object is closed, every key is required, and
+ * what was optional may be null. Only types, choices, items, properties, alternatives and descriptions stay, since each
+ * further keyword makes more servers refuse the schema; ajv checks the reply against the whole schema anyway. Returns
+ * null for a schema that the subset cannot express, such as an open object.
+ */
 function toStrictSchema(schema: JsonSchema, root: JsonSchema = schema, level = 0): JsonSchema | null {
   if (level > MAX_LEVELS) return null;
   const followed = followReference(schema, root);

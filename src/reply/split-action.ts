@@ -190,12 +190,6 @@ const PYTHON_TEXTS =
 const endsInsideText = (code: string): boolean =>
   code.matchAll(PYTHON_TEXTS).some(({ groups }) => groups?.long !== undefined && groups.end === undefined);
 
-// Finds in the Python of an action which functions it calls, and which values the model may have made up.
-//
-// The scan is shallow, looks at one action only, and favours silence: a wrong remark costs the model a step. A value
-// counts when it is given to a function, or a number to a name, and is specific: a number that is neither small nor
-// round, or one word with a digit or a sign of an address. A part of a computation, an index and a key do not count.
-
 const CALL = /(?<![.\p{L}\p{N}_])([\p{L}_][\p{L}\p{N}_]*)[ \t]*\(/gu;
 const NUMBER = String.raw`(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)`;
 /** Between signs, so that it is no part of a computation or a comparison. A text is the number of its value. */
@@ -209,7 +203,13 @@ const NUMBERS_OF_NAMES = new RegExp(
   "gmu",
 );
 
-/** Returns a name for each call of one of the `functions`, in order, and the specific values, each once. */
+/**
+ * Finds in the Python of an action which functions it calls, and which values the model may have made up. Returns a
+ * name for each call of one of the `functions`, in order, and the specific values, each once. The scan is shallow,
+ * looks at one action only, and favours silence: a wrong remark costs the model a step. A value counts when it is given
+ * to a function, or a number to a name, and is specific: a number that is neither small nor round, or one word with a
+ * digit or a sign of an address. A part of a computation, an index and a key do not count.
+ */
 export function findUses(code: string, functions: ReadonlySet<string>) {
   const texts: string[] = [];
   const plain = code.replace(PYTHON_TEXTS, (...found) => {

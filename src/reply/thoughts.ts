@@ -1,7 +1,6 @@
 /**
- * thoughts.ts -- reads the thoughts of a finished reply, and of a reply that is still arriving.
- *
- * Nothing acts on thoughts, so any shape is accepted: a missing field becomes "", a list becomes lines.
+ * thoughts.ts -- reads the thoughts of a finished reply, and of a reply that is still arriving. Nothing acts on
+ * thoughts, so any shape is accepted: a missing field becomes "", a list becomes lines.
  */
 import { wellFormed } from "#core/text.ts";
 import { isRecord, parseJson } from "#util/json.ts";

@@ -1,8 +1,7 @@
 /**
- * cell-process.ts -- one process in a cage that runs the cells of one namespace, and the conversation with it.
- *
- * The code blocks while it waits for its host. Another cell of the namespace may run inside that wait. Whatever code
- * does to its process ends the process, never the host. It keeps the host alive only while a cell runs.
+ * cell-process.ts -- one process in a cage that runs the cells of one namespace, and the conversation with it. The code
+ * blocks while it waits for its host. Another cell of the namespace may run inside that wait. Whatever code does to its
+ * process ends the process, never the host. It keeps the host alive only while a cell runs.
  */
 import { addAbortListener } from "node:events";
 import { extname } from "node:path";
@@ -196,11 +195,10 @@ export class CellProcess {
   }
 }
 
-// One cell that runs: its host, and its times for loading the namespace, for the code, and for saving.
-
 /** The process stops code itself at the limit; the host kills it this much later. */
 const GRACE_MS = 80;
 
+/** One cell that runs: its host, and its times for loading the namespace, for the code, and for saving. */
 class RunningCell {
   readonly cell: Cell;
   readonly host: CellBridge;
@@ -280,14 +278,15 @@ function openClock(firstLimitMs: number, onLimit: () => void) {
   };
 }
 
-// Answers what code asks for, by the host of its cell.
-
 interface Answer {
   readonly reply: Reply;
   readonly bytes: Uint8Array;
 }
 
-/** Rejects with what the method of `host` rejected with. `bytes`: those of the question. */
+/**
+ * Answers what code asks for, by the host of its cell. Rejects with what the method of `host` rejected with. `bytes`:
+ * those of the question.
+ */
 async function answerQuestion(question: Question, bytes: Uint8Array, host: CellBridge): Promise<Answer> {
   switch (question.what) {
     case "call":
@@ -323,11 +322,10 @@ function splitContents(files: SavedFiles, bytes: Uint8Array): readonly CellFileC
   });
 }
 
-// Why a cell ended without an outcome of its own, in words for the model.
-
 /** How V8 ends when it gets no more memory. */
 const MEMORY_SIGNALS = new Set<NodeJS.Signals | null>(["SIGABRT", "SIGTRAP", "SIGILL", "SIGSEGV", "SIGBUS"]);
 
+/** States why a cell ended without an outcome of its own, in words for the model. */
 const problem = (kind: CellProblem["kind"], type: string, message: string): CellProblem => ({
   kind,
   type,

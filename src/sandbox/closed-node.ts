@@ -1,7 +1,6 @@
 /**
- * closed-node.ts -- what Pyodide gets in place of node's modules for files, programs and the network, and of `ws`.
- *
- * It reads Pyodide's own files while it starts, and nothing more.
+ * closed-node.ts -- what Pyodide gets in place of node's modules for files, programs and the network, and of `ws`. It
+ * reads Pyodide's own files while it starts, and nothing more.
  */
 import { readFile as readAny } from "node:fs/promises";
 import { dirname } from "node:path";

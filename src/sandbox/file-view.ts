@@ -1,8 +1,7 @@
 /**
- * file-view.ts -- the agent's folder as Python sees it, at /workspace: a private copy in the memory of the process.
- *
- * The list of files comes from the host when code looks at the folder, the content of a file when code reads it. What
- * code changes goes out with `save`.
+ * file-view.ts -- the agent's folder as Python sees it, at /workspace: a private copy in the memory of the process. The
+ * list of files comes from the host when code looks at the folder, the content of a file when code reads it. What code
+ * changes goes out with `save`.
  */
 import { posix } from "node:path";
 import type { CellFile, CellFileChange } from "#core/ports/sandbox.ts";
@@ -238,8 +237,6 @@ export class FileView {
   }
 }
 
-// The files of the view: which the host listed, which code changed, moved or removed.
-
 /** The version of a file that the host has. Code made a file without one. */
 interface ListedFile {
   readonly path: string;
@@ -255,6 +252,7 @@ interface ViewOperations {
   readonly stream: Partial<StreamOperations>;
 }
 
+/** The files of the view: which the host listed, which code changed, moved or removed. */
 class ViewTree {
   readonly #fs: Fs;
   readonly #memory: MemoryFs;

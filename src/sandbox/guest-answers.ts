@@ -14,9 +14,6 @@ import {
   type Question,
 } from "./protocol.ts";
 
-// Text for the model and for people is cleaned of control characters and cut. The saved namespace is passed on as it
-// is: only a process in the same cage reads it.
-
 type Named = readonly [name: string, content: string | null];
 type Definition = readonly [name: string, content: string];
 
@@ -30,7 +27,10 @@ const MAX_NAMES = 20_000;
 const MAX_BYTES = 1.25 * MAX_SAVED_BYTES;
 const KINDS: readonly CellProblem["kind"][] = ["syntax", "error", "timeout", "memory", "died"];
 
-/** Returns undefined when it is malformed. */
+/**
+ * Reads the outcome of a cell; undefined when it is malformed. Text for the model and for people is cleaned of control
+ * characters and cut. The saved namespace is passed on as it is: only a process in the same cage reads it.
+ */
 export function readOutcome(
   given: unknown,
   version: string,

@@ -12,10 +12,6 @@ import {
   type ToGuest,
 } from "./protocol.ts";
 
-// The process's end of the conversation: reads cells, asks the host, and measures the time of code.
-//
-// All of it blocks. While the process waits for a reply, the host may send another cell, which runs inside that wait.
-
 /** The process stops loading and saving itself, before the host's limit kills it: then only some names are lost. */
 const OWN_LOADING_MS = 0.6 * MAX_LOADING_MS;
 const OWN_SAVING_MS = 0.6 * MAX_SAVING_MS;
@@ -34,6 +30,10 @@ interface Clock {
   readonly codeMs: number;
 }
 
+/**
+ * The process's end of the conversation: reads cells, asks the host, and measures the time of code. All of it blocks.
+ * While the process waits for a reply, the host may send another cell, which runs inside that wait.
+ */
 class GuestConversation implements EngineHost {
   readonly #clocks: Clock[] = [];
   #run: RunCell | undefined;

@@ -43,11 +43,6 @@ export async function loadPython(options: SnapshotOptions = {}): Promise<Python>
   return python;
 }
 
-// Closes node to Pyodide before it is loaded: its modules, its environment, and what changes the process.
-//
-// Code in a cell may reach objects of JavaScript through a hole in Pyodide. Then it finds no way on. The
-// cage is the boundary.
-
 const CLOSED_MODULES = new Set(
   ["child_process", "fs", "fs/promises", "module", "net", "tls", "vm"].map((name) => `node:${name}`).concat("ws"),
 );
@@ -55,7 +50,11 @@ const CLOSED_PROCESS =
   "abort chdir exit reallyExit execve loadEnvFile umask setuid setgid seteuid setegid setgroups initgroups".split(" ");
 const CLOSED_URL = new URL(`./closed-node${extname(import.meta.url)}`, import.meta.url).href;
 
-/** Waits for the modules that replace those of node. */
+/**
+ * Closes node to Pyodide before it is loaded: its modules, its environment, and what changes the process. Code in a
+ * cell may reach objects of JavaScript through a hole in Pyodide. Then it finds no way on. The cage is the boundary.
+ * Waits for the modules that replace those of node.
+ */
 async function closeNode(): Promise<void> {
   await import("./closed-node.ts");
   closeNetwork();
@@ -73,10 +72,6 @@ async function closeNode(): Promise<void> {
     console[name] = () => undefined;
 }
 
-// Freezes the objects of JavaScript itself, so that code that reaches one of them changes none.
-//
-// Without it, a setter on `Object.prototype` could catch objects of Emscripten, such as its `mount`.
-
 const INTRINSICS = (
   "Object Function Array Map Set WeakMap WeakSet Promise RegExp Date Error TypeError RangeError String Number " +
   "Boolean Symbol BigInt ArrayBuffer SharedArrayBuffer DataView Uint8Array Int8Array Uint16Array Int16Array " +
@@ -84,6 +79,10 @@ const INTRINSICS = (
   "WebAssembly TextDecoder TextEncoder URL Buffer"
 ).split(" ");
 
+/**
+ * Freezes the objects of JavaScript itself, so that code that reaches one of them changes none. Without it, a setter on
+ * `Object.prototype` could catch objects of Emscripten, such as its `mount`.
+ */
 export function freezeIntrinsics(): void {
   const done = new Set<object>();
   const named = INTRINSICS.map((name): unknown => Reflect.get(globalThis, name));

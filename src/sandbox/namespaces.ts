@@ -1,8 +1,6 @@
 /**
- * namespaces.ts -- the live namespaces: which process has which version, and which cell runs where.
- *
- * A process loads one namespace in its life. One whose version is not the wanted one is ended, and a new process loads
- * what was saved.
+ * namespaces.ts -- the live namespaces: which process has which version, and which cell runs where. A process loads one
+ * namespace in its life. One whose version is not the wanted one is ended, and a new process loads what was saved.
  */
 import type { Cage } from "#cage/cage.ts";
 import type { Cell, CellBridge, CellOutcome, SavedNamespace } from "#core/ports/sandbox.ts";
@@ -156,11 +154,6 @@ function refuseRequests(host: CellBridge): CellBridge {
   return { ...host, call: refuse, run: refuse, saveFiles: refuse };
 }
 
-// The processes of cells: at most so many at a time, one of them a warm spare.
-//
-// When there are enough, a cell gets the place of the process that has been idle for longest, or waits in a queue. The
-// pool starts no spare before the first cell of all.
-
 interface PoolOptions {
   readonly findCage: () => Promise<Cage>;
   readonly cacheFolder: string;
@@ -182,6 +175,11 @@ interface Waiter {
 /** A spare starts so long after a cell, so that it does not take time from it. */
 const SPARE_DELAY_MS = 500;
 
+/**
+ * The processes of cells: at most so many at a time, one of them a warm spare. When there are enough, a cell gets the
+ * place of the process that has been idle for longest, or waits in a queue. The pool starts no spare before the first
+ * cell of all.
+ */
 class ProcessPool {
   readonly #options: PoolOptions;
   #started: Promise<Start> | undefined;

@@ -1,9 +1,8 @@
 /**
- * protocol.ts -- the messages between the host and the process of a namespace, as frames of JSON and bytes (cage/frames.ts).
- *
- * The process is one thread that blocks while it waits for its host. So the conversation is a stack: the host sends a cell; the
- * process asks, the host replies; in place of a reply the host may send another cell, which runs inside that wait, and whose
- * end comes before the reply.
+ * protocol.ts -- the messages between the host and the process of a namespace, as frames of JSON and bytes
+ * (cage/frames.ts). The process is one thread that blocks while it waits for its host. So the conversation is a stack:
+ * the host sends a cell; the process asks, the host replies; in place of a reply the host may send another cell, which
+ * runs inside that wait, and whose end comes before the reply.
  */
 import type {
   Cell,

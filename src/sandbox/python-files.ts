@@ -30,10 +30,9 @@ export const pythonSources = (): readonly (readonly [name: string, source: strin
     .sort()
     .map((name) => [name, readFileSync(new URL(name, FOLDER), "utf8")] as const);
 
-// The file of a start-up snapshot: its bytes, and their SHA-256 after them.
-
 export const DIGEST_BYTES = 32;
 
+/** The file of a start-up snapshot: its bytes, and their SHA-256 after them. */
 export const withDigest = (snapshot: Uint8Array): readonly Uint8Array[] => [
   snapshot,
   createHash("sha256").update(snapshot).digest(),
