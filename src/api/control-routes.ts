@@ -44,7 +44,6 @@ export const CONTROL_ROUTES: readonly Route[] = [
     { body: schemas.Nothing, reply: schemas.DashboardLink, socketOnly: RENEWS_SESSION },
     ({ control }) => control.openDashboard(),
   ),
-  // The life of an agent.
   route(
     "POST /v1/agents",
     "createAgent",
@@ -109,7 +108,6 @@ export const CONTROL_ROUTES: readonly Route[] = [
     { body: schemas.Nothing, reply: schemas.ControlResult },
     ({ control }, { params }) => control.kill(params.agent),
   ),
-  // What steers its work.
   route(
     "POST /v1/agents/:agent/messages",
     "say",

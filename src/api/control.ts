@@ -147,7 +147,6 @@ export interface LiveText {
 export interface Reading {
   /** An agent whose log cannot be read is listed as `damaged`. */
   agents(): Promise<readonly AgentView[]>;
-  /** Returns the same view as `agents`. */
   agent(name: string): Promise<AgentView>;
   /** Returns the data that `goald show` prints. */
   details(name: string): Promise<AgentDetails>;

@@ -68,7 +68,6 @@ export class ServerSentEvents {
     this.waiting.abort();
   }
 
-  /** The work that is followed has failed. */
   fail(error: Error): void {
     this.end("failed", bodyOf(refusalOf(error)).error);
   }

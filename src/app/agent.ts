@@ -65,7 +65,6 @@ export interface OpenOptions {
   readonly signal: AbortSignal;
   /** Set when the agent is opened only to be paused. */
   readonly pause?: PauseReason | undefined;
-  /** Receives the pieces of a reply. */
   onText(piece: string): void;
   /** Receives the lines that the code of a cell prints. */
   onPrinted(line: string): void;

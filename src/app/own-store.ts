@@ -1,6 +1,4 @@
-/**
- * own-store.ts -- changes and copies the store of a home without a host: accepts what it has lost, writes a backup.
- */
+/** own-store.ts -- changes and copies the store of a home without a host: accepts what it has lost, writes a backup. */
 import { resolve } from "node:path";
 import type { Home } from "#config/home.ts";
 import { backupStore } from "#store/sqlite/backup.ts";

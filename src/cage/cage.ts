@@ -19,7 +19,6 @@ export interface CagedCommand {
   /** Absolute paths of files and folders. A missing one is left out. Only `strict` hides all others. */
   readonly readOnly: readonly string[];
   readonly writable?: readonly string[];
-  /** Working folder. */
   readonly folder: string;
   /**
    * `host`: the network of this machine. `unix`: only Unix sockets among the listed paths. `degraded` and `off` cannot cut

@@ -16,7 +16,6 @@ interface DemoScript {
   readonly goals: readonly string[];
   /** Texts of the files in the agent's folder before it starts, by path. */
   readonly files: Readonly<Record<string, string>>;
-  /** Replies of the model, in order. */
   readonly replies: readonly {
     /** Texts that the request must contain. */
     readonly shown?: readonly string[];

@@ -42,7 +42,6 @@ export const problem = (check: string, text: string, advice: string, repair?: Fi
 });
 export const warning = (...given: Parameters<typeof problem>): Finding => ({ ...problem(...given), level: "warning" });
 
-/** The finding that a check could not be made. */
 export const failure = (check: string, thrown: unknown): Finding =>
   problem(check, toError(thrown).message, isGoaldError(thrown) ? thrown.hint : "");
 

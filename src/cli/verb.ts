@@ -136,7 +136,6 @@ export const MEMORY_IDS: VerbArgument = {
   about: "ids as `list` shows them, such as chef/12, or 12 for short",
 };
 
-/** An option without a value. */
 export const flag = (flags: string, about: string): VerbOption<boolean> => ({ flags, about });
 
 export const text = (flags: string, about: string): VerbOption<string> => ({ flags, about });

@@ -16,7 +16,6 @@ interface StubCommand {
   readonly returns?: JsonSchema;
 }
 
-/** Commands as functions of Python. */
 export type CodeFunctions = ReturnType<typeof createCodeFunctions>;
 
 const MAX_DESCRIPTION_CHARS = 200;
@@ -58,7 +57,6 @@ export function createCodeFunctions(commands: readonly StubCommand[]) {
   }
   return {
     all: [...stubs.values()].map(({ shown }) => shown),
-    /** The function of a command; undefined for an unknown command. */
     ofCommand: (name: string) => byCommand.get(name),
     /** Returns the call for a use of the function, with the command's own names; undefined for an unknown function. */
     callOf: (name: string, given: Readonly<Record<string, unknown>>): CommandCall | undefined => {

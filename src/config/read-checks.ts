@@ -62,7 +62,6 @@ class Entry {
     return checks;
   }
 
-  /** The word that names the kind of the test. */
   #findWord(): string {
     const names = Object.keys(this.#given);
     for (const name of names) if (!ALL_WORDS.includes(name)) throw this.#refuse(describeUnknown(name), name);

@@ -1,6 +1,5 @@
 /** setting-row.ts -- the shape of one setting in the table, and the kinds of values that settings share. */
 
-/** The values that a setting accepts, as JSON Schema. */
 export interface ValueSchema {
   readonly type: "string" | "integer" | "number" | "boolean";
   readonly nullable?: true;

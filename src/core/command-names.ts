@@ -10,7 +10,6 @@ export const TASK_COMPLETE = "task_complete";
 export const DO_NOTHING = "do_nothing";
 export const THINK = "think";
 
-/** The commands that change the plan. */
 export const PLAN_COMMANDS: readonly string[] = ["add_task", "modify_task"];
 
 /** The commands that change the agent's own long-term memory. */
@@ -26,7 +25,6 @@ export const PASSIVE_COMMANDS: ReadonlySet<string> = new Set([THINK, DO_NOTHING,
 export const THOUGHT = "thought";
 /** The command that the code of a reply calls. */
 export const RUN_CODE = "run_code";
-/** Commands that run code in a namespace. */
 const CELL_COMMANDS: readonly string[] = [RUN_CODE, "execute_python_file"];
 export const isCellCommand = (name: string): boolean => CELL_COMMANDS.includes(name);
 

@@ -19,7 +19,6 @@ import type { SubagentRequest } from "./subagent-requests.ts";
 
 export type { Workspace };
 
-/** Values of `type`. */
 export type JsonType = "string" | "integer" | "number" | "boolean" | "array" | "object" | "null";
 
 /** A JSON Schema (2020-12) of a value. The prompt shows `description` as `"name": "<description>"`. */
@@ -126,7 +125,6 @@ export type PlanWrite =
   | { readonly kind: "task-added"; readonly parent: string; readonly task: NewTask }
   | { readonly kind: "task-changed"; readonly id: string; readonly state: TaskState }
   | { readonly kind: "goals-checked"; readonly results: readonly CheckResult[] };
-/** The namespace after a cell. */
 export type NamespaceWrite = { readonly kind: "namespace" } & Omit<
   EventOf<"namespace-saved">,
   "type" | "step" | "callId" | "outside"

@@ -180,7 +180,6 @@ export const newTaskIds = (task: NewTask, id: string): readonly string[] =>
 export const addTask = (plan: PlanTask, parent: string, added: NewTask): PlanTask =>
   changeTask(plan, parent, (task) => ({ ...task, subtasks: [...task.subtasks, createTask(added)] }));
 
-/** The id that a task gets when it is added to `parent`. */
 export function nextTaskId(plan: PlanTask, parent: string): string {
   const found = findTask(plan, parent);
   return `${parent}.${"problem" in found ? 0 : found.subtasks.length}`;

@@ -108,9 +108,7 @@ export interface Frame {
   readonly origin: FrameOrigin | null;
 }
 
-/** Where a frame was pushed, and for what. */
 export interface FrameOrigin extends Pick<NestedResult, "ordinal" | "hash"> {
-  /** The running command. */
   readonly callId: string;
   readonly command: string;
   readonly step: number;

@@ -265,7 +265,6 @@ export interface RunnerParts {
   onStopped(agent: string, state: AgentState): Promise<void>;
   /** Called when a run has failed. The runner retries it or pauses the agent. */
   onFailed?(agent: string, error: Error): void;
-  /** Reports a problem with an agent, as a sentence. */
   report(agent: string, problem: string): void;
   /** Called when the runner holds nothing, not even a timer, and may be discarded. */
   onIdle(agent: string): void;

@@ -20,7 +20,6 @@ const ALREADY = "It is already stopped.";
 const STOPPED = "Stopped by a person.";
 export const REPEATED = "Nothing is done: a request with this key came before.";
 
-/** What `HostControl` inherits. */
 export abstract class RunControl implements Pick<Control, "pause" | "stop" | "kill" | "resume" | "beginTurn"> {
   protected readonly parts: HostControlParts;
   protected readonly views: HostViews;

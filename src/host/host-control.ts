@@ -1,6 +1,4 @@
-/**
- * host-control.ts -- implements `Control` in a host. Requests are first stored in the inbox: a crash loses nothing.
- */
+/** host-control.ts -- implements `Control` in a host. Requests are first stored in the inbox: a crash loses nothing. */
 import { randomUUID } from "node:crypto";
 import type { Control } from "#api/control.ts";
 import type {
@@ -34,7 +32,6 @@ import { REPEATED, RunControl, tellRemoval } from "./halt-and-resume.ts";
 import { type Found, goalsMessage, type HostViewParts } from "./host-views.ts";
 import type { RestoreParts } from "./restore-files.ts";
 
-/** The files into which runs of agents are recorded. */
 export interface RecordingControl {
   /** Creates the file for a new agent. Throws GOALD_USAGE when it exists. */
   create(path: string): { assign(row: AgentRow): void; discard(): void };

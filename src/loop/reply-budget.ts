@@ -67,7 +67,6 @@ const GROWTH = 4;
 const MAX_GROWTHS = 3;
 
 interface ReplyNeed {
-  /** Tokens of the request. */
   readonly inputTokens: number;
   /** The setting `models.replyTokens`, or less for a small context window. */
   readonly replyTokens: number;

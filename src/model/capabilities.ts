@@ -179,7 +179,6 @@ type JsonMode = Exclude<OutputMode, "tools" | "plan" | "react" | "code">;
 
 /** The kind of request that a server accepts for one model. */
 export interface ServerCapabilities {
-  /** The mode of a reply in JSON. */
   readonly mode: JsonMode;
   /** Parts of a request that the server rejects. */
   readonly without: readonly (OptionalPart | CapName)[];

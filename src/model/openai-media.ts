@@ -13,7 +13,6 @@ import { isCount } from "./chat-stream.ts";
 import { explainFailure } from "./failure.ts";
 import { formatBaseUrl, type ModelServer, openFetch, parseBaseUrl, requireUsableKey } from "./model-server.ts";
 
-/** Server and model of images, or of speech. */
 export interface OpenAIMediaSettings extends Omit<ModelServer, "timeoutMs" | "maxBytes" | "http"> {
   readonly model: string;
   readonly http: Http;

@@ -294,7 +294,6 @@ function leaveNumber(text: string, place: number, step: 1 | -1): number {
 const isInNumber = (text: string, place: number): boolean =>
   /\d[-.,:/]?$/.test(text.slice(Math.max(0, place - 2), place)) && /^[-.,:/]?\d/.test(text.slice(place, place + 2));
 
-/** The line of a row that matches. */
 const renderRecallLine = (recall: Recall): string =>
   `[${renderHead(recall)}] ${renderText(recall)}${renderSeries(recall)}`;
 

@@ -16,7 +16,6 @@
 import type { PromptMessage } from "#core/ports/model.ts";
 import { cacheByKey } from "#util/caches.ts";
 
-/** A message of a prompt with its estimated tokens. */
 export interface SizedMessage {
   readonly prompt: PromptMessage;
   readonly tokens: number;

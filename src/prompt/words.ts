@@ -263,7 +263,6 @@ export function describeTemplate(given: string): string {
 export const JSON_WORDS = {
   form: "json",
   system: "system/system",
-  /** The last message. */
   next: "last-message/next-command",
   /** A line of the first one. */
   first: "last-message/first-command",

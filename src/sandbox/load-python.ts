@@ -12,7 +12,6 @@ const SOURCES_INSIDE = "/lib/goald/goald_cells";
 const PRELOADED =
   "ast, base64, bisect, collections, copy, csv, dataclasses, datetime, decimal, difflib, enum, fractions, functools, glob, hashlib, heapq, html, inspect, io, itertools, json, linecache, math, operator, os, pathlib, pickle, random, re, shutil, statistics, string, tempfile, textwrap, time, traceback, types, typing, unicodedata, urllib.parse, uuid, xml.etree.ElementTree, zipfile";
 
-/** Options of Pyodide. */
 interface SnapshotOptions {
   readonly _loadSnapshot?: Uint8Array;
   readonly _makeSnapshot?: true;

@@ -229,7 +229,6 @@ class ProcessPool {
     this.#spareTimer = setTimeout(() => void this.#keepSpare(), SPARE_DELAY_MS).unref();
   }
 
-  /** The process runs a cell again. */
   resume(process: CellProcess): void {
     clearTimeout(this.#idle.get(process));
     this.#idle.delete(process);

@@ -68,7 +68,6 @@ export type Question = { readonly type: "ask" } & (
   | { readonly what: "save"; readonly files: readonly { readonly path: string; readonly bytes: number | null }[] }
 );
 
-/** Value of the reply to `list`. */
 export type FileList = Awaited<ReturnType<CellBridge["listFiles"]>>;
 
 /** Runs one cell, and may ask its host meanwhile. */

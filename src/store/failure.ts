@@ -29,7 +29,6 @@ export function wrapStoreErrors<T>(path: string, work: () => T): T {
   }
 }
 
-/** `wrapStoreErrors` for asynchronous work. */
 export async function wrapStoreErrorsAsync<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -66,7 +66,6 @@ export function openMailbox(database: DatabaseSync, noteReferences: NoteReferenc
       else putTimer.run(agentNo, key, isoTime(at), textOf(agentNo, message));
     },
 
-    /** Delivers the message of every timer that is due. */
     fireTimers(now: string): void {
       for (const { agentNo, key, at, message } of dueTimers.all(now)) {
         insert.run(agentNo, timerKey(key, at), at, message);

@@ -28,7 +28,6 @@ export interface EventRecord {
   readonly seq: number;
   readonly data: string;
 }
-/** An event with its link in the chain. */
 export interface LinkedRecord extends EventRecord {
   readonly rowsSha: string | null;
   readonly sha: string;

@@ -110,7 +110,6 @@ function cleanValue(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), inner]));
 }
 
-/** Returns a function that appends a line. */
 function openLogFile(path: string, maxBytes: number, lost: (thrown: unknown) => void): (line: string) => void {
   let file: OpenLogFile | undefined;
   let mayRotate = true;

@@ -9,7 +9,6 @@ import type { Ajv2020 } from "ajv/dist/2020.js";
 
 declare const VALUE: unique symbol;
 
-/** A JSON Schema of values of this type. */
 export interface Schema<Value = unknown> {
   readonly [keyword: string]: unknown;
   /** Never set: carries the type. */
@@ -91,9 +90,7 @@ export const typed = <Value>(schema: Schema): Schema<Value> => schema as Schema<
 
 export const text: Schema<string> = { type: "string" };
 export const flag: Schema<boolean> = { type: "boolean" };
-/** A whole number from 0. */
 export const count: Schema<number> = { type: "integer", minimum: 0 };
-/** A whole number from 1. */
 export const ordinal: Schema<number> = { type: "integer", minimum: 1 };
 export const amount: Schema<number> = { type: "number", minimum: 0 };
 /** ISO 8601 in UTC. */

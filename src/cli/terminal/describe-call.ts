@@ -93,7 +93,6 @@ function moreOf(text: string, sign: "-" | "+"): readonly string[] {
   return left === 0 ? [] : [`    ${sign} … ${withCommas(left)} more bytes`];
 }
 
-/** Returns the style of a line of an edit or of a unified diff. */
 export function styleOfDiff(line: string): Style | undefined {
   if (/^\s{4,}- |^-(?!--)/.test(line)) return "red";
   if (/^\s{4,}\+ |^\+(?!\+\+)/.test(line)) return "green";

@@ -94,7 +94,6 @@ class QueuedLines {
     return this.#queue.splice(0);
   }
 
-  /** The line that the person is typing. */
   get typed(): string {
     return this.#reader.line;
   }

@@ -1,6 +1,4 @@
-/**
- * demo.ts -- `goald demo`: a scripted agent through the real loop, writing real files.
- */
+/** demo.ts -- `goald demo`: a scripted agent through the real loop, writing real files. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { openEdges, readDemoScript } from "#cassette/demo-script.ts";

@@ -1,6 +1,4 @@
-/**
- * rm.ts -- `goald rm`: removes an agent from the store, and its folder with --files.
- */
+/** rm.ts -- `goald rm`: removes an agent from the store, and its folder with --files. */
 import { printNote } from "#cli/terminal/print.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";

@@ -1,6 +1,4 @@
-/**
- * say.ts -- `goald say`: sends an agent a message from the command line or standard input.
- */
+/** say.ts -- `goald say`: sends an agent a message from the command line or standard input. */
 import { isFinished, questionOf } from "#core/state.ts";
 import { readWords } from "../agents.ts";
 import { callsHere } from "../context.ts";

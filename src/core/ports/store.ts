@@ -50,7 +50,6 @@ export interface StoreReader {
   memories(namespace: string, after: number, limit: number): Promise<readonly MemoryRow[]>;
   /** The state of a namespace's memory now, or after that event and that change by people. */
   memoryVersion(namespace: string, at?: Pick<MemoryVersion, "seq" | "curation">): Promise<MemoryVersion>;
-  /** One row by its id; undefined when there is none. */
   memory(namespace: string, id: string): Promise<MemoryRow | undefined>;
   /** Changes of files that were committed with events with `after` (default 0) < seq <= `until`, oldest first. */
   files(agent: string, after?: number, until?: number): Promise<readonly FileVersion[]>;
@@ -81,9 +80,8 @@ export interface Store extends StoreReader {
   /** Agents whose wake time has passed, longest waiting first. */
   due(now: string): Promise<readonly string[]>;
   /**
-   * Resolves only when everything is durable. Throws GOALD_FENCED when the lease is over,
-   * GOALD_CONFLICT when the log does not end at `expectedHead`, GOALD_STORE_FULL when the disk
-   * is; never half-done.
+   * Resolves only when everything is durable. Throws GOALD_FENCED when the lease is over, GOALD_CONFLICT when the log
+   * does not end at `expectedHead`, GOALD_STORE_FULL when the disk is; never half-done.
    */
   commit(lease: Lease, expectedHead: number, commit: Commit): Promise<void>;
   /** Adds an inbox row and wakes the agent. Anyone may call it; false when this key was delivered before. */
@@ -123,7 +121,6 @@ export interface Store extends StoreReader {
 }
 
 export interface AgentSpec extends Omit<EventOf<"agent-created">, "type"> {
-  /** Id of the parent, for a sub-agent. */
   readonly parent?: string;
   /** Fixed id for replays and sub-agents; GOALD_CONFLICT when it is taken. Defaults to the slug of the name. */
   readonly id?: string;

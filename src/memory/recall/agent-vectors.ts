@@ -221,7 +221,6 @@ export class AgentVectors {
 
 interface EmbeddedText {
   readonly vector: Float32Array;
-  /** The vector that is searched for. */
   query: Float32Array;
   mean?: VectorMean;
   measure?: MeasureCloseness;

@@ -57,7 +57,6 @@ export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory 
 class StoredMemory implements LongTermMemory {
   readonly #parts: LongTermMemoryParts;
   readonly #openIndex: OpenIndex;
-  /** The embedder, guarded. */
   readonly #guarded: GuardedEmbedder;
   readonly #reading: OutageReporter;
   readonly #readingTexts: OutageReporter;

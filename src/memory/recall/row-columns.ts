@@ -177,7 +177,6 @@ export class RowColumns {
     return ["step", "piece"].includes(this.kindOf(row));
   }
 
-  /** Whether the row is of a step that failed. */
   isFailure(row: number): boolean {
     return this.#rows.importances[row] === IMPORTANCE.failure && this.isOfStep(row);
   }

@@ -241,7 +241,6 @@ class SeriesNumbers {
     return LIST_BYTES * this.#lists.count + ENTRY_BYTES * this.#entries;
   }
 
-  /** Number of rows of the series that were added. */
   countAdded(series: number): number {
     return this.#added.get(series) ?? 0;
   }

@@ -48,7 +48,6 @@ export interface SnapshotParts {
   readonly leastRows?: number;
 }
 
-/** A word index that can be saved. */
 type SavedIndex = Pick<
   AgentRows,
   "namespace" | "size" | "removedSize" | "lastChange" | "changesRead" | "hasErased" | "exchange"

@@ -14,7 +14,6 @@ import { listCauses, type Quote, quoteWithout } from "#util/outside-errors.ts";
 import { parseRetryAfter } from "#util/retry-after.ts";
 
 type PineconeFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-/** The configured door of the HTTP room. */
 export interface ConfiguredDoor {
   to(
     origin: string,

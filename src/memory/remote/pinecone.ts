@@ -37,7 +37,6 @@ export class PineconeMemory {
   readonly #parts: PineconeParts;
   readonly #breaker: ReturnType<typeof openCircuitBreaker>;
   readonly #sendAfterMs: number;
-  /** Indexes with changes to send. */
   readonly #changed = new Set<PineconeIndex>();
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> = Promise.resolve();
@@ -65,7 +64,6 @@ export class PineconeMemory {
     return index;
   }
 
-  /** Deletes the namespaces of removed agents. */
   async forgetRemoved(isAgent: (namespace: string) => boolean): Promise<void> {
     for (const namespace of await this.#parts.store.remoteNamespaces(this.#parts.place))
       if (!isAgent(namespace) && !(await this.removeNamespace(namespace))) return;

@@ -270,7 +270,6 @@ function centreOf(rows: VectorRows, dimensions: number): Float32Array {
 /** Vectors per message, so that a search waits for a short message at most. */
 const BATCH = 64;
 
-/** The current rows of an index. */
 type VectorRows = Pick<ExactIndex, "size" | "slots" | "vectorOf">;
 
 /** The slots whose changes a graph may not have: noted, sent in batches, dropped when the graph answered. */

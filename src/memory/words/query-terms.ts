@@ -130,7 +130,6 @@ export class TermIndex {
 
 const termOfKey = (key: number): number => key - Math.floor(key / MAX_TERMS) * MAX_TERMS;
 
-/** The vectors of words, which have places. */
 export type WordMeanings = Pick<WordTable, "dimensions" | "placeOf" | "vectorAt" | "cosine">;
 
 interface RelatedTerm {

@@ -220,7 +220,6 @@ class RowStatistics {
     /** 1 for a live row, else 0. */
     live: new Uint8Array(256),
   };
-  /** The namespace of each number. */
   #namespaceNames: readonly string[] = [];
   /** Number of rows ever added, and of live rows. */
   slots = 0;

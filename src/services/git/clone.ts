@@ -44,7 +44,6 @@ export interface RepositoriesParts extends AddressRules {
   /** Credentials, sent to this origin only. */
   readonly key: { readonly origin: string; readonly user: string; readonly token: string } | null;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where git runs. */
   readonly findCage: () => Promise<Cage>;
   readonly openTunnel: (target: TunnelTarget) => Promise<Tunnel>;
   readonly limits?: Partial<CloneLimits>;

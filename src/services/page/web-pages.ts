@@ -224,7 +224,6 @@ export function rankPassages(passages: readonly Passage[], question: string): Pa
 
 const stemWords = (text: string): string[] => wordsOf(text).map(stemOf);
 
-/** Counts how often each asked stem occurs. */
 function countStems(stems: readonly string[], asked: readonly string[]): number[] {
   const places = new Map(asked.map((stem, index) => [stem, index]));
   const counts = asked.map(() => 0);
