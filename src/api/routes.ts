@@ -166,11 +166,9 @@ function parametersOf(route: RouteDescription): readonly Schema[] {
   return [...path, ...query, ...(route === EVENTS_ROUTE ? [last] : [])];
 }
 
-const NAMES = new Map(Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [schema, name]));
-
 /** Returns a reference for a named schema; otherwise the schema, with references inside. */
 function named(schema: Schema): Schema {
-  const name = NAMES.get(schema);
+  const name = Object.entries(NAMED_SCHEMAS).find(([, each]) => each === schema)?.[0];
   return name === undefined ? inside(schema) : { $ref: `#/components/schemas/${name}` };
 }
 
