@@ -163,8 +163,8 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
       expect(await store.verify()).toEqual({ agents: 1, events: 1, problems: [] });
       const staged = [{ kind: "send", to: "bar", key: "k", message: words("late") } as const];
       const late = commit(4, { events: stamped(5, said("late")), staged });
-      for (const call of [late, store.read("foo", 0, 1), store.load("foo", 1), store.claim("foo"), store.remove("foo")])
-        await expect(call).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" });
+      const calls = [late, store.read("foo", 0, 1), store.load("foo", 1), store.claim("foo"), store.remove("foo")];
+      await Promise.all(calls.map((call) => expect(call).rejects.toMatchObject({ code: "GOALD_NOT_FOUND" })));
       expect(await readEverything(store)).toEqual(before);
     });
 

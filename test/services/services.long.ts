@@ -192,8 +192,8 @@ describe("a page that makes its reader", () => {
     await expect(read("do: throw")).rejects.toMatchObject({ message: `${UNREAD} It could not be taken apart.` });
   });
 
-  it("answer twice gets one answer, and the next page its own", async () => {
-    await read("do: two answers").catch(() => undefined);
+  it.each(["two answers", "answer later again"])("%s: the next page gets its own answer", async (act) => {
+    await read(`do: ${act}`).catch(() => undefined);
     expect((await read("<p>calm")).text).toBe("calm");
   });
 

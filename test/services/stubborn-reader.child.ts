@@ -8,7 +8,11 @@ import { type PageJob, readBytes } from "#services/page/read-bytes.ts";
 /** stubborn-reader.child.ts -- a reader that a page can make do what the page says, as a hole in a parser would. */
 
 const CHANNEL = 3;
-const answer = (value: object | null) => () => writeFrame(value, Buffer.alloc(0));
+/** Number of the job. */
+let number = 0;
+/** The next job gets a second answer to this one first. */
+let isLate = false;
+const answer = (value: object | null) => () => writeFrame(value && { number, ...value }, Buffer.alloc(0));
 const ACTS: Readonly<Record<string, () => unknown>> = {
   hang: () => {
     for (;;);
@@ -34,7 +38,11 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
     for (let line = 0; line < 10_000; line++) console.error("Error: this page is very odd.");
   },
   "two answers": () => {
-    for (let count = 0; count < 2; count++) writeFrame({ title: "t", links: [], remarks: [] }, Buffer.from("twice"));
+    for (let count = 0; count < 2; count++)
+      writeFrame({ number, title: "t", links: [], remarks: [] }, Buffer.from("twice"));
+  },
+  "answer later again": () => {
+    isLate = true;
   },
   "no json": () => writeSync(CHANNEL, Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 33])),
   "null answer": answer(null),
@@ -46,6 +54,8 @@ const ACTS: Readonly<Record<string, () => unknown>> = {
 
 closeNetwork();
 await serveJobs(async (job: PageJob) => {
+  if (isLate) answer({ title: "late", links: [], remarks: [] })();
+  number += 1;
   const [, act = ""] = /do: ([a-z ]+)/.exec(Buffer.from(job.bytes).toString("latin1")) ?? [];
   if (!job.isPlain || act.endsWith(" always")) await ACTS[act.replace(/ always$/, "")]?.();
   return readBytes(job);

@@ -8,6 +8,9 @@ import { readFrame, writeFrame } from "#cage/frames.ts";
 import { type PageJob, readBytes } from "./read-bytes.ts";
 import { problemOf, type Readable } from "./readable.ts";
 
+/** An answer has the number of its job, so that a late one is not taken for the next page. */
+type JobHead = Omit<PageJob, "bytes"> & { readonly number: number };
+
 /**
  * Parses one page after the other until the host closes the channel. The cage limits memory and processor time, the
  * host the time of a page.
@@ -17,11 +20,11 @@ export async function serveJobs(readJob: (job: PageJob) => Promise<Readable>): P
     const { buffer, byteOffset, byteLength } = frame.bytes;
     // pdf.js refuses a Buffer.
     const bytes = new Uint8Array(buffer, byteOffset, byteLength);
-    const head = frame.value as Omit<PageJob, "bytes">;
+    const { number, ...head } = frame.value as JobHead;
     const failed = (error: unknown) => ({ problem: problemOf(error), text: "" });
     const { text, ...answer } = await readJob({ ...head, bytes }).catch(failed);
     // The text of a page, or of none, follows its answer as bytes.
-    writeFrame(answer, Buffer.from(text));
+    writeFrame({ ...answer, number }, Buffer.from(text));
   }
 }
 

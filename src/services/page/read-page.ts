@@ -158,6 +158,7 @@ const MEMORY_SIGNALS = new Set<NodeJS.Signals | null>(["SIGABRT", "SIGTRAP", "SI
 class ReaderProcess {
   readonly #program: CagedProgram;
   #busyMs = 0;
+  #jobs = 0;
   #isEnded = false;
   readonly ended: Promise<CagedEnd>;
 
@@ -202,13 +203,14 @@ class ReaderProcess {
     using _ = addAbortListener(signal, () => reject(signal.reason));
     this.#program.hold();
     const { conversation } = this.#program;
+    const number = ++this.#jobs;
     void this.ended.then((end) => resolve({ kind: "died", problem: explainEnd(end) }));
-    conversation.send(job, bytes);
+    conversation.send({ ...job, number }, bytes);
     conversation.next().then(
       (frame) => {
         conversation.endTurn();
         // A channel that closes is followed by the end of the process.
-        if (frame) resolve(describeFrame(frame));
+        if (frame) resolve(describeFrame(frame, number));
       },
       () => resolve(BROKEN),
     );
@@ -227,7 +229,8 @@ class ReaderProcess {
 
 const BROKEN: PageOutcome = { kind: "died", problem: "Its reader gave an answer that is too long or malformed." };
 
-function describeFrame({ value, bytes }: Frame): PageOutcome {
+function describeFrame({ value, bytes }: Frame, number: number): PageOutcome {
+  if (Object(value).number !== number) return BROKEN;
   const answer = checkAnswer(value, bytes);
   if (answer === undefined) return BROKEN;
   return typeof answer === "string" ? { kind: "unreadable", problem: answer } : { kind: "read", value: answer };
