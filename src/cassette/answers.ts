@@ -73,7 +73,6 @@ export function playAnswers(
       if ("error" in line.answer) throw decodeError(line.answer.error);
       return line.answer.value as T;
     },
-    /** Number of answers given. */
     get played() {
       return played;
     },

@@ -5,7 +5,6 @@ import { expectedSources, type OutsideSource, withSources } from "./provenance.t
 import { type Deed, type EndedRun, type Frame, INTERRUPTED, type NestedResult } from "./state.ts";
 import type { Text } from "./text.ts";
 
-/** One command that the model asked for. */
 export interface CommandCall {
   readonly name: string;
   /** Valid against the command's schema. A string over 32 KB is a blob reference. */

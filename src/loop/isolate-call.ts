@@ -9,7 +9,6 @@ import { stepOfCall } from "#core/state.ts";
 import type { Journal } from "./journal.ts";
 import type { RunParts } from "./run-parts.ts";
 
-/** The host's turns for commands of suspects. */
 export interface Isolation {
   /** Resolves to true when no other suspect's command runs, to false when the host shuts down or cuts the agent off before. */
   enter(backOffMs: number): Promise<boolean>;

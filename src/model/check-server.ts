@@ -75,7 +75,6 @@ export interface LocalServer {
   readonly models: readonly string[];
 }
 
-/** Default ports of common servers. */
 export const USUAL_PORTS = [
   { name: "Ollama", port: 11434 },
   { name: "LM Studio", port: 1234 },

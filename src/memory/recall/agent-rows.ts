@@ -36,7 +36,6 @@ export class AgentRows {
   /** All live rows by their words. */
   readonly groups = new SeriesGroups();
   readonly neighbours = new RowNeighbours();
-  /** The rows that recalls show. */
   readonly texts = new RowTexts((id) => this.read(id));
   readonly facts: FactRows;
   /** Empty but while a snapshot is written or read. */
