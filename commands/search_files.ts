@@ -64,7 +64,7 @@ export default defineCommand({
   },
 });
 
-/** What is searched, and the results and cost so far. */
+/** A search has its folder and text, and counts its results and cost so far. */
 interface FileSearch extends Pick<CommandContext, "workspace" | "signal"> {
   readonly root: string;
   /** Maximum of results. */

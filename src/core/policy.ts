@@ -84,8 +84,8 @@ function judgeAsked(asked: readonly AskedFile[], state: AgentState, leaves?: Out
 }
 
 /**
- * What a call would send out beyond the rule of src/loop/egress.ts. Recorded with a call of an agent that received
- * outside words. Absent when the call is within the rule.
+ * This text would leave beyond the rule of src/loop/egress.ts. The log has it with a call of an agent that received
+ * outside words; it is absent when the call is within the rule.
  */
 export interface OutgoingText {
   /** The host that the call names; else the command. */

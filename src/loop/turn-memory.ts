@@ -133,7 +133,7 @@ export function listSucceeded(events: readonly RecordedEvent[]): readonly Succee
 const isLeftOut = (name: string): boolean => PASSIVE_COMMANDS.has(name) || MEMORY_COMMANDS.includes(name);
 
 /**
- * What is remembered of a turn: what was asked, the calls that succeeded, and what came of it. Thoughts and failures
+ * Returns the memory of a turn: what was asked, the calls that succeeded, and what came of it. Thoughts and failures
  * are left out, so that the next turn copies what worked. `calls`: the newest of those that succeeded. `output`: the
  * agent's closing words. Pure.
  */

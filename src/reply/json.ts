@@ -105,7 +105,7 @@ const CLOSING: Readonly<Record<string, string>> = { "[": "]", "(": ")", "{": "}"
 /**
  * Rewrites a Python literal as JSON text. Models write None, True, single quotes, tuples and `14_284_000` where JSON is
  * asked for. JSON's own words are read too. Returns undefined for text that is not one literal: nothing is guessed.
- * What it returns may be wrong JSON, such as for a set: parse it strictly. Linear time.
+ * The returned text may be wrong JSON, such as for a set: parse it strictly. It takes linear time.
  */
 export function pythonToJson(text: string): string | undefined {
   const written: string[] = [];

@@ -198,7 +198,7 @@ export class CellProcess {
 /** The process stops code itself at the limit; the host kills it this much later. */
 const GRACE_MS = 80;
 
-/** One cell that runs: its host, and its times for loading the namespace, for the code, and for saving. */
+/** A running cell has its host, and its times for loading the namespace, for the code, and for saving. */
 class RunningCell {
   readonly cell: Cell;
   readonly host: CellBridge;

@@ -187,7 +187,7 @@ class ProcessPool {
   /** Processes that run no cell, the longest idle first, with the timers that end them. */
   readonly #idle = new Map<CellProcess, NodeJS.Timeout>();
   #waiters: readonly Waiter[] = [];
-  /** One of the idle ones, without a namespace. */
+  /** The spare process is one of the idle ones and has no namespace. */
   #spare: CellProcess | undefined;
   #spareTimer: NodeJS.Timeout | undefined;
   #isClosed = false;

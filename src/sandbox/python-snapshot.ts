@@ -95,7 +95,7 @@ async function makeSnapshot(cage: Cage): Promise<Uint8Array> {
   }
 }
 
-/** What a cell process sees of goald and of the installed packages. */
+/** A cell process sees these parts of goald and of the installed packages. */
 export const GUEST_SIGHT: ProgramSight = {
   sources: ["sandbox", "cage/close-network", "cage/frames", "core/text"],
   packages: ["pyodide"],

@@ -127,7 +127,7 @@ const CheckProof = open({
 });
 type CheckProof = Static<typeof CheckProof>;
 
-/** What one step changed in the plan, and the checks of goals that it ran. */
+/** The view of a step has its changes of the plan, and the checks of goals that it ran. */
 export const planMembers = {
   planChanges: described(listOf(PlanChange), "In order; cascades are not listed."),
   checks: described(listOf(CheckProof), "Checks of goals, in the order in which they ran."),

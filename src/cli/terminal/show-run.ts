@@ -291,7 +291,7 @@ interface ShowLiveParts {
 const MAX_LIVE_CHARS = 4_000;
 
 interface Shown {
-  /** Of the thought. */
+  /** The label names the thought. */
   readonly label: string;
   known: string;
   written: string;

@@ -10,9 +10,9 @@ export interface FileStat {
 }
 
 /**
- * One agent's folder. Paths are relative to it and cannot leave it, even through links. Failures are GoaldErrors:
- * GOALD_PATH_REFUSED, GOALD_FILE_MISSING, GOALD_FILE_TOO_LARGE, GOALD_QUOTA_EXCEEDED, GOALD_FILE; GOALD_STORE_FULL when
- * the disk is full. Each change is passed to the `onChange` callback of `OpenWorkspace`.
+ * A workspace is one agent's folder. Paths are relative to it and cannot leave it, even through links. Failures are
+ * GoaldErrors: GOALD_PATH_REFUSED, GOALD_FILE_MISSING, GOALD_FILE_TOO_LARGE, GOALD_QUOTA_EXCEEDED, GOALD_FILE;
+ * GOALD_STORE_FULL when the disk is full. Each change is passed to the `onChange` callback of `OpenWorkspace`.
  */
 export interface Workspace {
   /** Absolute path, for people. */
