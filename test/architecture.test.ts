@@ -275,7 +275,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [18, 2732],
-  app: [10, 1533],
+  app: [10, 1528],
   cage: [7, 620],
   cassette: [10, 1381],
   cli: [60, 7866],
@@ -293,7 +293,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1683],
   services: [23, 2803],
   store: [26, 3461],
-  util: [22, 1582],
+  util: [22, 1589],
   views: [20, 3328],
   workspace: [8, 1233],
 };

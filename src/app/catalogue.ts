@@ -30,9 +30,9 @@ import type { Aliases } from "#reply/arrange-args.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { OAuthKeys } from "#services/x/oauth.ts";
 import { sha256 } from "#store/chain.ts";
+import { once } from "#util/caches.ts";
 import { findGit } from "#util/find-program.ts";
 import { ROOT_FOLDER, readShippedJson } from "../shipped.ts";
-import { once } from "./lazy-memory.ts";
 import { cellsState, judgeByLevel, requireLevel, type SandboxLevel } from "./sandbox.ts";
 
 export { createLiveThoughts } from "#reply/thoughts.ts";

@@ -8,16 +8,8 @@ import { hasServer } from "#config/settings.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Embedder, MethodIndex, RecallQuery } from "#core/ports/memory.ts";
 import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
+import { once } from "#util/caches.ts";
 import type { MemoryParts } from "./memory.ts";
-
-/** Calls `make` at the first call, and returns its value at each. */
-export function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
 
 export function openSearchLate(parts: MemoryParts) {
   const embedder = once(async () => (await import("./memory.ts")).openEmbedder(parts));

@@ -14,6 +14,7 @@ import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { activeFrame } from "#core/state.ts";
 import { isHostHeld } from "#store/sqlite/host-lock.ts";
 import { openSqliteReader } from "#store/sqlite/open-store.ts";
+import { once } from "#util/caches.ts";
 import { systemClock } from "#util/clock.ts";
 import { type AgentView, isOver, stallLimit, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
 import { stateOf } from "#views/read-agent.ts";
@@ -21,7 +22,6 @@ import type { StepParts } from "#views/whole-step.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Host } from "./host.ts";
-import { once } from "./lazy-memory.ts";
 
 export interface HomeReading extends Reading, AsyncDisposable {}
 

@@ -24,13 +24,14 @@ import type { WebPagesParts } from "#services/page/web-pages.ts";
 import type { PoliteWeb } from "#services/web/polite-web.ts";
 import { searchersOf } from "#services/web/searchers.ts";
 import type { XPostsParts } from "#services/x/x-posts.ts";
+import { once } from "#util/caches.ts";
 import { systemClock } from "#util/clock.ts";
 import { findGit } from "#util/find-program.ts";
 import type { Redact } from "#util/redact.ts";
 import { readVersion } from "../shipped.ts";
 import type { AgentHost, RedactedSettings } from "./agent.ts";
 import { loadPrices, loadWindows, mediaServerOf, xKeysOf } from "./catalogue.ts";
-import { once, openMemoryLate, openSearchLate } from "./lazy-memory.ts";
+import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 
 export type Shared = ReturnType<typeof openShared>;
 

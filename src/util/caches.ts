@@ -1,4 +1,13 @@
-/** caches.ts -- small caches: the newest entries of a map, a result kept for each key, and one kept for each object. */
+/** caches.ts -- small caches: the newest entries of a map, results by key or object, and that of a first call. */
+
+/** Calls `make` at the first call, and returns its value at each. */
+export function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
 
 /** Sets the entry as the newest one, and deletes the oldest when the map has more than `most`. */
 export function keepNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {

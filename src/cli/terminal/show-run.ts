@@ -291,7 +291,6 @@ interface ShowLiveParts {
 const MAX_LIVE_CHARS = 4_000;
 
 interface Shown {
-  /** The label names the thought. */
   readonly label: string;
   known: string;
   written: string;
