@@ -22,7 +22,7 @@ import { rememberStep } from "#memory/remember/remember.ts";
 import { viewAgent } from "#views/agent-view.ts";
 import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
 import { AT } from "./events.ts";
-import { fakeClock } from "./fake-clock.ts";
+import { fakeClock, settle } from "./fake-clock.ts";
 import { memoryPartsOf, shippedRegistry, shippedWords, subagentPartsIn, withCommands } from "./loop.ts";
 import { type MemoryStore, openMemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
@@ -161,8 +161,11 @@ export async function makeWorld(options: WorldOptions) {
     });
     /** Resolves when no agent runs; pending timers are ignored. */
     const quiet = async (): Promise<void> => {
-      while ([...supervisor.runners.values()].some(({ running }) => running))
+      do {
         await Promise.all([...supervisor.runners.values()].map((runner) => runner.settled()));
+        // An agent that was sent something is looked up before it is woken.
+        await settle();
+      } while ([...supervisor.runners.values()].some(({ running }) => running));
     };
     return { supervisor, control, stopped, problems, idle, closed, removedFolders, quiet };
   }
