@@ -149,7 +149,7 @@ const ROOMS: readonly Room[] = [
     "node:timers/promises",
     "node:worker_threads",
   ),
-  room("src/workspace/*.ts", CORE, UTIL, FILES, "node:crypto"),
+  room("src/workspace/*.ts", CORE, UTIL, FILES, "node:crypto", "node:util"),
   room("src/config/*.ts", CORE, UTIL, FILES, "node:(crypto|util)", "dotenv", "yaml"),
   withTypes(
     room("src/cli/terminal/*.ts", CORE, UTIL, "#config/.+", "node:readline", "node:stream", "node:tty", "node:util"),
@@ -284,7 +284,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   core: [33, 4582],
   host: [11, 1519],
   http: [6, 597],
-  loop: [26, 3755],
+  loop: [26, 3756],
   memory: [33, 5961],
   model: [11, 1721],
   page: [18, 1632],
@@ -292,10 +292,10 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   reply: [13, 2161],
   sandbox: [13, 1683],
   services: [23, 2803],
-  store: [26, 3461],
+  store: [26, 3458],
   util: [22, 1589],
   views: [20, 3328],
-  workspace: [8, 1233],
+  workspace: [8, 1235],
 };
 
 describe("the laws of the house", () => {

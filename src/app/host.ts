@@ -201,7 +201,7 @@ export class Host implements AgentHost, AsyncDisposable {
         const onPrinted = (line: string): void => this.#live.print(id, line);
         return openAgent(this, id, { signal, pause, onText, onPrinted });
       },
-      onCommitted: (id, events) => observer.committed(id, events),
+      onCommitted: observer.committed,
       onAlone: (id) => {
         this.control.pauseAlone(id).catch((thrown) => this.#problems.tell(id, toError(thrown).message));
       },

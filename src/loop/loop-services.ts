@@ -47,14 +47,15 @@ import { joinNames, oneLine } from "#core/text.ts";
 import { standingOf } from "#views/agent-view.ts";
 
 export function openPlan(state: AgentState): PlanBook {
-  const plan = startPlan(state);
   return {
     checkAddition(parent, task) {
+      const plan = startPlan(state);
       const problem = refuseTask(plan, parent, task);
       if (problem !== undefined) throw new GoaldError("GOALD_PLAN", problem);
       return newTaskIds(task, nextTaskId(plan, parent));
     },
     checkChange(id, written) {
+      const plan = startPlan(state);
       const found = findTask(plan, id);
       if ("problem" in found) throw new GoaldError("GOALD_PLAN", found.problem);
       const wanted = readState(written);

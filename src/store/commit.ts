@@ -56,12 +56,13 @@ export function openCommits(database: DatabaseSync, { log, mailbox, blobs, note 
     const memories = pieces.withoutKnown(no, memoriesOf(commit, lease.agent, place.result));
     const rows: CommitRows = {
       memories: memories.map(digestedValues),
-      files: sortBySeq(filesOf(commit, place)),
+      files: filesOf(commit, place),
       consumed: commit.consumed,
     };
     const headSha = appendToLog(no, writer, commit, rows);
-    if (commit.wakeAt === undefined) queries.moveHead.run(place.head, headSha, place.at, no);
-    else queries.moveHeadAndWake.run(place.head, headSha, place.at, wakeTime(commit.wakeAt), no);
+    const { wakeAt } = commit;
+    if (wakeAt === undefined) queries.moveHead.run(place.head, headSha, place.at, no);
+    else queries.moveHeadAndWake.run(place.head, headSha, place.at, wakeAt === null ? null : isoTime(wakeAt), no);
     note({ no, id: lease.agent, head: place.head, headSha });
     mailbox.consume(no, commit.consumed, place.head);
     let added = 0;
@@ -123,8 +124,6 @@ function filesOf({ files, events }: Commit, place: CommitPlace): readonly RowVal
     return [seq, path, operation, bytes, sha, step, callId, at, sourcesText(outside)];
   });
 }
-
-const wakeTime = (at: string | null): string | null => (at === null ? null : isoTime(at));
 
 function writingQueries(database: DatabaseSync) {
   return {

@@ -29,18 +29,17 @@ export function wrapStoreErrors<T>(path: string, work: () => T): T {
   }
 }
 
-export async function wrapStoreErrorsAsync<T>(path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (thrown) {
-    throw storeError(thrown, path);
-  }
-}
-
 /** `wrapStoreErrors` for each of these asynchronous functions. */
 export function withStoreErrors<Methods extends object>(path: string, methods: Methods): Methods {
   const wrapped = Object.entries(methods).map(([name, method]: [string, (...given: unknown[]) => Promise<unknown>]) => {
-    return [name, (...given: unknown[]) => wrapStoreErrorsAsync(path, () => method(...given))];
+    const call = async (...given: unknown[]): Promise<unknown> => {
+      try {
+        return await method(...given);
+      } catch (thrown) {
+        throw storeError(thrown, path);
+      }
+    };
+    return [name, call];
   });
   return Object.fromEntries(wrapped) as Methods;
 }

@@ -27,7 +27,7 @@ interface NewAgent extends Pick<AgentRecord, "id" | "name" | "parent" | "created
 
 export type EventLog = ReturnType<typeof openLog>;
 
-export function openLog(database: DatabaseSync, noteReferences: NoteReferences, note: NoteHead) {
+export function openLog(database: DatabaseSync, noteReference: NoteReference, note: NoteHead) {
   const queries = logQueries(database);
 
   /** Returns the id of the agent that was created with this key. */
@@ -74,7 +74,7 @@ export function openLog(database: DatabaseSync, noteReferences: NoteReferences, 
       const covered = event === last ? rowsSha : null;
       sha = chainLink(sha, text, covered);
       queries.insertEvent.run(agentNo, event.seq, text, covered, sha);
-      noteReferences(agentNo, blobsIn(text));
+      for (const blob of blobsIn(text)) noteReference(agentNo, blob);
     }
     return sha;
   }
@@ -237,7 +237,7 @@ const damagedError = (agent: string, expected: string, found: string): GoaldErro
 export type Blobs = ReturnType<typeof openBlobs>;
 
 /** Stores contents of files and long texts, each once under its hash, whichever agent wrote it. */
-export function openBlobs(database: DatabaseSync, noteReferences: NoteReferences) {
+export function openBlobs(database: DatabaseSync, noteReference: NoteReference) {
   const insert = prepare(database, "INSERT INTO blob (sha, bytes) VALUES (?, ?) ON CONFLICT (sha) DO NOTHING");
   return {
     /** Stores the content of a version of a file, whose row in `file_version` names the hash. Returns the bytes that are new. */
@@ -246,7 +246,7 @@ export function openBlobs(database: DatabaseSync, noteReferences: NoteReferences
     keepText(agentNo: number, bytes: Uint8Array): number {
       const sha = sha256(bytes);
       const added = insert.run(sha, bytes) * bytes.length;
-      noteReferences(agentNo, [sha]);
+      noteReference(agentNo, sha);
       return added;
     },
   };
@@ -259,15 +259,13 @@ const REFERENCE = /"blob":"([0-9a-f]{64})"/g;
 export const blobsIn = (json: string): readonly string[] =>
   json.includes(MARK) ? [...json.matchAll(REFERENCE)].map(([, sha = ""]) => sha) : [];
 
-export type NoteReferences = (agentNo: number, shas: readonly string[]) => void;
+export type NoteReference = (agentNo: number, blob: string) => void;
 
 /**
  * Records which agents' events and messages refer to a blob, so that it is deleted with the last of them. Otherwise a
  * removal would have to search all logs. Rows of `file_version` name their blobs themselves.
  */
-export function openReferences(database: DatabaseSync): NoteReferences {
+export function openReferences(database: DatabaseSync): NoteReference {
   const insert = prepare(database, "INSERT INTO reference (sha, agent_no) VALUES (?, ?) ON CONFLICT DO NOTHING");
-  return (agentNo, shas) => {
-    for (const sha of shas) insert.run(sha, agentNo);
-  };
+  return (agentNo, blob) => void insert.run(blob, agentNo);
 }

@@ -8,7 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
 import type { InboxMessage } from "#core/ports/store.ts";
 import { canonicalJson } from "#util/json.ts";
-import { blobsIn, type NoteReferences } from "./log.ts";
+import { blobsIn, type NoteReference } from "./log.ts";
 import { type InboxRecord, isoTime } from "./rows.ts";
 import { prepare } from "./sql.ts";
 
@@ -18,7 +18,7 @@ interface TimerRecord extends InboxRecord {
   readonly agentNo: number;
 }
 
-export function openMailbox(database: DatabaseSync, noteReferences: NoteReferences) {
+export function openMailbox(database: DatabaseSync, noteReference: NoteReference) {
   const insert = prepare(
     database,
     "INSERT INTO inbox (agent_no, key, at, message) VALUES (?, ?, ?, ?) ON CONFLICT (agent_no, key) DO NOTHING",
@@ -41,7 +41,7 @@ export function openMailbox(database: DatabaseSync, noteReferences: NoteReferenc
   /** Returns the text to store. A child's answer can refer to blobs of the child. */
   function textOf(agentNo: number, message: InboxMessage): string {
     const text = canonicalJson(message);
-    noteReferences(agentNo, blobsIn(text));
+    for (const blob of blobsIn(text)) noteReference(agentNo, blob);
     return text;
   }
 

@@ -101,9 +101,9 @@ export function callWrite<Name extends WriteName>(
 
 /** `note` receives the ends of logs that a write has changed. */
 export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
-  const noteReferences = openReferences(database);
-  const log = openLog(database, noteReferences, note);
-  const mailbox = openMailbox(database, noteReferences);
+  const noteReference = openReferences(database);
+  const log = openLog(database, noteReference, note);
+  const mailbox = openMailbox(database, noteReference);
   const writeFork = openForks(database, log, note);
   const find = prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} WHERE agent.id = ?`);
   const setEpoch = prepare(database, "UPDATE agent SET epoch = ?, seal = ? WHERE no = ?");
@@ -136,7 +136,7 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
     },
 
     fireTimers: mailbox.fireTimers,
-    commit: openCommits(database, { log, mailbox, blobs: openBlobs(database, noteReferences), note }),
+    commit: openCommits(database, { log, mailbox, blobs: openBlobs(database, noteReference), note }),
     deliver: (agent, key, message, at) => mailbox.deliver(requireAgent(agent).no, key, message, at),
 
     saveVectors(namespace, embedder, vectors) {

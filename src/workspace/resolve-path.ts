@@ -26,6 +26,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { codeOf } from "#core/errors.ts";
 import { isRepository, isRepositoryEntry } from "#core/guarded-files.ts";
 import { fileError } from "./file-errors.ts";
@@ -269,9 +270,9 @@ export class OpenFile implements AsyncDisposable {
     return filled;
   }
 
-  #readSome(bytes: Uint8Array, position: number): number | Promise<number> {
+  async #readSome(bytes: Uint8Array, position: number): Promise<number> {
     if (bytes.length <= SMALL_BYTES) return readSync(this.descriptor, bytes, 0, bytes.length, position);
-    return onThread((done) => read(this.descriptor, bytes, 0, bytes.length, position, done));
+    return (await onThread.read(this.descriptor, bytes, 0, bytes.length, position)).bytesRead;
   }
 
   /** Writes all bytes at the current position. */
@@ -279,17 +280,17 @@ export class OpenFile implements AsyncDisposable {
     for (let from = 0; from < bytes.length; ) from += await this.#writeSome(bytes.subarray(from));
   }
 
-  #writeSome(bytes: Uint8Array): number | Promise<number> {
+  async #writeSome(bytes: Uint8Array): Promise<number> {
     if (bytes.length <= SMALL_BYTES) return writeSync(this.descriptor, bytes);
-    return onThread((done) => write(this.descriptor, bytes, done));
+    return (await onThread.write(this.descriptor, bytes)).bytesWritten;
   }
 
   truncate(bytes: number): Promise<void> {
-    return onThread((done) => ftruncate(this.descriptor, bytes, done));
+    return onThread.truncate(this.descriptor, bytes);
   }
 
   sync(): Promise<void> {
-    return onThread((done) => fsync(this.descriptor, done));
+    return onThread.sync(this.descriptor);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -297,11 +298,12 @@ export class OpenFile implements AsyncDisposable {
   }
 }
 
-function onThread<T>(start: (done: (error: Error | null, value?: T) => void) => void): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  start((error, value) => (error ? reject(error) : resolve(value as T)));
-  return promise;
-}
+const onThread = {
+  read: promisify(read),
+  write: promisify(write),
+  truncate: promisify(ftruncate),
+  sync: promisify(fsync),
+};
 
 /**
  * Throws GOALD_PATH_REFUSED when git would take the folder with the new entry `added` for a repository without the name

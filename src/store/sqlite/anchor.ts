@@ -189,18 +189,17 @@ export class Anchor {
    */
   count(): void {
     this.#commits = Number(this.#count.get()?.commits);
-    this.#writeAll(this.#noted.filter(({ head }) => head === 0));
+    for (const agent of this.#noted) if (agent.head === 0) this.#writeEnd(agent);
   }
 
   /** Called when the transaction is on the disk. */
   publish(): void {
-    const noted = new Map(this.#noted.splice(0).map((agent) => [agent.no, agent]));
-    this.#writeAll([...noted.values()]);
-    this.#write(0, storeRecord({ id: this.#storeId, commits: this.#commits }));
+    for (const agent of this.#noted.splice(0)) this.#writeEnd(agent);
+    this.#write(0, [FORMAT, this.#storeId, this.#commits]);
   }
 
-  #writeAll(agents: readonly AnchoredAgent[]): void {
-    for (const agent of agents) this.#write(agent.no, agentRecord(agent));
+  #writeEnd({ no, id, head, headSha }: AnchoredAgent): void {
+    this.#write(no, [id, head, headSha]);
   }
 
   /** Writes the records that are missing, older or unreadable. */
@@ -216,10 +215,10 @@ export class Anchor {
   }
 
   /** Ignores a failure: the commit is durable without it, and an older record is true too. */
-  #write(no: number, record: Buffer): void {
+  #write(no: number, values: readonly (string | number)[]): void {
     if (this.#file === undefined) return;
     try {
-      writeSync(this.#file, record, 0, RECORD_BYTES, no * RECORD_BYTES);
+      writeSync(this.#file, encode(no, values), 0, RECORD_BYTES, no * RECORD_BYTES);
     } catch {}
   }
 
@@ -260,9 +259,6 @@ interface AnchorContent {
 const anchorPath = (database: string): string => `${database}-anchor`;
 
 const FORMAT = "goald anchor 1";
-
-const storeRecord = ({ id, commits }: AnchoredStore): Buffer => encode(0, [FORMAT, id, commits]);
-const agentRecord = ({ no, id, head, headSha }: AnchoredAgent): Buffer => encode(no, [id, head, headSha]);
 
 /** The checksum covers the number of the record, so that records cannot be exchanged. */
 const checksumOf = (no: number, text: string): string => sha256(`${no} ${text}`).slice(0, CHECKSUM_CHARS);

@@ -8,7 +8,7 @@ import { closeSync, openSync, realpathSync, renameSync, rmSync, statSync } from 
 import { basename, dirname, join } from "node:path";
 import { backup, type DatabaseSync } from "node:sqlite";
 import { GoaldError } from "#core/errors.ts";
-import { wrapStoreErrors, wrapStoreErrorsAsync } from "../failure.ts";
+import { storeError, wrapStoreErrors } from "../failure.ts";
 import { AGENT_COLUMNS, type AgentRecord } from "../rows.ts";
 import { prepare } from "../sql.ts";
 import { verifyStore } from "../verify.ts";
@@ -29,7 +29,7 @@ const MAX_NAMED = 5;
 
 /** The file is private to its owner. Throws GOALD_CONFLICT when it exists, unless `replace` is set. */
 export async function backupStore(path: string, target: string, replace: boolean): Promise<StoreBackup> {
-  return wrapStoreErrorsAsync(path, async () => {
+  try {
     const anchor = readAnchor(path);
     using source = openSource(path);
     const temporary = `${target}.${process.pid}.tmp`;
@@ -45,7 +45,9 @@ export async function backupStore(path: string, target: string, replace: boolean
     } finally {
       for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(temporary + suffix, { force: true });
     }
-  });
+  } catch (thrown) {
+    throw storeError(thrown, path);
+  }
 }
 
 function openSource(path: string): DatabaseSync {
