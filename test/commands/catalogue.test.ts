@@ -223,7 +223,7 @@ describe("faulty and hostile servers", () => {
   let outcomes: readonly ReturnType<typeof use>[] = [];
   beforeAll(async () => {
     outcomes = inPool(4, meetings, ([name, mood, [, , args]]) =>
-      use(name, args(), mood, mood === "silent" ? 700 : undefined),
+      use(name, args(), mood, mood === "silent" ? 1_500 : undefined),
     );
     await Promise.allSettled(outcomes);
   }, 60_000);
