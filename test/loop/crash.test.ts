@@ -317,6 +317,19 @@ describe("a journal", () => {
     expect(await textsInLog()).toEqual(["one", "two", "three"]);
   });
 
+  it("reads each event once when a commit ends during the read", async () => {
+    let committing: Promise<void> | undefined;
+    const { journal } = await openIn((store) => {
+      const { read, commit } = store;
+      const slow = async (...page: Parameters<typeof read>) => committing?.then(() => read(...page));
+      Object.assign(store, { read: slow });
+      return commit;
+    });
+    journal.record({ events: [said("one")] });
+    committing = journal.commit("now");
+    expect((await journal.eventsAfter(0, 100)).map(({ seq }) => seq)).toEqual([1, 2]);
+  });
+
   it("keeps a draft whose commit failed, in front of what came meanwhile", async () => {
     let isFull = true;
     const { journal, textsInLog } = await openIn((store) => async (...unit) => {
