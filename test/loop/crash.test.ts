@@ -222,6 +222,20 @@ describe("a suspect's command", () => {
     expect(await running).toBe(true);
   });
 
+  it("runs to its end when the disk is full as others may run beside it", async () => {
+    const { journal, parts, clock, seen } = makeParts(FIRST_DEATH);
+    const { commit } = journal;
+    const end = Promise.withResolvers<boolean>();
+    const running = isolateCall("c1", journal, parts, () => end.promise).catch((thrown) => thrown);
+    await settle();
+    Object.assign(journal, { commit: () => Promise.reject(new Error("The disk is full.")) });
+    await clock.advance(30_000);
+    expect(seen).not.toContain("leave");
+    Object.assign(journal, { commit });
+    end.resolve(true);
+    expect(await running).toBe(true);
+  });
+
   it("stays alone to its end in a recorded run", async () => {
     const { journal, parts, clock, seen } = makeParts(FIRST_DEATH, { hasNoTimedCommits: true });
     const end = Promise.withResolvers<boolean>();
