@@ -216,22 +216,15 @@ const answersOf = ({ form, plan }: GoOptions): Partial<AgentSettings> => ({
 });
 const modelOf = ({ model }: GoOptions): Partial<AgentSettings> => (model === undefined ? {} : { model });
 
-const FORMS = [
-  "plan.md",
-  "plan.md contains Conclusion",
-  "plan.md min 400",
-  "data.json matches schema.json",
-  "python check.py",
-  "url https://example.org 200",
-  "judge plan.md: Does it name three sources?",
-];
+const EXAMPLES = ["plan.md contains Conclusion", "plan.md min 400", "data.json matches schema.json", "python check.py"];
+const FORMS = ["plan.md", ...EXAMPLES, "url https://example.org 200", "judge plan.md: Does it name three sources?"];
 
-const QUOTED = FORMS.map((form) => JSON.stringify(form));
-const HINT = `The forms are, with 2: before one for goal 2:\n${QUOTED.map((form) => `  --check ${form}`).join("\n")}`;
+const quote = (form: string): string => JSON.stringify(form);
+const HINT = `The forms are, with 2: before one for goal 2:\n${FORMS.map((form) => `  --check ${quote(form)}`).join("\n")}`;
 
 export const checkOption = texts(
   "--check <check>",
-  `prove a goal by a check, such as ${QUOTED.slice(1, 5).join(", ")}; "2: …" is for goal 2 (docs/checks.md); repeat it`,
+  `prove a goal by a check, such as ${EXAMPLES.map(quote).join(", ")}; "2: …" is for goal 2 (docs/checks.md); repeat it`,
 );
 
 /** Throws GOALD_USAGE with all forms for a text that fits none. Files of schemas and code are read from the current folder. */
@@ -271,7 +264,7 @@ const SHAPES: readonly (readonly [pattern: RegExp, entryOf: (part: Parts) => obj
     ({ quoted, path, text }) => ({ file: quoted ?? path, contains: text }),
   ],
   [
-    new RegExp(`^${PATH}\\s+min\\s+(?<min>\\d{1,9})$`),
+    new RegExp(`^${PATH}\\s+min\\s+(?<min>\\d+)$`),
     ({ quoted, path, min }) => ({ file: quoted ?? path, min_chars: Number(min) }),
   ],
   [

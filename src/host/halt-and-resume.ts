@@ -116,16 +116,17 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
 
   /** The goals are delivered last: without them, nothing has begun. */
   async beginTurn(name: string, turn: Parameters<Control["beginTurn"]>[1]): Promise<ControlResult> {
-    const { supervisor, checkAgent } = this.parts;
+    const { supervisor, checkAgent, store } = this.parts;
     const { settings = {}, record, key = randomUUID() } = turn;
     const found = await this.views.find(name);
     const { row, state } = found;
+    if (await store.hasMessage(row.id, `goals/${key}`)) return this.done(row, REPEATED);
     requireFinished(row.id, state);
     const goals = goalsMessage(state, turn, checkAgent);
     const background = await this.#change(found, settings, { record, key });
-    const isNew = await this.deliver(row.id, goals, key);
+    await this.deliver(row.id, goals, key);
     supervisor.wake(row.id, !background);
-    return this.done(row, isNew ? `It begins turn ${state.turn + 1}.` : REPEATED);
+    return this.done(row, `It begins turn ${state.turn + 1}.`);
   }
 
   /** Changes the settings and continues the recording. Returns whether the agent is in the background now. */

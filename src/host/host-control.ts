@@ -118,6 +118,8 @@ export class HostControl extends RunControl implements Control {
   /** Sends all changes as one message, or none. */
   async editPlan(name: string, { edits, key }: PlanEdits): Promise<PlanEdited> {
     const found = await this.views.find(name);
+    if (key !== undefined && (await this.parts.store.hasMessage(found.row.id, `plan/${key}`)))
+      return { ...(await this.done(found.row, REPEATED)), changes: [] };
     const changes = planEdits(found.state, await loadPlan(found.row, this.parts.store), edits);
     return { ...(await this.#tell(found, { type: "plan", edits }, key)), changes };
   }

@@ -19,6 +19,7 @@ import type { AskParts } from "./ask-model.ts";
 import {
   capReply,
   estimateUsage,
+  fitRoom,
   type Left,
   lackOf,
   leftOf,
@@ -96,10 +97,9 @@ export function openAdvice(state: AgentState, reserved: Reservation, parts: Advi
 
   /** Tokens of the request and of its reply at most. Throws when they exceed the context window or the agent's limits. */
   function fitting(model: string, messages: readonly PromptMessage[], terms: ModelCapabilities | undefined) {
-    const room = parts.roomOf?.(model) ?? parts;
-    const contextTokens = Math.min(room.contextTokens, terms?.contextTokens ?? room.contextTokens);
+    const room = fitRoom(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
     const tokens = messages.reduce((sum, { content }) => sum + estimateMessage(content), TOKENS_PER_REQUEST);
-    const most = contextTokens - room.replyTokens;
+    const most = room.contextTokens - room.replyTokens;
     if (tokens > most)
       throw failed(
         `The material has about ${tokens} tokens, and ${model} takes ${most} at once.`,
@@ -110,9 +110,7 @@ export function openAdvice(state: AgentState, reserved: Reservation, parts: Advi
     const lack = lackOf(reserve(tokens, Math.min(LEAST_REPLY_TOKENS, room.replyTokens), price), left);
     if (lack) throw notAsked(lack);
     if (hasBudget && !price) throw notAsked(`The price of ${model} is not known, and the agent has a budget.`);
-    const { replyTokens, windowTokens = contextTokens } = room;
-    const mostTokens = terms?.replyTokens ?? null;
-    const need = { inputTokens: tokens, replyTokens, cutReplies, windowTokens, mostTokens, price };
+    const need = { ...room, inputTokens: tokens, cutReplies, mostTokens: terms?.replyTokens ?? null, price };
     return { inputTokens: tokens, maxTokens: capReply(need, left) };
   }
 

@@ -12,7 +12,7 @@ import type { RunParts } from "./run-parts.ts";
 export interface Isolation {
   /** Resolves to true when no other suspect's command runs, to false when the host shuts down or cuts the agent off before. */
   enter(backOffMs: number): Promise<boolean>;
-  leave(): void;
+  readonly leave: () => void;
 }
 
 const FIRST_BACK_OFF_MS = 1_000;
@@ -62,8 +62,8 @@ async function clearAfterTime(
   await clock.sleep(aloneMs, ended.signal);
   if (ended.signal.aborted) return;
   journal.record({ events: [{ type: "call-cleared", ...of }] });
-  await journal.commit("now");
-  isolation?.leave();
+  // What a full disk does not take now is committed with the result: the command runs on.
+  await journal.commit("now").then(isolation?.leave, () => undefined);
 }
 
 /** Waits for the run. An end in the middle of a command is recorded when it is orderly, not when the run fails. */

@@ -229,9 +229,9 @@ export class Journal {
 
   /** Events with seq > `after`, oldest first; fewer than `limit` means the end. */
   readonly eventsAfter = async (after: number, limit: number): Promise<readonly RecordedEvent[]> => {
+    const unsaved = [...this.#committing.events, ...this.#draft.events].filter(({ seq }) => seq > after);
     const most = Math.min(limit, this.#durable - after);
     const stored = most > 0 ? await this.#parts.store.read(this.lease.agent, after, most) : [];
-    const unsaved = [...this.#committing.events, ...this.#draft.events].filter(({ seq }) => seq > after);
     return [...stored, ...unsaved].slice(0, limit);
   };
 

@@ -13,6 +13,7 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { CountTokens, Embedder } from "#core/ports/memory.ts";
 import { asRecord, parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
+import { isCount } from "./chat-stream.ts";
 import { type AskedServer, createFailure, explainFailure, type ModelFailure } from "./failure.ts";
 import { createSender, formatBaseUrl, type ModelServer, type Received } from "./model-server.ts";
 
@@ -116,7 +117,6 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
   }
 }
 
-/** Codes of failures that mean that there is no server to ask. */
 const NO_SERVER: readonly string[] = ["no-connection", "connection-lost", "unknown-host", "timeout"];
 
 /** With the pause that the server asks for. */
@@ -143,7 +143,7 @@ const estimateEmbeddingTokens = (text: string): number => Math.ceil(Buffer.byteL
 function readUsedTokens(answer: unknown): number | undefined {
   const { usage }: Received<OpenAI.CreateEmbeddingResponse> = asRecord(answer);
   const { prompt_tokens: tokens }: Received<OpenAI.CreateEmbeddingResponse.Usage> = asRecord(usage);
-  return typeof tokens === "number" ? tokens : undefined;
+  return isCount(tokens) ? tokens : undefined;
 }
 
 /** Splits texts into batches below both limits, in order. */

@@ -26,6 +26,10 @@ function storeQueries(database: DatabaseSync) {
        ) AS reason ON reason.agent_no = agent.no
        GROUP BY agent.no ORDER BY min(reason.at), agent.no`,
     ),
+    message: prepare<object>(
+      database,
+      "SELECT 1 FROM inbox WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND key = ?",
+    ),
     remoteNamespaces: prepare<{ readonly namespace: string }>(
       database,
       "SELECT DISTINCT namespace FROM remote WHERE place = ? ORDER BY namespace",
@@ -52,27 +56,27 @@ export function openStore(database: DatabaseSync, path: string, writer: StoreWri
   const queries = storeQueries(database);
   return {
     ...reader,
-    ...withStoreErrors<Pick<Store, "due" | "newestFact" | "remoteNamespaces" | "remoteRows" | "remoteForgotten">>(
-      path,
-      {
-        async due(now) {
-          const time = isoTime(now);
-          const first = queries.firstTimer.get()?.at ?? null;
-          if (first !== null && first <= time) await writer.write("fireTimers", time);
-          return queries.due.all(time).map(({ id }) => id);
-        },
-        async newestFact(namespace, factKey, trust) {
-          const record = newestFact(namespaceNo(namespace), factKey, trust);
-          return record && toMemoryRow(record);
-        },
-        remoteNamespaces: async (index) => queries.remoteNamespaces.all(index).map(({ namespace }) => namespace),
-        async remoteRows(index, namespace, after, limit) {
-          const rows = queries.remoteRows.all(index, namespace, after, limit);
-          return rows.map(({ id, version, isSent }) => ({ id, version, isSent: isSent === 1 }));
-        },
-        remoteForgotten: async (index) => queries.remoteForgotten.all(index).map(({ id }) => id),
+    ...withStoreErrors<
+      Pick<Store, "due" | "hasMessage" | "newestFact" | "remoteNamespaces" | "remoteRows" | "remoteForgotten">
+    >(path, {
+      async due(now) {
+        const time = isoTime(now);
+        const first = queries.firstTimer.get()?.at ?? null;
+        if (first !== null && first <= time) await writer.write("fireTimers", time);
+        return queries.due.all(time).map(({ id }) => id);
       },
-    ),
+      hasMessage: async (agent, key) => queries.message.get(agent, key) !== undefined,
+      async newestFact(namespace, factKey, trust) {
+        const record = newestFact(namespaceNo(namespace), factKey, trust);
+        return record && toMemoryRow(record);
+      },
+      remoteNamespaces: async (index) => queries.remoteNamespaces.all(index).map(({ namespace }) => namespace),
+      async remoteRows(index, namespace, after, limit) {
+        const rows = queries.remoteRows.all(index, namespace, after, limit);
+        return rows.map(({ id, version, isSent }) => ({ id, version, isSent: isSent === 1 }));
+      },
+      remoteForgotten: async (index) => queries.remoteForgotten.all(index).map(({ id }) => id),
+    }),
     create: (...given) => writer.write("create", ...given),
     fork: (...given) => writer.write("fork", ...given),
     claim: (...given) => writer.write("claim", ...given),

@@ -25,7 +25,7 @@ export const stateMembers = {
   role: text,
   goals: listOf(text),
   checks: described(listOf(CheckView), "Checks of the goals, with their newest results."),
-  settings: typed<AgentSettings>({ type: "object" }),
+  settings: described(typed<AgentSettings>({ type: "object" }), "A null `model` stands for the setting models.smart."),
   usage: open({ ...usageMembers, modelCalls: count }),
   lost: Lost,
   limits: listOf(LimitLeft),

@@ -287,10 +287,12 @@ describe("--check", () => {
     expect(problem).toContain('--check "judge plan.md: Does it name three sources?"');
   });
 
-  it("names the text whose file or goal is wrong", async () => {
+  it("names the text whose file, goal or number is wrong", async () => {
     const words = '--check "python no-such-file.py": no-such-file.py cannot be read: there is no such file.';
     expect(await problemOf(readCheckOptions(["a.md", "python no-such-file.py"], 1))).toContain(words);
     expect(await problemOf(readCheckOptions(["9: a.md"], 2))).toContain("It is for goal 9, and the goals are 1 to 2.");
+    const length = "The least length must be a whole number of characters from 1 to 10000000, got 4000000000.";
+    expect(await problemOf(readCheckOptions(["a.md min 4000000000"], 1))).toContain(length);
   });
 
   it("keeps known secrets out of what is stored", () => {

@@ -212,6 +212,7 @@ function generalContract(make: () => Promise<Store>): void {
       expect(await store.inbox("foo")).toEqual([{ key: "k1", at: AT, message: words("one") }, second]);
       await commit(1, { consumed: ["k1"] });
       expect(await store.deliver("foo", "k1", words("late"), AT)).toBe(false);
+      expect([await store.hasMessage("foo", "k1"), await store.hasMessage("foo", "k2")]).toEqual([true, false]);
       expect((await store.inbox("foo")).map(({ key }) => key)).toEqual(["k0"]);
     });
 

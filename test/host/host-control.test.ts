@@ -178,6 +178,8 @@ async function makeFinished(
   return started;
 }
 
+const CAME_BEFORE = "Nothing is done: a request with this key came before.";
+
 describe("the next turn of a finished agent", () => {
   it("begins with new goals, on the terminal where it was asked for", async () => {
     const { world, host, control } = await makeFinished();
@@ -204,8 +206,10 @@ describe("the next turn of a finished agent", () => {
 
   it("does not begin while a turn is not finished: the refusal says what to do instead", async () => {
     const { host, control } = await makeFinished();
-    await rested(host, control.beginTurn("foo", { goals: ["Count again"], settings: { stepLimit: 2 } }));
+    const turn = { goals: ["Count again"], settings: { stepLimit: 2 }, key: "k" };
+    await rested(host, control.beginTurn("foo", turn));
     expect((await control.agent("foo")).state).toBe("paused: step-limit");
+    expect((await control.beginTurn("foo", turn)).note).toBe(CAME_BEFORE);
     await expect(control.beginTurn("foo", { goals: ["More"] })).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
       message: "foo has not finished turn 2, so its next turn cannot begin.",
@@ -237,7 +241,7 @@ describe("words to a finished agent", () => {
     expect(await control.agent("foo")).toMatchObject({ state: "completed", turn: 2, background: true });
     await rested(host, control.changeSettings("foo", { background: false }));
     const { note } = await control.say("foo", { ...words, text: "And another" });
-    expect(note).toBe("Nothing is done: a request with this key came before.");
+    expect(note).toBe(CAME_BEFORE);
     await host.quiet();
     expect(await control.agent("foo")).toMatchObject({ turn: 2, background: false });
   });
@@ -398,6 +402,7 @@ describe("a person's changes of a plan", () => {
     for (const key of ["k", "k"]) await rested(host, control.editPlan("foo", { edits, key }));
     expect(await changesIn(world)).toHaveLength(12);
     await rested(host, control.say("foo", { from: "ada", text: "Rome" }));
+    expect(await control.editPlan("foo", { edits, key: "k" })).toMatchObject({ changes: [], note: CAME_BEFORE });
     // The messages before them are left.
     expect(world.lastPrompt()).toContain("Which city?");
     expect(world.lastPrompt().match(/I changed your plan/g)).toHaveLength(1);

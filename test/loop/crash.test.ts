@@ -222,6 +222,20 @@ describe("a suspect's command", () => {
     expect(await running).toBe(true);
   });
 
+  it("runs to its end when the disk is full as others may run beside it", async () => {
+    const { journal, parts, clock, seen } = makeParts(FIRST_DEATH);
+    const { commit } = journal;
+    const end = Promise.withResolvers<boolean>();
+    const running = isolateCall("c1", journal, parts, () => end.promise).catch((thrown) => thrown);
+    await settle();
+    Object.assign(journal, { commit: () => Promise.reject(new Error("The disk is full.")) });
+    await clock.advance(30_000);
+    expect(seen).not.toContain("leave");
+    Object.assign(journal, { commit });
+    end.resolve(true);
+    expect(await running).toBe(true);
+  });
+
   it("stays alone to its end in a recorded run", async () => {
     const { journal, parts, clock, seen } = makeParts(FIRST_DEATH, { hasNoTimedCommits: true });
     const end = Promise.withResolvers<boolean>();
@@ -315,6 +329,19 @@ describe("a journal", () => {
     });
     await Promise.all(commits);
     expect(await textsInLog()).toEqual(["one", "two", "three"]);
+  });
+
+  it("reads each event once when a commit ends during the read", async () => {
+    let committing: Promise<void> | undefined;
+    const { journal } = await openIn((store) => {
+      const { read, commit } = store;
+      const slow = async (...page: Parameters<typeof read>) => committing?.then(() => read(...page));
+      Object.assign(store, { read: slow });
+      return commit;
+    });
+    journal.record({ events: [said("one")] });
+    committing = journal.commit("now");
+    expect((await journal.eventsAfter(0, 100)).map(({ seq }) => seq)).toEqual([1, 2]);
   });
 
   it("keeps a draft whose commit failed, in front of what came meanwhile", async () => {

@@ -293,14 +293,18 @@ describe("the cost of advice", () => {
   });
 
   it("is limited by the context window that the server is known to have, when that is smaller", async () => {
-    const loop = await evaluating([JSON.stringify(REVIEW)]);
-    const contextTokens = () => (loop.model.requests.length === 0 ? 32_000 : 1_100);
-    Object.assign(loop.model, { terms: async () => ({ mode: "plain", contextTokens: contextTokens() }) });
-    await loop.run();
-    expect(questionsOf(loop)).toHaveLength(0);
-    expect((await finished(loop)).observation.text).toMatch(
-      /^The material has about \d+ tokens, and test-model takes 100 at once/,
-    );
+    const cut: ModelAnswer = { kind: "replied", text: "", finishReason: "length", usage: null };
+    const askWithin = async (known: number) => {
+      const loop = await evaluating([cut, JSON.stringify(REVIEW)]);
+      const contextTokens = () => (loop.model.requests.length === 0 ? 32_000 : known);
+      Object.assign(loop.model, { terms: async () => ({ mode: "plain", contextTokens: contextTokens() }) });
+      await loop.run();
+      return { maxTokens: questionsOf(loop).map(({ maxTokens }) => maxTokens), ...(await finished(loop)).observation };
+    };
+    const { status, maxTokens } = await askWithin(1_300);
+    expect([status, maxTokens]).toEqual(["ok", [325, expect.any(Number)]]);
+    expect(maxTokens[1]).toBeLessThan(975);
+    expect((await askWithin(400)).text).toMatch(/^The material has about \d+ tokens, and test-model takes 300 at once/);
   });
 
   it("counts what a dead process may have spent once, and the request is repeated", async () => {

@@ -69,6 +69,15 @@ describe("the exact index", () => {
     expect(slotsOf(found)).toEqual(slotsOf(await truth.search(query, 10)));
   });
 
+  it.each([0, 1, 2, 3])("is right when a row is removed %i microtasks after the start of a search", async (ticks) => {
+    const index = new ExactIndex(2);
+    for (let slot = 0; slot < 100; slot++) await index.add(slot, Float32Array.of(1, slot));
+    const searching = index.search(Float32Array.of(0, 1), 1);
+    for (let tick = 0; tick < ticks; tick++) await undefined;
+    await index.remove(0);
+    expect(await searching).toMatchObject([{ slot: 99 }]);
+  });
+
   it("frees all blocks when it is closed", async () => {
     const memory = openScanMemory();
     const vector = new Float32Array(8_000).fill(1);

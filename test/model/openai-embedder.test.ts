@@ -186,6 +186,8 @@ describe("the OpenAI embedder", () => {
   it.each([
     ["the server's figure", 200, { usage: { prompt_tokens: 7, total_tokens: 7 } }, [7]],
     ["an estimate for a server that reports none", 200, {}, [3]],
+    ["an estimate for a figure that is not a whole number", 200, { usage: { prompt_tokens: 1.5 } }, [3]],
+    ["an estimate for a figure below 0", 200, { usage: { prompt_tokens: -7 } }, [3]],
     ["nothing for a request that was turned away", 401, {}, []],
   ])("counts %s", async (_title, status, more, expected) => {
     const counts: number[] = [];

@@ -86,6 +86,8 @@ export interface Store extends StoreReader {
   commit(lease: Lease, expectedHead: number, commit: Commit): Promise<void>;
   /** Adds an inbox row and wakes the agent. Anyone may call it; false when this key was delivered before. */
   deliver(agent: string, key: string, message: InboxMessage, at: string): Promise<boolean>;
+  /** True when `deliver` had this key before, in constant time. */
+  hasMessage(agent: string, key: string): Promise<boolean>;
   /**
    * Deletes an agent with all its rows and the blobs that no other agent references; its folder stays. Its id and key
    * become free. Throws GOALD_NOT_FOUND, and GOALD_CONFLICT while a sub-agent exists.

@@ -147,38 +147,38 @@ export class ExactIndex implements VectorIndex {
     this.#changes++;
   }
 
-  /** Scans for all searches that were started in the same turn, because reading the rows takes longer than comparing them. */
+  /**
+   * Scans for all searches that were started in the same turn, because reading the rows takes longer than comparing them.
+   * Yields to other work between blocks, until rows change meanwhile: then it begins again and yields no more.
+   */
   async #scanTogether(): Promise<void> {
     await undefined;
     const searches = this.#waiting.splice(0);
     this.#scanning = undefined;
-    if (!(await this.#scanInTurns(searches))) this.#scan(searches);
-    for (const search of searches)
-      search.slots = search.best.slots().map((position) => this.#slots[position] as number);
-  }
-
-  /** As `#scan`, but yields to other work between blocks. Resolves to false when rows changed meanwhile. */
-  async #scanInTurns(searches: readonly Search[]): Promise<boolean> {
     this.#openBest(searches);
     const changes = this.#changes;
     for (let block = 0; block < this.#rows.blocks; block++) {
-      const pause = this.#takeTurn();
-      if (pause) {
-        await pause;
-        if (this.#changes !== changes) return false;
-      }
+      await this.#takeTurn();
+      if (this.#changes !== changes) return this.#scan(searches);
       this.#scanBlock(block, searches);
     }
-    return true;
+    this.#nameSlots(searches);
   }
 
   #scan(searches: readonly Search[]): void {
     this.#openBest(searches);
     for (let block = 0; block < this.#rows.blocks; block++) this.#scanBlock(block, searches);
+    this.#nameSlots(searches);
   }
 
   #openBest(searches: readonly Search[]): void {
     for (const search of searches) search.best = new BestOf(Math.min(search.count, this.size));
+  }
+
+  /** Call in the turn of the last block: later changes move rows. */
+  #nameSlots(searches: readonly Search[]): void {
+    for (const search of searches)
+      search.slots = search.best.slots().map((position) => this.#slots[position] as number);
   }
 
   #scanBlock(block: number, searches: readonly Search[]): void {
