@@ -2,12 +2,12 @@
 import { at, follow, get, post } from "./api.ts";
 import { EMPTY_TAIL, foldMessage, type Note, readReply, type Tail } from "./fold.ts";
 import { Asks, isEnded, Now, Resume, Stuck, sendTo } from "./home.ts";
-import { useAction, useLoaded, useLost } from "./hooks.ts";
+import { useAction, useLoaded } from "./hooks.ts";
 import { html, useEffect, useMemo, useState } from "./html.ts";
 import { AgentMark, Ago, Mark, Pairs, Pending, Problem, Words } from "./parts.ts";
 import { Side } from "./side.ts";
 import { Step, type StepRow } from "./step.ts";
-import { pulseOf, useHost } from "./store.ts";
+import { pulseOf, useHost, useLost } from "./store.ts";
 import type { Agent, Details, StepPage } from "./types.ts";
 import { clockOf, lookOf, stateLabel } from "./words.ts";
 

@@ -1,9 +1,9 @@
 /** approval.ts -- one command that waits for a person: why it asks, whose words it read, all of it, then the answer. */
 import { at, post } from "./api.ts";
-import { useAction, useSeen, useStill } from "./hooks.ts";
+import { useAction, useSeen } from "./hooks.ts";
 import { html, useEffect, useState } from "./html.ts";
 import { Ago, Empty, fieldText, Outside, Pairs, Problem, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
-import { useHost } from "./store.ts";
+import { useHost, useStill } from "./store.ts";
 import { Args, Changed, Code, Diff } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { counted, showHidden } from "./words.ts";

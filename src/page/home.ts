@@ -1,10 +1,10 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
 import { at, post } from "./api.ts";
-import { useAction, useLost, useSeen, useStill } from "./hooks.ts";
+import { useAction, useSeen } from "./hooks.ts";
 import { type Children, html, useEffect, useState } from "./html.ts";
 import { AgentMark, Ago, Bar, Call, Empty, formText, Mark, Outside, Problem, Wish, Words } from "./parts.ts";
 import { agentTree } from "./rows.ts";
-import { host, stuckAgents, useHost } from "./store.ts";
+import { host, stuckAgents, useHost, useLost, useStill } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, clockOf, counted, lookOf, money, showHidden, span, stateWords } from "./words.ts";
 

@@ -2,17 +2,7 @@
 import { type ApiError, toApiError } from "./api.ts";
 import { useEffect, useRef, useState } from "./html.ts";
 import { addRange, firstGap, type Ranges } from "./rows.ts";
-import { host, isAway, listen } from "./store.ts";
-
-/** Reads again when the host or the clock has changed, and renders again only when the value has. */
-function useValue<T>(read: () => T): T {
-  const [value, setValue] = useState(read());
-  useEffect(() => listen(() => setValue(read())), []);
-  return value;
-}
-export const useLost = (): boolean => useValue(isAway);
-/** Whether what needs a person has stood still long enough to be clicked. */
-export const useStill = (): boolean => useValue(() => host.isStill);
+import { useLost } from "./store.ts";
 
 /**
  * `run` resolves to whether the act succeeded; its error stays in `problem` until the next run. `isOff`: a request is
