@@ -212,7 +212,8 @@ const ROOMS: readonly Room[] = [
     room("src/page/*.ts", "/vendor/(preact|hooks|htm|marked)\\.js"),
     "preact",
     "#views/.+",
-    "#api/schemas\\.ts",
+    "#api/(event-stream|schemas)\\.ts",
+    "#util/schema\\.ts",
   ),
   // The composition root knows every part.
   room("src/app/*.ts", "#[a-z]+/.+", "\\.\\./shipped\\.ts", FILES, "node:crypto"),

@@ -1,7 +1,7 @@
 /** store.ts -- what the page knows of the host: its agents and what waits, kept current by one stream of changes. */
 import { apiError, follow, get, toApiError } from "./api.ts";
-import { useEffect, useState } from "./html.ts";
-import type { Agent, Status, Waiting } from "./types.ts";
+import { useLayoutEffect, useState } from "./html.ts";
+import type { Agent, Changes, Status, Waiting } from "./types.ts";
 import { lookOf } from "./words.ts";
 
 export const host = {
@@ -50,10 +50,6 @@ export const stuckAgents = (): readonly Agent[] => host.agents.filter(({ standin
 export const pulseOf = ({ id, step, standing: { kind, cause }, now, received, head, budget }: Agent): string =>
   [id, step, kind, cause, now.kind, now.command, received.length, budget?.spentUsd, kind !== "running" && head].join();
 
-interface Changes {
-  readonly agents: readonly Agent[];
-  readonly removed: readonly string[];
-}
 export function applyChanges(agents: readonly Agent[], { agents: news, removed }: Changes): readonly Agent[] {
   const byId = new Map([...agents, ...news].map((agent) => [agent.id, agent]));
   for (const id of removed) byId.delete(id);

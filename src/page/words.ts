@@ -65,12 +65,12 @@ export function stateWords({ kind, cause }: Standing): string {
     kind === "over" ? `is ${cause}` : cause === "" ? `is ${kind}` : `is ${kind}: ${cause.replaceAll("-", " ")}`;
   return STATES[`${kind} ${cause}`] ?? plain;
 }
-/** A part of an address; unchanged when it is none. */
-export function decode(part: string): string {
+/** What `read` makes of a text, by default a part of an address; unchanged when it is none. */
+export function decode(text: string, read: (text: string) => string = decodeURIComponent): string {
   try {
-    return decodeURIComponent(part);
+    return read(text);
   } catch {
-    return part;
+    return text;
   }
 }
 
