@@ -104,8 +104,7 @@ function NowPanel({ agent, tail: { live, since } }: { agent: Agent; tail: Tail }
   const words =
     (isThinking ? thought : agent.now.thought) || html`<span class="muted">Waiting for the first words…</span>`;
   return html`<section class="panel" aria-label="Now"><p class="flex sub"><${Mark} look="running" />${doing}
-      <span class="muted small end">step ${agent.step}${since && " · "}
-      ${since && html`<${Ago} at=${since} />`}</span></p>
+      <small class="end">step ${agent.step}${since && " · "}${since && html`<${Ago} at=${since} />`}</small></p>
     <p class="thought">${words}${live && html`<i class="caret"></i>`}</p>
     ${live && html`<${Pairs} of=${{ ...more, next: next && html`<code>${next}</code>` }} />`}</section>`;
 }

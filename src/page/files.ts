@@ -39,7 +39,7 @@ function Tree({ agent, files, shown }: { agent: string; files: readonly LatestFi
   const folders = fileTree(files).map(
     ([folder, inside]) => html`${folder && html`<p class="muted small">${folder}</p>`}<ul>${inside.map(line)}</ul>`,
   );
-  return html`<nav class="tree" aria-label="Files">${folders}</nav>`;
+  return html`<nav class="tree grow" aria-label="Files">${folders}</nav>`;
 }
 
 interface FileProps {

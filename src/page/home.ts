@@ -54,7 +54,7 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
   JSON.stringify(args).length <= MAX_ARGS_CHARS;
 
 const Card = ({ look, body, acts }: Readonly<Record<"look" | "body" | "acts", Children>>) =>
-  html`<li class="flex wrap card"><${Mark} look=${look} /><div>${body}</div>${acts}</li>`;
+  html`<li class="flex wrap card"><${Mark} look=${look} /><div class="grow">${body}</div>${acts}</li>`;
 
 /** Words of a person to an agent. */
 export const sendTo = (agent: string) => (text: string, key: string) =>

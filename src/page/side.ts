@@ -57,8 +57,9 @@ function Memory({ id }: { id: string }) {
     <p class="sub kept" title=${text}>${excerpt}</p>
     <small>${kind}, ${trust} ${step !== null && html`· <${StepLink} of=${id} step=${step} />`}</small></li>`;
   const none = html`<li class="muted">It remembers nothing like that.</li>`;
-  return html`<${Part} title="Memory"><li><form onSubmit=${search}><input type="search" name="query"
-    aria-label="Search its memory" placeholder="Search its memory…" /></form><${Problem} problem=${problem} /></li>
+  return html`<${Part} title="Memory"><li><form class="flex" onSubmit=${search}>
+    <input type="search" class="grow" name="query" aria-label="Search its memory" placeholder="Search its memory…" />
+    </form><${Problem} problem=${problem} /></li>
     ${found?.recalls.map(recall)}${found?.recalls.length === 0 && none}</${Part}>`;
 }
 
@@ -66,9 +67,8 @@ const Part = ({ title, children }: { title: string; children: Children }) =>
   html`<section class="part"><h2 class="muted small">${title}</h2><ul>${children}</ul></section>`;
 
 function Line({ mark, href, words, end }: { mark?: Children; href?: string; words: string; end: Children }) {
-  const shown = href ? html`<a href=${href}>${words}</a>` : words;
-  return html`<li class="flex">${mark}<span class="grow cut">${shown}</span>
-    <span class="muted small">${end}</span></li>`;
+  const tag = href ? "a" : "span";
+  return html`<li class="flex">${mark}<${tag} class="grow cut" href=${href}>${words}</${tag}><small>${end}</small></li>`;
 }
 
 const NAMES = {
