@@ -1,5 +1,5 @@
 /** agent.ts -- one agent: what it does now, its timeline, and what a person can do with it. */
-import { at, follow, get, post } from "./api.ts";
+import { at, follow, post } from "./api.ts";
 import { EMPTY_TAIL, foldMessage, type Note, readReply, type Tail } from "./fold.ts";
 import { Asks, isEnded, Now, Resume, Stuck, sendTo } from "./home.ts";
 import { useAction, useLoaded } from "./hooks.ts";
@@ -15,7 +15,7 @@ export function AgentScreen({ agent, rest }: { agent: Agent; rest: string | unde
   const opened = Number(rest) || null;
   const { waiting } = useHost();
   const tail = useTail(agent);
-  const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), [agent.id, pulseOf(agent)]);
+  const [details] = useLoaded<Details>(at(agent.id, "/details"), pulseOf(agent));
   const isNarrow = matchMedia("(max-width: 900px)").matches;
   const item = waiting.find((each) => each.agent === agent.id);
   const look = lookOf(agent.standing);
@@ -109,21 +109,13 @@ function NowPanel({ agent, tail: { live, since } }: { agent: Agent; tail: Tail }
     ${live && html`<${Pairs} of=${{ ...more, next: next && html`<code>${next}</code>` }} />`}</section>`;
 }
 
-const Say = ({ agent }: { agent: Agent }) => {
-  const { id, name } = agent;
-  const label = isEnded(agent) ? `Give ${name} more to do` : `Say something to ${name}`;
-  const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
-  return html`<${Words} label=${label} button="Say" hint=${hint} onSend=${sendTo(id)} />`;
-};
-
-/** Steps that are shown at a time. */
-const PAGE = 60;
+const SHOWN_STEPS = 60;
 
 function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note[]; opened: number | null }) {
   /** The step before those that are shown; null for the newest ones. */
-  const [after, setAfter] = useState(opened !== null && opened <= agent.step - PAGE ? opened - 1 : null);
-  const path = at(agent.id, `/steps?limit=${PAGE}${after === null ? "" : `&after=${after}`}`);
-  const [list, problem] = useLoaded(() => get<StepPage>(path), [path, pulseOf(agent)]);
+  const [after, setAfter] = useState(opened !== null && opened <= agent.step - SHOWN_STEPS ? opened - 1 : null);
+  const path = at(agent.id, `/steps?limit=${SHOWN_STEPS}${after === null ? "" : `&after=${after}`}`);
+  const [list, problem] = useLoaded<StepPage>(path, pulseOf(agent));
   useEffect(() => {
     const row = document.getElementById(`step-${opened}`);
     row?.scrollIntoView();
@@ -147,7 +139,7 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
     html`<button class="quiet" onClick=${() => setAfter(to)}>${words}</button>`;
   return html`<section><h2>Timeline</h2>${rows.length === 0 && html`<p class="muted">It has taken no step yet.</p>`}
     ${after !== null && button("Newest steps", null)}<ol class="rows">${rows.map(show)}</ol>
-    ${first && first.step > 1 && button("Earlier steps", Math.max(0, first.step - PAGE - 1))}</section>`;
+    ${first && first.step > 1 && button("Earlier steps", Math.max(0, first.step - SHOWN_STEPS - 1))}</section>`;
 }
 const timeOf = (row: StepRow | Note): string => ("at" in row ? row.at : row.startedAt);
 

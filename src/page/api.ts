@@ -80,8 +80,8 @@ async function request(path: string, init: RequestInit): Promise<Response> {
   throw apiError(response.status, error?.message ?? response.statusText, error?.hint);
 }
 
-export async function get<T>(path: string): Promise<T> {
-  return (await (await request(`/v1${path}`, {})).json()) as T;
+export async function get<T>(path: string, signal: AbortSignal | null = null): Promise<T> {
+  return (await (await request(`/v1${path}`, { signal })).json()) as T;
 }
 
 export const post = (path: string, body: object = {}): Promise<Response> => send(`/v1${path}`, body);

@@ -1,5 +1,5 @@
 /** side.ts -- beside an agent's work: its limits, plan, goals, helpers and files, and whose words it read. */
-import { at, get } from "./api.ts";
+import { at } from "./api.ts";
 import { useLoaded } from "./hooks.ts";
 import { type Children, html, useState } from "./html.ts";
 import { AgentMark, Bar, fileLink, formText, Problem, placeOf, StepLink } from "./parts.ts";
@@ -10,7 +10,7 @@ import { compact, counted, money, size, span } from "./words.ts";
 const LATEST = 5;
 
 export function Side({ agent, details, isNarrow }: { agent: Agent; details: Details; isNarrow: boolean }) {
-  const [plan] = useLoaded(() => get<PlanView>(at(agent.id, "/plan")), [agent.id, pulseOf(agent)]);
+  const [plan] = useLoaded<PlanView>(at(agent.id, "/plan"), pulseOf(agent));
   const { id, parent, received, budget, costUsd } = agent;
   const { goals, files, limits } = details;
   const own = files.filter(({ path }) => !path.startsWith("pages/")).sort((a, b) => (a.at < b.at ? 1 : -1));
@@ -48,7 +48,7 @@ export function Side({ agent, details, isNarrow }: { agent: Agent; details: Deta
 function Memory({ id }: { id: string }) {
   const [query, setQuery] = useState("");
   const path = at(id, `/memory/search?limit=5&query=${encodeURIComponent(query)}`);
-  const [found, problem] = useLoaded(async () => (query === "" ? null : get<MemorySearch>(path)), [path]);
+  const [found, problem] = useLoaded<MemorySearch>(query === "" ? null : path);
   const search = (event: Event): void => {
     event.preventDefault();
     setQuery(formText(event, "query"));

@@ -1,6 +1,7 @@
 /** texts.ts -- long texts: code, changes, tables, pictures, arguments. Characters that cannot be seen are shown. */
-import { atFile, get } from "./api.ts";
-import { html, useEffect, useState } from "./html.ts";
+import { atStep } from "./api.ts";
+import { useLoaded } from "./hooks.ts";
+import { html } from "./html.ts";
 import { isNumeric, readCsv, readPatch } from "./rows.ts";
 import type { FileContent } from "./types.ts";
 import { showHidden, textOf } from "./words.ts";
@@ -41,22 +42,14 @@ export const endingOf = (path: string): string => /\.([a-z0-9]+)$/i.exec(path)?.
 export const isPicture = (path: string): boolean => /^(png|jpe?g|gif|webp)$/.test(endingOf(path));
 
 type PictureProps = Readonly<{ agent: string; path: string; step?: number | null; text?: string }>;
-/** A picture of the agent's folder, as a blob of a picture's type: never a document. `step`: null for the newest. */
+/** A picture of the agent's folder, by a picture's type: never a document. `step`: null for the newest. */
 export function Picture({ agent, path, step = null, text = "" }: PictureProps) {
-  const [source, setSource] = useState<string | null>(null);
-  useEffect(() => {
-    let url = "";
-    const show = ({ content, encoding }: FileContent): void => {
-      const type = `image/${endingOf(path).replace("jpg", "jpeg")}`;
-      const bytes = Uint8Array.from(encoding === "base64" ? atob(content) : "", (sign) => sign.charCodeAt(0));
-      url = isPicture(path) && bytes.length > 0 ? URL.createObjectURL(new Blob([bytes], { type })) : "";
-      setSource(url);
-    };
-    get<FileContent>(atFile(agent, path, step === null ? "" : `?step=${step}`)).then(show, () => setSource(""));
-    return () => URL.revokeObjectURL(url);
-  }, [agent, path, step]);
-  if (source === "") return html`<span class="muted">[${path} cannot be shown]</span>`;
-  return source && html`<img class="picture" src=${source} alt=${text || path} />`;
+  const [file, problem] = useLoaded<FileContent>(atStep(agent, path, step));
+  if (!file && !problem) return null;
+  if (!isPicture(path) || file?.encoding !== "base64" || file.content === "")
+    return html`<span class="muted">[${path} cannot be shown]</span>`;
+  const source = `data:image/${endingOf(path).replace("jpg", "jpeg")};base64,${file.content}`;
+  return html`<img class="picture" src=${source} alt=${text || path} />`;
 }
 
 /** All arguments of a call: short ones in a list, long ones whole below. */
