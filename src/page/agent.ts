@@ -25,11 +25,14 @@ export function AgentScreen({ agent, rest }: { agent: Agent; rest: string | unde
   const side = details && html`<${Side} agent=${agent} details=${details} isNarrow=${isNarrow} />`;
   const asks = item && html`<${Asks} key=${item.callId} item=${item} />`;
   const needs = asks ?? (look === "stuck" && html`<${Stuck} agent=${agent} />`);
+  const label = isEnded(agent) ? `Give ${agent.name} more to do` : `Say something to ${agent.name}`;
+  const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
+  const say = html`<${Words} label=${label} button="Say" hint=${hint} onSend=${sendTo(agent.id)} />`;
   const report = html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`;
   return html`<div class="page stack"><${Head} agent=${agent} details=${details} tab="work" /><div class="columns">
     <div class="stack grow">${needs && html`<ul class="cards">${needs}</ul>`}
       ${look === "running" && html`<${NowPanel} agent=${agent} tail=${tail} />`}${look === "done" && report}
-      ${item?.kind !== "question" && html`<${Say} agent=${agent} />`}${isNarrow && side}${timeline}</div>
+      ${item?.kind !== "question" && say}${isNarrow && side}${timeline}</div>
     ${!isNarrow && (side ?? html`<aside></aside>`)}</div></div>`;
 }
 
@@ -58,7 +61,6 @@ function useTail({ id, head }: Agent): Tail {
   return tail;
 }
 
-/** Above all screens of an agent. */
 export function Head({ agent, details, tab }: { agent: Agent; details: Details | null; tab: "work" | "files" }) {
   const { lostSince } = useHost();
   const { id, name, standing } = agent;

@@ -86,7 +86,6 @@ export async function get<T>(path: string, signal: AbortSignal | null = null): P
 
 export const post = (path: string, body: object = {}): Promise<Response> => send(`/v1${path}`, body);
 
-/** The path of an agent's resource. */
 export const at = (agent: string, rest = ""): string => `/agents/${encodeURIComponent(agent)}${rest}`;
 export const atFile = (agent: string, path: string, rest = ""): string =>
   at(agent, `/files/${encodeURIComponent(path)}${rest}`);

@@ -56,7 +56,6 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
 const Card = ({ look, body, acts }: Readonly<Record<"look" | "body" | "acts", Children>>) =>
   html`<li class="flex wrap card"><${Mark} look=${look} /><div class="grow">${body}</div>${acts}</li>`;
 
-/** Words of a person to an agent. */
 export const sendTo = (agent: string) => (text: string, key: string) =>
   post(at(agent, "/messages"), { from: "you", text, key });
 
@@ -126,7 +125,6 @@ export function Stuck({ agent }: { agent: Agent }) {
   return html`<${Card} look="stuck" acts=${acts} body=${body} />`;
 }
 
-/** This is what an agent does now, or how it ended. */
 export function Now({ agent: { standing, now, until, closing, reason } }: { agent: Agent }): Children {
   if (standing.kind === "over") return closing || reason || capital(standing.cause);
   if (standing.kind !== "running")

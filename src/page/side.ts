@@ -44,7 +44,6 @@ export function Side({ agent, details, isNarrow }: { agent: Agent; details: Deta
   return html`<details class="stack"><summary class="panel sub">${summary}</summary>${body}</details>`;
 }
 
-/** Finds what the agent would recall for some words. */
 function Memory({ id }: { id: string }) {
   const [query, setQuery] = useState("");
   const path = at(id, `/memory/search?limit=5&query=${encodeURIComponent(query)}`);

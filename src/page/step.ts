@@ -93,7 +93,6 @@ function remarksOf({ attempts, problems, interruptions, result, starts, approval
   return [...failures, ...problems, ...crash, ...(approval.reason ? [`Denied: ${approval.reason}`] : [])];
 }
 
-/** The prompt of the step, and what it recalled of the memory. */
 function Asked({ whole: { prompt, recalls } }: { whole: WholeStep }) {
   const messages = prompt.messages.map(
     ({ role, content, calls }) =>

@@ -13,7 +13,6 @@ export const Code = ({ text }: { text: string }) => {
 };
 
 const SIGNS = { "+": "added", "-": "removed", "…": "gap", " ": "" } as const;
-/** A unified diff of one file. */
 export const Diff = ({ patch }: { patch: string }) => {
   const rows = readPatch(patch).map(({ kind, old, now, text }) => {
     const sign = html`<span role=${SIGNS[kind] && "img"} aria-label=${SIGNS[kind] || null}>${kind}</span>`;

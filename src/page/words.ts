@@ -74,7 +74,6 @@ export function decode(text: string, read: (text: string) => string = decodeURIC
   }
 }
 
-/** The state as a label. */
 export const stateLabel = (standing: Standing): string => stateWords(standing).replace(/^(is|has) /, "");
 
 /** Verbs of commands that their names do not say well. */
