@@ -288,7 +288,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   loop: [26, 3755],
   memory: [33, 5961],
   model: [11, 1721],
-  page: [18, 1632],
+  page: [18, 1582],
   prompt: [11, 1918],
   reply: [13, 2161],
   sandbox: [13, 1683],
