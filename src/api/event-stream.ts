@@ -258,7 +258,7 @@ function openLiveSender(
   };
 }
 
-interface LivePiece {
+export interface LivePiece {
   /** Number of the event that requested the reply. */
   readonly seq: number;
   /** Characters of the reply before this piece. */

@@ -1,13 +1,13 @@
 /** agent.ts -- one agent: what it does now, its timeline, and what a person can do with it. */
-import { at, follow, get, post } from "./api.ts";
+import { at, follow, post } from "./api.ts";
 import { EMPTY_TAIL, foldMessage, type Note, readReply, type Tail } from "./fold.ts";
 import { Asks, isEnded, Now, Resume, Stuck, sendTo } from "./home.ts";
-import { useAction, useLoaded, useLost } from "./hooks.ts";
+import { useAction, useLoaded } from "./hooks.ts";
 import { html, useEffect, useMemo, useState } from "./html.ts";
 import { AgentMark, Ago, Mark, Pairs, Pending, Problem, Words } from "./parts.ts";
 import { Side } from "./side.ts";
 import { Step, type StepRow } from "./step.ts";
-import { pulseOf, useHost } from "./store.ts";
+import { pulseOf, useHost, useLost } from "./store.ts";
 import type { Agent, Details, StepPage } from "./types.ts";
 import { clockOf, lookOf, stateLabel } from "./words.ts";
 
@@ -15,7 +15,7 @@ export function AgentScreen({ agent, rest }: { agent: Agent; rest: string | unde
   const opened = Number(rest) || null;
   const { waiting } = useHost();
   const tail = useTail(agent);
-  const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), [agent.id, pulseOf(agent)]);
+  const [details] = useLoaded<Details>(at(agent.id, "/details"), pulseOf(agent));
   const isNarrow = matchMedia("(max-width: 900px)").matches;
   const item = waiting.find((each) => each.agent === agent.id);
   const look = lookOf(agent.standing);
@@ -25,11 +25,14 @@ export function AgentScreen({ agent, rest }: { agent: Agent; rest: string | unde
   const side = details && html`<${Side} agent=${agent} details=${details} isNarrow=${isNarrow} />`;
   const asks = item && html`<${Asks} key=${item.callId} item=${item} />`;
   const needs = asks ?? (look === "stuck" && html`<${Stuck} agent=${agent} />`);
+  const label = isEnded(agent) ? `Give ${agent.name} more to do` : `Say something to ${agent.name}`;
+  const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
+  const say = html`<${Words} label=${label} button="Say" hint=${hint} onSend=${sendTo(agent.id)} />`;
   const report = html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`;
   return html`<div class="page stack"><${Head} agent=${agent} details=${details} tab="work" /><div class="columns">
     <div class="stack grow">${needs && html`<ul class="cards">${needs}</ul>`}
       ${look === "running" && html`<${NowPanel} agent=${agent} tail=${tail} />`}${look === "done" && report}
-      ${item?.kind !== "question" && html`<${Say} agent=${agent} />`}${isNarrow && side}${timeline}</div>
+      ${item?.kind !== "question" && say}${isNarrow && side}${timeline}</div>
     ${!isNarrow && (side ?? html`<aside></aside>`)}</div></div>`;
 }
 
@@ -58,7 +61,6 @@ function useTail({ id, head }: Agent): Tail {
   return tail;
 }
 
-/** Above all screens of an agent. */
 export function Head({ agent, details, tab }: { agent: Agent; details: Details | null; tab: "work" | "files" }) {
   const { lostSince } = useHost();
   const { id, name, standing } = agent;
@@ -104,27 +106,18 @@ function NowPanel({ agent, tail: { live, since } }: { agent: Agent; tail: Tail }
   const words =
     (isThinking ? thought : agent.now.thought) || html`<span class="muted">Waiting for the first words…</span>`;
   return html`<section class="panel" aria-label="Now"><p class="flex sub"><${Mark} look="running" />${doing}
-      <span class="muted small end">step ${agent.step}${since && " · "}
-      ${since && html`<${Ago} at=${since} />`}</span></p>
+      <small class="end">step ${agent.step}${since && " · "}${since && html`<${Ago} at=${since} />`}</small></p>
     <p class="thought">${words}${live && html`<i class="caret"></i>`}</p>
     ${live && html`<${Pairs} of=${{ ...more, next: next && html`<code>${next}</code>` }} />`}</section>`;
 }
 
-const Say = ({ agent }: { agent: Agent }) => {
-  const { id, name } = agent;
-  const label = isEnded(agent) ? `Give ${name} more to do` : `Say something to ${name}`;
-  const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
-  return html`<${Words} label=${label} button="Say" hint=${hint} onSend=${sendTo(id)} />`;
-};
-
-/** Steps that are shown at a time. */
-const PAGE = 60;
+const SHOWN_STEPS = 60;
 
 function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note[]; opened: number | null }) {
   /** The step before those that are shown; null for the newest ones. */
-  const [after, setAfter] = useState(opened !== null && opened <= agent.step - PAGE ? opened - 1 : null);
-  const path = at(agent.id, `/steps?limit=${PAGE}${after === null ? "" : `&after=${after}`}`);
-  const [list, problem] = useLoaded(() => get<StepPage>(path), [path, pulseOf(agent)]);
+  const [after, setAfter] = useState(opened !== null && opened <= agent.step - SHOWN_STEPS ? opened - 1 : null);
+  const path = at(agent.id, `/steps?limit=${SHOWN_STEPS}${after === null ? "" : `&after=${after}`}`);
+  const [list, problem] = useLoaded<StepPage>(path, pulseOf(agent));
   useEffect(() => {
     const row = document.getElementById(`step-${opened}`);
     row?.scrollIntoView();
@@ -148,7 +141,7 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
     html`<button class="quiet" onClick=${() => setAfter(to)}>${words}</button>`;
   return html`<section><h2>Timeline</h2>${rows.length === 0 && html`<p class="muted">It has taken no step yet.</p>`}
     ${after !== null && button("Newest steps", null)}<ol class="rows">${rows.map(show)}</ol>
-    ${first && first.step > 1 && button("Earlier steps", Math.max(0, first.step - PAGE - 1))}</section>`;
+    ${first && first.step > 1 && button("Earlier steps", Math.max(0, first.step - SHOWN_STEPS - 1))}</section>`;
 }
 const timeOf = (row: StepRow | Note): string => ("at" in row ? row.at : row.startedAt);
 

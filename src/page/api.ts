@@ -80,22 +80,18 @@ async function request(path: string, init: RequestInit): Promise<Response> {
   throw apiError(response.status, error?.message ?? response.statusText, error?.hint);
 }
 
-export async function get<T>(path: string): Promise<T> {
-  return (await (await request(`/v1${path}`, {})).json()) as T;
+export async function get<T>(path: string, signal: AbortSignal | null = null): Promise<T> {
+  return (await (await request(`/v1${path}`, { signal })).json()) as T;
 }
 
 export const post = (path: string, body: object = {}): Promise<Response> => send(`/v1${path}`, body);
 
-/** The path of an agent's resource. */
 export const at = (agent: string, rest = ""): string => `/agents/${encodeURIComponent(agent)}${rest}`;
 export const atFile = (agent: string, path: string, rest = ""): string =>
   at(agent, `/files/${encodeURIComponent(path)}${rest}`);
-
-export interface StreamMessage {
-  /** `open` comes once per connection, before what the server sends. */
-  readonly event: string;
-  readonly data: unknown;
-}
+/** The file after a step; null for now. */
+export const atStep = (agent: string, path: string, step: number | null): string =>
+  atFile(agent, path, step === null ? "" : `?step=${step}`);
 
 /** The server says that it is alive every 15 seconds. */
 const SILENCE_MS = 40_000;
@@ -104,33 +100,26 @@ const MOST_RETRY_MS = 8_000;
 
 /**
  * Yields the messages of a stream until `signal` aborts, and connects again when it breaks: at the path of that moment.
- * Throws ApiError when the server refuses the request.
+ * `open` comes once per connection, before what the server sends. Throws ApiError when the server refuses the request.
  */
-export async function* follow(
-  pathNow: () => string,
-  signal: AbortSignal,
-  onBreak: () => void = () => undefined,
-): AsyncGenerator<StreamMessage> {
-  let retryMs = RETRY_MS;
-  while (!signal.aborted) {
+export async function* follow(pathNow: () => string, signal: AbortSignal, onBreak = (): void => undefined) {
+  for (let retryMs = RETRY_MS; !signal.aborted; retryMs = Math.min(MOST_RETRY_MS, retryMs * 2)) {
     try {
       await greet();
       const { body } = await request(`/v1${pathNow()}`, { signal, headers: { accept: "text/event-stream" } });
-      yield { event: "open", data: null };
+      yield { event: "open", data: null as unknown };
       for await (const { event, data } of readMessages(body)) {
         retryMs = RETRY_MS;
-        yield { event, data: JSON.parse(data) };
+        yield { event, data: JSON.parse(data) as unknown };
       }
     } catch (thrown) {
-      if (signal.aborted) return;
       const { status } = toApiError(thrown);
-      if (status >= 400 && status < 500) throw thrown;
+      if (!signal.aborted && status >= 400 && status < 500) throw thrown;
     }
     if (signal.aborted) return;
     if (!isLeaving) sessionStorage.removeItem(SECRET);
     onBreak();
     await new Promise((done) => setTimeout(done, retryMs));
-    retryMs = Math.min(MOST_RETRY_MS, retryMs * 2);
   }
 }
 

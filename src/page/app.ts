@@ -1,30 +1,27 @@
 /** app.ts -- the screens by address, the bar above all of them, and the keys. */
 import { signIn, signOut, toApiError } from "./api.ts";
 import { Home } from "./home.ts";
-import { type Children, html, render, useEffect, useLayoutEffect, useState } from "./html.ts";
+import { html, render, useEffect, useLayoutEffect, useState } from "./html.ts";
 import { Empty, Pairs, Pending } from "./parts.ts";
 import { findAgent, followHost, host, stuckAgents, useHost } from "./store.ts";
-import type { Agent } from "./types.ts";
 import { decode, money, sinceWords } from "./words.ts";
 
-interface Place {
-  /** Gets the agent of the address, and the rest of the address. */
-  readonly View: (props: { agent: Agent; rest: string | undefined }) => Children;
-  readonly params: readonly (string | undefined)[];
-}
-
-/** Loaded after Home, but at once: when the daemon is gone, another program could answer here with its own code. */
+/**
+ * By address; each gets the agent and the rest of the address. They are loaded after Home, but at once: when the daemon
+ * is gone, another program could answer here with its own code.
+ */
 const SCREENS = Promise.all([
   import("./approval.ts").then(({ ApprovalScreen }) => [/^#\/a\/([^/]+)\/approve$/, ApprovalScreen] as const),
   import("./files.ts").then(({ FilesScreen }) => [/^#\/a\/([^/]+)\/files(?:\/(.+))?$/, FilesScreen] as const),
   import("./agent.ts").then(({ AgentScreen }) => [/^#\/a\/([^/]+)(?:\/s\/(\d+))?$/, AgentScreen] as const),
 ]);
 
-async function findPlace(hash: string): Promise<Place> {
+async function findPlace(hash: string) {
   const [pattern, View = Home] = (await SCREENS).find(([each]) => each.test(hash)) ?? [];
   const params = pattern?.exec(hash)?.slice(1) ?? [];
   return { View, params: params.map((part) => part && decode(part)) };
 }
+type Place = Awaited<ReturnType<typeof findPlace>>;
 
 /** By the address of a screen: the address of the link that had the focus when the screen was left. */
 const left = new Map<string, string | null | undefined>();

@@ -1,9 +1,9 @@
 /** approval.ts -- one command that waits for a person: why it asks, whose words it read, all of it, then the answer. */
 import { at, post } from "./api.ts";
-import { useAction, useSeen, useStill } from "./hooks.ts";
-import { html, useEffect, useState } from "./html.ts";
+import { useAction, useSeen } from "./hooks.ts";
+import { html, useLayoutEffect, useState } from "./html.ts";
 import { Ago, Empty, fieldText, Outside, Pairs, Problem, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
-import { useHost } from "./store.ts";
+import { useHost, useStill } from "./store.ts";
 import { Args, Changed, Code, Diff } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { counted, showHidden } from "./words.ts";
@@ -72,7 +72,7 @@ function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }:
   const isOff = !useStill() || isBusy;
   const [more, setMore] = useState(0);
   const [isDenying, setDenying] = useState(false);
-  useEffect(() => document.querySelector<HTMLElement>(".answer textarea")?.focus(), [isDenying]);
+  useLayoutEffect(() => document.querySelector<HTMLElement>(".answer textarea")?.focus(), [isDenying]);
   const send = async (rest: string, body: object): Promise<void> => {
     await post(at(agent, rest), body);
     location.hash = next ? `#/a/${next.agent}/approve` : "#/";

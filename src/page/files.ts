@@ -1,6 +1,6 @@
 /** files.ts -- what an agent made: a tree, the content, its versions, what changed, and why it exists. */
 import { Head } from "./agent.ts";
-import { at, atFile, get, post } from "./api.ts";
+import { at, atFile, atStep, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
 import { type Children, html, useMemo, useState } from "./html.ts";
 import { Markdown } from "./markdown.ts";
@@ -12,9 +12,8 @@ import type { Agent, Details, DiffView, FileContent, FileList, FileStory, Latest
 import { counted, decode, size, subjectOf } from "./words.ts";
 
 export function FilesScreen({ agent, rest: path }: { agent: Agent; rest: string | undefined }) {
-  const on = [agent.id, pulseOf(agent)];
-  const [list, problem] = useLoaded(() => get<FileList>(at(agent.id, "/files?versions=false")), on);
-  const [details] = useLoaded(() => get<Details>(at(agent.id, "/details")), on);
+  const [list, problem] = useLoaded<FileList>(at(agent.id, "/files?versions=false"), pulseOf(agent));
+  const [details] = useLoaded<Details>(at(agent.id, "/details"), pulseOf(agent));
   const isWide = matchMedia("(min-width: 720px)").matches;
   const files = list?.files ?? [];
   const first = files.find((file) => /^(report|readme|index)\b/i.test(file.path)) ?? fileTree(files)[0]?.[1][0];
@@ -39,7 +38,7 @@ function Tree({ agent, files, shown }: { agent: string; files: readonly LatestFi
   const folders = fileTree(files).map(
     ([folder, inside]) => html`${folder && html`<p class="muted small">${folder}</p>`}<ul>${inside.map(line)}</ul>`,
   );
-  return html`<nav class="tree" aria-label="Files">${folders}</nav>`;
+  return html`<nav class="tree grow" aria-label="Files">${folders}</nav>`;
 }
 
 interface FileProps {
@@ -52,7 +51,7 @@ function File({ agent, file }: FileProps) {
   const [chosen, setChosen] = useState<number | null>(null);
   const options = ["preview", ...(hasSource(path) ? ["source"] : []), ...(isPicture(path) ? [] : ["changes"]), "why"];
   const [tab, tabs] = useSwitch("Views of the file", options);
-  const [story, problem] = useLoaded(() => get<FileStory>(atFile(agent.id, path, "/story")), [path, file.changes]);
+  const [story, problem] = useLoaded<FileStory>(atFile(agent.id, path, "/story"), file.changes);
   // A step is shown by its last version: content is asked for by the step.
   const versions = (story?.versions ?? []).filter(({ step }, at, all) => all[at + 1]?.step !== step);
   const newest = versions.at(-1);
@@ -97,8 +96,7 @@ function Restore({ agent: { id, name, standing }, path, step }: { agent: Agent; 
 
 function Preview({ agent, file, step, isSource }: FileProps & { step: number | null; isSource: boolean }) {
   const { path } = file;
-  const load = () => get<FileContent>(atFile(agent.id, path, step === null ? "" : `?step=${step}`));
-  const [loaded, problem] = useLoaded(load, [`${path} ${step}`, file.at]);
+  const [loaded, problem] = useLoaded<FileContent>(atStep(agent.id, path, step), file.at);
   const view = useMemo(() => loaded && showContent(agent, path, loaded, isSource), [loaded, isSource]);
   return view ?? html`<${Pending} problem=${problem} />`;
 }
@@ -118,7 +116,7 @@ function showContent(agent: Agent, path: string, { content, encoding, bytes }: F
 
 function Changes({ agent, path, step }: { agent: string; path: string; step: number }) {
   const range = `/diff?from=${Math.max(0, step - 1)}&to=${step}&path=${encodeURIComponent(path)}`;
-  const [diff, problem] = useLoaded(() => get<DiffView>(at(agent, range)), [range]);
+  const [diff, problem] = useLoaded<DiffView>(at(agent, range));
   if (!diff) return html`<${Pending} problem=${problem} />`;
   const [file] = diff.files;
   if (!file?.patch)

@@ -1,14 +1,7 @@
 /** fold.ts -- the live part of an agent: the reply that arrives, and what happened between its steps. Pure. */
-import type { StreamMessage } from "./api.ts";
-import type { LogEvent } from "./types.ts";
-import { textOf } from "./words.ts";
+import type { Delta, LogEvent } from "./types.ts";
+import { decode, textOf } from "./words.ts";
 
-/** A piece of the reply that event `seq` asked for, after `from` characters. */
-interface Delta {
-  readonly seq: number;
-  readonly from: number;
-  readonly text: string;
-}
 /** An event beside the steps: words of a person, a pause, a turn. */
 export interface Note extends Pick<LogEvent, "seq" | "at"> {
   readonly look: "says" | "paused" | "running" | "done";
@@ -50,23 +43,14 @@ export function foldDelta(tail: Tail, { seq, from, text }: Delta): Tail {
   return from > before.length ? tail : { ...tail, live: { seq, text: before.slice(0, from) + text } };
 }
 
-/** `message`: of the stream of an agent. */
-export function foldMessage(tail: Tail, { event, data }: StreamMessage): Tail {
+export function foldMessage(tail: Tail, { event, data }: { event: string; data: unknown }): Tail {
   if (event === "delta") return foldDelta(tail, data as Delta);
   return event === "message" ? foldEvent(tail, data as LogEvent) : tail;
 }
 
-const parseText = (raw: string): string => {
-  try {
-    return JSON.parse(`"${raw}"`) as string;
-  } catch {
-    return raw;
-  }
-};
+const parseText = (raw: string): string => decode(raw, () => JSON.parse(`"${raw}"`));
 /** Thoughts and command of a reply that may end anywhere; empty for what is missing. Other text is a thought. */
-export function readReply(
-  text: string,
-): Readonly<Record<"thought" | "reasoning" | "plan" | "criticism" | "next", string>> {
+export function readReply(text: string) {
   const isJson = /^\s*(?:```json\s*)?\{/.test(text);
   const member = (name: string): string =>
     parseText(new RegExp(`"${name}"\\s*:\\s*"((?:[^"\\\\]|\\\\.)*)`).exec(isJson ? text : "")?.[1] ?? "");

@@ -1,10 +1,10 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
 import { at, post } from "./api.ts";
-import { useAction, useLost, useSeen, useStill } from "./hooks.ts";
+import { useAction, useSeen } from "./hooks.ts";
 import { type Children, html, useEffect, useState } from "./html.ts";
 import { AgentMark, Ago, Bar, Call, Empty, formText, Mark, Outside, Problem, Wish, Words } from "./parts.ts";
 import { agentTree } from "./rows.ts";
-import { host, stuckAgents, useHost } from "./store.ts";
+import { host, stuckAgents, useHost, useLost, useStill } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, clockOf, counted, lookOf, money, showHidden, span, stateWords } from "./words.ts";
 
@@ -54,9 +54,8 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
   JSON.stringify(args).length <= MAX_ARGS_CHARS;
 
 const Card = ({ look, body, acts }: Readonly<Record<"look" | "body" | "acts", Children>>) =>
-  html`<li class="flex wrap card"><${Mark} look=${look} /><div>${body}</div>${acts}</li>`;
+  html`<li class="flex wrap card"><${Mark} look=${look} /><div class="grow">${body}</div>${acts}</li>`;
 
-/** Words of a person to an agent. */
 export const sendTo = (agent: string) => (text: string, key: string) =>
   post(at(agent, "/messages"), { from: "you", text, key });
 
@@ -126,7 +125,6 @@ export function Stuck({ agent }: { agent: Agent }) {
   return html`<${Card} look="stuck" acts=${acts} body=${body} />`;
 }
 
-/** This is what an agent does now, or how it ended. */
 export function Now({ agent: { standing, now, until, closing, reason } }: { agent: Agent }): Children {
   if (standing.kind === "over") return closing || reason || capital(standing.cause);
   if (standing.kind !== "running")

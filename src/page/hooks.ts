@@ -1,18 +1,8 @@
 /** hooks.ts -- what components share: one request at a time, values that load again, and what was on the screen. */
-import { type ApiError, toApiError } from "./api.ts";
+import { type ApiError, get, toApiError } from "./api.ts";
 import { useEffect, useRef, useState } from "./html.ts";
 import { addRange, firstGap, type Ranges } from "./rows.ts";
-import { host, isAway, listen } from "./store.ts";
-
-/** Reads again when the host or the clock has changed, and renders again only when the value has. */
-function useValue<T>(read: () => T): T {
-  const [value, setValue] = useState(read());
-  useEffect(() => listen(() => setValue(read())), []);
-  return value;
-}
-export const useLost = (): boolean => useValue(isAway);
-/** Whether what needs a person has stood still long enough to be clicked. */
-export const useStill = (): boolean => useValue(() => host.isStill);
+import { useLost } from "./store.ts";
 
 /**
  * `run` resolves to whether the act succeeded; its error stays in `problem` until the next run. `isOff`: a request is
@@ -33,25 +23,27 @@ export function useAction() {
 }
 
 /**
- * Loads again when a value of `on` changes, and when the page can ask again. The first value names the thing: nothing of
- * another one is returned. Drops late answers; keeps the last value when loading fails.
+ * Loads what is at a path, and again when a value of `on` changes or the page can ask again. Returns nothing of another
+ * path, and null for none. Drops late answers; keeps the last value when loading fails.
  */
-export function useLoaded<T>(load: () => Promise<T>, on: readonly unknown[]): readonly [T | null, ApiError | null] {
-  const [thing] = on;
-  const [state, setState] = useState<readonly [T | null, ApiError | null, unknown]>([null, null, thing]);
+export function useLoaded<T>(path: string | null, ...on: readonly unknown[]): readonly [T | null, ApiError | null] {
+  const [[of, value, problem], setState] = useState<readonly [typeof path, T | null, ApiError | null]>([
+    path,
+    null,
+    null,
+  ]);
   const isLost = useLost();
   useEffect(() => {
-    let isLate = false;
-    if (isLost) return undefined;
-    load().then(
-      (value) => isLate || setState([value, null, thing]),
-      (thrown) => isLate || setState(([value, , of]) => [of === thing ? value : null, toApiError(thrown), thing]),
+    if (isLost || path === null) return undefined;
+    const late = new AbortController();
+    get<T>(path, late.signal).then(
+      (loaded) => setState([path, loaded, null]),
+      (thrown) =>
+        late.signal.aborted || setState((last) => [path, last[0] === path ? last[1] : null, toApiError(thrown)]),
     );
-    return () => {
-      isLate = true;
-    };
-  }, [...on, isLost]);
-  return state[2] === thing ? [state[0], state[1]] : [null, null];
+    return () => late.abort();
+  }, [path, ...on, isLost]);
+  return of === path ? [value, problem] : [null, null];
 }
 
 /** Height of the bar above every screen, which covers what scrolls below it. */

@@ -3,7 +3,6 @@ import type { VNode } from "preact";
 import htm from "/vendor/htm.js";
 import { h } from "/vendor/preact.js";
 
-/** `Children`: what a template may hold. */
 export type { ComponentChildren as Children } from "preact";
 export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "/vendor/hooks.js";
 export { render } from "/vendor/preact.js";

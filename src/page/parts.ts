@@ -26,7 +26,9 @@ const SHAPES: Readonly<Record<Look | "says" | "failed", string>> = {
 };
 /** With `label` it is read aloud; without, the words beside it say the same. */
 export const Mark = ({ look, label }: { look: keyof typeof SHAPES; label?: string }) =>
-  html`<svg class=${`mark ${look}`} viewBox="0 0 16 16" role=${label && "img"} aria-label=${label}
+  html`<svg class=${`mark ${look}`} viewBox="0 0 16 16" height="16" stroke="currentColor" stroke-width="1.7"
+    fill=${look === "asks" || look === "running" ? "currentColor" : "none"}
+    stroke-dasharray=${look === "waits" ? "3.4 2.4" : null} role=${label && "img"} aria-label=${label}
     aria-hidden=${label ? null : "true"}><path d=${SHAPES[look]} /></svg>`;
 export const AgentMark = ({ agent: { standing, stalledMs } }: { agent: Agent }) =>
   html`<${Mark} look=${stalledMs === null ? lookOf(standing) : "stuck"} label=${stateLabel(standing)} />`;
@@ -35,8 +37,8 @@ export const AgentMark = ({ agent: { standing, stalledMs } }: { agent: Agent }) 
 type BarProps = Readonly<Record<"spent" | "allowed", number> & { label: string; used?: number }>;
 export const Bar = ({ label, allowed, spent, used = spent }: BarProps) => {
   const share = (amount: number): string => `${allowed > 0 ? Math.min(100, (amount / allowed) * 100) : 0}%`;
-  return html`<span class=${spent >= allowed * 0.8 ? "bar high" : "bar"} role="meter" aria-label=${label}
-    aria-valuemin="0" aria-valuemax=${allowed} aria-valuenow=${Math.min(allowed, used)}
+  return html`<span class=${spent >= allowed * 0.8 ? "bar grow stuck" : "bar grow muted"} role="meter"
+    aria-label=${label} aria-valuemin="0" aria-valuemax=${allowed} aria-valuenow=${Math.min(allowed, used)}
     style=${{ "--spent": share(spent), "--used": share(used) }}></span>`;
 };
 

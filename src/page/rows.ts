@@ -10,7 +10,6 @@ export interface DiffRow {
   readonly text: string;
 }
 
-/** The rows of a unified diff of one file. */
 export function readPatch(patch: string): readonly DiffRow[] {
   const rows: DiffRow[] = [];
   let old = 0;
@@ -22,9 +21,8 @@ export function readPatch(patch: string): readonly DiffRow[] {
     if (hunk) [old, now] = [Number(hunk[1]), Number(hunk[2])];
     if (hunk && Math.max(old, now) > 1) rows.push({ kind: "…", old: null, now: null, text: `line ${now}` });
     if (kind === "\\") rows.push({ kind: "…", old: null, now: null, text: text.trim() });
-    if (kind === "+") rows.push({ kind, old: null, now: now++, text });
-    if (kind === "-") rows.push({ kind, old: old++, now: null, text });
-    if (kind === " ") rows.push({ kind, old: old++, now: now++, text });
+    if (kind === "+" || kind === "-" || kind === " ")
+      rows.push({ kind, old: kind === "+" ? null : old++, now: kind === "-" ? null : now++, text });
   }
   return rows;
 }

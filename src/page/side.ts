@@ -1,5 +1,5 @@
 /** side.ts -- beside an agent's work: its limits, plan, goals, helpers and files, and whose words it read. */
-import { at, get } from "./api.ts";
+import { at } from "./api.ts";
 import { useLoaded } from "./hooks.ts";
 import { type Children, html, useState } from "./html.ts";
 import { AgentMark, Bar, fileLink, formText, Problem, placeOf, StepLink } from "./parts.ts";
@@ -10,7 +10,7 @@ import { compact, counted, money, size, span } from "./words.ts";
 const LATEST = 5;
 
 export function Side({ agent, details, isNarrow }: { agent: Agent; details: Details; isNarrow: boolean }) {
-  const [plan] = useLoaded(() => get<PlanView>(at(agent.id, "/plan")), [agent.id, pulseOf(agent)]);
+  const [plan] = useLoaded<PlanView>(at(agent.id, "/plan"), pulseOf(agent));
   const { id, parent, received, budget, costUsd } = agent;
   const { goals, files, limits } = details;
   const own = files.filter(({ path }) => !path.startsWith("pages/")).sort((a, b) => (a.at < b.at ? 1 : -1));
@@ -44,11 +44,10 @@ export function Side({ agent, details, isNarrow }: { agent: Agent; details: Deta
   return html`<details class="stack"><summary class="panel sub">${summary}</summary>${body}</details>`;
 }
 
-/** Finds what the agent would recall for some words. */
 function Memory({ id }: { id: string }) {
   const [query, setQuery] = useState("");
   const path = at(id, `/memory/search?limit=5&query=${encodeURIComponent(query)}`);
-  const [found, problem] = useLoaded(async () => (query === "" ? null : get<MemorySearch>(path)), [path]);
+  const [found, problem] = useLoaded<MemorySearch>(query === "" ? null : path);
   const search = (event: Event): void => {
     event.preventDefault();
     setQuery(formText(event, "query"));
@@ -57,8 +56,9 @@ function Memory({ id }: { id: string }) {
     <p class="sub kept" title=${text}>${excerpt}</p>
     <small>${kind}, ${trust} ${step !== null && html`· <${StepLink} of=${id} step=${step} />`}</small></li>`;
   const none = html`<li class="muted">It remembers nothing like that.</li>`;
-  return html`<${Part} title="Memory"><li><form onSubmit=${search}><input type="search" name="query"
-    aria-label="Search its memory" placeholder="Search its memory…" /></form><${Problem} problem=${problem} /></li>
+  return html`<${Part} title="Memory"><li><form class="flex" onSubmit=${search}>
+    <input type="search" class="grow" name="query" aria-label="Search its memory" placeholder="Search its memory…" />
+    </form><${Problem} problem=${problem} /></li>
     ${found?.recalls.map(recall)}${found?.recalls.length === 0 && none}</${Part}>`;
 }
 
@@ -66,9 +66,8 @@ const Part = ({ title, children }: { title: string; children: Children }) =>
   html`<section class="part"><h2 class="muted small">${title}</h2><ul>${children}</ul></section>`;
 
 function Line({ mark, href, words, end }: { mark?: Children; href?: string; words: string; end: Children }) {
-  const shown = href ? html`<a href=${href}>${words}</a>` : words;
-  return html`<li class="flex">${mark}<span class="grow cut">${shown}</span>
-    <span class="muted small">${end}</span></li>`;
+  const tag = href ? "a" : "span";
+  return html`<li class="flex">${mark}<${tag} class="grow cut" href=${href}>${words}</${tag}><small>${end}</small></li>`;
 }
 
 const NAMES = {

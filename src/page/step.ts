@@ -1,5 +1,5 @@
 /** step.ts -- a step of an agent: its row in the timeline, and the whole of it below when it is opened. */
-import { at, get, post } from "./api.ts";
+import { at, post } from "./api.ts";
 import { useAction, useLoaded } from "./hooks.ts";
 import { html, useMemo, useState } from "./html.ts";
 import { Call, fileLink, Mark, Pairs, Pending, Problem } from "./parts.ts";
@@ -51,7 +51,7 @@ function Badges({ row: { interruptions, attempts, approval, status } }: { row: S
 }
 
 function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agent" | "row">) {
-  const [whole, problem] = useLoaded(() => get<WholeStep>(at(agent, `/steps/${step}`)), [step, endedAt, status]);
+  const [whole, problem] = useLoaded<WholeStep>(at(agent, `/steps/${step}`), endedAt, status);
   if (!whole) return html`<${Pending} problem=${problem} />`;
   const { thoughts, thought, command, result, files } = whole;
   const { reasoning, plan, criticism } = thoughts ?? {};
@@ -93,7 +93,6 @@ function remarksOf({ attempts, problems, interruptions, result, starts, approval
   return [...failures, ...problems, ...crash, ...(approval.reason ? [`Denied: ${approval.reason}`] : [])];
 }
 
-/** The prompt of the step, and what it recalled of the memory. */
 function Asked({ whole: { prompt, recalls } }: { whole: WholeStep }) {
   const messages = prompt.messages.map(
     ({ role, content, calls }) =>

@@ -1,27 +1,19 @@
 /** store.ts -- what the page knows of the host: its agents and what waits, kept current by one stream of changes. */
 import { apiError, follow, get, toApiError } from "./api.ts";
-import { useEffect, useState } from "./html.ts";
-import type { Agent, Status, Waiting } from "./types.ts";
+import { useLayoutEffect, useState } from "./html.ts";
+import type { Agent, Changes, Status, Waiting } from "./types.ts";
 import { lookOf } from "./words.ts";
 
-interface Host {
-  agents: readonly Agent[];
+export const host = {
+  agents: [] as readonly Agent[],
   /** Approvals and questions, the oldest first. */
-  waiting: readonly Waiting[];
-  status: Status | null;
+  waiting: [] as readonly Waiting[],
+  status: null as Status | null,
   /** When the daemon stopped answering; null while it answers. Nothing can be asked of it then. */
-  lostSince: number | null;
+  lostSince: null as number | null,
   /** No approval, question or stuck agent came or went within STILL_MS, and no other screen was opened. */
-  isStill: boolean;
-  /** The time by which ages are shown. */
-  clock: number;
-}
-export const host: Host = {
-  agents: [],
-  waiting: [],
-  status: null,
-  lostSince: null,
   isStill: true,
+  /** The time by which ages are shown. */
   clock: Date.now(),
 };
 
@@ -32,18 +24,22 @@ const changed = (): void => {
   for (const listener of listeners) listener();
 };
 
-/** Calls `listener` when the host or the clock has changed, until the returned function is called. */
-export function listen(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+/** Reads again when the host or the clock has changed, and renders again only when the value has. */
+function useValue<T>(read: () => T): T {
+  const [value, setValue] = useState(read());
+  useLayoutEffect(() => {
+    const listener = (): void => setValue(read());
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, []);
+  return value;
 }
+/** A copy renders again at each change. */
+export const useHost = (): Readonly<typeof host> => useValue(() => ({ ...host }));
+export const useLost = (): boolean => useValue(isAway);
+/** Whether what needs a person has stood still long enough to be clicked. */
+export const useStill = (): boolean => useValue(() => host.isStill);
 
-/** Renders again when the host or the clock has changed. */
-export function useHost(): Readonly<Host> {
-  const [, setCount] = useState(0);
-  useEffect(() => listen(() => setCount((count) => count + 1)), []);
-  return host;
-}
 export const findAgent = (id: string | undefined): Agent | undefined =>
   host.agents.find((agent) => agent.id === id) ?? host.agents.find(({ name }) => name === id);
 
@@ -54,10 +50,6 @@ export const stuckAgents = (): readonly Agent[] => host.agents.filter(({ standin
 export const pulseOf = ({ id, step, standing: { kind, cause }, now, received, head, budget }: Agent): string =>
   [id, step, kind, cause, now.kind, now.command, received.length, budget?.spentUsd, kind !== "running" && head].join();
 
-interface Changes {
-  readonly agents: readonly Agent[];
-  readonly removed: readonly string[];
-}
 export function applyChanges(agents: readonly Agent[], { agents: news, removed }: Changes): readonly Agent[] {
   const byId = new Map([...agents, ...news].map((agent) => [agent.id, agent]));
   for (const id of removed) byId.delete(id);
@@ -66,7 +58,7 @@ export function applyChanges(agents: readonly Agent[], { agents: news, removed }
 
 let isConnected = false;
 /** Nothing can be asked for: the daemon does not answer, the page is hidden, or the daemon gave no proof since it was. */
-export const isAway = (): boolean => document.hidden || !isConnected;
+const isAway = (): boolean => document.hidden || !isConnected;
 
 /** How often a hidden page looks, for the number in its title. A browser has six connections for all pages of a host. */
 const HIDDEN_MS = 60_000;
@@ -142,7 +134,7 @@ async function loadWaiting(isFirst: boolean): Promise<void> {
   const asking = host.agents.filter(({ standing }) => lookOf(standing) === "asks");
   const now = asking.map(({ id, head }) => `${id} ${head}`).join();
   if (now === asked && !isFirst) return;
-  const news = Promise.all([get<Pick<Host, "waiting">>("/waiting"), get<Status>("/status")]);
+  const news = Promise.all([get<Pick<typeof host, "waiting">>("/waiting"), get<Status>("/status")]);
   const found = await news.catch((thrown: unknown) => {
     if (toApiError(thrown).status === 401) throw thrown;
   });

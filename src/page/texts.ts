@@ -1,5 +1,6 @@
 /** texts.ts -- long texts: code, changes, tables, pictures, arguments. Characters that cannot be seen are shown. */
-import { atFile, get } from "./api.ts";
+import { atStep } from "./api.ts";
+import { useLoaded } from "./hooks.ts";
 import { html, useEffect, useState } from "./html.ts";
 import { isNumeric, readCsv, readPatch } from "./rows.ts";
 import type { FileContent } from "./types.ts";
@@ -12,7 +13,6 @@ export const Code = ({ text }: { text: string }) => {
 };
 
 const SIGNS = { "+": "added", "-": "removed", "…": "gap", " ": "" } as const;
-/** A unified diff of one file. */
 export const Diff = ({ patch }: { patch: string }) => {
   const rows = readPatch(patch).map(({ kind, old, now, text }) => {
     const sign = html`<span role=${SIGNS[kind] && "img"} aria-label=${SIGNS[kind] || null}>${kind}</span>`;
@@ -43,19 +43,18 @@ export const isPicture = (path: string): boolean => /^(png|jpe?g|gif|webp)$/.tes
 type PictureProps = Readonly<{ agent: string; path: string; step?: number | null; text?: string }>;
 /** A picture of the agent's folder, as a blob of a picture's type: never a document. `step`: null for the newest. */
 export function Picture({ agent, path, step = null, text = "" }: PictureProps) {
+  const [file, problem] = useLoaded<FileContent>(atStep(agent, path, step));
   const [source, setSource] = useState<string | null>(null);
   useEffect(() => {
-    let url = "";
-    const show = ({ content, encoding }: FileContent): void => {
-      const type = `image/${endingOf(path).replace("jpg", "jpeg")}`;
-      const bytes = Uint8Array.from(encoding === "base64" ? atob(content) : "", (sign) => sign.charCodeAt(0));
-      url = isPicture(path) && bytes.length > 0 ? URL.createObjectURL(new Blob([bytes], { type })) : "";
-      setSource(url);
-    };
-    get<FileContent>(atFile(agent, path, step === null ? "" : `?step=${step}`)).then(show, () => setSource(""));
+    if (!isPicture(path) || file?.encoding !== "base64") return;
+    const bytes = Uint8Array.from(atob(file.content), (sign) => sign.charCodeAt(0));
+    const url = URL.createObjectURL(new Blob([bytes], { type: `image/${endingOf(path).replace("jpg", "jpeg")}` }));
+    setSource(url);
     return () => URL.revokeObjectURL(url);
-  }, [agent, path, step]);
-  if (source === "") return html`<span class="muted">[${path} cannot be shown]</span>`;
+  }, [file]);
+  if (!file && !problem) return null;
+  if (!isPicture(path) || file?.encoding !== "base64" || file.content === "")
+    return html`<span class="muted">[${path} cannot be shown]</span>`;
   return source && html`<img class="picture" src=${source} alt=${text || path} />`;
 }
 

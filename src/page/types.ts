@@ -1,7 +1,10 @@
 /** types.ts -- what the local API returns. Types alone: the browser gets nothing of these files. */
-import type { EventPage } from "#api/schemas.ts";
+import type { AgentChanges, EventPage } from "#api/schemas.ts";
+import type { Static } from "#util/schema.ts";
 
+export type Changes = Static<typeof AgentChanges>;
 export type LogEvent = EventPage["events"][number];
+export type { LivePiece as Delta } from "#api/event-stream.ts";
 export type { DaemonStatus as Status, DoorProof } from "#api/schemas.ts";
 export type { AgentDetails as Details } from "#views/agent-details.ts";
 export type { AgentView as Agent, LimitLeft as Limit } from "#views/agent-view.ts";

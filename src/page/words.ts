@@ -65,16 +65,15 @@ export function stateWords({ kind, cause }: Standing): string {
     kind === "over" ? `is ${cause}` : cause === "" ? `is ${kind}` : `is ${kind}: ${cause.replaceAll("-", " ")}`;
   return STATES[`${kind} ${cause}`] ?? plain;
 }
-/** A part of an address; unchanged when it is none. */
-export function decode(part: string): string {
+/** What `read` makes of a text, by default a part of an address; unchanged when it is none. */
+export function decode(text: string, read: (text: string) => string = decodeURIComponent): string {
   try {
-    return decodeURIComponent(part);
+    return read(text);
   } catch {
-    return part;
+    return text;
   }
 }
 
-/** The state as a label. */
 export const stateLabel = (standing: Standing): string => stateWords(standing).replace(/^(is|has) /, "");
 
 /** Verbs of commands that their names do not say well. */
