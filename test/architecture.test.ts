@@ -284,7 +284,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   core: [33, 4582],
   host: [11, 1519],
   http: [6, 597],
-  loop: [26, 3755],
+  loop: [26, 3768],
   memory: [33, 5961],
   model: [11, 1721],
   page: [18, 1632],
@@ -293,9 +293,9 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1683],
   services: [23, 2803],
   store: [26, 3461],
-  util: [22, 1589],
+  util: [22, 1600],
   views: [20, 3328],
-  workspace: [8, 1233],
+  workspace: [8, 1214],
 };
 
 describe("the laws of the house", () => {
