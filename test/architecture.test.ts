@@ -285,7 +285,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   core: [33, 4583],
   host: [11, 1522],
   http: [6, 597],
-  loop: [26, 3753],
+  loop: [26, 3766],
   memory: [33, 5958],
   model: [11, 1722],
   page: [18, 1589],
@@ -294,9 +294,9 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1683],
   services: [23, 2803],
   store: [26, 3462],
-  util: [22, 1589],
+  util: [22, 1600],
   views: [20, 3328],
-  workspace: [8, 1235],
+  workspace: [8, 1216],
 };
 
 describe("the laws of the house", () => {

@@ -75,7 +75,7 @@ interface OthersRow {
 const named = (...names: readonly string[]): RegExp => new RegExp(`(?:^|/)(?:${names.join("|")})(?:/|$)`);
 
 const KEPT_BY_VERSION_CONTROL: OthersRow = {
-  pattern: named("\\.git", "git~\\d+", "\\.hg", "\\.jj", "\\.bzr", "\\.svn", "_darcs", "\\.repo"),
+  pattern: named("\\.git", "git~\\d+", "\\.hg", "\\.jj", "\\.bzr", "\\.svn", "_darcs", "\\.repo", "\\.sl", "\\.pijul"),
   says: "version control runs the hooks and settings in it at its next call",
 };
 

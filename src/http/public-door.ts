@@ -199,7 +199,7 @@ function requirePublic(url: URL, { allow, ports }: PublicRules): void {
   const literal = parseLiteral(host);
   if (isMetadataName(host) || (literal !== undefined && isNeverAllowed(literal))) throw notPublicError(origin, "");
   if (allow.has(origin)) return;
-  if (literal === undefined && !DNS_NAME.test(host)) throw refuseUrl("The address names no server that there can be.");
+  if (literal === undefined && !DNS_NAME.test(host)) throw refuseUrl("No server can have that name.", EXPECTED_ADDRESS);
   if (literal === undefined ? isPrivateName(host) : !isPublicAddress(literal)) throw notPublicError(origin);
   if (!ports.has(readPort(url)))
     throw refuseUrl(

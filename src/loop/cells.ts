@@ -29,7 +29,6 @@ import type { CommandParts } from "./run-command.ts";
 
 export interface CellParts {
   readonly sandbox: Sandbox;
-  /** Time that the code of one cell may take. */
   readonly timeLimitMs: number;
   readonly imports: ImportRule;
   /** What `get_user_location()` returns; null: not known. */

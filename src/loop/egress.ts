@@ -3,10 +3,8 @@
  *
  * An address may be followed when it stands in a page, a search answer, a setting, a person's words or a file that the
  * agent did not write; so may a folder above it, and any page of an open host. Of a search or a message few characters
- * may be words that neither the web nor a person said. No form of a text is decoded: an address that nobody gave stays
- * unknown in any form.
- *
- * Known words and counts come from the newest events of the log, so that the cost has a bound.
+ * may be words that neither the web nor a person said. No disguise of a text is sought: an address that nobody gave
+ * stays unknown in any form.
  */
 import type { CommandCall } from "#core/call.ts";
 import type { EventOf, RecordedEvent } from "#core/event.ts";
@@ -17,11 +15,11 @@ import { AGENTS_FOLDER } from "#core/subagent.ts";
 import { oneLine, type Text } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
-import { ADDRESS, completeAddress } from "#util/web-address.ts";
+import { ADDRESS, completeAddress, decodeUrl } from "#util/web-address.ts";
 import type { Journal } from "./journal.ts";
 import { type CommandFacts, isFetching, isSending, type SentText, splitSent, stringsIn } from "./sent-text.ts";
 
-/** About 600 steps. Reading takes some 50 ms. */
+/** Known words and counts come from so many of the newest events: about 600 steps. Reading takes some 50 ms. */
 const MAX_EVENTS = 2_000;
 const PAGE_EVENTS = 200;
 /** Known words, addresses or numbers. The oldest go first. */
@@ -91,6 +89,8 @@ class Known {
   readonly #addresses = new Set<string>();
   /** The addresses that a person gave. */
   readonly #named = new Set<string>();
+  /** Hosts inside addresses that nobody gave. The answer may repeat them, and so may the file that keeps it. */
+  readonly #inner = new Set<string>();
   readonly #words = new Set<string>();
   readonly #numbers = new Set<string>();
   readonly #calls = new Map<string, CommandCall>();
@@ -113,7 +113,8 @@ class Known {
         return;
       case "command-approved":
         if (event.by === "person")
-          for (const url of this.#sentBy(event.callId)?.addresses ?? []) this.#addNamed(url.href);
+          for (const url of this.#sentBy(event.callId)?.addresses ?? [])
+            addAll(this.#named, foldersOf(addressKey(url) ?? ""));
         return;
       case "command-denied":
         this.#calls.delete(event.callId);
@@ -123,7 +124,12 @@ class Known {
         const sent = this.#sentBy(event.callId);
         if (!sent) return;
         this.#count(sent, this.#counts);
-        for (const url of sent.addresses) this.#addText(url.href);
+        for (const url of sent.addresses) {
+          const key = addressKey(url) ?? "";
+          const inner = listAddresses(url.href).filter((one) => hostOf(one) !== hostOf(key));
+          if (!this.#addresses.has(key)) addAll(this.#inner, inner.map(hostOf));
+          addAll(this.#addresses, foldersOf(key));
+        }
         return;
       }
       case "command-finished":
@@ -172,8 +178,10 @@ class Known {
     this.#calls.delete(callId);
     const facts = call && this.#parts.facts(call.name);
     if (observation.source === "person") this.#addNamed(await this.#parts.read(observation.text));
-    else if (isFetching(facts))
-      this.#addText(await this.#parts.read(observation.text), stringsIn(call?.args).join("\n"));
+    else if (isFetching(facts)) {
+      const echoed = stringsIn(call?.args).join("\n");
+      this.#addText(await this.#parts.read(observation.text), `${echoed}\n${decodeUrl(echoed)}`);
+    }
   }
 
   #addNamed(given: string): void {
@@ -187,7 +195,8 @@ class Known {
   #addText(text: string, echoed = ""): void {
     const own = new Set([listAddresses, wordsIn].flatMap((list) => list(echoed)));
     const ownNumbers = listNumbers(echoed).join("\n");
-    const isNew = (key: string): boolean => !own.has(key);
+    const ownHosts = this.#inner.intersection(new Set([...own].map(hostOf)));
+    const isNew = (key: string): boolean => !own.has(key) && !ownHosts.has(hostOf(key));
     addAll(this.#addresses, listAddresses(text).filter(isNew).flatMap(foldersOf).filter(isNew));
     addAll(this.#words, wordsIn(text).filter(isNew));
     // An answer may repeat a part of a number, or put something before it.
@@ -225,7 +234,8 @@ class Known {
   async mayFollow(url: URL): Promise<boolean> {
     const key = addressKey(url);
     if (key === undefined) return false;
-    return this.#addresses.has(key) || this.#isOpenHost(url) || this.#parts.folder.hasAddress(url);
+    if (this.#addresses.has(key) || this.#isOpenHost(url)) return true;
+    return !this.#inner.has(hostOf(key)) && this.#parts.folder.hasAddress(url);
   }
 }
 
@@ -278,7 +288,8 @@ export function searchFolder(workspace: Pick<Workspace, "list" | "read">, writer
       const key = addressKey(url);
       const host = url.hostname.replace(/^www\./, "");
       for await (const { path, text } of texts()) {
-        if (path.startsWith(`${AGENTS_FOLDER}/`) || !text.toLowerCase().includes(host)) continue;
+        const isNamed = host.includes("xn--") || text.toLowerCase().includes(host);
+        if (path.startsWith(`${AGENTS_FOLDER}/`) || !isNamed) continue;
         const isHeld = listAddresses(text).some((one) => one === key);
         if (isHeld && (await writerOf(path)) !== "agent") return true;
       }
@@ -299,33 +310,36 @@ function addressKey(url: URL): string | undefined {
 /** The address and every folder above it. */
 function foldersOf(key: string): readonly string[] {
   const [path = ""] = key.split("?", 1);
-  const parts = path.split("/");
-  return [key, ...parts.map((_part, index) => parts.slice(0, index + 1).join("/"))];
+  return [key, ...Array.from(path.matchAll(/\/|$/g), ({ index }) => path.slice(0, index))];
 }
 
-/** No person or page gives a longer address. The limit bounds the folders above an address, each of which is kept. */
-const MAX_ADDRESS_CHARS = 4_000;
+/** A longer address cannot be opened. The limit bounds the folders above an address, each of which is kept. */
+const MAX_ADDRESS_CHARS = 2_000;
+
+const hostOf = (key: string): string => key.replace(/[/?].*$/s, "");
 
 /**
- * Keys of the addresses in a text, with or without `https://`. A bracket, apostrophe or bar may belong to the address or to
- * the text, and a feed writes `&` as `&amp;`, so all readings are listed.
+ * Keys of the addresses in a text, with or without `https://`, and of those inside them. A bracket, apostrophe, bar, last
+ * sign or letter of another script may belong to the address or to the text, and feeds, JSON and Markdown escape some
+ * signs, so all readings are listed.
  */
 function listAddresses(text: string): readonly string[] {
-  const written = (text.match(ADDRESS) ?? []).filter(({ length }) => length <= MAX_ADDRESS_CHARS).map(completeAddress);
-  const given = written.flatMap((address) => [address, address.replaceAll("&amp;", "&")]).map(dropPoint);
-  const readings = given.flatMap((address) => [
-    address,
-    address.replace(/[)\]'|]$/, ""),
-    address.replace(/[)\]'|].*$/s, ""),
-  ]);
-  return readings.flatMap((address) => {
-    const url = URL.parse(dropPoint(address));
-    return (url && addressKey(url)) ?? [];
+  const written = (text.match(ADDRESS) ?? []).filter(({ length }) => length <= MAX_ADDRESS_CHARS);
+  const plain = written.map((run) => run.replace(/&(?:amp|#0*38|#x26);|\\u0026/gi, "&").replaceAll("\\", ""));
+  const decoded = decodeUrl(plain.join("\n"));
+  const inner = INNER_STARTS.flatMap((start) => decoded.replace(start, " $&").match(ADDRESS) ?? []);
+  const readings = [...new Set([...written, ...plain, ...inner])].map(completeAddress).flatMap((address) => {
+    const shorter = ENDS.map((end) => dropPoint(address).replace(end, ""));
+    return [address, ...shorter, ...shorter.map(dropPoint)];
   });
+  const urls = [...new Set(readings)].map((reading) => URL.parse(reading));
+  return [...new Set(urls.flatMap((url) => (url && addressKey(url)) ?? []))];
 }
+const ENDS = [/$/, /[)\]'|]$/, /(?:[)\]'|;]|[^!-~]).*$/s];
+const INNER_STARTS = [/https?:\/\//gi, /(?<![a-z\d.@-])(?:[a-z\d-]+\.)+[a-z]{2,}/gi];
 
 /** Removes the signs that end a sentence or an emphasis. */
-const dropPoint = (address: string): string => address.replace(/[.,;:!?*_]{1,9}$/, "");
+const dropPoint = (address: string): string => address.replace(/[.,;:!?*_~]{1,9}$/, "");
 
 /** The part of a host name that one owner registers, taken rather too short than too long. */
 function siteOf({ host, hostname }: URL): string {
@@ -340,7 +354,7 @@ const wordsIn = (text: string): readonly string[] => text.toLowerCase().match(WO
 
 const MIN_NUMBER_CHARS = 8;
 const DATE =
-  /(?<![\w-])(?:\d{4}-\d\d?-\d\d?(?:t[\d:.]+z?)?|\d\d?[./]\d\d?[./]\d{2,4}|(?:19|20)\d\d|\d\d?:\d\d(?::\d\d)?)(?![\w-])/g;
+  /(?<![\w-])(?:\d{4}-\d\d?-\d\d?(?:t[\d:.]+z?)?|\d\d?[./]\d\d?[./]\d{2,4}|(?:19|20)\d\d(?:-(?:19|20)?\d\d)?|\d\d?:\d\d(?::\d\d)?)(?![\w-])/g;
 
 /** Unusual blanks, and wide letters and digits. Normal forms of other characters may be eighteen times as long. */
 const WIDE = /[\u00a0\u2000-\u200a\u202f\u205f\u3000\uff01-\uff5e]+/g;
@@ -355,7 +369,7 @@ const listNumbers = (text: string): readonly string[] =>
     .toLowerCase()
     .replace(DATE, " ")
     .split(/[^\S ]+|(?<=^| )[^\s\p{Nd}@]+(?= |$)/u)
-    .map((run) => run.replace(/[^\p{L}\p{N}@]+/gu, ""))
+    .map((run) => run.replace(/[^\p{L}\p{N}@]+|\p{Default_Ignorable_Code_Point}/gu, ""))
     .filter((run) => run.length >= MIN_NUMBER_CHARS && /[\p{Nd}@]/u.test(run));
 
 /** Pieces of the shortest length that counts, each with a digit or an @. */

@@ -174,7 +174,6 @@ async function findText({ path, text }: TestOf<"contains">, workspace: Workspace
   );
 }
 
-/** The number of the line that has the character at this place. */
 function countLines(content: string, place: number): number {
   let lines = 1;
   for (let next = content.indexOf("\n"); next >= 0 && next < place; next = content.indexOf("\n", next + 1)) lines++;

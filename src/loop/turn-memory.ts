@@ -166,7 +166,6 @@ const MAX_INPUT_CHARS = 8_000;
 /** A text up to this length stays whole also when all arguments together are too long. */
 const SHORT_CHARS = 1_000;
 
-/** An argument that is too long to be remembered whole. */
 interface LongArgument {
   readonly name: string;
   readonly text: Text;
@@ -182,12 +181,7 @@ export function listLongArguments(args: Arguments): readonly LongArgument[] {
 
 /**
  * Writes the arguments of a call so that a model can read and copy them. Short arguments come first. A text of several
- * lines follows its name as it is, without quotes and escapes:
- *   language: python
- *   code:
- *   import csv
- *   rows = list(csv.reader(open("a.csv")))
- * `places`: the file that holds each long argument. Pure.
+ * lines follows its name as it is, without quotes and escapes. `places`: the file that holds each long argument. Pure.
  */
 export function describeArguments(args: Arguments, places: ReadonlyMap<string, string> = new Map()): string {
   const long = listLongArguments(args).map(({ name, text }) => [name, shorten(text, places.get(name))] as const);

@@ -9,6 +9,7 @@ import { GoaldError } from "#core/errors.ts";
 import { isOfVersionControl } from "#core/guarded-files.ts";
 import { AGENTS_FOLDER } from "#core/subagent.ts";
 import { findUnseenMark } from "#core/text.ts";
+import { decodeUrl } from "#util/web-address.ts";
 
 /** Only goald writes there; commands may read it. */
 const OWN_FOLDER = "_goald";
@@ -28,23 +29,6 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u206
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *(?:\..*)?$/i;
 /** The temporary file of a write. */
 const TEMPORARY = /^\.goald-[0-9a-f]+\.tmp$/i;
-/** URL encodings in lower case, with the overlong and other forms that some decoders accept. A NUL ends a name for some. */
-const DECODED: Readonly<Record<string, string>> = {
-  "%00": "",
-  "%25": "%",
-  "%2e": ".",
-  "%2f": "/",
-  "%5c": "\\",
-  "%c0%ae": ".",
-  "%c0%af": "/",
-  "%c1%9c": "\\",
-  "%e0%80%ae": ".",
-  "%e0%80%af": "/",
-  "%u002e": ".",
-  "%u002f": "/",
-  "%u005c": "\\",
-};
-const ENCODED = new RegExp(Object.keys(DECODED).join("|"), "g");
 /** Slashes and characters that look like one. */
 const SLASH = /[/\\\u2044\u2215\u2216\u29f5\u29f8\u29f9]/u;
 const HOME = /^~[\w.-]*(?:\/|$)/;
@@ -133,13 +117,9 @@ const isUnseen = (name: string): boolean => /[\u0080-\uffff]/.test(name) && fold
  */
 function isStepInDisguise(name: string): boolean {
   if (!/[%\u0080-\uffff]/.test(name)) return false;
-  let plain = folded(name);
-  for (let coded = ""; coded !== plain; ) {
-    coded = plain;
-    plain = coded.replace(ENCODED, (code) => DECODED[code] ?? code);
-  }
-  const [first, ...more] = plain.split(SLASH);
-  return (first === "" && more.length > 0) || [first, ...more].some((step) => step === "." || step === "..");
+  const plain = folded(decodeUrl(decodeUrl(folded(name))));
+  const steps = plain.split(SLASH);
+  return (steps[0] === "" && steps.length > 1) || steps.some((step) => /^\s*\.{1,2}\s*$/.test(step));
 }
 
 export function refused(path: string, problem: string, hint: string): GoaldError {
@@ -171,7 +151,7 @@ function problemOfName(name: string): { readonly text: string; readonly hint: st
     return { text: `has a name of more than ${MAX_NAME_BYTES} bytes`, hint: "Use a shorter name." };
   if (name.includes(":")) return { text: 'has a name with ":" in it', hint: 'Use "-" instead.' };
   if (/[. ]$/.test(name)) return { text: "has a name that ends in a dot or a space", hint };
-  if (DEVICE.test(name)) return { text: "has a name that Windows keeps for a device", hint };
+  if (DEVICE.test(folded(name))) return { text: "has a name that Windows keeps for a device", hint };
   if (isUnseen(name)) return { text: "has an invisible name", hint };
   if (isStepInDisguise(name)) return { text: "has a name that other programs take for a path", hint: RELATIVE };
   if (TEMPORARY.test(name)) return { text: "has a name that goald keeps for unfinished writes", hint };

@@ -165,6 +165,7 @@ describe("an invalid address", () => {
     ],
     ["a user name", "http://ada@example.com/", "Leave them out."],
     ["a blank", "http://example.com/a b", "without blanks and backslashes"],
+    ["a name for everybody", "https://*.example.com/", "such as https://example.com/page"],
   ])("with %s is refused with what to do instead", async (_title, text, remedy) => {
     const { message, hint } = await refusalOf(door()(text));
     expect(`${message} ${hint}`).toContain(remedy);
