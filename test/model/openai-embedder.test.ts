@@ -101,6 +101,9 @@ describe("the OpenAI embedder", () => {
     await embedder.embed(["x".repeat(50_000)], live);
     await embedder.embed(["x".repeat(50_000)], live);
     expect(inputs().map(([text]) => text?.length)).toEqual([24_000, 6_000, 1_500, 1_500]);
+    const both = await start({ embeddings: limited });
+    await Promise.all(["x", "y"].map((letter) => both.embedder.embed([letter.repeat(50_000)], live)));
+    expect(both.inputs().map(([text]) => text?.length)).toEqual([24_000, 24_000, 6_000, 6_000, 1_500, 1_500]);
   });
 
   it.each<[string, Answer]>([
@@ -186,6 +189,7 @@ describe("the OpenAI embedder", () => {
   it.each([
     ["the server's figure", 200, { usage: { prompt_tokens: 7, total_tokens: 7 } }, [7]],
     ["an estimate for a server that reports none", 200, {}, [3]],
+    ["an estimate for a figure that is no count", 200, { usage: { prompt_tokens: -7 } }, [3]],
     ["nothing for a request that was turned away", 401, {}, []],
   ])("counts %s", async (_title, status, more, expected) => {
     const counts: number[] = [];
