@@ -67,6 +67,8 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
       return true;
     }
     const before = trials.get(model);
+    // It was sent before another request began the trial.
+    if (before && !sent.isBare) return stepped.kind === "unnamed";
     if (before) {
       trials.delete(model);
       await store.write(model, before);

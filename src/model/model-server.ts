@@ -149,8 +149,6 @@ export function parseBaseUrl(baseUrl: string): URL {
   throw new GoaldError(
     "GOALD_CONFIG",
     "Expected a base URL such as https://api.openai.com/v1, without a name or password in it.",
-    {
-      hint: "Set OPENAI_BASE_URL, and the key in OPENAI_API_KEY.",
-    },
+    { hint: "Set OPENAI_BASE_URL, and the key in OPENAI_API_KEY." },
   );
 }

@@ -44,11 +44,7 @@ const MAX_EMBEDDING_BYTES = 32 * 1024 * 1024;
 export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder {
   const send = createSender({ ...settings, maxBytes: MAX_EMBEDDING_BYTES });
   const quote = quoteWithout(settings.apiKey);
-  const asked: AskedServer = {
-    server: formatBaseUrl(settings.baseUrl),
-    model: quote(settings.model),
-    quote,
-  };
+  const asked: AskedServer = { server: formatBaseUrl(settings.baseUrl), model: quote(settings.model), quote };
   let dimensions = 0;
   let limitIndex = 0;
 
@@ -75,8 +71,9 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
   ): Promise<readonly Float32Array[]> {
     for (let pauses = 0; ; ) {
       signal.throwIfAborted();
+      const used = limitIndex;
       try {
-        const input = texts.map((text) => truncateText(text, TEXT_CHARS[limitIndex] ?? 0));
+        const input = texts.map((text) => truncateText(text, TEXT_CHARS[used] ?? 0));
         const vectors = await requestVectors(input, signal, countTokens);
         dimensions = vectors[0]?.length ?? dimensions;
         return vectors;
@@ -84,9 +81,10 @@ export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder
         signal.throwIfAborted();
         const failure =
           error instanceof VectorProblem ? explainVectorProblem(error, asked) : explainFailure(error, asked);
-        const tooLong = failure.code === "context-overflow" && limitIndex < TEXT_CHARS.length - 1;
+        const tooLong = failure.code === "context-overflow" && used < TEXT_CHARS.length - 1;
         const pauseMs = failure.retry?.afterMs ?? null;
-        if (tooLong) limitIndex += 1;
+        // Another batch may have shortened its texts meanwhile.
+        if (tooLong) limitIndex = Math.max(limitIndex, used + 1);
         else if (pauseMs === null || pauseMs > MAX_EMBEDDING_PAUSE_MS || pauses === MAX_PAUSES || !settings.clock)
           throw createError(failure);
         else {

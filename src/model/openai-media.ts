@@ -7,7 +7,7 @@ import type { GeneratedImage, Images, Speech, UseListener } from "#core/services
 import type { Http } from "#http/http.ts";
 import { asRecord } from "#util/json.ts";
 import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
-import { quoteWithout } from "#util/outside-errors.ts";
+import { listCauses, quoteWithout } from "#util/outside-errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { isCount } from "./chat-stream.ts";
 import { explainFailure } from "./failure.ts";
@@ -56,10 +56,13 @@ export function createOpenAIImages(settings: OpenAIMediaSettings): Images {
     if (!url) throw unusableImage(`an address that cannot be read: “${quote(address)}”`);
     const { origin } = parseBaseUrl(settings.baseUrl);
     const limits = { maxBytes: MAX_IMAGE_BYTES, totalTimeoutMs: timeoutMs };
+    const refuse = (thrown: unknown): never => {
+      throw unusableImage(`an address that cannot be read (${quote(listCauses(thrown).at(-1)?.message)})`);
+    };
     const fetchFrom = url.origin === origin ? http.to(origin, limits) : http.public(limits);
-    const response = await fetchFrom(url, { signal });
+    const response = await fetchFrom(url, { signal }).catch(refuse);
     if (!response.ok) throw unusableImage(`an address that answers ${response.status}`);
-    return new Uint8Array(await response.arrayBuffer());
+    return new Uint8Array(await response.arrayBuffer().catch(refuse));
   }
 
   function requireImage(bytes: Uint8Array, revisedPrompt: string | null): GeneratedImage {
@@ -143,9 +146,7 @@ function requireAudio(file: string, bytes: Uint8Array) {
   throw new GoaldError(
     "GOALD_MEDIA",
     `${file} is not a recording: its bytes are none of mp3, m4a, wav, webm, ogg, flac.`,
-    {
-      hint: "Name an audio file; for text there is read_file.",
-    },
+    { hint: "Name an audio file; for text there is read_file." },
   );
 }
 

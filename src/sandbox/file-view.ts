@@ -293,8 +293,11 @@ class ViewTree {
     if (listed) Object.assign(listed, { isLoaded: true, isChanged: true });
   }
 
-  *files(): Generator<readonly [path: string, node: FsNode]> {
-    if (this.#root) yield* this.#filesIn(this.#root, "");
+  *files(folder = this.#root, prefix = ""): Generator<readonly [path: string, node: FsNode]> {
+    for (const [name, node] of Object.entries((folder?.contents ?? {}) as Record<string, FsNode>)) {
+      if (this.#fs.isDir(node.mode)) yield* this.files(node, `${prefix}${name}/`);
+      else yield [`${prefix}${name}`, node];
+    }
   }
 
   changedFiles(): readonly (readonly [path: string, node: FsNode])[] {
@@ -329,7 +332,7 @@ class ViewTree {
       if (wanted.get(path)?.stamp !== listed.stamp) this.#remove(node);
     }
     for (const file of files) this.#add(file);
-    this.#hostPaths = new Set(wanted.keys());
+    this.#hostPaths = new Set([...this.files()].map(([path]) => path).filter((path) => wanted.has(path)));
   }
 
   /** A file of the host that was not in the list. */
@@ -350,7 +353,7 @@ class ViewTree {
     let folder = this.#root;
     for (const one of names) folder = folder && this.#openFolder(folder, one);
     // A folder or a file of code is in the way.
-    if (!folder || name === undefined || name in folder.contents) return;
+    if (!folder || name === undefined || Object.hasOwn(folder.contents, name)) return;
     const node = this.adopt(this.#memory.ops_table.dir.node.mknod(folder, name, 0o100666, 0));
     node.usedBytes = bytes;
     this.#listed.set(node, { path, stamp, bytes, isLoaded: false, isChanged: false });
@@ -370,12 +373,5 @@ class ViewTree {
     this.#fs.hashRemoveNode(node);
     if (parent !== this.#root && this.#listedFolders.has(parent) && Object.keys(parent.contents).length === 0)
       this.#remove(parent);
-  }
-
-  *#filesIn(folder: FsNode, prefix: string): Generator<readonly [path: string, node: FsNode]> {
-    for (const [name, node] of Object.entries(folder.contents as Record<string, FsNode>)) {
-      if (this.#fs.isDir(node.mode)) yield* this.#filesIn(node, `${prefix}${name}/`);
-      else yield [`${prefix}${name}`, node];
-    }
   }
 }

@@ -162,7 +162,6 @@ interface PoolOptions {
   readonly idleMs: number;
 }
 
-/** The parts that the start of a process needs. */
 interface Start {
   readonly cage: Cage;
   readonly snapshot: string | null;
@@ -170,6 +169,7 @@ interface Start {
 interface Waiter {
   readonly start: Start;
   readonly give: (process: CellProcess | undefined) => void;
+  readonly fail: (error: unknown) => void;
 }
 
 /** A spare starts so long after a cell, so that it does not take time from it. */
@@ -210,7 +210,7 @@ class ProcessPool {
     if (this.#isClosed) return undefined;
     if (mayExceed) return this.#takeSpare() ?? this.#start(start);
     const { promise, resolve, reject } = Promise.withResolvers<CellProcess | undefined>();
-    const waiter: Waiter = { start, give: resolve };
+    const waiter: Waiter = { start, give: resolve, fail: reject };
     const leave = (): void => {
       this.#waiters = this.#waiters.filter((one) => one !== waiter);
       reject(signal.reason);
@@ -226,7 +226,7 @@ class ProcessPool {
     if (!process.isGone) this.#endLater(process);
     this.#serveWaiters();
     clearTimeout(this.#spareTimer);
-    this.#spareTimer = setTimeout(() => void this.#keepSpare(), SPARE_DELAY_MS).unref();
+    this.#spareTimer = setTimeout(() => this.#keepSpare().catch(() => undefined), SPARE_DELAY_MS).unref();
   }
 
   resume(process: CellProcess): void {
@@ -245,10 +245,14 @@ class ProcessPool {
 
   #serveWaiters(): void {
     for (let [first] = this.#waiters; first; [first] = this.#waiters) {
-      const process = this.#find(first.start);
-      if (!process) return;
+      try {
+        const process = this.#find(first.start);
+        if (!process) return;
+        first.give(process);
+      } catch (error) {
+        first.fail(error);
+      }
       this.#waiters = this.#waiters.slice(1);
-      first.give(process);
     }
   }
 

@@ -136,12 +136,13 @@ describe("generate_image", () => {
     expect(seen).toEqual(["/v1/images/generations true", "/files/1.png false"]);
   });
 
-  it("opens no private address of another server", async () => {
+  it("opens no private address of another server, and says that the picture may have been charged for", async () => {
     await using inside = await startMediaServer();
     await using server = await answering({ status: 200, body: { data: [{ url: `${inside.origin}/secret.png` }] } });
+    const message = expect.stringMatching(/sent an address that cannot be read.* It may have charged for it\.$/);
     for (const url of [`${inside.origin}/secret.png`, "file:///etc/passwd", "not an address"]) {
       await using other = await answering({ status: 200, body: { data: [{ url }] } });
-      await expect(paint(other, { model: "local" })).rejects.toMatchObject({ code: "GOALD_MEDIA" });
+      await expect(paint(other, { model: "local" })).rejects.toMatchObject({ code: "GOALD_MEDIA", message });
     }
     expect(server.connections).toBe(0);
     expect(inside.connections).toBe(0);

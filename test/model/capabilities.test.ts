@@ -271,6 +271,14 @@ describe("the terms of a model server", () => {
     expect((await keeper().of("m")).mode).toBe("plain");
   });
 
+  it("that a trial tries hold for a request that was sent before it", async () => {
+    const { baseUrl } = await start({ reply: ({ stream }) => (stream ? failure(400, "Bad request") : "ok") });
+    const model = createOpenAIModel({ baseUrl });
+    const refused = { code: "unsupported", retry: { isChanged: true } };
+    expect(await Promise.all([ask(model), ask(model)])).toMatchObject([refused, refused]);
+    expect(await Promise.all([ask(model), ask(model)])).toMatchObject([{ kind: "replied" }, { kind: "replied" }]);
+  });
+
   it("count only consecutive unreadable replies in the current mode", async () => {
     const terms = keeper();
     for (const isReadable of [false, true, false]) await terms.noteReply("m", "json_schema", isReadable);

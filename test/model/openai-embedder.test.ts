@@ -101,6 +101,9 @@ describe("the OpenAI embedder", () => {
     await embedder.embed(["x".repeat(50_000)], live);
     await embedder.embed(["x".repeat(50_000)], live);
     expect(inputs().map(([text]) => text?.length)).toEqual([24_000, 6_000, 1_500, 1_500]);
+    const both = await start({ embeddings: limited });
+    await Promise.all(["x", "y"].map((letter) => both.embedder.embed([letter.repeat(50_000)], live)));
+    expect(both.inputs().map(([text]) => text?.length)).toEqual([24_000, 24_000, 6_000, 6_000, 1_500, 1_500]);
   });
 
   it.each<[string, Answer]>([

@@ -366,6 +366,17 @@ describe("the folder", () => {
     expect(await python.valueOf(caught, { saveFiles })).toBe(message);
   });
 
+  it("removes no file of the host whose name is that of an object's member, or of a folder of code", async () => {
+    for (const path of ["constructor", "__proto__"]) python.files.set(path, Buffer.from("kept"));
+    const call = async () => {
+      python.files.set("made", Buffer.from("kept"));
+      return { value: null, changesFiles: true };
+    };
+    const code = "import os\nos.mkdir('made')\ntouch()\nopen('d.txt', 'w').write('d')\nopen('constructor').read()";
+    expect(await python.valueOf(code, { functions: [cellFunction("touch")], call })).toBe("kept");
+    expect([...python.files.keys()]).toEqual(expect.arrayContaining(["constructor", "__proto__", "made"]));
+  });
+
   it("asks for a file that an incomplete list does not have", async () => {
     python.files.set("far/away.txt", Buffer.from("far"));
     const listFiles = async () => ({ files: [], isComplete: false });

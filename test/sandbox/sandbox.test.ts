@@ -51,6 +51,21 @@ describe("the processes of cells", () => {
     expect(guestPids()).not.toContain(first);
   });
 
+  it("keep no place when one could not be started", async () => {
+    let failures = 1;
+    const failing = async () => {
+      const cage = await findCage();
+      const spawn: typeof cage.spawn = (command) => {
+        if (command.args.some((arg) => arg.endsWith("/guest.ts")) && failures-- > 0) throw new Error("spawn ENOMEM");
+        return cage.spawn(command);
+      };
+      return { ...cage, spawn };
+    };
+    open({ findCage: failing, maxProcesses: 1 });
+    await expect(run("alice", "1")).rejects.toThrow("ENOMEM");
+    expect(await resultOf("alice", "1")).toBe(1);
+  });
+
   it("stay for the next cell of the same namespace", async () => {
     open({ maxProcesses: 1 });
     const { saved } = await run("alice", "x = 41");

@@ -511,6 +511,14 @@ describe("a failed clone", () => {
   });
 
   it.each([
+    ["fatal: write error: No space left on device\nfatal: fetch-pack: invalid index-pack output", "no room left"],
+    ["fatal: unable to access 'https://ssl.example/redirect/': Could not resolve host: ssl.example", "not be reached"],
+  ])("is explained by its reason, not by what else is in its lines: %j", (errorOutput, reason) => {
+    const from = readRepositoryUrl("https://ssl.example/redirect", new Set());
+    expect(explainGit({ output: "", errorOutput, code: 128 }, from, quoteWithout("")).message).toContain(reason);
+  });
+
+  it.each([
     ["fatal: unable to access 'https://git.example/r.git/': Failed to connect to git.example port 443", []],
     ["remote: hello\nfatal: unable to access 'https://git.example/r.git/': Failed to connect to x", undefined],
     ["fatal: unable to access 'https://git.example/r.git/': The requested URL returned error: 500", undefined],

@@ -215,10 +215,7 @@ async function requireVersion({ git, environment, findCage }: RepositoriesParts)
     throw new GoaldError(
       "GOALD_GIT",
       `Expected git ${OLDEST_GIT.join(".")} or newer, found “${quoteWithout("")(output)}”.`,
-      {
-        hint: "Install a newer git: older ones cannot be held to an address that was checked.",
-        outside: [],
-      },
+      { hint: "Install a newer git: older ones cannot be held to an address that was checked.", outside: [] },
     );
 }
 

@@ -232,6 +232,7 @@ interface GitErrorRule {
 }
 
 const GIT_ERROR_RULES: readonly GitErrorRule[] = [
+  { when: /No space|Disk ?(quota|space)/i, problem: "There is no room left on the disk", hint: "Free some space." },
   {
     when: /error: 30\d|redirect/i,
     problem: "It answers from another address, and redirects are not followed",
@@ -267,18 +268,18 @@ const GIT_ERROR_RULES: readonly GitErrorRule[] = [
     problem: "The server could not be reached, or does not speak git",
     hint: "Check the address, or try later.",
   },
-  { when: /No space left|Disk quota/i, problem: "There is no room left on the disk", hint: "Free some space." },
 ];
 const FALLBACK_RULE: GitErrorRule = { when: /(?:)/, problem: "git gave up", hint: "Check the address, or try later." };
 
 /** The beginnings of lines that git passes on from the server. */
 const OF_SERVER = /^remote:|\bremote error:/;
 
-/** git's own lines choose the explanation. Its lines may repeat the server's words, so all of them are a stranger's. */
-export function explainGit({ errorOutput, code }: GitEnd, { href }: RepositoryUrl, quote: Quote): GoaldError {
+/** git's own lines, less the address, choose the explanation. They may repeat a server's words: all are a stranger's. */
+export function explainGit({ errorOutput, code }: GitEnd, { href, host }: RepositoryUrl, quote: Quote): GoaldError {
   const lines = errorOutput.split(/[\r\n]+/);
   const own = lines.filter((line) => !OF_SERVER.test(line)).join("\n");
-  const rule = GIT_ERROR_RULES.find(({ when }) => when.test(own)) ?? FALLBACK_RULE;
+  const reason = own.replaceAll(href, "").replaceAll(host, "");
+  const rule = GIT_ERROR_RULES.find(({ when }) => when.test(reason)) ?? FALLBACK_RULE;
   const said = lines.filter((line) => /^(?:fatal|error|remote):/.test(line)).slice(-3);
   const end = said.length > 0 || code === null ? "" : ` with exit code ${code}`;
   return new GoaldError("GOALD_GIT", `${href} could not be cloned. ${rule.problem}${end}.`, {

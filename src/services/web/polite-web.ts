@@ -15,7 +15,7 @@ import { listCauses } from "#util/outside-errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { parseRetryAfter } from "#util/retry-after.ts";
 import { completeAddress, EXPECTED_ADDRESS } from "#util/web-address.ts";
-import { createRobots } from "./robots.ts";
+import { createRobots, type RobotsRules } from "./robots.ts";
 
 export interface WebRequest {
   /** Value of the Accept header, such as `text/html, application/pdf;q=0.9`. Defaults to everything. */
@@ -85,7 +85,7 @@ export function createPoliteWeb({ http, clock, userAgent, obeysRobots }: PoliteW
     const send = http.public({ ...limits, maxBytes: maxBytes * 2 });
     for (let retries = 0; ; retries++) {
       const rules = obeysRobots ? await readRules(url, signal) : undefined;
-      if (rules?.isAllowed(url) === false) throw forbiddenByRobots(url);
+      if (rules?.isAllowed(url) === false) throw forbiddenByRobots(url, rules);
       await pace.waitTurn(url.host, rules?.delayMs ?? 0, signal);
       const response = await send(url, init);
       if (!obeyRetryAfter(response, url.host) || retries === MAX_BUSY_RETRIES) return response;
@@ -190,8 +190,9 @@ const tooLarge = ({ url }: Response, maxBytes: number): GoaldError =>
     `${new URL(url).origin} sends more than the ${maxBytes} bytes that are taken; nothing was kept.`,
   );
 
-function forbiddenByRobots(url: URL): GoaldError {
-  return new GoaldError("GOALD_WEB", `${url.origin} asks programs in its robots.txt not to read ${url.pathname}.`, {
+function forbiddenByRobots({ origin, pathname }: URL, { isUnreachable }: RobotsRules): GoaldError {
+  const why = isUnreachable ? "cannot show robots.txt now" : `asks programs in its robots.txt not to read ${pathname}`;
+  return new GoaldError("GOALD_WEB", `${origin} ${why}.`, {
     hint: "Read another site. A person can decide otherwise with the setting web.robots.",
   });
 }

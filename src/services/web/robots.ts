@@ -9,6 +9,7 @@ import { keepNewest } from "#util/caches.ts";
 
 export interface RobotsRules {
   isAllowed(url: URL): boolean;
+  readonly isUnreachable?: true;
   /** Time that the site asks to leave between two requests. */
   readonly delayMs: number;
 }
@@ -26,7 +27,7 @@ const MAX_RULE_CHARS = 1_000;
 const MAX_RULE_COMPARISONS = 100_000_000;
 
 const ALLOW_ALL: RobotsRules = { isAllowed: () => true, delayMs: 0 };
-const ALLOW_NOTHING: RobotsRules = { isAllowed: () => false, delayMs: 0 };
+const ALLOW_NOTHING: RobotsRules = { isAllowed: () => false, isUnreachable: true, delayMs: 0 };
 
 /**
  * Returns a function that reads the rules for an address. It rejects with the errors of `fetchRobots`, which fetches the
