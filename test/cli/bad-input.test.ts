@@ -59,6 +59,8 @@ const INVALID_CALLS: readonly RefusedCall[] = [
     /^There is no command and no group shell\.$/,
     /^Groups: .* Commands: google, /,
   ],
+  [[...RUN, "--commands", "Files"], 2, /^There is no command and no group Files\.$/, /^Groups: files, web, /],
+  [[...RUN, "--commands", ""], 2, /^No commands are named\.$/, /^Groups: files, web, /],
   [[...RUN, ...PLANNED], 2, /needs add_task and modify_task, and --commands files leaves them out/, /files,plan$/],
 ];
 
