@@ -2,7 +2,7 @@
  * daemon-files.ts -- the files of a home that show which process is its host, and whether a daemon must be started
  * again.
  */
-import { rmSync, statSync, writeFileSync } from "node:fs";
+import { promises, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
 import { isHostHeld } from "#store/sqlite/host-lock.ts";
@@ -30,8 +30,8 @@ export const staysUp = (home: Pick<Home, "privateFolder">): boolean =>
   statSync(fileOf(home), { throwIfNoEntry: false })?.size === STAYS.length;
 
 /** Prevents an automatic start of the daemon. */
-export function stopExpectingDaemon(home: Pick<Home, "privateFolder">): void {
-  if (isDaemonExpected(home)) rmSync(fileOf(home), { force: true });
+export async function stopExpectingDaemon(home: Pick<Home, "privateFolder">): Promise<void> {
+  if (isDaemonExpected(home)) await promises.rm(fileOf(home), { force: true });
 }
 
 /** True when no host runs although a daemon is expected. Costs one file lookup in a home without daemons. */

@@ -106,7 +106,7 @@ const settings: SchemasOf<AgentSettings> = {
   approve: oneOf("always", "risky", "never"),
   stepLimit: { type: ["integer", "null"], minimum: 1, maximum: 1_000_000_000 },
   tokenLimit: { type: ["integer", "null"], minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-  commands: { type: ["string", "null"], minLength: 1, maxLength: 1_000, pattern: "^[a-z0-9_, ]+$" },
+  commands: { type: ["string", "null"], maxLength: 1_000 },
   windowBatch: whole(0, MAX_WINDOW_BATCH),
   form: oneOf(...REPLY_FORMS),
   plan: oneOf("free", "required"),

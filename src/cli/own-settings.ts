@@ -42,7 +42,7 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
   const daemonNote = noteOfDaemon(home);
   if (output.json)
     output.data(JSON.stringify({ name: row.name, value, file, overriddenBy, daemon: daemonNote !== undefined }));
-  else output.say(clean(`Set ${row.name} to ${value === null ? "unset" : value} in ${file}`));
+  else output.say(clean(`Set ${row.name} to ${value ?? "none"} in ${file}`));
   if (overriddenBy) printNote(`${placeOf(overriddenBy)} overrides this.`);
   if (daemonNote) printNote(daemonNote);
   return EXIT.ok;

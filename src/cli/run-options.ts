@@ -11,7 +11,7 @@ import type { GoalCheck } from "#core/goal-check.ts";
 import { limitReached, limitsFrom, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { type CliContext, formatCall } from "./context.ts";
-import { flag, type OptionValues, positiveInteger, text, texts, usageError, type VerbOption, value } from "./verb.ts";
+import { flag, type OptionValues, text, texts, usageError, type VerbOption, value, wholeNumber } from "./verb.ts";
 
 /** Throws an Error for a text that is neither an amount nor `none`, which is Infinity. */
 export const readBudget = orNone(dollars);
@@ -21,13 +21,13 @@ export const RUN_OPTIONS = {
   continuousLimit: value(
     "-l, --continuous-limit <steps>",
     "pause after this many steps; needs --continuous",
-    positiveInteger,
+    wholeNumber(),
   ),
-  maxSteps: value("--max-steps <steps>", "pause after this many more steps, or none", orNone(positiveInteger)),
+  maxSteps: value("--max-steps <steps>", "pause after this many more steps, or none", orNone(wholeNumber(", or none"))),
   maxTokens: value(
     "--max-tokens <tokens>",
     "pause after this many more tokens, in and out, or none",
-    orNone(positiveInteger),
+    orNone(wholeNumber(", or none")),
   ),
   budget: value("--budget <usd>", "pause after this many more US dollars, or none", readBudget),
   maxTime: value(

@@ -167,9 +167,14 @@ export const CALL_OPTIONS = {
   call: text("--call <id>", "only if the pending command has this id, such as c12-2 for the second of step 12"),
 } as const;
 
-export function positiveInteger(given: string): number {
-  if (/^[1-9]\d{0,8}$/.test(given)) return Number(given);
-  throw new InvalidArgumentError("Expected a whole number from 1.");
+export const positiveInteger = wholeNumber();
+
+/** `more`: what the error adds to "a whole number from 1". */
+export function wholeNumber(more = "", most = 999_999_999): (given: string) => number {
+  return (given) => {
+    if (/^[1-9]\d{0,8}$/.test(given) && Number(given) <= most) return Number(given);
+    throw new InvalidArgumentError(`Expected a whole number from 1${more}.`);
+  };
 }
 
 /** As long as the API lets a step go on. */

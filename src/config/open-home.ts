@@ -40,7 +40,7 @@ async function makePrivate(folder: string, home: Home, uid: number | undefined):
   if (uid !== undefined && (found.mode & 0o077) !== 0) await attempt(folder, home, () => chmod(folder, 0o700));
 }
 
-async function attempt<T>(folder: string, home: Home, act: () => Promise<T>): Promise<T> {
+export async function attempt<T>(folder: string, home: Home, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (thrown) {

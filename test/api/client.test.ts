@@ -279,7 +279,7 @@ describe("a daemon that should be running", () => {
     const lock = host.hold();
     expect(hasDaemonDied(host.home)).toBe(false);
     lock.release();
-    stopExpectingDaemon(host.home);
+    await stopExpectingDaemon(host.home);
     expect(isDaemonExpected(host.home)).toBe(false);
     // Also without a home.
     expect(isDaemonExpected({ ...host.home, privateFolder: join(host.server.socket, "x") })).toBe(false);

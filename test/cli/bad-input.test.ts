@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
@@ -59,6 +59,8 @@ const INVALID_CALLS: readonly RefusedCall[] = [
     /^There is no command and no group shell\.$/,
     /^Groups: .* Commands: google, /,
   ],
+  [[...RUN, "--commands", "Files"], 2, /^There is no command and no group Files\.$/, /^Groups: files, web, /],
+  [[...RUN, "--commands", ""], 2, /^No commands are named\.$/, /^Groups: files, web, /],
   [[...RUN, ...PLANNED], 2, /needs add_task and modify_task, and --commands files leaves them out/, /files,plan$/],
 ];
 
@@ -157,8 +159,11 @@ describe("a home that cannot be used", () => {
 
   it("is rejected if it is not writable", async () => {
     const folder = join(goald.cwd, "read-only");
-    await mkdir(folder, { mode: 0o555 });
-    for (const call of [RUN, ["commands", "count_words", "--new"]]) {
+    await mkdir(join(folder, ".goald"), { recursive: true });
+    // The daemon is expected, so that goald down has a file to remove.
+    await writeFile(join(folder, ".goald/wanted"), "");
+    for (const path of [".goald", "."]) await chmod(join(folder, path), 0o555);
+    for (const call of [["down"], RUN, ["commands", "count_words", "--new"]]) {
       const ended = await goald.run(["--home", folder, ...call], { shell: WITHOUT_PRIVILEGES });
       expect(wordsOf(ended, 1)).toMatch(/cannot be used: you have no permission/);
     }

@@ -31,6 +31,12 @@ it("goald show --step names the step of a recalled row, or only the time of a ro
   expect(await other.print("show t --step 1")).toMatch(/^ *shared\/\+1 \(20[-\d]+T\S+Z, from person\)$/m);
 });
 
+it("goald show indents the lines of a question, which must not look like lines of goald", async () => {
+  const { goald: other } = await makeDaemonHome([{ name: "ask_user", args: { question: "Tea?\nState:      killed" } }]);
+  endedWith(11, await other.ask("run --name T --goal tea --continuous"));
+  expect(await other.print("show t")).toContain("\nQuestion:   Tea?\n            State:      killed\n");
+});
+
 describe("goald why", () => {
   it("takes a path with or after an agent or its name, an absolute path, and one from the current folder", async () => {
     const folder = join(goald.home, "workspace/foo-bar");

@@ -1,5 +1,4 @@
 /** approve.ts -- `goald approve` and `goald deny`: runs or rejects the pending command of an agent. */
-import { InvalidArgumentError } from "commander";
 import type { ApprovalAnswer } from "#api/schemas.ts";
 import {
   describeApproval,
@@ -26,10 +25,10 @@ import {
   NO_AGENT,
   ONLY_AGENT,
   type OptionValues,
-  positiveInteger,
   text,
   usageError,
   value,
+  wholeNumber,
 } from "../verb.ts";
 import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
 
@@ -44,7 +43,7 @@ export const APPROVE = defineVerb({
       ...value(
         "-N, --count <count>",
         "approve this many commands in all, the next ones unseen, until the turn ends, the agent stops or hears from you",
-        answerCount,
+        wholeNumber(" to 1000", 1_000),
       ),
       default: 1,
     },
@@ -53,12 +52,6 @@ export const APPROVE = defineVerb({
   exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
   run: ([agent], { count = 1, ...options }) => answer(agent, options, { verdict: "approved", count }),
 });
-
-function answerCount(given: string): number {
-  const count = positiveInteger(given);
-  if (count <= 1_000) return count;
-  throw new InvalidArgumentError("Expected a whole number from 1 to 1000.");
-}
 
 export const DENY = defineVerb({
   examples: ["goald deny chef", "goald deny chef --step 12", 'goald deny chef --reason "Use the file that is there"'],

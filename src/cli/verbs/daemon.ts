@@ -81,7 +81,7 @@ async function untilUnused(host: Host, idleMs: number, over: AbortSignal): Promi
     await host.stopServing("It has had nothing to do.");
     // The last request may have started an agent.
     if (host.supervisor.runners.size === 0) {
-      stopExpectingDaemon(host.home);
+      await stopExpectingDaemon(host.home);
       break;
     }
     if (!over.aborted) await host.serve();

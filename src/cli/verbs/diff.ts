@@ -9,6 +9,7 @@ import type { RestorePlan } from "#views/restore-plan.ts";
 import { reading, withReading } from "../agents.ts";
 import { type CliContext, formatCall } from "../context.ts";
 import { AGENT, defineVerb, flag, HOST_CODES, step, usageError } from "../verb.ts";
+import { quoteForShell } from "../verb-list.ts";
 import { withAgent } from "../with-agent.ts";
 import { findFile, findPaths } from "./files.ts";
 
@@ -88,7 +89,7 @@ export const RESTORE = defineVerb({
       const plan = dryRun
         ? await withReading(context, (reading) => reading.restorePlan(row.id, step, paths))
         : await (await reach()).restore(row.id, { step, paths });
-      tell(plan, given, context, dryRun);
+      tell(plan, given.map(quoteForShell), context, dryRun);
       return EXIT.ok;
     });
   },

@@ -5,6 +5,7 @@ import { unfinishedAgents } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
+import { attempt } from "#config/open-home.ts";
 import { codeOf, EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../../shipped.ts";
@@ -43,7 +44,7 @@ export const DOWN = defineVerb({
   run: async (_args, options) => {
     using context = await findOwnContext(options);
     const { home, output } = context;
-    stopExpectingDaemon(home);
+    await attempt(home.privateFolder, home, () => stopExpectingDaemon(home));
     const stopped = await stopDaemon({ home, output }, options);
     if (!stopped)
       throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {

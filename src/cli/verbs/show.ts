@@ -144,5 +144,5 @@ const reasonOf = ({ standing, reason }: AgentDetails): string | null =>
 
 const describeWaiting = (waiting: WaitingView): string =>
   waiting.kind === "question"
-    ? `Question:   ${waiting.question}`
+    ? `Question:   ${waiting.question}`.replaceAll("\n", "\n            ")
     : `Wants:      ${describeApproval(waiting).join("\n            ")}`;

@@ -265,4 +265,4 @@ function requireSameAgent(
 }
 
 const recordAgain = ({ file }: AgentTest, path: string): string =>
-  `Record it again: rm ${path} && goald test ${file} --record ${path}`;
+  `Record it again: rm ${quoteForShell(path)} && goald test ${quoteForShell(file)} --record ${quoteForShell(path)}`;
