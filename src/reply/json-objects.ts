@@ -84,8 +84,8 @@ export function findObjects(text: string, from: number) {
     if (!opensObject(text, at)) continue;
     readMarks(at);
     const { end, closed, tooDeep } = findObjectEnd(text, at);
-    if (tooDeep) return { fault: "too-deep" } as const;
-    if (++count > MAX_OBJECTS) return { fault: "too-many" } as const;
+    if (tooDeep) return { fault: "tooDeep" } as const;
+    if (++count > MAX_OBJECTS) return { fault: "tooManyObjects" } as const;
     if (open === 0) objects.push({ start: at, end, closed });
     textStart = end;
     at = end - 1;
@@ -240,7 +240,7 @@ export interface ParsedObject {
 }
 export interface UnparsedObject {
   readonly kind: "unparsed";
-  readonly reason: "too-deep" | "too-large" | "cut" | "ellipsis" | "syntax";
+  readonly reason: "tooDeep" | "tooDamaged" | "cutOff" | "ellipsis" | "brokenSyntax";
 }
 
 /** Remaining cost of guesses in this reply. */
@@ -254,7 +254,7 @@ type RepairBudget = ReturnType<typeof createRepairBudget>;
  * quotes.
  */
 export function parseObject(source: string, budget: RepairBudget): ParsedObject | UnparsedObject {
-  if (isTooDeep(source)) return { kind: "unparsed", reason: "too-deep" };
+  if (isTooDeep(source)) return { kind: "unparsed", reason: "tooDeep" };
   const clear = parseClearly(source);
   if ("kind" in clear) return clear;
   const { text: written, end: length, isCut, isOpen, hasEllipsis } = clear;
@@ -266,9 +266,9 @@ export function parseObject(source: string, budget: RepairBudget): ParsedObject 
 }
 
 function reasonOf(source: string, isCut: boolean): UnparsedObject["reason"] {
-  if (source.length > MAX_DAMAGED_CHARS) return "too-large";
+  if (source.length > MAX_DAMAGED_CHARS) return "tooDamaged";
   // Behind a closing bracket a string is open because a quote is missing.
-  return isCut && !/[}\]]\s{0,50}$/.test(source.slice(-60)) ? "cut" : "syntax";
+  return isCut && !/[}\]]\s{0,50}$/.test(source.slice(-60)) ? "cutOff" : "brokenSyntax";
 }
 
 /** Without a guess. Returns the object with mended spelling when that is no JSON either. */

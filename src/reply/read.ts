@@ -100,7 +100,6 @@ function startSearch(
     unknownName: undefined as string | undefined,
     hasSeveral: false,
     hasCutCommand: false,
-    /** See `noteBrokenCommand`. */
     hasBrokenCommand: false,
     /** The command of the last call whose arguments are not valid. */
     badCommand: undefined as string | undefined,
@@ -112,8 +111,7 @@ function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
   let start = from;
   for (let restarts = 0; restarts < MAX_RESTARTS && start < search.reply.length; restarts++) {
     const { objects, unclosed, fault } = findObjects(search.reply, start);
-    if (fault === "too-deep") return refuseReply(search.thoughts, PROBLEMS.tooDeep);
-    if (fault === "too-many") return refuseReply(search.thoughts, PROBLEMS.tooManyObjects);
+    if (fault !== null) return refuseReply(search.thoughts, PROBLEMS[fault]);
     if (unclosed && objects.length === 0) return refuseReply(null, PROBLEMS.onlyReasoning);
     start = search.reply.length;
     for (const object of objects) {
@@ -159,18 +157,11 @@ function acceptOwnCall(search: ReplySearch, source: string): boolean {
 }
 
 function noteUnparsedObject(search: ReplySearch, source: string, unread: UnparsedObject): void {
-  search.problems.push(UNPARSED_PROBLEMS[unread.reason]);
-  if (unread.reason === "cut" && /command|action/i.test(source)) search.hasCutCommand = true;
-  if (unread.reason === "syntax" && /["'](?:command|action)["']\s{0,50}:/i.test(source)) search.hasBrokenCommand = true;
+  search.problems.push(PROBLEMS[unread.reason]);
+  if (unread.reason === "cutOff" && /command|action/i.test(source)) search.hasCutCommand = true;
+  if (unread.reason === "brokenSyntax" && /["'](?:command|action)["']\s{0,50}:/i.test(source))
+    search.hasBrokenCommand = true;
 }
-
-const UNPARSED_PROBLEMS: Readonly<Record<UnparsedObject["reason"], string>> = {
-  "too-deep": PROBLEMS.tooDeep,
-  "too-large": PROBLEMS.tooDamaged,
-  cut: PROBLEMS.cutOff,
-  ellipsis: PROBLEMS.ellipsis,
-  syntax: PROBLEMS.brokenSyntax,
-};
 
 function readCommand(search: ReplySearch, source: string, parsed: ParsedObject): void {
   const { catalogue, validator } = search;
