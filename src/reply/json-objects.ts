@@ -330,7 +330,7 @@ function mendSpelling(source: string) {
     } else if (char !== "," || matchAt(TRAILING_COMMA, source, at) === null) {
       if (CLOSING[char]) open.push(CLOSING[char]);
       else if (char === "}" || char === "]") isDoubtful ||= open.pop() !== char;
-      hasEllipsis ||= /:(?:…|\.{3})$/.test(last);
+      hasEllipsis ||= /[:,](?:…|\.{3})$/.test(last);
       out.push(BLANK_IN_OBJECT.test(char) ? " " : char);
     }
   } while (open.length > 0 && at < source.length);

@@ -54,7 +54,7 @@ const SETTLED: ReadonlySet<string> = new Set([
 ]);
 
 /** A string and an object end where none is open: the assumed end of the object was content. */
-const REST_OF_OBJECT = /^[^{[]{0,200}?"\s{0,20}[}\]]/;
+const REST_OF_OBJECT = /^[^{[]{0,200}?["'”]\s{0,20}[}\]]/;
 
 /** `shape` gives an object of the reply the shape that a command is looked for in. Default: it stays as it is. */
 export function createReplyReader(
@@ -143,9 +143,9 @@ function readObject(search: ReplySearch, { start, end }: ReplyObject): number {
     return end;
   }
   search.thoughts ??= findThoughts(parsed.value);
-  readCommand(search, source, parsed);
   const behind = start + parsed.length;
   if (REST_OF_OBJECT.test(search.reply.slice(behind, behind + 240))) noteBrokenCommand(search, PROBLEMS.brokenSyntax);
+  else readCommand(search, source, parsed);
   return behind;
 }
 
@@ -188,7 +188,7 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
     noteBrokenCommand(search, ...checked.problems);
   } else if (source.includes("\ufffd") && isDamaged(checked.call))
     noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
-  else if (parsed.trust === "guessed") acceptGuessedCall(search, checked.call);
+  else if (parsed.trust === "guessed") acceptGuessedCall(search, checked.call, source);
   else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict", hasSideEffect });
 }
 
@@ -204,8 +204,8 @@ function isComplete(search: ReplySearch, { ending, written }: ParsedObject, hasS
   return ending !== "cut" && search.isSettled && !hasSideEffect;
 }
 
-function acceptGuessedCall(search: ReplySearch, call: CommandCall): void {
-  if (search.catalogue.isHarmless(call.name) && !looksMisread(call))
+function acceptGuessedCall(search: ReplySearch, call: CommandCall, source: string): void {
+  if (search.catalogue.isHarmless(call.name) && !looksMisread(call, source))
     search.found.push({ call, repaired: true, hasSideEffect: false });
   else noteBrokenCommand(search, describeDamagedCommand(call.name));
 }
@@ -303,14 +303,15 @@ function readOwnCall(source: string, validator: CallValidator): CommandCall | un
 /** True when an argument contains U+FFFD, which replaced a lost character. */
 export const isDamaged = ({ args }: CommandCall): boolean => collectTexts(args).some((text) => text.includes("\ufffd"));
 
-/** True when an argument contains brackets and keys of the reply, or a stray quote at one end: a wrong guess. */
-const looksMisread = ({ args }: CommandCall): boolean =>
-  collectTexts(args).some(
-    (value) =>
-      /"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value) ||
-      /^[^“„]*”\s*$/.test(value) ||
-      (/^\s*"|"\s*$/.test(value) && value.split('"').length % 2 === 0),
-  );
+/** True when an argument contains keys of the reply, or is not one whole string or word of it: a wrong guess. */
+const looksMisread = ({ args }: CommandCall, source: string): boolean =>
+  collectTexts(args).some((value) => {
+    const marked = withoutEscapes(source).replaceAll(withoutEscapes(value), "\0");
+    if (/^["'`]|"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value)) return true;
+    if (/(["'`])\0\1|“\0”|„\0[“”]/.test(marked)) return false;
+    return !(/^[\w ./-]+$/.test(value) && /[:,[]\s*\0\s*[,}\]]/.test(marked));
+  });
+const withoutEscapes = (text: string): string => JSON.stringify(text).slice(1, -1).replaceAll("\\", "");
 
 /** True when the whole command, or its name and arguments, are closed in the mended text. */
 function isCallClosed(written: string): boolean {
