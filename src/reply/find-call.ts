@@ -38,7 +38,8 @@ export const EITHER_KEYS = ["input", "kwargs"];
 /** Keys beside a name that are not arguments. */
 const BESIDE = new Set(["thoughts", "thought", "command", "id", "type"]);
 /** A value below such a key is an example or a quotation, not a command. */
-const NOT_NOW = /(?:^|[^a-z])(?:examples?|sample|template|format|previous|earlier|last|history)(?:$|[^a-z])/i;
+const NOT_NOW =
+  /(?:^|[^a-z])(?:examples?|drafts?|rejected|not|plan|error|analysis|observation|thinking|reasoning|sample|template|format|previous|earlier|last|history)(?:$|[^a-z])/i;
 const MAX_LAYERS = 4;
 const MAX_LIST = 20;
 

@@ -138,7 +138,7 @@ function findQuotedEnd(text: string, start: number): number {
 }
 
 const NAME =
-  "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|tool_(?:response|result|output)|(?:inner_|internal_)?monologue)";
+  "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|(?:tool|function)_(?:response|result|output)s?|observation|examples?|(?:inner_|internal_)?monologue)";
 /**
  * Forms: tags with a vendor's prefix (`<seed:think>`, `<antThinking>`), bars, square brackets, channels. An argument of a call
  * in XML counts as reasoning: an object in it is its content.
@@ -146,14 +146,14 @@ const NAME =
 const OPEN = [
   `<(?:[a-z]{1,9}:|ant)?${NAME}(?:\\s[^<>]{0,200})?>`,
   `<[|｜](?:(?:begin|start)[_▁](?:of[_▁])?)?${NAME}[|｜]>`,
-  "<parameter[=\\s][^<>]{0,200}>|<arg_value>|\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>",
+  "<[^<>\\s/]{0,9}parameter[=\\s][^<>]{0,200}>|\\[tool_results\\]|<｜tool▁outputs?▁begin｜>|<arg_value>|\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>",
   // The harmony format without its special tokens, which some servers drop.
   "^analysis(?=[a-z])",
 ].join("|");
 const CLOSE = [
   `</(?:[a-z]{1,9}:|ant)?${NAME}\\s{0,9}>`,
   `<[|｜](?:/|end[_▁](?:of[_▁])?)${NAME}[|｜]>`,
-  "</parameter>|</arg_value>|\\[/think\\]|◁/think▷|\\|endthink\\||<\\|channel\\|>\\s?(?:final|commentary)|<channel\\|>|<(?:unused|ctrl)95>|assistantfinal",
+  "</[^<>\\s/]{0,9}parameter>|\\[/tool_results\\]|<｜tool▁outputs?▁end｜>|</arg_value>|\\[/think\\]|◁/think▷|\\|endthink\\||<\\|channel\\|>\\s?(?:final|commentary)(?:[ \\w|<>]{0,40}<\\|message\\|>)?|<channel\\|>|<(?:unused|ctrl)95>|assistantfinal",
 ].join("|");
 const MARK = new RegExp(`(?<open>${OPEN})|(?:${CLOSE})`, "gi");
 const OPENING = new RegExp(OPEN, "i");
