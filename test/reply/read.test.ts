@@ -70,7 +70,8 @@ describe("a reply that can be read", () => {
 
   it("keeps every backslash of a Windows path, unless one may begin an escape", () => {
     expect(read(`${W}"C:\\Users\\me"}}}`, "stop")).toMatchObject(write("a", "C:\\Users\\me"));
-    expect(problemsOf(read(`${W}"C:\\Users\\me\\new"}}}`, "stop"))).toMatch(/could not be repaired/);
+    for (const path of ["C:\\Users\\me\\new", "\\\\server\\share"])
+      expect(problemsOf(read(`${W}"${path}"}}}`, "stop"))).toMatch(/could not be repaired/);
   });
 
   it("finds the reply after a brace in prose", () => {
