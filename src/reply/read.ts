@@ -123,10 +123,10 @@ function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
   return null;
 }
 
-/** Searches again from the first `{"thoughts":`, `{"command":` or `{"action":`, since braces in prose may enclose the reply. */
+/** Searches again from the first key such as `{"thoughts":`, since braces in prose may enclose the reply. */
 function searchAgain(search: ReplySearch): ParsedReply | null {
   if (search.found.length > 0 || search.hasSeveral) return null;
-  const begin = search.reply.search(/\{\s{0,50}["']?(?:thoughts|command|action)["']?\s{0,50}:/i);
+  const begin = search.reply.search(/\{\s{0,50}["']?(?:thoughts|command|action|tool_calls|name)["']?\s{0,50}:/i);
   const isProse = begin > 0 && !/["'”’]\s{0,50}:/.test(search.reply.slice(0, begin));
   if (!isProse) return null;
   search.hasCutCommand = false;
@@ -334,7 +334,7 @@ function isCallClosed(written: string): boolean {
       key = "";
     } else if (char === "}" || char === "]") {
       const closed = containers.pop();
-      if (containers.includes("thoughts")) continue;
+      if (containers.includes("thoughts") && (closed !== "command" || /[^\s}\]]/.test(written.slice(at)))) continue;
       if (closed === "command" || (hasName && closed !== undefined && ARGS_KEYS.includes(closed))) return true;
     }
   }

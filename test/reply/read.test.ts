@@ -63,6 +63,11 @@ describe("a reply that can be read", () => {
     ],
     ["a regular expression", `${W}"\\d+\\.\\w"}}}`, write("a", "\\d+\\.\\w")],
     ["brackets missing at the end, arguments closed", `${W}"b"}`, write("a", "b")],
+    [
+      "brackets missing behind a command in the thoughts",
+      `{"thoughts":{"text":"t",${W.slice(1)}"b"}}`,
+      write("a", "b"),
+    ],
     ["damage in the thoughts only", `{"thoughts":{"text":"a "odd"},${W.slice(1)}"b"}}}`, write("a", "b")],
   ])("runs a command that changes things where only the spelling was mended: %s", (_title, text, expected) => {
     expect(read(text, "stop")).toMatchObject({ ...expected, repaired: true });
@@ -76,7 +81,8 @@ describe("a reply that can be read", () => {
 
   it("finds the reply after a brace in prose", () => {
     for (const prose of ["I mean { and: ", 'It is { "so, '])
-      expect(read(`${prose}{"command":{"name":"google","args":{"input":"x"}}}`, "stop")).toMatchObject(google("x"));
+      for (const call of ['"command":{"name":"google","args":{"input":"x"}}', '"name":"google","args":{"input":"x"}'])
+        expect(read(`${prose}{${call}}`, "stop")).toMatchObject(google("x"));
   });
 });
 
