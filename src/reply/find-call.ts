@@ -189,11 +189,13 @@ export function readWrittenAction(text: string): CommandCall | undefined {
  * "text": "…"}}`, the shape of a reply with a command. Returns anything else as it is.
  */
 export function findAction(value: unknown): unknown {
-  if (!isRecord(value) || !Object.hasOwn(value, "action") || Object.hasOwn(value, "command")) return value;
+  if (!isRecord(value) || !lowerCaseKeys(value)?.has("action") || Object.hasOwn(value, "command")) return value;
   const { action, args } = value;
   if (typeof action !== "string" && action !== null) return value;
-  const beside = Object.entries(value).filter(([key]) => !BESIDE_ACTION.includes(key));
-  const content = beside.filter(([key]) => key === "content" || key === "contents");
+  const beside = Object.entries(value).filter(
+    ([key]) => !BESIDE_ACTION.includes(key) || (key === "thought" && action === THINK),
+  );
+  const content = beside.filter(([key]) => /^(?:contents?|thought)$/.test(key));
   const given = isRecord(args) ? { ...Object.fromEntries(content), ...args } : (args ?? Object.fromEntries(beside));
   return { command: { name: String(action), args: given } };
 }

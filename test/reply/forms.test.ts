@@ -279,6 +279,12 @@ describe("an action of the form plan", () => {
     ["run", reply("run", { code: "1" }), { name: "run_code", args: { code: "1" } }],
     ["finish without arguments", reply("finish"), { name: "task_complete", args: { reason: "" } }],
     ["finish as the history shows it", reply("finish", {}, { message: "Finished" }), { name: "task_complete" }],
+    [
+      "a thought beside the action",
+      reply("think", undefined, { thought: "a" }),
+      { name: "think", args: { thought: "a" } },
+    ],
+    ["a thought beside no arguments", reply("think", {}, { thought: "a" }), { name: "think", args: { thought: "a" } }],
     ["null", reply("null", {}), { name: "do_nothing", args: {} }],
     ["no action at all", reply(null), { name: "do_nothing", args: {} }],
   ])("is read with %s", (_title, written, expected) => {
@@ -299,6 +305,7 @@ describe("an action of the form plan", () => {
     ["an action and a command", reply("think", {}, { command: { name: "do_nothing" } }), /several actions/],
     ["a wrong argument", reply("write", { path: "a", text: "b", mode: "append" }), /no argument "mode"/],
     ["both content and contents", reply("write", { path: "a", content: "b", contents: "c" }), /no argument "contents"/],
+    ["two actions in one", '{"action":"finish","Action":"read","args":{}}', /several actions/],
     ["a missing argument", reply("think", {}), /needs the argument "thought"/],
     ["an action that was cut off", WRITE.slice(0, -12), /cut off/],
     ["an action whose quotes are broken", WRITE.replace("two", 'tw"o" and "x'), /broken|guess/],
