@@ -195,7 +195,7 @@ export const findLeadingReasoningEnd = (text: string): number =>
  */
 export const findReasoningEnd = (text: string): number =>
   findMarkedEnd(text, (mark, before) =>
-    mark.groups?.open === undefined ? endsInBlock(before) || isQuoted(text, mark) : before.trim() !== "",
+    mark.groups?.open === undefined ? endsInBlock(before) || isQuoted(text, mark) : !beginsReasoning(mark[0], before),
   );
 
 /** `isContent`: whether a mark outside of reasoning, with the text before it, belongs to the reply proper. */
@@ -209,6 +209,9 @@ function findMarkedEnd(text: string, isContent: (mark: RegExpExecArray, before: 
   return open > 0 ? -1 : 0;
 }
 
+/** Thoughts begin the reply, or a line below prose without a block or an answer. */
+const beginsReasoning = (mark: string, before: string): boolean =>
+  before.trim() === "" || (/think|thought/i.test(mark) && /\n[ \t]*$/.test(before) && !/```|~~~|RESULT/.test(before));
 const endsInBlock = (text: string): boolean => (text.match(/^[ \t]*(?:```|~~~)/gm)?.length ?? 0) % 2 === 1;
 const isQuoted = (text: string, { index, 0: { length } }: RegExpExecArray): boolean =>
   /["']/.test(text.charAt(index - 1)) && /[^\n]/.test(text.charAt(index + length));
