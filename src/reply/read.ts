@@ -188,7 +188,8 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
     noteBrokenCommand(search, ...checked.problems);
   } else if (source.includes("\ufffd") && isDamaged(checked.call))
     noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
-  else if (parsed.trust === "guessed") acceptGuessedCall(search, checked.call, source);
+  else if (parsed.trust === "guessed" && isDoubtfulGuess(catalogue, checked.call, source))
+    noteBrokenCommand(search, describeDamagedCommand(checked.call.name));
   else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict", hasSideEffect });
 }
 
@@ -202,12 +203,6 @@ function noteBrokenCommand(search: ReplySearch, ...problems: readonly string[]):
 function isComplete(search: ReplySearch, { ending, written }: ParsedObject, hasSideEffect: boolean): boolean {
   if (ending === "whole" || isCallClosed(written)) return true;
   return ending !== "cut" && search.isSettled && !hasSideEffect;
-}
-
-function acceptGuessedCall(search: ReplySearch, call: CommandCall, source: string): void {
-  if (search.catalogue.isHarmless(call.name) && !looksMisread(call, source))
-    search.found.push({ call, repaired: true, hasSideEffect: false });
-  else noteBrokenCommand(search, describeDamagedCommand(call.name));
 }
 
 function concludeSearch(search: ReplySearch): ParsedReply {
@@ -280,12 +275,13 @@ export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
 const COMMAND_KEY = /["']command["']\s{0,50}:\s{0,50}(?=\{)/gi;
 /** Only the brackets of the reply around the command, and the end of a fence, follow it. */
 const LAST = /^[\s}\]]{0,200}(?:`{3}\s{0,50})?$/;
+const THOUGHTS_ALONE =
+  /^\s{0,50},\s{0,50}(?:"?\w{0,20}$|"thoughts"(?![\s\S]*"(?:commands?|tool(?:_calls?)?|function(?:_call)?|action|name)"\s{0,50}:))/;
 
 /**
  * Returns the command that a damaged reply still states without a guess: the key `command` occurs once, its object can
- * be read with mended spelling, and nothing but closing brackets follows it. A repair of the whole reply may move text
- * from one field to another, so a command with side effects must be readable in its own part of the reply. Undefined
- * when there is none, or it is not valid.
+ * be read with mended spelling, and only closing brackets or thoughts that were cut off follow it. A repair of the whole
+ * reply may move text from one field to another, so a command with side effects must be readable in its own part.
  */
 function readOwnCall(source: string, validator: CallValidator): CommandCall | undefined {
   if (source.length > MAX_DAMAGED_CHARS) return undefined;
@@ -293,8 +289,11 @@ function readOwnCall(source: string, validator: CallValidator): CommandCall | un
   if (!key || others.length > 0) return undefined;
   const own = source.slice(key.index + key[0].length);
   const parsed = parseClearly(own);
-  const isOwn = "kind" in parsed && parsed.ending === "whole" && LAST.test(own.slice(parsed.length));
-  if (!isOwn || findConflictingKey(parsed.json) !== null) return undefined;
+  if (!("kind" in parsed) || parsed.ending !== "whole" || findConflictingKey(parsed.json) !== null) return undefined;
+  const reply = parseClearly(source);
+  const isCut = !("kind" in reply) && reply.isOpen;
+  const rest = own.slice(parsed.length);
+  if (!LAST.test(rest) && !(isCut && THOUGHTS_ALONE.test(rest))) return undefined;
   const shape = findCall({ command: parsed.value }, validator.isName);
   const checked = shape.kind === "call" ? validator.checkCall(shape.call, own) : undefined;
   return checked?.kind === "valid" ? checked.call : undefined;
@@ -303,8 +302,9 @@ function readOwnCall(source: string, validator: CallValidator): CommandCall | un
 /** True when an argument contains U+FFFD, which replaced a lost character. */
 export const isDamaged = ({ args }: CommandCall): boolean => collectTexts(args).some((text) => text.includes("\ufffd"));
 
-/** True when an argument contains keys of the reply, or is not one whole string or word of it: a wrong guess. */
-const looksMisread = ({ args }: CommandCall, source: string): boolean =>
+/** An argument that contains keys of the reply, or is not one whole string or word of it, is a wrong guess. */
+const isDoubtfulGuess = (catalogue: ReplyCatalogue, { name, args }: CommandCall, source: string): boolean =>
+  !catalogue.isHarmless(name) ||
   collectTexts(args).some((value) => {
     const marked = withoutEscapes(source).replaceAll(withoutEscapes(value), "\0");
     if (/^["'`]|"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value)) return true;

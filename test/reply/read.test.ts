@@ -96,6 +96,7 @@ describe("a reply that must not be run", () => {
     ["keys that differ in case", '{"command":{"name":"google","Name":"do_nothing","args":{}}}', /more than one/],
     ["two kinds of arguments", '{"name":"google","args":{"input":"x"},"arguments":{"input":"y"}}', /more than one/],
     ["a command and a second one cut off", `${GOOGLE}\n${W.slice(0, -4)}`, /cut off/, "length"],
+    ["a command and one behind cut thoughts", `${W}"b"}},"thoughts":{"text":"t","action":{"name":"x`, /cut|broken/],
     ["a key given twice", reply("read_file", '{"file":"a","file":"b"}'), /"file" is given twice/],
     ["an argument under two names", reply("read_file", '{"file":"a","path":"b"}'), /given twice, under two names/],
     ["a cut in the thoughts", '{"thoughts":{"text":"t","plan":"p","criticis', /^The reply was cut off/, "length"],
