@@ -273,14 +273,14 @@ export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
   a.name === b.name && isSameJson(Object.entries(a.args).sort(), Object.entries(b.args).sort());
 
 const COMMAND_KEY = /["']command["']\s{0,50}:\s{0,50}(?=\{)/gi;
-/** Only the brackets of the reply around the command, and the end of a fence, follow it. */
-const LAST = /^[\s}\]]{0,200}(?:`{3}\s{0,50})?$/;
+/** No quote and no opening bracket follow the command: its end is not a part of a text. */
+const LAST = /^[^"'“”{[]*$/;
 const THOUGHTS_ALONE =
   /^\s{0,50},\s{0,50}(?:"?\w{0,20}$|"thoughts"(?![\s\S]*"(?:commands?|tool(?:_calls?)?|function(?:_call)?|action|name)"\s{0,50}:))/;
 
 /**
  * Returns the command that a damaged reply still states without a guess: the key `command` occurs once, its object can
- * be read with mended spelling, and only closing brackets or thoughts that were cut off follow it. A repair of the whole
+ * be read with mended spelling, and only plain words or thoughts that were cut off follow it. A repair of the whole
  * reply may move text from one field to another, so a command with side effects must be readable in its own part.
  */
 function readOwnCall(source: string, validator: CallValidator): CommandCall | undefined {
