@@ -9,8 +9,8 @@
  * - A truncated reply runs only if its command was closed before the cut.
  * - Of a damaged object, the command runs whose own object is readable with mended spelling (control characters,
  *   backslashes, commas) and unchanged content.
- * - After a guessed repair, a command runs only if it reads and reaches nothing outside, and its arguments hold no
- *   JSON debris.
+ * - After a guessed repair, a command runs only if it reads and reaches nothing outside, and each of its
+ *   texts is in the reply as one string or word.
  * - Beside a broken command no command with side effects runs: it may be a part of the broken one.
  * Pure, synchronous, and linear except for the capped repair.
  */
@@ -275,13 +275,14 @@ export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
 const COMMAND_KEY = /["']command["']\s{0,50}:\s{0,50}(?=\{)/gi;
 /** No quote and no opening bracket follow the command: its end is not a part of a text. */
 const LAST = /^[^"'“”{[]*$/;
-const THOUGHTS_ALONE =
-  /^\s{0,50},\s{0,50}(?:"?\w{0,20}$|"thoughts"(?![\s\S]*"(?:commands?|tool(?:_calls?)?|function(?:_call)?|action|name)"\s{0,50}:))/;
+/** The key that follows the command is thoughts, or is cut off, and no key of another command does. */
+const THOUGHTS_ALONE = /^\s*,\s*(?:"?\w*$|"thoughts"(?![\s\S]*"(?:command|tool|function|action|name)\w*"\s{0,50}:))/;
 
 /**
  * Returns the command that a damaged reply still states without a guess: the key `command` occurs once, its object can
  * be read with mended spelling, and only plain words or thoughts that were cut off follow it. A repair of the whole
  * reply may move text from one field to another, so a command with side effects must be readable in its own part.
+ * Undefined when there is none, or it is not valid.
  */
 function readOwnCall(source: string, validator: CallValidator): CommandCall | undefined {
   if (source.length > MAX_DAMAGED_CHARS) return undefined;
@@ -290,10 +291,9 @@ function readOwnCall(source: string, validator: CallValidator): CommandCall | un
   const own = source.slice(key.index + key[0].length);
   const parsed = parseClearly(own);
   if (!("kind" in parsed) || parsed.ending !== "whole" || findConflictingKey(parsed.json) !== null) return undefined;
-  const reply = parseClearly(source);
-  const isCut = !("kind" in reply) && reply.isOpen;
   const rest = own.slice(parsed.length);
-  if (!LAST.test(rest) && !(isCut && THOUGHTS_ALONE.test(rest))) return undefined;
+  const whole = LAST.test(rest) ? undefined : parseClearly(source);
+  if (whole && ("kind" in whole || !whole.isOpen || !THOUGHTS_ALONE.test(rest))) return undefined;
   const shape = findCall({ command: parsed.value }, validator.isName);
   const checked = shape.kind === "call" ? validator.checkCall(shape.call, own) : undefined;
   return checked?.kind === "valid" ? checked.call : undefined;
