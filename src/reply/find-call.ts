@@ -38,7 +38,8 @@ export const EITHER_KEYS = ["input", "kwargs"];
 /** Keys beside a name that are not arguments. */
 const BESIDE = new Set(["thoughts", "thought", "command", "id", "type"]);
 /** A value below such a key is an example or a quotation, not a command. */
-const NOT_NOW = /(?:^|[^a-z])(?:examples?|sample|template|format|previous|earlier|last|history)(?:$|[^a-z])/i;
+const NOT_NOW =
+  /(?:^|[^a-z])(?:examples?|drafts?|rejected|not|plan|error|analysis|observation|thinking|reasoning|sample|template|format|previous|earlier|last|history)(?:$|[^a-z])/i;
 const MAX_LAYERS = 4;
 const MAX_LIST = 20;
 
@@ -188,11 +189,13 @@ export function readWrittenAction(text: string): CommandCall | undefined {
  * "text": "…"}}`, the shape of a reply with a command. Returns anything else as it is.
  */
 export function findAction(value: unknown): unknown {
-  if (!isRecord(value) || !Object.hasOwn(value, "action") || Object.hasOwn(value, "command")) return value;
+  if (!isRecord(value) || !lowerCaseKeys(value)?.has("action") || Object.hasOwn(value, "command")) return value;
   const { action, args } = value;
   if (typeof action !== "string" && action !== null) return value;
-  const beside = Object.entries(value).filter(([key]) => !BESIDE_ACTION.includes(key));
-  const content = beside.filter(([key]) => key === "content" || key === "contents");
+  const beside = Object.entries(value).filter(
+    ([key]) => !BESIDE_ACTION.includes(key) || (key === "thought" && action === THINK),
+  );
+  const content = beside.filter(([key]) => /^(?:contents?|thought)$/.test(key));
   const given = isRecord(args) ? { ...Object.fromEntries(content), ...args } : (args ?? Object.fromEntries(beside));
   return { command: { name: String(action), args: given } };
 }

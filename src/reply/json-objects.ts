@@ -84,8 +84,8 @@ export function findObjects(text: string, from: number) {
     if (!opensObject(text, at)) continue;
     readMarks(at);
     const { end, closed, tooDeep } = findObjectEnd(text, at);
-    if (tooDeep) return { fault: "too-deep" } as const;
-    if (++count > MAX_OBJECTS) return { fault: "too-many" } as const;
+    if (tooDeep) return { fault: "tooDeep" } as const;
+    if (++count > MAX_OBJECTS) return { fault: "tooManyObjects" } as const;
     if (open === 0) objects.push({ start: at, end, closed });
     textStart = end;
     at = end - 1;
@@ -138,7 +138,7 @@ function findQuotedEnd(text: string, start: number): number {
 }
 
 const NAME =
-  "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|tool_(?:response|result|output)|(?:inner_|internal_)?monologue)";
+  "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|(?:tool|function)_(?:response|result|output)s?|observation|examples?|(?:inner_|internal_)?monologue)";
 /**
  * Forms: tags with a vendor's prefix (`<seed:think>`, `<antThinking>`), bars, square brackets, channels. An argument of a call
  * in XML counts as reasoning: an object in it is its content.
@@ -146,14 +146,14 @@ const NAME =
 const OPEN = [
   `<(?:[a-z]{1,9}:|ant)?${NAME}(?:\\s[^<>]{0,200})?>`,
   `<[|｜](?:(?:begin|start)[_▁](?:of[_▁])?)?${NAME}[|｜]>`,
-  "<parameter[=\\s][^<>]{0,200}>|<arg_value>|\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>",
+  "<[^<>\\s/]{0,9}parameter[=\\s][^<>]{0,200}>|\\[tool_results\\]|<｜tool▁outputs?▁begin｜>|<arg_value>|\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>",
   // The harmony format without its special tokens, which some servers drop.
   "^analysis(?=[a-z])",
 ].join("|");
 const CLOSE = [
   `</(?:[a-z]{1,9}:|ant)?${NAME}\\s{0,9}>`,
   `<[|｜](?:/|end[_▁](?:of[_▁])?)${NAME}[|｜]>`,
-  "</parameter>|</arg_value>|\\[/think\\]|◁/think▷|\\|endthink\\||<\\|channel\\|>\\s?(?:final|commentary)|<channel\\|>|<(?:unused|ctrl)95>|assistantfinal",
+  "</[^<>\\s/]{0,9}parameter>|\\[/tool_results\\]|<｜tool▁outputs?▁end｜>|</arg_value>|\\[/think\\]|◁/think▷|\\|endthink\\||<\\|channel\\|>\\s?(?:final|commentary)(?:[ \\w|<>]{0,40}<\\|message\\|>)?|<channel\\|>|<(?:unused|ctrl)95>|assistantfinal",
 ].join("|");
 const MARK = new RegExp(`(?<open>${OPEN})|(?:${CLOSE})`, "gi");
 const OPENING = new RegExp(OPEN, "i");
@@ -195,7 +195,7 @@ export const findLeadingReasoningEnd = (text: string): number =>
  */
 export const findReasoningEnd = (text: string): number =>
   findMarkedEnd(text, (mark, before) =>
-    mark.groups?.open === undefined ? endsInBlock(before) || isQuoted(text, mark) : before.trim() !== "",
+    mark.groups?.open === undefined ? endsInBlock(before) || isQuoted(text, mark) : !beginsReasoning(mark[0], before),
   );
 
 /** `isContent`: whether a mark outside of reasoning, with the text before it, belongs to the reply proper. */
@@ -209,6 +209,9 @@ function findMarkedEnd(text: string, isContent: (mark: RegExpExecArray, before: 
   return open > 0 ? -1 : 0;
 }
 
+/** Thoughts begin the reply, or a line below prose without a block or an answer. */
+const beginsReasoning = (mark: string, before: string): boolean =>
+  before.trim() === "" || (/think|thought/i.test(mark) && /\n[ \t]*$/.test(before) && !/```|~~~|RESULT/.test(before));
 const endsInBlock = (text: string): boolean => (text.match(/^[ \t]*(?:```|~~~)/gm)?.length ?? 0) % 2 === 1;
 const isQuoted = (text: string, { index, 0: { length } }: RegExpExecArray): boolean =>
   /["']/.test(text.charAt(index - 1)) && /[^\n]/.test(text.charAt(index + length));
@@ -240,7 +243,7 @@ export interface ParsedObject {
 }
 export interface UnparsedObject {
   readonly kind: "unparsed";
-  readonly reason: "too-deep" | "too-large" | "cut" | "ellipsis" | "syntax";
+  readonly reason: "tooDeep" | "tooDamaged" | "cutOff" | "ellipsis" | "brokenSyntax";
 }
 
 /** Remaining cost of guesses in this reply. */
@@ -254,7 +257,7 @@ type RepairBudget = ReturnType<typeof createRepairBudget>;
  * quotes.
  */
 export function parseObject(source: string, budget: RepairBudget): ParsedObject | UnparsedObject {
-  if (isTooDeep(source)) return { kind: "unparsed", reason: "too-deep" };
+  if (isTooDeep(source)) return { kind: "unparsed", reason: "tooDeep" };
   const clear = parseClearly(source);
   if ("kind" in clear) return clear;
   const { text: written, end: length, isCut, isOpen, hasEllipsis } = clear;
@@ -266,9 +269,9 @@ export function parseObject(source: string, budget: RepairBudget): ParsedObject 
 }
 
 function reasonOf(source: string, isCut: boolean): UnparsedObject["reason"] {
-  if (source.length > MAX_DAMAGED_CHARS) return "too-large";
+  if (source.length > MAX_DAMAGED_CHARS) return "tooDamaged";
   // Behind a closing bracket a string is open because a quote is missing.
-  return isCut && !/[}\]]\s{0,50}$/.test(source.slice(-60)) ? "cut" : "syntax";
+  return isCut && !/[}\]]\s{0,50}$/.test(source.slice(-60)) ? "cutOff" : "brokenSyntax";
 }
 
 /** Without a guess. Returns the object with mended spelling when that is no JSON either. */
@@ -330,7 +333,7 @@ function mendSpelling(source: string) {
     } else if (char !== "," || matchAt(TRAILING_COMMA, source, at) === null) {
       if (CLOSING[char]) open.push(CLOSING[char]);
       else if (char === "}" || char === "]") isDoubtful ||= open.pop() !== char;
-      hasEllipsis ||= /:(?:…|\.{3})$/.test(last);
+      hasEllipsis ||= /[:,](?:…|\.{3})$/.test(last);
       out.push(BLANK_IN_OBJECT.test(char) ? " " : char);
     }
   } while (open.length > 0 && at < source.length);

@@ -142,8 +142,8 @@ const WINDOWS_PATH = /(?<![A-Za-z])[A-Za-z]:\\[^\\]/;
 const withEscape = (signs: string): RegExp => new RegExp(String.raw`(?:^|[^\\])(?:\\\\)*\\(?:${signs})`);
 const ESCAPE = withEscape("[bfnrtu]");
 const STRAY = withEscape(String.raw`[^"'\\/bfnrtu]|u(?![\da-fA-F]{4})`);
-/** A sign of control that is rare in texts, or the beginning of a word such as `\frac`. */
-const RARE = withEscape(String.raw`[bf]|r(?!\\n)|t[a-z]{2}`);
+/** A sign of control that is rare in texts, or the beginning of a word such as `\frac` or of `\\server\share`. */
+const RARE = withEscape(String.raw`[bf]|r(?!\\n)|t[a-z]{2}|\\[\w.-]+\\[^"\\/]`);
 
 /** True when a backslash may begin an escape or be meant as it is, since another one in the string begins none. */
 export const hasDoubtfulEscape = (string: string): boolean =>

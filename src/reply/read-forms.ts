@@ -84,20 +84,20 @@ function problemOf(
   if (result !== null) return result === "" ? words.noCode : undefined;
   if (foreign !== "" && !isSecondTry) return describeForeignCode(foreign);
   if (code === null && form === "code" && !isSecondTry && isCall(shown)) return ACTION_PROBLEMS.code.noBlock;
-  if (code === null) return form === "react" || shown === "" ? words.noCode : undefined;
+  if (code === null) return form === "react" || /^(?:<[^<>]{1,40}>)?$/.test(shown) ? words.noCode : undefined;
   if (code.trim() === "") return thought === "" ? words.noCode : words.emptyCode;
   return code.includes("\ufffd") ? PROBLEMS.damagedCode : undefined;
 }
 
 /**
  * Calls in the notations that models are trained on: special tokens that something follows, tags of calls or with an
- * underscore, Mistral's, harmony's and LangChain's words, arguments in JSON, a bare call. Answers seldom have one.
+ * underscore, Mistral's, harmony's and LangChain's words, arguments in JSON, a last line that calls. Answers seldom have one.
  */
 const CALL = new RegExp(
   [
     "<[|｜][^<>\\n]{1,40}[|｜]>\\s{0,20}\\S|<(?:function|invoke|execute|code|python)\\b|```(?:py|python)\\b|<(?:[a-z]{1,20}:)?[a-z]{1,20}_[a-z_]{1,40}>",
     "\\[TOOL_CALLS\\]|\\bto=functions\\.|\\naction[ _]input[ \\t]{0,5}:",
-    '"(?:arguments|parameters|args)"\\s{0,20}:\\s{0,20}[{"]|^\\[?[a-z_]{1,60}\\([^\\n]*\\)\\]?$',
+    '"(?:arguments|parameters|args)"\\s{0,20}:\\s{0,20}[{"]|(?:^|\\n)[ \\t]{0,40}(?:\\w{1,60} = )?(?:await )?\\[?[a-z_.]{1,60}\\([^\\n]*\\)\\]?$',
   ].join("|"),
   "i",
 );

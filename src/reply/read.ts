@@ -9,8 +9,8 @@
  * - A truncated reply runs only if its command was closed before the cut.
  * - Of a damaged object, the command runs whose own object is readable with mended spelling (control characters,
  *   backslashes, commas) and unchanged content.
- * - After a guessed repair, a command runs only if it reads and reaches nothing outside, and its arguments hold no
- *   JSON debris.
+ * - After a guessed repair, a command runs only if it reads and reaches nothing outside, and each of its
+ *   texts is in the reply as one string or word.
  * - Beside a broken command no command with side effects runs: it may be a part of the broken one.
  * Pure, synchronous, and linear except for the capped repair.
  */
@@ -54,7 +54,7 @@ const SETTLED: ReadonlySet<string> = new Set([
 ]);
 
 /** A string and an object end where none is open: the assumed end of the object was content. */
-const REST_OF_OBJECT = /^[^{[]{0,200}?"\s{0,20}[}\]]/;
+const REST_OF_OBJECT = /^[^{[]{0,200}?["'”]\s{0,20}[}\]]/;
 
 /** `shape` gives an object of the reply the shape that a command is looked for in. Default: it stays as it is. */
 export function createReplyReader(
@@ -100,7 +100,6 @@ function startSearch(
     unknownName: undefined as string | undefined,
     hasSeveral: false,
     hasCutCommand: false,
-    /** See `noteBrokenCommand`. */
     hasBrokenCommand: false,
     /** The command of the last call whose arguments are not valid. */
     badCommand: undefined as string | undefined,
@@ -112,8 +111,7 @@ function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
   let start = from;
   for (let restarts = 0; restarts < MAX_RESTARTS && start < search.reply.length; restarts++) {
     const { objects, unclosed, fault } = findObjects(search.reply, start);
-    if (fault === "too-deep") return refuseReply(search.thoughts, PROBLEMS.tooDeep);
-    if (fault === "too-many") return refuseReply(search.thoughts, PROBLEMS.tooManyObjects);
+    if (fault !== null) return refuseReply(search.thoughts, PROBLEMS[fault]);
     if (unclosed && objects.length === 0) return refuseReply(null, PROBLEMS.onlyReasoning);
     start = search.reply.length;
     for (const object of objects) {
@@ -125,10 +123,10 @@ function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
   return null;
 }
 
-/** Searches again from the first `{"thoughts":`, `{"command":` or `{"action":`, since braces in prose may enclose the reply. */
+/** Searches again from the first key such as `{"thoughts":`, since braces in prose may enclose the reply. */
 function searchAgain(search: ReplySearch): ParsedReply | null {
   if (search.found.length > 0 || search.hasSeveral) return null;
-  const begin = search.reply.search(/\{\s{0,50}["']?(?:thoughts|command|action)["']?\s{0,50}:/i);
+  const begin = search.reply.search(/\{\s{0,50}["']?(?:thoughts|command|action|tool_calls|name)["']?\s{0,50}:/i);
   const isProse = begin > 0 && !/["'”’]\s{0,50}:/.test(search.reply.slice(0, begin));
   if (!isProse) return null;
   search.hasCutCommand = false;
@@ -145,9 +143,9 @@ function readObject(search: ReplySearch, { start, end }: ReplyObject): number {
     return end;
   }
   search.thoughts ??= findThoughts(parsed.value);
-  readCommand(search, source, parsed);
   const behind = start + parsed.length;
   if (REST_OF_OBJECT.test(search.reply.slice(behind, behind + 240))) noteBrokenCommand(search, PROBLEMS.brokenSyntax);
+  else readCommand(search, source, parsed);
   return behind;
 }
 
@@ -159,18 +157,11 @@ function acceptOwnCall(search: ReplySearch, source: string): boolean {
 }
 
 function noteUnparsedObject(search: ReplySearch, source: string, unread: UnparsedObject): void {
-  search.problems.push(UNPARSED_PROBLEMS[unread.reason]);
-  if (unread.reason === "cut" && /command|action/i.test(source)) search.hasCutCommand = true;
-  if (unread.reason === "syntax" && /["'](?:command|action)["']\s{0,50}:/i.test(source)) search.hasBrokenCommand = true;
+  search.problems.push(PROBLEMS[unread.reason]);
+  if (unread.reason === "cutOff" && /command|action/i.test(source)) search.hasCutCommand = true;
+  if (unread.reason === "brokenSyntax" && /["'](?:command|action)["']\s{0,50}:/i.test(source))
+    search.hasBrokenCommand = true;
 }
-
-const UNPARSED_PROBLEMS: Readonly<Record<UnparsedObject["reason"], string>> = {
-  "too-deep": PROBLEMS.tooDeep,
-  "too-large": PROBLEMS.tooDamaged,
-  cut: PROBLEMS.cutOff,
-  ellipsis: PROBLEMS.ellipsis,
-  syntax: PROBLEMS.brokenSyntax,
-};
 
 function readCommand(search: ReplySearch, source: string, parsed: ParsedObject): void {
   const { catalogue, validator } = search;
@@ -197,7 +188,8 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
     noteBrokenCommand(search, ...checked.problems);
   } else if (source.includes("\ufffd") && isDamaged(checked.call))
     noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
-  else if (parsed.trust === "guessed") acceptGuessedCall(search, checked.call);
+  else if (parsed.trust === "guessed" && isDoubtfulGuess(catalogue, checked.call, source))
+    noteBrokenCommand(search, describeDamagedCommand(checked.call.name));
   else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict", hasSideEffect });
 }
 
@@ -211,12 +203,6 @@ function noteBrokenCommand(search: ReplySearch, ...problems: readonly string[]):
 function isComplete(search: ReplySearch, { ending, written }: ParsedObject, hasSideEffect: boolean): boolean {
   if (ending === "whole" || isCallClosed(written)) return true;
   return ending !== "cut" && search.isSettled && !hasSideEffect;
-}
-
-function acceptGuessedCall(search: ReplySearch, call: CommandCall): void {
-  if (search.catalogue.isHarmless(call.name) && !looksMisread(call))
-    search.found.push({ call, repaired: true, hasSideEffect: false });
-  else noteBrokenCommand(search, describeDamagedCommand(call.name));
 }
 
 function concludeSearch(search: ReplySearch): ParsedReply {
@@ -287,14 +273,16 @@ export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
   a.name === b.name && isSameJson(Object.entries(a.args).sort(), Object.entries(b.args).sort());
 
 const COMMAND_KEY = /["']command["']\s{0,50}:\s{0,50}(?=\{)/gi;
-/** Only the brackets of the reply around the command, and the end of a fence, follow it. */
-const LAST = /^[\s}\]]{0,200}(?:`{3}\s{0,50})?$/;
+/** No quote and no opening bracket follow the command: its end is not a part of a text. */
+const LAST = /^[^"'“”{[]*$/;
+/** The key that follows the command is thoughts, or is cut off, and no key of another command does. */
+const THOUGHTS_ALONE = /^\s*,\s*(?:"?\w*$|"thoughts"(?![\s\S]*"(?:command|tool|function|action|name)\w*"\s{0,50}:))/;
 
 /**
  * Returns the command that a damaged reply still states without a guess: the key `command` occurs once, its object can
- * be read with mended spelling, and nothing but closing brackets follows it. A repair of the whole reply may move text
- * from one field to another, so a command with side effects must be readable in its own part of the reply. Undefined
- * when there is none, or it is not valid.
+ * be read with mended spelling, and only plain words or thoughts that were cut off follow it. A repair of the whole
+ * reply may move text from one field to another, so a command with side effects must be readable in its own part.
+ * Undefined when there is none, or it is not valid.
  */
 function readOwnCall(source: string, validator: CallValidator): CommandCall | undefined {
   if (source.length > MAX_DAMAGED_CHARS) return undefined;
@@ -302,8 +290,10 @@ function readOwnCall(source: string, validator: CallValidator): CommandCall | un
   if (!key || others.length > 0) return undefined;
   const own = source.slice(key.index + key[0].length);
   const parsed = parseClearly(own);
-  const isOwn = "kind" in parsed && parsed.ending === "whole" && LAST.test(own.slice(parsed.length));
-  if (!isOwn || findConflictingKey(parsed.json) !== null) return undefined;
+  if (!("kind" in parsed) || parsed.ending !== "whole" || findConflictingKey(parsed.json) !== null) return undefined;
+  const rest = own.slice(parsed.length);
+  const whole = LAST.test(rest) ? undefined : parseClearly(source);
+  if (whole && ("kind" in whole || !whole.isOpen || !THOUGHTS_ALONE.test(rest))) return undefined;
   const shape = findCall({ command: parsed.value }, validator.isName);
   const checked = shape.kind === "call" ? validator.checkCall(shape.call, own) : undefined;
   return checked?.kind === "valid" ? checked.call : undefined;
@@ -312,14 +302,16 @@ function readOwnCall(source: string, validator: CallValidator): CommandCall | un
 /** True when an argument contains U+FFFD, which replaced a lost character. */
 export const isDamaged = ({ args }: CommandCall): boolean => collectTexts(args).some((text) => text.includes("\ufffd"));
 
-/** True when an argument contains brackets and keys of the reply, or a stray quote at one end: a wrong guess. */
-const looksMisread = ({ args }: CommandCall): boolean =>
-  collectTexts(args).some(
-    (value) =>
-      /"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value) ||
-      /^[^“„]*”\s*$/.test(value) ||
-      (/^\s*"|"\s*$/.test(value) && value.split('"').length % 2 === 0),
-  );
+/** An argument that contains keys of the reply, or is not one whole string or word of it, is a wrong guess. */
+const isDoubtfulGuess = (catalogue: ReplyCatalogue, { name, args }: CommandCall, source: string): boolean =>
+  !catalogue.isHarmless(name) ||
+  collectTexts(args).some((value) => {
+    const marked = withoutEscapes(source).replaceAll(withoutEscapes(value), "\0");
+    if (/^["'`]|"\s{0,50}(?::|,\s{0,50}"|[}\]]\s{0,50}[,}\]])/.test(value)) return true;
+    if (/(["'`])\0\1|“\0”|„\0[“”]/.test(marked)) return false;
+    return !(/^[\w ./-]+$/.test(value) && /[:,[]\s*\0\s*[,}\]]/.test(marked));
+  });
+const withoutEscapes = (text: string): string => JSON.stringify(text).slice(1, -1).replaceAll("\\", "");
 
 /** True when the whole command, or its name and arguments, are closed in the mended text. */
 function isCallClosed(written: string): boolean {
@@ -342,7 +334,7 @@ function isCallClosed(written: string): boolean {
       key = "";
     } else if (char === "}" || char === "]") {
       const closed = containers.pop();
-      if (containers.includes("thoughts")) continue;
+      if (containers.includes("thoughts") && (closed !== "command" || /[^\s}\]]/.test(written.slice(at)))) continue;
       if (closed === "command" || (hasName && closed !== undefined && ARGS_KEYS.includes(closed))) return true;
     }
   }

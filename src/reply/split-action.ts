@@ -38,13 +38,13 @@ interface Block {
 }
 
 /** Gemma's `tool_code` is Python. */
-const PYTHON = /^(?:python|py|python3|ipython|tool_code)$/;
+const PYTHON = /^(?:(?:python|py)[\d.]*|ipython|tool_code|run_code)$/;
 /** A model that writes one of these wants it run. Blocks in other languages are text. */
 const FOREIGN = /^(?:bash|sh|shell|zsh|console|terminal|powershell|ps1|cmd|bat|javascript|js|typescript|ts|mjs|node)$/;
 
 export function splitAction(text: string, form: ActionForm): SplitAction {
   const begin = findReasoningEnd(text);
-  const reply = begin < 0 ? "" : text.slice(begin).replaceAll("\r\n", "\n");
+  const reply = begin < 0 ? "" : text.slice(begin).replace(/\r(?=\n)|^[\u200b\ufeff]+/g, "");
   const [heading] = findOutsideBlocks(reply, RESULT);
   const above = heading ? reply.slice(0, heading.index) : reply;
   const split = form === "react" ? splitReact(above) : splitCode(above);
@@ -104,7 +104,7 @@ function splitReact(reply: string): Split {
   const others = inside.others + actions.length - 1;
   if (inside.code !== null || inside.foreign !== "")
     return { ...inside, thought: [thought, inside.thought].filter((part) => part !== "").join("\n"), others };
-  const text = action.text.trim();
+  const text = action.text.trim().replace(/^`([^`\n]+)`$/, "$1");
   const code = text === "" || NOT_PYTHON.test(text) ? null : text;
   return { ...withoutCode(reply), thought, code, isClosed: action !== parts.at(-1), others };
 }
@@ -139,7 +139,7 @@ const withoutCode = (reply: string): Split => ({
 /** Each may be the end of a long block, which is then scanned. */
 const MAX_FENCES = 200;
 /** Some models escape the backticks. */
-const FENCE = /^([ \t]{0,40})(`{3,}|~{3,}|(?:\\`){3,})[ \t]{0,5}([^\s`{]{0,40})[^\n`]*$/gm;
+const FENCE = /^([ \t]{0,40})(`{3,}|~{3,}|(?:\\`){3,})[ \t]{0,5}([^\s`{]{0,40})([^\n`]*)$/gm;
 /** Behind a closing fence: nothing, or a tag or mark such as `<|im_end|>`. */
 const END = /^$|^</;
 
@@ -149,7 +149,7 @@ function findBlocks(reply: string): readonly Block[] {
   let place = 0;
   while (place < fences.length) {
     const opening = fences[place] as RegExpExecArray;
-    const [line, indent = "", marks = "", named = ""] = opening;
+    const [line, indent = "", marks = "", named = "", rest = ""] = opening;
     const name = PYTHON.test(named.toLowerCase()) ? "python" : named.toLowerCase();
     const [, , inner, innerName = ""] = fences[place + 1] ?? [];
     if (name === "" && inner === marks && PYTHON.test(innerName.toLowerCase())) {
@@ -165,9 +165,11 @@ function findBlocks(reply: string): readonly Block[] {
       name === "python" && endsInsideText(reply.slice(codeStart, index));
     const closing = ends.find((each) => !isText(each));
     const codeEnd = closing?.index ?? reply.length;
-    const code = dedent(reply.slice(codeStart, codeEnd).replace(/\n$/, ""), indent);
+    // Code may begin beside the name, and a missing end may be in the last line.
+    const code = (/\w\(| = |^ import /.test(rest) ? `${rest.trim()}\n` : "") + reply.slice(codeStart, codeEnd);
     const end = closing ? closing.index + closing[0].length : reply.length;
-    blocks.push({ name, start: opening.index, end, code, isClosed: closing !== undefined });
+    const whole = code.replace(closing ? /\n$/ : /\n$|[ \t]*`{3,}\s*$/, "");
+    blocks.push({ name, start: opening.index, end, code: dedent(whole, indent), isClosed: closing !== undefined });
     place = closing ? fences.indexOf(closing) + 1 : fences.length;
   }
   return blocks;

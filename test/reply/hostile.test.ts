@@ -118,15 +118,11 @@ const ASKED_AGAIN: Readonly<Record<string, string>> = {
     "syn-doubledouble syn-escapedall syn-doublebrace-all syn-doubled-quotes-inner syn-stringified4 " +
     "syn-stringified-prose syn-escaped-nl syn-escaped-nl-quotes syn-escaped-single more-b129",
   "other or missing signs":
-    "syn-trailcomma-double syn-missingcomma-1line syn-missingcolon syn-semicolons syn-equals syn-arrow " +
-    "syn-wrongclose placeholder-ellipsis-more syn-missing-comma-nl syn-semi-end syn-equals-bare " +
-    "syn-arrow-single syn-missclose-prose",
-  "a reply that was cut off behind its command":
-    "trunc-cf-0158 trunc-cf-0169 trunc-cf-0193 trunc-cf-0217 trunc-cf-0265 trunc-cf-0289 trunc-cf-0337 " +
-    "trunc-cf-0409",
+    "syn-missingcomma-1line syn-missingcolon syn-semicolons syn-equals syn-arrow " +
+    "syn-wrongclose syn-missing-comma-nl syn-semi-end syn-equals-bare " +
+    "syn-arrow-single",
   "HTML entities":
     "tag-htmlent tag-html-entities-write tag-html-entities-34 tag-html-entities-hex tag-html-entities-amp",
-  "a comment of Python": "syn-comment-hash-write",
   "a path whose backslashes may be escapes": "str-esc-path-U",
 };
 

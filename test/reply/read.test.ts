@@ -63,6 +63,11 @@ describe("a reply that can be read", () => {
     ],
     ["a regular expression", `${W}"\\d+\\.\\w"}}}`, write("a", "\\d+\\.\\w")],
     ["brackets missing at the end, arguments closed", `${W}"b"}`, write("a", "b")],
+    [
+      "brackets missing behind a command in the thoughts",
+      `{"thoughts":{"text":"t",${W.slice(1)}"b"}}`,
+      write("a", "b"),
+    ],
     ["damage in the thoughts only", `{"thoughts":{"text":"a "odd"},${W.slice(1)}"b"}}}`, write("a", "b")],
   ])("runs a command that changes things where only the spelling was mended: %s", (_title, text, expected) => {
     expect(read(text, "stop")).toMatchObject({ ...expected, repaired: true });
@@ -70,12 +75,14 @@ describe("a reply that can be read", () => {
 
   it("keeps every backslash of a Windows path, unless one may begin an escape", () => {
     expect(read(`${W}"C:\\Users\\me"}}}`, "stop")).toMatchObject(write("a", "C:\\Users\\me"));
-    expect(problemsOf(read(`${W}"C:\\Users\\me\\new"}}}`, "stop"))).toMatch(/could not be repaired/);
+    for (const path of ["C:\\Users\\me\\new", "\\\\server\\share"])
+      expect(problemsOf(read(`${W}"${path}"}}}`, "stop"))).toMatch(/could not be repaired/);
   });
 
   it("finds the reply after a brace in prose", () => {
     for (const prose of ["I mean { and: ", 'It is { "so, '])
-      expect(read(`${prose}{"command":{"name":"google","args":{"input":"x"}}}`, "stop")).toMatchObject(google("x"));
+      for (const call of ['"command":{"name":"google","args":{"input":"x"}}', '"name":"google","args":{"input":"x"}'])
+        expect(read(`${prose}{${call}}`, "stop")).toMatchObject(google("x"));
   });
 });
 
@@ -89,6 +96,7 @@ describe("a reply that must not be run", () => {
     ["keys that differ in case", '{"command":{"name":"google","Name":"do_nothing","args":{}}}', /more than one/],
     ["two kinds of arguments", '{"name":"google","args":{"input":"x"},"arguments":{"input":"y"}}', /more than one/],
     ["a command and a second one cut off", `${GOOGLE}\n${W.slice(0, -4)}`, /cut off/, "length"],
+    ["a command and one behind cut thoughts", `${W}"b"}},"thoughts":{"text":"t","action":{"name":"x`, /cut|broken/],
     ["a key given twice", reply("read_file", '{"file":"a","file":"b"}'), /"file" is given twice/],
     ["an argument under two names", reply("read_file", '{"file":"a","path":"b"}'), /given twice, under two names/],
     ["a cut in the thoughts", '{"thoughts":{"text":"t","plan":"p","criticis', /^The reply was cut off/, "length"],
@@ -120,6 +128,18 @@ describe("a reply that must not be run", () => {
       /could not be repaired|has no argument/,
     ],
     ["a repeated quote", reply("write_to_file", '{"file":"a.txt"","text":"b"}'), /cut off/],
+    ["quotes and brackets in a text", reply("google", '{"input":"x"}}}"}'), /could not be repaired/],
+    ["single quotes and brackets in a text", `${W}''}}}'}}}`.replaceAll('"', "'"), /could not be repaired/],
+    ["an apostrophe that a guess changes", "{'name':'read_file','args':{'file':'it's'}}", /could only be guessed/],
+    ["a quoted value in quotes", reply("read_file", '{"file":""a""}'), /could only be guessed/],
+    ["marks of quotation that no JSON has", reply("read_file", '{"file":«a»}'), /could only be guessed/],
+    ["a bracket in a typographic text", "{“name”:“read_file”,“args”:{“file”:“a, } ] b”}}", /could/],
+    ["a command that is not one yet", `{"draft":${GOOGLE}}`, /no command/],
+    ["the result of a tool", `[TOOL_RESULTS][${GOOGLE}][/TOOL_RESULTS]`, /no command/],
+    ["an observation", `<observation>${GOOGLE}</observation>`, /no command/],
+    ["the output of a tool", `<｜tool▁outputs▁begin｜>${GOOGLE}<｜tool▁outputs▁end｜>`, /no command/],
+    ["the content of an unknown call", `<｜DSML｜parameter name="x">${GOOGLE}</｜DSML｜parameter>`, /no command/],
+    ["dots for further arguments", reply("read_file", '{"file":"a", ...}'), /Three dots/],
     ["dots for a value", reply("google", '{"input":...}'), /Three dots/],
     ["dots in a string", reply("google", '{"input":"..."}'), /placeholder/],
     ["a placeholder", reply("google", '{"input":"<search>"}'), /still the placeholder "<search>"/],
