@@ -70,16 +70,17 @@ function showReport(facts: ReportFacts, { output, redact, home }: CliContext): n
 }
 
 /** The Markdown of reports as a person reads it on a terminal. */
-const readMarkdown = (text: string, colour: boolean): string =>
+export const readMarkdown = (text: string, colour: boolean): string =>
   text
     .split("\n")
     .map((line) => {
       const [, heading] = /^#{1,6} (.*)$/.exec(line) ?? [];
       const words = (heading ?? line.replace(/^(\s*)> ?/, "$1│ "))
-        .replace(/\*\*([^*]+)\*\*/g, (_all, strong: string) => paint(colour, "bold", strong))
-        .replace(/(`+) ?(.+?) ?\1/g, (_all, _ticks, code: string) => paint(colour, "cyan", code))
-        .replace(/\\([!-/:-@[-`{-~])/g, "$1")
-        .replaceAll("&lt;", "<");
+        // In one pass: a mark that is escaped, or in code, is one of the text.
+        .replace(
+          /\\([!-/:-@[-`{-~])|\*\*([^*]+)\*\*|(`+) ?(.+?) ?\3/g,
+          (_all, mark, strong, _ticks, code) => mark ?? paint(colour, strong ? "bold" : "cyan", strong ?? code),
+        );
       return heading === undefined ? words : paint(colour, "bold", words);
     })
     .join("\n");
