@@ -156,7 +156,7 @@ async function askAboutCommand(
   const lines = waiting
     ? [...describeApproval(waiting, MAX_QUESTION_LINES), ...describeRest(waiting, whole)]
     : [describeCall(open.call), open.reason];
-  output.page(redact(clean(lines.join("\n  "))), { styleOf: styleOfDiff });
+  output.page(redact(clean(lines.join("\n  "))), { styleOf: styleOfDiff, isExact: () => true });
   const more = count > 1 ? ` and the next ${count - 1} of this turn unseen` : "";
   return askYesNo(output, {
     question: `Approve it${more}?`,

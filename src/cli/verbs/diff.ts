@@ -39,6 +39,8 @@ export const DIFF = defineVerb({
 });
 
 /** `isNamed`: true when the person named a step. */
+const LOOK = { indentOf: () => 1, styleOf: styleOfDiff, isExact: () => true };
+
 function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: boolean): void {
   if (output.printJson(found)) return;
   const { agent, from, to, files } = found;
@@ -48,7 +50,7 @@ function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: b
     output.say(isUntouched ? `${agent} has not changed a file yet.` : `No file differs ${between}.`);
   for (const file of files)
     if (stat || file.patch === null) output.data(clean(statLine(file)));
-    else output.page(showUnseen(file.patch).trimEnd(), { indentOf: () => 1, styleOf: styleOfDiff });
+    else output.page(showUnseen(file.patch).trimEnd(), LOOK);
   for (const { path, editedByPerson } of files)
     if (editedByPerson.length > 0)
       printNote(`This includes a person's edit of ${path}, found in step ${editedByPerson.join(", ")}.`);

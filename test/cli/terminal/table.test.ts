@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { fitLine, widthOf } from "#cli/terminal/living-text.ts";
-import { renderTable } from "#cli/terminal/print.ts";
+import { layOut, renderTable } from "#cli/terminal/print.ts";
 import { renderAgents } from "#cli/verbs/ps.ts";
 import { systemClock } from "#util/clock.ts";
 import { AgentView } from "#views/agent-view.ts";
@@ -53,6 +53,14 @@ describe("a table", () => {
 
 const fromNow = (ms: number): string => new Date(systemClock.now().getTime() + ms).toISOString();
 const agent = (id: string, change: Partial<AgentView> = {}): AgentView => ({
+it.each([
+  [{}, "since 1 Feb 2020 12:00\n  | at 1 Feb 2020 12:00"],
+  [{ isExact: (line: string) => line.startsWith(" ") }, "since 1 Feb 2020 12:00\n  | at 2020-02-01T12:00:00Z"],
+])("times are local ones, but in lines that are exact: %j", (look, shown) => {
+  const text = `since ${new Date(2020, 1, 1, 12).toISOString()}\n  | at 2020-02-01T12:00:00Z`;
+  expect(layOut(text, { ...look, columns: 80, colour: false, now: new Date() })).toBe(shown);
+});
+
   ...sampleOf(AgentView),
   id,
   state: "running",
