@@ -21,16 +21,18 @@ describe("a table", () => {
   });
 
   it("counts the cells that a character takes on the screen", () => {
-    const [head, wide, marked] = renderTable(
+    const [head, wide, marked, picture] = renderTable(
       ["N", "X"],
       [
         ["漢字", "a"],
         ["e\u0301😀", "b"],
+        ["✅⭐", "🇩🇪"],
       ],
     ).split("\n");
     expect(head).toBe("N     X");
     expect(wide).toBe("漢字  a");
     expect(marked).toBe("e\u0301😀   b");
+    expect(picture).toBe("✅⭐  🇩🇪");
   });
 
   it("shortens the cells of one column when its rows would not fit, and no others", () => {
@@ -51,8 +53,6 @@ describe("a table", () => {
   });
 });
 
-const fromNow = (ms: number): string => new Date(systemClock.now().getTime() + ms).toISOString();
-const agent = (id: string, change: Partial<AgentView> = {}): AgentView => ({
 it.each([
   [{}, "since 1 Feb 2020 12:00\n  | at 1 Feb 2020 12:00"],
   [{ isExact: (line: string) => line.startsWith(" ") }, "since 1 Feb 2020 12:00\n  | at 2020-02-01T12:00:00Z"],
@@ -61,6 +61,8 @@ it.each([
   expect(layOut(text, { ...look, columns: 80, colour: false, now: new Date() })).toBe(shown);
 });
 
+const fromNow = (ms: number): string => new Date(systemClock.now().getTime() + ms).toISOString();
+const agent = (id: string, change: Partial<AgentView> = {}): AgentView => ({
   ...sampleOf(AgentView),
   id,
   state: "running",
