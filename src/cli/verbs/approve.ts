@@ -33,6 +33,8 @@ import {
 } from "../verb.ts";
 import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
 
+const CODES = { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" };
+
 export const APPROVE = defineVerb({
   description:
     "run the command that an agent asks approval for; on a terminal, show it and ask first. A script names the command that it means by --step or --call, because another may wait by then",
@@ -50,7 +52,7 @@ export const APPROVE = defineVerb({
     },
     yes: flag("-y, --yes", "do not show the command and ask first on a terminal"),
   },
-  exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
+  exitCodes: { ...CODES, interrupted: "you left the question" },
   run: ([agent], { count = 1, ...options }) => answer(agent, options, { verdict: "approved", count }),
 });
 
@@ -64,7 +66,7 @@ export const DENY = defineVerb({
   examples: ["goald deny chef", "goald deny chef --step 12", 'goald deny chef --reason "Use the file that is there"'],
   arguments: [ONLY_AGENT, { name: "[words...]", about: "the reason, or what to do instead" }],
   options: { ...CALL_OPTIONS, reason: text("--reason <words>", "give the agent the reason, or what to do instead") },
-  exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
+  exitCodes: CODES,
   run: async ([agent, ...words], { reason, ...options }) => {
     if (words.length > 0 && reason !== undefined)
       throw usageError("The reason was given twice: as words, and by --reason.", "Leave one of the two out.");
