@@ -9,6 +9,7 @@ import type { RestorePlan } from "#views/restore-plan.ts";
 import { reading, withReading } from "../agents.ts";
 import { type CliContext, formatCall } from "../context.ts";
 import { AGENT, defineVerb, flag, HOST_CODES, step, usageError } from "../verb.ts";
+import { shellWord } from "../verb-list.ts";
 import { withAgent } from "../with-agent.ts";
 import { findFile, findPaths } from "./files.ts";
 
@@ -38,9 +39,9 @@ export const DIFF = defineVerb({
     }),
 });
 
-/** `isNamed`: true when the person named a step. */
 const LOOK = { indentOf: () => 1, styleOf: styleOfDiff, isExact: () => true };
 
+/** `isNamed`: true when the person named a step. */
 function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: boolean): void {
   if (output.printJson(found)) return;
   const { agent, from, to, files } = found;
@@ -90,7 +91,7 @@ export const RESTORE = defineVerb({
       const plan = dryRun
         ? await withReading(context, (reading) => reading.restorePlan(row.id, step, paths))
         : await (await reach()).restore(row.id, { step, paths });
-      tell(plan, given, context, dryRun);
+      tell(plan, given.map(shellWord), context, dryRun);
       return EXIT.ok;
     });
   },
