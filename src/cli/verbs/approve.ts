@@ -97,9 +97,8 @@ async function answer(name: Name, options: AnswerOptions, given: Omit<ApprovalAn
     if (!open) throw await nothingPending({ row, state }, context);
     const wanted = wantedCall(options);
     if (wanted !== undefined && wanted !== open.callId) throw anotherPending(wanted, open, { row, context, ...given });
-    const { interactive } = context.output;
     const { count = 1 } = given;
-    if (given.verdict === "approved" && interactive && !options.yes) {
+    if (given.verdict === "approved" && context.output.interactive && !options.yes) {
       const isSure = await askAboutCommand({ ...open, agent: row.id }, count, context);
       if (isSure === undefined) return EXIT.interrupted;
       if (!isSure) {
