@@ -160,7 +160,7 @@ export async function listModels(home: Home, settings: Settings, timeoutMs: numb
       setFor: Object.entries(uses).flatMap(([use, set]) => (isMeant(set, name) ? [use] : [])),
       isForChat: isChatModel(name),
       isOffered: offered.includes(name),
-      contextTokens: contextWindowOf(name, windows, (name === smart && contextTokens) || undefined),
+      contextTokens: contextWindowOf(name, windows, (isMeant(smart, name) && contextTokens) || undefined),
       price: priceOf(name, settings.openai.baseUrl, prices) ?? null,
       isReasoning: isReasoningModel(name, windows),
     }),

@@ -190,9 +190,9 @@ function activityIn(state: AgentState): string {
 }
 
 /** The end of a line that is too long, because the person is typing there. */
-const endOf = (text: string, columns: number): string => {
+export const endOf = (text: string, columns: number): string => {
   if (widthOf(text) <= columns) return text;
   let end = text.slice(-columns).toWellFormed();
-  while (widthOf(end) >= columns) end = end.slice(1).toWellFormed();
+  while (end !== "" && widthOf(end) >= columns) end = end.slice(1).toWellFormed();
   return `…${end}`;
 };

@@ -40,9 +40,8 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
   await setInSettingsFile(file, row.name, value);
   const overriddenBy = winnerOver(row, before);
   const daemonNote = noteOfDaemon(home);
-  if (output.json)
-    output.data(JSON.stringify({ name: row.name, value, file, overriddenBy, daemon: daemonNote !== undefined }));
-  else output.say(clean(`Set ${row.name} to ${value ?? "none"} in ${file}`));
+  const set = { name: row.name, value, file, overriddenBy, daemon: daemonNote !== undefined };
+  if (!output.printJson(set)) output.say(clean(`Set ${row.name} to ${value ?? "none"} in ${file}`));
   if (overriddenBy) printNote(`${placeOf(overriddenBy)} overrides this.`);
   if (daemonNote) printNote(daemonNote);
   return EXIT.ok;

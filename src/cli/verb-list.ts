@@ -121,5 +121,8 @@ export function callsFor(home: string | undefined, text: string, name = ownName(
   return named.replace(CALL, (call) => `${call} ${flag}`);
 }
 
+/** As it is where a shell needs no quotes. */
+export const shellWord = (text: string): string => (/^[\w./][\w./-]*$/.test(text) ? text : quoteForShell(text));
+
 export const quoteForShell = (text: string): string =>
   /[$`"\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;

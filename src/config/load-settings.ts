@@ -179,7 +179,7 @@ export function* findInLayers(row: Setting, layers: SettingLayers): Generator<Fo
   }
   const stored = valueAt(layers.file?.value, name);
   if (layers.file && stored !== undefined && !(typeof stored === "string" && isPlaceholder(stored)))
-    yield { row, value: stored, written: stored, origin: { layer: "goald.json", name, file: layers.file.path } };
+    yield parseFound(row, stored, { layer: "goald.json", name, file: layers.file.path });
   const value = valueAt(layers.defaults, name);
   yield { row, value, written: value, origin: { layer: "default", name, file: "config/default.json" } };
 }

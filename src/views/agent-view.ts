@@ -278,12 +278,12 @@ export function limitsLeft(state: AgentState, now: Date): readonly LimitLeft[] {
   const spent = spentOf(state);
   const reserved = reservedOf(state);
   const leftMs = Math.max(0, Date.parse(deadline ?? "") - now.getTime());
-  const counted = (limit: LimitLeft["limit"], allowed: number | null, used: number, aside = 0): readonly LimitLeft[] =>
-    allowed === null ? [] : [{ limit, allowed, used, spent: used - aside, left: Math.max(0, allowed - used) }];
+  const counted = (limit: LimitLeft["limit"], allowed: number | null, used: number, kept = 0): readonly LimitLeft[] =>
+    allowed === null ? [] : [{ limit, allowed, used, spent: roundUsd(used - kept), left: Math.max(0, allowed - used) }];
   return [
     ...counted("steps", stepLimit, spent.steps),
     ...counted("tokens", tokenLimit, spent.tokens, reserved.tokens),
-    ...counted("usd", budgetUsd, spent.usd, reserved.usd),
+    ...counted("usd", budgetUsd, roundUsd(spent.usd), reserved.usd),
     ...(deadline === null ? [] : [{ limit: "time", allowed: deadline, used: 0, spent: 0, left: leftMs } as const]),
   ];
 }

@@ -3,7 +3,7 @@ import { serviceStates } from "#app/catalogue.ts";
 import { createChecks } from "#app/host.ts";
 import { openMemoryLate } from "#app/lazy-memory.ts";
 import { openMemory } from "#app/memory.ts";
-import { openServices } from "#app/services.ts";
+import { listModels, openServices } from "#app/services.ts";
 import type { Tape } from "#cassette/tape.ts";
 import { loadRegistry } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
@@ -19,6 +19,7 @@ import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { fixedEmbedder, LIVE, memoryRows, recallQuery } from "../helpers/memory-rows.ts";
 import { openMemoryStore } from "../helpers/memory-store.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
 import { pictureAnswer, png, startServiceServer, wav, X_ENVIRONMENT } from "../helpers/service-servers.ts";
 
 type Environment = Record<string, string>;
@@ -30,6 +31,15 @@ async function servicesOf(env: Environment): Promise<Partial<Services>> {
   const settings = await settingsOf(env);
   return openServices({ settings, http: createHttp(), clock: systemClock, scrub: String });
 }
+
+it("a model that the server calls by its name and :latest has the window of the settings", async () => {
+  await using server = await startOpenAIServer({ models: ["own:latest"] });
+  const env = { OPENAI_BASE_URL: server.baseUrl, SMART_LLM: "own", GOALD_MODELS_CONTEXT_TOKENS: "12345" };
+  const listed = await listModels(HOME, await settingsOf(env), 5_000);
+  expect(listed).toMatchObject({
+    models: expect.arrayContaining([expect.objectContaining({ contextTokens: 12_345 })]),
+  });
+});
 
 describe("what a home is set up for", () => {
   it.each<[name: ServiceName, env: Environment, isReady: boolean]>([

@@ -177,6 +177,10 @@ describe("an agent that a person names", () => {
     const terminal = goald.openTerminal(["resume"]);
     await terminal.answer("A person stopped it. Continue waiter", "n");
     endedWith(0, await terminal.ended);
+    const left = goald.openTerminal(["resume"]);
+    await left.see("A person stopped it. Continue waiter");
+    left.type("\x03");
+    endedWith(130, await left.ended);
     expect(await goald.json("show waiter-2")).toMatchObject({ state: "stopped" });
   });
 

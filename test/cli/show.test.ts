@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { printable } from "#cli/terminal/print.ts";
 import { drawPlan } from "#cli/verbs/plan.ts";
+import { readMarkdown } from "#cli/verbs/show.ts";
 import { currentTask, type PlanTask, type TaskState } from "#core/plan.ts";
 import { type TaskView, viewTask } from "#views/plan-view.ts";
+import { code, inline } from "#views/report.ts";
 import type { WholeStep } from "#views/whole-step.ts";
 import { makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
 import { endedWith, type Goald, linesOf, makeGoald, notRefused, type RefusedCall } from "../helpers/goald.ts";
@@ -36,6 +38,14 @@ it("goald show indents the lines of a question, which must not look like lines o
   endedWith(11, await other.ask("run --name T --goal tea --continuous"));
   expect(await other.print("show t")).toContain("\nQuestion:   Tea?\n            State:      killed\n");
 });
+
+it.each(["Run `npm test` in `a\\*b`", "`", "a &lt;b> **c** _d_ \\*", "1. #x $y www.z http://q"])(
+  "a report reads as its texts on a terminal: %j",
+  (text) => {
+    expect(readMarkdown(`- **${inline("ok", 9)}** ${inline(text, 99)}`, false)).toBe(`- ok ${text}`);
+    expect(readMarkdown(`## ${code(text.replaceAll("`", "'"), 99)}`, false)).toBe(text.replaceAll("`", "'"));
+  },
+);
 
 describe("goald why", () => {
   it("takes a path with or after an agent or its name, an absolute path, and one from the current folder", async () => {

@@ -208,8 +208,9 @@ describe("goald restore", () => {
   });
 
   it("leaves other files alone if one is named, also in the call that takes it back", async () => {
-    const stdout = await goald.print("restore foo-bar --step 2 notes");
-    expect(stdout).toContain('To take it back: goald restore foo-bar --step 5 "notes"\n');
+    const named = `${goald.home}/workspace/foo-bar/no folder/../notes`;
+    const stdout = await goald.print(["restore", "foo-bar", "--step", "2", named]);
+    expect(stdout).toContain(`To take it back: goald restore foo-bar --step 5 "${named}"\n`);
     expect([await text("b.txt"), await text("notes/a.md")]).toEqual(["b\nmine\n", "one\ntwo\n"]);
   });
 });

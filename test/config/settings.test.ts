@@ -137,6 +137,14 @@ describe("the source of a setting", () => {
     expect(valueAt((await load({ file: lines.join("\n") })).settings, name)).toBe(value);
   });
 
+  it.each<[json: unknown, name: SettingName, value: string]>([
+    [{ openai: { baseUrl: `${DEFAULT_BASE_URL}/` } }, "openai.baseUrl", DEFAULT_BASE_URL],
+    [{ openai: { baseUrl: "localhost:8080/v1" } }, "openai.baseUrl", "http://localhost:8080/v1"],
+    [{ agents: { approve: "Never" } }, "agents.approve", "never"],
+  ])("reads %j of goald.json as it reads a variable", async (json, name, value) => {
+    expect(valueAt((await load({ json })).settings, name)).toBe(value);
+  });
+
   it("ignores a placeholder in goald.json", async () => {
     const loaded = await load({ json: { openai: { apiKey: "your-openai-api-key" } } });
     expect(loaded.settings.openai.apiKey).toBeNull();

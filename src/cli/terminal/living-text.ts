@@ -160,9 +160,9 @@ function segmentsOf(text: string): Intl.Segments {
   return segmenter.segment(text);
 }
 
-/** Han, kana, hangul, fullwidth forms and most pictures take two cells. */
+/** Han, kana, hangul, fullwidth forms, and pictures that are shown in colour take two cells. */
 const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1faff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
 
 /** Cells that a text takes on a terminal, without goald's own styles. */
 export function widthOf(text: string): number {

@@ -73,17 +73,20 @@ export interface Look {
   /** Cells before the further rows of a line that is broken; default 2. */
   indentOf?(line: string): number;
   styleOf?(line: string): Style | undefined;
+  /** True for a line with the words of others, whose times stay as they are written. */
+  isExact?(line: string): boolean;
 }
 
 type Layout = Look & { readonly columns: number; readonly colour: boolean; readonly now: Date };
 
 /** Breaks lines between words, writes times as local ones, and paints. `text`: cleaned, with goald's own styles. */
-export function layOut(text: string, { columns, colour, now, indentOf, styleOf }: Layout): string {
-  const rows = text.replace(UTC_TIME, (iso) => localTime(iso, now)).split("\n");
-  return rows
+export function layOut(text: string, { columns, colour, now, indentOf, styleOf, isExact }: Layout): string {
+  return text
+    .split("\n")
     .map((line) => {
       const style = styleOf?.(line);
-      const wrapped = wrapText(line, columns, indentOf?.(line));
+      const said = isExact?.(line) ? line : line.replace(UTC_TIME, (iso) => localTime(iso, now));
+      const wrapped = wrapText(said, columns, indentOf?.(line));
       return style ? paint(colour, style, wrapped) : wrapped;
     })
     .join("\n");

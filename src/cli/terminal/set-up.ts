@@ -94,7 +94,7 @@ export async function askForTerms(
   const terms = asked === null ? {} : { approve: asked };
   if (!budget) return terms;
   const usd = await askText(screen, {
-    question: `Budget in US dollars, or none [${budget.initial}]: `,
+    question: `Budget in US dollars, or none [${Number.isFinite(budget.initial) ? budget.initial : "none"}]: `,
     help: "The agent pauses before it spends more. You can allow more when you continue it.",
     problemWith: (text) => {
       try {
@@ -105,7 +105,7 @@ export async function askForTerms(
       }
     },
   });
-  return usd === undefined ? undefined : { ...terms, budget: budget.read(usd || budget.initial) };
+  return usd === undefined ? undefined : { ...terms, budget: usd === "" ? budget.initial : budget.read(usd) };
 }
 
 const MODES: Readonly<Record<string, ApprovalMode>> = { all: "always", risky: "risky", none: "never" };
@@ -120,9 +120,9 @@ async function askForMode(screen: QuestionScreen, approve: ApprovalMode): Promis
   return word === undefined ? undefined : MODES[word || initial];
 }
 
-/** `initial`: what Enter means. `read` throws an Error for a text that is no budget. */
+/** `initial`: what Enter means, Infinity for none. `read` throws an Error for a text that is no budget. */
 export interface BudgetQuestion {
-  readonly initial: string;
+  readonly initial: number;
   read(text: string): number;
 }
 

@@ -32,6 +32,8 @@ import {
 } from "../verb.ts";
 import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
 
+const CODES = { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" };
+
 export const APPROVE = defineVerb({
   description:
     "run the command that an agent asks approval for; on a terminal, show it and ask first. A script names the command that it means by --step or --call, because another may wait by then",
@@ -49,7 +51,7 @@ export const APPROVE = defineVerb({
     },
     yes: flag("-y, --yes", "do not show the command and ask first on a terminal"),
   },
-  exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
+  exitCodes: { ...CODES, interrupted: "you left the question" },
   run: ([agent], { count = 1, ...options }) => answer(agent, options, { verdict: "approved", count }),
 });
 
@@ -57,7 +59,7 @@ export const DENY = defineVerb({
   examples: ["goald deny chef", "goald deny chef --step 12", 'goald deny chef --reason "Use the file that is there"'],
   arguments: [ONLY_AGENT, { name: "[words...]", about: "the reason, or what to do instead" }],
   options: { ...CALL_OPTIONS, reason: text("--reason <words>", "give the agent the reason, or what to do instead") },
-  exitCodes: { ...NO_AGENT, ...HOST_CODES, conflict: "no command is pending, or another one" },
+  exitCodes: CODES,
   run: async ([agent, ...words], { reason, ...options }) => {
     if (words.length > 0 && reason !== undefined)
       throw usageError("The reason was given twice: as words, and by --reason.", "Leave one of the two out.");
@@ -88,9 +90,8 @@ async function answer(name: Name, options: AnswerOptions, given: Omit<ApprovalAn
     if (!open) throw await nothingPending({ row, state }, context);
     const wanted = wantedCall(options);
     if (wanted !== undefined && wanted !== open.callId) throw anotherPending(wanted, open, { row, context, ...given });
-    const { interactive } = context.output;
     const { count = 1 } = given;
-    if (given.verdict === "approved" && interactive && !options.yes) {
+    if (given.verdict === "approved" && context.output.interactive && !options.yes) {
       const isSure = await askAboutCommand({ ...open, agent: row.id }, count, context);
       if (isSure === undefined) return EXIT.interrupted;
       if (!isSure) {
@@ -149,7 +150,7 @@ async function askAboutCommand(
   const lines = waiting
     ? [...describeApproval(waiting, MAX_QUESTION_LINES), ...describeRest(waiting, whole)]
     : [describeCall(open.call), open.reason];
-  output.page(redact(clean(lines.join("\n  "))), { styleOf: styleOfDiff });
+  output.page(redact(clean(lines.join("\n  "))), { styleOf: styleOfDiff, isExact: () => true });
   const more = count > 1 ? ` and the next ${count - 1} of this turn unseen` : "";
   return askYesNo(output, {
     question: `Approve it${more}?`,

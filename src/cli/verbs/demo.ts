@@ -6,7 +6,7 @@ import type { Home } from "#config/home.ts";
 import { EXIT } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
-import { formatCall, type GlobalOptions, makeTemporaryHome, openContext } from "../context.ts";
+import { formatCall, makeTemporaryHome, openContext } from "../context.ts";
 import { Interrupts } from "../follow-agent.ts";
 import { openPrivateHost } from "../open-host.ts";
 import { openScreen } from "../result.ts";
@@ -29,12 +29,11 @@ export async function demoVerb(options: OptionValues<typeof OPTIONS>): Promise<n
   const script = readDemoScript(join(ROOT_FOLDER, "config", "demo", "script.json"));
   using visited = await openContext({ ...options, input: false, revives: false }, AS_SCRIPTED);
   const { output } = visited;
-  const isOwn = options.home !== undefined;
-  const home = isOwn ? visited.home : (await makeTemporaryHome(visited.home, options, KEPT)).home;
+  const home = options.home === undefined ? (await makeTemporaryHome(visited.home, options, KEPT)).home : visited.home;
   const context = { ...visited, home };
   await using opened = await openPrivateHost(context, {
     services: Object.fromEntries(SET_UP.map((name) => [name, { ready: true }])),
-    edges: openEdges(script, canPace(options)),
+    edges: openEdges(script, process.stdout.isTTY === true && !output.json),
   });
   const { host, client } = opened;
   output.say(
@@ -62,9 +61,6 @@ export async function demoVerb(options: OptionValues<typeof OPTIONS>): Promise<n
   if (exitCode === EXIT.ok) output.say(next(visited.home));
   return exitCode;
 }
-
-/** Somebody reads along. */
-const canPace = ({ json }: GlobalOptions): boolean => process.stdout.isTTY === true && json !== true;
 
 /** Its home stays, so that a person can look at what the agent left. */
 const KEPT = { prefix: "goald-demo-", isKept: true } as const;

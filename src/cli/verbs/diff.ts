@@ -9,7 +9,7 @@ import type { RestorePlan } from "#views/restore-plan.ts";
 import { reading, withReading } from "../agents.ts";
 import { type CliContext, formatCall } from "../context.ts";
 import { AGENT, defineVerb, flag, HOST_CODES, step, usageError } from "../verb.ts";
-import { quoteForShell } from "../verb-list.ts";
+import { shellWord } from "../verb-list.ts";
 import { withAgent } from "../with-agent.ts";
 import { findFile, findPaths } from "./files.ts";
 
@@ -39,6 +39,8 @@ export const DIFF = defineVerb({
     }),
 });
 
+const LOOK = { indentOf: () => 1, styleOf: styleOfDiff, isExact: () => true };
+
 /** `isNamed`: true when the person named a step. */
 function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: boolean): void {
   if (output.printJson(found)) return;
@@ -49,7 +51,7 @@ function show(found: DiffView, isNamed: boolean, { output }: CliContext, stat: b
     output.say(isUntouched ? `${agent} has not changed a file yet.` : `No file differs ${between}.`);
   for (const file of files)
     if (stat || file.patch === null) output.data(clean(statLine(file)));
-    else output.page(showUnseen(file.patch).trimEnd(), { indentOf: () => 1, styleOf: styleOfDiff });
+    else output.page(showUnseen(file.patch).trimEnd(), LOOK);
   for (const { path, editedByPerson } of files)
     if (editedByPerson.length > 0)
       printNote(`This includes a person's edit of ${path}, found in step ${editedByPerson.join(", ")}.`);
@@ -89,7 +91,7 @@ export const RESTORE = defineVerb({
       const plan = dryRun
         ? await withReading(context, (reading) => reading.restorePlan(row.id, step, paths))
         : await (await reach()).restore(row.id, { step, paths });
-      tell(plan, given.map(quoteForShell), context, dryRun);
+      tell(plan, given.map(shellWord), context, dryRun);
       return EXIT.ok;
     });
   },

@@ -28,12 +28,12 @@ export const WHY = defineVerb({
     reading(options, async (reading, context) => {
       const found = await findFile(file, path, reading, context.home);
       const story = await reading.fileStory(found.agent, found.path);
-      return printValue(context, story, () => describeFileStory(story, describeCall), { styleOf: styleOfStory });
+      return printValue(context, story, () => describeFileStory(story, describeCall), LOOK);
     }),
 });
 
-const styleOfStory = (line: string): Style | undefined =>
-  /^\S/.test(line) && line !== "" ? "bold" : styleOfDiff(line);
+const styleOfStory = (line: string): Style | undefined => (/^\S/.test(line) ? "bold" : styleOfDiff(line));
+const LOOK = { styleOf: styleOfStory, isExact: (line: string) => !/^(?:\S| {2}Version | {4}step )/.test(line) };
 
 export const TRUST = defineVerb({
   description:

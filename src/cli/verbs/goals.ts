@@ -48,9 +48,8 @@ export const verb = defineVerb({
         if (!told.isRead) context.output.say("The agent has not read these goals yet.");
         return EXIT.ok;
       }
-      const { role, name: called } = state;
       const checks = await checksFor(goals.length, told.checks, options);
-      const valid = validateAgent({ name: called, role, goals, checks });
+      const valid = validateAgent({ name: state.name, role: state.role, goals, checks });
       const given = { goals: valid.goals.map(context.scrub), checks: redactJson(valid.checks ?? [], context.scrub) };
       const client = await reach();
       const { agent, note } = await client.setGoals(row.id, given.goals, given.checks);

@@ -11,10 +11,8 @@ export const verb = defineVerb({
   examples: ["goald"],
   exitCodes: RUN_CODES,
   run: async (_args, options) => {
-    const { input, json } = options;
-    const onTerminal =
-      process.stdin.isTTY === true && process.stdout.isTTY === true && input !== false && json !== true;
     using context = await openContext(options);
+    const { interactive: onTerminal } = context.output;
     const views = await withReading(context, (reading) => reading.agents());
     if (onTerminal && !views.some(isGoing)) return (await import("./run.ts")).runVerb(undefined, options);
     if (views.length === 0) return (await import("./demo.ts")).demoVerb(options);

@@ -47,17 +47,13 @@ export const verb = defineVerb({
 
 function say(played: PlayedCassette, { output, redact }: CliContext): void {
   const { state, expected, step, requests, sessions, events, files, problems } = played;
-  if (output.json) {
-    const same = problems.length === 0;
-    output.data(
-      JSON.stringify({ type: "replay", same, state, expected, step, sessions, requests, events, files, problems }),
-    );
-  } else {
-    const counts = `${countNoun(step, "step")} in ${countNoun(sessions, "session")}, ${countNoun(requests, "request")}`;
-    output.say(
-      `\nPlayed ${counts}; ${events.same} of ${countNoun(events.all, "event")} the same to the letter; ${countNoun(files, "file")}.`,
-    );
-    output.say(`State: ${state}${state === expected ? ", as recorded." : `\nRecorded: ${expected}`}`);
-    for (const problem of problems) output.say(redact(clean(problem)));
-  }
+  const same = problems.length === 0;
+  const result = { type: "replay", same, state, expected, step, sessions, requests, events, files, problems };
+  if (output.printJson(result)) return;
+  const counts = `${countNoun(step, "step")} in ${countNoun(sessions, "session")}, ${countNoun(requests, "request")}`;
+  output.say(
+    `\nPlayed ${counts}; ${events.same} of ${countNoun(events.all, "event")} the same to the letter; ${countNoun(files, "file")}.`,
+  );
+  output.say(`State: ${state}${state === expected ? ", as recorded." : `\nRecorded: ${expected}`}`);
+  for (const problem of problems) output.say(redact(clean(problem)));
 }

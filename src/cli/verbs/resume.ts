@@ -26,7 +26,8 @@ export const verb = defineVerb({
     checkOptions(options);
     using context = await openContext(options, flagsOf(options));
     const found = await findNamedOrLast(name, context);
-    if (name === undefined && !(await isMeant(found, context))) return EXIT.ok;
+    const isContinued = name !== undefined || (await isMeant(found, context));
+    if (!isContinued) return isContinued === undefined ? EXIT.interrupted : EXIT.ok;
     if (isFinished(found.state) && !found.hasTurnWaiting) return alreadyFinished(found, context);
     const { approve, background } = found.state.settings;
     if (!background && !options.detach) requireSomebody(context, givenMode(options) ?? approve);
@@ -34,20 +35,19 @@ export const verb = defineVerb({
   },
 });
 
-/** Asks on a terminal when a person stopped the last agent, or when others are not finished either. */
-async function isMeant({ row, state }: Found, context: CliContext): Promise<boolean> {
+/** Asks on a terminal when a person stopped the last agent, or when others are not finished either. Undefined: the person left. */
+async function isMeant({ row, state }: Found, context: CliContext): Promise<boolean | undefined> {
   const { output } = context;
   const views = await withReading(context, (reading) => reading.agents());
   const others = views.filter((view) => view.id !== row.id && !["completed", "ended"].includes(view.state));
   const isStopped = state.paused?.code === "stopped" || state.paused?.code === "killed";
   if (!output.interactive || (!isStopped && others.length === 0)) return true;
   if (others.length > 0) output.say(`Not finished either: ${others.map(({ id }) => id).join(", ")}.`);
-  const isContinued = await askYesNo(output, {
+  return askYesNo(output, {
     question: `${isStopped ? "A person stopped it. " : ""}Continue ${row.id}?`,
     default: true,
     help: "  y  continue it\n  n  leave it as it is",
   });
-  return isContinued === true;
 }
 
 function alreadyFinished({ row, state }: Found, context: CliContext): number {

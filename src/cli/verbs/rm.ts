@@ -25,7 +25,7 @@ export const verb = defineVerb({
     ...OPTIONS,
     ended: flag("--ended", "remove every agent that has finished or was stopped, unless a helper of it goes on"),
   },
-  exitCodes: { ...NO_AGENT, ...HOST_CODES },
+  exitCodes: { ...NO_AGENT, ...HOST_CODES, interrupted: "you left the question" },
   run: async (names, { ended: isEnded = false, ...options }) => {
     if (isEnded === names.length > 0) throw usageError("Expected agents or --ended.", "Such as: goald rm chef");
     const depths = new Map<string, number>();
@@ -41,7 +41,7 @@ export const verb = defineVerb({
     const deepestFirst = names.toSorted((a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0));
     const ids = isEnded ? await reading(options, async (opened) => listEnded(await opened.agents())) : deepestFirst;
     let code: number = EXIT.ok;
-    for (const name of ids) code = Math.max(code, await removeVerb(name, options));
+    for (const name of ids) if (code !== EXIT.interrupted) code = Math.max(code, await removeVerb(name, options));
     return code;
   },
 });

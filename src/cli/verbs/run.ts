@@ -107,7 +107,7 @@ async function setUp(visited: CliContext, options: RunOptions): Promise<number> 
   const { home, settings } = context;
   const price = await priceOfModel(home, settings.models.smart, settings.openai.baseUrl);
   const mode = givenMode(options);
-  const initial = `${settings.limits.unattendedUsd ?? "none"}`;
+  const initial = settings.limits.unattendedUsd ?? Number.POSITIVE_INFINITY;
   const terms = await ask.askForTerms(screen, {
     ...(mode === undefined ? { approve: await modeOf(context, options, inBackground) } : {}),
     ...(options.budget === undefined && price && price.input > 0 ? { budget: { initial, read: readBudget } } : {}),

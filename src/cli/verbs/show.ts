@@ -50,17 +50,18 @@ export const verb = defineVerb({
       if (files) return showFiles(await reading.files(agent), context);
       if (step !== undefined) {
         const whole = await reading.step(agent, step);
-        return printValue(context, whole, () => describeStep(whole));
+        return printValue(context, whole, () => describeStep(whole), { isExact: () => true });
       }
       const details = await reading.details(agent);
       const { next: _next, ...shown } = details;
-      return printValue(context, shown, () => describe(details, context.home), { indentOf, styleOf: styleOfDiff });
+      return printValue(context, shown, () => describe(details, context.home), LOOK);
     });
   },
 });
 
 /** Goals and files are indented already; other lines have a label, but the first. */
 const indentOf = (line: string): number => (line.startsWith(" ") ? 5 : /^[A-Z][a-z ]{3,9}: /.test(line) ? 12 : 2);
+const LOOK = { indentOf, styleOf: styleOfDiff, isExact: (line: string) => /^(?:Wants: | {12})/.test(line) };
 
 function showReport(facts: ReportFacts, { output, redact, home }: CliContext): number {
   const text = redact(output.json ? JSON.stringify(facts) : withCallsHere(renderReport(facts).trimEnd(), home));
@@ -70,16 +71,17 @@ function showReport(facts: ReportFacts, { output, redact, home }: CliContext): n
 }
 
 /** The Markdown of reports as a person reads it on a terminal. */
-const readMarkdown = (text: string, colour: boolean): string =>
+export const readMarkdown = (text: string, colour: boolean): string =>
   text
     .split("\n")
     .map((line) => {
       const [, heading] = /^#{1,6} (.*)$/.exec(line) ?? [];
       const words = (heading ?? line.replace(/^(\s*)> ?/, "$1│ "))
-        .replace(/\*\*([^*]+)\*\*/g, (_all, strong: string) => paint(colour, "bold", strong))
-        .replace(/(`+) ?(.+?) ?\1/g, (_all, _ticks, code: string) => paint(colour, "cyan", code))
-        .replace(/\\([!-/:-@[-`{-~])/g, "$1")
-        .replaceAll("&lt;", "<");
+        // In one pass: a mark that is escaped, or in code, is one of the text.
+        .replace(
+          /\\([!-/:-@[-`{-~])|\*\*([^*]+)\*\*|(`+) ?(.+?) ?\3/g,
+          (_all, mark, strong, _ticks, code) => mark ?? paint(colour, strong ? "bold" : "cyan", strong ?? code),
+        );
       return heading === undefined ? words : paint(colour, "bold", words);
     })
     .join("\n");

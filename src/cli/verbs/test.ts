@@ -23,7 +23,7 @@ import { playCassette, requireState, withoutOwnSecrets } from "../play-recording
 import { describeSpent, exitCodeOf, openScreen, outcomeOf, spentOf } from "../result.ts";
 import { flagsOf, newSettings, RUN_OPTIONS } from "../run-options.ts";
 import { defineVerb, EXIT_MEANINGS, flag, type OptionValues, texts, usageError } from "../verb.ts";
-import { quoteForShell } from "../verb-list.ts";
+import { quoteForShell, shellWord } from "../verb-list.ts";
 
 const { continuous: _continuous, continuousLimit: _limit, record: _record, ...SHARED } = RUN_OPTIONS;
 const OPTIONS = {
@@ -265,4 +265,4 @@ function requireSameAgent(
 }
 
 const recordAgain = ({ file }: AgentTest, path: string): string =>
-  `Record it again: rm ${quoteForShell(path)} && goald test ${quoteForShell(file)} --record ${quoteForShell(path)}`;
+  `Record it again: rm ${shellWord(path)} && goald test ${shellWord(file)} --record ${shellWord(path)}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createLiveReader } from "#api/event-stream.ts";
-import { describeNow, type LivingFacts } from "#cli/living-line.ts";
+import { describeNow, endOf, type LivingFacts } from "#cli/living-line.ts";
 import { fitLine, LivingText, widthOf, wrapText } from "#cli/terminal/living-text.ts";
 import { createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
@@ -233,6 +233,10 @@ describe("the line below a run", () => {
     const shown = line(asking, { received: 120_000, key: "stops" }, columns);
     expect(widthOf(shown)).toBeLessThanOrEqual(columns);
     expect(shown).toMatch(/ · \^C stops now$/);
+  });
+
+  it.each([-1, 0, 1, 3])("shows what is typed at %i columns", (columns) => {
+    expect(endOf("漢字 word", columns)).toBe(columns === 3 ? "…rd" : "…");
   });
 
   it("shows no control character of a model's name", () => {

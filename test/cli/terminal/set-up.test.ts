@@ -76,7 +76,7 @@ it("going on with the last agent shows who it is, without control characters", a
 });
 
 describe("when an agent asks, and what it may spend", () => {
-  const budget = { initial: "5", read: readBudget };
+  const budget = { initial: 0, read: readBudget };
   const ask = async (lines: readonly string[], asked: Parameters<typeof askForTerms>[1]) => {
     const { screen, ...seen } = openScreen(lines);
     return { terms: await askForTerms(screen, asked), ...seen };
@@ -94,7 +94,7 @@ describe("when an agent asks, and what it may spend", () => {
   });
 
   it.each([
-    ["", 5],
+    ["", 0],
     ["0.50", 0.5],
     ["none", Number.POSITIVE_INFINITY],
   ])("%j dollars are a budget of %s", async (line, usd) => {

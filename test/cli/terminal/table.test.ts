@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { fitLine, widthOf } from "#cli/terminal/living-text.ts";
-import { renderTable } from "#cli/terminal/print.ts";
+import { layOut, renderTable } from "#cli/terminal/print.ts";
 import { renderAgents } from "#cli/verbs/ps.ts";
 import { systemClock } from "#util/clock.ts";
 import { AgentView } from "#views/agent-view.ts";
@@ -21,16 +21,18 @@ describe("a table", () => {
   });
 
   it("counts the cells that a character takes on the screen", () => {
-    const [head, wide, marked] = renderTable(
+    const [head, wide, marked, picture] = renderTable(
       ["N", "X"],
       [
         ["漢字", "a"],
         ["e\u0301😀", "b"],
+        ["✅⭐", "🇩🇪"],
       ],
     ).split("\n");
     expect(head).toBe("N     X");
     expect(wide).toBe("漢字  a");
     expect(marked).toBe("e\u0301😀   b");
+    expect(picture).toBe("✅⭐  🇩🇪");
   });
 
   it("shortens the cells of one column when its rows would not fit, and no others", () => {
@@ -49,6 +51,14 @@ describe("a table", () => {
     expect(fitLine("abcdefg", 6)).toBe("abcde…");
     expect(fitLine("漢字漢字", 6)).toBe("漢字…");
   });
+});
+
+it.each([
+  [{}, "since 1 Feb 2020 12:00\n  | at 1 Feb 2020 12:00"],
+  [{ isExact: (line: string) => line.startsWith(" ") }, "since 1 Feb 2020 12:00\n  | at 2020-02-01T12:00:00Z"],
+])("times are local ones, but in lines that are exact: %j", (look, shown) => {
+  const text = `since ${new Date(2020, 1, 1, 12).toISOString()}\n  | at 2020-02-01T12:00:00Z`;
+  expect(layOut(text, { ...look, columns: 80, colour: false, now: new Date() })).toBe(shown);
 });
 
 const fromNow = (ms: number): string => new Date(systemClock.now().getTime() + ms).toISOString();
