@@ -295,7 +295,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2803],
   store: [26, 3462],
   util: [22, 1600],
-  views: [20, 3328],
+  views: [20, 3330],
   workspace: [8, 1216],
 };
 

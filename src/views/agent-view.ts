@@ -279,7 +279,9 @@ export function limitsLeft(state: AgentState, now: Date): readonly LimitLeft[] {
   const reserved = reservedOf(state);
   const leftMs = Math.max(0, Date.parse(deadline ?? "") - now.getTime());
   const counted = (limit: LimitLeft["limit"], allowed: number | null, used: number, kept = 0): readonly LimitLeft[] =>
-    allowed === null ? [] : [{ limit, allowed, used, spent: roundUsd(used - kept), left: Math.max(0, allowed - used) }];
+    allowed === null
+      ? []
+      : [{ limit, allowed, used, spent: roundUsd(used - kept), left: roundUsd(Math.max(0, allowed - used)) }];
   return [
     ...counted("steps", stepLimit, spent.steps),
     ...counted("tokens", tokenLimit, spent.tokens, reserved.tokens),

@@ -125,11 +125,9 @@ describe("the view of an agent", () => {
       "7,985 tokens left (15 of 9,000 used in all turns, 1,000 set aside)",
       "$0.25 left ($0.25 of $1.00 used in all turns, $0.50 set aside)",
     ]);
-    const cents = limitsLeft(
-      { ...limited, costUsd: 0.04, open: [{ ...open[0], reservedUsd: 0.1 }] } as AgentState,
-      NOW,
-    );
-    expect(cents.at(-1)).toMatchObject({ used: 0.14, spent: 0.04 });
+    const small = { ...limited, settings: { ...state.settings, budgetUsd: 0.3 }, costUsd: 0.04 };
+    const cents = limitsLeft({ ...small, open: [{ ...open[0], reservedUsd: 0.1 }] } as AgentState, NOW);
+    expect(cents.at(-1)).toMatchObject({ used: 0.14, spent: 0.04, left: 0.16 });
   });
 
   it("contains since when a running agent has stalled, but not for a wait that may be long", () => {
