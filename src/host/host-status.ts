@@ -34,21 +34,22 @@ export function createLoopMeter() {
     begunAtMs = performance.now();
   }
 
+  function read(): Delay {
+    turn();
+    const { p50, p99, max } = current();
+    return { p50: Math.max(p50, last.p50), p99: Math.max(p99, last.p99), max: Math.max(max, last.max) };
+  }
+
   return {
-    read: (): Delay => {
-      turn();
-      const fresh = current();
-      return {
-        p50: Math.max(fresh.p50, last.p50),
-        p99: Math.max(fresh.p99, last.p99),
-        max: Math.max(fresh.max, last.max),
-      };
-    },
-    /** An idle host does not measure, because the timer alone would wake the processor. */
+    read,
+    /** An idle host does not measure, because the timer alone would wake the processor. Its idle time is no delay. */
     setBusy: (busy: boolean): void => {
       turn();
-      if (busy) histogram.enable();
-      else histogram.disable();
+      if (!busy) histogram.disable();
+      else if (histogram.enable()) {
+        last = read();
+        histogram.reset();
+      }
     },
   };
 }

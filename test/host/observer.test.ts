@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import type { NewEvent } from "#core/event.ts";
 import type { AgentRow } from "#core/ports/store.ts";
-import { createProblems } from "#host/host-status.ts";
+import { createLoopMeter, createProblems } from "#host/host-status.ts";
 import { createLiveText, createStepLog } from "#host/observer.ts";
 import { createLogWatch } from "#host/supervisor.ts";
 import type { Log } from "#util/log.ts";
@@ -156,26 +157,24 @@ function watched(start: number) {
   return { move, wait };
 }
 
-describe("waiting until any log has changed", () => {
-  it("ends with the next commit of any agent, and with its signal", async () => {
-    const watch = createLogWatch({ agent: async () => undefined });
-    const over: string[] = [];
-    const wait = (name: string, signal = new AbortController().signal): void =>
-      void watch.whenChanged(signal).then(() => over.push(name));
-    const leaving = new AbortController();
-    wait("first");
-    wait("second", leaving.signal);
-    wait("at once", AbortSignal.abort());
-    await settle();
-    expect(over).toEqual(["at once"]);
-    leaving.abort();
-    await settle();
-    watch.tell("foo");
-    await settle();
-    wait("later");
-    await settle();
-    expect(over).toEqual(["at once", "second", "first"]);
-  });
+it("waiting until any log has changed ends with the next commit of any agent, and with its signal", async () => {
+  const watch = createLogWatch({ agent: async () => undefined });
+  const over: string[] = [];
+  const wait = (name: string, signal = new AbortController().signal): void =>
+    void watch.whenChanged(signal).then(() => over.push(name));
+  const leaving = new AbortController();
+  wait("first");
+  wait("second", leaving.signal);
+  wait("at once", AbortSignal.abort());
+  await settle();
+  expect(over).toEqual(["at once"]);
+  leaving.abort();
+  await settle();
+  watch.tell("foo");
+  await settle();
+  wait("later");
+  await settle();
+  expect(over).toEqual(["at once", "second", "first"]);
 });
 
 describe("waiting until a log is longer than a number", () => {
@@ -233,24 +232,31 @@ describe("the problems that a host reports", () => {
   });
 });
 
-describe("what a cell has printed", () => {
-  it("is the last line, until something is committed, and leaves a reply that arrives as it is", () => {
-    const live = createLiveText();
-    let heard = 0;
-    const stop = live.listen("foo", () => {
-      heard += 1;
-    });
-    live.print("foo", "one");
-    live.print("foo", "two");
-    expect([live.of("foo")?.printed, heard]).toEqual(["two", 2]);
-    const [first] = log(asked(1));
-    if (first) live.committed("foo", [first]);
-    expect(live.of("foo")?.printed).toBeUndefined();
-    live.tell("foo", "A reply");
-    live.print("foo", "three");
-    expect(live.of("foo")).toEqual({ seq: first?.seq, text: "A reply", printed: "three" });
-    stop();
-    live.print("foo", "four");
-    expect([heard, live.of("bar")]).toEqual([4, undefined]);
+it("what a cell has printed is the last line, until something is committed, and leaves a reply that arrives as it is", () => {
+  const live = createLiveText();
+  let heard = 0;
+  const stop = live.listen("foo", () => {
+    heard += 1;
   });
+  live.print("foo", "one");
+  live.print("foo", "two");
+  expect([live.of("foo")?.printed, heard]).toEqual(["two", 2]);
+  const [first] = log(asked(1));
+  if (first) live.committed("foo", [first]);
+  expect(live.of("foo")?.printed).toBeUndefined();
+  live.tell("foo", "A reply");
+  live.print("foo", "three");
+  expect(live.of("foo")).toEqual({ seq: first?.seq, text: "A reply", printed: "three" });
+  stop();
+  live.print("foo", "four");
+  expect([heard, live.of("bar")]).toEqual([4, undefined]);
+});
+
+it("the time in which a host has nothing to do is no delay of its event loop", async () => {
+  const meter = createLoopMeter();
+  for (const isBusy of [true, false, true]) {
+    meter.setBusy(isBusy);
+    await sleep(isBusy ? 40 : 900);
+  }
+  expect(meter.read().max).toBeLessThan(900);
 });
