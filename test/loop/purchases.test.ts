@@ -71,7 +71,7 @@ const painting = (server: MediaServer, way: Way = {}) => {
 /** The first command that finished. */
 const ended = async (loop: Loop) => (await loop.of("command-finished"))[0] as EventOf<"command-finished">;
 
-const BUYS = { annotations: { ...WRITES, idempotent: false, openWorld: true } };
+const BUYS = { annotations: { ...WRITES, idempotent: false, openWorld: true }, timeoutMs: 20_000 };
 
 describe("the cost of pictures", () => {
   it("is added to the agent's spending as the server reports it", async () => {
