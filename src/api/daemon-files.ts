@@ -2,7 +2,8 @@
  * daemon-files.ts -- the files of a home that show which process is its host, and whether a daemon must be started
  * again.
  */
-import { promises, statSync, writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
 import { isHostHeld } from "#store/sqlite/host-lock.ts";
@@ -31,7 +32,7 @@ export const staysUp = (home: Pick<Home, "privateFolder">): boolean =>
 
 /** Prevents an automatic start of the daemon. */
 export async function stopExpectingDaemon(home: Pick<Home, "privateFolder">): Promise<void> {
-  if (isDaemonExpected(home)) await promises.rm(fileOf(home), { force: true });
+  if (isDaemonExpected(home)) await rm(fileOf(home), { force: true });
 }
 
 /** True when no host runs although a daemon is expected. Costs one file lookup in a home without daemons. */

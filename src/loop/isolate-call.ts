@@ -62,7 +62,7 @@ async function clearAfterTime(
   await clock.sleep(aloneMs, ended.signal);
   if (ended.signal.aborted) return;
   journal.record({ events: [{ type: "call-cleared", ...of }] });
-  // What a full disk does not take now is committed with the result: the command runs on.
+  // A full disk may refuse the commit. The command runs on, and the commit of its result holds the event too.
   await journal.commit("now").then(isolation?.leave, () => undefined);
 }
 

@@ -1,7 +1,7 @@
 /** texts.ts -- long texts: code, changes, tables, pictures, arguments. Characters that cannot be seen are shown. */
 import { atStep } from "./api.ts";
 import { useLoaded } from "./hooks.ts";
-import { html, useEffect, useState } from "./html.ts";
+import { html, useLayoutEffect, useState } from "./html.ts";
 import { isNumeric, readCsv, readPatch } from "./rows.ts";
 import type { FileContent } from "./types.ts";
 import { showHidden, textOf } from "./words.ts";
@@ -45,16 +45,16 @@ type PictureProps = Readonly<{ agent: string; path: string; step?: number | null
 export function Picture({ agent, path, step = null, text = "" }: PictureProps) {
   const [file, problem] = useLoaded<FileContent>(atStep(agent, path, step));
   const [source, setSource] = useState<string | null>(null);
-  useEffect(() => {
-    if (!isPicture(path) || file?.encoding !== "base64") return;
+  const isShown = isPicture(path) && file?.encoding === "base64" && file.content !== "";
+  useLayoutEffect(() => {
+    if (!isShown) return;
     const bytes = Uint8Array.from(atob(file.content), (sign) => sign.charCodeAt(0));
     const url = URL.createObjectURL(new Blob([bytes], { type: `image/${endingOf(path).replace("jpg", "jpeg")}` }));
     setSource(url);
     return () => URL.revokeObjectURL(url);
   }, [file]);
   if (!file && !problem) return null;
-  if (!isPicture(path) || file?.encoding !== "base64" || file.content === "")
-    return html`<span class="muted">[${path} cannot be shown]</span>`;
+  if (!isShown) return html`<span class="muted">[${path} cannot be shown]</span>`;
   return source && html`<img class="picture" src=${source} alt=${text || path} />`;
 }
 

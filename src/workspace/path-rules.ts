@@ -112,7 +112,7 @@ export function refuseAgents(path: string): void {
 const isUnseen = (name: string): boolean => /[\u0080-\uffff]/.test(name) && folded(name).trim() === "";
 
 /**
- * Whether a name would leave its folder once a server decodes it, a file system folds it, or a person reads it:
+ * Whether a name would leave its folder once a server decodes it, even twice, a file system folds it, or a person reads it:
  * `%2e%2e`, `..%2fx`, `．．`, `..∕x`.
  */
 function isStepInDisguise(name: string): boolean {

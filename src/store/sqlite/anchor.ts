@@ -237,7 +237,7 @@ const COUNT_COMMIT = `INSERT INTO meta (key, value) VALUES ('${COMMITS}', '1')
 const RECORD_BYTES = 512;
 const CHECKSUM_CHARS = 16;
 
-export interface AnchoredStore {
+interface AnchoredStore {
   readonly id: string;
   readonly commits: number;
 }
