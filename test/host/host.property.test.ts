@@ -10,7 +10,6 @@ import { settle } from "../helpers/fake-clock.ts";
 import { makeWorld, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { HANG, type ScriptedReply } from "../helpers/models.ts";
-import { acts, liveThrough } from "../helpers/restored-agent.ts";
 import { cases } from "../helpers/waits.ts";
 
 const stateOf = async (world: World, agent = "foo"): Promise<AgentState> => replay(await world.events(agent));
@@ -119,6 +118,3 @@ async function checkLog(world: World): Promise<void> {
   );
   expect(new Set(once).size).toBe(once.length);
 }
-
-it("steps, edits, clones and restorations in any order lead to the files as they were after the step, touch no clone that stands there, and lose no edit", () =>
-  fc.assert(fc.asyncProperty(acts, liveThrough), { seed: 23, numRuns: cases(15) }));
