@@ -6,11 +6,11 @@ import { describe, expect, it } from "@jest/globals";
 import { createDoor } from "#api/door.ts";
 import { startServer } from "#api/server.ts";
 import { openJsonCache } from "#config/private-file.ts";
-import type { JsonFile } from "#util/json.ts";
 import { fakeClock, until } from "../helpers/fake-clock.ts";
 import { refusalOf, useFolder } from "../helpers/folder.ts";
 import { ask, enterDoor, greet, linkIn, makeFakeControl, type ServerOptions, serve } from "../helpers/local-server.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
+import { createMemoryFile } from "../helpers/openai-model.ts";
 
 const PAGE = {
   "index.html": "<!doctype html><title>goald</title>",
@@ -22,21 +22,11 @@ const PAGE = {
   "tsconfig.json": "{}",
 } as const;
 
-/** As a file that outlives the server. */
-function memoryFile(): JsonFile {
-  let kept: unknown = null;
-  return {
-    read: async () => kept,
-    write: async (content) => {
-      kept = structuredClone(content);
-    },
-  };
-}
-
 const at = useFolder();
 let pages = 0;
 
-async function openDoor(options: ServerOptions = {}, file = memoryFile()) {
+/** `file`: outlives the server. */
+async function openDoor(options: ServerOptions = {}, file = createMemoryFile()) {
   const folder = at(`page ${++pages}`);
   await mkdir(folder);
   await Promise.all(Object.entries(PAGE).map(([name, text]) => writeFile(join(folder, name), text)));
@@ -232,7 +222,7 @@ describe("the files of the page", () => {
 
   it("are compiled ones at the same paths in the package", async () => {
     await writeFile(at("app.js"), 'import "./store.ts";\n');
-    const door = await createDoor({ file: memoryFile(), clock: fakeClock(), folder: urlOf(at()) });
+    const door = await createDoor({ file: createMemoryFile(), clock: fakeClock(), folder: urlOf(at()) });
     expect(await door.files.get("/page/app.ts")?.()).toMatchObject({ content: 'import "./store.ts";\n' });
   });
 

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { listProcesses } from "../cage/processes.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { endedWith, linesOf } from "../helpers/goald.ts";
 import { numberedModel, replyWith, startAgent, write } from "../helpers/models.ts";
@@ -48,22 +48,11 @@ async function openStage(checks: string, think: (request: ChatRequest) => string
 }
 
 /** The processes below this one, by the files of /proc. */
-function descendantsOf(pid: number): readonly number[] {
-  const parents = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => [Number(name), parentOf(name)] as const);
-  const below = (of: number): readonly number[] =>
-    parents.filter(([, parent]) => parent === of).flatMap(([child]) => [child, ...below(child)]);
-  return below(pid);
+function descendantsOf(of: number): readonly number[] {
+  const children = listProcesses().filter(({ parent }) => parent === of);
+  return children.flatMap(({ pid }) => [pid, ...descendantsOf(pid)]);
 }
-function parentOf(pid: string): number {
-  try {
-    return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
-  } catch {
-    return 0;
-  }
-}
-const isAlive = (pid: number): boolean => parentOf(`${pid}`) !== 0;
+const isAlive = (of: number): boolean => listProcesses().some(({ pid }) => pid === of);
 
 /** The process id of the test, by the lock of its temporary home. */
 async function pidOf({ goald, leftBehind }: Stage): Promise<number> {

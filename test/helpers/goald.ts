@@ -303,12 +303,7 @@ function watch(child: ChildProcessWithoutNullStreams) {
 }
 
 function endGroup({ pid }: ChildProcessWithoutNullStreams): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // The process group has ended already.
-  }
+  if (pid !== undefined) killIfAlive(-pid);
 }
 
 // Tables of calls that goald refuses, judged in one test each.

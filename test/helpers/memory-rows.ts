@@ -257,8 +257,6 @@ export function clusteredVectors(count: number, dimensions: number, clusters: nu
 /** Returns unit vectors that are mostly the same, as those of an agent's texts are. */
 export function alikeVectors(count: number, dimensions: number): readonly Float32Array[] {
   return clusteredVectors(count, dimensions, 10).map((vector) => {
-    const length = Math.hypot(...vector);
-    const alike = vector.map((component) => component / length + 3 / Math.sqrt(dimensions));
-    return alike.map((component) => component / Math.hypot(...alike));
+    return unit(unit(vector).map((component) => component + 3 / Math.sqrt(dimensions)));
   });
 }

@@ -23,12 +23,12 @@ export function askModel(
   return model.complete({ model: "gpt-test", messages, ...request }, new AbortController().signal, onText);
 }
 
-function createMemoryFile(): JsonFile {
+export function createMemoryFile(): JsonFile {
   let kept: unknown;
   return {
     read: async () => kept,
     write: async (content) => {
-      kept = content;
+      kept = structuredClone(content);
     },
   };
 }

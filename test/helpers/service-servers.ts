@@ -1,10 +1,10 @@
 /** service-servers.ts -- servers on loopback for search, pictures, speech, X and plain pages. */
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { deflateSync } from "node:zlib";
 import { closed, createAjv, type Schema, text } from "#util/schema.ts";
 import { listArrivals, listenOnLoopback } from "./loopback.ts";
 import { type Answer, failure, type RawAnswer, sendAnswer, unauthorized } from "./openai-server.ts";
+import { pngOf } from "./react-methods/commands/_picture.ts";
 
 interface ServiceRequest {
   readonly method: string;
@@ -139,22 +139,8 @@ async function readForm({ headers, body }: ServiceRequest): Promise<SpeechReques
 // ---------------------------------------------------------------- pictures
 
 /** Returns a complete grey picture. */
-export function png(width: number, height: number): Uint8Array {
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, 0, 0, 0, 0], 8);
-  const rows = deflateSync(Buffer.alloc((width + 1) * height, 0));
-  const chunks = [chunk("IHDR", header), chunk("IDAT", rows), chunk("IEND", Buffer.alloc(0))];
-  return new Uint8Array(Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), ...chunks]));
-}
-
-/** Returns a chunk with a zero checksum, which no test reads. */
-function chunk(type: string, data: Buffer): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(data.length);
-  return Buffer.concat([length, Buffer.from(type, "latin1"), data, Buffer.alloc(4)]);
-}
+export const png = (width: number, height: number): Uint8Array =>
+  pngOf(width, height, 0, Buffer.alloc((width + 1) * height));
 
 /** Returns the beginning of a JPEG: an application segment, then the frame. */
 export function jpeg(width: number, height: number): Uint8Array {

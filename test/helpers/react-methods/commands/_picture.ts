@@ -13,13 +13,18 @@ export interface Picture {
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 export function writePng({ width, height, pixels }: Picture): Uint8Array {
+  const rows = Array.from({ length: height }, (_, y) => [0, ...pixels.subarray(3 * width * y, 3 * width * (y + 1))]);
+  return pngOf(width, height, 2, Buffer.from(rows.flat()));
+}
+
+/** `colour`: 0 is grey with one byte a pixel, 2 is RGB. Each row begins with the number of its filter. */
+export function pngOf(width: number, height: number, colour: 0 | 2, rows: Buffer): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header.set([8, 2, 0, 0, 0], 8);
-  const rows = Array.from({ length: height }, (_, y) => [0, ...pixels.subarray(3 * width * y, 3 * width * (y + 1))]);
-  const data = deflateSync(Buffer.from(rows.flat()));
-  return Buffer.concat([SIGNATURE, chunk("IHDR", header), chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))]);
+  header.set([8, colour, 0, 0, 0], 8);
+  const chunks = [chunk("IHDR", header), chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))];
+  return new Uint8Array(Buffer.concat([SIGNATURE, ...chunks]));
 }
 
 function chunk(type: string, data: Buffer): Buffer {
