@@ -40,7 +40,6 @@ function wordsOf(ended: Ended, code: number): string {
 }
 
 const INVALID_CALLS: readonly RefusedCall[] = [
-  ["run --nam x", 2, /unknown option '--nam'/, /Did you mean --name\?/],
   ["run -c --name T", 2, /at least one goal, got none/, /^$/],
   [["run", "-c", "-g", " "], 2, /Goal 1 must not be empty/, /^$/],
   [`run -c -g ${"x".repeat(2_001)}`, 2, /up to 2,000 characters, got 2,001/, /^$/],

@@ -46,7 +46,6 @@ describe("goald config", () => {
 
 const ALL = /config --all/;
 const NOT_SET: readonly RefusedCall[] = [
-  ["config recall.count many", 2, /recall\.count \(command line\) must be .* 0 to 100, got "many"/, /^$/],
   ["config models.timeoutSeconds 3601", 2, /from 1 to 3,600, got "3601"/, /^$/],
   [`config OPENAI_API_KEY ${KEY}`, 2, /^openai\.apiKey is a key, and keys do not belong in /, /\nOPENAI_API_KEY=…$/],
   // None where there must be one.

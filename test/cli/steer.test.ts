@@ -36,11 +36,8 @@ const NO_EDITS: readonly RefusedCall[] = [
   ["plan plain --add x", 7, /plain has no commands for a plan/, /goald resume plain --commands files,plan/],
   ["say t", 2, /The message is empty/, /goald say t/],
   [["say", "t", " \x1b[2J"], 2, /The message is empty/, /goald say t/],
-  ["goals t --rm 3", 2, /There is no goal 3: it has 2 goals/, /goald goals/],
   ["goals t --add a --add b --add c --add d", 2, /up to 5 goals, got 6/, /^$/],
   ["goals t --set \x1b[2J", 2, /must be text without control characters/, /^$/],
-  ["stop t --all --now", 2, /Expected agents or --all, got both/, /goald stop --now chef/],
-  ["rm t", 2, /no terminal to ask on/, /goald rm -f t$/],
   ["rm t --files", 2, /no terminal to ask on/, /goald rm -f --files t$/],
 ];
 
@@ -168,18 +165,9 @@ describe("goald restore", () => {
   });
   const text = (path: string) => goald.read(join("workspace/foo-bar", path));
 
-  it("lists with --dry-run what it would do, changes nothing, and starts no daemon", async () => {
+  it("with --dry-run, changes nothing and starts no daemon", async () => {
     const planned = await goald.json("restore foo-bar --step 1 --dry-run");
     expect(problemsOfView("restore", planned)).toBe("");
-    expect(planned).toMatchObject({
-      dryRun: true,
-      lastStep: 5,
-      clones: [],
-      files: [
-        { path: "b.txt", action: "remove", bytesNow: 2, bytes: null },
-        { path: "notes/a.md", action: "write", bytesNow: 10, bytes: 8 },
-      ],
-    });
     expect(await text("b.txt")).toBe("b\n");
     endedWith(4, await goald.ask("status"));
   });

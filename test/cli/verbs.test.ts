@@ -146,10 +146,7 @@ it.concurrent.each([
   [["shw"], "Did you mean show?"],
   [["auth"], "See what there is: goald --help"],
   [["cron"], "See what there is: goald --help"],
-  [["memory", "foo", "lst"], "Did you mean list?"],
   [["memory", "serach", "foo"], "Did you mean search?"],
-  [["memory", "foo", "zzz"], "See how it is called: goald memory --help"],
-  [["config", "list", "x", "y"], "To write a setting: goald config NAME VALUE. Put several words in quotes."],
 ])("a verb or word of another program %j is answered with the word of goald", async (args, advice) => {
   expect(errorOf(endedWith(2, await goald.ask([...args, "--json"]))).hint).toBe(advice);
 });
