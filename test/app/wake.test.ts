@@ -1,6 +1,4 @@
 /** A wake of a real host reads as much from the store for an old agent as for a young one. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
@@ -11,6 +9,7 @@ import { openHome } from "#config/open-home.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openLog } from "#util/log.ts";
 import { writeLog } from "../../bench/wake/write-log.ts";
+import { useSharedFolder } from "../helpers/folder.ts";
 import { numberedModel } from "../helpers/models.ts";
 import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
@@ -18,11 +17,10 @@ const YOUNG = 100;
 const OLD = 1_000;
 
 describe("a wake", () => {
-  let root: string;
+  const root = useSharedFolder();
   let server: OpenAIServer;
   let ids: { readonly young: string; readonly old: string };
   beforeAll(async () => {
-    root = mkdtempSync(join(tmpdir(), "goald-wake-"));
     server = await startOpenAIServer({ reply: numberedModel([]), embeddings: null });
     const home = await homeIn(root);
     await openHome(home, process.getuid?.());
@@ -31,10 +29,7 @@ describe("a wake", () => {
     ids = { young: await write("Young", YOUNG), old: await write("Old", OLD) };
     await store.close();
   });
-  afterAll(async () => {
-    await server.close();
-    rmSync(root, { recursive: true, force: true });
-  });
+  afterAll(() => server.close());
 
   async function open(): Promise<Host> {
     const home = await homeIn(root);

@@ -1,6 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -9,6 +8,7 @@ import type { Cage, CagedCommand } from "#cage/cage.ts";
 import { findCage, probeCage } from "#cage/find-cage.ts";
 import { nodeCommand, type ProgramSight } from "#cage/node-program.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
+import { useSharedFolder } from "../helpers/folder.ts";
 import { waitUntil } from "../helpers/waits.ts";
 import { listProcesses } from "./processes.ts";
 
@@ -17,18 +17,15 @@ const limited = levels.filter((level) => level !== "off");
 const INSIDE = new URL("./inside.child.ts", import.meta.url);
 const OF_CORE = fileURLToPath(new URL("../../src/core/event.ts", import.meta.url));
 const server = createServer((socket) => socket.destroy());
-let folder: string;
-let secret: string;
+const folder = useSharedFolder();
+const secret = join(folder, "secret");
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "goald-cage-"));
-  secret = join(folder, "secret");
   writeFileSync(secret, "of the home");
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 afterAll(() => {
   server.close();
-  rmSync(folder, { recursive: true });
 });
 
 const port = (): string => String((server.address() as { port: number }).port);

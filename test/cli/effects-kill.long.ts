@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { EventBody, RecordedEvent } from "#core/event.ts";
@@ -13,6 +12,7 @@ import {
   makeDaemonHome,
   runUnder,
 } from "../helpers/daemon-home.ts";
+import { useSharedFolder } from "../helpers/folder.ts";
 import { makeRepository, startGitServer } from "../helpers/git-server.ts";
 import { daemonOf, endedWith, type Goald, killRun, linesOf, lookInto, RUN, readStore } from "../helpers/goald.ts";
 import { messageAgent, startAgent, subagentModel, write } from "../helpers/models.ts";
@@ -189,10 +189,10 @@ it("a download that kill -9 interrupts is repeated after a resume, complete, and
 });
 
 describe("a clone that kill -9 interrupts", () => {
+  const root = useSharedFolder();
   const GIT_KEY = "github_pat_0123456789abcdefghij";
 
   it("leaves no partial folder after kill -9, and is complete after a resume", async () => {
-    const root = await mkdtemp(join(tmpdir(), "goald-git-"));
     const commit = makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
     let isSlow = true;
     await using git = await startGitServer({ root, instead: ({ method }) => isSlow && method === "POST" });
@@ -220,7 +220,6 @@ describe("a clone that kill -9 interrupts", () => {
     expect(git.requests.every(({ authorization }) => authorization?.startsWith("Basic "))).toBe(true);
     const kept = await keptIn(goald.home);
     for (const key of [GIT_KEY, Buffer.from(`:${GIT_KEY}`).toString("base64")]) expect(kept).not.toContain(key);
-    await rm(root, { recursive: true });
   });
 });
 

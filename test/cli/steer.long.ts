@@ -1,8 +1,8 @@
-import { appendFile, mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { appendFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { type DaemonHome, killAtCommit, killAtRename, makeDaemonHome } from "../helpers/daemon-home.ts";
+import { useSharedFolder } from "../helpers/folder.ts";
 import { makeRepository, startGitServer } from "../helpers/git-server.ts";
 import { AGENT, endedWith, errorOf, type Goald, jsonOf, lookInto, notRefused } from "../helpers/goald.ts";
 import { append, ledger, ledgerText, numberedModel, planned, write } from "../helpers/models.ts";
@@ -10,6 +10,7 @@ import { problemsOfView } from "../helpers/view-schemas.ts";
 
 const KEY = "sk-planted-4Wm9rY2qZc7";
 const RUN_BEHIND = ["run", "-d", ...AGENT];
+const root = useSharedFolder();
 
 /** Starts an agent `t` in the background and holds back a reply, so that it is inside a step. */
 async function inStep(tasks: number, step: number, ...flags: readonly string[]): Promise<DaemonHome> {
@@ -245,7 +246,6 @@ describe("goald restore whose daemon is killed with kill -9", () => {
 });
 
 it("goald restore with a clone of a git server names it, leaves it as it is, and restores other files", async () => {
-  const root = await mkdtemp(join(tmpdir(), "goald-restore-clone-"));
   makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
   await using git = await startGitServer({ root });
   const args = { repository_url: `${git.origin}/plain.git`, clone_path: "repositories/plain" };
@@ -262,5 +262,4 @@ it("goald restore with a clone of a git server names it, leaves it as it is, and
   await rm(join(goald.home, "workspace/foo/repositories"), { recursive: true });
   const { stdout: later } = endedWith(0, await goald.ask("restore foo --step 2"));
   expect(later).toContain("not restored  repositories/plain/  ");
-  await rm(root, { recursive: true });
 });

@@ -3,9 +3,6 @@
  * Servers on loopback answer normally, refuse, stay silent, flood, or send hostile content.
  */
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openServices } from "#app/services.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
@@ -13,6 +10,7 @@ import { readDefaults, type Settings } from "#config/settings.ts";
 import { createHttp } from "#http/http.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { systemClock } from "#util/clock.ts";
+import { useSharedFolder } from "../helpers/folder.ts";
 import { type GitServer, makeRepository, startGitServer } from "../helpers/git-server.ts";
 import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { createOpenAIModel } from "../helpers/openai-model.ts";
@@ -65,20 +63,16 @@ async function openOutside(mood: Mood) {
 }
 type Outside = Awaited<ReturnType<typeof openOutside>>;
 
-let root: string;
+const root = useSharedFolder();
 let git: GitServer;
 let shipped: readonly RegisteredCommand[];
 const aliases: NonNullable<LoopOptions["aliases"]> = JSON.parse(readFileSync("config/aliases.json", "utf8"));
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "goald-catalogue-"));
   makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
   git = await startGitServer({ root });
   shipped = (await loadRegistry(["commands"], ALL_READY)).all;
 });
-afterAll(async () => {
-  await git[Symbol.asyncDispose]();
-  await rm(root, { recursive: true });
-});
+afterAll(() => git[Symbol.asyncDispose]());
 
 function settingsFor({ search, media, posts, web }: Outside): Settings {
   const defaults = readDefaults() as Settings;

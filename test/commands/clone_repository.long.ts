@@ -9,7 +9,7 @@ import { describe, expect, it } from "@jest/globals";
 import { isGoaldError } from "#core/errors.ts";
 import { makeRepository, useCloneDesk } from "../helpers/git-server.ts";
 
-const { given, addressOf, clone } = useCloneDesk();
+const { root, given, addressOf, clone } = useCloneDesk();
 
 describe("clone_repository", () => {
   it.each([
@@ -27,7 +27,7 @@ describe("clone_repository", () => {
     ["HEAD", "objects/x", "refs/x"],
   ])("refuses a repository in which git would find another one: %s", async (...paths) => {
     makeRepository(
-      given.root,
+      root,
       "inner.git",
       paths.map((path) => ({ path, text: "[core]\n\tfsmonitor = touch /tmp/ran\n" })),
     );
@@ -36,7 +36,7 @@ describe("clone_repository", () => {
     });
     expect(await readdir(given.desk.folder)).toEqual([]);
     expect(await readdir(join(given.desk.home, "clones"))).toEqual([]);
-    await rm(join(given.root, "inner.git"), { recursive: true });
+    await rm(join(root, "inner.git"), { recursive: true });
   });
 });
 
@@ -46,7 +46,7 @@ const ROUNDS = 200;
 const REQUESTS = 3;
 
 it("200 clones read, write and run nothing outside while the folder above is swapped for a link", async () => {
-  const { root, server, desk } = given;
+  const { server, desk } = given;
   const [outside, proof] = [join(root, "outside"), join(root, "ran")];
   makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
   prepareOutside(join(outside, "prepared"), proof);

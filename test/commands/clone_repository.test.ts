@@ -5,10 +5,10 @@ import clone_repository from "../../commands/clone_repository.ts";
 import { makeRepository, useCloneDesk } from "../helpers/git-server.ts";
 import { call, REFUSED_PATHS } from "./context.ts";
 
-const { given, contextWith, addressOf, clone } = useCloneDesk();
+const { root, given, contextWith, addressOf, clone } = useCloneDesk();
 let commit: string;
 beforeAll(() => {
-  commit = makeRepository(given.root, "plain.git", [
+  commit = makeRepository(root, "plain.git", [
     { path: "README.md", text: "# Plain\n" },
     { path: "etc", text: "/etc", kind: "link" },
   ]);

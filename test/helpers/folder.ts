@@ -5,12 +5,18 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach } from "@jest/globals";
 import { type GoaldError, isGoaldError } from "#core/errors.ts";
 
+/** Makes a folder that all tests share. It goes after the last one. */
+export function useSharedFolder(): string {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), "goald-test-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
 /** Gives each test an empty folder, and returns the function that joins names to its path. All go after the last test. */
 export function useFolder(): (...names: string[]) => string {
-  const all = mkdtempSync(join(realpathSync(tmpdir()), "goald-test-"));
+  const all = useSharedFolder();
   let tests = 0;
   beforeEach(() => mkdirSync(join(all, String(++tests))));
-  afterAll(() => rmSync(all, { recursive: true, force: true }));
   return (...names) => join(all, String(tests), ...names);
 }
 

@@ -1,9 +1,7 @@
 /** git-server.ts -- git's http-backend on loopback, which a test can make hostile or slow. */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
 import { findCage } from "#cage/find-cage.ts";
@@ -13,6 +11,7 @@ import { createRepositories, type RepositoriesParts } from "#services/git/clone.
 import { findGit } from "#util/find-program.ts";
 import cloneRepository from "../../commands/clone_repository.ts";
 import { call, contextOf, type Desk, makeDesk } from "../commands/context.ts";
+import { useSharedFolder } from "./folder.ts";
 import { listArrivals, listenOnLoopback } from "./loopback.ts";
 
 export interface GitServerOptions {
@@ -163,17 +162,14 @@ function writeTree(entries: readonly Entry[], git: Git): string {
 
 // A git server and a desk for each test, for suites of clone_repository.
 
-/** Registers the hooks; `root`, `server` and `desk` exist while tests run. */
+/** Registers the hooks; `server` and `desk` exist while tests run, and `root` has the repositories. */
 export function useCloneDesk() {
-  const given = {} as { root: string; server: GitServer; desk: Desk };
+  const root = useSharedFolder();
+  const given = {} as { server: GitServer; desk: Desk };
   beforeAll(async () => {
-    given.root = await mkdtemp(join(tmpdir(), "goald-git-"));
-    given.server = await startGitServer({ root: given.root });
+    given.server = await startGitServer({ root });
   });
-  afterAll(async () => {
-    await given.server[Symbol.asyncDispose]();
-    await rm(given.root, { recursive: true });
-  });
+  afterAll(() => given.server[Symbol.asyncDispose]());
   beforeEach(async () => {
     given.desk = await makeDesk();
   });
@@ -187,5 +183,5 @@ export function useCloneDesk() {
   const addressOf = (repository: string): string => `${given.server.origin}/${repository}`;
   const clone = (clone_path: string, repository_url = addressOf("plain.git")) =>
     call(cloneRepository, { repository_url, clone_path }, contextWith(given.server.origin));
-  return { given, contextWith, addressOf, clone };
+  return { root, given, contextWith, addressOf, clone };
 }

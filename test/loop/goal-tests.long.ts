@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, expect, it } from "@jest/globals";
 import { createSandbox } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
@@ -8,19 +5,16 @@ import type { Sandbox } from "#core/ports/sandbox.ts";
 import { openGoalTests } from "#loop/goal-tests.ts";
 import { contextOf } from "../commands/context.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
+import { useSharedFolder } from "../helpers/folder.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
 
-const cacheFolder = mkdtempSync(join(tmpdir(), "goald-sandbox-"));
-const real = createSandbox({ findCage, cacheFolder, maxProcesses: 2 });
+afterAll(() => real.close());
+const real = createSandbox({ findCage, cacheFolder: useSharedFolder(), maxProcesses: 2 });
 /** A check may take minutes; not in this test. */
 const sandbox: Sandbox = {
   ...real,
   run: (cell, ...rest) => real.run({ ...cell, timeLimitMs: 2_000 }, ...rest),
 };
-afterAll(async () => {
-  await real.close();
-  rmSync(cacheFolder, { recursive: true });
-});
 
 const FILES = {
   "prime.py": "def is_prime(n):\n    return n > 1 and all(n % d for d in range(2, n))\n",

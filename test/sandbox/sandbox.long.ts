@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { createSandbox } from "#app/sandbox.ts";
@@ -11,16 +10,14 @@ import { prepareSnapshot } from "#sandbox/python-snapshot.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
 import { cellOf } from "../helpers/fake-sandbox.ts";
+import { useSharedFolder } from "../helpers/folder.ts";
 import { NO_MESSAGES } from "../helpers/hostile-guest.child.ts";
 import { done, makeLoop, reply } from "../helpers/loop.ts";
 import { cellFunction, PythonProcess } from "../helpers/python-process.ts";
 
-const cacheFolder = mkdtempSync(join(tmpdir(), "goald-sandbox-"));
+afterAll(() => sandbox.close());
+const cacheFolder = useSharedFolder();
 const sandbox = createSandbox({ findCage, cacheFolder });
-afterAll(async () => {
-  await sandbox.close();
-  rmSync(cacheFolder, { recursive: true });
-});
 
 for (const level of findLevelsHere())
   describeSandbox(`Pyodide in a cage that is ${level}`, () =>
@@ -214,8 +211,7 @@ describe("a cell process that hostile code has taken over", () => {
 
 // What a second process has of the namespace of a first one.
 
-const folder = mkdtempSync(join(tmpdir(), "goald-python-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useSharedFolder();
 
 /** Runs the first code in one process, and the others in another one that loads what the first one saved. */
 async function restart(first: string, ...others: readonly string[]): Promise<readonly CellOutcome[]> {

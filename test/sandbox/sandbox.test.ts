@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it } from "@jest/globals";
 import { createSandbox, type SandboxOptions } from "#app/sandbox.ts";
 import { findCage } from "#cage/find-cage.ts";
 import type { CellBridge, Sandbox, SavedNamespace } from "#core/ports/sandbox.ts";
@@ -10,6 +8,7 @@ import { hasPyodide } from "#sandbox/python-files.ts";
 import { listProcesses } from "../cage/processes.ts";
 import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { cellOf, createFakeSandbox } from "../helpers/fake-sandbox.ts";
+import { useSharedFolder } from "../helpers/folder.ts";
 import { cellFunction, FAKE_CELLS } from "../helpers/python-process.ts";
 import { waitUntil } from "../helpers/waits.ts";
 
@@ -17,8 +16,7 @@ import { waitUntil } from "../helpers/waits.ts";
 describeSandbox("the fake sandbox", () => createFakeSandbox(FAKE_CELLS, { maxProcesses: 2 }));
 
 const { signal } = new AbortController();
-const cacheFolder = mkdtempSync(join(tmpdir(), "goald-processes-"));
-afterAll(() => rmSync(cacheFolder, { recursive: true }));
+const cacheFolder = useSharedFolder();
 let sandbox: Sandbox;
 let number = 0;
 const open = (options: Partial<SandboxOptions> = {}): void => {
@@ -150,10 +148,8 @@ describe("the processes of cells", () => {
 });
 
 it("the package of the sandbox is looked for in the folders above", () => {
-  const folder = mkdtempSync(join(tmpdir(), "goald-empty-"));
-  expect(hasPyodide(pathToFileURL(join(folder, "none.js")).href)).toBe(false);
+  expect(hasPyodide(pathToFileURL(join(cacheFolder, "none.js")).href)).toBe(false);
   expect(hasPyodide()).toBe(true);
-  rmSync(folder, { recursive: true });
 });
 
 /** The cell processes that this process has started, without those that only wrap them. */

@@ -1,8 +1,4 @@
 /** cloning.ts -- clones repositories of servers on loopback into the folder of a test. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll } from "@jest/globals";
 import { findCage } from "#cage/find-cage.ts";
 import type { GoaldError } from "#core/errors.ts";
 import type { Cloned } from "#core/services.ts";
@@ -10,7 +6,7 @@ import { openTunnel } from "#http/tunnel.ts";
 import { createRepositories, type RepositoriesParts } from "#services/git/clone.ts";
 import { findGit } from "#util/find-program.ts";
 import { listProcesses } from "../cage/processes.ts";
-import { useFolder } from "../helpers/folder.ts";
+import { useFolder, useSharedFolder } from "../helpers/folder.ts";
 import { type GitServer, type GitServerOptions, startGitServer } from "../helpers/git-server.ts";
 
 export const GIT = findGit(process.env.PATH) ?? "";
@@ -20,8 +16,7 @@ export type CloneParts = Partial<RepositoriesParts>;
 
 /** `root` has the repositories that servers serve, `at` leads to the folder that a test clones into. */
 export function useCloning() {
-  const root = mkdtempSync(join(tmpdir(), "goald-git-"));
-  afterAll(() => rmSync(root, { recursive: true }));
+  const root = useSharedFolder();
   const at = useFolder();
   const NOT_PUBLIC = { isPublic: () => false, isNeverAllowed: () => false };
   function clone(url: string, parts: CloneParts = {}, signal = new AbortController().signal): Promise<Cloned> {
