@@ -192,11 +192,10 @@ describe("goald config NAME --unset", () => {
   });
 });
 
-it("the help of goald config starts with examples that work", async () => {
+it("the examples in the help of goald config work", async () => {
   await using goald = await makeGoald();
   for (const verb of ["config", "init"]) {
     const stdout = await goald.print([verb, "--help"]);
-    expect(stdout).toMatch(/^Examples:\n/);
     const examples = [...stdout.matchAll(/^ {2}goald (.+)$/gm)].map(([, line = ""]) => line.split(" "));
     for (const example of examples) endedWith(0, await goald.ask(example));
   }

@@ -10,7 +10,7 @@ import { makeGoald } from "../helpers/goald.ts";
 import { frozen, GOLDEN_FOLDER, openGolden, openTranscript } from "../helpers/golden.ts";
 import { failure } from "../helpers/openai-server.ts";
 
-const HELP = {
+const FRESH = {
   "help-start": "--help, help, help help, --version",
   "help-run": "help run, help resume, help replay, help test, help fork, help demo, help start",
   "help-look": "help ps, help attach, help show, help report, help logs, help events",
@@ -21,94 +21,93 @@ const HELP = {
   "help-daemon": "help up, help down, help restart, help status, help dashboard, help reload",
   "help-home": `help init, help commands, help new, help completion, completion tcsh, completion fish,
     help config, help doctor, help verify`,
+  usage: `
+    nonsense
+    nonsense --json
+    pss
+    list
+    remember
+    undo
+    ps --nope
+    ps --jsn
+    ps extra
+    ps extra --json
+    show
+    show --json
+    show foo bar
+    show foo --step 0
+    show foo --step x --json
+    events foo --after x
+    diff foo --from x
+    restore foo
+    restore foo --step x
+    logs --level loud
+    logs --tail 0
+    logs --since yesterday
+    run --approve maybe
+    run --max-steps 0
+    run --max-tokens many
+    run --budget 0
+    run --max-time 5
+    run --continuous-limit x
+    run one two
+    resume foo bar
+    replay
+    fork foo
+    fork foo --step x
+    stop foo -t soon
+    approve foo -N 0
+    approve foo -N 1001
+    goals foo --rm first
+    pause
+    pause foo --all
+    kill
+    stop --json
+    attach
+    attach foo --since 0
+    say
+    deny
+    rm
+    why
+    memory
+    memory --json
+    memory foo nonsense
+    memory foo serch x
+    memory foo search
+    memory foo list --kind dream
+    memory foo forget
+    ingest foo
+    config nonsense
+    config set models.temperature 1
+    config get models.smart
+    commands --new
+    config --unset
+    new
+    help nonsense
+    help memory nonsense
+    down -t x
+    up extra
+    start extra
+    demo extra
+    init a b
+    --home
+    --nope
+  `,
+  commands: `
+    commands
+    commands write_to_file
+    commands google
+    commands append_to_file --json
+    commands googel
+    commands googel --json
+  `,
 };
 
-it.each(Object.entries(HELP))("help reads as frozen: %s", async (name, calls) => {
+it.each(Object.entries(FRESH))("what needs no home is answered as frozen: %s", async (name, calls) => {
   await using goald = await makeGoald();
   const transcript = openTranscript(goald);
   await transcript.ask(calls.replaceAll(",", "\n"));
   expect(transcript.text).toBe(await frozen(name, transcript.text));
-});
-
-const USAGE = `
-  nonsense
-  nonsense --json
-  pss
-  list
-  remember
-  undo
-  ps --nope
-  ps --jsn
-  ps extra
-  ps extra --json
-  show
-  show --json
-  show foo bar
-  show foo --step 0
-  show foo --step x --json
-  events foo --after x
-  diff foo --from x
-  restore foo
-  restore foo --step x
-  logs --level loud
-  logs --tail 0
-  logs --since yesterday
-  run --approve maybe
-  run --max-steps 0
-  run --max-tokens many
-  run --budget 0
-  run --max-time 5
-  run --continuous-limit x
-  run one two
-  resume foo bar
-  replay
-  fork foo
-  fork foo --step x
-  stop foo -t soon
-  approve foo -N 0
-  approve foo -N 1001
-  goals foo --rm first
-  pause
-  pause foo --all
-  kill
-  stop --json
-  attach
-  attach foo --since 0
-  say
-  deny
-  rm
-  why
-  memory
-  memory --json
-  memory foo nonsense
-  memory foo serch x
-  memory foo search
-  memory foo list --kind dream
-  memory foo forget
-  ingest foo
-  config nonsense
-  config set models.temperature 1
-  config get models.smart
-  commands --new
-  config --unset
-  new
-  kill
-  help nonsense
-  help memory nonsense
-  down -t x
-  up extra
-  start extra
-  demo extra
-  init a b
-  --home
-  --nope
-`;
-
-it("a call that is not understood is answered as frozen", async () => {
-  await using goald = await makeGoald();
-  const transcript = openTranscript(goald);
-  await transcript.ask(USAGE);
-  expect(transcript.text).toBe(await frozen("usage", transcript.text));
 });
 
 describe("a home without agents", () => {
@@ -185,20 +184,6 @@ describe("a home without agents", () => {
     await transcript.ask("run --from <home>/config/example-agent.yaml --continuous");
     expect(transcript.text).toBe(await frozen("init", transcript.text));
   });
-});
-
-it("what agents can do is listed as frozen", async () => {
-  await using goald = await makeGoald();
-  const transcript = openTranscript(goald);
-  await transcript.ask(`
-    commands
-    commands write_to_file
-    commands google
-    commands append_to_file --json
-    commands googel
-    commands googel --json
-  `);
-  expect(transcript.text).toBe(await frozen("commands", transcript.text));
 });
 
 it("settings are shown and changed as frozen", async () => {

