@@ -264,32 +264,25 @@ async function runOnce([name, args]: Call, approve: ApprovalMode, answer = yes()
   const { ask, asked } = person(answer, answer);
   await loop.run({ ask });
   const { status } = (await resultOf(loop)).observation;
-  return { asked, status, has: (path: string) => loop.files.has(path), text: (path: string) => loop.text(path) };
+  const left = loop.files.get("big.bin") === BIG ? "big" : loop.text("big.bin");
+  return { asked, status, has: (path: string) => loop.files.has(path), left };
 }
 
 describe("a file over 64 MB", () => {
-  it.each([
-    ["risky", ["delete_file permanently"]],
-    ["never", []],
-  ] as const)("is deleted by delete_file in %s, after the questions %j", async (approve, questions) => {
-    const run = await runOnce(["delete_file", { file: "big.bin" }], approve);
-    expect([run.asked, run.status, run.has("big.bin")]).toEqual([questions, "ok", false]);
-  });
-
-  it.each<Call>([
-    ["delete_file", { file: "big.bin" }],
-    ["write_to_file", { file: "big.bin", text: "x" }],
-  ])("stays when a person says no: %s", async (...call) => {
-    const run = await runOnce(call, "risky", NO);
-    expect([run.asked.length, run.status, run.has("big.bin")]).toEqual([1, "denied", true]);
-  });
-
-  it.each([
-    ["write_to_file", { file: "big.bin", text: SCRIPTS }, ["delete_file permanently"]],
-    ["download_file", { file: "big.bin", url: "https://example.com/" }, ["download_file", "delete_file permanently"]],
-  ] as const)("is overwritten by %s %j after the questions %j", async (name, args, questions) => {
-    const run = await runOnce([name, args], "risky");
-    expect([run.asked, run.status, run.text("big.bin")]).toEqual([questions, "ok", SCRIPTS]);
+  const LOSES = "delete_file permanently";
+  const overwrite: Call = ["write_to_file", { file: "big.bin", text: SCRIPTS }];
+  const download: Call = ["download_file", { file: "big.bin", url: "https://example.com/" }];
+  const deletion: Call = ["delete_file", { file: "big.bin" }];
+  it.each<[call: Call, approve: ApprovalMode, answer: PersonAnswer, asked: string[], status: string, left?: string]>([
+    [deletion, "risky", yes(), [LOSES], "ok"],
+    [deletion, "never", yes(), [], "ok"],
+    [deletion, "risky", NO, [LOSES], "denied", "big"],
+    [overwrite, "risky", NO, [LOSES], "denied", "big"],
+    [overwrite, "risky", yes(), [LOSES], "ok", SCRIPTS],
+    [download, "risky", yes(), ["download_file", LOSES], "ok", SCRIPTS],
+  ])("is lost by %j in %s only after the answer %j to the questions %j", async (call, approve, answer, ...expected) => {
+    const { asked, status, left } = await runOnce(call, approve, answer);
+    expect([asked, status, left]).toEqual([...expected, undefined].slice(0, 3));
   });
 });
 
