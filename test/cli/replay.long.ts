@@ -200,8 +200,7 @@ it("a run with failures replays rejections, limits, broken replies, and memories
 const DICE = `import { randomInt } from "node:crypto";
 import { appendFileSync } from "node:fs";
 export default {
-name: "dice", label: "Dice", summary: "throws dice.", args: { type: "object", properties: {} },
-annotations: { readOnly: false, destructive: false, idempotent: false, openWorld: true }, effect: "at-most-once",
+name: "dice", summary: "throws dice.",
 async run(_args, { workspace }) {
   appendFileSync(process.env.THROWS, "x");
   const thrown = randomInt(2 ** 40);

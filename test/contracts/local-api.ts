@@ -199,8 +199,5 @@ export function validate(schema: Schema, value: unknown): readonly string[] {
     discriminator: true,
     formats: { "date-time": /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ },
   });
-  ajv.validate(schema, value);
-  return (ajv.errors ?? []).map(
-    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
-  );
+  return ajv.validate(schema, value) ? [] : [ajv.errorsText()];
 }

@@ -10,26 +10,49 @@ import { isTainted } from "#core/provenance.ts";
 import { type AgentState, activeFrame, initialState } from "#core/state.ts";
 import type { Origin, Spending, SubagentMessage } from "#core/subagent.ts";
 import { stageMessages } from "#core/subagent-messages.ts";
-import { grantRequest, type SubagentRequest } from "#core/subagent-requests.ts";
+import { grantRequest, type SubagentRequest, type SubagentRules } from "#core/subagent-requests.ts";
 import * as given from "../helpers/events.ts";
-import {
-  agentTold,
-  child,
-  commandWaiting,
-  created,
-  ended,
-  report,
-  reportMessage,
-  SPENT,
-  SUBAGENT_RULES,
-  startedAgent,
-  UNTIL,
-  waitingParent,
-} from "../helpers/subagent-events.ts";
+import { child, report, SPENT, startedAgent } from "../helpers/subagent-events.ts";
 
 const { approved, asked, FACTS, finished, log, NOW, observed, paused, RESUMED, replied, requested, rulesOf } = given;
 const { started, stateOf, turnEnded, waits } = given;
 const RULES = rulesOf({ epoch: 1, facts: () => ({ annotations: FACTS, effect: "transactional" }) });
+
+const UNTIL = "2026-11-20T10:01:00.000Z";
+const SUBAGENT_RULES: SubagentRules = { maxDepth: 2, maxChildren: 2, model: "fast-model" };
+
+const created = (settings: Partial<AgentSettings> & { readonly startedBy?: Origin } = {}): NewEvent => ({
+  ...given.created(settings),
+  approve: "risky",
+  ...settings,
+});
+const commandWaiting = (step = 1): NewEvent => given.waits("agent", UNTIL, step);
+/** A parent whose call of start_agent waits. */
+const waitingParent: readonly NewEvent[] = [
+  created({ stepLimit: 100, tokenLimit: 10_000, budgetUsd: 10 }),
+  asked(),
+  replied(),
+  requested("start_agent"),
+  approved(),
+  started("transactional"),
+  startedAgent(),
+  commandWaiting(),
+];
+const reportMessage = (change: Partial<Extract<SubagentMessage, { type: "report" }>> = {}): InboxMessage => ({
+  ...report(),
+  type: "report",
+  observation: observed("42", { source: "agent" }),
+  ...change,
+});
+const agentTold = (step = 2): NewEvent => ({
+  type: "agent-told",
+  step,
+  callId: `c${step}`,
+  agent: "foo-ann",
+  text: "more",
+  limits: { stepLimit: 25, tokenLimit: 2_000, budgetUsd: 3, deadline: null },
+});
+const ended: NewEvent = { type: "agent-ended", agent: "foo-ann", reason: "enough" };
 
 describe("a request for a sub-agent", () => {
   const wish = (name = "Ann"): SubagentRequest => ({ kind: "start", name, task: "counts", prompt: "Count to ten." });

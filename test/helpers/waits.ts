@@ -77,17 +77,13 @@ export function readProcessLines(child: ChildProcess) {
   });
   /** Exit code and signal, after the last line. */
   const ended = once(child, "close");
-  let isOver = false;
-  void ended.then(() => {
-    isOver = true;
-  });
   return {
     child,
     lines,
     ended,
     /** Resolves after `count` lines; throws when the process ends before. */
     reach: async (count: number): Promise<void> => {
-      while (lines.length < count && !isOver) await Promise.race([once(stdout, "data"), ended]);
+      while (lines.length < count && !stdout.readableEnded) await Promise.race([once(stdout, "data"), ended]);
       if (lines.length < count)
         throw new Error(`It ended after ${lines.length} of ${count} lines:\n${lines.join("\n")}`);
     },

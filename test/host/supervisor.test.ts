@@ -14,7 +14,7 @@ import { replaceMethod, restedHost, startHost, type TestHost, type World } from 
 import { eventually } from "../helpers/local-server.ts";
 import { done, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
-import { HANG, nameIn, type ScriptedReply, startAgent, subagentModel, textIn } from "../helpers/models.ts";
+import { HANG, ledgerText, nameIn, type ScriptedReply, startAgent, subagentModel, textIn } from "../helpers/models.ts";
 import type { ChatRequest } from "../helpers/openai-server.ts";
 
 /** Makes a model that writes this many lines, then completes; it counts by the prompt. */
@@ -26,7 +26,6 @@ const counting =
     return next > lines ? done() : reply("append_to_file", { file: "lines.txt", text: `line ${next}\n` });
   };
 const standsAt = (world: World, agent: string): string => world.textOf(agent, "lines.txt");
-const LINES = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");
 
 /** A host whose agent is in a command that ends when the test releases it. */
 async function inTheMiddle() {
@@ -57,7 +56,7 @@ const afterFailure = (name: string, afterMs: number) => {
 describe("a host of many agents", () => {
   it("runs them side by side, each to its own end", async () => {
     const { world, host } = await restedHost({ script: counting(3) }, { Ada: {}, Ben: {}, Cleo: {} });
-    for (const agent of ["ada", "ben", "cleo"]) expect(standsAt(world, agent)).toBe(LINES(3));
+    for (const agent of ["ada", "ben", "cleo"]) expect(standsAt(world, agent)).toBe(ledgerText(3));
     expect(host.stopped.map(({ state }) => activeFrame(state).phase.kind)).toEqual(["resting", "resting", "resting"]);
     expect(host.supervisor.runners.size).toBe(0);
   });
@@ -76,7 +75,7 @@ describe("a host of many agents", () => {
   it("continues background agents by itself, but not agents of a terminal", async () => {
     const { world } = await restedHost({ script: counting(1) }, { Attended: { background: false }, Alone: {} });
     expect(await world.types("attended")).toEqual(["agent-created"]);
-    expect(standsAt(world, "alone")).toBe(LINES(1));
+    expect(standsAt(world, "alone")).toBe(ledgerText(1));
   });
 
   it("keeps no runner for an agent with a pending command, and continues after the approval", async () => {
@@ -84,7 +83,7 @@ describe("a host of many agents", () => {
     expect([host.supervisor.runners.size, host.idle]).toEqual([0, ["asks"]]);
     await host.control.answer("asks", { verdict: "approved", count: 10 });
     await host.quiet();
-    expect(standsAt(world, "asks")).toBe(LINES(1));
+    expect(standsAt(world, "asks")).toBe(ledgerText(1));
   });
 
   it("wakes an agent at its time, and not before, also when that came while no process ran", async () => {
@@ -96,7 +95,7 @@ describe("a host of many agents", () => {
     expect(world.model.requests).toHaveLength(1);
     await world.clock.advance(1);
     await host.quiet();
-    expect(standsAt(world, "waits")).toBe(LINES(1));
+    expect(standsAt(world, "waits")).toBe(ledgerText(1));
 
     const later = await afterFailure("Waits", 60_000);
     await later.host.quiet();
@@ -104,7 +103,7 @@ describe("a host of many agents", () => {
     await later.world.clock.advance(60_000);
     expect(later.world.model.requests).toHaveLength(1);
     await later.world.next();
-    expect(standsAt(later.world, "waits")).toBe(LINES(1));
+    expect(standsAt(later.world, "waits")).toBe(ledgerText(1));
   });
 
   it("sleeps through a short wait, and wakes when a message arrives", async () => {
@@ -142,7 +141,7 @@ describe("an agent that fails in a host", () => {
     const { world, host } = await startBroken(1_000, "GOALD_INTERNAL");
     await host.quiet();
     expect(host.problems).toEqual(["bad: The disk is not there."]);
-    expect(standsAt(world, "good")).toBe(LINES(2));
+    expect(standsAt(world, "good")).toBe(ledgerText(2));
     await world.clock.advance(2_000);
     await host.quiet();
     expect(host.problems).toHaveLength(2);
@@ -155,7 +154,7 @@ describe("an agent that fails in a host", () => {
   it("is paused at once when a stored text is damaged", async () => {
     const { world, host } = await startBroken(1_000, "GOALD_STORE_DAMAGED");
     await passRetries(world, host);
-    expect(standsAt(world, "good")).toBe(LINES(2));
+    expect(standsAt(world, "good")).toBe(ledgerText(2));
     expect(host.problems).toEqual(["bad: The disk is not there."]);
     expect(await world.types("bad")).toEqual(["agent-created", "agent-paused"]);
     expect(await host.control.agent("bad")).toMatchObject({
@@ -172,7 +171,7 @@ describe("an agent that fails in a host", () => {
       reason: "It failed and is retried automatically. The disk is not there.",
     });
     await passRetries(world, host);
-    expect([host.problems.length, standsAt(world, "bad")]).toEqual([6, LINES(2)]);
+    expect([host.problems.length, standsAt(world, "bad")]).toEqual([6, ledgerText(2)]);
     expect(await host.control.agent("bad")).toMatchObject({ state: "completed", reason: null });
   });
 
@@ -196,7 +195,7 @@ describe("an agent that fails in a host", () => {
     const { world, host } = await startHost({ script: counting(40) }, { Long: {} }, { store: flaky });
     await passRetries(world, host);
     expect(host.problems.length).toBeGreaterThan(3);
-    expect(standsAt(world, "long")).toBe(LINES(40));
+    expect(standsAt(world, "long")).toBe(ledgerText(40));
   });
 });
 
@@ -284,7 +283,7 @@ describe("a host that shuts down", () => {
     await drained;
     expect((await world.types("asking")).at(-1)).toBe("model-asked");
     await world.next();
-    expect(standsAt(world, "asking")).toBe(LINES(2));
+    expect(standsAt(world, "asking")).toBe(ledgerText(2));
   });
 });
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import { isFinished } from "#core/state.ts";
 import { type CellBehaviour, CommandError, cellValue, createFakeSandbox, failedCell } from "../helpers/fake-sandbox.ts";
 import { afterRun, cell, done, type Loop, loopWith, makeLoop, reply, resultOf } from "../helpers/loop.ts";
+import { block } from "../helpers/models.ts";
 
-const block = (code: string): string => `I try it.\n\n\`\`\`python\n${code}\n\`\`\``;
 const answer = (result: unknown): string => reply("task_complete", { result });
 const INTEGER = { type: "integer" };
 const LIST = { type: "array", items: { type: "integer" } };

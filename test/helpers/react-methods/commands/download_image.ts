@@ -1,16 +1,13 @@
 import type { CommandContext } from "#core/command.ts";
-import { download, observe } from "./_service.ts";
+import { download, method, observe } from "./_service.ts";
 
 export default {
-  name: "download_image",
-  summary: "downloads the picture at the given address and returns its path.",
-  listed: false,
-  args: {
-    type: "object",
-    properties: { url: { type: "string", description: "address of the picture" } },
-    required: ["url"],
-  },
-  returns: { type: "string", description: "path of the picture" },
+  ...method({
+    name: "download_image",
+    summary: "downloads the picture at the given address and returns its path.",
+    args: { url: { type: "string", description: "address of the picture" } },
+    returns: { type: "string", description: "path of the picture" },
+  }),
   annotations: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
   sends: ["url"],
   effect: "idempotent",
