@@ -139,11 +139,8 @@ describe("agents that have worked", () => {
   });
 });
 
-it("an agent that started another is shown as frozen, with it", async () => {
-  await using home = await openGolden();
-  const { goald, transcript } = home;
-  await goald.ask([...runOf("Lead"), "--continuous"]);
-  await transcript.ask(`
+const ALONE = {
+  family: `
     ps
     ps --json
     show lead
@@ -161,77 +158,78 @@ it("an agent that started another is shown as frozen, with it", async () => {
     rm -f lead
     rm -f lead-ann
     rm -f lead
-  `);
-  expect(transcript.text).toBe(await frozen("family", transcript.text));
+  `,
+  memory: `
+    memory baker
+    memory baker list --json -n 2
+    memory baker list --kind fact
+    memory baker list --kind fact --json
+    memory baker search 'when does the shop open'
+    memory baker search 'when does the shop open' -n 2 --json
+    memory baker add 'Ada leads the project' --pin
+    memory baker add 'Rye is out' --fact --json
+    memory baker correct 7 'The shop opens at ten'
+    memory baker correct 7 'The shop opens at ten'
+    memory baker correct +2 'Rye is back' --json
+    memory baker forget +1 13
+    memory baker forget 19 --json
+    memory baker forget other/2
+    memory baker list -a
+    memory baker list
+    memory shared
+    memory shared --json
+    memory shared add 'Prices are in francs'
+    memory baker add 'For all' --shared --json
+    memory shared list
+    memory baker export
+    memory baker export <cwd>/baker.jsonl
+    memory baker export <cwd>/baker.jsonl --json
+    memory baker import <cwd>/baker.jsonl
+    memory shared import <cwd>/baker.jsonl --json
+    memory shared import <cwd>/baker.jsonl --trust
+    memory shared import <cwd>/missing.jsonl
+    verify
+    backup <cwd>/baker.jsonl
+    backup <cwd>/baker.jsonl --json
+  `,
+} as const;
+
+it.each([
+  ["an agent that started another", "family", "Lead"],
+  ["what an agent remembers", "memory", "Baker"],
+] as const)("%s is shown and changed as frozen: %s", async (_what, name, agent) => {
+  await using home = await openGolden();
+  const { goald, transcript } = home;
+  await goald.ask([...runOf(agent), "--continuous"]);
+  await transcript.ask(ALONE[name]);
+  expect(transcript.text).toBe(await frozen(name, transcript.text));
 });
 
-describe("what agents remember", () => {
-  it("is shown and changed as frozen", async () => {
-    await using home = await openGolden();
-    const { goald, transcript } = home;
-    await goald.ask([...runOf("Baker"), "--continuous"]);
-    await transcript.ask(`
-      memory baker
-      memory baker list --json -n 2
-      memory baker list --kind fact
-      memory baker list --kind fact --json
-      memory baker search 'when does the shop open'
-      memory baker search 'when does the shop open' -n 2 --json
-      memory baker add 'Ada leads the project' --pin
-      memory baker add 'Rye is out' --fact --json
-      memory baker correct 7 'The shop opens at ten'
-      memory baker correct 7 'The shop opens at ten'
-      memory baker correct +2 'Rye is back' --json
-      memory baker forget +1 13
-      memory baker forget 19 --json
-      memory baker forget other/2
-      memory baker list -a
-      memory baker list
-      memory shared
-      memory shared --json
-      memory shared add 'Prices are in francs'
-      memory baker add 'For all' --shared --json
-      memory shared list
-      memory baker export
-      memory baker export <cwd>/baker.jsonl
-      memory baker export <cwd>/baker.jsonl --json
-      memory baker import <cwd>/baker.jsonl
-      memory shared import <cwd>/baker.jsonl --json
-      memory shared import <cwd>/baker.jsonl --trust
-      memory shared import <cwd>/missing.jsonl
-      verify
-      backup <cwd>/baker.jsonl
-      backup <cwd>/baker.jsonl --json
-    `);
-    expect(transcript.text).toBe(await frozen("memory", transcript.text));
-  });
-
-  it("is read into them as frozen", async () => {
-    await using home = await openGolden();
-    const { goald, transcript } = home;
-    await goald.ask([...runOf("Babbler"), "--continuous"]);
-    const docs = join(goald.cwd, "docs");
-    await mkdir(join(docs, "inner"), { recursive: true });
-    await writeFile(join(docs, "hours.md"), "# Hours\n\nThe shop opens at eight.\n");
-    await writeFile(join(docs, "inner", "prices.txt"), "A loaf costs two francs.\n");
-    await writeFile(join(docs, "picture.bin"), Uint8Array.of(1, 0, 2));
-    await transcript.ask(`
-      ingest babbler docs
-      ingest babbler docs
-      ingest babbler docs --json
-    `);
-    await writeFile(join(docs, "hours.md"), "# Hours\n\nThe shop opens at nine.\n");
-    await transcript.ask(`
-      ingest babbler docs/hours.md
-      ingest babbler docs --shared --json
-      ingest babbler missing
-      ingest babbler missing --json
-      ingest babbler docs/picture.bin
-      ingest shared docs/hours.md
-      memory babbler list
-      memory shared list
-      memory babbler search 'when does the shop open'
-    `);
-    expect(transcript.text).toBe(await frozen("ingest", transcript.text));
-  });
+it("what agents are given to remember is read into them as frozen", async () => {
+  await using home = await openGolden();
+  const { goald, transcript } = home;
+  await goald.ask([...runOf("Babbler"), "--continuous"]);
+  const docs = join(goald.cwd, "docs");
+  await mkdir(join(docs, "inner"), { recursive: true });
+  await writeFile(join(docs, "hours.md"), "# Hours\n\nThe shop opens at eight.\n");
+  await writeFile(join(docs, "inner", "prices.txt"), "A loaf costs two francs.\n");
+  await writeFile(join(docs, "picture.bin"), Uint8Array.of(1, 0, 2));
+  await transcript.ask(`
+    ingest babbler docs
+    ingest babbler docs
+    ingest babbler docs --json
+  `);
+  await writeFile(join(docs, "hours.md"), "# Hours\n\nThe shop opens at nine.\n");
+  await transcript.ask(`
+    ingest babbler docs/hours.md
+    ingest babbler docs --shared --json
+    ingest babbler missing
+    ingest babbler missing --json
+    ingest babbler docs/picture.bin
+    ingest shared docs/hours.md
+    memory babbler list
+    memory shared list
+    memory babbler search 'when does the shop open'
+  `);
+  expect(transcript.text).toBe(await frozen("ingest", transcript.text));
 });

@@ -101,89 +101,80 @@ const FRESH = {
     commands googel
     commands googel --json
   `,
+  init: `
+    init
+    init
+    init --json
+    init <cwd>/other --json
+    commands count_words --new
+    commands count_words --new
+    commands roll_dice --new --json
+    commands 'Count Words' --new
+    commands read_file --new --json
+    run --from <home>/config/example-agent.yaml --continuous
+  `,
 };
 
-it.each(Object.entries(FRESH))("what needs no home is answered as frozen: %s", async (name, calls) => {
+it.each(Object.entries(FRESH))("calls without an agent are answered as frozen: %s", async (name, calls) => {
   await using goald = await makeGoald();
   const transcript = openTranscript(goald);
   await transcript.ask(calls.replaceAll(",", "\n"));
   expect(transcript.text).toBe(await frozen(name, transcript.text));
 });
 
-describe("a home without agents", () => {
-  it("is shown as frozen by every verb", async () => {
-    await using goald = await makeGoald();
-    const transcript = openTranscript(goald);
-    await transcript.ask(`
-      ps
-      ps --json
-      ps -a
-      verify
-      verify --json
-      logs
-      logs --json
-      logs --daemon
-      pause --all
-      stop --all
-      stop --all --now --json
-      resume
-      resume --json
-      status
-      status --json
-      reload
-      reload --json
-      down
-      down --json
-    `);
-    await transcript.ask("show nobody --json");
-    expect(await goald.read(".goald")).toBeUndefined();
-    await transcript.ask(NOBODY.join("\n"));
-    transcript.note("No key and no model server:");
-    await transcript.ask(`
-      run
-      run --json
-      run 'Plan a week'
-      run 'Plan a week' --continuous
-      run 'Plan a week' --continuous --json
-      run -d 'Plan a week'
-      run --wait 'Plan a week'
-      run --from missing.yaml --continuous
-      run --continuous-limit 3 -g x
-      run --continuous --approve always -g x
-      run --continuous -g a -g b -g c -g d -g e -g f
-      doctor
-      doctor --json
-      ps
-    `);
-    expect(transcript.text).toBe(await frozen("empty-home", transcript.text));
-  });
+const NOBODY = [
+  ...["show nobody", "show nobody --step 1", "report nobody", "events nobody", "files nobody", "verify nobody"],
+  ...["why nobody/a.md", "diff nobody", "restore nobody --step 1", "logs nobody", "memory nobody list"],
+  ...["memory nobody add x", "ingest nobody a.md", "resume nobody", "fork nobody --step 1", "attach nobody"],
+  ...["say nobody x", "goals nobody", "approve nobody", "deny nobody", "pause nobody", "stop nobody"],
+  ...["kill nobody", "rm -f nobody", "replay nobody.ndjson"],
+];
 
-  const NOBODY = [
-    ...["show nobody", "show nobody --step 1", "report nobody", "events nobody", "files nobody", "verify nobody"],
-    ...["why nobody/a.md", "diff nobody", "restore nobody --step 1", "logs nobody", "memory nobody list"],
-    ...["memory nobody add x", "ingest nobody a.md", "resume nobody", "fork nobody --step 1", "attach nobody"],
-    ...["say nobody x", "goals nobody", "approve nobody", "deny nobody", "pause nobody", "stop nobody"],
-    ...["kill nobody", "rm -f nobody", "replay nobody.ndjson"],
-  ];
-
-  it("is made and set as frozen", async () => {
-    await using goald = await makeGoald();
-    const transcript = openTranscript(goald);
-    await transcript.ask(`
-      init
-      init
-      init --json
-      init <cwd>/other --json
-      commands count_words --new
-      commands count_words --new
-      commands roll_dice --new --json
-      commands 'Count Words' --new
-      commands read_file --new --json
-    `);
-    transcript.note("The example agent:");
-    await transcript.ask("run --from <home>/config/example-agent.yaml --continuous");
-    expect(transcript.text).toBe(await frozen("init", transcript.text));
-  });
+it("a home without agents is shown as frozen by every verb", async () => {
+  await using goald = await makeGoald();
+  const transcript = openTranscript(goald);
+  await transcript.ask(`
+    ps
+    ps --json
+    ps -a
+    verify
+    verify --json
+    logs
+    logs --json
+    logs --daemon
+    pause --all
+    stop --all
+    stop --all --now --json
+    resume
+    resume --json
+    status
+    status --json
+    reload
+    reload --json
+    down
+    down --json
+  `);
+  await transcript.ask("show nobody --json");
+  expect(await goald.read(".goald")).toBeUndefined();
+  await transcript.ask(NOBODY.join("\n"));
+  transcript.note("No key and no model server:");
+  await transcript.ask(`
+    run
+    run --json
+    run 'Plan a week'
+    run 'Plan a week' --continuous
+    run 'Plan a week' --continuous --json
+    run -d 'Plan a week'
+    run --wait 'Plan a week'
+    run --from missing.yaml --continuous
+    run --continuous-limit 3 -g x
+    run --continuous --approve always -g x
+    run --continuous -g a -g b -g c -g d -g e -g f
+    doctor
+    doctor --json
+    ps
+  `);
+  expect(transcript.text).toBe(await frozen("empty-home", transcript.text));
 });
 
 it("settings are shown and changed as frozen", async () => {

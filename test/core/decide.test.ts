@@ -203,20 +203,15 @@ describe("repetition of a command with the same arguments", () => {
     expect(countOf(...run, requested("search_files", 6, { query: "tennis" }))).toBe(1);
   });
 
-  it.each<[title: string, event: NewEvent]>([
-    ["a resume", RESUMED],
-    ["a person's words", given.said("look again")],
-    ["new goals", { type: "goals-changed", goals: ["another"] }],
-  ])("is counted from one again after %s", (_title, event) => {
-    expect(countOf(...times(4), event, ...again(5))).toBe(1);
-  });
-
-  it.each<[title: string, events: NewEvent[]]>([
-    ["an unreadable reply", [asked(9), replied(9), rejected(9)]],
-    ["a failed model call", [asked(9), modelFailed(9)]],
-    ["a change of settings", [{ type: "settings-changed", approve: "risky" }]],
-  ])("is counted across %s", (_title, events) => {
-    expect(countOf(...times(2), ...events, ...again(3))).toBe(3);
+  it.each<[title: string, before: number, events: NewEvent[], count: number]>([
+    ["from one again after a resume", 4, [RESUMED], 1],
+    ["from one again after a person's words", 4, [given.said("look again")], 1],
+    ["from one again after new goals", 4, [{ type: "goals-changed", goals: ["another"] }], 1],
+    ["across an unreadable reply", 2, [asked(9), replied(9), rejected(9)], 3],
+    ["across a failed model call", 2, [asked(9), modelFailed(9)], 3],
+    ["across a change of settings", 2, [{ type: "settings-changed", approve: "risky" }], 3],
+  ])("is counted %s", (_title, before, events, count) => {
+    expect(countOf(...times(before), ...events, ...again(before + 1))).toBe(count);
   });
 
   it.each<[title: string, events: (step: number) => NewEvent[]]>([
