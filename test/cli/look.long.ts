@@ -104,9 +104,7 @@ it("the demo plays a scripted agent with real files, in a home of its own", asyn
   expect(stdout).not.toContain("sk-planted");
   // It plays in a home of its own, which stays.
   expect(await goald.json("ps")).toEqual({ agents: [] });
-  const home = join(workspace, "../..");
-  expect(await goald.json(["verify", "--home", home])).toMatchObject({ agents: 1, problems: [] });
-  await rm(home, { recursive: true });
+  await rm(join(workspace, "../.."), { recursive: true });
 });
 
 it("an agent of two thousand steps has its report, any step and the reason for its file as fast as ever", async () => {
