@@ -28,7 +28,7 @@ import { describesPath } from "#views/file-versions.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
 import { descendantsOf, findAgent, openTexts } from "#views/read-agent.ts";
 import type { ForkParts } from "./fork-agent.ts";
-import { REPEATED, RunControl, tellRemoval } from "./halt-and-resume.ts";
+import { conflict, REPEATED, RunControl, tellRemoval } from "./halt-and-resume.ts";
 import { type Found, goalsMessage, type HostViewParts } from "./host-views.ts";
 import type { RestoreParts } from "./restore-files.ts";
 
@@ -275,8 +275,6 @@ export class HostControl extends RunControl implements Control {
     return runners.has(row.id) || state.settings.background || front.isHeld(row.id);
   }
 }
-
-const conflict = (message: string, hint: string): GoaldError => new GoaldError("GOALD_CONFLICT", message, { hint });
 
 /**
  * `callId`: the call that the client means; absent for the one that waits. Throws GOALD_CONFLICT when another call waits, or
