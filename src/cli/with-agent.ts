@@ -3,7 +3,7 @@ import type { Client } from "#api/client.ts";
 import { ensureDaemon, findRunning, type Reached } from "#api/find-daemon.ts";
 import type { ControlResult, DaemonStatus } from "#api/schemas.ts";
 import { printNote } from "#cli/terminal/print.ts";
-import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { conflict, GoaldError, isGoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { isFinished } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
@@ -50,10 +50,7 @@ function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean
   if (name === row.id || ids.length < 2) return;
   const others = ids.filter((id) => id !== row.id).join(", ");
   if (!unique) printNote(`Using ${row.id}, the newest agent called ${row.name}. Others: ${others}.`);
-  else
-    throw new GoaldError("GOALD_CONFLICT", `${ids.length} agents are called ${row.name}.`, {
-      hint: `Use an id: ${ids.join(", ")}`,
-    });
+  else throw conflict(`${ids.length} agents are called ${row.name}.`, `Use an id: ${ids.join(", ")}`);
 }
 
 /** Prints the note and the agent's state. `more`: extra members of the JSON. */

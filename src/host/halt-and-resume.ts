@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Control } from "#api/control.ts";
 import type { ControlResult } from "#api/schemas.ts";
-import { GoaldError } from "#core/errors.ts";
+import { conflict } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import { limitsFrom, spentOf } from "#core/limits.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
@@ -145,9 +145,6 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
     return background;
   }
 }
-
-export const conflict = (message: string, hint: string): GoaldError =>
-  new GoaldError("GOALD_CONFLICT", message, { hint });
 
 /** Throws GOALD_CONFLICT for an agent that runs and is not recorded into this file. */
 function resumeRecording(path: string, row: AgentRow, { recordings, supervisor }: HostControlParts): void {

@@ -13,7 +13,7 @@ import type {
   TrustedEntry,
 } from "#api/schemas.ts";
 import type { CommandCall } from "#core/call.ts";
-import { GoaldError } from "#core/errors.ts";
+import { conflict, GoaldError } from "#core/errors.ts";
 import { tidyPath } from "#core/guarded-files.ts";
 import { opensTurn } from "#core/inbox.ts";
 import { limitReached } from "#core/limits.ts";
@@ -28,7 +28,7 @@ import { describesPath } from "#views/file-versions.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
 import { descendantsOf, findAgent, openTexts } from "#views/read-agent.ts";
 import type { ForkParts } from "./fork-agent.ts";
-import { conflict, REPEATED, RunControl, tellRemoval } from "./halt-and-resume.ts";
+import { REPEATED, RunControl, tellRemoval } from "./halt-and-resume.ts";
 import { type Found, goalsMessage, type HostViewParts } from "./host-views.ts";
 import type { RestoreParts } from "./restore-files.ts";
 
