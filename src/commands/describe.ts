@@ -1,6 +1,6 @@
 /**
- * describe.ts -- the commands in words: for the prompt, and for people. The prompt's lines have AutoGPT's form: required
- * arguments, optional arguments, then the summary.
+ * describe.ts -- the commands in words: for the prompt, and for people. The prompt's lines have AutoGPT's form:
+ * required arguments, optional arguments, then the summary.
  */
 import { dirname } from "node:path";
 import type { Effect } from "#core/call.ts";
