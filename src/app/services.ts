@@ -74,9 +74,7 @@ export function openRecall(
   reader: Pick<StoreReader, "memories" | "memory" | "memoryVersion">,
   report: (problem: string) => void,
 ): RecallingMemory {
-  const { memories, memory, memoryVersion: version } = reader;
-  const rows = { memories: memories.bind(reader), memory: memory.bind(reader), memoryVersion: version.bind(reader) };
-  const store = { ...rows, saveVectors: async () => undefined };
+  const store = { ...reader, saveVectors: async () => undefined };
   const server = serverOf(settings, openHttp(settings));
   return openMemoryLate({ home, settings, server, store, report });
 }

@@ -12,7 +12,7 @@ import { saveToEnvFile } from "#config/env-file.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { openFolder } from "#config/open-home.ts";
 import { hasServer, type Settings } from "#config/settings.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { conflict, EXIT, GoaldError } from "#core/errors.ts";
 import { type CliContext, formatCall, type GlobalOptions, redactorsFor } from "./context.ts";
 import { flagsOf } from "./run-options.ts";
 import { findDaemon, reachDaemon, reachHost } from "./with-agent.ts";
@@ -65,10 +65,9 @@ function differingFrom(
 function requireSame(status: DaemonStatus, context: CliContext, options: ConnectOptions): void {
   const differing = differingFrom(status, context, options);
   if (differing.length === 0) return;
-  throw new GoaldError(
-    "GOALD_CONFLICT",
+  throw conflict(
     `The daemon (pid ${status.pid}) has other values than this shell for ${differing.join(", ")}, so nothing was begun.`,
-    { hint: `Restart it from here, its agents continue: ${formatCall(context.home, "restart")}` },
+    `Restart it from here, its agents continue: ${formatCall(context.home, "restart")}`,
   );
 }
 

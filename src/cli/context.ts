@@ -81,8 +81,11 @@ export interface CliContext {
   readonly output: Output;
 }
 
+/** The part of the context that needs no settings. */
+export type AtHome = Pick<CliContext, "home" | "output">;
+
 /** Closes its output when it is disposed of. */
-type FoundContext = Pick<CliContext, "home" | "output"> & Disposable;
+type FoundContext = AtHome & Disposable;
 
 function openOutput(options: GlobalOptions) {
   const json = options.json === true;

@@ -18,24 +18,17 @@ import { clean } from "#util/outside-text.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { allEvents, eventsBackward, type LoadedAgent } from "#views/read-agent.ts";
 import { logReader, lookAgain, withReading } from "./agents.ts";
-import { type AskPerson, Questions } from "./ask-person.ts";
+import { Questions, type QuestionsParts } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
 import { LivingLine } from "./living-line.ts";
 import type { KnownOf } from "./result.ts";
 import { reachHost } from "./with-agent.ts";
 
-export interface FollowParts {
-  readonly context: CliContext;
+export interface FollowParts extends KnownOf, Pick<QuestionsParts, "context" | "agent" | "ask"> {
   readonly client: Client;
-  readonly agent: string;
-  /** Number of the last known event; `state` is the state after it. */
-  readonly after: number;
-  readonly state: AgentState;
-  /** When that event was recorded; default: now. */
+  /** When the last known event was recorded; default: now. */
   readonly changedAt?: string;
   readonly show: ShowRun;
-  /** undefined without an interactive terminal. */
-  readonly ask: AskPerson | undefined;
   /** Where the living line is shown; undefined: nowhere. */
   readonly below?: LinesBelow | undefined;
   readonly interrupts: Interrupts;

@@ -1,7 +1,7 @@
 /** memory-space.ts -- finds the memory that a person names, and applies a person's changes of it. */
 import { randomUUID } from "node:crypto";
 import type { Reading } from "#api/control.ts";
-import { GoaldError } from "#core/errors.ts";
+import { conflict, GoaldError } from "#core/errors.ts";
 import { isLive, namespaceOf, SHARED_MEMORY } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged } from "#core/ports/memory.ts";
 import { byChange, readPages } from "#util/read-pages.ts";
@@ -56,12 +56,11 @@ export function requireLive(row: MemoryView): void {
   if (isLive(row)) return;
   if (row.forgotten !== null) throw new GoaldError("GOALD_NOT_FOUND", `The memory ${row.id} was forgotten.`);
   if (row.supersededBy === null)
-    throw new GoaldError("GOALD_CONFLICT", `The memory ${row.id} only hides ${row.supersedes}.`, {
-      hint: `Forget it to recall that one again: ${row.id}`,
-    });
-  throw new GoaldError("GOALD_CONFLICT", `The memory ${row.id} was replaced by ${row.supersededBy}.`, {
-    hint: `Change that one: ${row.supersededBy}`,
-  });
+    throw conflict(
+      `The memory ${row.id} only hides ${row.supersedes}.`,
+      `Forget it to recall that one again: ${row.id}`,
+    );
+  throw conflict(`The memory ${row.id} was replaced by ${row.supersededBy}.`, `Change that one: ${row.supersededBy}`);
 }
 
 /**

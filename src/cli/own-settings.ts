@@ -23,11 +23,9 @@ import { removeFromSettingsFile, setInSettingsFile, settingsPath } from "#config
 import { EXIT, GoaldError, orUndefined } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { createRedactor, type Redact } from "#util/redact.ts";
-import { type CliContext, formatCall } from "./context.ts";
+import { type AtHome, formatCall } from "./context.ts";
 
-type Place = Pick<CliContext, "home" | "output">;
-
-export async function setSetting({ home, output }: Place, typed: string, text: string): Promise<number> {
+export async function setSetting({ home, output }: AtHome, typed: string, text: string): Promise<number> {
   const row = findSetting(typed);
   if (row.secret) throw keysAreNotKeptHere(row, home);
   if (isPlaceholder(text)) throw noValue(row, typed, text);
@@ -48,7 +46,7 @@ export async function setSetting({ home, output }: Place, typed: string, text: s
 }
 
 /** Also removes unknown names from the file; no other verb can. */
-export async function unsetSetting({ home, output }: Place, typed: string): Promise<number> {
+export async function unsetSetting({ home, output }: AtHome, typed: string): Promise<number> {
   const file = settingsPath(home);
   const isGroup = SETTINGS.some(({ name }) => name.startsWith(`${typed}.`));
   const isKnown = orUndefined(() => findSetting(typed)) !== undefined;

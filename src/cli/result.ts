@@ -108,7 +108,7 @@ export type Screen = Awaited<ReturnType<typeof openScreen>>;
 
 /** The position in the log where following starts. */
 export interface KnownOf {
-  /** Number of the last known event. */
+  /** Number of the last known event; `state` is the state after it. */
   readonly after: number;
   readonly state: AgentState;
 }

@@ -1,7 +1,6 @@
 /** run-agent.ts -- creates or resumes an agent in the daemon, then follows it, waits for it, or detaches. */
 import { readdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Client } from "#api/client.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { AgentDraft } from "#config/agent-spec.ts";
 import { EXIT } from "#core/errors.ts";
@@ -13,7 +12,7 @@ import { redactJson } from "#util/redact.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { connectRun } from "./connect.ts";
 import { type CliContext, formatCall } from "./context.ts";
-import { followAgent, Interrupts, keepsAwaiting, showFrom } from "./follow-agent.ts";
+import { type FollowParts, followAgent, Interrupts, keepsAwaiting, showFrom } from "./follow-agent.ts";
 import {
   countSessions,
   exitCodeOf,
@@ -35,11 +34,7 @@ export type RunAgentOptions = GoOptions & { readonly wait?: boolean; readonly re
 /** `playDemo`: called when a person without a key chooses the demo; resolves to the exit code. */
 type Started = RunAgentOptions & { playDemo(): Promise<number> };
 
-export interface RunParts {
-  readonly context: CliContext;
-  readonly client: Client;
-  readonly interrupts: Interrupts;
-}
+export type RunParts = Pick<FollowParts, "context" | "client" | "interrupts">;
 
 /** Resolves to the exit code. */
 export async function createAgent(agent: AgentDraft, visited: CliContext, options: Started): Promise<number> {

@@ -3,7 +3,7 @@ import type { Client } from "#api/client.ts";
 import { ensureDaemon, findRunning, type Reached } from "#api/find-daemon.ts";
 import type { ControlResult, DaemonStatus } from "#api/schemas.ts";
 import { printNote } from "#cli/terminal/print.ts";
-import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { conflict, GoaldError, isGoaldError } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { isFinished } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
@@ -11,7 +11,7 @@ import type { AgentView } from "#views/agent-view.ts";
 import type { LoadedAgent } from "#views/read-agent.ts";
 import { readVersion } from "../shipped.ts";
 import { isGoing, lookAgain, withReading } from "./agents.ts";
-import { type CliContext, type GlobalOptions, openContext, printValue } from "./context.ts";
+import { type AtHome, type CliContext, type GlobalOptions, openContext, printValue } from "./context.ts";
 
 export interface Steered extends Found {
   readonly context: CliContext;
@@ -50,10 +50,7 @@ function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean
   if (name === row.id || ids.length < 2) return;
   const others = ids.filter((id) => id !== row.id).join(", ");
   if (!unique) printNote(`Using ${row.id}, the newest agent called ${row.name}. Others: ${others}.`);
-  else
-    throw new GoaldError("GOALD_CONFLICT", `${ids.length} agents are called ${row.name}.`, {
-      hint: `Use an id: ${ids.join(", ")}`,
-    });
+  else throw conflict(`${ids.length} agents are called ${row.name}.`, `Use an id: ${ids.join(", ")}`);
 }
 
 /** Prints the note and the agent's state. `more`: extra members of the JSON. */
@@ -119,10 +116,9 @@ function undefinedIfDamaged(error: unknown): undefined {
   if (!isGoaldError(error, "GOALD_STORE_DAMAGED")) throw error;
 }
 
-export const reachHost = async (context: Pick<CliContext, "home" | "output">): Promise<Client> =>
-  (await reachDaemon(context)).client;
+export const reachHost = async (context: AtHome): Promise<Client> => (await reachDaemon(context)).client;
 
-export async function reachDaemon({ home, output }: Pick<CliContext, "home" | "output">): Promise<Reached> {
+export async function reachDaemon({ home, output }: AtHome): Promise<Reached> {
   const reached = await ensureDaemon(home, { version: readVersion() });
   if (reached.started && !output.json) printNote(`Started the daemon (pid ${reached.status.pid}).`);
   return reached;
@@ -134,10 +130,7 @@ const REST_MS = 1_000;
 const MAX_DEATHS = 5;
 
 /** Repeats a request with a key when the daemon dies before its answer: what has the same key is done once. */
-export async function askThroughDeaths<T>(
-  context: Pick<CliContext, "home" | "output">,
-  ask: () => Promise<T>,
-): Promise<T> {
+export async function askThroughDeaths<T>(context: AtHome, ask: () => Promise<T>): Promise<T> {
   for (let deaths = 1; ; deaths++)
     try {
       return await ask();

@@ -1,8 +1,9 @@
 /**
  * call-result.ts -- checks the results and staged writes of commands, since commands of a person may break our types.
  */
-import type { Annotations, Observation } from "#core/call.ts";
+import type { Observation } from "#core/call.ts";
 import {
+  type Command,
   type CommandWrite,
   depthOf,
   fail,
@@ -16,11 +17,6 @@ import { GoaldError, orUndefined } from "#core/errors.ts";
 import { MAX_PROOF_CHARS } from "#core/goal-check.ts";
 import { MAX_TASK_CHARS, type NewTask, TASK_STATES } from "#core/plan.ts";
 
-interface ReturningCommand {
-  readonly name: string;
-  readonly annotations: Pick<Annotations, "openWorld">;
-}
-
 const STATUSES: ReadonlySet<unknown> = new Set(["ok", "failed", "denied", "cancelled", "unknown"]);
 const SOURCES: ReadonlySet<unknown> = new Set(["goald", "workspace", "person", "web", "agent", "model"]);
 const MAX_CODE_CHARS = 100;
@@ -30,7 +26,10 @@ const WAITS: ReadonlySet<unknown> = new Set(["time", "approval", "person", "agen
  * Accepts an observation, a wait, or a text as success. Any other value becomes a failed observation. What a command that reaches
  * outside returns without a source counts as text from the web.
  */
-export function parseResult({ name, annotations }: ReturningCommand, returned: unknown): Observation | Waiting {
+export function parseResult(
+  { name, annotations }: Pick<Command, "name" | "annotations">,
+  returned: unknown,
+): Observation | Waiting {
   const assumed = annotations.openWorld ? "web" : "goald";
   if (typeof returned === "string") return succeed(returned, { source: assumed });
   const value = (typeof returned === "object" && returned !== null ? returned : {}) as Record<string, unknown>;

@@ -4,19 +4,19 @@
  * an argument `from` the parameter `from_`.
  */
 import type { CommandCall } from "#core/call.ts";
-import { type ArgsSchema, followReference, type JsonSchema, type JsonType, typesOf } from "#core/command.ts";
+import {
+  type ArgsSchema,
+  type Command,
+  followReference,
+  type JsonSchema,
+  type JsonType,
+  typesOf,
+} from "#core/command.ts";
 import type { CellFunction } from "#core/ports/sandbox.ts";
 import { oneLine } from "#core/text.ts";
 import { renderWithin } from "./describe.ts";
 
-interface StubCommand {
-  readonly name: string;
-  readonly summary: string;
-  readonly args: ArgsSchema;
-  readonly returns?: JsonSchema;
-}
-
-export type CodeFunctions = ReturnType<typeof createCodeFunctions>;
+type StubCommand = Pick<Command, "name" | "summary" | "args" | "returns">;
 
 const MAX_DESCRIPTION_CHARS = 200;
 const MAX_DOC_CHARS = 1_200;

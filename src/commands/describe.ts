@@ -1,24 +1,18 @@
 /**
- * describe.ts -- the commands in words: for the prompt, and for docs/commands.md. The prompt's lines have AutoGPT's
- * form: required arguments, optional arguments, then the summary.
+ * describe.ts -- the commands in words: for the prompt, and for people. The prompt's lines have AutoGPT's form:
+ * required arguments, optional arguments, then the summary.
  */
 import { dirname } from "node:path";
-import type { CommandGroup } from "#core/agent-settings.ts";
 import type { Effect } from "#core/call.ts";
 import { type ArgsSchema, followReference, type JsonSchema, typesOf } from "#core/command.ts";
 import { isRisky } from "#core/policy.ts";
-import type { ServiceName } from "#core/services.ts";
 import { oneLine } from "#core/text.ts";
 import type { PythonFunction, PythonModule } from "./python-modules.ts";
 import type { RegisteredCommand, Registry } from "./registry.ts";
 
 /** JSON element of `goald commands --json`. */
-export interface CommandLine {
-  readonly name: string;
-  readonly label: string;
-  readonly summary: string;
-  /** The profile that offers it, as in `--commands files,web`. */
-  readonly group: CommandGroup;
+export interface CommandLine
+  extends Pick<RegisteredCommand, "name" | "label" | "summary" | "group" | "effect" | "needs" | "timeoutMs"> {
   readonly state: "ready" | "not-set-up";
   /** False: prompts do not list it, and method search finds it. */
   readonly listed: boolean;
@@ -31,12 +25,8 @@ export interface CommandLine {
     readonly required: boolean;
     readonly description: string | null;
   }[];
-  /** Decides what follows after a crash. */
-  readonly effect: Effect;
   /** In the terms of the policy mode `risky`. */
   readonly risk: string;
-  readonly needs: readonly ServiceName[];
-  readonly timeoutMs: number;
   readonly origin: "shipped" | "home";
   readonly file: string;
 }
@@ -126,35 +116,11 @@ export const AFTER_CRASH: Readonly<Record<Effect, string>> = {
   "at-most-once": "never repeated",
 };
 
-/** A Markdown table. */
-export function renderCommandTable(all: readonly RegisteredCommand[]): string {
-  const shown = all.filter(({ isInternal }) => isInternal !== true);
-  const rows = shown.map((command) => [
-    `\`${command.name}\``,
-    command.group,
-    command.summary,
-    listArguments(command),
-    AFTER_CRASH[command.effect],
-    describeRisk(command),
-    command.needs.join(", "),
-  ]);
-  const head = ["command", "group", "what it does", "arguments", "after a crash", "risk", "needs"];
-  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`).join("\n");
-}
-
-/** Marks optional arguments with a question mark. */
-const listArguments = ({ args }: RegisteredCommand): string =>
-  Object.keys(args.properties)
-    .map((name) => `\`${name}${(args.required ?? []).includes(name) ? "" : "?"}\``)
-    .join(", ");
-
 function describeRisk({ annotations }: RegisteredCommand): string {
   if (isRisky(annotations)) return "asks first";
   if (annotations.readOnly) return annotations.openWorld ? "reads outside" : "none";
   return annotations.destructive ? "restorable" : "only adds";
 }
-
-const escapeCell = (text: string): string => text.replaceAll("|", "\\|");
 
 const MAX_DESCRIPTION_CHARS = 200;
 const MAX_LEVELS = 4;

@@ -36,13 +36,9 @@ export interface NestedWork {
   ): ReturnType<CommandContext["run"]>;
 }
 
-export interface CallContext {
+export interface CallContext extends Pick<CommandContext, "callId" | "step" | "script" | "agent"> {
   readonly command: RegisteredCommand;
   readonly args: Readonly<Record<string, unknown>>;
-  readonly callId: string;
-  readonly step: number;
-  readonly script?: CommandContext["script"];
-  readonly agent: CommandContext["agent"];
   /** Absolute path of the agent's folder. */
   readonly folder: string;
   readonly openWorkspace: OpenWorkspace;

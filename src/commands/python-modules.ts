@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import type { FoundMethod } from "#core/ports/memory.ts";
 import type { CellModule } from "#core/ports/sandbox.ts";
 import { oneLine } from "#core/text.ts";
 import { listEntries } from "./validate.ts";
@@ -72,12 +73,8 @@ async function readSource(path: string): Promise<string> {
 const invalid = (message: string): GoaldError =>
   new GoaldError("GOALD_COMMAND_INVALID", message, { hint: "Correct the file, or remove it from the folder." });
 
-export interface PythonFunction {
-  readonly name: string;
-  /** Such as `double(x: int) -> int`, on one line. */
-  readonly signature: string;
-  /** The docstring on one line; empty when there is none. */
-  readonly doc: string;
+/** `signature` is on one line, such as `double(x: int) -> int`, and so is `doc`, which is empty without a docstring. */
+export interface PythonFunction extends FoundMethod {
   /** Line of the `def`, from 1. */
   readonly line: number;
 }

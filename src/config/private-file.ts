@@ -5,7 +5,7 @@
  */
 import { constants, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, GoaldError, orUndefined, toError } from "#core/errors.ts";
+import { codeOf, conflict, GoaldError, orUndefined, toError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import { type JsonFile, parseJson } from "#util/json.ts";
 
@@ -97,9 +97,7 @@ async function takeLock(lock: string): Promise<void> {
     const { mtimeMs = Number.POSITIVE_INFINITY } = (await stat(lock).catch(() => undefined)) ?? {};
     if (systemClock.now().getTime() - mtimeMs > STALE_MS) await rm(lock, { force: true });
     if (performance.now() - since > WAIT_MS)
-      throw new GoaldError("GOALD_CONFLICT", `Other processes keep changing this file: ${lock} is always taken.`, {
-        hint: "Try again in a moment.",
-      });
+      throw conflict(`Other processes keep changing this file: ${lock} is always taken.`, "Try again in a moment.");
     await systemClock.sleep(RETRY_MS);
   }
 }

@@ -1,6 +1,5 @@
 /** call.ts -- one call of a command: what was asked for, what it may do outside, and what came of it. */
-import type { EventOf, NewEvent, OfCall, OutputMode } from "./event.ts";
-import type { OutgoingText } from "./policy.ts";
+import type { EventOf, NewEvent, OfCall } from "./event.ts";
 import { expectedSources, type OutsideSource, withSources } from "./provenance.ts";
 import { type Deed, type EndedRun, type Frame, INTERRUPTED, type NestedResult } from "./state.ts";
 import type { Text } from "./text.ts";
@@ -76,29 +75,18 @@ export const stricterEffect = (a: Effect, b: Effect): Effect =>
 
 /** A call that has begun and not ended. An intent whose epoch is older than the lease's was interrupted. */
 export type OpenCall =
-  | {
+  | (Pick<EventOf<"model-asked">, keyof OfCall | "attempt" | "epoch" | "model" | "mode"> & {
       readonly kind: "model";
-      readonly callId: string;
       readonly frame: number;
-      readonly step: number;
-      readonly attempt: number;
-      readonly epoch: number;
-      readonly model: string;
-      readonly mode: OutputMode;
       /** Possible charges that no other field counts; 0 once a failure is recorded. */
       readonly reservedTokens: number;
       readonly reservedUsd: number | null;
       /** The attempt has failed, and is counted. */
       readonly isSettled?: true;
-    }
-  | {
+    })
+  | (Pick<EventOf<"command-requested">, keyof OfCall | "call" | "thought" | "leaving"> & {
       readonly kind: "command";
-      readonly callId: string;
       readonly frame: number;
-      readonly step: number;
-      readonly call: CommandCall;
-      readonly thought: string;
-      readonly leaving?: OutgoingText;
       /** Set when a person was asked about the file whose code the call runs. */
       readonly script?: ScriptHash;
       /** Results of nested work that has ended, in order of their ordinals; absent: none. */
@@ -116,7 +104,7 @@ export type OpenCall =
         /** Newest epoch that found the call interrupted, so that one death counts once. */
         readonly seenInterruptedAt?: number;
       };
-    };
+    });
 
 /** The most that these calls may still cost. A model without a known price counts as free. */
 export function reservedBy(calls: readonly OpenCall[]): { readonly tokens: number; readonly usd: number } {

@@ -102,6 +102,10 @@ export class GoaldError extends Error {
 export const daemonError = (message: string, hint: string, cause?: unknown): GoaldError =>
   new GoaldError("GOALD_DAEMON", message, { hint, cause });
 
+/** The request does not fit what is there now. `hint`: what to do instead. */
+export const conflict = (message: string, hint: string): GoaldError =>
+  new GoaldError("GOALD_CONFLICT", message, { hint });
+
 /** Compares name and code, because `instanceof` is false across realms (jest runs tests in one). */
 export function isGoaldError(value: unknown, code?: ErrorCode): value is GoaldError {
   return Error.isError(value) && value.name === "GoaldError" && (code === undefined || codeOf(value) === code);

@@ -4,7 +4,7 @@
  */
 import type { AgentSettings, ReplyForm } from "./agent-settings.ts";
 import type { CommandCall, Observation, OpenCall, WaitFor } from "./call.ts";
-import type { Fallback, OutputMode, PauseCode, TurnMemory, Usage } from "./event.ts";
+import type { Fallback, OfCall, OutputMode, PauseCode, TurnMemory, Usage } from "./event.ts";
 import type { NamespaceRef } from "./evolve-step.ts";
 import type { CheckResult, GoalCheck } from "./goal-check.ts";
 import type { PlanTask } from "./plan.ts";
@@ -108,10 +108,8 @@ export interface Frame {
   readonly origin: FrameOrigin | null;
 }
 
-export interface FrameOrigin extends Pick<NestedResult, "ordinal" | "hash"> {
-  readonly callId: string;
+export interface FrameOrigin extends OfCall, Pick<NestedResult, "ordinal" | "hash"> {
   readonly command: string;
-  readonly step: number;
   /** Number of the event that pushed the frame. */
   readonly seq: number;
   readonly task: Text;

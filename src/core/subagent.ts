@@ -1,7 +1,7 @@
 /** subagent.ts -- sub-agents: their events, and the folders of their files. */
 import type { AgentSettings, ApprovalMode } from "./agent-settings.ts";
 import type { Observation } from "./call.ts";
-import { GoaldError } from "./errors.ts";
+import { conflict, type GoaldError } from "./errors.ts";
 import type { EventOf, OfCall } from "./event.ts";
 import type { OutsideSource } from "./provenance.ts";
 import type { Text } from "./text.ts";
@@ -141,8 +141,7 @@ export function subagentFolderOf(file: string): string {
 
 /** `children`: from the top. `isForced`: the caller removes without a question. */
 export const hasChildrenError = (id: string, children: readonly string[], isForced = false): GoaldError =>
-  new GoaldError(
-    "GOALD_CONFLICT",
+  conflict(
     `${id} has started ${children.length === 1 ? "an agent that still exists" : "agents that still exist"}: ${children.join(", ")}.`,
-    { hint: `Remove what it has started first: goald rm ${isForced ? "-f " : ""}${children.toReversed().join(" ")}` },
+    `Remove what it has started first: goald rm ${isForced ? "-f " : ""}${children.toReversed().join(" ")}`,
   );

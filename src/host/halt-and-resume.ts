@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Control } from "#api/control.ts";
 import type { ControlResult } from "#api/schemas.ts";
-import { GoaldError } from "#core/errors.ts";
+import { conflict } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import { limitsFrom, spentOf } from "#core/limits.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
@@ -109,9 +109,7 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
       return state.paused || state.outage ? nameSubAgents(row, "go on", store) : "It was not paused.";
     if ((await store.inbox(row.id)).some(({ message }) => opensTurn(message)))
       return `It begins turn ${state.turn + 1}.`;
-    throw new GoaldError("GOALD_CONFLICT", `${row.id} has finished.`, {
-      hint: `Give it more to do: goald say ${row.id} "…"`,
-    });
+    throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
   }
 
   /** The goals are delivered last: without them, nothing has begun. */
@@ -152,9 +150,7 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
 function resumeRecording(path: string, row: AgentRow, { recordings, supervisor }: HostControlParts): void {
   if (recordings.pathOf(row) === path) return;
   if (supervisor.runners.get(row.id)?.running)
-    throw new GoaldError("GOALD_CONFLICT", `${row.id} is running, and is not recorded into ${path}.`, {
-      hint: `Stop it first: goald stop ${row.id}`,
-    });
+    throw conflict(`${row.id} is running, and is not recorded into ${path}.`, `Stop it first: goald stop ${row.id}`);
   recordings.resume(path, row);
 }
 

@@ -13,7 +13,7 @@ import type {
   TrustedEntry,
 } from "#api/schemas.ts";
 import type { CommandCall } from "#core/call.ts";
-import { GoaldError } from "#core/errors.ts";
+import { conflict, GoaldError } from "#core/errors.ts";
 import { tidyPath } from "#core/guarded-files.ts";
 import { opensTurn } from "#core/inbox.ts";
 import { limitReached } from "#core/limits.ts";
@@ -275,8 +275,6 @@ export class HostControl extends RunControl implements Control {
     return runners.has(row.id) || state.settings.background || front.isHeld(row.id);
   }
 }
-
-const conflict = (message: string, hint: string): GoaldError => new GoaldError("GOALD_CONFLICT", message, { hint });
 
 /**
  * `callId`: the call that the client means; absent for the one that waits. Throws GOALD_CONFLICT when another call waits, or

@@ -5,7 +5,7 @@
 import { EventEmitter, once } from "node:events";
 import * as v8 from "node:v8";
 import { runInNewContext } from "node:vm";
-import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { conflict, isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
 import type { AgentRow, Store } from "#core/ports/store.ts";
 import { isOver } from "#core/state.ts";
@@ -195,8 +195,7 @@ export class Supervisor {
     await Promise.race([atRest, this.#parts.clock.sleep(REST_MS, patience.signal)]);
     patience.abort();
     const runner = this.#runnerOf(id);
-    if (runner.running)
-      throw new GoaldError("GOALD_CONFLICT", `${id} is at work.`, { hint: `Stop it first: goald stop ${id}` });
+    if (runner.running) throw conflict(`${id} is at work.`, `Stop it first: goald stop ${id}`);
     return runner.hold(work);
   }
 

@@ -7,6 +7,7 @@
  * time.
  */
 import { GoaldError } from "#core/errors.ts";
+import { once } from "#util/caches.ts";
 import { type HttpLimits, limitResponse, startWatch } from "./exchange.ts";
 import type { PublicOptions } from "./public-door.ts";
 import type { PublicFetch } from "./redirect.ts";
@@ -47,7 +48,7 @@ const CONFIGURED_CONNECT_TIMEOUT_MS = 10_000;
 
 export function createHttp(limits: Partial<HttpLimits> = {}, options: PublicOptions = {}): Http {
   let dispatcher: RequestInit["dispatcher"];
-  let door: Promise<(limits: HttpLimits) => PublicFetch> | undefined;
+  const door = once(() => loadPublicDoor(options));
   return {
     to(origin, ownLimits) {
       const allowed = parseOrigin(origin);
@@ -59,10 +60,7 @@ export function createHttp(limits: Partial<HttpLimits> = {}, options: PublicOpti
     },
     public(ownLimits) {
       const allLimits = { ...PUBLIC_LIMITS, ...ownLimits };
-      return async (url, init) => {
-        door ??= loadPublicDoor(options);
-        return (await door)(allLimits)(url, init);
-      };
+      return async (url, init) => (await door())(allLimits)(url, init);
     },
   };
 }
@@ -117,13 +115,10 @@ function parseOrigin(address: string): string {
 /** Node's fetch keeps its agent under this symbol. */
 const NODE_AGENT = Symbol.for("undici.globalDispatcher.1");
 const globals = globalThis as Record<symbol, unknown>;
-let nodeAgent: unknown;
-
-function findNodeAgent(): unknown {
+const findNodeAgent = once((): unknown => {
   void globalThis.Response; // the first access makes Node set the symbol
-  nodeAgent ??= globals[NODE_AGENT];
-  return nodeAgent;
-}
+  return globals[NODE_AGENT];
+});
 
 /** Loading undici replaces Node's agent under the same symbol. Restores it, so that Node's fetch keeps its own. */
 async function loadPublicDoor(options: PublicOptions): Promise<(limits: HttpLimits) => PublicFetch> {

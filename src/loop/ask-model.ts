@@ -85,7 +85,7 @@ export interface AskParts extends Room, ComposeParts, MethodParts, Pricing {
   readonly onText?: (piece: string) => void;
   /** Returns the text that each call would send out (policy.ts). Absent: no call is judged by its text. */
   readonly checkOutgoing?: CheckOutgoing;
-  /** Random number from 0 to 1 for retry delays. Default: Math.random. */
+  /** Random number from 0 to 1 for retry delays and the seeds of cells. Default: Math.random. */
   random?(): number;
 }
 

@@ -2,7 +2,7 @@
  * command-set.ts -- the commands that an agent may use now, as the prompt, the reply reader, the server and the
  * executor need them.
  */
-import { type CodeFunctions, createCodeFunctions, describeFunction } from "#commands/code-functions.ts";
+import { createCodeFunctions, describeFunction } from "#commands/code-functions.ts";
 import { describeForPrompt, describeFoundCommand } from "#commands/describe.ts";
 import type { PythonModule } from "#commands/python-modules.ts";
 import type { RegisteredCommand } from "#commands/registry.ts";
@@ -23,7 +23,7 @@ import { createReplyReader, type ParsedReply } from "#reply/read.ts";
 import { createPlanReader, readActionThoughts, readSeveralCalls } from "#reply/read-forms.ts";
 import { buildReplySchema, buildTools } from "#reply/reply-schema.ts";
 import { NO_THOUGHTS, type Thoughts } from "#reply/thoughts.ts";
-import { rememberBy } from "#util/caches.ts";
+import { cacheByKey, once, rememberBy } from "#util/caches.ts";
 
 export interface CommandSet extends Omit<CommandOffer, "listFunctions">, Pick<CallableMethods, "listFunctions"> {
   get(name: string): RegisteredCommand | undefined;
@@ -56,12 +56,12 @@ export function createCommandSets(
   aliases: Aliases,
   modules: readonly PythonModule[] = [],
 ): CommandsFor {
-  const ofProfiles = new Map<string | null, CommandsFor>();
   const open = (profile: string | null, change = (command: RegisteredCommand) => command): CommandsFor => {
     const offered = all.filter((command) => offersCommand(profile, command));
     const closed = all.flatMap((command) => (offered.includes(command) ? [] : [command.name]));
     return createVariants(offered.map(change), { closed, aliases, modules });
   };
+  const ofProfile = cacheByKey((profile: string | null) => open(profile), MAX_PROFILES);
   const ofRun = rememberBy((origin: FrameOrigin, profile: string | null) =>
     open(profile, (command) => returning(command, origin)),
   );
@@ -69,10 +69,7 @@ export function createCommandSets(
     const { kind, origin } = activeFrame(state);
     const profile = profileOf(state);
     if (kind === "run" && origin) return ofRun(origin, profile)(state);
-    const sets = ofProfiles.get(profile) ?? open(profile);
-    if (ofProfiles.size >= MAX_PROFILES) ofProfiles.clear();
-    ofProfiles.set(profile, sets);
-    return sets(state);
+    return ofProfile(profile)(state);
   };
 }
 
@@ -207,13 +204,8 @@ function createCallableMethods(commands: readonly RegisteredCommand[], modules: 
   const unlisted = new Set(commands.flatMap(({ name, listed }) => (listed === false ? [name] : [])));
   const helpers = new Map(modules.flatMap(({ functions }) => functions.map((one) => [one.name, one] as const)));
   const shipped = new Set(commands.flatMap(({ name, group }) => (group === "own" ? [] : [name])));
-  let functions: CodeFunctions | undefined;
+  const commandFunctions = once(() => createCodeFunctions(commands));
   let texts: readonly MethodText[] | undefined;
-
-  function commandFunctions(): CodeFunctions {
-    functions ??= createCodeFunctions(commands);
-    return functions;
-  }
 
   /** Leaves out names that do not exist. */
   function describe(names: readonly string[]): readonly FoundMethod[] {

@@ -2,7 +2,7 @@
 import { GoaldError } from "#core/errors.ts";
 import type { ModelSpending, Usage } from "#core/event.ts";
 import { costOf, isFree, type Price } from "#core/limits.ts";
-import type { Services, UseListener } from "#core/services.ts";
+import type { Cloned, Download, Services, UseListener } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
@@ -195,34 +195,18 @@ export function meterDownloads(
   limitBytes = Number.POSITIVE_INFINITY,
 ) {
   let added = 0;
-  async function meter<T>(what: string, load: () => Promise<T>, bytesOf: (loaded: T) => number): Promise<T> {
+  async function meter<T extends Pick<Cloned | Download, "bytes">>(what: string, load: () => Promise<T>): Promise<T> {
     if (downloadedBytes + added >= limitBytes) throw exceeded(what, downloadedBytes + added, limitBytes);
     const loaded = await load();
     const before = downloadedBytes + added;
-    added += bytesOf(loaded);
+    added += typeof loaded.bytes === "number" ? loaded.bytes : loaded.bytes.length;
     if (downloadedBytes + added > limitBytes) throw exceeded(what, before, limitBytes);
     return loaded;
   }
   const services: Partial<Pick<Services, "downloads" | "repositories">> = {
-    ...(downloads && {
-      downloads: {
-        get: (url, signal) =>
-          meter(
-            url,
-            () => downloads.get(url, signal),
-            ({ bytes }) => bytes.length,
-          ),
-      },
-    }),
+    ...(downloads && { downloads: { get: (url, signal) => meter(url, () => downloads.get(url, signal)) } }),
     ...(repositories && {
-      repositories: {
-        clone: (url, folder, signal) =>
-          meter(
-            url,
-            () => repositories.clone(url, folder, signal),
-            ({ bytes }) => bytes,
-          ),
-      },
+      repositories: { clone: (url, folder, signal) => meter(url, () => repositories.clone(url, folder, signal)) },
     }),
   };
   return {

@@ -1,6 +1,6 @@
 /** reply-budget.ts -- how much one command call may spend on models, and the sum of its spending. Pure. */
 import { GoaldError } from "#core/errors.ts";
-import type { EventOf, ModelSpending, NewEvent, Usage } from "#core/event.ts";
+import type { EventOf, ModelSpending, NewEvent, OfCall, Usage } from "#core/event.ts";
 import { bothUsed, costOf, type Price, spentOf } from "#core/limits.ts";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import type { AgentState } from "#core/state.ts";
@@ -154,9 +154,7 @@ export function reserve(promptTokens: number, replyTokens: number, price: Price 
   return { tokens: promptTokens + replyTokens, usd: price ? costOf(most, price) : null };
 }
 
-interface AskedCall {
-  readonly step: number;
-  readonly callId: string;
+interface AskedCall extends OfCall {
   readonly price: Price | undefined;
   readonly promptTokens: number;
   /** Maximum of the reply. */

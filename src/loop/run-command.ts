@@ -9,16 +9,16 @@ import type { NewEvent, OfCall } from "#core/event.ts";
 import { hasChecks } from "#core/evolve-turn.ts";
 import { frameOwning, isNestedCall } from "#core/frames.ts";
 import type { GoalTests } from "#core/goal-check.ts";
-import type { Clock } from "#core/ports/clock.ts";
 import { addSources, type OutsideSource, outsideOf, plainSources, withSources } from "#core/provenance.ts";
 import type { Services } from "#core/services.ts";
 import { type AgentState, formOfFrame, openCommand } from "#core/state.ts";
 import { headOf, restoreValue } from "#core/text.ts";
 import { checkResult } from "#reply/check-value.ts";
 import { remarkOnAction } from "./action-remarks.ts";
+import type { AskParts } from "./ask-model.ts";
 import { type CellParts, openCells } from "./cells.ts";
 import { type FileHistory, markFiles, markStaged, openFileSources } from "./file-sources.ts";
-import type { CheckOutgoing, Journal, Outcome } from "./journal.ts";
+import type { Journal, Outcome } from "./journal.ts";
 import {
   grantRequests,
   type OwnMemories,
@@ -37,22 +37,16 @@ import { refuseSecrets } from "./stored-values.ts";
 /** Parts of each call; paid services are created per call. */
 export interface CommandParts
   extends PurchaseParts,
+    Pick<AskParts, "agentId" | "checkOutgoing" | "random" | "signal">,
     Pick<CallContext, "folder" | "openWorkspace" | "openOwnWorkspace"> {
-  readonly agentId: string;
   readonly history: FileHistory & OwnMemories;
   /** Maximum bytes that the agent downloads in its life; absent for no limit. */
   readonly downloadLimitBytes?: number;
   knowsAgent(id: string): Promise<boolean>;
   /** Absent: commands see no sub-agents and cannot start any. */
   readonly subagents?: SubagentParts;
-  readonly checkOutgoing?: CheckOutgoing;
   /** Absent: no code runs. */
   readonly cells?: CellParts;
-  /** Random number from 0 to 1 for the seeds of cells. Default: Math.random. */
-  random?(): number;
-  readonly clock: Clock;
-  /** Aborted when the host shuts down at once. */
-  readonly signal: AbortSignal;
 }
 
 export async function execute(

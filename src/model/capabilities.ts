@@ -6,6 +6,7 @@
 import type { OutputMode } from "#core/event.ts";
 import { LEAST_REPLY_TOKENS } from "#core/limits.ts";
 import type { Clock } from "#core/ports/clock.ts";
+import { once } from "#util/caches.ts";
 import { isRecord, type JsonFile } from "#util/json.ts";
 import type { CapName } from "./chat-stream.ts";
 import { collectErrorWords } from "./failure.ts";
@@ -123,11 +124,7 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
 }
 
 function createTermsStore(server: string, clock: Clock, file: JsonFile) {
-  let loading: Promise<Map<string, KeptTerms>> | undefined;
-  const load = (): Promise<Map<string, KeptTerms>> => {
-    loading ??= file.read().then((content) => new Map(Object.entries(readKeptModels(content, server))));
-    return loading;
-  };
+  const load = once(async () => new Map(Object.entries(readKeptModels(await file.read(), server))));
 
   /** Keeps terms in memory only. */
   async function hold(model: string, terms: ServerCapabilities): Promise<void> {

@@ -14,13 +14,11 @@ import { rememberBy } from "#util/caches.ts";
 import { asRecord, isRecord, parseJson } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import { delimitText, describeMessageSource, formatName } from "./delimit.ts";
-import { estimateMessage, shrinkText } from "./tokens.ts";
+import { estimateMessage, type SizedMessage, shrinkText } from "./tokens.ts";
 import { type FormTemplates, fillTemplate, JSON_WORDS, type Words } from "./words.ts";
 
-export interface RenderedMessage {
+export interface RenderedMessage extends SizedMessage {
   readonly message: Message;
-  readonly prompt: PromptMessage;
-  readonly tokens: number;
   readonly isClipped: boolean;
 }
 

@@ -9,7 +9,7 @@ import type { CommandCall } from "#core/call.ts";
 import type { ArgsSchema } from "#core/command.ts";
 import { TASK_COMPLETE } from "#core/command-names.ts";
 import { codeOf } from "#core/errors.ts";
-import { rememberBy } from "#util/caches.ts";
+import { once, rememberBy } from "#util/caches.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
 import { createAjv } from "#util/schema.ts";
 import { type Aliases, arrangeArguments, findCommandName } from "./arrange-args.ts";
@@ -128,13 +128,12 @@ export function createArgumentChecker({
 
 /** Compiles each schema at its first use. The catalogues of several profiles share the schemas of their commands. */
 function createCompiler(allErrors: boolean): (schema: ArgsSchema) => ValidateFunction {
-  let ajv: ReturnType<typeof createAjv> | undefined;
+  const ajv = once(() => createAjv({ ...AJV_OPTIONS, allErrors }));
   return rememberBy((schema: ArgsSchema): ValidateFunction => {
-    ajv ??= createAjv({ ...AJV_OPTIONS, allErrors });
     const closed = closeSchema(schema, allErrors);
-    const validate = ajv.compile(closed);
+    const validate = ajv().compile(closed);
     // Else ajv keeps it for ever, and refuses another schema with the same $id.
-    ajv.removeSchema(closed);
+    ajv().removeSchema(closed);
     return validate;
   });
 }

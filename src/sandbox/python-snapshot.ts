@@ -8,7 +8,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, statSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { basename, dirname, extname, join } from "node:path";
 import type { Cage } from "#cage/cage.ts";
 import { CagedProgram } from "#cage/conversation.ts";
 import type { ProgramSight } from "#cage/node-program.ts";
@@ -27,11 +27,10 @@ const prepared = new Map<string, Promise<string | null>>();
 
 /** Returns the path of the snapshot; null when it cannot be made: Python then starts without one. */
 export async function prepareSnapshot(cage: Cage, cacheFolder: string): Promise<string | null> {
-  const name = await snapshotName();
-  const path = join(cacheFolder, name);
+  const path = join(cacheFolder, await snapshotName());
   const known = prepared.get(path);
   if (known) return known;
-  const made = findOrMake(cage, cacheFolder, name)
+  const made = findOrMake(cage, path)
     .catch(() => null)
     // The file may be removed later, and a failure may pass.
     .finally(() => prepared.delete(path));
@@ -39,8 +38,8 @@ export async function prepareSnapshot(cage: Cage, cacheFolder: string): Promise<
   return made;
 }
 
-async function findOrMake(cage: Cage, folder: string, name: string): Promise<string> {
-  const path = join(folder, name);
+async function findOrMake(cage: Cage, path: string): Promise<string> {
+  const [folder, name] = [dirname(path), basename(path)];
   if (await isWhole(path)) return path;
   await mkdir(folder, { recursive: true });
   const snapshot = await makeSnapshot(cage);
@@ -74,9 +73,7 @@ async function isWhole(path: string): Promise<boolean> {
   const end = size - DIGEST_BYTES;
   const hash = createHash("sha256");
   for await (const piece of createReadStream(path, { end: end - 1 })) hash.update(piece as Buffer);
-  const kept: Buffer[] = [];
-  for await (const piece of createReadStream(path, { start: end })) kept.push(piece as Buffer);
-  return hash.digest().equals(Buffer.concat(kept));
+  return hash.digest().equals(Buffer.concat(await Array.fromAsync(createReadStream(path, { start: end }))));
 }
 
 async function makeSnapshot(cage: Cage): Promise<Uint8Array> {

@@ -5,7 +5,7 @@
  * Each call leaves a row with its key and its results, so that a repeated call changes nothing.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { GoaldError } from "#core/errors.ts";
+import { conflict, GoaldError } from "#core/errors.ts";
 import { compareWords, isAboutResult, joinNumbers, type Statement, statementOf } from "#core/memory.ts";
 import type { MemoryChange, MemoryChanged, MemoryRow } from "#core/ports/memory.ts";
 import { sha256 } from "./chain.ts";
@@ -164,9 +164,7 @@ const forgottenError = (id: string): GoaldError =>
   new GoaldError("GOALD_NOT_FOUND", `Expected the memory ${id}; it was forgotten.`);
 
 const supersededError = (id: string, newer: string): GoaldError =>
-  new GoaldError("GOALD_CONFLICT", `Expected the newest version of the memory ${id}; ${newer} has replaced it.`, {
-    hint: `Change that one: ${newer}`,
-  });
+  conflict(`Expected the newest version of the memory ${id}; ${newer} has replaced it.`, `Change that one: ${newer}`);
 
 /** Share of words from which a row is listed as alike: as for near-duplicates among recalls. */
 const ALIKE = 0.7;

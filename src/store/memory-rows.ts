@@ -15,7 +15,7 @@ import { outsideOf } from "#core/provenance.ts";
 import { wellFormed } from "#core/text.ts";
 import { sha256 } from "./chain.ts";
 import { throwNoAgent } from "./failure.ts";
-import { MEMORY_COLUMNS, type MemoryRecord, nameOf, nameOfRow, sourcesText } from "./rows.ts";
+import { type MemoryRecord, nameOf, nameOfRow, sourcesText } from "./rows.ts";
 import { prepare } from "./sql.ts";
 import { SHARED_NO } from "./tables.ts";
 
@@ -105,25 +105,15 @@ export interface EventPlace {
   readonly step: number;
 }
 
-export interface NewRow {
-  readonly seq: number;
-  readonly ordinal: number | null;
-  readonly made: number | null;
-  readonly step: number | null;
-  readonly namespace: string;
+export interface NewRow
+  extends Pick<
+      MemoryRow,
+      "seq" | "step" | "namespace" | "text" | "importance" | "at" | "supersedes" | "key" | "source"
+    >,
+    Pick<MemoryRecord, "ordinal" | "made" | "textSha" | "outside" | "factKey"> {
   readonly kind: string;
-  readonly text: string;
-  readonly textSha: string;
   readonly salt: string;
-  readonly importance: number;
   readonly trust: string;
-  readonly at: string;
-  readonly supersedes: string | null;
-  readonly key: string | null;
-  readonly source: string | null;
-  /** JSON list of sources; null for none. */
-  readonly outside: string | null;
-  readonly factKey: string | null;
 }
 
 /** The hashed values, in the order of the columns of DIGESTED. */
@@ -301,13 +291,4 @@ export function openFactMarks(database: DatabaseSync): (agentNo: number) => void
      FROM (${CLOSINGS}) AS closing WHERE memory.no = closing.no`,
   );
   return (agentNo) => void mark.run(agentNo);
-}
-
-/** Finds the newest row with a key and a trust. */
-export function openNewestFact(database: DatabaseSync) {
-  const find = prepare<MemoryRecord>(
-    database,
-    `SELECT ${MEMORY_COLUMNS} FROM memory WHERE agent_no = ? AND fact_key = ? AND trust = ? AND closed_by IS NULL`,
-  );
-  return (agentNo: number, factKey: string, trust: string) => find.get(agentNo, factKey, trust);
 }

@@ -49,6 +49,7 @@ export interface MemoryRecord
   readonly pinned: number;
   readonly forgotten: string | null;
   readonly vector: Uint8Array | null;
+  /** JSON list of sources; null for none. */
   readonly outside: string | null;
   readonly factKey: string | null;
   readonly closedBy: string | null;

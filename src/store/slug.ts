@@ -4,7 +4,7 @@
  * An id is easy to type, cannot be an option, a hidden file, a path or a Windows device, and differs from other ids on file
  * systems that ignore case.
  */
-import { GoaldError } from "#core/errors.ts";
+import { conflict } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import { slugWords } from "#core/text.ts";
 
@@ -30,11 +30,8 @@ export function freeSlug(name: string, isTaken: (id: string) => boolean): string
 /** Returns the id. Throws GOALD_CONFLICT when it is taken or is not a slug. */
 export function requireFree(id: string, isTaken: (id: string) => boolean): string {
   if (slugOf(id) === id && !isTaken(id)) return id;
-  throw new GoaldError(
-    "GOALD_CONFLICT",
+  throw conflict(
     `Expected ${JSON.stringify(id)} as a free agent's id in this home; it is taken or not valid.`,
-    {
-      hint: "Use another home, or remove the agent of that name: goald rm",
-    },
+    "Use another home, or remove the agent of that name: goald rm",
   );
 }

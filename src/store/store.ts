@@ -8,9 +8,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Store } from "#core/ports/store.ts";
 import { withStoreErrors } from "./failure.ts";
-import { openNamespaces, openNewestFact } from "./memory-rows.ts";
+import { openNamespaces } from "./memory-rows.ts";
 import { openReader } from "./reader.ts";
-import { isoTime, toMemoryRow } from "./rows.ts";
+import { isoTime, MEMORY_COLUMNS, type MemoryRecord, toMemoryRow } from "./rows.ts";
 import { prepare } from "./sql.ts";
 import { emptyWal } from "./sqlite/connection.ts";
 import type { StoreWriter } from "./writes.ts";
@@ -29,6 +29,10 @@ function storeQueries(database: DatabaseSync) {
     message: prepare<object>(
       database,
       "SELECT 1 FROM inbox WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND key = ?",
+    ),
+    newestFact: prepare<MemoryRecord>(
+      database,
+      `SELECT ${MEMORY_COLUMNS} FROM memory WHERE agent_no = ? AND fact_key = ? AND trust = ? AND closed_by IS NULL`,
     ),
     remoteNamespaces: prepare<{ readonly namespace: string }>(
       database,
@@ -52,7 +56,6 @@ function storeQueries(database: DatabaseSync) {
 export function openStore(database: DatabaseSync, path: string, writer: StoreWriter): Store {
   const reader = openReader(database, path);
   const namespaceNo = openNamespaces(database);
-  const newestFact = openNewestFact(database);
   const queries = storeQueries(database);
   return {
     ...reader,
@@ -67,7 +70,7 @@ export function openStore(database: DatabaseSync, path: string, writer: StoreWri
       },
       hasMessage: async (agent, key) => queries.message.get(agent, key) !== undefined,
       async newestFact(namespace, factKey, trust) {
-        const record = newestFact(namespaceNo(namespace), factKey, trust);
+        const record = queries.newestFact.get(namespaceNo(namespace), factKey, trust);
         return record && toMemoryRow(record);
       },
       remoteNamespaces: async (index) => queries.remoteNamespaces.all(index).map(({ namespace }) => namespace),

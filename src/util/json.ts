@@ -1,6 +1,7 @@
 /** json.ts -- JSON from outside: parses it without exceptions and tests the shape of its values. */
 
 import { orUndefined } from "#core/errors.ts";
+import { cacheByKey } from "./caches.ts";
 
 export type JsonRecord = Record<string, unknown>;
 
@@ -53,19 +54,11 @@ export function canonicalJson(value: unknown): string {
   for (const key of Object.keys(record).sort()) {
     const member = record[key];
     if (member === undefined || typeof member === "function" || typeof member === "symbol") continue;
-    text += `${text === "" ? "" : ","}${quotedKey(key)}:${canonicalJson(member)}`;
+    text += `${text === "" ? "" : ","}${quoteKey(key)}:${canonicalJson(member)}`;
   }
   return `{${text}}`;
 }
 
-/** Cache of quoted member names: events use few different ones. */
-const quotedKeys = new Map<string, string>();
-const MAX_QUOTED_KEYS = 1_024;
-
-function quotedKey(key: string): string {
-  const known = quotedKeys.get(key);
-  if (known !== undefined) return known;
-  const quoted = JSON.stringify(key);
-  if (quotedKeys.size < MAX_QUOTED_KEYS && key.length <= 64) quotedKeys.set(key, quoted);
-  return quoted;
-}
+/** Events use few different member names. */
+const quoteCached = cacheByKey((key: string) => JSON.stringify(key), 1_024);
+const quoteKey = (key: string): string => (key.length > 64 ? JSON.stringify(key) : quoteCached(key));

@@ -1,6 +1,6 @@
 /** file-diff.ts -- unified diffs: of an agent's files between the ends of two steps, and of what a call would change. */
 import { hash } from "node:crypto";
-import { createTwoFilesPatch } from "diff";
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
@@ -80,13 +80,11 @@ function compareContents(
   const [oldText, newText] = [textOf(old), textOf(now)];
   if (oldText === undefined || newText === undefined) return without("binary");
   const names = [old === null ? "/dev/null" : `a/${path}`, now === null ? "/dev/null" : `b/${path}`] as const;
-  const options = { context: 3, timeout: MAX_COMPARE_MS, headerOptions: HEADERS };
+  const options = { context: 3, timeout: MAX_COMPARE_MS, headerOptions: FILE_HEADERS_ONLY };
   const patch = createTwoFilesPatch(...names, oldText, newText, oldLabel, newLabel, options);
   if (patch === undefined) return without("too different for a line diff");
   return { ...sizes, ...countLines(patch), patch, note: "" };
 }
-
-const HEADERS = { includeIndex: false, includeUnderline: false, includeFileHeaders: true };
 
 /** Undefined for binary content. */
 function textOf(content: Uint8Array | null): string | undefined {

@@ -11,6 +11,7 @@ import { lstat, mkdtemp, readdir, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, GoaldError } from "#core/errors.ts";
 import { isOfVersionControl, isRepository } from "#core/guarded-files.ts";
+import { cacheByKey } from "#util/caches.ts";
 import { beginTemporary, removeQuietly, sweepOnce, unfinished } from "./file-content.ts";
 import { fileError, withFileErrors } from "./file-errors.ts";
 import { type FolderQuota, type Growth, mapInBatches, measureTree } from "./folder-quota.ts";
@@ -70,14 +71,8 @@ export async function placeFolder<T>(target: FolderPlace, fill: (folder: string)
   }
 }
 
-/** Folders from which this process has removed what an earlier one left. */
-const cleared = new Map<string, Promise<void>>();
-
-function clearOnce(staging: string): Promise<void> {
-  const clearing = cleared.get(staging) ?? removeQuietly(staging);
-  cleared.set(staging, clearing);
-  return clearing;
-}
+/** Removes what an earlier process left in the folder. */
+const clearOnce = cacheByKey(removeQuietly, Number.POSITIVE_INFINITY);
 
 /** The check and the rename are synchronous, because a rename would replace an empty folder. */
 async function renameFolder(place: FilePlace, from: string): Promise<void> {

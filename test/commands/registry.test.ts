@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { describeForPrompt, renderCommandTable } from "#commands/describe.ts";
+import { describeForPrompt, listCommands } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand, type Registry } from "#commands/registry.ts";
 import { checkCommand } from "#commands/validate.ts";
 import { useFolder } from "../helpers/folder.ts";
@@ -330,15 +330,14 @@ describe("nested arguments in the command list", () => {
   });
 });
 
-describe("the table of commands", () => {
+describe("the list of commands for people", () => {
   it.each([
     [{}, "asks first"],
     [{ annotations: { readOnly: true, openWorld: true } }, "reads outside"],
     [{ annotations: { readOnly: false, destructive: true, openWorld: false } }, "asks first"],
     [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "only adds"],
   ])("names the risk of %j", (change, risk) => {
-    const row = renderCommandTable([made(change)]);
-    expect(row).toContain(`| never repeated | ${risk} |`);
-    expect(row).toContain("does this \\| that");
+    const registry = { all: [made(change)], unavailable: [], get: () => undefined, fileOf: () => undefined };
+    expect(listCommands(registry, shipped)).toMatchObject([{ name: "mine", effect: "at-most-once", risk }]);
   });
 });

@@ -9,7 +9,7 @@ import {
 } from "#cli/terminal/describe-call.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { callIdOfStep } from "#core/call.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { conflict, EXIT, type GoaldError } from "#core/errors.ts";
 import { approvalOf, isAwaitingApproval, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
@@ -129,12 +129,9 @@ function anotherPending(
 ): GoaldError {
   const verb = verdict === "approved" ? "approve" : "deny";
   const call = oneLine(redact(clean(describeCall(open.call))), 300);
-  return new GoaldError(
-    "GOALD_CONFLICT",
+  return conflict(
     `${row.id} does not wait for ${wanted} now, but for ${open.callId}: ${call}`,
-    {
-      hint: `See it: ${formatCall(home, "show", row.id)}, then: ${formatCall(home, verb, row.id, ...nameCall(open).split(" "))}`,
-    },
+    `See it: ${formatCall(home, "show", row.id)}, then: ${formatCall(home, verb, row.id, ...nameCall(open).split(" "))}`,
   );
 }
 
@@ -166,15 +163,13 @@ async function nothingPending(
   const call = (...words: readonly string[]): string => formatCall(context.home, ...words);
   const question = questionOf(state);
   if (question !== undefined)
-    return new GoaldError(
-      "GOALD_CONFLICT",
+    return conflict(
       `${row.id} is waiting for an answer, not an approval: ${JSON.stringify(oneLine(context.redact(clean(question)), 200))}`,
-      { hint: `Answer with: ${call("say", row.id, '"…"')}` },
+      `Answer with: ${call("say", row.id, '"…"')}`,
     );
   const view = await viewNow(context, row);
-  return new GoaldError(
-    "GOALD_CONFLICT",
+  return conflict(
     `${row.id} has no pending command: it is ${view.state} (step ${view.step}).`,
-    { hint: `See what it does: ${call("show", row.id)}` },
+    `See what it does: ${call("show", row.id)}`,
   );
 }

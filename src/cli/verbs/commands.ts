@@ -15,7 +15,7 @@ import {
 import { COMMAND_NAME } from "#commands/validate.ts";
 import { createFile } from "#config/make-home.ts";
 import { openFolder } from "#config/open-home.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { conflict, EXIT, GoaldError } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { ROOT_FOLDER } from "../../shipped.ts";
 import { formatCall, type GlobalOptions, openContext, printValue } from "../context.ts";
@@ -119,6 +119,4 @@ const skeleton = async (shipped: string, name: string): Promise<string> =>
   (await readFile(join(ROOT_FOLDER, "config", "skeletons", shipped), "utf8")).replaceAll("{{name}}", name);
 
 const taken = (path: string): GoaldError =>
-  new GoaldError("GOALD_CONFLICT", `${path} exists already and was not changed.`, {
-    hint: "Choose another name, or move the file away.",
-  });
+  conflict(`${path} exists already and was not changed.`, "Choose another name, or move the file away.");

@@ -8,7 +8,7 @@ import { findSetting } from "#config/settings.ts";
 import { settingsPath } from "#config/settings-file.ts";
 import { EXIT } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
-import { type CliContext, findContext } from "../context.ts";
+import { type AtHome, findContext } from "../context.ts";
 import { originInWords, reportOn, reportsOf, type SettingReport, setSetting, unsetSetting } from "../own-settings.ts";
 import { defineVerb, flag, type OptionValues, usageError } from "../verb.ts";
 
@@ -63,10 +63,8 @@ function checkCall(name: string | undefined, value: string | undefined, { all, u
     throw usageError("--all lists the settings, so it goes without a name.", "Use: goald config --all");
 }
 
-type Place = Pick<CliContext, "home" | "output">;
-
 /** Throws GOALD_CONFIG (exit code 2) for an invalid setting, after it has listed the settings. */
-async function listSettings({ home, output }: Place, { all, showOrigin = false }: ConfigOptions): Promise<number> {
+async function listSettings({ home, output }: AtHome, { all, showOrigin = false }: ConfigOptions): Promise<number> {
   const read = await readSettings({ home, env: process.env });
   const reports = reportsOf(read);
   const settings = all ? reports : reports.filter(({ origin }) => origin.layer !== "default");
@@ -82,7 +80,7 @@ async function listSettings({ home, output }: Place, { all, showOrigin = false }
   return EXIT.ok;
 }
 
-async function printSetting({ home, output }: Place, typed: string, { showOrigin }: ConfigOptions): Promise<number> {
+async function printSetting({ home, output }: AtHome, typed: string, { showOrigin }: ConfigOptions): Promise<number> {
   const row = findSetting(typed);
   const read = await readSettings({ home, env: process.env });
   const problems = read.problems.filter(({ name }) => name === row.name);

@@ -6,10 +6,10 @@ import { printNote } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { attempt } from "#config/open-home.ts";
-import { codeOf, EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
+import { codeOf, daemonError, EXIT, isGoaldError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import { readVersion } from "../../shipped.ts";
-import { type CliContext, findOwnContext, formatCall } from "../context.ts";
+import { type AtHome, findOwnContext, formatCall } from "../context.ts";
 import { defineVerb, HOST_CODES, type OptionValues, STOP_OPTIONS } from "../verb.ts";
 import { sayUp } from "./up.ts";
 
@@ -46,10 +46,7 @@ export const DOWN = defineVerb({
     const { home, output } = context;
     await attempt(home.privateFolder, home, () => stopExpectingDaemon(home));
     const stopped = await stopDaemon({ home, output }, options);
-    if (!stopped)
-      throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
-        hint: `Start it: ${formatCall(home, "up")}`,
-      });
+    if (!stopped) throw daemonError("The daemon is not running.", `Start it: ${formatCall(home, "up")}`);
     const { pid, isGone, wasKilled, unfinished } = stopped;
     if (output.json) output.data(JSON.stringify({ stopped: isGone, pid, killed: wasKilled, unfinished }));
     else if (isGone) output.say(`The daemon ${wasKilled ? "was killed" : "is down"} (pid ${pid}).`);
@@ -75,7 +72,7 @@ const QUIET_MS = 1_500;
  * agents that continue when the daemon starts again.
  */
 async function stopDaemon(
-  { home, output }: Pick<CliContext, "home" | "output">,
+  { home, output }: AtHome,
   { timeout = STOP_OPTIONS.timeout.default, kill = false }: OptionValues<typeof STOP_OPTIONS>,
 ) {
   const met = await askDaemon(home, kill ? HASTY_MS : undefined);

@@ -5,7 +5,7 @@
 
 import { localTime, paint, renderTable, shortSpan } from "#cli/terminal/print.ts";
 import type { Home } from "#config/home.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { EXIT } from "#core/errors.ts";
 import { describeReceived } from "#core/provenance.ts";
 import { countNoun, withCommas } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
@@ -20,7 +20,7 @@ import type { WaitingView } from "#views/waiting.ts";
 import { reading } from "../agents.ts";
 import { type CliContext, callsHere, printValue } from "../context.ts";
 import { describeApproval, styleOfDiff } from "../terminal/describe-call.ts";
-import { AGENT, defineVerb, flag, step } from "../verb.ts";
+import { AGENT, defineVerb, flag, step, usageError } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "show an agent's goals, state, cost and files; or one step of it, its report, or all its files",
@@ -42,9 +42,7 @@ export const verb = defineVerb({
   exitCodes: { notFound: "no such agent or step" },
   run: async ([agent = ""], { step, report, files, ...options }) => {
     if ([step !== undefined, report, files].filter(Boolean).length > 1)
-      throw new GoaldError("GOALD_USAGE", "--step, --report and --files each show something else", {
-        hint: "Use one of them in a call.",
-      });
+      throw usageError("--step, --report and --files each show something else", "Use one of them in a call.");
     return reading(options, async (reading, context) => {
       if (report) return showReport(await reading.report(agent), context);
       if (files) return showFiles(await reading.files(agent), context);

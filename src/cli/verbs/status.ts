@@ -10,7 +10,7 @@ import { EXIT } from "#core/errors.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";
-import { type CliContext, findOwnContext, formatCall } from "../context.ts";
+import { type AtHome, findOwnContext, formatCall } from "../context.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -34,12 +34,10 @@ export const verb = defineVerb({
   },
 });
 
-type StatusContext = Pick<CliContext, "home" | "output">;
-
 /** Maximum wait for a daemon that is starting or busy. */
 const PATIENCE_MS = 5_000;
 
-function sayAbsent(met: Exclude<DaemonAnswer, { kind: "host" }>, { home, output }: StatusContext): void {
+function sayAbsent(met: Exclude<DaemonAnswer, { kind: "host" }>, { home, output }: AtHome): void {
   const died = met.kind === "nobody" && hasDaemonDied(home);
   if (output.json) {
     const holder = met.kind === "mute" ? { answers: false, host: met.info ?? null } : { died };
@@ -53,7 +51,7 @@ function sayAbsent(met: Exclude<DaemonAnswer, { kind: "host" }>, { home, output 
 
 type ShownStatus = DaemonStatus & { readonly cage: NonNullable<DaemonStatus["cage"]> };
 
-function show(socket: string, told: ShownStatus, { output, home }: StatusContext): void {
+function show(socket: string, told: ShownStatus, { output, home }: AtHome): void {
   const { connections: _connections, ...shown } = told;
   if (output.json) output.data(JSON.stringify({ running: true, answers: true, socket, ...shown }));
   else output.page(clean(describe(told, socket)), { indentOf: () => 16, styleOf });

@@ -2,10 +2,10 @@
 import { expectDaemon } from "#api/daemon-files.ts";
 import { ensureDaemon, findHost, type Reached } from "#api/find-daemon.ts";
 import { openInBrowser } from "#api/spawn-daemon.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { daemonError, EXIT } from "#core/errors.ts";
 import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";
-import { type CliContext, findOwnContext, formatCall, type GlobalOptions } from "../context.ts";
+import { type AtHome, findOwnContext, formatCall, type GlobalOptions } from "../context.ts";
 import { defineVerb, flag, HOST_CODES } from "../verb.ts";
 
 export const UP = defineVerb({
@@ -26,20 +26,14 @@ export const UP = defineVerb({
   },
 });
 
-type OwnContext = Awaited<ReturnType<typeof findOwnContext>>;
-
 /** Closes the output in the end, and resolves to the exit code. */
-async function withHome(options: GlobalOptions, act: (context: OwnContext) => Promise<void>): Promise<number> {
+async function withHome(options: GlobalOptions, act: (context: AtHome) => Promise<void>): Promise<number> {
   using context = await findOwnContext(options);
   await act(context);
   return EXIT.ok;
 }
 
-export function sayUp(
-  { client, started, status }: Reached,
-  how: string,
-  { home, output }: Pick<CliContext, "home" | "output">,
-): void {
+export function sayUp({ client, started, status }: Reached, how: string, { home, output }: AtHome): void {
   const { pid, version, startedAt } = status;
   const { socket } = client;
   if (output.printJson({ running: true, started, pid, version, startedAt, home: home.root, socket })) return;
@@ -56,9 +50,10 @@ export const RELOAD = defineVerb({
     withHome(options, async ({ home, output }) => {
       const client = await findHost(home, { version: readVersion() });
       if (!client)
-        throw new GoaldError("GOALD_DAEMON", "The daemon is not running.", {
-          hint: `It reads all settings when it starts: ${formatCall(home, "up")}`,
-        });
+        throw daemonError(
+          "The daemon is not running.",
+          `It reads all settings when it starts: ${formatCall(home, "up")}`,
+        );
       const changes = await client.reload();
       if (output.printJson({ changes })) return;
       if (changes.length === 0) output.say("Reloaded commands and prompts; no setting has changed.");

@@ -8,6 +8,7 @@
  */
 import type { RecallQuery, ScoredSlot } from "#core/ports/memory.ts";
 import { BestOf } from "#util/best-of.ts";
+import { cacheByKey } from "#util/caches.ts";
 import { type WeighWord, type WordSet, weighShared, weighWords } from "../words/vocabulary.ts";
 import type { AgentRows } from "./agent-rows.ts";
 import type { AgentVectors } from "./agent-vectors.ts";
@@ -103,16 +104,11 @@ const NO_SLOTS: ReadonlySet<number> = new Set();
 /** Weighs a word by its inverse document frequency in all memories together. */
 function rarityIn(memories: readonly AgentMemory[]): WeighWord {
   const rows = memories.reduce((sum, memory) => sum + memory.rows.size, 0);
-  const weights = new Map<number, number>();
-  return (hash) => {
-    const known = weights.get(hash);
-    if (known !== undefined) return known;
+  return cacheByKey((hash: number) => {
     let withWord = 0;
     for (const memory of memories) withWord += memory.rows.groups.rowsWithWord(hash);
-    const weight = Math.log(1 + rows / Math.max(1, withWord));
-    weights.set(hash, weight);
-    return weight;
-  };
+    return Math.log(1 + rows / Math.max(1, withWord));
+  }, Number.POSITIVE_INFINITY);
 }
 
 /** Leaves out empty memories of others: most agents share nothing, and merging costs time. */

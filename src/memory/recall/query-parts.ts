@@ -6,7 +6,7 @@
  */
 import type { RecallQuery } from "#core/ports/memory.ts";
 import { clip } from "#core/text.ts";
-import { keepNewest } from "#util/caches.ts";
+import { cacheByKey } from "#util/caches.ts";
 import { wordsOf } from "#util/words.ts";
 import { createWordSet, isStopStem } from "../words/vocabulary.ts";
 
@@ -42,17 +42,12 @@ export function queryParts({ texts, weights }: Pick<RecallQuery, "texts" | "weig
 
 type PartWords = Pick<QueryPart, "words" | "stems" | "topics" | "numbers">;
 
-/** Most texts come again at the next step. */
-const cachedWords = new Map<string, PartWords>();
 const MAX_CACHED_TEXTS = 64;
 
-function readWords(text: string): PartWords {
-  const cached = cachedWords.get(text);
-  if (cached) return cached;
+/** Most texts come again at the next step. */
+const readWords = cacheByKey((text: string): PartWords => {
   const words = [...new Set(wordsOf(text))];
   const { hashes, numbers } = createWordSet(words);
   const topics = hashes.filter((hash) => !isStopStem(hash));
-  const made = { words, stems: hashes, topics, numbers: new Set(numbers) };
-  keepNewest(cachedWords, text, made, MAX_CACHED_TEXTS);
-  return made;
-}
+  return { words, stems: hashes, topics, numbers: new Set(numbers) };
+}, MAX_CACHED_TEXTS);

@@ -8,6 +8,7 @@
  */
 import type { IndexScope, OpenIndex, ScoredSlot, VectorIndex } from "#core/ports/memory.ts";
 import { BestOf } from "#util/best-of.ts";
+import { once } from "#util/caches.ts";
 import { createTurns } from "#util/turns.ts";
 import {
   openScanMemory,
@@ -42,11 +43,8 @@ interface Search {
 export function shareMemory(
   open = (scope: IndexScope, memory: ScanMemory) => new ExactIndex(scope.dimensions, memory, scope),
 ): OpenIndex {
-  let memory: ScanMemory | undefined;
-  return (scope) => {
-    memory ??= openScanMemory();
-    return open(scope, memory);
-  };
+  const memory = once(() => openScanMemory());
+  return (scope) => open(scope, memory());
 }
 
 export class ExactIndex implements VectorIndex {

@@ -10,7 +10,7 @@
  * The table is read with the first text. It is deterministic and free, and no text leaves the machine.
  */
 import type { Embedder } from "#core/ports/memory.ts";
-import { cacheByKey } from "#util/caches.ts";
+import { cacheByKey, once } from "#util/caches.ts";
 import { hashOf, stemOf, wordsOf } from "#util/words.ts";
 import { shippedWordTable, type WordTable } from "../words/word-table.ts";
 import { dot } from "./unit-vector.ts";
@@ -38,17 +38,14 @@ interface KnownWord {
 const NUMBER: KnownWord = { vector: new Float32Array(0), factor: 0 };
 
 export function openWordEmbedder(readTable: () => WordTable = shippedWordTable): Embedder {
-  let embedText: ((text: string) => Float32Array) | undefined;
+  const embedText = once(() => createTextEmbedder(readTable()));
   return {
     id: `${VERSION}@${DIMENSIONS}`,
     dimensions: DIMENSIONS,
     local: true,
     semantic: true,
     isInstant: true,
-    async embed(texts) {
-      embedText ??= createTextEmbedder(readTable());
-      return texts.map(embedText);
-    },
+    embed: async (texts) => texts.map(embedText()),
   };
 }
 

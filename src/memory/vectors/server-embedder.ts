@@ -224,11 +224,7 @@ export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback:
   let chosen: Embedder | undefined;
   let first: Promise<unknown> = Promise.resolve();
 
-  async function embedFirst(
-    texts: readonly string[],
-    signal: AbortSignal,
-    countTokens?: CountTokens,
-  ): Promise<readonly Float32Array[]> {
+  const embedFirst: Embedder["embed"] = async (texts, signal, countTokens) => {
     if (chosen) return chosen.embed(texts, signal, countTokens);
     try {
       const vectors = await primary.embed(texts, signal, countTokens);
@@ -241,7 +237,7 @@ export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback:
       onFallback(toError(error).message);
       return local.embed(texts, signal);
     }
-  }
+  };
 
   return likeEmbedder(
     () => chosen ?? primary,

@@ -9,6 +9,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GoaldError, orUndefined } from "#core/errors.ts";
+import { once } from "#util/caches.ts";
 
 const TABLE_FILE = join(import.meta.dirname, "word-table.bin");
 const MARK = 0x31_54_57_47;
@@ -86,13 +87,8 @@ export function openWordTable(table: Buffer) {
   };
 }
 
-let shipped: WordTable | undefined;
-
 /** Reads the table of the package once. Throws when the file is missing or damaged. */
-export function shippedWordTable(): WordTable {
-  shipped ??= openWordTable(readFileSync(TABLE_FILE));
-  return shipped;
-}
+export const shippedWordTable = once(() => openWordTable(readFileSync(TABLE_FILE)));
 
 /** As `shippedWordTable`, but undefined where that throws: memory then searches by words alone, and the offline embedder reports why. */
 export const findWordTable = (): WordTable | undefined => orUndefined(shippedWordTable);

@@ -8,7 +8,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { codeOf, GoaldError, toError } from "#core/errors.ts";
+import { codeOf, GoaldError, orUndefined, toError } from "#core/errors.ts";
+import { asRecord } from "#util/json.ts";
 import { storeError, wrapStoreErrors } from "../failure.ts";
 import { createPrivateFile } from "./connection.ts";
 
@@ -68,13 +69,8 @@ export function isHostHeld(path: string): boolean {
 
 /** Reads the info of the last holder, which may have ended since. */
 export function readHostInfo(path: string): HostInfo | undefined {
-  try {
-    const info: unknown = JSON.parse(readFileSync(infoPath(path), "utf8"));
-    const pid = typeof info === "object" && info !== null && "pid" in info ? info.pid : undefined;
-    return typeof pid === "number" && Number.isInteger(pid) && pid > 0 ? (info as HostInfo) : undefined;
-  } catch {
-    return undefined;
-  }
+  const info = asRecord(orUndefined(() => JSON.parse(readFileSync(infoPath(path), "utf8"))));
+  return Number.isInteger(info.pid) && Number(info.pid) > 0 ? (info as unknown as HostInfo) : undefined;
 }
 
 /** A host keeps its lock on a file that somebody removed, so a new file would let a second host in. */
