@@ -275,11 +275,11 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2733],
+  api: [18, 2735],
   app: [10, 1528],
   cage: [7, 620],
   cassette: [10, 1381],
-  cli: [60, 7853],
+  cli: [60, 7851],
   commands: [10, 1704],
   config: [15, 1840],
   core: [33, 4583],

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { codeOf, EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isLive, isPast, MEMORY_KINDS, TRUSTS } from "#core/memory.ts";
-import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
+import type { MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { outsideOf, parseSources } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
 import { isRecord, parseJson } from "#util/json.ts";
@@ -119,9 +119,6 @@ async function addLines(lines: readonly GivenLine[], space: Space, context: CliC
       namespace,
       batch.map(({ change }) => change),
     );
-    const isPinned = (_row: unknown, place: number): boolean => batch[place]?.pinned === true;
-    const pins = changed.filter(isPinned).map(({ id }): MemoryChange => ({ op: "pin", id }));
-    if (pins.length > 0) await change(namespace, pins);
     added += changed.filter(({ isNew }) => isNew).length;
   }
   return added;
@@ -170,9 +167,10 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
     ...outsideOf(outside.map(({ from, name }) => ({ from, name: clean(name) }))),
     ...(factKey === undefined ? {} : { factKey }),
   };
-  const change = { op: "add", ...content, key: `import/${identityOf(content)}` } as const;
+  const isPinned = isTrusted && pinned === true;
+  const change = { op: "add", ...content, key: `import/${identityOf(content)}`, pinned: isPinned } as const;
   const origin = typeof id === "string" && typeof at === "string" ? originOf({ id, at }) : null;
-  return { origin, change, pinned: isTrusted && pinned === true };
+  return { origin, change };
 }
 
 function parse(line: string, place: string): Readonly<Record<string, unknown>> {

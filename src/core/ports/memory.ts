@@ -84,13 +84,13 @@ export interface MemoryRow
 
 /**
  * A change by a person or by ingestion. A row with a key is added only when no row with this key exists, and never
- * again after a person has forgotten or corrected it.
+ * again after a person has forgotten or corrected it. It keeps the pin of the rows that it replaces.
  *
  * `copies`: the change also replaces or forgets every row of the namespace that says the same (core/memory.ts). Rows that
  * say the same as a corrected one and are added later, by others than a person, are replaced at once.
  */
 export type MemoryChange =
-  | ({ readonly op: "add"; readonly copies?: boolean } & MemoryContent)
+  | ({ readonly op: "add"; readonly copies?: boolean; readonly pinned?: boolean } & MemoryContent)
   | { readonly op: "pin" | "unpin"; readonly id: string }
   | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source"; readonly copies?: boolean };
 
