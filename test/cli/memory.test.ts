@@ -200,11 +200,14 @@ describe("memory as a file", () => {
       ["mill: door: 2", "file", idOf("3")],
       ["mill: door: 3", "file", undefined],
     ]);
+    const again = [...facts.map((fact) => ({ ...fact, closed: {} })), { ...facts[0], at: "2026-01-04T00:00:00.000Z" }];
+    for (const added of [1, 0]) expect(jsonOf(await importRows("shared", again))).toMatchObject({ added });
     const given = await exported("mill: door");
-    expect(given.map(({ text }) => text)).toEqual(facts.map(({ text }) => text));
-    expect(given).toMatchObject([{ factKey, closed: {} }, { factKey, closed: {} }, { factKey }]);
+    expect(given.map(({ text }) => text)).toEqual(again.map(({ text }) => text));
+    expect(given).toMatchObject([...Array(3).fill({ factKey, closed: {} }), { factKey }]);
+    expect(given.at(-1)).not.toHaveProperty("closed");
     // Without the fact that holds now, an import would take the past ones for true.
-    endedWith(0, await shared("correct", idOf("3") ?? "", "4"));
+    endedWith(0, await shared("correct", given.at(-1)?.id ?? "", "4"));
     expect((await exported("mill: door")).map(({ text }) => text)).toEqual(["mill: door: 4"]);
     errorOf(endedWith(2, await importRows("shared", [{ text: "a", factKey: "mill" }])));
   });

@@ -102,15 +102,18 @@ function lineOf(row: MemoryView) {
 async function addLines(lines: readonly GivenLine[], space: Space, context: CliContext): Promise<number> {
   const { namespace, place } = space;
   const here = await withReading(context, async (reading) => {
-    const [texts, rows] = [new Set<string>(), new Set<string>()];
+    const [past, texts, rows] = [new Set<string>(), new Set<string>(), new Set<string>()];
     for await (const row of allMemories(reading, place)) {
-      texts.add(identityOf(row));
+      (isPast(row) ? past : texts).add(identityOf(row));
       rows.add(originOf(row));
     }
-    return { texts, rows };
+    return { past, texts, rows };
   });
-  const isKnown = ({ origin, change }: GivenLine): boolean =>
-    here.texts.has(identityOf(change)) || (origin !== null && here.rows.has(origin));
+  // A fact that holds is not known by a past one: its value may have come back since.
+  const isKnown = ({ origin, change, isClosed }: GivenLine): boolean =>
+    here.texts.has(identityOf(change)) ||
+    (isClosed && here.past.has(identityOf(change))) ||
+    (origin !== null && here.rows.has(origin));
   const fresh = lines.filter((line) => !isKnown(line));
   const change = await openChanger(context);
   let added = 0;
@@ -167,10 +170,11 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
     ...outsideOf(outside.map(({ from, name }) => ({ from, name: clean(name) }))),
     ...(factKey === undefined ? {} : { factKey }),
   };
-  const isPinned = isTrusted && pinned === true;
-  const change = { op: "add", ...content, key: `import/${identityOf(content)}`, pinned: isPinned } as const;
+  // The same fact may be noted again after another one, so its time tells them apart.
+  const key = `import/${identityOf(content)}${factKey === undefined ? "" : `/${String(at).slice(0, 32)}`}`;
+  const change = { op: "add", ...content, key, pinned: isTrusted && pinned === true } as const;
   const origin = typeof id === "string" && typeof at === "string" ? originOf({ id, at }) : null;
-  return { origin, change };
+  return { origin, change, isClosed: value.closed !== undefined };
 }
 
 function parse(line: string, place: string): Readonly<Record<string, unknown>> {
