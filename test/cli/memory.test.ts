@@ -228,9 +228,12 @@ describe("memory as a file", () => {
     expect(await trustOf("my own words")).toMatchObject({ trust: "person", pinned: true });
   });
 
-  it("is rejected as a whole when one line has an unknown trust", async () => {
+  it.each([
+    ["an unknown trust", { text: "x", trust: "god" }],
+    ["no visible character", { text: "\u0001" }],
+  ])("is rejected as a whole when one line has %s", async (_title, line) => {
     const before = (await sharedRows()).length;
-    const input = '{"text": "fine"}\n{"text": "x", "trust": "god"}\n';
+    const input = `{"text": "fine"}\n${JSON.stringify(line)}\n`;
     const bad = await goald.run("memory shared import - --json", { input });
     expect(errorOf(endedWith(2, bad)).message).toContain("line 2");
     expect((await sharedRows()).length).toBe(before);

@@ -147,7 +147,7 @@ function readLines(text: string, file: string, isTrusted: boolean, context: CliC
 function readLine(line: string, place: string, isTrusted: boolean, { scrub }: CliContext) {
   const value = parse(line, place);
   const { text, kind = "fact", trust = "file", importance = 0.4, source = null, id, at, pinned = false } = value;
-  if (typeof text !== "string" || text.trim() === "" || text.length > MAX_TEXT_CHARS)
+  if (typeof text !== "string" || clean(text).trim() === "" || text.length > MAX_TEXT_CHARS)
     throw wrong(place, `a text of 1 to ${MAX_TEXT_CHARS} characters`);
   if (!MEMORY_KINDS.includes(kind as MemoryKind)) throw wrong(place, `a kind (${MEMORY_KINDS.join(", ")})`);
   if (!TRUSTS.includes(trust as Trust)) throw wrong(place, `a trust (${TRUSTS.join(", ")})`);
