@@ -263,6 +263,7 @@ describe("goald ingest", () => {
     expect(first).toMatchObject({ namespace: "foo", sources: 2, changed: 0, removed: 0, unchanged: 0 });
     const skipped = (first.skipped as { path: string }[]).map(({ path }) => path.slice(docs.length + 1)).sort();
     expect(skipped).toEqual(["big.txt", "c.bin", "latin.txt", "link.txt", "paper.pdf"]);
+    expect(first.skipped).toContainEqual({ path: join(docs, "latin.txt"), reason: "not UTF-8 text" });
     expect(first.skipped).toContainEqual({ path: join(docs, "paper.pdf"), reason: "a PDF: give its web address" });
     const memories = await rowsOf("foo", "file_chunk");
     expect(memories.length).toBe(first.added);
@@ -306,5 +307,24 @@ describe("goald ingest", () => {
     await put("one.md", "Only once");
     expect(await ingest("docs/one.md")).toMatchObject({ added: 1 });
     expect(await goald.print("verify")).toContain("sound");
+  });
+
+  it("reads a source once, by whatever name, and nothing when one of the paths is empty or never was", async () => {
+    await put("twice.md", "Named twice");
+    await symlink(docs, join(goald.cwd, "link"));
+    for (const [code, path] of [
+      [3, "never.md"],
+      [2, ""],
+    ] as const)
+      errorOf(endedWith(code, await goald.ask(["ingest", "foo", "docs/twice.md", path, "--json"])));
+    expect(await ingest("docs/twice.md", "link/twice.md", "docs")).toMatchObject({ added: 1 });
+    await rm(join(docs, "twice.md"));
+    expect(await ingest("link/twice.md")).toMatchObject({ removed: 1 });
+    await mkdir(join(docs, "part"));
+    await put("part/one.md", "In a folder");
+    expect(await ingest("docs/part")).toMatchObject({ added: 1 });
+    await rm(join(docs, "part"), { recursive: true });
+    await put("part", "Now a file");
+    expect(await ingest("docs/part")).toMatchObject({ added: 1, removed: 1 });
   });
 });
