@@ -206,7 +206,7 @@ export interface Embedder {
   readonly semantic: boolean;
   /** True when a vector costs no request and about 0.1 ms: such vectors are not saved in the store. Default: false. */
   readonly isInstant?: boolean;
-  /** Unit vectors, one per text, in order. Rejects when the server is unavailable. */
+  /** Unit vectors, or with NaN for want of one; one per text, in order. Rejects when the server is unavailable. */
   embed(texts: readonly string[], signal: AbortSignal, countTokens?: CountTokens): Promise<readonly Float32Array[]>;
 }
 
