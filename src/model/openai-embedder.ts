@@ -31,8 +31,8 @@ const BATCH_TOKENS = 100_000;
 /** Maximum pause, and number of pauses, that a recall can wait for. */
 const MAX_EMBEDDING_PAUSE_MS = 3_000;
 const MAX_PAUSES = 2;
-/** About 8,000 tokens of English, the limit of OpenAI's models; then lengths that fit into 2,048 and 512. */
-const TEXT_CHARS: readonly number[] = [24_000, 6_000, 1_500];
+/** About 8,000 tokens of English, the limit of OpenAI's models; lengths that fit into 2,048 and 512; 512 of Chinese. */
+const TEXT_CHARS: readonly number[] = [24_000, 6_000, 1_500, 400];
 /** 96 vectors of 4,096 decimal numbers take over 8 MB. */
 const MAX_EMBEDDING_BYTES = 32 * 1024 * 1024;
 

@@ -95,16 +95,16 @@ describe("the OpenAI embedder", () => {
 
   it("truncates further if the model accepts less, and remembers it", async () => {
     const limited = ({ input }: EmbeddingRequest): Answer | undefined =>
-      [input].flat().some((text) => text.length > 2_000)
+      [input].flat().some((text) => text.length > 1_000)
         ? failure(400, "the input length exceeds the context length")
         : undefined;
     const { embedder, inputs } = await start({ embeddings: limited });
     await embedder.embed(["x".repeat(50_000)], live);
     await embedder.embed(["x".repeat(50_000)], live);
-    expect(inputs().map(([text]) => text?.length)).toEqual([24_000, 6_000, 1_500, 1_500]);
+    expect(inputs().map(([text]) => text?.length)).toEqual([24_000, 6_000, 1_500, 400, 400]);
     const both = await start({ embeddings: limited });
     await Promise.all(["x", "y"].map((letter) => both.embedder.embed([letter.repeat(50_000)], live)));
-    expect(both.inputs().map(([text]) => text?.length)).toEqual([24_000, 24_000, 6_000, 6_000, 1_500, 1_500]);
+    expect(both.inputs().map(([text]) => text?.length)).toEqual([24_000, 24_000, 6_000, 6_000, 1_500, 1_500, 400, 400]);
   });
 
   it.each<[string, Answer]>([
