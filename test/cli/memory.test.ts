@@ -166,6 +166,10 @@ describe("memory as a file", () => {
     endedWith(0, await memory("add", "To be forgotten later"));
     const [id = ""] = await idsOf();
     endedWith(0, await memory("export", out));
+    const whole = await readFile(out, "utf8");
+    endedWith(1, await goald.run(["memory", "foo", "export", out], { shell: 'ulimit -f 1; exec "$@"' }));
+    expect(await readFile(out, "utf8")).toBe(whole);
+    expect(endedWith(0, await memory("export", "-")).stdout).toBe(whole);
     endedWith(0, await memory("forget", id));
     const before = await idsOf();
     expect(jsonOf(await memory("import", out, "--json"))).toMatchObject({ added: 0, known: before.length + 1 });

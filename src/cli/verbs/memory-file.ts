@@ -1,5 +1,6 @@
 /** memory-file.ts -- `goald memory <agent> export` and `import`: writes and reads memories as JSON lines. */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { replacePrivateFile } from "#config/private-file.ts";
 import { codeOf, EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isLive, isPast, MEMORY_KINDS, TRUSTS } from "#core/memory.ts";
 import type { MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
@@ -15,7 +16,7 @@ import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, SHARED, usageError } from "
 
 export const MEMORY_EXPORT = defineVerb({
   examples: ["goald memory chef export chef.jsonl"],
-  arguments: [MEMORY_AGENT, { name: "[file]", about: "file to write (default: standard output)" }],
+  arguments: [MEMORY_AGENT, { name: "[file]", about: "file to write; -: standard output (default)" }],
   options: { shared: SHARED },
   exitCodes: { notFound: "no such agent" },
   run: ([name = "", file], options) =>
@@ -25,9 +26,12 @@ export const MEMORY_EXPORT = defineVerb({
       // The oldest first, so that facts close each other where they are imported.
       rows.sort((a, b) => a.seq - b.seq || orderWithinEvent(a.id) - orderWithinEvent(b.id));
       const lines = withNewerFacts(rows).map((row) => inertJson(redact(JSON.stringify(lineOf(row)))));
-      if (file === undefined) for (const line of lines) output.data(line);
+      if (file === undefined || file === "-") for (const line of lines) output.data(line);
       else {
-        await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {
+        const text = lines.map((line) => `${line}\n`).join("");
+        const isFile = (await stat(file).catch(() => undefined))?.isFile() ?? true;
+        // A device or a pipe is never replaced.
+        await (isFile ? replacePrivateFile : writeFile)(file, text).catch((thrown) => {
           throw cannot("written", file, thrown);
         });
         if (!output.printJson({ namespace, file, count: lines.length }))
@@ -145,7 +149,8 @@ function readLines(text: string, file: string, isTrusted: boolean, context: CliC
 
 /** `origin`: result of `originOf` for the exported row, or null. */
 function readLine(line: string, place: string, isTrusted: boolean, { scrub }: CliContext) {
-  const value = parse(line, place);
+  const value = parseJson(line);
+  if (!isRecord(value)) throw wrong(place, "a JSON object");
   const { text, kind = "fact", trust = "file", importance = 0.4, source = null, id, at, pinned = false } = value;
   if (typeof text !== "string" || clean(text).trim() === "" || text.length > MAX_TEXT_CHARS)
     throw wrong(place, `a text of 1 to ${MAX_TEXT_CHARS} characters`);
@@ -175,13 +180,6 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
   const change = { op: "add", ...content, key, pinned: isTrusted && pinned === true } as const;
   const origin = typeof id === "string" && typeof at === "string" ? originOf({ id, at }) : null;
   return { origin, change, isClosed: value.closed !== undefined };
-}
-
-function parse(line: string, place: string): Readonly<Record<string, unknown>> {
-  const value = parseJson(line);
-  if (value === undefined) throw wrong(place, "JSON");
-  if (!isRecord(value)) throw wrong(place, "a JSON object");
-  return value;
 }
 
 async function readWhole(file: string): Promise<string> {
