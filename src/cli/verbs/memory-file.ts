@@ -55,7 +55,11 @@ export const MEMORY_IMPORT = defineVerb({
   run: async ([name = "", file = ""], options) => {
     using context = await openContext(options);
     // An invalid line is an error before anything is imported.
-    const lines = readLines(await readWhole(file), file, options.trust === true, context);
+    const text = await readWhole(file);
+    const lines = text.split("\n").flatMap((given, index) => {
+      const line = given.trim();
+      return line === "" ? [] : readLine(line, `${file}, line ${index + 1}`, options.trust === true, context);
+    });
     const space = await withReading(context, (reading) => findSpace(reading, name, options));
     const added = await addLines(lines, space, context);
     const known = lines.length - added;
@@ -138,14 +142,6 @@ type GivenLine = ReturnType<typeof readLine>;
 
 const MAX_TEXT_CHARS = 20_000;
 const MAX_BYTES = 256 * 1024 * 1024;
-
-function readLines(text: string, file: string, isTrusted: boolean, context: CliContext): readonly GivenLine[] {
-  return text
-    .split("\n")
-    .map((line, index) => ({ line: line.trim(), number: index + 1 }))
-    .filter(({ line }) => line !== "")
-    .map(({ line, number }) => readLine(line, `${file}, line ${number}`, isTrusted, context));
-}
 
 /** `origin`: result of `originOf` for the exported row, or null. */
 function readLine(line: string, place: string, isTrusted: boolean, { scrub }: CliContext) {
