@@ -263,7 +263,6 @@ const TEXT_CHARS = MAX_CHARS - HEAD_CHARS - 1;
 const ALIKE = 0.3;
 /** Above this number of comparisons, pieces are added and retired without pairing. */
 const MAX_COMPARISONS = 250_000;
-const IMPORTANCE = { file: 0.4, web: 0.3 } as const;
 
 /**
  * Plans the memory changes for a text that is read again: pieces to add, to replace and to retire. Pure. A piece is
@@ -276,12 +275,11 @@ export function planSource(source: IngestSource, { pieces, settled }: KnownSourc
   const gone = pieces.filter(({ key }) => key === null || !texts.has(key));
   const fresh = [...texts].filter(([key]) => !here.has(key)).map(([key, text]) => ({ key, text }));
   const pairs = pairUp(fresh, gone);
-  const outside = source.trust === "web" ? { outside: [webSource(source.name)] } : {};
-  const content = { kind: "file_chunk", trust: source.trust, source: source.name, ...outside } as const;
-  const importance = source.trust === "web" ? IMPORTANCE.web : IMPORTANCE.file;
+  const origin = source.trust === "web" ? { importance: 0.3, outside: [webSource(source.name)] } : { importance: 0.4 };
+  const content = { kind: "file_chunk", trust: source.trust, source: source.name, ...origin } as const;
   const adds = fresh.map(({ key, text }): MemoryChange => {
     const supersedes = pairs.get(key);
-    return { op: "add", ...content, importance, text, key, ...(supersedes === undefined ? {} : { supersedes }) };
+    return { op: "add", ...content, text, key, ...(supersedes === undefined ? {} : { supersedes }) };
   });
   const superseded = new Set(pairs.values());
   const removes = gone.filter(({ id }) => !superseded.has(id)).map(retire);
