@@ -275,18 +275,18 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2733],
+  api: [18, 2735],
   app: [10, 1528],
   cage: [7, 620],
   cassette: [10, 1381],
-  cli: [60, 7853],
+  cli: [60, 7849],
   commands: [10, 1704],
   config: [15, 1840],
   core: [33, 4583],
   host: [11, 1522],
   http: [6, 597],
   loop: [26, 3766],
-  memory: [33, 5958],
+  memory: [33, 5960],
   model: [11, 1719],
   page: [18, 1589],
   prompt: [11, 1918],

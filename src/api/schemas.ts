@@ -289,6 +289,7 @@ const MemoryAdded = closed(
   {
     op: oneOf("add"),
     copies,
+    pinned: flag,
     kind: oneOf(...MEMORY_KINDS),
     text: textUpTo(20_000),
     importance: { type: "number", minimum: 0, maximum: 1 } as Schema<number>,
@@ -300,6 +301,7 @@ const MemoryAdded = closed(
     factKey: { type: "string", pattern: "^[0-9a-f]{64}$" } as Schema<string>,
   },
   "copies",
+  "pinned",
   "supersedes",
   "key",
   "source",

@@ -121,8 +121,9 @@ export function callsFor(home: string | undefined, text: string, name = ownName(
   return named.replace(CALL, (call) => `${call} ${flag}`);
 }
 
-/** As it is where a shell needs no quotes. */
-export const shellWord = (text: string): string => (/^[\w./][\w./-]*$/.test(text) ? text : quoteForShell(text));
+/** As it is where a shell needs no quotes. A path that begins with a hyphen does not become an option. */
+export const shellWord = (path: string): string =>
+  /^[\w./][\w./-]*$/.test(path) ? path : quoteForShell(path.replace(/^-/, "./-"));
 
 export const quoteForShell = (text: string): string =>
   /[$`"\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;

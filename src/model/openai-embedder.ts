@@ -1,10 +1,10 @@
 /**
  * openai-embedder.ts -- computes embeddings with a server that has the OpenAI embeddings API.
  *
- * Sends texts in batches and returns unit vectors in their order, or none. Rejects a wrong count, a wrong length, a NaN
- * or a zero vector: one bad vector spoils every later comparison. Shortens texts that are too long for the model and
- * remembers the length that worked. Waits if the server asks for a short pause. Errors tell whether the caller should
- * fall back to a local embedder.
+ * Sends texts in batches and returns vectors in their order, or none: unit vectors, with NaN in one that has no
+ * direction. Rejects a wrong count, a wrong length, and an answer of such vectors alone. Shortens texts that are too
+ * long for the model and remembers the length that worked. Waits if the server asks for a short pause. Errors tell
+ * whether the caller should fall back to a local embedder.
  */
 import type OpenAI from "openai";
 import { GoaldError } from "#core/errors.ts";
@@ -31,8 +31,8 @@ const BATCH_TOKENS = 100_000;
 /** Maximum pause, and number of pauses, that a recall can wait for. */
 const MAX_EMBEDDING_PAUSE_MS = 3_000;
 const MAX_PAUSES = 2;
-/** About 8,000 tokens of English, the limit of OpenAI's models; then lengths that fit into 2,048 and 512. */
-const TEXT_CHARS: readonly number[] = [24_000, 6_000, 1_500];
+/** About 8,000 tokens of English, the limit of OpenAI's models; lengths that fit into 2,048 and 512; 512 of Chinese. */
+const TEXT_CHARS: readonly number[] = [24_000, 6_000, 1_500, 400];
 /** 96 vectors of 4,096 decimal numbers take over 8 MB. */
 const MAX_EMBEDDING_BYTES = 32 * 1024 * 1024;
 
@@ -179,6 +179,8 @@ function readVectors(answer: unknown, count: number, dimensions: number): readon
   const expected = dimensions || (vectors[0]?.length ?? 0);
   const odd = vectors.find(({ length }) => length !== expected);
   if (odd) throw new VectorProblem(`vectors of ${expected} dimensions were expected and one of ${odd.length} came`);
+  if (expected === 0 || vectors.every((vector) => vector.some(Number.isNaN)))
+    throw new VectorProblem("every vector is empty, zero or contains something that is not a number");
   return vectors;
 }
 
@@ -203,9 +205,8 @@ function parseNumbers(embedding: unknown): Float32Array {
   return Float32Array.from({ length: bytes.length / 4 }, (_, position) => bytes.readFloatLE(position * 4));
 }
 
+/** A vector that is zero or infinite becomes one with NaN. */
 function normalizeVector(vector: Float32Array): Float32Array {
   const length = Math.hypot(...vector);
-  if (vector.length === 0 || !Number.isFinite(length) || length === 0)
-    throw new VectorProblem("one vector is empty, zero or contains something that is not a number");
   return vector.map((value) => value / length);
 }

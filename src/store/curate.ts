@@ -138,16 +138,16 @@ function openAdd(database: DatabaseSync, queries: Queries, findSame: FindSameRow
     const row: NewRow = { ...numbers, ordinal: null, step: null, namespace, kind, importance, trust, at, ...content };
     const name = nameOfRow(row);
     if (trust === "person") replacements.lift(agentNo, text);
-    if (!older || memory.copies !== true) {
-      insert(agentNo, row);
-      replacements.replaceAgain(agentNo, row);
-      return resultOf(namespace, name, true);
-    }
-    const same = findSame(agentNo, older.no, text);
-    const hash = correctedHash(older.text, text);
+    const corrected = memory.copies === true ? older : undefined;
+    const same = corrected ? findSame(agentNo, corrected.no, text) : NOTHING_SAME;
     insert(agentNo, row);
-    replacements.mark(older, hash);
-    for (const copy of same.copies) replacements.replace(agentNo, copy, name, hash);
+    if (corrected) {
+      const hash = correctedHash(corrected.text, text);
+      replacements.mark(corrected, hash);
+      for (const copy of same.copies) replacements.replace(agentNo, copy, name, hash);
+    } else replacements.replaceAgain(agentNo, row);
+    if (memory.pinned === true || [older, ...same.copies].some((replaced) => replaced?.pinned === 1))
+      queries.pin.run(agentNo, queries.row(agentNo, name)?.no ?? 0, 1);
     return resultOf(namespace, name, true, same);
   };
 }
@@ -173,7 +173,7 @@ const MAX_ALIKE = 20;
 const PIECE = "piece";
 const TURN = "turn";
 
-export type SameRow = Pick<CuratedRow, "no" | "name" | "supersededBy">;
+export type SameRow = Pick<CuratedRow, "no" | "name" | "pinned" | "supersededBy">;
 interface SameRows {
   readonly copies: readonly SameRow[];
   /** Names of rows that are only alike, at most 20. */
@@ -216,7 +216,7 @@ interface ComparedRow extends Omit<ScannedRow, "text"> {
 const PAGE = 500;
 
 function openSameRows(database: DatabaseSync): FindSameRows {
-  const columns = "no, change, name, seq, ordinal, kind, text, superseded_by AS supersededBy";
+  const columns = "no, change, name, seq, ordinal, kind, text, pinned, superseded_by AS supersededBy";
   const target = prepare<ScannedRow>(database, `SELECT ${columns} FROM memory WHERE no = ?`);
   const page = prepare<ScannedRow>(
     database,

@@ -165,6 +165,10 @@ describe("memory as a file", () => {
     endedWith(0, await memory("add", "To be forgotten later"));
     const [id = ""] = await idsOf();
     endedWith(0, await memory("export", out));
+    const whole = await readFile(out, "utf8");
+    endedWith(1, await goald.run(["memory", "foo", "export", out], { shell: 'ulimit -f 1; exec "$@"' }));
+    expect(await readFile(out, "utf8")).toBe(whole);
+    expect(endedWith(0, await memory("export", "-")).stdout).toBe(whole);
     endedWith(0, await memory("forget", id));
     const before = await idsOf();
     expect(jsonOf(await memory("import", out, "--json"))).toMatchObject({ added: 0, known: before.length + 1 });
@@ -199,11 +203,14 @@ describe("memory as a file", () => {
       ["mill: door: 2", "file", idOf("3")],
       ["mill: door: 3", "file", undefined],
     ]);
+    const again = [...facts.map((fact) => ({ ...fact, closed: {} })), { ...facts[0], at: "2026-01-04T00:00:00.000Z" }];
+    for (const added of [1, 0]) expect(jsonOf(await importRows("shared", again))).toMatchObject({ added });
     const given = await exported("mill: door");
-    expect(given.map(({ text }) => text)).toEqual(facts.map(({ text }) => text));
-    expect(given).toMatchObject([{ factKey, closed: {} }, { factKey, closed: {} }, { factKey }]);
+    expect(given.map(({ text }) => text)).toEqual(again.map(({ text }) => text));
+    expect(given).toMatchObject([...Array(3).fill({ factKey, closed: {} }), { factKey }]);
+    expect(given.at(-1)).not.toHaveProperty("closed");
     // Without the fact that holds now, an import would take the past ones for true.
-    endedWith(0, await shared("correct", idOf("3") ?? "", "4"));
+    endedWith(0, await shared("correct", given.at(-1)?.id ?? "", "4"));
     expect((await exported("mill: door")).map(({ text }) => text)).toEqual(["mill: door: 4"]);
     errorOf(endedWith(2, await importRows("shared", [{ text: "a", factKey: "mill" }])));
   });
@@ -224,9 +231,12 @@ describe("memory as a file", () => {
     expect(await trustOf("my own words")).toMatchObject({ trust: "person", pinned: true });
   });
 
-  it("is rejected as a whole when one line has an unknown trust", async () => {
+  it.each([
+    ["an unknown trust", { text: "x", trust: "god" }],
+    ["no visible character", { text: "\u0001" }],
+  ])("is rejected as a whole when one line has %s", async (_title, line) => {
     const before = (await sharedRows()).length;
-    const input = '{"text": "fine"}\n{"text": "x", "trust": "god"}\n';
+    const input = `{"text": "fine"}\n${JSON.stringify(line)}\n`;
     const bad = await goald.run("memory shared import - --json", { input });
     expect(errorOf(endedWith(2, bad)).message).toContain("line 2");
     expect((await sharedRows()).length).toBe(before);
@@ -256,6 +266,7 @@ describe("goald ingest", () => {
     expect(first).toMatchObject({ namespace: "foo", sources: 2, changed: 0, removed: 0, unchanged: 0 });
     const skipped = (first.skipped as { path: string }[]).map(({ path }) => path.slice(docs.length + 1)).sort();
     expect(skipped).toEqual(["big.txt", "c.bin", "latin.txt", "link.txt", "paper.pdf"]);
+    expect(first.skipped).toContainEqual({ path: join(docs, "latin.txt"), reason: "not UTF-8 text" });
     expect(first.skipped).toContainEqual({ path: join(docs, "paper.pdf"), reason: "a PDF: give its web address" });
     const memories = await rowsOf("foo", "file_chunk");
     expect(memories.length).toBe(first.added);
@@ -299,5 +310,24 @@ describe("goald ingest", () => {
     await put("one.md", "Only once");
     expect(await ingest("docs/one.md")).toMatchObject({ added: 1 });
     expect(await goald.print("verify")).toContain("sound");
+  });
+
+  it("reads a source once, by whatever name, and nothing when one of the paths is empty or never was", async () => {
+    await put("twice.md", "Named twice");
+    await symlink(docs, join(goald.cwd, "link"));
+    for (const [code, path] of [
+      [3, "never.md"],
+      [2, ""],
+    ] as const)
+      errorOf(endedWith(code, await goald.ask(["ingest", "foo", "docs/twice.md", path, "--json"])));
+    expect(await ingest("docs/twice.md", "link/twice.md", "docs")).toMatchObject({ added: 1 });
+    await rm(join(docs, "twice.md"));
+    expect(await ingest("link/twice.md")).toMatchObject({ removed: 1 });
+    await mkdir(join(docs, "part"));
+    await put("part/one.md", "In a folder");
+    expect(await ingest("docs/part")).toMatchObject({ added: 1 });
+    await rm(join(docs, "part"), { recursive: true });
+    await put("part", "Now a file");
+    expect(await ingest("docs/part")).toMatchObject({ added: 1, removed: 1 });
   });
 });

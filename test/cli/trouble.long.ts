@@ -1,4 +1,4 @@
-import { readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "@jest/globals";
@@ -178,6 +178,16 @@ describe("a full disk", () => {
       await expectSound(goald);
     },
   );
+
+  it.concurrent("refuses a backup by the name of its file, and leaves nothing of it", async () => {
+    await using home = await makeDaemonHome(calls.slice(0, 1));
+    const { goald } = home;
+    endedWith(0, await goald.run(RUN));
+    const error = errorOf(endedWith(1, await goald.run("backup copy.db --json", { shell: limited(40) })));
+    expect(error).toMatchObject({ code: "GOALD_STORE_FULL", message: expect.stringContaining("copy.db") });
+    expect(error).toMatchObject({ hint: expect.not.stringContaining("agent") });
+    expect((await readdir(goald.cwd)).filter((name) => name.startsWith("copy"))).toEqual([]);
+  });
 
   it.concurrent("without any free space is reported before the first request", async () => {
     await using home = await makeDaemonHome(calls);

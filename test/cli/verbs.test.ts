@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Command, Option } from "commander";
-import { callsFor, ownName, SUMMARIES, VERB_NAMES } from "#cli/verb-list.ts";
+import { callsFor, ownName, SUMMARIES, shellWord, VERB_NAMES } from "#cli/verb-list.ts";
 import { EXIT } from "#core/errors.ts";
 import { allVerbs, buildParser, FIRST_VERBS } from "../../src/cli/parser.ts";
 import { loadVerbs } from "../../src/cli/registry.ts";
@@ -186,5 +186,11 @@ describe("a call of goald in a message", () => {
 
   it("is safe to paste, whatever the folder is called", () => {
     expect(callsFor("/a b/$(x)'y", "goald ps", "goald")).toBe("goald ps --home '/a b/$(x)'\\''y'");
+    expect(["--home", "-rf $x", "a-b.md", "a b"].map(shellWord)).toEqual([
+      `"./--home"`,
+      `'./-rf $x'`,
+      "a-b.md",
+      `"a b"`,
+    ]);
   });
 });

@@ -322,6 +322,14 @@ export function memoryContract(make: () => Promise<Store>): void {
       expect(await store.memories("foo", 3, 9)).toMatchObject([{ id: "foo/2", change: 4, pinned: false }]);
     });
 
+    it("adds a row with its pin, and with that of any row that it replaces", async () => {
+      await curate(note("Tea", { pinned: true }), note("tea."), note("Cake"));
+      const change = note("Coffee", { supersedes: "foo/+2", copies: true });
+      expect(await curate(change, note("Pie", { supersedes: "foo/+3" }))).toMatchObject([{ copies: ["foo/+1"] }, {}]);
+      const pins = (await store.memories("foo", 0, 9)).filter(({ pinned }) => pinned);
+      expect(pins.map(({ text }) => text)).toEqual(["Tea", "Coffee"]);
+    });
+
     it("keeps a forgotten row without its text and vector, for good", async () => {
       await curate({ op: "pin", id: "foo/2" });
       await curate(forget("foo/2"));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ErrorCode, isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
+import { GuardedEmbedder } from "#memory/vectors/server-embedder.ts";
 import { dot } from "#memory/vectors/unit-vector.ts";
 import { createOpenAIEmbedder, type OpenAIEmbedderSettings } from "#model/openai-embedder.ts";
 import { failureOf, useOpened } from "../helpers/folder.ts";
@@ -94,27 +95,31 @@ describe("the OpenAI embedder", () => {
 
   it("truncates further if the model accepts less, and remembers it", async () => {
     const limited = ({ input }: EmbeddingRequest): Answer | undefined =>
-      [input].flat().some((text) => text.length > 2_000)
+      [input].flat().some((text) => text.length > 1_000)
         ? failure(400, "the input length exceeds the context length")
         : undefined;
     const { embedder, inputs } = await start({ embeddings: limited });
     await embedder.embed(["x".repeat(50_000)], live);
     await embedder.embed(["x".repeat(50_000)], live);
-    expect(inputs().map(([text]) => text?.length)).toEqual([24_000, 6_000, 1_500, 1_500]);
+    expect(inputs().map(([text]) => text?.length)).toEqual([24_000, 6_000, 1_500, 400, 400]);
     const both = await start({ embeddings: limited });
     await Promise.all(["x", "y"].map((letter) => both.embedder.embed([letter.repeat(50_000)], live)));
-    expect(both.inputs().map(([text]) => text?.length)).toEqual([24_000, 24_000, 6_000, 6_000, 1_500, 1_500]);
+    expect(both.inputs().map(([text]) => text?.length)).toEqual([24_000, 24_000, 6_000, 6_000, 1_500, 1_500, 400, 400]);
   });
 
   it.each<[string, Answer]>([
     ["too few vectors", list([ONE])],
     ["too many vectors", list([ONE, [0, 1], [1, 1]])],
     ["vectors of different lengths", list([ONE, [0, 1, 0]])],
-    ["a zero vector", list([ONE, [0, 0]])],
     ["a vector with null in it", list([ONE, [0, null]])],
-    ["NaN in base64", list([[1, 0], base64Of(Float32Array.of(Number.NaN, 1))])],
-    ["a number beyond 32 bits", list([ONE, [1e300, 1]])],
-    ["an empty vector", list([[], []])],
+    ["empty vectors", list([[], []])],
+    [
+      "zero vectors",
+      list([
+        [0, 0],
+        [0, 0],
+      ]),
+    ],
     ["base64 that is cut off", list([[1, 0], "AAAAAAA"])],
     ["no vectors at all", { status: 200, body: { object: "list" } }],
     ["a web page", { status: 200, body: "<html>" }],
@@ -126,6 +131,19 @@ describe("the OpenAI embedder", () => {
     expect(isGoaldError(error, "GOALD_HTTP_REFUSED")).toBe(true);
     expect(embedder.id).toBe("embed@0");
   });
+
+  it.each<[string, unknown]>([
+    ["a zero vector", [0, 0]],
+    ["NaN in base64", base64Of(Float32Array.of(Number.NaN, 1))],
+    ["a number beyond 32 bits", [1e300, 1]],
+  ])(
+    "keeps the other vectors of an answer with %s, so that one text does not cost all of them",
+    async (_title, bad) => {
+      const { embedder } = await answering(list([ONE, bad]));
+      const guarded = new GuardedEmbedder(embedder, 120_000, () => undefined);
+      expect(await guarded.embed(["a", "b"], live)).toEqual([Float32Array.of(1, 0), null]);
+    },
+  );
 
   it("refuses vectors of other dimensions than before", async () => {
     let size = 3;

@@ -29,9 +29,10 @@ export const MEMORY_ADD = defineVerb({
       const text = await textOf(words, `goald memory ${agent} add "Ada leads the project"`, context);
       const kind: MemoryKind = options.fact ? "fact" : "note";
       const change = await openChanger(context);
-      const [added] = await change(space.namespace, [{ op: "add", kind, text, ...BY_PERSON }]);
-      if (options.pin && added) await change(space.namespace, [{ op: "pin", id: added.id }]);
-      tellChanged(added ? [added] : [], { done: "Added", also: "added" }, context);
+      const added = await change(space.namespace, [
+        { op: "add", kind, text, ...BY_PERSON, pinned: options.pin === true },
+      ]);
+      tellChanged(added, { done: "Added", also: "added" }, context);
       return EXIT.ok;
     }),
 });
@@ -53,17 +54,10 @@ export const MEMORY_CORRECT = defineVerb({
       const kind: MemoryKind = row.kind === "note" ? "note" : "fact";
       const source = row.source === null ? {} : { source: row.source };
       const change = await openChanger(context);
-      const namespace = namespaceOf(row.id);
-      const [added] = await change(namespace, [
+      const added = await change(namespaceOf(row.id), [
         { op: "add", kind, text, ...BY_PERSON, supersedes: row.id, copies: options.only !== true, ...source },
       ]);
-      const ids = added?.copies ?? [];
-      const copies = await withReading(context, ({ memory }) =>
-        Promise.all(ids.map((one) => memory(space.place, one))),
-      );
-      if (added && [row, ...copies].some(({ pinned }) => pinned))
-        await change(namespace, [{ op: "pin", id: added.id }]);
-      tellChanged(added ? [added] : [], { done: `Replaced ${row.id} by`, also: "replaced" }, context);
+      tellChanged(added, { done: `Replaced ${row.id} by`, also: "replaced" }, context);
       return EXIT.ok;
     }),
 });

@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto";
 import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
-import { basename, extname, join, resolve, sep } from "node:path";
+import { basename, dirname, extname, join, resolve, sep } from "node:path";
 import { openPages } from "#app/services.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { codeOf, EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
@@ -26,7 +26,7 @@ import {
   type Space,
   titleOf,
 } from "../memory-space.ts";
-import { defineVerb, HOST_CODES, MEMORY_AGENT, SHARED } from "../verb.ts";
+import { defineVerb, HOST_CODES, MEMORY_AGENT, SHARED, usageError } from "../verb.ts";
 
 export const verb = defineVerb({
   description: "read files or pages into an agent's memory, in pieces; again: only what changed",
@@ -38,9 +38,11 @@ export const verb = defineVerb({
     using context = await openContext(options);
     const space = await withReading(context, (reading) => findSpace(reading, name, options));
     const change = await openChanger(context);
-    const sums = { sources: 0, added: 0, changed: 0, removed: 0, unchanged: 0 };
-    const work: Ingestion = { context, space, change, known: await knownIn(space, context), skipped: [], sums };
-    for (const source of sources) await ingestOne(source, work);
+    const sums = { added: 0, changed: 0, removed: 0, unchanged: 0 };
+    const known = await knownIn(space, context);
+    const work: Ingestion = { context, space, change, known, taken: new Set(), skipped: [], sums };
+    const readings = await Array.fromAsync(sources, (source) => findSource(source, work));
+    for (const read of readings) await read();
     return tell(work);
   },
 });
@@ -53,8 +55,10 @@ interface Ingestion {
   readonly change: Changer;
   /** Known sources and their pieces, by source. */
   readonly known: Map<string, Held>;
+  /** Sources that were read, each once. */
+  readonly taken: Set<string>;
   readonly skipped: Skipped[];
-  readonly sums: { sources: number; added: number; changed: number; removed: number; unchanged: number };
+  readonly sums: { added: number; changed: number; removed: number; unchanged: number };
 }
 
 interface Held extends KnownSource {
@@ -77,28 +81,25 @@ const knownIn = ({ place }: Space, context: CliContext): Promise<Map<string, Hel
     return known;
   });
 
-async function ingestOne(given: string, work: Ingestion): Promise<void> {
-  if (/^https?:\/\//i.test(given)) return ingestPage(given, work);
+/** Throws GOALD_FILE_MISSING for a path that is not there and never was, before anything is read. */
+async function findSource(given: string, work: Ingestion): Promise<() => Promise<void>> {
+  if (/^https?:\/\//i.test(given)) return () => ingestPage(given, work);
   const place = await placeOf(given);
-  if (place?.isFolder) return ingestFolder(place.path, work);
-  if (place) return ingestFile(place.path, work);
-  const gone = [...work.known.keys()].filter((source) => isIn(resolve(given), source));
-  if (gone.length === 0)
+  if (place.holds === "nothing" && !work.known.keys().some((source) => isIn(place.path, source)))
     throw new GoaldError("GOALD_FILE_MISSING", `${given} does not exist, and nothing was read from it earlier.`);
-  for (const source of gone) await forget(source, work);
+  return () => ingestPlace(place, work);
 }
 
 const isIn = (place: string, source: string): boolean => source === place || source.startsWith(place + sep);
 
-async function ingestFolder(folder: string, work: Ingestion): Promise<void> {
-  for await (const file of filesBelow(folder, work.skipped)) await ingestFile(file, work);
+async function ingestPlace({ path, holds }: Place, work: Ingestion): Promise<void> {
+  const files = holds === "folder" ? filesBelow(path, work.skipped) : holds === "file" ? [path] : [];
+  for await (const file of files) {
+    const found = await readText(file, work.skipped);
+    if (found) await take({ ...found, trust: "file" }, work);
+  }
   for (const source of [...work.known.keys()])
-    if (isIn(folder, source) && (await isGone(source))) await forget(source, work);
-}
-
-async function ingestFile(file: string, work: Ingestion): Promise<void> {
-  const found = await readText(file, work.skipped);
-  if (found) await take({ ...found, trust: "file" }, work);
+    if (isIn(path, source) && (await isGone(source))) await forget(source, work);
 }
 
 async function ingestPage(address: string, work: Ingestion): Promise<void> {
@@ -114,9 +115,10 @@ async function ingestPage(address: string, work: Ingestion): Promise<void> {
 }
 
 async function take(source: IngestSource, work: Ingestion): Promise<void> {
+  if (work.taken.has(source.name)) return;
+  work.taken.add(source.name);
   const text = work.context.scrub(source.text);
   const plan = planSource({ ...source, text }, work.known.get(source.name) ?? { pieces: [], settled: new Set() });
-  work.sums.sources++;
   await apply(plan, work);
 }
 
@@ -132,10 +134,10 @@ async function apply({ changes, ...counts }: IngestPlan, { change, space, sums }
 }
 
 /** Prints the result. The exit code is an error when none of the named sources could be read. */
-function tell({ context: { output }, space, skipped, sums }: Ingestion): number {
-  const { sources, added, changed, removed, unchanged } = sums;
+function tell({ context: { output }, space, taken: { size: sources }, skipped, sums }: Ingestion): number {
+  const { added, changed, removed, unchanged } = sums;
   const code = sources + removed === 0 && skipped.length > 0 ? EXIT.error : EXIT.ok;
-  if (output.printJson({ namespace: space.namespace, ...sums, skipped })) return code;
+  if (output.printJson({ namespace: space.namespace, sources, ...sums, skipped })) return code;
   for (const { path, reason } of skipped.slice(0, MAX_SHOWN)) printNote(`Skipped ${path}: ${reason}`);
   if (skipped.length > MAX_SHOWN) printNote(`Skipped ${skipped.length - MAX_SHOWN} more.`);
   const pieces = `${countNoun(added, "piece")} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
@@ -158,28 +160,34 @@ const MAX_FILE_BYTES = 5 * 1024 * 1024;
 const MAX_FILES = 20_000;
 const MARKDOWN: ReadonlySet<string> = new Set([".md", ".markdown", ".mdx", ".mkd"]);
 
-/** Returns the real path and kind, or undefined when nothing is there. Throws GOALD_FILE. */
-async function placeOf(given: string): Promise<{ readonly path: string; readonly isFolder: boolean } | undefined> {
+interface Place {
+  /** Without links. */
+  readonly path: string;
+  readonly holds: "file" | "folder" | "nothing";
+}
+
+/** Throws GOALD_FILE for what cannot be read, GOALD_USAGE for an empty path. */
+async function placeOf(given: string): Promise<Place> {
+  if (given.trim() === "") throw usageError("Expected files, folders or addresses of pages, got an empty one.");
   try {
-    const path = await realpath(resolve(given));
-    const found = await stat(path);
+    const found = await stat(given);
     if (!found.isDirectory() && !found.isFile())
       throw new GoaldError("GOALD_FILE", `${given} is neither a file nor a folder.`);
-    return { path, isFolder: found.isDirectory() };
+    return { path: await realpath(given), holds: found.isDirectory() ? "folder" : "file" };
   } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return undefined;
+    if (isMissing(thrown)) return { path: await resolveLinks(resolve(given)), holds: "nothing" };
     if (isGoaldError(thrown)) throw thrown;
     throw new GoaldError("GOALD_FILE", `${given} cannot be read: ${toError(thrown).message}`);
   }
 }
 
-/** Resolves to true when the path does not exist. */
-async function isGone(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => false,
-    (thrown) => codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR",
-  );
-}
+const isMissing = (thrown: unknown): boolean => codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR";
+
+/** Resolves the links of the part of an absolute path that exists. */
+const resolveLinks = (path: string): Promise<string> =>
+  realpath(path).catch(async () => join(await resolveLinks(dirname(path)), basename(path)));
+
+const isGone = (path: string): Promise<boolean> => lstat(path).then(() => false, isMissing);
 
 /** Lists the files below a folder by name, and reports skipped ones. Throws GOALD_USAGE for too many. */
 async function* filesBelow(folder: string, skipped: Skipped[]): AsyncGenerator<string> {
@@ -198,7 +206,11 @@ async function* filesBelow(folder: string, skipped: Skipped[]): AsyncGenerator<s
       else if (entry.name === "node_modules") skipped.push({ path, reason: "packages" });
       else if (entry.isDirectory()) inner.push(path);
       else if (!entry.isFile()) skipped.push({ path, reason: "not a file" });
-      else if (++count > MAX_FILES) throw tooMany(folder);
+      else if (++count > MAX_FILES)
+        throw usageError(
+          `There are more than ${MAX_FILES} files below ${folder}.`,
+          "Name only the folders that you need.",
+        );
       else yield path;
     }
     folders.push(...inner.reverse());
@@ -214,17 +226,12 @@ async function readText(path: string, skipped: Skipped[]): Promise<FoundText | u
     const bytes = await readFile(path);
     if (bytes.toString("latin1", 0, 5) === "%PDF-") return void skip("a PDF: give its web address");
     const text = bytes.includes(0) ? undefined : decodeUtf8(bytes);
-    if (text === undefined) return void skip("not text");
+    if (text === undefined) return void skip("not UTF-8 text");
     return { name: path, text, format: MARKDOWN.has(extname(path).toLowerCase()) ? "markdown" : "plain" };
   } catch (thrown) {
     return void skip(toError(thrown).message);
   }
 }
-
-const tooMany = (folder: string): GoaldError =>
-  new GoaldError("GOALD_USAGE", `There are more than ${MAX_FILES} files below ${folder}.`, {
-    hint: "Name only the folders that you need.",
-  });
 
 export interface IngestSource {
   /** Absolute path or address. The same text from another source is another piece. */
@@ -243,7 +250,7 @@ interface KnownSource {
   readonly settled: ReadonlySet<string>;
 }
 
-interface IngestPlan extends Omit<Ingestion["sums"], "sources"> {
+interface IngestPlan extends Readonly<Ingestion["sums"]> {
   readonly changes: readonly MemoryChange[];
 }
 
@@ -256,7 +263,6 @@ const TEXT_CHARS = MAX_CHARS - HEAD_CHARS - 1;
 const ALIKE = 0.3;
 /** Above this number of comparisons, pieces are added and retired without pairing. */
 const MAX_COMPARISONS = 250_000;
-const IMPORTANCE = { file: 0.4, web: 0.3 } as const;
 
 /**
  * Plans the memory changes for a text that is read again: pieces to add, to replace and to retire. Pure. A piece is
@@ -269,12 +275,11 @@ export function planSource(source: IngestSource, { pieces, settled }: KnownSourc
   const gone = pieces.filter(({ key }) => key === null || !texts.has(key));
   const fresh = [...texts].filter(([key]) => !here.has(key)).map(([key, text]) => ({ key, text }));
   const pairs = pairUp(fresh, gone);
-  const outside = source.trust === "web" ? { outside: [webSource(source.name)] } : {};
-  const content = { kind: "file_chunk", trust: source.trust, source: source.name, ...outside } as const;
-  const importance = source.trust === "web" ? IMPORTANCE.web : IMPORTANCE.file;
+  const origin = source.trust === "web" ? { importance: 0.3, outside: [webSource(source.name)] } : { importance: 0.4 };
+  const content = { kind: "file_chunk", trust: source.trust, source: source.name, ...origin } as const;
   const adds = fresh.map(({ key, text }): MemoryChange => {
     const supersedes = pairs.get(key);
-    return { op: "add", ...content, importance, text, key, ...(supersedes === undefined ? {} : { supersedes }) };
+    return { op: "add", ...content, text, key, ...(supersedes === undefined ? {} : { supersedes }) };
   });
   const superseded = new Set(pairs.values());
   const removes = gone.filter(({ id }) => !superseded.has(id)).map(retire);

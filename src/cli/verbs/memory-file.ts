@@ -1,8 +1,9 @@
 /** memory-file.ts -- `goald memory <agent> export` and `import`: writes and reads memories as JSON lines. */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { replacePrivateFile } from "#config/private-file.ts";
 import { codeOf, EXIT, GoaldError, toError } from "#core/errors.ts";
 import { isLive, isPast, MEMORY_KINDS, TRUSTS } from "#core/memory.ts";
-import type { MemoryChange, MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
+import type { MemoryKind, MemoryRow, Trust } from "#core/ports/memory.ts";
 import { outsideOf, parseSources } from "#core/provenance.ts";
 import { countNoun } from "#core/text.ts";
 import { isRecord, parseJson } from "#util/json.ts";
@@ -15,7 +16,7 @@ import { defineVerb, flag, HOST_CODES, MEMORY_AGENT, SHARED, usageError } from "
 
 export const MEMORY_EXPORT = defineVerb({
   examples: ["goald memory chef export chef.jsonl"],
-  arguments: [MEMORY_AGENT, { name: "[file]", about: "file to write (default: standard output)" }],
+  arguments: [MEMORY_AGENT, { name: "[file]", about: "file to write; -: standard output (default)" }],
   options: { shared: SHARED },
   exitCodes: { notFound: "no such agent" },
   run: ([name = "", file], options) =>
@@ -25,9 +26,12 @@ export const MEMORY_EXPORT = defineVerb({
       // The oldest first, so that facts close each other where they are imported.
       rows.sort((a, b) => a.seq - b.seq || orderWithinEvent(a.id) - orderWithinEvent(b.id));
       const lines = withNewerFacts(rows).map((row) => inertJson(redact(JSON.stringify(lineOf(row)))));
-      if (file === undefined) for (const line of lines) output.data(line);
+      if (file === undefined || file === "-") for (const line of lines) output.data(line);
       else {
-        await writeFile(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 }).catch((thrown) => {
+        const text = lines.map((line) => `${line}\n`).join("");
+        const isFile = (await stat(file).catch(() => undefined))?.isFile() ?? true;
+        // A device or a pipe is never replaced.
+        await (isFile ? replacePrivateFile : writeFile)(file, text).catch((thrown) => {
           throw cannot("written", file, thrown);
         });
         if (!output.printJson({ namespace, file, count: lines.length }))
@@ -51,7 +55,11 @@ export const MEMORY_IMPORT = defineVerb({
   run: async ([name = "", file = ""], options) => {
     using context = await openContext(options);
     // An invalid line is an error before anything is imported.
-    const lines = readLines(await readWhole(file), file, options.trust === true, context);
+    const text = await readWhole(file);
+    const lines = text.split("\n").flatMap((given, index) => {
+      const line = given.trim();
+      return line === "" ? [] : readLine(line, `${file}, line ${index + 1}`, options.trust === true, context);
+    });
     const space = await withReading(context, (reading) => findSpace(reading, name, options));
     const added = await addLines(lines, space, context);
     const known = lines.length - added;
@@ -102,15 +110,18 @@ function lineOf(row: MemoryView) {
 async function addLines(lines: readonly GivenLine[], space: Space, context: CliContext): Promise<number> {
   const { namespace, place } = space;
   const here = await withReading(context, async (reading) => {
-    const [texts, rows] = [new Set<string>(), new Set<string>()];
+    const [past, texts, rows] = [new Set<string>(), new Set<string>(), new Set<string>()];
     for await (const row of allMemories(reading, place)) {
-      texts.add(identityOf(row));
+      (isPast(row) ? past : texts).add(identityOf(row));
       rows.add(originOf(row));
     }
-    return { texts, rows };
+    return { past, texts, rows };
   });
-  const isKnown = ({ origin, change }: GivenLine): boolean =>
-    here.texts.has(identityOf(change)) || (origin !== null && here.rows.has(origin));
+  // A fact that holds is not known by a past one: its value may have come back since.
+  const isKnown = ({ origin, change, isClosed }: GivenLine): boolean =>
+    here.texts.has(identityOf(change)) ||
+    (isClosed && here.past.has(identityOf(change))) ||
+    (origin !== null && here.rows.has(origin));
   const fresh = lines.filter((line) => !isKnown(line));
   const change = await openChanger(context);
   let added = 0;
@@ -119,9 +130,6 @@ async function addLines(lines: readonly GivenLine[], space: Space, context: CliC
       namespace,
       batch.map(({ change }) => change),
     );
-    const isPinned = (_row: unknown, place: number): boolean => batch[place]?.pinned === true;
-    const pins = changed.filter(isPinned).map(({ id }): MemoryChange => ({ op: "pin", id }));
-    if (pins.length > 0) await change(namespace, pins);
     added += changed.filter(({ isNew }) => isNew).length;
   }
   return added;
@@ -135,19 +143,12 @@ type GivenLine = ReturnType<typeof readLine>;
 const MAX_TEXT_CHARS = 20_000;
 const MAX_BYTES = 256 * 1024 * 1024;
 
-function readLines(text: string, file: string, isTrusted: boolean, context: CliContext): readonly GivenLine[] {
-  return text
-    .split("\n")
-    .map((line, index) => ({ line: line.trim(), number: index + 1 }))
-    .filter(({ line }) => line !== "")
-    .map(({ line, number }) => readLine(line, `${file}, line ${number}`, isTrusted, context));
-}
-
 /** `origin`: result of `originOf` for the exported row, or null. */
 function readLine(line: string, place: string, isTrusted: boolean, { scrub }: CliContext) {
-  const value = parse(line, place);
+  const value = parseJson(line);
+  if (!isRecord(value)) throw wrong(place, "a JSON object");
   const { text, kind = "fact", trust = "file", importance = 0.4, source = null, id, at, pinned = false } = value;
-  if (typeof text !== "string" || text.trim() === "" || text.length > MAX_TEXT_CHARS)
+  if (typeof text !== "string" || clean(text).trim() === "" || text.length > MAX_TEXT_CHARS)
     throw wrong(place, `a text of 1 to ${MAX_TEXT_CHARS} characters`);
   if (!MEMORY_KINDS.includes(kind as MemoryKind)) throw wrong(place, `a kind (${MEMORY_KINDS.join(", ")})`);
   if (!TRUSTS.includes(trust as Trust)) throw wrong(place, `a trust (${TRUSTS.join(", ")})`);
@@ -170,16 +171,11 @@ function readLine(line: string, place: string, isTrusted: boolean, { scrub }: Cl
     ...outsideOf(outside.map(({ from, name }) => ({ from, name: clean(name) }))),
     ...(factKey === undefined ? {} : { factKey }),
   };
-  const change = { op: "add", ...content, key: `import/${identityOf(content)}` } as const;
+  // The same fact may be noted again after another one, so its time tells them apart.
+  const key = `import/${identityOf(content)}${factKey === undefined ? "" : `/${String(at).slice(0, 32)}`}`;
+  const change = { op: "add", ...content, key, pinned: isTrusted && pinned === true } as const;
   const origin = typeof id === "string" && typeof at === "string" ? originOf({ id, at }) : null;
-  return { origin, change, pinned: isTrusted && pinned === true };
-}
-
-function parse(line: string, place: string): Readonly<Record<string, unknown>> {
-  const value = parseJson(line);
-  if (value === undefined) throw wrong(place, "JSON");
-  if (!isRecord(value)) throw wrong(place, "a JSON object");
-  return value;
+  return { origin, change, isClosed: value.closed !== undefined };
 }
 
 async function readWhole(file: string): Promise<string> {

@@ -84,13 +84,13 @@ export interface MemoryRow
 
 /**
  * A change by a person or by ingestion. A row with a key is added only when no row with this key exists, and never
- * again after a person has forgotten or corrected it.
+ * again after a person has forgotten or corrected it. It keeps the pin of the rows that it replaces.
  *
  * `copies`: the change also replaces or forgets every row of the namespace that says the same (core/memory.ts). Rows that
  * say the same as a corrected one and are added later, by others than a person, are replaced at once.
  */
 export type MemoryChange =
-  | ({ readonly op: "add"; readonly copies?: boolean } & MemoryContent)
+  | ({ readonly op: "add"; readonly copies?: boolean; readonly pinned?: boolean } & MemoryContent)
   | { readonly op: "pin" | "unpin"; readonly id: string }
   | { readonly op: "forget"; readonly id: string; readonly by: "person" | "source"; readonly copies?: boolean };
 
@@ -206,7 +206,7 @@ export interface Embedder {
   readonly semantic: boolean;
   /** True when a vector costs no request and about 0.1 ms: such vectors are not saved in the store. Default: false. */
   readonly isInstant?: boolean;
-  /** Unit vectors, one per text, in order. Rejects when the server is unavailable. */
+  /** Unit vectors, or with NaN for want of one; one per text, in order. Rejects when the server is unavailable. */
   embed(texts: readonly string[], signal: AbortSignal, countTokens?: CountTokens): Promise<readonly Float32Array[]>;
 }
 

@@ -79,7 +79,9 @@ export class GuardedEmbedder {
   }
 
   #backOff(error: Error): void {
-    this.#outages.failed(`Memory is searched by shared words for now: ${error.message}`);
+    const seconds = this.#timeoutMs / 1000;
+    const reason = isTimeout(error) ? `no embeddings came within ${seconds} s.` : error.message;
+    this.#outages.failed(`Memory is searched by shared words for now: ${reason}`);
     this.#callsToSkip = Math.min(2 ** this.#failures, MAX_SKIPPED_CALLS);
     this.#failures++;
     const { afterMs } = error as { readonly afterMs?: unknown };
@@ -234,7 +236,7 @@ export function fallbackEmbedder(primary: Embedder, local: Embedder, onFallback:
       if (signal.aborted ? !isTimeout(signal.reason) : !isTimeout(error) && !isGoaldError(error, "GOALD_HTTP_REFUSED"))
         throw error;
       chosen = local;
-      onFallback(toError(error).message);
+      onFallback(isTimeout(error) ? "the embeddings server does not answer." : toError(error).message);
       return local.embed(texts, signal);
     }
   };

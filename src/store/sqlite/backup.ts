@@ -7,7 +7,7 @@
 import { closeSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { backup, type DatabaseSync } from "node:sqlite";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, toError } from "#core/errors.ts";
 import { storeError, wrapStoreErrors } from "../failure.ts";
 import { AGENT_COLUMNS, type AgentRecord } from "../rows.ts";
 import { prepare } from "../sql.ts";
@@ -33,9 +33,8 @@ export async function backupStore(path: string, target: string, replace: boolean
     const anchor = readAnchor(path);
     using source = openSource(path);
     const temporary = `${target}.${process.pid}.tmp`;
-    wrapStoreErrors(target, () => requireOtherFile(path, target));
     try {
-      wrapStoreErrors(target, () => createFile(temporary, target, replace));
+      wrapStoreErrors(target, () => createFile(temporary, target, { path, replace }));
       await backup(source, temporary, { rate: ALL_PAGES });
       const copied = await checkCopy(temporary, anchor);
       syncPath(temporary);
@@ -46,7 +45,11 @@ export async function backupStore(path: string, target: string, replace: boolean
       for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(temporary + suffix, { force: true });
     }
   } catch (thrown) {
-    throw storeError(thrown, path);
+    const failure = storeError(thrown, path);
+    if (failure.code !== "GOALD_STORE_FULL") throw failure;
+    // The store is only read.
+    const words = `The disk did not take the backup ${target}: none was written (${toError(failure.cause).message}).`;
+    throw new GoaldError(failure.code, words, { hint: "Free some space there, or name a file on another disk." });
   }
 }
 
@@ -56,15 +59,11 @@ function openSource(path: string): DatabaseSync {
   throw new GoaldError("GOALD_NOT_FOUND", `There is no store at ${path} yet, so there is nothing to back up.`);
 }
 
-/** Throws when the backup would replace the store, or a file that belongs to it. */
-function requireOtherFile(path: string, target: string): void {
-  const folder = realpathSync(dirname(target));
-  const isOwn = folder === realpathSync(dirname(path)) && basename(target).startsWith(basename(path));
-  if (!isOwn) return;
-  throw new GoaldError("GOALD_USAGE", `Expected another file than the store's own: ${join(folder, basename(target))}.`);
-}
-
-function createFile(temporary: string, target: string, replace: boolean): void {
+/** Throws when the backup would replace the store at `path` or a file of it, or any file without `replace`. */
+function createFile(temporary: string, target: string, { path, replace }: { path: string; replace: boolean }): void {
+  const [folder, name] = [realpathSync(dirname(target)), basename(target)];
+  if (folder === realpathSync(dirname(path)) && name.startsWith(basename(path)))
+    throw new GoaldError("GOALD_USAGE", `Expected another file than the store's own: ${join(folder, name)}.`);
   const found = statSync(target, { throwIfNoEntry: false });
   if (found && (!replace || !found.isFile()))
     throw new GoaldError("GOALD_CONFLICT", `Expected no file at ${target}, found one.`, {
