@@ -45,7 +45,7 @@ export const APPROVE = defineVerb({
       ...value(
         "-N, --count <count>",
         "approve this many commands in all, the next ones unseen, until the turn ends, the agent stops or hears from you",
-        wholeNumber(" to 1000", 1_000),
+        wholeNumber("a whole number from 1 to 1000", 1, 1_000),
       ),
       default: 1,
     },
