@@ -276,7 +276,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [18, 2733],
-  app: [10, 1528],
+  app: [10, 1506],
   cage: [7, 620],
   cassette: [10, 1375],
   cli: [60, 7839],
@@ -286,7 +286,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   host: [11, 1522],
   http: [6, 597],
   loop: [26, 3766],
-  memory: [33, 5958],
+  memory: [33, 5967],
   model: [11, 1719],
   page: [18, 1589],
   prompt: [11, 1918],

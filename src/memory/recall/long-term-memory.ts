@@ -43,12 +43,22 @@ export interface LongTermMemoryParts {
   readonly keptBytes?: number;
   /** Makes the vectors that recalls have no room for. Default: they wait for the next recalls. */
   readonly lots?: BackgroundLots;
+  /** A server that has copies of the vectors. Default: none. */
+  readonly copies?:
+    | {
+        /** Deletes those of forgotten rows. */
+        removeForgotten(): Promise<void>;
+        /** Waits so many ms for uploads; the next start sends the rest. */
+        flush(mostMs: number): Promise<void>;
+      }
+    | undefined;
 }
 
 export type RecallingMemory = Pick<StoredMemory, keyof StoredMemory>;
 
 /** Default time limit of a request. */
 const EMBED_TIMEOUT_MS = 20_000;
+const SEND_MS = 2_000;
 /** Slots without a vector that are noted at once. */
 const PAGE_SLOTS = 256;
 
@@ -84,7 +94,7 @@ class StoredMemory implements LongTermMemory {
   }
 
   get remote(): boolean {
-    return !this.#parts.embedder.local;
+    return this.#parts.copies !== undefined || !this.#parts.embedder.local;
   }
 
   recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
@@ -101,6 +111,7 @@ class StoredMemory implements LongTermMemory {
     await this.#parts.lots?.close();
     for (const namespace of [...this.#memories.keys()])
       await this.#changes.run(namespace, () => this.#unload(namespace));
+    await this.#parts.copies?.flush(SEND_MS);
   }
 
   /** Call it when the agent stops: saves its vectors, then drops unused memories, the oldest first, down to `keptBytes`. */
@@ -120,10 +131,11 @@ class StoredMemory implements LongTermMemory {
   }
 
   /** Drops this agent from main memory. Its rows stay in the store; the next recall reads them again. */
-  release(agent: string): Promise<void> {
+  async release(agent: string): Promise<void> {
     this.#used.delete(agent);
     this.#owed.delete(agent);
-    return this.#recalls.run(agent, () => this.#changes.run(agent, () => this.#discard(agent)));
+    await this.#recalls.run(agent, () => this.#changes.run(agent, () => this.#discard(agent)));
+    await this.#parts.copies?.removeForgotten().catch(() => undefined);
   }
 
   async #dropUnused(mostBytes: number): Promise<void> {
