@@ -26,6 +26,8 @@ export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits
   const turns = createSlots(1);
   const takeToken = requestsPerMinute === null ? undefined : createBucket(requestsPerMinute, clock);
   let closedUntilMs = 0;
+  /** Signals of the requests that were not sent yet. */
+  const waiting = new WeakSet<AbortSignal>();
   /** A longer time than the maximum pause means that the clock was set back. */
   const leftMs = (): number => {
     const left = closedUntilMs - clock.now().getTime();
@@ -47,21 +49,28 @@ export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits
     closedUntilMs = Math.max(closedUntilMs, clock.now().getTime() + pauseMs);
   }
 
+  const closedUntil = (): Date | null => (leftMs() > 0 ? new Date(closedUntilMs) : null);
+
   return {
     /** Returns the same model with these limits. */
     guard: (model: LanguageModel): LanguageModel => ({
       ...model,
-      complete: (request, signal, onText) =>
-        slots.hold(async () => {
+      complete: (request, signal, onText) => {
+        waiting.add(signal);
+        return slots.hold(async () => {
           await turns.hold(async () => {
             await waitForOpening(signal);
             await takeToken?.(signal);
           }, signal);
+          waiting.delete(signal);
           const answer = await model.complete(request, signal, onText);
           obeyRateLimit(answer);
           return answer;
-        }, signal),
+        }, signal);
+      },
     }),
+    /** Time until which the request with this signal waits because of the server; null when none does. */
+    heldUntil: (signal: AbortSignal): Date | null => (waiting.has(signal) ? closedUntil() : null),
     get active() {
       return slots.active;
     },
@@ -69,8 +78,8 @@ export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits
       return slots.queued;
     },
     /** Time until which the server asked not to be called. */
-    get closedUntil(): Date | null {
-      return leftMs() > 0 ? new Date(closedUntilMs) : null;
+    get closedUntil() {
+      return closedUntil();
     },
   };
 }
