@@ -163,10 +163,10 @@ async function testAgent(test: AgentTest, visited: CliContext, options: TestOpti
     return resultOf(test, state, interrupts, home);
   } catch (thrown) {
     if (!isGoaldError(thrown)) throw thrown;
-    const { exitCode, code, message, hint } = thrown;
+    const { exitCode, message, hint } = thrown;
     const { file, agent } = test;
     const checks = viewChecks({ checks: agent.checks ?? [], proofs: [] });
-    const reason = `${code}: ${message}${hint === "" ? "" : `\n${hint}`}`;
+    const reason = `${message}${hint === "" ? "" : `\n${hint}`}`;
     const failed = { isPassed: false, outcome: "error", reason, checks, state: initialState, exitCode };
     return { file, agent: agent.name, ...failed, home };
   }
