@@ -295,7 +295,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2802],
   store: [26, 3461],
   util: [22, 1600],
-  views: [20, 3340],
+  views: [20, 3344],
   workspace: [8, 1216],
 };
 

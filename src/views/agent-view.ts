@@ -256,8 +256,10 @@ export function viewDamaged(row: AgentRow, reason: string, facts: Pick<ViewFacts
 export const AgentCounts = open({
   running: described(count, "Agents with a step under way."),
   waiting: described(count, "Agents that wait for a time, an approval, a person or another agent."),
-  paused: count,
+  paused: described(count, "Agents that paused, or that a person or their agent ended."),
   finished: count,
+  interrupted: described(count, "Agents that are not finished, and that nobody runs."),
+  damaged: described(count, "Agents with a log that cannot be read."),
   stalled: described(count, "Running agents without an event for longer than a model call may take."),
 });
 export type AgentCounts = Static<typeof AgentCounts>;
@@ -267,8 +269,10 @@ export function countStandings(views: readonly AgentView[]): AgentCounts {
   return {
     running: countIf(({ state }) => state === "running"),
     waiting: countIf(({ state }) => state.startsWith("waiting")),
-    paused: countIf(({ state }) => state.startsWith("paused") || state === "stopped" || state === "killed"),
+    paused: countIf(({ state }) => state.startsWith("paused") || (isOver(state) && state !== "completed")),
     finished: countIf(({ state }) => state === "completed"),
+    interrupted: countIf(({ state }) => state === "interrupted"),
+    damaged: countIf(({ state }) => state === "damaged"),
     stalled: countIf(({ stalledMs }) => stalledMs !== null),
   };
 }

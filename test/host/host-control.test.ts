@@ -143,6 +143,8 @@ describe("the calls that a host accepts", () => {
       waiting: 1,
       paused: 1,
       finished: 1,
+      interrupted: 0,
+      damaged: 0,
       stalled: 0,
     });
   });
