@@ -277,7 +277,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [18, 2732],
   app: [10, 1506],
-  cage: [7, 620],
+  cage: [7, 628],
   cassette: [10, 1373],
   cli: [60, 7835],
   commands: [10, 1701],
