@@ -291,7 +291,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   page: [18, 1589],
   prompt: [11, 1918],
   reply: [13, 2159],
-  sandbox: [13, 1686],
+  sandbox: [13, 1690],
   services: [23, 2802],
   store: [26, 3461],
   util: [22, 1600],
