@@ -49,8 +49,6 @@ export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits
     closedUntilMs = Math.max(closedUntilMs, clock.now().getTime() + pauseMs);
   }
 
-  const closedUntil = (): Date | null => (leftMs() > 0 ? new Date(closedUntilMs) : null);
-
   return {
     /** Returns the same model with these limits. */
     guard: (model: LanguageModel): LanguageModel => ({
@@ -69,8 +67,8 @@ export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits
         }, signal);
       },
     }),
-    /** Time until which the request with this signal waits because of the server; null when none does. */
-    heldUntil: (signal: AbortSignal): Date | null => (waiting.has(signal) ? closedUntil() : null),
+    /** True while the request with this signal waits to be sent. */
+    holds: (signal: AbortSignal): boolean => waiting.has(signal),
     get active() {
       return slots.active;
     },
@@ -78,8 +76,8 @@ export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits
       return slots.queued;
     },
     /** Time until which the server asked not to be called. */
-    get closedUntil() {
-      return closedUntil();
+    get closedUntil(): Date | null {
+      return leftMs() > 0 ? new Date(closedUntilMs) : null;
     },
   };
 }

@@ -105,7 +105,7 @@ export async function makeWorld(options: WorldOptions) {
             remember: (before, event, read) => rememberStep(before, event, id, read),
             scrub: (text) => text,
           },
-          heldUntil: () => gate.heldUntil(signal),
+          heldUntil: () => (gate.holds(signal) ? gate.closedUntil : null),
           ...(options.isSandboxCrowded ? { isSandboxCrowded: options.isSandboxCrowded } : {}),
           [Symbol.asyncDispose]: async () => {
             const isThere = (await store.agent(id)) !== undefined;
