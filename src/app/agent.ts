@@ -101,9 +101,10 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
     ...(tape ? { through: (parts) => tape.through(parts) } : {}),
     // Fewer and longer runs write the files of the folder into a recording less often.
     ...(recorder ? { ended: (state) => recorder.end(state), longestWaitMs: Number.POSITIVE_INFINITY } : {}),
+    heldUntil: () => (shared.gate.holds(options.signal) ? shared.gate.closedUntil : null),
     isSandboxCrowded: () => host.services.cells?.ready === true && !host.player && host.sandbox().isCrowded,
     [Symbol.asyncDispose]: async () => {
-      await shared.memory.flush();
+      await shared.memory.runEnded(id);
       await updateReport(host, lease, folder).catch((thrown) => host.report(`No report: ${toError(thrown).message}`));
     },
   };

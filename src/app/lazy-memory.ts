@@ -51,7 +51,7 @@ async function isOfflineSearch(
   return true;
 }
 
-export function openMemoryLate(parts: MemoryParts, embedder?: () => Promise<Embedder>): RecallingMemory {
+export function openMemoryLate(parts: MemoryParts, embedder?: () => Promise<Embedder>): Omit<RecallingMemory, "flush"> {
   const { settings, store } = parts;
   let opening: Promise<RecallingMemory> | undefined;
   let memory: RecallingMemory | undefined;
@@ -86,7 +86,7 @@ export function openMemoryLate(parts: MemoryParts, embedder?: () => Promise<Embe
       if (query.count === 0 || (!opening && !(await hasRows(query)))) return [];
       return (await open(query)).recall(query, signal);
     },
-    flush: async () => (await opening)?.flush(),
+    runEnded: async (agent) => (await opening)?.runEnded(agent),
     close: async () => (await opening)?.close(),
     idle: async (agent) => (await opening)?.idle(agent),
     releaseUnused: async () => (await opening)?.releaseUnused(),

@@ -14,7 +14,7 @@ export const indexRoot = ({ privateFolder }: Pick<Home, "privateFolder">): strin
 export async function removeMemoryOf(
   home: Pick<Home, "privateFolder">,
   agent: string,
-  memory?: RecallingMemory,
+  memory?: Pick<RecallingMemory, "release">,
 ): Promise<void> {
   await memory?.release(agent);
   const root = indexRoot(home);

@@ -44,44 +44,20 @@ export function openMemory(parts: MemoryParts, embedder: Embedder = openEmbedder
   const own = { store, embedder, openIndex, report, keptBytes, snapshots, ...clock };
   // Recorded and replayed runs do no background work: its timing would change what they recall.
   if (!keeper || tape) return openLongTermMemory(own);
-  const memory = openLongTermMemory({ ...own, lots: new BackgroundLots() });
-  return pinecone ? withRemote(memory, pinecone, embedder, keeper) : memory;
+  if (pinecone) void tidyRemote(pinecone, embedder, keeper).catch(() => undefined);
+  return openLongTermMemory({ ...own, lots: new BackgroundLots(), copies: pinecone });
 }
 
-/** Deletes remote memories that were forgotten or of removed agents, at the start and when a memory is released. Waits for pending uploads at the end, up to `SEND_MS`. */
-function withRemote(
-  memory: RecallingMemory,
-  pinecone: PineconeMemory,
-  { dimensions }: Embedder,
-  keeper: Keeper,
-): RecallingMemory {
-  void (async () => {
-    await pinecone.start(dimensions);
-    const ids = new Set((await keeper.agents()).map(({ id }) => id));
-    await pinecone.forgetRemoved((namespace) => namespace === SHARED_MEMORY || ids.has(namespace));
-    await pinecone.removeForgotten();
-  })().catch(() => undefined);
-  return {
-    remote: true,
-    recall: (query, signal) => memory.recall(query, signal),
-    flush: () => memory.flush(),
-    idle: (agent) => memory.idle(agent),
-    releaseUnused: () => memory.releaseUnused(),
-    release: async (agent) => {
-      await memory.release(agent);
-      await pinecone.removeForgotten().catch(() => undefined);
-    },
-    close: async () => {
-      await memory.close();
-      await pinecone.flush(SEND_MS);
-    },
-  };
+/** Deletes remote memories that were forgotten or of removed agents. */
+async function tidyRemote(pinecone: PineconeMemory, { dimensions }: Embedder, keeper: Keeper): Promise<void> {
+  await pinecone.start(dimensions);
+  const ids = new Set((await keeper.agents()).map(({ id }) => id));
+  await pinecone.forgetRemoved((namespace) => namespace === SHARED_MEMORY || ids.has(namespace));
+  await pinecone.removeForgotten();
 }
 
 /** Memories that a daemon keeps loaded, so that idle agents wake fast; those of running agents come on top. */
 const KEPT_BYTES = 64_000_000;
-/** Maximum wait for uploads in ms. The next start sends the rest. */
-const SEND_MS = 2_000;
 
 /**
  * Recorded and replayed runs use exact search, so that both find the same memories. A read-only reader uses exact

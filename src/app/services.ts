@@ -14,7 +14,6 @@ import type { LanguageModel } from "#core/ports/model.ts";
 import type { StoreReader } from "#core/ports/store.ts";
 import type { Downloads, Images, Posts, Repositories, Services, Speech, WebPages, WebSearch } from "#core/services.ts";
 import { createHttp, type Http } from "#http/http.ts";
-import type { RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import type { LocalServer, Trial } from "#model/check-server.ts";
 import type { OpenAIMediaSettings } from "#model/openai-media.ts";
 import { createOpenAIModel } from "#model/openai-model.ts";
@@ -73,7 +72,7 @@ export function openRecall(
   settings: Settings,
   reader: Pick<StoreReader, "memories" | "memory" | "memoryVersion">,
   report: (problem: string) => void,
-): RecallingMemory {
+) {
   const store = { ...reader, saveVectors: async () => undefined };
   const server = serverOf(settings, openHttp(settings));
   return openMemoryLate({ home, settings, server, store, report });

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readlinkSync } from "node:fs";
 import { constants } from "node:os";
-import { orUndefined } from "#core/errors.ts";
+import { codeOf, orUndefined } from "#core/errors.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import { syscallFilter } from "./syscall-filter.ts";
 
@@ -43,6 +43,7 @@ export interface CagedEnd {
 }
 
 export interface CagedProcess {
+  /** Without `stdio` when it could not be started because of too many open files. */
   readonly child: ChildProcess;
   /** Kills the process and all that it started. */
   kill(): void;
@@ -99,7 +100,7 @@ const leashArgs = ({ setpriv }: CageTools): readonly string[] =>
   setpriv ? [setpriv, "--pdeathsig", "KILL", "--no-new-privs", "--"] : [];
 
 function sendFilter(child: ChildProcess, descriptor: number, filter: Buffer): void {
-  const pipe = child.stdio[descriptor];
+  const pipe = child.stdio?.[descriptor];
   if (!pipe || !("end" in pipe)) return;
   pipe.on("error", () => undefined);
   pipe.end(filter);
@@ -107,10 +108,21 @@ function sendFilter(child: ChildProcess, descriptor: number, filter: Buffer): vo
 
 function waitForEnd(child: ChildProcess, isWrapped: boolean): Promise<CagedEnd> {
   const { promise, resolve } = Promise.withResolvers<CagedEnd>();
-  child.on("error", (error) => resolve({ code: null, signal: null, error }));
+  child.on("error", (error) => {
+    const advice = ADVICE[codeOf(error) ?? ""];
+    if (advice !== undefined) error.message += `: ${advice}`;
+    resolve({ code: null, signal: null, error });
+  });
   child.on("close", (code, signal) => resolve(isWrapped ? unwrapEnd(code, signal) : { code, signal }));
   return promise;
 }
+
+/** What ran out, and what a person can do, by the code of the system's error. */
+const ADVICE: Readonly<Record<string, string>> = {
+  EAGAIN: "no more processes may be started; end some, or raise the limit (ulimit -u)",
+  EMFILE: "goald may open no more files; raise the limit (ulimit -n), then goald restart",
+  ENFILE: "the machine can open no more files; end some programs",
+};
 
 /** bubblewrap reports a child that a signal ended as exit code 128 and the number of the signal. */
 function unwrapEnd(code: number | null, signal: NodeJS.Signals | null): CagedEnd {

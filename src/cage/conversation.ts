@@ -4,7 +4,7 @@
  *
  * The host trusts neither length nor order: too long a frame, malformed JSON, or a frame out of turn breaks the conversation.
  */
-import type { Duplex, Readable, Writable } from "node:stream";
+import { type Duplex, PassThrough, type Readable, type Writable } from "node:stream";
 import type { Cage, CagedEnd, CagedProcess } from "./cage.ts";
 import { CHANNEL, type Frame, LENGTHS_BYTES, sendFrame } from "./frames.ts";
 import { type NodeProgram, nodeCommand } from "./node-program.ts";
@@ -155,7 +155,7 @@ export class CagedProgram {
     turn: { readonly speaksFirst: boolean },
   ) {
     this.#process = cage.spawn(nodeCommand({ ...program, stdio: ["ignore", "ignore", "ignore", "pipe"] }));
-    this.#channel = this.#process.child.stdio[CHANNEL] as Channel;
+    this.#channel = (this.#process.child.stdio?.[CHANNEL] ?? new PassThrough().destroy()) as Channel;
     this.ended = this.#process.ended;
     this.conversation = new Conversation(this.#channel, limits, turn);
   }
@@ -170,13 +170,13 @@ export class CagedProgram {
 
   hold(): void {
     this.#process.child.ref();
-    this.#channel.ref();
+    this.#channel.ref?.();
   }
 
   release(): void {
     this.#process.child.unref();
-    this.#channel.unref();
+    this.#channel.unref?.();
   }
 }
 
-type Channel = Duplex & { ref(): unknown; unref(): unknown };
+type Channel = Duplex & { ref?(): unknown; unref?(): unknown };

@@ -30,6 +30,8 @@ export interface Header {
   /** Version of the format. */
   readonly recording: number;
   readonly goald: string;
+  /** Key of the request that created the file. */
+  readonly key?: string | undefined;
 }
 
 /** A replay claims the agent once for each lease that the run did not have. */
@@ -221,7 +223,7 @@ export interface Session {
   readonly lines: readonly Line[];
   readonly end: EndLine | undefined;
 }
-export interface Cassette {
+export interface Cassette extends Pick<Header, "key"> {
   readonly path: string;
   readonly sessions: readonly [Session, ...Session[]];
   /** Number of bytes up to the end of the last whole line. */

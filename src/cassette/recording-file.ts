@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import type { ValidateFunction } from "ajv";
-import { GoaldError } from "#core/errors.ts";
+import { GoaldError, orUndefined } from "#core/errors.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import { parseJson } from "#util/json.ts";
 import { createAjv } from "#util/schema.ts";
@@ -36,16 +36,18 @@ export type RecordingFile = ReturnType<typeof opened>;
 
 const PRIVATE = 0o600;
 
-/** Throws GOALD_USAGE when the file exists. */
-export function createRecordingFile(path: string, version: string): RecordingFile {
+/** Returns false for a file that a request with this key created. Throws GOALD_USAGE for another one that exists. */
+export function createRecordingFile(path: string, version: string, key?: string): boolean {
+  if (key !== undefined && orUndefined(() => readSessions(path).key) === key) return false;
   if (existsSync(path))
     throw new GoaldError("GOALD_USAGE", `There is a file ${path} already; a new recording does not write over it.`, {
       hint: "Name another file. To go on with the agent of a recording: goald resume <agent> --record FILE",
     });
   const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW } = constants;
   const file = opened(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW);
-  file.write({ recording: RECORDING_VERSION, goald: version });
-  return file;
+  file.write({ recording: RECORDING_VERSION, goald: version, key });
+  file.close();
+  return true;
 }
 
 /** Throws GOALD_USAGE when the recording is of another agent, or misses a part of this agent's log. */
@@ -137,7 +139,7 @@ export function readSessions(path: string): Omit<Cassette, "sessions"> & { reado
     else if (line.type === "end") (sessions.at(-1) ?? strayLine(path)).end = line;
     else (sessions.at(-1) ?? strayLine(path)).lines.push(line);
   }
-  return { path, sessions, bytes: Buffer.byteLength(whole) };
+  return { path, key: header.key, sessions, bytes: Buffer.byteLength(whole) };
 }
 
 function textOf(path: string): string {

@@ -38,21 +38,30 @@ export class Recordings {
     this.#parts = parts;
   }
 
-  /** Creates the file for a new agent. Throws GOALD_USAGE when it exists. */
-  create(path: string): { assign(row: AgentRow): void; discard(): void } {
-    const file = createRecordingFile(path, this.#parts.version);
-    return {
-      assign: (row) => this.#assign(row, file),
-      discard: () => {
-        file.close();
-        rmSync(path, { force: true });
-      },
+  /**
+   * Creates the file for a new agent, unless a request with this key did. Throws GOALD_USAGE for another that exists.
+   * Returns a function that removes what it created.
+   */
+  create(path: string, key?: string): () => void {
+    const isNew = createRecordingFile(path, this.#parts.version, key);
+    return () => {
+      if (isNew) rmSync(path, { force: true });
     };
   }
 
-  /** Continues a recording of this agent. Throws GOALD_USAGE when the file does not end where its log does. */
+  /** Records this agent into the file from now on. Throws GOALD_USAGE when the file does not end where its log does. */
   resume(path: string, row: AgentRow): void {
-    this.#assign(row, continueRecordingFile(path, row));
+    if (this.pathOf(row) === path) return;
+    const { id, createdAt } = row;
+    const { folder } = this.#parts;
+    const file = continueRecordingFile(path, row);
+    this.forget(id);
+    this.#files.set(id, { file, createdAt });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const remembered: Remembered = { path, createdAt, folder };
+    const place = this.#placeOf(id);
+    writeFileSync(`${place}.tmp`, JSON.stringify(remembered), { mode: 0o600 });
+    renameSync(`${place}.tmp`, place);
   }
 
   pathOf(row: AgentRow): string | undefined {
@@ -85,18 +94,6 @@ export class Recordings {
   close(): void {
     for (const { file } of this.#files.values()) file.close();
     this.#files.clear();
-  }
-
-  #assign(row: AgentRow, file: RecordingFile): void {
-    const { id, createdAt } = row;
-    const { folder } = this.#parts;
-    this.forget(id);
-    this.#files.set(id, { file, createdAt });
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const remembered: Remembered = { path: file.path, createdAt, folder };
-    const place = this.#placeOf(id);
-    writeFileSync(`${place}.tmp`, JSON.stringify(remembered), { mode: 0o600 });
-    renameSync(`${place}.tmp`, place);
   }
 
   #fileOf(row: AgentRow): RecordingFile | undefined {

@@ -2,9 +2,7 @@
 import type { Verb, VerbDeclaration } from "./verb.ts";
 import { SUMMARIES, VERB_NAMES, type VerbName } from "./verb-list.ts";
 
-type Load = () => Promise<VerbDeclaration>;
-
-const LOAD: Readonly<Record<VerbName, Load>> = {
+const LOAD: Readonly<Record<VerbName, () => Promise<VerbDeclaration>>> = {
   run: async () => (await import("./verbs/run.ts")).verb,
   resume: async () => (await import("./verbs/resume.ts")).verb,
   replay: async () => (await import("./verbs/replay.ts")).verb,

@@ -11,24 +11,21 @@ import type { GoalCheck } from "#core/goal-check.ts";
 import { limitReached, limitsFrom, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
 import { type CliContext, formatCall } from "./context.ts";
-import { flag, type OptionValues, text, texts, usageError, type VerbOption, value, wholeNumber } from "./verb.ts";
+import { flag, type OptionValues, text, usageError, type VerbOption, value, values, wholeNumber } from "./verb.ts";
 
 /** Throws an Error for a text that is neither an amount nor `none`, which is Infinity. */
 export const readBudget = orNone(dollars);
+const countOrNone = orNone(wholeNumber("a whole number from 1, or none"));
 
 export const RUN_OPTIONS = {
   continuous: flag("-c, --continuous", "run every command without asking, as --approve never does"),
   continuousLimit: value(
     "-l, --continuous-limit <steps>",
     "pause after this many steps; needs --continuous",
-    wholeNumber(),
+    wholeNumber("a whole number from 1"),
   ),
-  maxSteps: value("--max-steps <steps>", "pause after this many more steps, or none", orNone(wholeNumber(", or none"))),
-  maxTokens: value(
-    "--max-tokens <tokens>",
-    "pause after this many more tokens, in and out, or none",
-    orNone(wholeNumber(", or none")),
-  ),
+  maxSteps: value("--max-steps <steps>", "pause after this many more steps, or none", countOrNone),
+  maxTokens: value("--max-tokens <tokens>", "pause after this many more tokens, in and out, or none", countOrNone),
   budget: value("--budget <usd>", "pause after this many more US dollars, or none", readBudget),
   maxTime: value(
     "--max-time <time>",
@@ -222,7 +219,7 @@ const FORMS = ["plan.md", ...EXAMPLES, "url https://example.org 200", "judge pla
 const quote = (form: string): string => JSON.stringify(form);
 const HINT = `The forms are, with 2: before one for goal 2:\n${FORMS.map((form) => `  --check ${quote(form)}`).join("\n")}`;
 
-export const checkOption = texts(
+export const checkOption = values(
   "--check <check>",
   `prove a goal by a check, such as ${EXAMPLES.map(quote).join(", ")}; "2: …" is for goal 2 (docs/checks.md); repeat it`,
 );

@@ -140,26 +140,22 @@ export const flag = (flags: string, about: string): VerbOption<boolean> => ({ fl
 
 export const text = (flags: string, about: string): VerbOption<string> => ({ flags, about });
 
-/** An option that may be repeated. */
-export const texts = (flags: string, about: string): VerbOption<readonly string[]> => ({
-  flags,
-  about,
-  parse: (value, before = []) => [...before, value],
-});
-
 export const value = <T>(flags: string, about: string, parse: (text: string) => T): VerbOption<T> => ({
   flags,
   about,
   parse,
 });
 
+/** An option that may be repeated. Default: a text. */
+export const values = <T = string>(
+  flags: string,
+  about: string,
+  parse: (text: string) => T = (text) => text as T,
+): VerbOption<readonly T[]> => ({ flags, about, parse: (given, before = []) => [...before, parse(given)] });
+
 /** The number of a step. `first`: 0 also permits the time before the first step. */
 export const step = (flags: string, about: string, first: 0 | 1 = 1): VerbOption<number> =>
-  value(flags, about, (given) => {
-    if (first === 0 && given === "0") return 0;
-    if (/^[1-9]\d{0,8}$/.test(given)) return Number(given);
-    throw new InvalidArgumentError(`Expected the number of a step, from ${first}.`);
-  });
+  value(flags, about, wholeNumber(`the number of a step, from ${first}`, first));
 
 /** Options that name the pending command, so that an answer reaches no other one. */
 export const CALL_OPTIONS = {
@@ -167,20 +163,17 @@ export const CALL_OPTIONS = {
   call: text("--call <id>", "only if the pending command has this id, such as c12-2 for the second of step 12"),
 } as const;
 
-export const positiveInteger = wholeNumber();
-
-/** `more`: what the error adds to "a whole number from 1". */
-export function wholeNumber(more = "", most = 999_999_999): (given: string) => number {
-  return (given) => {
-    if (/^[1-9]\d{0,8}$/.test(given) && Number(given) <= most) return Number(given);
-    throw new InvalidArgumentError(`Expected a whole number from 1${more}.`);
-  };
-}
+export const positiveInteger = wholeNumber("a whole number from 1");
 
 /** As long as the API lets a step go on. */
-export function wholeSeconds(given: string): number {
-  if (/^\d{1,5}$/.test(given) && Number(given) <= 86_400) return Number(given);
-  throw new InvalidArgumentError("Expected whole seconds from 0 to 86400.");
+export const wholeSeconds = wholeNumber("whole seconds from 0 to 86400", 0, 86_400);
+
+/** `expected`: the values in words, for the error. */
+export function wholeNumber(expected: string, least = 1, most = 999_999_999): (given: string) => number {
+  return (given) => {
+    if (/^\d{1,9}$/.test(given) && Number(given) >= least && Number(given) <= most) return Number(given);
+    throw new InvalidArgumentError(`Expected ${expected}.`);
+  };
 }
 
 export const SHARED: VerbOption<boolean> = flag("--shared", "use the memory that all agents of this home read");

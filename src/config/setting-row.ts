@@ -1,4 +1,5 @@
 /** setting-row.ts -- the shape of one setting in the table, and the kinds of values that settings share. */
+import { withCommas } from "#core/text.ts";
 
 export interface ValueSchema {
   readonly type: "string" | "integer" | "number" | "boolean";
@@ -106,6 +107,3 @@ export function optional<const Schema extends ValueSchema>({
 }) {
   return { schema: { ...schema, nullable: true }, expected: `${expected}, or none` } as const;
 }
-
-/** 1,000,000. `toLocaleString` would load the tables of all languages at every start. */
-const withCommas = (value: number): string => String(value).replace(/\B(?=(?:\d{3})+$)/g, ",");

@@ -46,9 +46,7 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
   return fold(state, event);
 }
 
-type Folds = { readonly [T in EventBody["type"]]: (state: AgentState, event: EventOf<T> & At) => AgentState };
-
-const FOLDS: Folds = {
+const FOLDS: { readonly [T in EventBody["type"]]: (state: AgentState, event: EventOf<T> & At) => AgentState } = {
   "agent-created": agentCreated,
   "settings-changed": (state, event) => {
     const fallback = event.model === undefined ? state.fallback : null;

@@ -60,8 +60,8 @@ export function clip(text: string, limit: number): string {
   return (text.slice(0, head) + gapFor(text.length - room) + text.slice(text.length - (room - head))).toWellFormed();
 }
 
-/** "22,500": a large count as people read it. */
-export const withCommas = (count: number): string => count.toLocaleString("en-US");
+/** "22,500", as people read it. `toLocaleString` would load the tables of all languages at every start. */
+export const withCommas = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
 
 /** "1 file", "2 files". For a noun that takes no more than an "s". */
 export const countNoun = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -27,6 +27,7 @@ export class AgentRunner {
   #state: AgentState | undefined;
   #head = 0;
   #problem: string | null = null;
+  #heldUntil: OpenedAgent["heldUntil"];
   #failures = 0;
   #failedAtStep = 0;
   /** True when a message arrived during the run. */
@@ -57,6 +58,11 @@ export class AgentRunner {
   /** Reason for the last failed run, until the next commit. */
   get problem(): string | null {
     return this.#problem;
+  }
+
+  /** Until when a request waits because the model server wants fewer; null when none does. */
+  get heldUntil(): Date | null {
+    return this.#heldUntil?.() ?? null;
   }
 
   /** True while a failed run waits to be retried. */
@@ -145,6 +151,7 @@ export class AgentRunner {
   #loopParts(opened: OpenedAgent): RunParts {
     const { draining, onSent, onCommitted, isolation } = this.#parts;
     const cutOff = this.#cutOff.signal;
+    this.#heldUntil = opened.heldUntil;
     const parts: RunParts = {
       ...opened.parts,
       draining,
@@ -246,6 +253,8 @@ export interface OpenedAgent extends AsyncDisposable {
   /** Called with the last state when the loop has returned. */
   ended?(state: AgentState): Promise<void>;
   readonly longestWaitMs?: number;
+  /** Absent: no request is held back. */
+  heldUntil?(): Date | null;
   /** True while cells of other agents wait for a process. Absent: never. */
   isSandboxCrowded?(): boolean;
 }

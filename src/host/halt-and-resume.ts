@@ -148,8 +148,7 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
 
 /** Throws GOALD_CONFLICT for an agent that runs and is not recorded into this file. */
 function resumeRecording(path: string, row: AgentRow, { recordings, supervisor }: HostControlParts): void {
-  if (recordings.pathOf(row) === path) return;
-  if (supervisor.runners.get(row.id)?.running)
+  if (recordings.pathOf(row) !== path && supervisor.runners.get(row.id)?.running)
     throw conflict(`${row.id} is running, and is not recorded into ${path}.`, `Stop it first: goald stop ${row.id}`);
   recordings.resume(path, row);
 }

@@ -33,9 +33,12 @@ import { type Found, goalsMessage, type HostViewParts } from "./host-views.ts";
 import type { RestoreParts } from "./restore-files.ts";
 
 export interface RecordingControl {
-  /** Creates the file for a new agent. Throws GOALD_USAGE when it exists. */
-  create(path: string): { assign(row: AgentRow): void; discard(): void };
-  /** Continues a recording of this agent. Throws GOALD_USAGE when the file does not end where its log does. */
+  /**
+   * Creates the file for a new agent, unless a request with this key did. Throws GOALD_USAGE for another that exists.
+   * Returns a function that removes what it created.
+   */
+  create(path: string, key?: string): () => void;
+  /** Records this agent into the file from now on. Throws GOALD_USAGE when the file does not end where its log does. */
   resume(path: string, row: AgentRow): void;
   pathOf(row: AgentRow): string | undefined;
   forget(agent: string): void;
@@ -92,16 +95,16 @@ export class HostControl extends RunControl implements Control {
     const { store, supervisor, clock, recordings, redact } = this.parts;
     const { background = true, ...settings } = this.parts.checkSettings(wanted);
     const { name, ...given } = this.parts.checkAgent(agent);
-    const recording = record === undefined ? undefined : recordings.create(record);
+    const discard = record === undefined ? undefined : recordings.create(record, key);
     // The log of a recorded agent must contain the same redacted texts as its recording.
-    const texts = recording ? redactJson(given, redact) : given;
+    const texts = discard ? redactJson(given, redact) : given;
     const spec = { name, ...texts, ...settings, ...(background ? { background } : {}) };
     const created = store.create(spec, `create/${key ?? randomUUID()}`, clock.now().toISOString());
     const row = await created.catch((thrown) => {
-      recording?.discard();
+      discard?.();
       throw thrown;
     });
-    recording?.assign(row);
+    if (record !== undefined) recordings.resume(record, row);
     supervisor.wake(row.id, !background);
     return this.views.view(row);
   }

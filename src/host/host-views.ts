@@ -40,14 +40,18 @@ export function createHostViews(parts: HostViewParts) {
     return runner?.state && runner.head === row.head ? runner.state : stateOf(store, row);
   }
 
-  const factsOf = (row: AgentRow): ViewFacts => ({
-    workspaceFolder: parts.workspaceFolder,
-    hosted: supervisor.runners.has(row.id),
-    stallAfterMs: (state) => parts.stallAfterMs(state),
-    now: clock.now(),
-    problem: supervisor.runners.get(row.id)?.problem ?? null,
-    waitsAlone: supervisor.isolation.reasonFor(row.id),
-  });
+  function factsOf({ id }: AgentRow): ViewFacts {
+    const runner = supervisor.runners.get(id);
+    return {
+      workspaceFolder: parts.workspaceFolder,
+      hosted: runner !== undefined,
+      stallAfterMs: (state) => parts.stallAfterMs(state),
+      now: clock.now(),
+      problem: runner?.problem ?? null,
+      waitsAlone: supervisor.isolation.reasonFor(id),
+      heldUntil: runner?.heldUntil ?? null,
+    };
+  }
 
   async function view(row: AgentRow): Promise<AgentView> {
     const at = `${row.epoch} ${row.head}`;

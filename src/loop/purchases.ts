@@ -135,7 +135,7 @@ function openMedia(left: Left, parts: MediaParts) {
       tokens: Math.max(0, left.tokens - taken.tokens),
       usd: Math.max(0, left.usd - (taken.usd ?? 0)),
     });
-    if (lack) throw notSent(lack);
+    if (lack) throw tooDear("Nothing was sent", lack, "Do it without, or in a smaller size.");
   }
 }
 
@@ -183,8 +183,6 @@ function mostOfPicture(prompt: string, size: string): Most {
     outputTokens: tokens > 0 ? Math.min(tokens, outputTokens) : outputTokens,
   };
 }
-
-const notSent = (why: string) => tooDear("Nothing was sent", why, "Do it without, or in a smaller size.");
 
 export type DownloadMeter = ReturnType<typeof meterDownloads>;
 

@@ -26,6 +26,8 @@ export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits
   const turns = createSlots(1);
   const takeToken = requestsPerMinute === null ? undefined : createBucket(requestsPerMinute, clock);
   let closedUntilMs = 0;
+  /** Signals of the requests that were not sent yet. */
+  const waiting = new WeakSet<AbortSignal>();
   /** A longer time than the maximum pause means that the clock was set back. */
   const leftMs = (): number => {
     const left = closedUntilMs - clock.now().getTime();
@@ -51,17 +53,22 @@ export function createRateLimiter({ concurrency, requestsPerMinute }: GateLimits
     /** Returns the same model with these limits. */
     guard: (model: LanguageModel): LanguageModel => ({
       ...model,
-      complete: (request, signal, onText) =>
-        slots.hold(async () => {
+      complete: (request, signal, onText) => {
+        waiting.add(signal);
+        return slots.hold(async () => {
           await turns.hold(async () => {
             await waitForOpening(signal);
             await takeToken?.(signal);
           }, signal);
+          waiting.delete(signal);
           const answer = await model.complete(request, signal, onText);
           obeyRateLimit(answer);
           return answer;
-        }, signal),
+        }, signal);
+      },
     }),
+    /** True while the request with this signal waits to be sent. */
+    holds: (signal: AbortSignal): boolean => waiting.has(signal),
     get active() {
       return slots.active;
     },

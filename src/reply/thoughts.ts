@@ -55,8 +55,6 @@ const BEGIN = /\{\s*"thoughts"\s*:\s*\{/;
 /** Covers the opening of a reply including the blanks that models write there. */
 const TAIL_CHARS = 200;
 
-type LivePosition = "before" | "key" | "colon" | "value" | "comma" | "over";
-
 type OnThought = (name: ThoughtName, piece: string, isWhole: boolean) => void;
 
 /**
@@ -69,7 +67,7 @@ type OnThought = (name: ThoughtName, piece: string, isWhole: boolean) => void;
 export const createLiveThoughts = (onText: OnThought): Pick<LiveThoughts, "push"> => new LiveThoughts(onText);
 
 class LiveThoughts {
-  #place: LivePosition = "before";
+  #place: "before" | "key" | "colon" | "value" | "comma" | "over" = "before";
   #tail = "";
   /** Unreported text of the current string; undefined outside strings. */
   #text: string | undefined;

@@ -8,6 +8,7 @@ import { extname } from "node:path";
 import type { Cage, CagedEnd } from "#cage/cage.ts";
 import { CagedProgram, type Conversation } from "#cage/conversation.ts";
 import type { Cell, CellBridge, CellFileChange, CellOutcome, CellProblem, CellReply } from "#core/ports/sandbox.ts";
+import { withCommas } from "#core/text.ts";
 import { checkMessage, type GuestMessage, readOutcome } from "./guest-answers.ts";
 import {
   type GuestOptions,
@@ -124,7 +125,8 @@ export class CellProcess {
     clock.start();
     for (let count = 0; !this.#gone; count++) {
       const said = await this.#hear();
-      if (said === undefined || count > MAX_QUESTIONS) break;
+      if (count > MAX_QUESTIONS) this.kill(questionsProblem());
+      if (said === undefined || this.#gone) break;
       const { message: heard, bytes } = said;
       if (heard.type === "done") return this.#endCell(heard.outcome, running);
       if (heard.type === "ask") await this.#answer(heard, bytes, running);
@@ -203,7 +205,7 @@ class RunningCell {
   readonly cell: Cell;
   readonly host: CellBridge;
   /** Stands still while the code waits for its host. */
-  readonly clock: CellClock;
+  readonly clock: ReturnType<typeof openClock>;
   /** Position among the cells that run in the process, from 1. */
   readonly depth: number;
   #phase: "loading" | "code" | "saving";
@@ -242,8 +244,6 @@ class RunningCell {
     return this.cell.timeLimitMs + GRACE_MS;
   }
 }
-
-type CellClock = ReturnType<typeof openClock>;
 
 function openClock(firstLimitMs: number, onLimit: () => void) {
   let limitMs = firstLimitMs;
@@ -344,6 +344,10 @@ const loadingProblem = (): CellProblem =>
 const savingProblem = (): CellProblem => late("The code ended, but its variables could not be saved in time.");
 const brokenProblem = (reason: string): CellProblem =>
   died(`The process that runs the code sent what is not a message, so it was ended. ${reason}`);
+const questionsProblem = (): CellProblem =>
+  died(
+    `The code called commands and read files more than ${withCommas(MAX_QUESTIONS)} times, so it was stopped. Split the work into several cells.`,
+  );
 export const closedProblem = (): CellProblem => died("The sandbox is being shut down.");
 const startProblem = (reason: string): CellProblem =>
   died(`The process that runs the code could not start: ${reason}.`);

@@ -168,8 +168,7 @@ function isSave(files: unknown, bytes: Uint8Array): boolean {
   return total === bytes.byteLength && total <= MAX_FILE_BYTES;
 }
 
-type SavedFile = Extract<Question, { readonly what: "save" }>["files"][number];
-const isSavedFile = (value: unknown): value is SavedFile =>
+const isSavedFile = (value: unknown): value is Extract<Question, { readonly what: "save" }>["files"][number] =>
   isRecord(value) && isPath(value.path) && (value.bytes === null || isLength(value.bytes));
 
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

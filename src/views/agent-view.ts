@@ -76,11 +76,13 @@ export interface ViewFacts {
   readonly problem?: string | null;
   /** Why the agent waits for its turn to run a command alone after a death; null when it does not. */
   readonly waitsAlone?: string | null;
+  /** Until when its request waits because the model server wants fewer; null when none does. */
+  readonly heldUntil?: Date | null;
 }
 
 export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): AgentView {
-  const { problem = null, waitsAlone = null } = facts;
-  const standing = problem !== null ? FAILING : waitsAlone !== null ? RECOVERING : standingOf(state, facts.hosted);
+  const own = [standingOf(state, facts.hosted), reasonOf(state), untilOf(state)] as const;
+  const [standing, reason, until = null] = waitInHost(facts) ?? own;
   const { inputTokens, outputTokens } = state.usage;
   const { phase, repetition } = activeFrame(state);
   return {
@@ -88,8 +90,8 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     name: state.name || row.name,
     parent: row.parent,
     state: standing,
-    reason: problem === null ? (waitsAlone ?? reasonOf(state)) : `It failed and is retried automatically. ${problem}`,
-    until: problem === null ? untilOf(state) : null,
+    reason,
+    until,
     standing: splitState(standing),
     now: nowOf(state),
     closing: phase.kind === "resting" ? phase.reason : "",
@@ -107,6 +109,15 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     changedAt: row.updatedAt,
     workspace: join(facts.workspaceFolder, row.folder),
   };
+}
+
+/** Returns what keeps the agent waiting without an event of its log; undefined when nothing does. */
+function waitInHost({ problem, waitsAlone, heldUntil }: ViewFacts): readonly [string, string, string?] | undefined {
+  if (problem) return [FAILING, `It failed and is retried automatically. ${problem}`];
+  if (waitsAlone) return [RECOVERING, waitsAlone];
+  if (!heldUntil) return undefined;
+  const until = heldUntil.toISOString();
+  return [RATE_LIMITED, `The model server wants fewer requests. The next attempt is at ${until}.`, until];
 }
 
 function splitState(shown: string): AgentView["standing"] {
@@ -149,24 +160,23 @@ function budgetOf(state: AgentState): AgentView["budget"] {
 export const FAILING = "waiting: retry";
 /** A request to the model failed, and is repeated. */
 const RETRYING = "waiting: model";
+/** The model server wants fewer requests, and the next one waits for that. */
+export const RATE_LIMITED = "waiting: rate limit";
 /** The host tries the commands that a death interrupted one at a time, and it is not this agent's turn. */
 const RECOVERING = "waiting: recovery";
 
 /** The state as `ps` shows it: `running`, `waiting: approval`, `paused: budget` … */
 export function standingOf(state: AgentState, hosted: boolean): string {
-  const { phase } = activeFrame(state);
+  const { phase, failedTries } = activeFrame(state);
   if (phase.kind === "resting") return phase.outcome;
   if (state.paused) return PAUSE_WORDS[state.paused.code] ?? `paused: ${state.paused.code}`;
   if (state.outage) return RETRYING;
   if (phase.kind === "awaiting-approval") return "waiting: approval";
-  if (phase.kind === "retrying") return isRateLimited(state) ? "waiting: rate limit" : RETRYING;
+  if (phase.kind === "retrying") return failedTries.at(-1)?.code === "rate-limited" ? RATE_LIMITED : RETRYING;
   if (phase.kind === "waiting") return `waiting: ${phase.waitFor}`;
   if (phase.kind === "thinking" && waitsForHelpers(state)) return "waiting: agent";
   return hosted ? "running" : "interrupted";
 }
-
-/** The server wants fewer requests, and the next attempt waits for that. */
-const isRateLimited = (state: AgentState): boolean => activeFrame(state).failedTries.at(-1)?.code === "rate-limited";
 
 function untilOf(state: AgentState): string | null {
   const { phase } = activeFrame(state);
@@ -246,8 +256,10 @@ export function viewDamaged(row: AgentRow, reason: string, facts: Pick<ViewFacts
 export const AgentCounts = open({
   running: described(count, "Agents with a step under way."),
   waiting: described(count, "Agents that wait for a time, an approval, a person or another agent."),
-  paused: count,
+  paused: described(count, "Agents that paused, or that a person or their agent ended."),
   finished: count,
+  interrupted: described(count, "Agents that are not finished, and that nobody runs."),
+  damaged: described(count, "Agents with a log that cannot be read."),
   stalled: described(count, "Running agents without an event for longer than a model call may take."),
 });
 export type AgentCounts = Static<typeof AgentCounts>;
@@ -257,8 +269,10 @@ export function countStandings(views: readonly AgentView[]): AgentCounts {
   return {
     running: countIf(({ state }) => state === "running"),
     waiting: countIf(({ state }) => state.startsWith("waiting")),
-    paused: countIf(({ state }) => state.startsWith("paused") || state === "stopped" || state === "killed"),
+    paused: countIf(({ state }) => state.startsWith("paused") || (isOver(state) && state !== "completed")),
     finished: countIf(({ state }) => state === "completed"),
+    interrupted: countIf(({ state }) => state === "interrupted"),
+    damaged: countIf(({ state }) => state === "damaged"),
     stalled: countIf(({ stalledMs }) => stalledMs !== null),
   };
 }

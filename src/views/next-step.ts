@@ -4,7 +4,7 @@ import { GoaldError } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
 import { type AgentState, activeFrame, approvalOf, isFinished } from "#core/state.ts";
 import { described, listOf, open, type Static, text } from "#util/schema.ts";
-import { FAILING } from "./agent-view.ts";
+import { FAILING, RATE_LIMITED } from "./agent-view.ts";
 
 export const NextStep = open({
   why: text,
@@ -42,6 +42,8 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
         { text: "Retry now", command: `goald resume ${agent}` },
       ],
     };
+  if (phase.kind === "asking" && standing === RATE_LIMITED)
+    return { why: "Its next request to the model waits, because the server wants fewer requests.", todo: [] };
   if (phase.kind === "retrying")
     return {
       why: "Its last request to the model failed, and goald repeats it.",

@@ -6,12 +6,13 @@ import { type Host, openHost } from "#app/host.ts";
 import { findHome, type HomeSearch } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { openHome } from "#config/open-home.ts";
+import type { ObserverParts } from "#host/observer.ts";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openLog } from "#util/log.ts";
 import { writeLog } from "../../bench/wake/write-log.ts";
 import { useSharedFolder } from "../helpers/folder.ts";
 import { numberedModel } from "../helpers/models.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { type ChatRequest, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const YOUNG = 100;
 const OLD = 1_000;
@@ -19,9 +20,12 @@ const OLD = 1_000;
 describe("a wake", () => {
   const root = useSharedFolder();
   let server: OpenAIServer;
+  /** The model answers after it. */
+  let reloading: Promise<unknown> | undefined;
   let ids: { readonly young: string; readonly old: string };
   beforeAll(async () => {
-    server = await startOpenAIServer({ reply: numberedModel([]), embeddings: null });
+    const reply = (request: ChatRequest) => Promise.resolve(reloading).then(() => numberedModel([])(request));
+    server = await startOpenAIServer({ reply, embeddings: null });
     const home = await homeIn(root);
     await openHome(home, process.getuid?.());
     const store = await openSqliteStore(home.database);
@@ -31,13 +35,14 @@ describe("a wake", () => {
   });
   afterAll(() => server.close());
 
-  async function open(): Promise<Host> {
+  async function open(onCommitted: ObserverParts["onCommitted"] = () => undefined): Promise<Host> {
     const home = await homeIn(root);
     const env = { OPENAI_API_KEY: "sk-none", OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" };
     const { settings } = await loadSettings({ home, env });
     const same = (text: string): string => text;
     const log = await openLog({ folder: join(root, "log"), redact: same, level: "silent" });
-    return openHost({ home, settings, log, redact: same, scrub: same });
+    const loaded = { settings, redact: same, scrub: same };
+    return openHost({ ...loaded, home, log, load: async () => loaded, onCommitted });
   }
 
   it("reads as much of a log of any length, and of a memory of any size", async () => {
@@ -57,6 +62,20 @@ describe("a wake", () => {
     await host.shared().memory.releaseUnused();
     const rows = await rowsOfWake(host, ids.old);
     expect(rows.memories).toBeGreaterThan(OLD);
+  });
+
+  it("lets go of the memory that a reload replaced, once the run that used it has ended", async () => {
+    await using host = await open((_id, events) => {
+      if (events.some(({ type }) => type === "model-asked")) reloading ??= host.reload();
+    });
+    const { memory } = host.shared();
+    await wake(host, ids.old);
+    expect(host.shared().memory).not.toBe(memory);
+    const read = jest.spyOn(host.store, "memories");
+    const query = { agent: ids.old, others: [], texts: ["harbour"], count: 1, excludeSteps: new Set<number>() };
+    await memory.recall(query, new AbortController().signal);
+    const pages = await Promise.all(read.mock.results.map(({ value }) => value as Promise<readonly unknown[]>));
+    expect(pages.flat().length).toBeGreaterThan(OLD);
   });
 });
 

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -184,4 +185,19 @@ describe.each(limited)("a program in a %s cage", (atMost) => {
     expect(await ended).toMatchObject({ signal: "SIGKILL" });
     await waitUntil("the group ended", () => sleepers().length === 0);
   });
+});
+
+it("ends with the cause and what to do when a process may not be started, because no file can be opened for it", () => {
+  const script = `
+    import { openSync } from "node:fs";
+    import { spawnCaged } from "#cage/cage.ts";
+    import { CagedProgram } from "#cage/conversation.ts";
+    const cage = { spawn: (command) => spawnCaged({}, command) };
+    try { for (;;) openSync("/dev/null"); } catch {}
+    const parts = { program: new URL("${INSIDE}"), memoryMegabytes: 1, cpuSeconds: 1 };
+    const { ended, conversation } = new CagedProgram(cage, parts, {}, { speaksFirst: true });
+    console.log((await ended).error.message, await conversation.next());`;
+  const call = ["-c", 'ulimit -n 64 && exec "$0" --input-type=module -e "$1"', process.execPath, script];
+  const { stdout } = spawnSync("/bin/sh", call, { encoding: "utf8" });
+  expect(stdout).toMatch(/^spawn \S+ EMFILE: goald may open no more files; raise the limit .* undefined\n$/);
 });

@@ -19,6 +19,7 @@ import { Supervisor } from "#host/supervisor.ts";
 import { createMovePreparer } from "#loop/ask-model.ts";
 import { createCommandSets } from "#loop/command-set.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
+import { createRateLimiter } from "#model/rate-limiter.ts";
 import { viewAgent } from "#views/agent-view.ts";
 import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
 import { AT } from "./events.ts";
@@ -58,6 +59,7 @@ export async function makeWorld(options: WorldOptions) {
   const store = openMemoryStore();
   const clock = fakeClock();
   const model = scriptedModel(options.script);
+  const gate = createRateLimiter({ concurrency: 8, requestsPerMinute: null }, clock);
   /** Files of each agent, by its id. */
   const files = new Map<string, Files>();
   const registry = withCommands(await shippedRegistry(options.services), options.commands ?? []);
@@ -85,7 +87,7 @@ export async function makeWorld(options: WorldOptions) {
         files.set(id, own);
         const prepare = createMovePreparer({
           ...memoryPartsOf(id, store, own, clock),
-          model,
+          model: gate.guard(model),
           commandsFor,
           words,
           services: {},
@@ -103,6 +105,7 @@ export async function makeWorld(options: WorldOptions) {
             remember: (before, event, read) => rememberStep(before, event, id, read),
             scrub: (text) => text,
           },
+          heldUntil: () => (gate.holds(signal) ? gate.closedUntil : null),
           ...(options.isSandboxCrowded ? { isSandboxCrowded: options.isSandboxCrowded } : {}),
           [Symbol.asyncDispose]: async () => {
             const isThere = (await store.agent(id)) !== undefined;

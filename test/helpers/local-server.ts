@@ -496,7 +496,7 @@ const viewOf = (id: string, name: string): AgentView => ({
 const statusOf = (waiting: number): DaemonStatus => ({
   ...sampleOf(DaemonStatus),
   protocol: PROTOCOL_VERSION,
-  agents: { running: 0, waiting, paused: 0, finished: 0, stalled: 0 },
+  agents: { running: 0, waiting, paused: 0, finished: 0, interrupted: 0, damaged: 0, stalled: 0 },
 });
 
 // A `Reading` whose replies are samples of their schemas, and that writes every call down.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { connectHost } from "#api/client.ts";
-import { openHost } from "#app/host.ts";
+import { type Host, openHost } from "#app/host.ts";
 import { checkWrite } from "#commands/call-result.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { succeed } from "#core/command.ts";
@@ -143,6 +143,8 @@ describe("the calls that a host accepts", () => {
       waiting: 1,
       paused: 1,
       finished: 1,
+      interrupted: 0,
+      damaged: 0,
       stalled: 0,
     });
   });
@@ -536,4 +538,26 @@ it("redacts an answer of a daemon once, however often its settings were reloaded
   await connectHost(socket).status();
   expect([...new Set(asked)].sort()).toEqual([5]);
   await host.stopServing("The test is over.");
+});
+
+it("answers a repeated request for a recorded agent as the first one, whenever a death came between", async () => {
+  const home = await homeOf({ home: at("home"), cwd: at(), userHome: at() });
+  const same = (text: string): string => text;
+  const log = await openLog({ folder: at("log"), redact: same, level: "silent" });
+  const { settings } = await loadSettings({ home, env: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, flags: {} });
+  const record = at("foo.ndjson");
+  const agent = { name: "Foo", role: "r", goals: ["g"], settings: { ...SETTINGS, background: false }, record };
+  const inHost = async (act: (host: Host) => unknown): Promise<unknown> => {
+    await using host = await openHost({ settings, redact: same, scrub: same, home, log });
+    const result = await act(host);
+    await host.supervisor.drain(0);
+    return result;
+  };
+  const create = (key: string) => inHost(async (host) => (await host.control.create({ ...agent, key })).createdAt);
+  await inHost((host) => host.recordings.create(record, "k"));
+  const first = await create("k");
+  expect(await create("k")).toBe(first);
+  await expect(create("other")).rejects.toThrow(`There is a file ${record} already`);
+  const paths = async ({ recordings, store }: Host) => (await store.agents()).map((row) => recordings.pathOf(row));
+  expect(await inHost(paths)).toEqual([record]);
 });

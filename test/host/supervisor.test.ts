@@ -54,6 +54,22 @@ const afterFailure = (name: string, afterMs: number) => {
 };
 
 describe("a host of many agents", () => {
+  it("shows until when an agent waits because the server refused another one for its rate", async () => {
+    const busy = { kind: "failed", code: "rate-limited", message: "429", retry: { afterMs: 40_000 } } as const;
+    const script = (_request: ModelRequest, index: number): ScriptedReply => (index === 0 ? busy : done());
+    const { world, host } = await startHost({ script }, { Ada: {} });
+    await until(() => world.model.requests.length === 1);
+    const at = (ms: number): string => new Date(world.clock.now().getTime() + ms).toISOString();
+    await world.create("Ben");
+    host.supervisor.wake("ben");
+    await settle();
+    const reason = `The model server wants fewer requests. The next attempt is at ${at(40_000)}.`;
+    expect(await host.control.agent("ben")).toMatchObject({ state: "waiting: rate limit", until: at(40_000), reason });
+    await world.clock.advance(60_000);
+    await host.quiet();
+    expect(await host.control.agent("ben")).toMatchObject({ state: "completed", until: null });
+  });
+
   it("runs them side by side, each to its own end", async () => {
     const { world, host } = await restedHost({ script: counting(3) }, { Ada: {}, Ben: {}, Cleo: {} });
     for (const agent of ["ada", "ben", "cleo"]) expect(standsAt(world, agent)).toBe(ledgerText(3));

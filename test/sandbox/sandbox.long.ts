@@ -120,7 +120,7 @@ let wait = 0;
 const SLOW: CellBridge = {
   ...NOTHING_HERE,
   listFiles: async () => {
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     return { files: [], isComplete: true };
   },
 };
@@ -153,7 +153,8 @@ describe("a cell process that hostile code has taken over", () => {
   it.each(Object.keys(NO_MESSAGES))("is ended when it sends %s", async (code) => {
     const { problem, saved, isGone } = await runFailing(code);
     expect(problem.kind).toBe("died");
-    expect(problem.message).toContain("sent what is not a message");
+    const isTooMany = code === "30,000 questions";
+    expect(problem.message).toContain(isTooMany ? "more than 20,000 times" : "sent what is not a message");
     expect([saved, isGone]).toEqual([null, true]);
   });
 

@@ -5,7 +5,16 @@ import { type GoalCheck, MAX_CHECKS } from "#core/goal-check.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
-import { describeLimit, isOver, limitsLeft, stallLimit, standingOf, viewAgent } from "#views/agent-view.ts";
+import {
+  countStandings,
+  describeLimit,
+  isOver,
+  limitsLeft,
+  stallLimit,
+  standingOf,
+  viewAgent,
+  viewDamaged,
+} from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderReport } from "#views/report.ts";
 import {
@@ -64,6 +73,15 @@ describe("the state of an agent", () => {
   ])("is %s (a host runs it: %s)", (standing, hosted, events) => {
     expect(standingOf(stateAfter(...events), hosted)).toBe(standing);
     expect(isOver(standing)).toBe(["completed", "stopped", "killed"].includes(standing));
+  });
+
+  it("counts each agent once, whatever its state", () => {
+    const events = [[], [waits("person")], [paused()], [paused("ended")], [turnEnded()]];
+    const views = events.map((each) => viewAgent(row, stateAfter(...each), facts));
+    const idle = viewAgent(row, stateAfter(), { ...facts, hosted: false });
+    const { stalled, ...counts } = countStandings([...views, idle, viewDamaged(row, "It is torn.", facts)]);
+    const one = { running: 1, waiting: 1, finished: 1, interrupted: 1, damaged: 1 };
+    expect({ stalled, ...counts }).toEqual({ ...one, paused: 2, stalled: 0 });
   });
 });
 

@@ -98,8 +98,7 @@ export class LivingText {
       this.#column += width;
       return out + word;
     }
-    const parts = word.split(STYLE).flatMap((part) => (STYLE.test(part) ? [{ segment: part }] : [...segmentsOf(part)]));
-    for (const { segment } of parts) {
+    for (const segment of piecesOf(word)) {
       const cells = widthOf(segment);
       if (this.#column + cells > columns) out += this.#breakRow(Math.floor(columns / 2));
       out += segment;
@@ -139,18 +138,24 @@ export class LivingText {
 export const wrapText = (text: string, columns: number, indent?: number): string =>
   new LivingText(() => columns, indent).write(text);
 
-/** As much of a line as fits, so that it stays one. */
+/** As much of a line as fits, so that it stays one. All its styles stay, so that none goes on behind it. */
 export function fitLine(line: string, columns: number): string {
   if (widthOf(line) <= columns) return line;
+  const pieces = piecesOf(line);
   let width = 0;
-  let shown = "";
-  for (const { segment } of segmentsOf(line)) {
-    width += widthOf(segment);
-    if (width > columns - 1) break;
-    shown += segment;
-  }
-  return `${shown}…`;
+  const end = pieces.findIndex((piece) => {
+    width += widthOf(piece);
+    return width > columns - 1;
+  });
+  const styles = pieces.slice(end).filter((piece) => STYLE.test(piece));
+  return [...pieces.slice(0, end), "…", ...styles].join("");
 }
+
+/** The styles of a text, each as a whole, and its characters. */
+const piecesOf = (text: string): readonly string[] =>
+  text
+    .split(STYLE)
+    .flatMap((part) => (STYLE.test(part) ? [part] : Array.from(segmentsOf(part), ({ segment }) => segment)));
 
 /** Made for the first text that needs it: it takes some 8 ms, and most tables are plain. */
 let segmenter: Intl.Segmenter | undefined;

@@ -18,9 +18,7 @@ export interface QuestionScreen {
   say(line: string): void;
 }
 
-type Word = "yes" | "no" | "help" | "empty" | "other";
-
-function readWord(line: string): Word {
+function readWord(line: string): "yes" | "no" | "help" | "empty" | "other" {
   const word = clean(line).trim().toLowerCase();
   if (word === "") return "empty";
   if (word === "n" || word === "no") return "no";

@@ -39,7 +39,8 @@ export async function demoVerb(options: OptionValues<typeof OPTIONS>): Promise<n
   output.say(
     "A demo: what the model, the search and the web answer, and what code computes, is a script. The loop, the reading of pages, the files and the memory are real.",
   );
-  const recorded = options.record === undefined ? undefined : host.recordings.create(resolve(options.record));
+  const record = options.record === undefined ? undefined : resolve(options.record);
+  if (record !== undefined) host.recordings.create(record);
   const at = new Date().toISOString();
   const { name, role, goals } = script;
   const row = await host.store.create({ name, role, goals, approve: "never", stepLimit: 30 }, `demo/${at}`, at);
@@ -49,7 +50,7 @@ export async function demoVerb(options: OptionValues<typeof OPTIONS>): Promise<n
     await mkdir(dirname(target), { recursive: true });
     await writeFile(target, content);
   }
-  recorded?.assign(row);
+  if (record !== undefined) host.recordings.resume(record, row);
   output.say(`${name} (${row.id}) works in ${workspace}`);
   const screen = await openScreen(context, []);
   const { events } = await client.page(row.id, 0, 1);

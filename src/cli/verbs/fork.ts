@@ -11,7 +11,7 @@ import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { type CliContext, formatCall } from "../context.ts";
-import { AGENT, defineVerb, HOST_CODES, step, text, texts } from "../verb.ts";
+import { AGENT, defineVerb, HOST_CODES, step, text, values } from "../verb.ts";
 import { askThroughDeaths, withAgent } from "../with-agent.ts";
 
 export const verb = defineVerb({
@@ -25,7 +25,7 @@ export const verb = defineVerb({
   arguments: [AGENT],
   options: {
     step: { ...step("--step <number>", "begin after this step; 0 is before the first", 0), isRequired: true },
-    goal: texts("-g, --goal <goal>", "replace its goals; repeat it for up to five"),
+    goal: values("-g, --goal <goal>", "replace its goals; repeat it for up to five"),
     name: text("--name <name>", "name the new agent (default: the same name)"),
   },
   exitCodes: { notFound: "no such agent or step", ...HOST_CODES },

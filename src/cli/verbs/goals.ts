@@ -14,17 +14,13 @@ import type { GoalsView } from "#views/read-agent.ts";
 import { withReading } from "../agents.ts";
 import { type CliContext, callsHere } from "../context.ts";
 import { checkOption, readCheckOptions } from "../run-options.ts";
-import { AGENT, defineVerb, HOST_CODES, NO_AGENT, type OptionValues, positiveInteger, texts } from "../verb.ts";
+import { AGENT, defineVerb, HOST_CODES, NO_AGENT, type OptionValues, positiveInteger, values } from "../verb.ts";
 import { tellDone, viewWhenHeard, withAgent } from "../with-agent.ts";
 
 const OPTIONS = {
-  set: texts("--set <goal>", "replace all goals; repeat it for up to five"),
-  add: texts("--add <goal>", "add a goal; repeat it for several"),
-  rm: {
-    flags: "--rm <number>",
-    about: "remove this goal; repeat it for several",
-    parse: (given: string, before: readonly number[] = []) => [...before, positiveInteger(given)],
-  },
+  set: values("--set <goal>", "replace all goals; repeat it for up to five"),
+  add: values("--add <goal>", "add a goal; repeat it for several"),
+  rm: values("--rm <number>", "remove this goal; repeat it for several", positiveInteger),
   check: { ...checkOption, about: `${checkOption.about}; replaces all checks` },
 };
 

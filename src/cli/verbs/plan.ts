@@ -12,21 +12,19 @@ import { clean } from "#util/outside-text.ts";
 import { type PlanView, planEdits, type TaskView } from "#views/plan-view.ts";
 import { withReading } from "../agents.ts";
 import { type CliContext, callsHere, formatCall } from "../context.ts";
-import { AGENT, defineVerb, flag, HOST_CODES, NO_AGENT, type OptionValues, text, texts } from "../verb.ts";
+import { AGENT, defineVerb, flag, HOST_CODES, NO_AGENT, type OptionValues, text, values } from "../verb.ts";
 import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
-
-type TaskSetting = Pick<Extract<PlanEdit, { kind: "set" }>, "id" | "state">;
 
 const OPTIONS = {
   all: flag("-a, --all", "show every task of a large plan"),
-  add: texts("--add <goal>", "add a task with this goal; repeat it for several"),
+  add: values("--add <goal>", "add a task with this goal; repeat it for several"),
   under: text("--under <id>", "add below this task (default: 0, the whole work)"),
-  set: {
-    flags: "--set <id=state>",
-    about: `set the state of a task: ${TASK_STATES.join(", ")}; repeat it for several`,
-    parse: (given: string, before: readonly TaskSetting[] = []) => [...before, parseSetting(given)],
-  },
-  drop: texts("--drop <id>", "abandon a task: it need not be done; repeat it for several"),
+  set: values(
+    "--set <id=state>",
+    `set the state of a task: ${TASK_STATES.join(", ")}; repeat it for several`,
+    parseSetting,
+  ),
+  drop: values("--drop <id>", "abandon a task: it need not be done; repeat it for several"),
 };
 type PlanOptions = OptionValues<typeof OPTIONS>;
 
@@ -87,7 +85,7 @@ function editsOf({ add = [], under, set = [], drop = [] }: PlanOptions, { scrub 
   ];
 }
 
-function parseSetting(given: string): TaskSetting {
+function parseSetting(given: string): Pick<Extract<PlanEdit, { kind: "set" }>, "id" | "state"> {
   const [id = "", word = "", ...rest] = given.split("=");
   const state = TASK_STATES.find((each) => each === word);
   if (state !== undefined && id !== "" && rest.length === 0) return { id, state };

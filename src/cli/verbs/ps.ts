@@ -10,7 +10,7 @@ import { describeSource } from "#core/provenance.ts";
 import { countNoun, oneLine, withCommas } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
-import { type AgentView, dollars, FAILING, isOver } from "#views/agent-view.ts";
+import { type AgentView, dollars, FAILING, isOver, RATE_LIMITED } from "#views/agent-view.ts";
 import { untilInterrupt, withReading } from "../agents.ts";
 import { type CliContext, callsHere, formatCall, openContext } from "../context.ts";
 import { defineVerb, flag, type OptionValues, text } from "../verb.ts";
@@ -135,7 +135,7 @@ type StateForm = "whole" | "plain" | "short";
 function stateOf({ state, stalledMs, now: { command }, until }: AgentView, form: StateForm): string {
   const shown = form === "short" ? state.replace("waiting: ", "") : state;
   const left = until === null ? 0 : Date.parse(until) - systemClock.now().getTime();
-  if (state === "waiting: rate limit" && left > 0) return `${shown} (${shortSpan(left + 999)})`;
+  if (state === RATE_LIMITED && left > 0) return `${shown} (${shortSpan(left + 999)})`;
   if (state === "waiting: approval" && form === "whole") return `${shown} of ${clean(command)}`;
   return stalledMs === null ? shown : `${shown}, stalled for ${shortSpan(stalledMs)}`;
 }

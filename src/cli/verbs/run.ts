@@ -27,14 +27,14 @@ import {
   readCheckOptions,
   requireSomebody,
 } from "../run-options.ts";
-import { defineVerb, flag, NO_AGENT, type OptionValues, RUN_CODES, text, texts, usageError } from "../verb.ts";
+import { defineVerb, flag, NO_AGENT, type OptionValues, RUN_CODES, text, usageError, values } from "../verb.ts";
 import { type Found, findState, lastAgent } from "../with-agent.ts";
 import { describePrice } from "./models.ts";
 
 const OPTIONS = {
   name: text("--name <name>", "name the agent"),
   role: text("--role <role>", "describe its role, such as “an assistant that plans meals”"),
-  goal: texts("-g, --goal <goal>", "add a goal; repeat it for up to five"),
+  goal: values("-g, --goal <goal>", "add a goal; repeat it for up to five"),
   from: text(
     "--from <file>",
     "read ai_name, ai_role, ai_goals and ai_checks from a YAML file; other options override them",

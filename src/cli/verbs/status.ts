@@ -72,6 +72,7 @@ function describe(told: ShownStatus, socket: string): string {
     `${agents.waiting} waiting`,
     `${agents.paused} paused`,
     `${agents.finished} finished`,
+    ...(["interrupted", "damaged"] as const).flatMap((kind) => (agents[kind] > 0 ? [`${agents[kind]} ${kind}`] : [])),
   ];
   const rows: (readonly [string, string])[] = [
     ["since", `${told.startedAt} (${shortSpan(Date.now() - Date.parse(told.startedAt))})`],

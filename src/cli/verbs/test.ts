@@ -22,16 +22,16 @@ import { openPrivateHost } from "../open-host.ts";
 import { playCassette, requireState, withoutOwnSecrets } from "../play-recording.ts";
 import { describeSpent, exitCodeOf, openScreen, outcomeOf, spentOf } from "../result.ts";
 import { flagsOf, newSettings, RUN_OPTIONS } from "../run-options.ts";
-import { defineVerb, EXIT_MEANINGS, flag, type OptionValues, texts, usageError } from "../verb.ts";
+import { defineVerb, EXIT_MEANINGS, flag, type OptionValues, usageError, values } from "../verb.ts";
 import { quoteForShell, shellWord } from "../verb-list.ts";
 
 const { continuous: _continuous, continuousLimit: _limit, record: _record, ...SHARED } = RUN_OPTIONS;
 const OPTIONS = {
-  replay: texts(
+  replay: values(
     "--replay <recording>",
     "play this recording offline instead of asking a model; one per file, in order",
   ),
-  record: texts("--record <recording>", "record the run into this new file, for --replay; one per file, in order"),
+  record: values("--record <recording>", "record the run into this new file, for --replay; one per file, in order"),
   keep: flag("--keep", "keep the temporary homes, and print where they are"),
   ...SHARED,
 };
@@ -163,10 +163,10 @@ async function testAgent(test: AgentTest, visited: CliContext, options: TestOpti
     return resultOf(test, state, interrupts, home);
   } catch (thrown) {
     if (!isGoaldError(thrown)) throw thrown;
-    const { exitCode, code, message, hint } = thrown;
+    const { exitCode, message, hint } = thrown;
     const { file, agent } = test;
     const checks = viewChecks({ checks: agent.checks ?? [], proofs: [] });
-    const reason = `${code}: ${message}${hint === "" ? "" : `\n${hint}`}`;
+    const reason = `${message}${hint === "" ? "" : `\n${hint}`}`;
     const failed = { isPassed: false, outcome: "error", reason, checks, state: initialState, exitCode };
     return { file, agent: agent.name, ...failed, home };
   }

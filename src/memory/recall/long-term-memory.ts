@@ -43,12 +43,22 @@ export interface LongTermMemoryParts {
   readonly keptBytes?: number;
   /** Makes the vectors that recalls have no room for. Default: they wait for the next recalls. */
   readonly lots?: BackgroundLots;
+  /** A server that has copies of the vectors. Default: none. */
+  readonly copies?:
+    | {
+        /** Deletes those of forgotten rows. */
+        removeForgotten(): Promise<void>;
+        /** Waits so many ms for uploads; the next start sends the rest. */
+        flush(mostMs: number): Promise<void>;
+      }
+    | undefined;
 }
 
 export type RecallingMemory = Pick<StoredMemory, keyof StoredMemory>;
 
 /** Default time limit of a request. */
 const EMBED_TIMEOUT_MS = 20_000;
+const SEND_MS = 2_000;
 /** Slots without a vector that are noted at once. */
 const PAGE_SLOTS = 256;
 
@@ -57,6 +67,7 @@ export const openLongTermMemory = (parts: LongTermMemoryParts): RecallingMemory 
 class StoredMemory implements LongTermMemory {
   readonly #parts: LongTermMemoryParts;
   readonly #openIndex: OpenIndex;
+  #keptBytes: number;
   readonly #guarded: GuardedEmbedder;
   readonly #reading: OutageReporter;
   readonly #readingTexts: OutageReporter;
@@ -76,6 +87,7 @@ class StoredMemory implements LongTermMemory {
     const { embedder, report, embedTimeoutMs = EMBED_TIMEOUT_MS, clock } = parts;
     this.#parts = parts;
     this.#openIndex = parts.openIndex ?? shareMemory();
+    this.#keptBytes = parts.keptBytes ?? 0;
     this.#guarded = new GuardedEmbedder(embedder, embedTimeoutMs, report, clock);
     this.#reading = new OutageReporter(report);
     this.#readingTexts = new OutageReporter(report);
@@ -84,7 +96,7 @@ class StoredMemory implements LongTermMemory {
   }
 
   get remote(): boolean {
-    return !this.#parts.embedder.local;
+    return this.#parts.copies !== undefined || !this.#parts.embedder.local;
   }
 
   recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recall[]> {
@@ -101,6 +113,7 @@ class StoredMemory implements LongTermMemory {
     await this.#parts.lots?.close();
     for (const namespace of [...this.#memories.keys()])
       await this.#changes.run(namespace, () => this.#unload(namespace));
+    await this.#parts.copies?.flush(SEND_MS);
   }
 
   /** Call it when the agent stops: saves its vectors, then drops unused memories, the oldest first, down to `keptBytes`. */
@@ -109,28 +122,36 @@ class StoredMemory implements LongTermMemory {
       this.#used.delete(agent);
       const memory = this.#memories.get(agent);
       if (memory) await this.#changes.run(agent, () => this.#save(memory, true));
-      await this.#dropUnused(this.#parts.keptBytes ?? 0);
+      await this.#dropUnused();
     });
   }
 
-  /** Saves every vector, and drops every memory that no running agent uses. */
-  async releaseUnused(): Promise<void> {
+  /** Call it when a run ends: saves every vector, and drops what it used when nothing is kept of idle agents. */
+  async runEnded(agent: string): Promise<void> {
     await this.flush();
-    await this.#dropUnused(0);
+    if (this.#keptBytes === 0) await this.idle(agent);
+  }
+
+  /** Saves every vector, and drops every memory that no running agent uses, now and whenever a run ends from now on. */
+  async releaseUnused(): Promise<void> {
+    this.#keptBytes = 0;
+    await this.flush();
+    await this.#dropUnused();
   }
 
   /** Drops this agent from main memory. Its rows stay in the store; the next recall reads them again. */
-  release(agent: string): Promise<void> {
+  async release(agent: string): Promise<void> {
     this.#used.delete(agent);
     this.#owed.delete(agent);
-    return this.#recalls.run(agent, () => this.#changes.run(agent, () => this.#discard(agent)));
+    await this.#recalls.run(agent, () => this.#changes.run(agent, () => this.#discard(agent)));
+    await this.#parts.copies?.removeForgotten().catch(() => undefined);
   }
 
-  async #dropUnused(mostBytes: number): Promise<void> {
+  async #dropUnused(): Promise<void> {
     const isUsed = (namespace: string) => this.#used.values().some((namespaces) => namespaces.includes(namespace));
     const sizeOf = ({ rows, vectors }: AgentMemory): number => rows.bytes + vectors.bytes;
     for (const namespace of [...this.#memories.keys()]) {
-      if (this.#memories.values().reduce((sum, memory) => sum + sizeOf(memory), 0) <= mostBytes) return;
+      if (this.#memories.values().reduce((sum, memory) => sum + sizeOf(memory), 0) <= this.#keptBytes) return;
       await this.#changes.run(namespace, async () => {
         if (!isUsed(namespace)) await this.#unload(namespace);
       });

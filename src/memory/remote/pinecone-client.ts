@@ -13,12 +13,11 @@ import { isRecord, parseJson } from "#util/json.ts";
 import { listCauses, type Quote, quoteWithout } from "#util/outside-errors.ts";
 import { parseRetryAfter } from "#util/retry-after.ts";
 
-type PineconeFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 export interface ConfiguredDoor {
   to(
     origin: string,
     limits?: { readonly maxBytes?: number; readonly firstByteTimeoutMs?: number; readonly totalTimeoutMs?: number },
-  ): PineconeFetch;
+  ): (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 }
 
 export interface PineconeSettings {

@@ -6,7 +6,7 @@ import { addAbortListener } from "node:events";
 import { realpathSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import type { Cage, CagedCommand } from "#cage/cage.ts";
-import { GoaldError } from "#core/errors.ts";
+import { codeOf, GoaldError } from "#core/errors.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import type { Quote } from "#util/outside-errors.ts";
 import type { RepositoryUrl } from "./repository-url.ts";
@@ -76,7 +76,7 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
   const { code, error } = await ended;
   if (error)
     throw new GoaldError("GOALD_GIT", `git could not be started: ${error.message}.`, {
-      hint: "Install git.",
+      hint: codeOf(error) === "ENOENT" ? "Install git." : "",
       cause: error,
     });
   signal.throwIfAborted();

@@ -2,7 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createLiveReader } from "#api/event-stream.ts";
 import { describeNow, endOf, type LivingFacts } from "#cli/living-line.ts";
-import { fitLine, LivingText, widthOf, wrapText } from "#cli/terminal/living-text.ts";
+import { fitLine, LivingText, STYLE, widthOf, wrapText } from "#cli/terminal/living-text.ts";
+import { paint } from "#cli/terminal/print.ts";
 import { createShowRun } from "#cli/terminal/show-run.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
 import { createLiveThoughts } from "#reply/thoughts.ts";
@@ -81,6 +82,15 @@ describe("text above lines that change", () => {
     const text = `${"word ".repeat(100)}end\n`;
     expect(written([text], Number.POSITIVE_INFINITY)).toBe(text);
   });
+});
+
+it("cuts a line to any width without a style that goes on behind it", () => {
+  const line = `${paint(true, "green", "running")}  ${paint(true, "red", "waiting: 待つ")}  12`;
+  for (let columns = 1; columns < widthOf(line); columns++) {
+    const cut = fitLine(line, columns);
+    expect(widthOf(cut)).toBeLessThanOrEqual(columns);
+    expect(cut.split(STYLE).filter((part) => STYLE.test(part))).toEqual(line.match(new RegExp(STYLE, "g")));
+  }
 });
 
 describe("a line that is printed while another one grows", () => {
