@@ -76,8 +76,7 @@ export async function* followAgent(socket: string, path: string, options: Follow
       }
     } catch (thrown) {
       if (signal?.aborted) return;
-      // An error of the content, not of the connection.
-      if (isGoaldError(thrown) && thrown.code !== "GOALD_DAEMON") throw thrown;
+      if (!isLost(thrown)) throw thrown;
       if (performance.now() - lastAnswerAt >= patienceMs)
         throw isGoaldError(thrown) ? thrown : lostFor(patienceMs, thrown);
     }
@@ -146,6 +145,9 @@ const unreadable = (data: string): GoaldError =>
     "GOALD_INTERNAL",
     `The daemon sent an event that cannot be read: ${JSON.stringify(data.slice(0, 80))}`,
   );
+
+/** True for an error of the connection, not of its content. */
+const isLost = (thrown: unknown): boolean => !isGoaldError(thrown) || thrown.code === "GOALD_DAEMON";
 
 const lostFor = (patienceMs: number, cause: unknown): GoaldError =>
   daemonError(`No daemon has replied for ${patienceMs / 1000} s: ${toError(cause).message}.`, SEE_STATUS, cause);

@@ -29,7 +29,7 @@ export function readFrame(): Frame | undefined {
   const start = Buffer.allocUnsafeSlow(FIRST_READ_BYTES);
   const count = fill(start, 0, LENGTHS_BYTES);
   if (count === undefined) return undefined;
-  const length = LENGTHS_BYTES + start.readUInt32LE(0) + start.readUInt32LE(4);
+  const length = frameLength(start);
   if (count >= length) return decodeFrame(start.subarray(0, length));
   const frame = Buffer.allocUnsafeSlow(length);
   start.copy(frame, 0, 0, count);
@@ -49,6 +49,8 @@ function encodeHead(value: unknown, byteLength: number): Buffer {
   lengths.writeUInt32LE(byteLength, 4);
   return Buffer.concat([lengths, json]);
 }
+
+const frameLength = (head: Buffer): number => LENGTHS_BYTES + head.readUInt32LE(0) + head.readUInt32LE(4);
 
 function decodeFrame(frame: Buffer): Frame {
   const end = LENGTHS_BYTES + frame.readUInt32LE(0);

@@ -93,7 +93,7 @@ function openOutput(options: GlobalOptions) {
   const interactive = !json && options.input !== false && stdin.isTTY === true && stdout.isTTY === true;
   let input: LineInput | undefined;
   let below: LinesBelow | undefined;
-  const isScreen = !json && stdout.isTTY === true && process.env.TERM !== "dumb";
+  const isScreen = !json && canDraw();
   // https://no-color.org: any value of NO_COLOR but an empty one turns colour off.
   const colour = isScreen && options.color !== false && !process.env.NO_COLOR;
   const columns = (isScreen && stdout.columns) || Number.POSITIVE_INFINITY;
@@ -223,6 +223,8 @@ export const formatCall = (home: Home, ...words: readonly string[]): string => {
 export const callsHere = (home: Home, text: string): string => callsFor(namedRoot(home), text);
 
 const namedRoot = ({ root, chosenBy }: Home): string | undefined => (chosenBy === "--home" ? root : undefined);
+
+const canDraw = (): boolean => process.stdout.isTTY === true && process.env.TERM !== "dumb";
 
 /** Accepts a missing home, or a folder that this user can read. Throws GOALD_HOME_UNWRITABLE for any other. */
 async function requireFolder({ root, privateFolder }: Home): Promise<void> {

@@ -2,7 +2,9 @@
 import type { Verb, VerbDeclaration } from "./verb.ts";
 import { SUMMARIES, VERB_NAMES, type VerbName } from "./verb-list.ts";
 
-const LOAD: Readonly<Record<VerbName, () => Promise<VerbDeclaration>>> = {
+type Load = () => Promise<VerbDeclaration>;
+
+const LOAD: Readonly<Record<VerbName, Load>> = {
   run: async () => (await import("./verbs/run.ts")).verb,
   resume: async () => (await import("./verbs/resume.ts")).verb,
   replay: async () => (await import("./verbs/replay.ts")).verb,

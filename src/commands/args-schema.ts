@@ -15,6 +15,7 @@ const MAX_PROBLEMS = 10;
 const ARGUMENT = /^[\p{L}_$][\p{L}\p{N}_$.-]{0,63}$/u;
 
 type Fields = Readonly<Record<string, unknown>>;
+type Check = (value: unknown) => boolean;
 
 const SCHEMAS = words("items additionalProperties not if then else contains propertyNames");
 const OPEN_SCHEMAS = words("unevaluatedItems unevaluatedProperties");
@@ -32,7 +33,7 @@ function words(text: string): readonly string[] {
 }
 
 /** Keywords of the arguments that need no meta-schema, by type, and the check of each value. */
-const PLAIN: Readonly<Record<string, Readonly<Record<string, (value: unknown) => boolean>>>> = {
+const PLAIN: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   string: { enum: isTexts, minLength: isCount, maxLength: isCount, pattern: isPattern },
   integer: { minimum: isNumber, maximum: isNumber },
   number: { minimum: isNumber, maximum: isNumber },

@@ -191,6 +191,8 @@ const NAMES: Readonly<Record<JsonType, string>> = {
 };
 const UNKNOWN = "Any";
 
+const writeChoice = (value: unknown): string => PYTHON_WORDS.get(value) ?? JSON.stringify(value);
+
 /**
  * Writes a JSON Schema as a type of Python, for the signatures of functions. A type helps the model to write a call.
  * The arguments of the call are checked against the schema itself, so what a type cannot say is left out.
@@ -218,7 +220,7 @@ function typeOf(schema: JsonSchema, root: JsonSchema, levels: number): string {
   if (alternatives && levels > 1) return unite(alternatives.map((each) => typeOf(each, root, levels - 1)));
   const choices = choicesOf(followed);
   if (choices && choices.length <= MAX_CHOICES && choices.every(isPlain))
-    return `Literal[${choices.map((value) => PYTHON_WORDS.get(value) ?? JSON.stringify(value)).join(", ")}]`;
+    return `Literal[${choices.map(writeChoice).join(", ")}]`;
   const types = typesOf(followed);
   const named = types.length > 0 || !choices ? types : [...new Set(choices.map(jsonTypeOf))];
   return unite(named.map((type) => namedType(type, followed, root, levels)));

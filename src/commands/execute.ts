@@ -130,7 +130,7 @@ export async function probeCall(call: CallContext, prepared: unknown): Promise<E
 async function runWithin<T>(
   call: CallContext,
   part: CommandPart,
-  act: (context: CommandContext, limit: ReturnType<typeof startTimeLimit>, tracker: SourceTracker) => Promise<T>,
+  act: (context: CommandContext, limit: TimeLimit, tracker: SourceTracker) => Promise<T>,
 ): Promise<Execution<T>> {
   const { command, agent, callId, step } = call;
   const files: FileChange[] = [];
@@ -259,6 +259,8 @@ async function spillOutput(
     }
   }
 }
+
+type TimeLimit = ReturnType<typeof startTimeLimit>;
 
 /**
  * Limits the time of a command: a signal aborts it, and `race` ends even a command that ignores the signal. Unlike

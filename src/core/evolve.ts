@@ -46,7 +46,9 @@ export function evolve(state: AgentState, event: RecordedEvent): AgentState {
   return fold(state, event);
 }
 
-const FOLDS: { readonly [T in EventBody["type"]]: (state: AgentState, event: EventOf<T> & At) => AgentState } = {
+type Folds = { readonly [T in EventBody["type"]]: (state: AgentState, event: EventOf<T> & At) => AgentState };
+
+const FOLDS: Folds = {
   "agent-created": agentCreated,
   "settings-changed": (state, event) => {
     const fallback = event.model === undefined ? state.fallback : null;

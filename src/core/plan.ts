@@ -137,12 +137,14 @@ function parseId(id: string): { readonly places: readonly number[] } | { readonl
 }
 
 function describeMissing(id: string, places: readonly number[], { subtasks }: PlanTask): string {
-  const parent = [0, ...places].join(".");
+  const parent = idOf(places);
   const [first, last] = [`${parent}.0`, `${parent}.${subtasks.length - 1}`];
   const has =
     ["has no subtasks", `has one subtask, ${first}`][subtasks.length] ?? `has the subtasks ${first} to ${last}`;
   return `There is no task ${oneLine(id, 80)}: task ${parent} ${has}.`;
 }
+
+const idOf = (places: readonly number[]): string => [0, ...places].join(".");
 
 /** A sentence that says why the task cannot be added; undefined when it can. */
 export function refuseTask(plan: PlanTask, parent: string, added: NewTask): string | undefined {

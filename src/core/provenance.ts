@@ -130,11 +130,14 @@ export const MAX_SOURCES = 16;
 /** Name of the entry that stands for further sources. */
 export const MORE_SOURCES = "others";
 
+const isSame = (one: OutsideSource, other: OutsideSource): boolean =>
+  one.from === other.from && one.name === other.name;
+
 /** Adds the sources that are not in the list yet. The list stays within MAX_SOURCES. */
 export function addSources<S extends OutsideSource>(known: readonly S[], added: readonly S[]): readonly S[] {
   const list = [...known];
   for (const source of added) {
-    if (list.some(({ from, name }) => from === source.from && name === source.name)) continue;
+    if (list.some((one) => isSame(one, source))) continue;
     if (list.length < MAX_SOURCES - 1) list.push(source);
     else if (list.length < MAX_SOURCES) list.push({ ...source, name: MORE_SOURCES });
   }

@@ -17,6 +17,8 @@ import { type AgentState, activeFrame } from "#core/state.ts";
 
 type Failure = Extract<ModelAnswer, { kind: "failed" }> & { readonly spent?: ModelSpending };
 
+type FailedQuestion = Pick<EventOf<"model-asked">, "step" | "callId" | "model">;
+
 interface Circumstances {
   readonly now: Date;
   /** 0 to 1. Spreads the retries of agents that failed at the same time. */
@@ -74,7 +76,7 @@ const PROBE_EVERY_MS = 60_000;
 
 export function afterFailure(
   failure: Failure,
-  question: Pick<EventOf<"model-asked">, "step" | "callId" | "model">,
+  question: FailedQuestion,
   state: AgentState,
   circumstances: Circumstances,
 ): readonly NewEvent[] {

@@ -93,7 +93,7 @@ function splitReact(reply: string): Split {
   if (!action) {
     // Without headings the form is that of prose with a block.
     const split = splitCode(reply);
-    return { ...split, thought: split.thought.replace(HEADING, "").trim() };
+    return { ...split, thought: dropHeadings(split.thought) };
   }
   const before = parts.slice(0, parts.indexOf(action)).filter(({ name }) => name !== "observation");
   const thought = before
@@ -124,6 +124,8 @@ function splitAtHeadings(reply: string) {
     }),
   ];
 }
+
+const dropHeadings = (text: string): string => text.replace(HEADING, "").trim();
 
 const withoutCode = (reply: string): Split => ({
   thought: reply.trim(),

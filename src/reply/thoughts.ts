@@ -55,6 +55,8 @@ const BEGIN = /\{\s*"thoughts"\s*:\s*\{/;
 /** Covers the opening of a reply including the blanks that models write there. */
 const TAIL_CHARS = 200;
 
+type LivePosition = "before" | "key" | "colon" | "value" | "comma" | "over";
+
 type OnThought = (name: ThoughtName, piece: string, isWhole: boolean) => void;
 
 /**
@@ -67,7 +69,7 @@ type OnThought = (name: ThoughtName, piece: string, isWhole: boolean) => void;
 export const createLiveThoughts = (onText: OnThought): Pick<LiveThoughts, "push"> => new LiveThoughts(onText);
 
 class LiveThoughts {
-  #place: "before" | "key" | "colon" | "value" | "comma" | "over" = "before";
+  #place: LivePosition = "before";
   #tail = "";
   /** Unreported text of the current string; undefined outside strings. */
   #text: string | undefined;

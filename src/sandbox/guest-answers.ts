@@ -168,7 +168,8 @@ function isSave(files: unknown, bytes: Uint8Array): boolean {
   return total === bytes.byteLength && total <= MAX_FILE_BYTES;
 }
 
-const isSavedFile = (value: unknown): value is Extract<Question, { readonly what: "save" }>["files"][number] =>
+type SavedFile = Extract<Question, { readonly what: "save" }>["files"][number];
+const isSavedFile = (value: unknown): value is SavedFile =>
   isRecord(value) && isPath(value.path) && (value.bytes === null || isLength(value.bytes));
 
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

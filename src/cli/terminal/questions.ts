@@ -18,7 +18,9 @@ export interface QuestionScreen {
   say(line: string): void;
 }
 
-function readWord(line: string): "yes" | "no" | "help" | "empty" | "other" {
+type Word = "yes" | "no" | "help" | "empty" | "other";
+
+function readWord(line: string): Word {
   const word = clean(line).trim().toLowerCase();
   if (word === "") return "empty";
   if (word === "n" || word === "no") return "no";

@@ -59,7 +59,7 @@ export function createShowRun(parts: ShowRunParts): ShowRun {
       ({ mode } = event);
     }
     for (const [style, label, text] of fields) {
-      const body = clean(text).trim().replaceAll("\n", "\n  ");
+      const body = indent(clean(text).trim());
       // The live text has shown these words already.
       if (shownLive?.has(label) && shownLive.get(label) === parts.live?.redact(body)) continue;
       if (body === APPROVES_ALL && isFurther) continue;
@@ -193,6 +193,7 @@ const shorten = (text: string, limit: number): string =>
   text.length <= limit + FEW_CHARS
     ? text
     : `${text.slice(0, limit).toWellFormed()} [… ${withCommas(text.length - limit)} more characters]`;
+const indent = (text: string): string => text.replaceAll("\n", "\n  ");
 
 /**
  * Returns true for an event that needs nothing further. The texts of checks come with the goals; a result whose goals came

@@ -270,7 +270,7 @@ const MAX_COMPARISONS = 250_000;
  * similar old one, so that both are never recalled together.
  */
 export function planSource(source: IngestSource, { pieces, settled }: KnownSource): IngestPlan {
-  const texts = new Map(piecesOf(source).map((text) => [hash("sha256", JSON.stringify([source.name, text])), text]));
+  const texts = new Map(piecesOf(source).map((text) => [keyOf(source.name, text), text]));
   const here = new Set([...pieces.map(({ key }) => key), ...settled]);
   const gone = pieces.filter(({ key }) => key === null || !texts.has(key));
   const fresh = [...texts].filter(([key]) => !here.has(key)).map(([key, text]) => ({ key, text }));
@@ -294,6 +294,8 @@ export function planSource(source: IngestSource, { pieces, settled }: KnownSourc
 
 /** For pieces whose source no longer exists. */
 const retire = ({ id }: Pick<KnownPiece, "id">): MemoryChange => ({ op: "forget", id, by: "source" });
+
+const keyOf = (source: string, text: string): string => hash("sha256", JSON.stringify([source, text]));
 
 /** Each piece begins with its file's name and headings, so that it is found by them and readable alone. */
 export function piecesOf({ name, text, format }: FoundText): readonly string[] {

@@ -15,6 +15,8 @@ import { type CliContext, callsHere, formatCall } from "../context.ts";
 import { AGENT, defineVerb, flag, HOST_CODES, NO_AGENT, type OptionValues, text, values } from "../verb.ts";
 import { type Steered, tellDone, viewNow, viewWhenHeard, withAgent } from "../with-agent.ts";
 
+type TaskSetting = Pick<Extract<PlanEdit, { kind: "set" }>, "id" | "state">;
+
 const OPTIONS = {
   all: flag("-a, --all", "show every task of a large plan"),
   add: values("--add <goal>", "add a task with this goal; repeat it for several"),
@@ -85,7 +87,7 @@ function editsOf({ add = [], under, set = [], drop = [] }: PlanOptions, { scrub 
   ];
 }
 
-function parseSetting(given: string): Pick<Extract<PlanEdit, { kind: "set" }>, "id" | "state"> {
+function parseSetting(given: string): TaskSetting {
   const [id = "", word = "", ...rest] = given.split("=");
   const state = TASK_STATES.find((each) => each === word);
   if (state !== undefined && id !== "" && rest.length === 0) return { id, state };

@@ -15,6 +15,7 @@ const OPTIONS = {
   files: flag("--files", "remove its folder in the workspace, too"),
 };
 const UNIQUE = { unique: true };
+type RemoveOptions = OptionValues<typeof OPTIONS>;
 
 export const verb = defineVerb({
   description: "remove an agent: its log, memory and file history; its folder stays",
@@ -55,7 +56,7 @@ function listEnded(views: readonly AgentView[]): readonly string[] {
   return views.flatMap(({ id }) => (ended.has(id) ? [id] : [])).toReversed();
 }
 
-async function removeVerb(name: string, options: OptionValues<typeof OPTIONS>): Promise<number> {
+async function removeVerb(name: string, options: RemoveOptions): Promise<number> {
   const { force = false, files = false } = options;
   return withAgent(
     name,

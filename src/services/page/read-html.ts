@@ -133,6 +133,8 @@ function measureTree(html: string): { readonly marks: number; readonly depth: nu
 const TAG_OR_ENTITY =
   /<(\/?)(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dd|dt|option|tr|td|th|thead|tbody|tfoot)\b)[a-z]|[<&]/gi;
 
+type MainPart = ReturnType<typeof describeMainPart>;
+
 const ASIDE_SELECTOR =
   "nav,aside,footer,dialog,button,[role=navigation],[role=banner],[role=contentinfo],[role=complementary],[role=search],[role=dialog],[role=alertdialog],[role=menu]";
 const ASIDE_NAME =
@@ -144,7 +146,7 @@ const LINK_BLOCK_SELECTOR = "ul,ol,div,section,p,table";
  * only `article`, or the body. Leaves out what the author marked as navigation or side content, and blocks of mostly
  * short links. Changes nothing in the document.
  */
-function findMainPart(document: Document): ReturnType<typeof describeMainPart> {
+function findMainPart(document: Document): MainPart {
   const root = findRoot(document);
   const marked = keepOutermost([
     ...root.querySelectorAll(ASIDE_SELECTOR),
