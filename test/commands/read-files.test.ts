@@ -110,6 +110,11 @@ describe("read_file", () => {
     expect(await read()).toMatchObject({ status: "failed", code: "file-missing", text });
   });
 
+  it("names the command that reads a web address", async () => {
+    const refusal = { hint: expect.stringMatching(/^browse_website reads web pages/) };
+    await expect(call(readFile, { file: "https://a.example/x" }, desk.context)).rejects.toMatchObject(refusal);
+  });
+
   it.each([
     [{ first_line: 3 }, "line-missing"],
     [{ first_line: 2, last_line: 1 }, "bad-range"],

@@ -99,7 +99,7 @@ describe("a page", () => {
   it.each([
     ["www.nowhere.example/x", "GOALD_WEB", "www.nowhere.example could not be read: there is no server of that name."],
     ["http://127.0.0.1/", "GOALD_HTTP_REFUSED", "is not on the public Internet"],
-    ["file:///etc/passwd", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
+    ["file:///etc/passwd", "GOALD_HTTP_REFUSED", "Expected a whole web address with https://"],
     ["localhost", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
   ])("at %j is %s", async (text, code, words) => {
     // No word of a stranger has arrived.

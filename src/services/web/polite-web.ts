@@ -149,7 +149,7 @@ function readUrl(address: string): URL {
   const whole = completeAddress(address);
   // The HTTP client rejects text that the URL parser would silently correct.
   if (URL.canParse(whole) && /^https?:\/\/[^\s\\]*$/i.test(whole)) return new URL(whole);
-  throw new GoaldError("GOALD_HTTP_REFUSED", EXPECTED_ADDRESS);
+  throw new GoaldError("GOALD_HTTP_REFUSED", EXPECTED_ADDRESS, { hint: "read_file shows a file of the workspace." });
 }
 
 async function readAnswer(url: URL, response: Response, { maxBytes, cuts, headers }: WebRequest): Promise<WebAnswer> {
