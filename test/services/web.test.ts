@@ -429,6 +429,8 @@ const FAILURES: readonly (readonly [title: string, who: readonly Name[], answer:
   ["an error with status 200", JSON_NAMES, { status: 200, body: { error: "quota" } }, /not in the form/],
   ["a list that is none", ["tavily", "searxng"], { status: 200, body: { results: "many" } }, /not in the form/],
   ["rows of other types", ["tavily", "searxng"], ok({ results: [{ title: 1, url: [] }] }), /not in the form/],
+  ["a key that is none", ["brave"], { status: 422, body: "no" }, /refuses the key, or these words \(422\)/],
+  ["no credit", ["serper"], { status: 400, body: "no" }, /its credit is used up, or/],
   ["rows that are none", ["serper"], { status: 200, body: { organic: [null, 1, "x"] } }, /not in the form/],
   [
     "rows without a web address",
