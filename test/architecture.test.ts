@@ -287,16 +287,16 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   http: [6, 597],
   loop: [26, 3766],
   memory: [33, 5958],
-  model: [11, 1719],
+  model: [11, 1717],
   page: [18, 1589],
   prompt: [11, 1915],
   reply: [13, 2161],
   sandbox: [13, 1686],
-  services: [23, 2804],
+  services: [23, 2806],
   store: [26, 3462],
   util: [22, 1601],
   views: [20, 3330],
-  workspace: [8, 1209],
+  workspace: [8, 1210],
 };
 
 describe("the laws of the house", () => {
