@@ -105,6 +105,7 @@ describe("generate_image", () => {
   it.each([
     ["art/ball.png", jpeg(20, 10), "art/ball.jpg"],
     ["art/ball", webp("VP8L", 20, 10), "art/ball.webp"],
+    ["art/", png(20, 10), "art/c1.png"],
     ["art/ball.v2.jpeg", png(20, 10), "art/ball.v2.png"],
   ])("saves %s under the file ending of its real type", async (file, picture, path) => {
     await using server = await answering(pictureAnswer(picture));
