@@ -285,7 +285,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   core: [33, 4583],
   host: [11, 1522],
   http: [6, 597],
-  loop: [26, 3766],
+  loop: [26, 3768],
   memory: [33, 5958],
   model: [11, 1717],
   page: [18, 1589],

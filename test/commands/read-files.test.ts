@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import executePythonFile from "../../commands/execute_python_file.ts";
 import readFile from "../../commands/read_file.ts";
 import searchFiles from "../../commands/search_files.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
@@ -140,6 +141,17 @@ async function search(
   expect(result).toMatchObject({ status: "ok", source: "workspace", artifacts: [] });
   return result.text;
 }
+
+it("execute_python_file reads UTF-8 without its mark, and runs no other bytes", async () => {
+  const context = contextOf(desk.workspace, { cells: { begin: () => ({}) } as never });
+  const prepare = async (content: string | Buffer) => {
+    await desk.workspace.write("a.py", content);
+    return executePythonFile.prepare?.({ file: "a.py" }, context);
+  };
+  expect(await prepare("\uFEFFprint(1)\n")).toMatchObject({ code: "print(1)\n" });
+  const refusal = { message: "a.py is not UTF-8 text, so it was not run." };
+  await expect(prepare(Buffer.from("print('caf\xe9')", "latin1"))).rejects.toMatchObject(refusal);
+});
 
 describe("search_files", () => {
   const files = { "a.txt": "Alpha\nbeta\n", "notes/b.md": "gamma alpha", "notes/c.md": "" };
