@@ -84,6 +84,7 @@ describe("a page", () => {
     [500, "500, an error of its own"],
     [418, "answered with 418."],
     [304, "answered with 304."],
+    [206, "answered with 206."],
   ])("with status %i is an error in words", async (status, words) => {
     answer = (_request, response) => response.writeHead(status).end("x");
     const error = await failureOf(open()(address("a", "/p?token=hidden")));

@@ -34,7 +34,7 @@ export interface WebRequest {
 export interface WebAnswer {
   /** Address after redirects, without a fragment. */
   readonly url: string;
-  /** 200 to 299, or 304 for a conditional request. */
+  /** 200 to 299 but not 206, or 304 for a conditional request. */
   readonly status: number;
   readonly headers: Headers;
   /** Such as `text/html`: lower case, without parameters. "" if the server sent none. */
@@ -154,7 +154,7 @@ function readUrl(address: string): URL {
 
 async function readAnswer(url: URL, response: Response, { maxBytes, cuts, headers }: WebRequest): Promise<WebAnswer> {
   const { status } = response;
-  const isExpected = (status >= 200 && status < 300) || (status === 304 && headers !== undefined);
+  const isExpected = (status >= 200 && status < 300 && status !== 206) || (status === 304 && headers !== undefined);
   if (!isExpected) {
     void response.body?.cancel().catch(() => undefined);
     throw new GoaldError("GOALD_WEB", `${url.origin}${url.pathname} answered with ${describeStatus(status)}.`);
