@@ -92,6 +92,13 @@ describe("a page", () => {
     expect(String(error)).not.toContain("hidden");
   });
 
+  it.each(["gzip", "br", "zstd"])("in a broken compression (%s) is an error in words", async (encoding) => {
+    answer = (_request, response) =>
+      response.writeHead(200, { "content-encoding": encoding }).end("<html>plain</html>");
+    const message = expect.stringMatching(/ could not be read: what it sent is damaged\.$/);
+    expect(await failureOf(open()(address("a")))).toMatchObject({ message });
+  });
+
   it("that has not changed answers a conditional request with 304", async () => {
     answer = (request, response) => response.writeHead(request.headers["if-none-match"] === '"1"' ? 304 : 200).end();
     expect(await open()(address("a"), { headers: { "if-none-match": '"1"' } })).toMatchObject({ status: 304 });

@@ -180,8 +180,7 @@ async function readBody(response: Response, maxBytes: number, cuts: boolean) {
     if (bytes > maxBytes) break;
   }
   if (bytes > maxBytes && !cuts) throw tooLarge(response, maxBytes);
-  const isCut = bytes > maxBytes;
-  return { bytes: new Uint8Array(Buffer.concat(pieces).subarray(0, maxBytes)), isCut };
+  return { bytes: new Uint8Array(Buffer.concat(pieces).subarray(0, maxBytes)), isCut: bytes > maxBytes };
 }
 
 const tooLarge = ({ url }: Response, maxBytes: number): GoaldError =>
@@ -275,6 +274,7 @@ const REASON_BY_CODE: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, "nobody answers there"],
   [/ENETUNREACH|EHOSTUNREACH/, "there is no way to it from this machine"],
   [/ECONNRESET|EPIPE|UND_ERR_SOCKET/, "it broke the connection"],
+  [/\bZ_|\bERR__|ZSTD_/, "what it sent is damaged"],
   [/ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT/, "it did not answer in time"],
   [/CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL/, "its certificate is not to be trusted"],
 ];
