@@ -7,6 +7,7 @@
  */
 import { hash } from "node:crypto";
 import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
+import { countNoun } from "#core/text.ts";
 
 /** The file before the append. `tail` is the SHA-256 of its last bytes, null for a missing file. */
 interface FileBefore {
@@ -44,10 +45,13 @@ export default defineCommand({
     if (isLonger && (await compareWithBefore(workspace, file, text, before)) === "torn")
       await workspace.truncate(file, before.bytes);
     const { path, bytes } = await workspace.append(file, text);
-    return succeed(`Added ${Buffer.byteLength(text)} bytes to the end of ${path}, which now has ${bytes}.`, {
-      artifacts: [path],
-      value: path,
-    });
+    return succeed(
+      `Added ${countNoun(Buffer.byteLength(text), "byte")} to the end of ${path}, which now has ${bytes}.`,
+      {
+        artifacts: [path],
+        value: path,
+      },
+    );
   },
 
   async probe({ file, text }, { workspace }, prepared): Promise<Probe> {

@@ -6,7 +6,7 @@
  */
 import { defineCommand, type Probe, succeed, type Workspace } from "#core/command.ts";
 import { type AskedFile, findAskedRow } from "#core/guarded-files.ts";
-import { joinNames } from "#core/text.ts";
+import { countNoun, joinNames } from "#core/text.ts";
 
 /** Files named per kind. */
 const MAX_NAMED = 5;
@@ -46,14 +46,15 @@ export default defineCommand({
 
   async run({ repository_url, clone_path }, { workspace, signal, use }) {
     const repositories = use("repositories");
-    const cloned = await workspace.place(clone_path, (folder) => repositories.clone(repository_url, folder, signal));
+    const path = workspace.plainPath(clone_path);
+    const cloned = await workspace.place(path, (folder) => repositories.clone(repository_url, folder, signal));
     const { url, commit, branch, files, bytes, remarks } = cloned;
     const from = `${url} (commit ${commit}${branch === null ? "" : `, branch ${branch}`})`;
-    const others = await describeOthersRun(workspace, clone_path);
-    const head = `Cloned ${from} into ${clone_path}: ${files} files, ${bytes} bytes.`;
+    const others = await describeOthersRun(workspace, path);
+    const head = `Cloned ${from} into ${path}: ${countNoun(files, "file")}, ${countNoun(bytes, "byte")}.`;
     const text = [head, ...remarks, ...others].join(" ");
     // Strangers wrote these files, so the result counts as text from the web.
-    return succeed(text, { source: "web", artifacts: [clone_path], value: clone_path });
+    return succeed(text, { source: "web", artifacts: [path], value: path });
   },
 
   async probe({ repository_url, clone_path }, { workspace }, prepared): Promise<Probe> {
@@ -70,8 +71,7 @@ export default defineCommand({
 });
 
 /** Lists the files that other programs run or obey, and when. */
-async function describeOthersRun(workspace: Workspace, path: string): Promise<readonly string[]> {
-  const folder = workspace.plainPath(path);
+async function describeOthersRun(workspace: Workspace, folder: string): Promise<readonly string[]> {
   const asked: AskedFile[] = [];
   for await (const file of workspace.list(folder, (inner) => inner !== `${folder}/.git`)) {
     const inner = file.path.slice(folder.length + 1);

@@ -31,7 +31,7 @@ export default defineCommand({
   },
 
   async run({ file, permanently }, { workspace, call }, prepared) {
-    if (permanently) return deleteForGood(file, workspace);
+    if (permanently) return deleteForGood(workspace.plainPath(file), workspace);
     const seen = prepared as KeptFile | null;
     if (seen && "unkept" in seen) return call("delete_file", { file, permanently: true });
     const found = await workspace.stat(file);

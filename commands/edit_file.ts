@@ -18,7 +18,7 @@ import {
   numberLines,
   widenSpan,
 } from "#util/near-text.ts";
-import { findText, replaceText, type TextEdit } from "#util/replace-text.ts";
+import { findText, MAX_PLACES, replaceText, type TextEdit } from "#util/replace-text.ts";
 
 /** SHA-256 of the file. */
 interface Prepared {
@@ -47,7 +47,7 @@ export default defineCommand({
         type: "integer",
         description: "how often old occurs, default 1",
         minimum: 1,
-        maximum: 10_000,
+        maximum: MAX_PLACES,
       },
     },
     required: ["file", "old", "new"],
@@ -177,7 +177,7 @@ function describeMiss(path: string, content: Uint8Array, args: EditArgs, missed:
   const where = listLines(spansOf(content, missed.places, 0));
   if (missed.overlap)
     return `\`old\` occurs in ${path} at places that overlap (${where}), so it is not clear which is meant. Nothing was changed: give more of the text.`;
-  const all = missed.count > count ? `, or count ${missed.count} to change all` : "";
+  const all = missed.count <= MAX_PLACES ? `, or count ${missed.count} to change all` : "";
   return `\`old\` occurs ${countTimes(missed.count)} in ${path}, not ${countTimes(count)}: ${where}. Nothing was changed: give more of the text around the place that you mean${all}.`;
 }
 

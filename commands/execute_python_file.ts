@@ -1,7 +1,9 @@
 /** execute_python_file -- runs a Python file of the workspace as a cell, in the same namespace as run_code. */
 import { hash } from "node:crypto";
 import { defineCommand, fail } from "#core/command.ts";
+import { GoaldError } from "#core/errors.ts";
 import type { CellStart } from "#core/services.ts";
+import { decodeUtf8 } from "#util/media-format.ts";
 
 interface Prepared {
   readonly start: CellStart;
@@ -31,7 +33,12 @@ export default defineCommand({
   async prepare({ file }, { workspace, use }): Promise<Prepared> {
     const bytes = await workspace.read(file);
     const sha256 = hash("sha256", bytes);
-    return { start: use("cells").begin(), code: Buffer.from(bytes).toString("utf8"), sha256 };
+    const code = decodeUtf8(bytes)?.replace(/^\uFEFF/, "");
+    if (code === undefined)
+      throw new GoaldError("GOALD_FILE", `${file} is not UTF-8 text, so it was not run.`, {
+        hint: "Save it in UTF-8 first.",
+      });
+    return { start: use("cells").begin(), code, sha256 };
   },
 
   async run({ file }, context, prepared) {

@@ -66,9 +66,9 @@ export default defineCommand({
   },
 });
 
-/** Returns the path without its ending, which depends on the format of the picture. */
+/** Returns the path without its ending, which depends on the picture. In a folder, the call names the file. */
 const createStem = (file: string | undefined, { callId }: CommandContext): string =>
-  (file ?? `images/${callId}`).replace(ENDING, "");
+  (file ?? "images/").replace(/\/$/, `/${callId}`).replace(ENDING, "");
 
 /** Returns existing files at the possible paths of the picture. */
 async function listExistingFiles(file: string | undefined, context: CommandContext): Promise<readonly string[]> {

@@ -121,7 +121,7 @@ function formatLines(path: string, { lines, wanted }: LineScan, first: number, l
   if (cut === 0) {
     const more = first < end ? ` Read on with first_line ${first + 1}.` : "";
     const start = text.slice(0, MAX_CHARS).toWellFormed();
-    return `${path}, the beginning of ${formatRange(first, first, lines)}:\n${start}\n[This line goes on; it is too long to be shown whole.${more}]`;
+    return `${path}, the beginning of ${formatRange(first, first, lines)}:\n${start}\n[This line goes on; it is too long to be shown whole: code can read the rest.${more}]`;
   }
   const shown = text.slice(0, cut);
   const shownEnd = first + shown.split("\n").length - 2;

@@ -221,7 +221,7 @@ function describeLost({ lost }: CellOutcome, before: readonly LostName[]): reado
 
 /** Returns what a model can do about code that failed, as a sentence. */
 function hintFor(
-  { kind, command, missingName }: CellProblem,
+  { kind, type, command, missingName }: CellProblem,
   { timeLimitMs, suggested }: Pick<ReportParts, "timeLimitMs" | "suggested">,
 ): string | undefined {
   switch (kind) {
@@ -233,6 +233,8 @@ function hintFor(
       return "Do it in another way.";
     default:
       if (command) return `The command failed with code ${JSON.stringify(command.code)}; code can catch CommandError.`;
+      if (type === "ZoneInfoNotFoundError")
+        return "The sandbox has no time zones: use datetime.timezone with an offset.";
       if (missingName === undefined) return undefined;
       if (suggested.length === 0) return `There is no name ${missingName}.`;
       return `There is no name ${missingName}. A search for it finds:\n${suggested.join("\n")}`;

@@ -4,7 +4,7 @@ import type { ModelSpending, Usage } from "#core/event.ts";
 import { costOf, isFree, type Price } from "#core/limits.ts";
 import type { Cloned, Download, Services, UseListener } from "#core/services.ts";
 import type { AgentState } from "#core/state.ts";
-import { MEBIBYTE } from "#core/text.ts";
+import { formatSize } from "#core/text.ts";
 import { estimateTokens } from "#prompt/tokens.ts";
 import { type AdviceParts, openAdvice, reservationFor } from "./advise.ts";
 import { type MethodParts, openMethodSearch } from "./method-search.ts";
@@ -196,9 +196,8 @@ export function meterDownloads(
   async function meter<T extends Pick<Cloned | Download, "bytes">>(what: string, load: () => Promise<T>): Promise<T> {
     if (downloadedBytes + added >= limitBytes) throw exceeded(what, downloadedBytes + added, limitBytes);
     const loaded = await load();
-    const before = downloadedBytes + added;
     added += typeof loaded.bytes === "number" ? loaded.bytes : loaded.bytes.length;
-    if (downloadedBytes + added > limitBytes) throw exceeded(what, before, limitBytes);
+    if (downloadedBytes + added > limitBytes) throw exceeded(what, downloadedBytes + added, limitBytes);
     return loaded;
   }
   const services: Partial<Pick<Services, "downloads" | "repositories">> = {
@@ -215,9 +214,10 @@ export function meterDownloads(
   };
 }
 
+/** `used`: with what was downloaded just now. */
 const exceeded = (what: string, used: number, limit: number): GoaldError =>
   new GoaldError(
     "GOALD_QUOTA_EXCEEDED",
-    `${what} was not saved: this agent has downloaded ${Math.ceil(used / MEBIBYTE)} of ${Math.ceil(limit / MEBIBYTE)} MB in its life (half of quota.megabytes).`,
+    `${what} was not saved: this agent has downloaded ${formatSize(used)} of ${formatSize(limit)} in its life (half of quota.megabytes).`,
     { hint: "Deleting files does not help; only a person can raise the setting. browse_website still reads pages." },
   );

@@ -64,7 +64,7 @@ const STATUS_RULES: readonly StatusRule[] = [
       status === 413 ||
       ([400, 422, 500].includes(status) && TOO_LONG.test(words)) ||
       (status === 429 && TOO_LARGE.test(words)),
-    advice: "The prompt is longer than the model takes.",
+    advice: "What was sent is longer than the model takes.",
   },
   {
     code: "refused",

@@ -46,7 +46,7 @@ export function createOpenAIImages(settings: OpenAIMediaSettings): Images {
         return requireImage(bytes, revisedPrompt === null ? null : quote(revisedPrompt, 2_000));
       } catch (error) {
         signal.throwIfAborted();
-        throw explainMediaError(error, "No picture was made.", settings, listener);
+        throw explainMediaError(error, "No picture was made.", "IMAGES", settings, listener);
       }
     },
   };
@@ -83,18 +83,15 @@ async function readImage(answer: unknown, fetchImage: (url: string) => Promise<U
   const { data } = asRecord(answer);
   const { b64_json: base64, url, revised_prompt: revised } = asRecord(Array.isArray(data) ? data[0] : undefined);
   const revisedPrompt = typeof revised === "string" ? revised : null;
-  if (typeof base64 === "string") return { bytes: decodeBase64(base64), revisedPrompt };
+  if (base64 && typeof base64 === "string") return { bytes: decodeBase64(base64), revisedPrompt };
   if (typeof url === "string" && url.startsWith("data:image/")) return { bytes: decodeBase64(url), revisedPrompt };
   if (typeof url === "string") return { bytes: await fetchImage(url), revisedPrompt };
   throw unusableImage("neither bytes nor an address");
 }
 
-function decodeBase64(text: string): Uint8Array {
-  const base64 = text.replace(/^data:image\/[\w.+-]{1,20};base64,/, "").trim();
-  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
-    throw unusableImage("bytes that are no base64");
-  return new Uint8Array(Buffer.from(base64, "base64"));
-}
+/** Skips line breaks and all else that is not base64. */
+const decodeBase64 = (text: string): Uint8Array =>
+  new Uint8Array(Buffer.from(text.replace(/^data:image\/[\w.+-]{1,20};base64,/, ""), "base64"));
 
 const unusableImage = (what: string): GoaldError =>
   new GoaldError("GOALD_MEDIA", `The model server answered, but sent ${what}. It may have charged for it.`, {
@@ -128,7 +125,7 @@ export function createOpenAISpeech(settings: OpenAIMediaSettings): Speech {
         return readTranscript(answer, quote(answer));
       } catch (error) {
         signal.throwIfAborted();
-        throw explainMediaError(error, `${file} was not read.`, settings, listener);
+        throw explainMediaError(error, `${file} was not read.`, "SPEECH", settings, listener);
       }
     },
   };
@@ -182,10 +179,14 @@ async function openClient(server: ModelServer): Promise<OpenAI> {
   });
 }
 
-/** `what`: the sentence that says what did not happen. Calls `listener.refused` if the server cannot have charged for it. */
+/**
+ * `what`: the sentence that says what did not happen. `own`: the service in the names of its settings. Calls
+ * `listener.refused` if the server cannot have charged for it.
+ */
 function explainMediaError(
   thrown: unknown,
   what: string,
+  own: "IMAGES" | "SPEECH",
   { baseUrl, apiKey, model }: OpenAIMediaSettings,
   listener: UseListener | undefined,
 ): GoaldError {
@@ -193,7 +194,8 @@ function explainMediaError(
   const quote = quoteWithout(apiKey);
   const { code, message } = explainFailure(thrown, { server: formatBaseUrl(baseUrl), model: quote(model), quote });
   if (!mayHaveBeenCharged(code)) listener?.refused();
-  return new GoaldError("GOALD_MEDIA", `${what} ${message}`, { cause: thrown });
+  const advice = message.replace(/OPENAI_(API_KEY|BASE_URL)/, `$& or GOALD_${own}_$1`);
+  return new GoaldError("GOALD_MEDIA", `${what} ${advice}`, { cause: thrown });
 }
 
 /** Some models are billed per image or per minute and report no tokens. The usage is then null, never an estimate. */

@@ -10,7 +10,7 @@
  */
 import type { OutsideSource } from "#core/provenance.ts";
 import type { Message } from "#core/state.ts";
-import { oneLine } from "#core/text.ts";
+import { joinNames, oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { hashOf } from "#util/words.ts";
 
@@ -55,11 +55,8 @@ function nameOf({ from, name }: OutsideSource): string {
   return name === "" ? "the web" : name;
 }
 
-function listNames(names: readonly string[]): string {
-  const shown = [...new Set(names)].map((name) => formatName(name));
-  const more = shown.length > MAX_NAMES ? [`${shown.length - MAX_NAMES} others`] : [];
-  return [...shown.slice(0, MAX_NAMES), ...more].join(", ");
-}
+const listNames = (names: readonly string[]): string =>
+  joinNames([...new Set(names.map((name) => formatName(name)))], MAX_NAMES);
 
 /** Makes any name one short line without angle brackets, safe outside a delimiter. */
 export const formatName = (name: string, maxChars = 80): string => oneLine(clean(name).replace(/[<>]/g, ""), maxChars);

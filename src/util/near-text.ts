@@ -143,6 +143,7 @@ const showOnly = (text: string): string =>
 
 /** What both texts have in common if nothing else differs, the smallest difference first. */
 const FOLDS: readonly { readonly words: string; fold(text: string): string }[] = [
+  { words: "a line break at the beginning or the end of the file", fold: (text) => text },
   { words: "line ends (CRLF and LF)", fold: (text) => text.replaceAll("\r\n", "\n") },
   { words: "trailing spaces", fold: (text) => mapLines(text, (line) => line.trimEnd()) },
   { words: INDENTATION, fold: (text) => mapLines(text, (line) => line.trim()) },

@@ -4,8 +4,8 @@
  * all end in CRLF, line ends of both texts become CRLF, because models see and write LF only.
  */
 
-/** Positions beyond this number are counted, not listed. */
-const MAX_PLACES = 10_000;
+/** Occurrences beyond this number are counted, not listed and not replaced. */
+export const MAX_PLACES = 10_000;
 const NEWLINE = 10;
 const RETURN = 13;
 

@@ -2,7 +2,7 @@
 
 /** The sentence that refuses any other text. */
 export const EXPECTED_ADDRESS =
-  "Expected a whole web address without blanks and backslashes, such as https://example.com/page.";
+  "Expected a whole web address with https://, without blanks and backslashes, such as https://example.com/page.";
 
 /** Adds https:// to `example.com/page`. Returns any other text unchanged. */
 export const completeAddress = (text: string): string =>

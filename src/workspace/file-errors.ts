@@ -55,11 +55,8 @@ export const fileMissing = (path: string): GoaldError =>
     hint: "search_files lists the files.",
   });
 export const notAFile = (path: string): GoaldError =>
-  fileError(
-    path === ""
-      ? "The path names the workspace itself, which is a folder."
-      : `${quotePath(path)} is a folder, not a file.`,
-    "Name a file.",
-  );
+  path === ""
+    ? fileError("The path names the workspace itself.", "Name a path inside it.")
+    : fileError(`${quotePath(path)} is a folder, not a file.`, "Name a file.");
 export const fileError = (message: string, hint: string, cause?: unknown): GoaldError =>
   new GoaldError("GOALD_FILE", message, { hint, cause });

@@ -140,6 +140,7 @@ function refuseStrangeText(path: string): void {
   if (path.includes("\0")) throw refused(path, "contains a NUL character", RELATIVE);
   if (!path.isWellFormed() || CONTROL.test(path))
     throw refused(path, "contains control characters", "Use letters, digits, dots, dashes and underscores.");
+  if (/^[a-z]+:\/\//i.test(path)) throw refused(path, "is an address", `browse_website reads web pages. ${RELATIVE}`);
   if (/^[A-Za-z]:/.test(path) || path.startsWith("\\\\")) throw refused(path, "is a Windows path", RELATIVE);
   if (path.includes("\\")) throw refused(path, "contains a backslash", `Write folders with "/". ${RELATIVE}`);
   if (HOME.test(path)) throw refused(path, 'begins with "~", which means no folder here', RELATIVE);

@@ -164,11 +164,7 @@ async function enterChild(
     found = lstatSync(at);
   }
   if (found.isSymbolicLink()) throw refuseLink(path);
-  if (!found.isDirectory())
-    throw fileError(
-      `On the way to ${quotePath(path)}, ${quotePath(name)} is a file, not a folder.`,
-      "Choose another path.",
-    );
+  if (!found.isDirectory()) throw fileError(`${quotePath(name)} is a file, not a folder.`, "Choose another path.");
   await parent.verify();
   const child = enterFolder(at, flags.O_NOFOLLOW ?? 0);
   if (bestAnchor() === "real-path" && dirname(child.self) !== parent.self) {

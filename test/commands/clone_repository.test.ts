@@ -17,7 +17,7 @@ beforeAll(() => {
 describe("clone_repository", () => {
   it("clones into a new folder, and reports what it copied and what it left out", async () => {
     const url = addressOf("plain.git");
-    expect(await clone("work/plain")).toEqual({
+    expect(await clone("./work/plain/")).toEqual({
       status: "ok",
       source: "web",
       artifacts: ["work/plain"],
@@ -38,7 +38,10 @@ describe("clone_repository", () => {
 
   it("refuses an existing folder, and leaves nothing after a failure", async () => {
     await given.desk.workspace.write("taken/mine.txt", "mine");
-    await expect(clone("taken")).rejects.toMatchObject({ code: "GOALD_FILE" });
+    await expect(clone("taken")).rejects.toMatchObject({ message: '"taken" exists already.' });
+    await expect(clone("./")).rejects.toMatchObject({ message: "The path names the workspace itself." });
+    const refusal = { message: '"mine.txt" is a file, not a folder.' };
+    await expect(clone("taken/mine.txt/x")).rejects.toMatchObject(refusal);
     await expect(clone("new", addressOf("none.git"))).rejects.toMatchObject({ code: "GOALD_GIT" });
     expect(await readdir(given.desk.folder)).toEqual(["taken"]);
     expect(await readdir(join(given.desk.home, "clones"))).toEqual([]);

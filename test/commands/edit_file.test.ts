@@ -125,7 +125,7 @@ describe("edit_file refuses, changes nothing, and says why", () => {
       "fewer places than expected",
       "x",
       { old: "x", new: "b", count: 2 },
-      "`old` occurs once in a.txt, not 2 times: line 1.",
+      "`old` occurs once in a.txt, not 2 times: line 1. Nothing was changed: give more of the text around the place that you mean, or count 1 to change all.",
     ],
     [
       "a text that is nowhere",
@@ -133,6 +133,7 @@ describe("edit_file refuses, changes nothing, and says why", () => {
       { old: "12345", new: "b" },
       "`old` is not in a.txt (1 line). Nothing was changed. Nothing in it is similar: read it first.",
     ],
+    ["more places than it replaces", "x".repeat(10_001), { old: "x", new: "b" }, "around the place that you mean."],
     ["a result that could not be restored", "x".repeat(9000), HUGE, "a.txt would have 81000000 bytes"],
   ])("%s", async (_title, content, args, words) => {
     const { text, ...answer } = await tryEdit(content, args);
@@ -178,6 +179,7 @@ describe("edit_file answers a miss with the nearest lines", () => {
       "They differ only in quotation marks or dashes.",
       "7: \treturn `Hello, “name”!`;",
     ],
+    ["a final line end", "”!`;\n}\n", "only in a line break at the beginning or the end of the file.", "8: }"],
     ["case", "function Greet(name) {", "They differ only in upper and lower case.", "6: function greet(name) {"],
     ["white space", SPACED, "The most similar lines follow.", "1: function add(first, second) {"],
     ["two of these at once", "function Greet(name)  {\n    return", TWO, "6: function greet(name) {"],

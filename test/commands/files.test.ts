@@ -52,6 +52,7 @@ describe("append_to_file", () => {
     const made = await call(appendToFile, { file: "logs/a.txt", text: "one\n" }, desk.context);
     const added = await call(appendToFile, { file: "logs/a.txt", text: "zwölf\n" }, desk.context);
     expect(made).toMatchObject({ status: "ok", artifacts: ["logs/a.txt"] });
+    expect((await call(appendToFile, { file: "b", text: "x" }, desk.context)).text).toContain("Added 1 byte to");
     expect(added.text).toBe("Added 7 bytes to the end of logs/a.txt, which now has 11.");
     expect(await textIn("logs/a.txt")).toBe("one\nzwölf\n");
   });
@@ -104,7 +105,7 @@ describe("append_to_file, probed after a crash", () => {
 });
 
 describe("delete_file", () => {
-  it("removes a file, and no folder, after the history has its content", async () => {
+  it("removes a file, and a folder only permanently, after the history has its content", async () => {
     await desk.workspace.write("notes/a.txt", "to be kept");
     await expect(call(deleteFile, { file: "notes" }, desk.context)).rejects.toMatchObject({ code: "GOALD_FILE" });
     desk.changes.length = 0;
@@ -112,6 +113,8 @@ describe("delete_file", () => {
     expect(result).toMatchObject({ status: "ok", text: "Deleted notes/a.txt.", artifacts: ["notes/a.txt"] });
     expect(await desk.workspace.stat("notes/a.txt")).toBeUndefined();
     expect(changedContents()).toEqual(["found: to be kept", "delete: "]);
+    const folder = { file: "./notes/", permanently: true };
+    expect(await call(deleteFile, folder, desk.context)).toMatchObject({ status: "ok", value: "notes" });
   });
 
   it("succeeds without a file, and reports it", async () => {

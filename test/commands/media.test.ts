@@ -89,7 +89,10 @@ describe("generate_image", () => {
   });
 
   it("asks older models and other servers for bytes", async () => {
-    await using server = await answering(pictureAnswer(png(8, 8), { revised_prompt: "a ball, \u001b[31mred" }));
+    // Encoders of mail break base64 into lines.
+    const lines = Buffer.from(png(8, 8)).toString("base64").replace(/.{76}/g, "$&\r\n");
+    const picture = { b64_json: lines, revised_prompt: "a ball, \u001b[31mred" };
+    await using server = await answering({ status: 200, body: { data: [picture] } });
     expect((await paint(server, { model: "dall-e-3", args: { size: "512x512" } })).text).toContain(
       "drawn from: a ball, red",
     );
@@ -102,6 +105,7 @@ describe("generate_image", () => {
   it.each([
     ["art/ball.png", jpeg(20, 10), "art/ball.jpg"],
     ["art/ball", webp("VP8L", 20, 10), "art/ball.webp"],
+    ["art/", png(20, 10), "art/c1.png"],
     ["art/ball.v2.jpeg", png(20, 10), "art/ball.v2.png"],
   ])("saves %s under the file ending of its real type", async (file, picture, path) => {
     await using server = await answering(pictureAnswer(picture));
@@ -128,7 +132,7 @@ describe("generate_image", () => {
   it("fetches a picture by address from the same server without the key", async () => {
     const picture = png(9, 9);
     await using server = await startMediaServer({
-      image: (_request, origin) => ({ status: 200, body: { data: [{ url: `${origin}/files/1.png` }] } }),
+      image: (_request, origin) => ({ status: 200, body: { data: [{ b64_json: "", url: `${origin}/files/1.png` }] } }),
       other: () => ({ status: 200, body: picture, headers: { "content-type": "image/png" } }),
     });
     expect(await paint(server, { model: "local" })).toMatchObject({ status: "ok", artifacts: ["images/c1.png"] });
@@ -158,7 +162,7 @@ describe("generate_image", () => {
     ["no data", { status: 200, body: { created: 1 } }, /neither bytes/],
     ["data of another type", { status: 200, body: { data: "x" } }, /neither bytes/],
     ["bytes of another type", { status: 200, body: { data: [{ b64_json: 5 }] } }, /neither bytes/],
-    ["invalid bytes", { status: 200, body: { data: [{ b64_json: "%%%%" }] } }, /no base64/],
+    ["invalid bytes", { status: 200, body: { data: [{ b64_json: "%%%%" }] } }, /0 bytes that are no PNG/],
     ["a page as a picture", pictureAnswer(Buffer.from("<html>\u001b[2Jno picture</html>")), /no PNG.*no picture/],
     ["a picture that is too large", pictureAnswer(webp("VP8X", 70_000, 70_000)), /usual size/],
     ["silence", { fault: "stall" }, /250 ms/],
@@ -245,13 +249,17 @@ describe("read_audio_from_file", () => {
     expect(server.recordings).toHaveLength(1);
   });
 
-  it.each([paint, hear])("and generate_image end with their signal, and show no key in a refusal: %p", async (run) => {
+  it.each([
+    [paint, /check OPENAI_API_KEY or GOALD_IMAGES_API_KEY,/],
+    [hear, /check OPENAI_API_KEY or GOALD_SPEECH_API_KEY,/],
+  ])("and generate_image end with their signal, and show no key in a refusal: %p", async (run, advice) => {
     const stalled = (): Answer => ({ fault: "stall" });
     await using silent = await startMediaServer({ image: stalled, speech: stalled });
     await expectAbort(silent, (signal) => run(silent, { signal }));
     await using server = await startMediaServer();
     const { message } = await refusalOf(run(server, { apiKey: "sk-wrong-9876543210zyxwvu" }));
     expect(message).toMatch(/401.*refused the key/);
+    expect(message).toMatch(advice);
     expect(message).not.toMatch(/sk-wrong|zyxwvu/);
   });
 });

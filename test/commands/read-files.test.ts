@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
+import executePythonFile from "../../commands/execute_python_file.ts";
 import readFile from "../../commands/read_file.ts";
 import searchFiles from "../../commands/search_files.ts";
 import { MemoryWorkspace } from "../helpers/memory-workspace.ts";
@@ -68,7 +69,7 @@ describe("read_file", () => {
     const { text } = await call(readFile, { file: "a.json" }, desk.context);
     expect(text.length).toBeLessThan(20_000);
     expect(text).toMatch(/^a\.json, the beginning of line 1 of 2:\n😀/);
-    expect(text).toMatch(/😀\n\[This line goes on; .* Read on with first_line 2\.\]$/);
+    expect(text).toMatch(/😀\n\[This line goes on; .* code can read the rest\. Read on with first_line 2\.\]$/);
   });
 
   it("reads lines across the parts of a large file", async () => {
@@ -110,6 +111,11 @@ describe("read_file", () => {
     expect(await read()).toMatchObject({ status: "failed", code: "file-missing", text });
   });
 
+  it("names the command that reads a web address", async () => {
+    const refusal = { hint: expect.stringMatching(/^browse_website reads web pages/) };
+    await expect(call(readFile, { file: "https://a.example/x" }, desk.context)).rejects.toMatchObject(refusal);
+  });
+
   it.each([
     [{ first_line: 3 }, "line-missing"],
     [{ first_line: 2, last_line: 1 }, "bad-range"],
@@ -135,6 +141,17 @@ async function search(
   expect(result).toMatchObject({ status: "ok", source: "workspace", artifacts: [] });
   return result.text;
 }
+
+it("execute_python_file reads UTF-8 without its mark, and runs no other bytes", async () => {
+  const context = contextOf(desk.workspace, { cells: { begin: () => ({}) } as never });
+  const prepare = async (content: string | Buffer) => {
+    await desk.workspace.write("a.py", content);
+    return executePythonFile.prepare?.({ file: "a.py" }, context);
+  };
+  expect(await prepare("\uFEFFprint(1)\n")).toMatchObject({ code: "print(1)\n" });
+  const refusal = { message: "a.py is not UTF-8 text, so it was not run." };
+  await expect(prepare(Buffer.from("print('caf\xe9')", "latin1"))).rejects.toMatchObject(refusal);
+});
 
 describe("search_files", () => {
   const files = { "a.txt": "Alpha\nbeta\n", "notes/b.md": "gamma alpha", "notes/c.md": "" };

@@ -75,6 +75,14 @@ describe("the result of a cell", () => {
     },
   );
 
+  it("says what the sandbox lacks instead of time zones", async () => {
+    const broken: CellBehaviour = () => failedCell({ kind: "error", type: "ZoneInfoNotFoundError", message: "None." });
+    const { loop } = await afterRun(makeCells({ broken }));
+    expect((await textsOf(loop))[0]).toMatch(
+      /\nThe sandbox has no time zones: use datetime\.timezone with an offset\.$/,
+    );
+  });
+
   it("names only names that were not lost before", async () => {
     const lost = [{ name: "gen", reason: "a generator cannot be kept" }];
     const { loop } = await afterRun(makeCells({ one: () => ({ lost }), two: () => ({ lost }) }, ["one", "two"]));

@@ -345,7 +345,7 @@ it("the quota of downloads counts over the agent's life, and refuses before anyt
   const results = await loop.results();
   const codes = results.map(({ code, status }) => code ?? status);
   expect(codes).toEqual(["ok", "ok", "quota-exceeded", "ok", "quota-exceeded", "ok"]);
-  expect(results[2]?.text).toContain("half of quota.megabytes");
+  expect(results[2]?.text).toContain("120 bytes of 100 bytes in its life (half of quota.megabytes)");
   expect(state.downloadedBytes).toBe(120);
   expect([loop.files.has("b"), loop.files.has("c")]).toEqual([false, false]);
 });

@@ -54,10 +54,14 @@ describe("a clone", () => {
     execFileSync(GIT, ["init", "--quiet", "--bare", join(root, "empty.git")]);
     await using server = await serve();
     expect(await messageOf(from(server, "none.git"))).toMatch(/^GOALD_GIT .*There is no such repository/);
-    expect(await messageOf(from(server, "empty.git"))).toMatch(/^GOALD_GIT .*has no commit yet/);
+    expect(await messageOf(from(server, "empty.git"))).toMatch(/^GOALD_GIT .*has no commit in its default branch/);
     await rm(at(".git"), { recursive: true });
     await using page = await serve(sending(200, "text/html", "<html>\u001b[2JWelcome</html>"));
     const message = await messageOf(from(page, "plain.git"));
+    expect(message).toContain("is not a repository");
+    await rm(at(".git"), { recursive: true });
+    await using lines = await serve(sending(200, "text/html", "<html>\nWelcome\n</html>\n"));
+    expect(await messageOf(from(lines, "plain.git"))).toContain("There is no such repository");
     expect(message).toMatch(/^GOALD_GIT /);
     expect(message).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
   });

@@ -84,11 +84,19 @@ describe("a page", () => {
     [500, "500, an error of its own"],
     [418, "answered with 418."],
     [304, "answered with 304."],
+    [206, "answered with 206."],
   ])("with status %i is an error in words", async (status, words) => {
     answer = (_request, response) => response.writeHead(status).end("x");
     const error = await failureOf(open()(address("a", "/p?token=hidden")));
     expect(error).toMatchObject({ code: "GOALD_WEB", message: expect.stringContaining(words) });
     expect(String(error)).not.toContain("hidden");
+  });
+
+  it.each(["gzip", "br", "zstd"])("in a broken compression (%s) is an error in words", async (encoding) => {
+    answer = (_request, response) =>
+      response.writeHead(200, { "content-encoding": encoding }).end("<html>plain</html>");
+    const message = expect.stringMatching(/ could not be read: what it sent is damaged\.$/);
+    expect(await failureOf(open()(address("a")))).toMatchObject({ message });
   });
 
   it("that has not changed answers a conditional request with 304", async () => {
@@ -99,7 +107,7 @@ describe("a page", () => {
   it.each([
     ["www.nowhere.example/x", "GOALD_WEB", "www.nowhere.example could not be read: there is no server of that name."],
     ["http://127.0.0.1/", "GOALD_HTTP_REFUSED", "is not on the public Internet"],
-    ["file:///etc/passwd", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
+    ["file:///etc/passwd", "GOALD_HTTP_REFUSED", "Expected a whole web address with https://"],
     ["localhost", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
   ])("at %j is %s", async (text, code, words) => {
     // No word of a stranger has arrived.
@@ -429,6 +437,8 @@ const FAILURES: readonly (readonly [title: string, who: readonly Name[], answer:
   ["an error with status 200", JSON_NAMES, { status: 200, body: { error: "quota" } }, /not in the form/],
   ["a list that is none", ["tavily", "searxng"], { status: 200, body: { results: "many" } }, /not in the form/],
   ["rows of other types", ["tavily", "searxng"], ok({ results: [{ title: 1, url: [] }] }), /not in the form/],
+  ["a key that is none", ["brave"], { status: 422, body: "no" }, /refuses the key, or these words \(422\)/],
+  ["no credit", ["serper"], { status: 400, body: "no" }, /its credit is used up, or/],
   ["rows that are none", ["serper"], { status: 200, body: { organic: [null, 1, "x"] } }, /not in the form/],
   [
     "rows without a web address",

@@ -136,7 +136,8 @@ async function checkOut({ url, folder, git, limits, stop, quote }: CloneRun): Pr
     if (end.code !== 0) throw explainGit(end, url, quote);
   };
   const head = await git([...HERE, "rev-parse", "HEAD^{commit}", "--abbrev-ref", "HEAD"]);
-  if (head.code !== 0) throw new GoaldError("GOALD_GIT", `${url.href} has no commit yet: there is nothing to clone.`);
+  if (head.code !== 0)
+    throw new GoaldError("GOALD_GIT", `${url.href} is not a repository, or has no commit in its default branch.`);
   const [commit = "", branch = ""] = head.output.split("\n");
   const repository = { folder, href: url.href, commit };
   await prepareCheckout(repository);

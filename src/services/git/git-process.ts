@@ -244,7 +244,7 @@ const GIT_ERROR_RULES: readonly GitErrorRule[] = [
     hint: "A person can set GITHUB_API_KEY; else choose another repository.",
   },
   {
-    when: /not found|error: 404|does not appear to be a git/i,
+    when: /not found|error: 404|does not appear to be a git|is this a git repository/i,
     problem: "There is no such repository",
     hint: "Check the address.",
   },

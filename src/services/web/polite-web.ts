@@ -34,7 +34,7 @@ export interface WebRequest {
 export interface WebAnswer {
   /** Address after redirects, without a fragment. */
   readonly url: string;
-  /** 200 to 299, or 304 for a conditional request. */
+  /** 200 to 299 but not 206, or 304 for a conditional request. */
   readonly status: number;
   readonly headers: Headers;
   /** Such as `text/html`: lower case, without parameters. "" if the server sent none. */
@@ -149,12 +149,12 @@ function readUrl(address: string): URL {
   const whole = completeAddress(address);
   // The HTTP client rejects text that the URL parser would silently correct.
   if (URL.canParse(whole) && /^https?:\/\/[^\s\\]*$/i.test(whole)) return new URL(whole);
-  throw new GoaldError("GOALD_HTTP_REFUSED", EXPECTED_ADDRESS);
+  throw new GoaldError("GOALD_HTTP_REFUSED", EXPECTED_ADDRESS, { hint: "read_file shows a file of the workspace." });
 }
 
 async function readAnswer(url: URL, response: Response, { maxBytes, cuts, headers }: WebRequest): Promise<WebAnswer> {
   const { status } = response;
-  const isExpected = (status >= 200 && status < 300) || (status === 304 && headers !== undefined);
+  const isExpected = (status >= 200 && status < 300 && status !== 206) || (status === 304 && headers !== undefined);
   if (!isExpected) {
     void response.body?.cancel().catch(() => undefined);
     throw new GoaldError("GOALD_WEB", `${url.origin}${url.pathname} answered with ${describeStatus(status)}.`);
@@ -180,8 +180,7 @@ async function readBody(response: Response, maxBytes: number, cuts: boolean) {
     if (bytes > maxBytes) break;
   }
   if (bytes > maxBytes && !cuts) throw tooLarge(response, maxBytes);
-  const isCut = bytes > maxBytes;
-  return { bytes: new Uint8Array(Buffer.concat(pieces).subarray(0, maxBytes)), isCut };
+  return { bytes: new Uint8Array(Buffer.concat(pieces).subarray(0, maxBytes)), isCut: bytes > maxBytes };
 }
 
 const tooLarge = ({ url }: Response, maxBytes: number): GoaldError =>
@@ -275,6 +274,7 @@ const REASON_BY_CODE: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, "nobody answers there"],
   [/ENETUNREACH|EHOSTUNREACH/, "there is no way to it from this machine"],
   [/ECONNRESET|EPIPE|UND_ERR_SOCKET/, "it broke the connection"],
+  [/\bZ_|\bERR__|ZSTD_/, "what it sent is damaged"],
   [/ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT/, "it did not answer in time"],
   [/CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL/, "its certificate is not to be trusted"],
 ];

@@ -48,6 +48,7 @@ export const serper = (apiKey: string, baseUrl: string): JsonSearchService => ({
   request: (query, count) => ({ path: "/search", init: postJson({ q: query, num: count }, { "x-api-key": apiKey }) }),
   rows: ({ organic }) => organic,
   fields: ["title", "link", "snippet"],
+  statuses: { 400: "its credit is used up, or it does not take these words (400)" },
 });
 
 export const brave = (apiKey: string, baseUrl: string): JsonSearchService => ({
@@ -60,6 +61,7 @@ export const brave = (apiKey: string, baseUrl: string): JsonSearchService => ({
   // Brave leaves out `web` if it found nothing.
   rows: ({ type, web = { results: [] } }) => type === "search" && isRecord(web) && web.results,
   fields: ["title", "url", "description"],
+  statuses: { 422: "it refuses the key, or these words (422)" },
 });
 
 export const searxng = (baseUrl: string): JsonSearchService => ({

@@ -34,7 +34,8 @@ class ImportRule:
             return self._import_fresh(name, globals, locals, fromlist, level)
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
-                f"No module named {error.name!r}. The sandbox has Python's standard library and the files of the folder.",
+                f"No module named {error.name!r}. The sandbox has Python's standard library and the files of the folder: "
+                "import sub/a.py as sub.a.",
                 name=error.name,
             ) from None
 
