@@ -1,6 +1,6 @@
 /** run-agent.ts -- creates or resumes an agent in the daemon, then follows it, waits for it, or detaches. */
-import { readdir } from "node:fs/promises";
-import { resolve } from "node:path";
+import { lstat, readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { printNote } from "#cli/terminal/print.ts";
 import type { AgentDraft } from "#config/agent-spec.ts";
 import { EXIT } from "#core/errors.ts";
@@ -59,8 +59,8 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
     return { view, events: (await client.page(view.id, 0, 1)).events };
   });
   // An agent that was removed had the same folder, or a person put files there.
-  const found = await readdir(view.workspace).catch(() => []);
-  if (found.some((name) => name !== "_goald")) printNote(`Its folder has files from before: ${view.workspace}`);
+  if (await hasOlderFile(view.workspace, Date.parse(events[0]?.at ?? "")))
+    printNote(`Its folder has files from before: ${view.workspace}`);
   if (options.detach && !options.wait) return sayStarted(view, context, "");
   const known = { after: events.length, state: replay(events) };
   if (options.wait) return await waitForEnd(view, parts, known);
@@ -68,6 +68,13 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
   const screen = await openScreen(context, []);
   for (const event of events) screen.show(event);
   return await runOnScreen(view, parts, known, screen, options);
+}
+
+/** The agent may have written files of its own by now. */
+async function hasOlderFile(folder: string, createdMs: number): Promise<boolean> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name !== "_goald");
+  const times = await Promise.all(names.map((name) => lstat(join(folder, name)).catch(() => undefined)));
+  return times.some((entry) => entry !== undefined && entry.ctimeMs < createdMs);
 }
 
 /** Continues an agent from the end of its log. `next`: begins the next turn of a finished agent with these goals. */
