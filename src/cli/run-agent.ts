@@ -1,10 +1,10 @@
 /** run-agent.ts -- creates or resumes an agent in the daemon, then follows it, waits for it, or detaches. */
-import { readdir } from "node:fs/promises";
-import { resolve } from "node:path";
+import { lstatSync, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { Client } from "#api/client.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import type { AgentDraft } from "#config/agent-spec.ts";
-import { EXIT } from "#core/errors.ts";
+import { EXIT, orUndefined } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { activeFrame, isOver } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
@@ -52,9 +52,7 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
   const approve = await modeOf(context, options, background);
   const now = systemClock.now();
   const draft = {
-    name: agent.name,
-    role: context.scrub(agent.role),
-    ...goalsIn(agent, context),
+    ...redactJson(agent, context.scrub),
     settings: { ...(await newSettings(context, options, now, { approve, unattended: background })), background },
     key: `run/${process.pid}/${now.toISOString()}`,
     ...recordIn(options),
@@ -63,9 +61,7 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
     const view = await client.create(draft);
     return { view, events: (await client.page(view.id, 0, 1)).events };
   });
-  // An agent that was removed had the same folder, or a person put files there.
-  const found = await readdir(view.workspace).catch(() => []);
-  if (found.some((name) => name !== "_goald")) printNote(`Its folder has files from before: ${view.workspace}`);
+  if (holdsOlderFiles(view)) printNote(`Its folder has files from before: ${view.workspace}`);
   if (options.detach && !options.wait) return sayStarted(view, context, "");
   const known = { after: events.length, state: replay(events) };
   if (options.wait) return await waitForEnd(view, parts, known);
@@ -73,6 +69,13 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
   const screen = await openScreen(context, []);
   for (const event of events) screen.show(event);
   return await runOnScreen(view, parts, known, screen, options);
+}
+
+/** An agent that was removed had the same folder, or a person put files there. The new one may have written files already. */
+export function holdsOlderFiles({ workspace, createdAt }: Pick<AgentView, "workspace" | "createdAt">): boolean {
+  const found = orUndefined(() => readdirSync(workspace)) ?? [];
+  const bornAt = (name: string) => lstatSync(join(workspace, name), { throwIfNoEntry: false })?.birthtime;
+  return found.some((name) => name !== "_goald" && (bornAt(name)?.toISOString() ?? createdAt) < createdAt);
 }
 
 /** Continues an agent from the end of its log. `next`: begins the next turn of a finished agent with these goals. */
@@ -111,10 +114,8 @@ export async function resumeAgent(
   return await runOnScreen(agent, parts, { after: head, state }, screen, { ...options, sessions });
 }
 
-const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) => ({
-  goals: goals.map(scrub),
-  checks: redactJson(checks, scrub),
-});
+const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) =>
+  redactJson({ goals, checks }, scrub);
 
 /** A daemon may have another current folder, so the path is made absolute. */
 const recordIn = ({ record }: RunAgentOptions): { readonly record?: string } =>

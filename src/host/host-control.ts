@@ -91,11 +91,11 @@ export class HostControl extends RunControl implements Control {
   async create({ settings: wanted, record, key, ...agent }: NewAgent): Promise<AgentView> {
     const { store, supervisor, clock, recordings, redact } = this.parts;
     const { background = true, ...settings } = this.parts.checkSettings(wanted);
-    const { name, ...given } = this.parts.checkAgent(agent);
+    const given = this.parts.checkAgent(agent);
     const recording = record === undefined ? undefined : recordings.create(record);
     // The log of a recorded agent must contain the same redacted texts as its recording.
     const texts = recording ? redactJson(given, redact) : given;
-    const spec = { name, ...texts, ...settings, ...(background ? { background } : {}) };
+    const spec = { ...texts, ...settings, ...(background ? { background } : {}) };
     const created = store.create(spec, `create/${key ?? randomUUID()}`, clock.now().toISOString());
     const row = await created.catch((thrown) => {
       recording?.discard();

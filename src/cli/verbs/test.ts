@@ -202,7 +202,7 @@ async function runLive(
   const { client, host } = opened;
   const settings = await newSettings(context, options, systemClock.now(), { approve: "never", unattended: true });
   const { id } = await client.create({
-    name: agent.name,
+    name: scrub(agent.name),
     role: scrub(agent.role),
     goals: agent.goals.map(scrub),
     checks: redactJson(agent.checks ?? [], scrub),
