@@ -141,10 +141,7 @@ export class Recorder implements Tape {
 
   #recordStore(store: RunParts["store"]): RunParts["store"] {
     return {
-      load: (...args) => store.load(...args),
-      blob: (sha) => store.blob(sha),
-      read: (...args) => store.read(...args),
-      lastFileVersion: (...args) => store.lastFileVersion(...args),
+      ...store,
       inbox: async (agent) => {
         this.#looks++;
         const rows = await store.inbox(agent);
@@ -200,14 +197,8 @@ export class Recorder implements Tape {
     let readBefore = this.#readings.length;
     const runRecorded: RunNested = async (push) => {
       const readings = this.#readings.length - readBefore;
-      const line = {
-        type: "nested",
-        callId,
-        attempt: place.attempt,
-        push: redactJson(push, redact),
-        readings,
-      } as const;
-      if (reachesOut) this.#write(line);
+      const { attempt } = place;
+      if (reachesOut) this.#write({ type: "nested", callId, attempt, push: redactJson(push, redact), readings });
       const isDone = await this.#inside.run(false, () => runNested(push));
       this.#place = place;
       readBefore = this.#readings.length;
