@@ -124,7 +124,11 @@ export function readSessions(path: string): Omit<Cassette, "sessions"> & { reado
   const [first, ...rest] = whole
     .split("\n")
     .slice(0, -1)
-    .map((line, at) => parse(line, at + 1, path));
+    .map((line, at) => {
+      const value = parseJson(line);
+      if (value === undefined) throw noCassette(path, `Line ${at + 1} is not JSON.`);
+      return value;
+    });
   const header = first as Partial<Header> | undefined;
   if (typeof header?.recording !== "number") throw noCassette(path, "Its first line does not say that it is one.");
   if (header.recording !== RECORDING_VERSION)
@@ -133,9 +137,11 @@ export function readSessions(path: string): Omit<Cassette, "sessions"> & { reado
   for (const [index, line] of (rest as Line[]).entries()) {
     const problem = findLineProblem(line);
     if (problem) throw noCassette(path, `Line ${index + 2} ${problem}.`);
+    const session = sessions.at(-1);
     if (line.type === "session") sessions.push({ start: line, lines: [], end: undefined });
-    else if (line.type === "end") (sessions.at(-1) ?? strayLine(path)).end = line;
-    else (sessions.at(-1) ?? strayLine(path)).lines.push(line);
+    else if (!session) throw noCassette(path, "It does not begin with a session.");
+    else if (line.type === "end") session.end = line;
+    else session.lines.push(line);
   }
   return { path, sessions, bytes: Buffer.byteLength(whole) };
 }
@@ -165,20 +171,10 @@ function readRegularFile(path: string): string {
   }
 }
 
-function parse(line: string, number: number, path: string): unknown {
-  const value = parseJson(line);
-  if (value === undefined) throw noCassette(path, `Line ${number} is not JSON.`);
-  return value;
-}
-
 const noCassette = (path: string, why: string): GoaldError =>
   new GoaldError("GOALD_REPLAY", `Expected a recording of goald in ${path}. ${why}`, {
     hint: "Make one with: goald run --record FILE",
   });
-
-function strayLine(path: string): never {
-  throw noCassette(path, "It does not begin with a session.");
-}
 
 let validators: Readonly<Record<string, ValidateFunction>> | undefined;
 

@@ -38,6 +38,8 @@ export interface RecordingControl {
   /** Continues a recording of this agent. Throws GOALD_USAGE when the file does not end where its log does. */
   resume(path: string, row: AgentRow): void;
   pathOf(row: AgentRow): string | undefined;
+  /** The next run looks whether the agent's log has gone on without its recording, and ends it then. */
+  release(agent: string): void;
   forget(agent: string): void;
 }
 

@@ -50,6 +50,7 @@ const NO_RECORDINGS: HostControlParts["recordings"] = {
   resume: () => {
     throw new Error("Nothing is recorded in this world.");
   },
+  release: () => undefined,
   pathOf: () => undefined,
   forget: () => undefined,
 };
