@@ -290,7 +290,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   model: [11, 1719],
   page: [18, 1589],
   prompt: [11, 1918],
-  reply: [13, 2161],
+  reply: [13, 2162],
   sandbox: [13, 1686],
   services: [23, 2803],
   store: [26, 3462],
