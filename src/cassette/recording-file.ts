@@ -35,6 +35,7 @@ import {
 export type RecordingFile = ReturnType<typeof opened>;
 
 const PRIVATE = 0o600;
+const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW } = constants;
 
 /** Throws GOALD_USAGE when the file exists. */
 export function createRecordingFile(path: string, version: string): RecordingFile {
@@ -42,7 +43,6 @@ export function createRecordingFile(path: string, version: string): RecordingFil
     throw new GoaldError("GOALD_USAGE", `There is a file ${path} already; a new recording does not write over it.`, {
       hint: "Name another file. To go on with the agent of a recording: goald resume <agent> --record FILE",
     });
-  const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW } = constants;
   const file = opened(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW);
   file.write({ recording: RECORDING_VERSION, goald: version });
   return file;
@@ -52,7 +52,6 @@ export function createRecordingFile(path: string, version: string): RecordingFil
 export function continueRecordingFile(path: string, row: AgentRow): RecordingFile {
   const { sessions, bytes } = readSessions(path);
   requireSameAgent(path, sessions, row);
-  const { O_WRONLY, O_APPEND, O_NOFOLLOW } = constants;
   return opened(path, O_WRONLY | O_APPEND | O_NOFOLLOW, bytes);
 }
 

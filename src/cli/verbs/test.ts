@@ -174,12 +174,11 @@ async function testAgent(test: AgentTest, visited: CliContext, options: TestOpti
   } catch (thrown) {
     if (!isGoaldError(thrown)) throw thrown;
     const { exitCode, code, message } = thrown;
-    const { file, agent } = test;
     const hint = adviceOn(thrown, test, visited);
-    const checks = viewChecks({ checks: agent.checks ?? [], proofs: [] });
+    const checks = viewChecks({ checks: test.agent.checks ?? [], proofs: [] });
     const reason = `${code}: ${message}${hint === "" ? "" : `\n${hint}`}`;
     const failed = { isPassed: false, outcome: "error", reason, checks, state: initialState, exitCode };
-    return { file, agent: agent.name, ...failed, home };
+    return { file: test.file, agent: test.agent.name, ...failed, home };
   }
 }
 
