@@ -204,8 +204,7 @@ export class Recorder implements Tape {
       readBefore = this.#readings.length;
       return isDone;
     };
-    const act = () => prepared.perform(runRecorded);
-    const outcome = reachesOut ? await this.#inside.run(true, act) : await act();
+    const outcome = await this.#inside.run(reachesOut, () => prepared.perform(runRecorded));
     if (!this.#session || !outcome) return outcome;
     const { folder } = this.#session;
     const before = this.#seenFiles;

@@ -118,9 +118,10 @@ export function readCassette(path: string): Cassette {
 
 /** Works as `readCassette`, and also accepts a file without sessions. */
 export function readSessions(path: string): Omit<Cassette, "sessions"> & { readonly sessions: readonly Session[] } {
-  const text = textOf(path);
-  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-  const [first, ...rest] = whole
+  const content = contentOf(path);
+  const bytes = content.lastIndexOf("\n") + 1;
+  const [first, ...rest] = content
+    .toString("utf8", 0, bytes)
     .split("\n")
     .slice(0, -1)
     .map((line, at) => {
@@ -142,10 +143,10 @@ export function readSessions(path: string): Omit<Cassette, "sessions"> & { reado
     else if (line.type === "end") session.end = line;
     else session.lines.push(line);
   }
-  return { path, sessions, bytes: Buffer.byteLength(whole) };
+  return { path, sessions, bytes };
 }
 
-function textOf(path: string): string {
+function contentOf(path: string): Buffer {
   try {
     return readRegularFile(path);
   } catch (cause) {
@@ -158,13 +159,13 @@ function textOf(path: string): string {
 }
 
 /** Never waits for a pipe or a device. */
-function readRegularFile(path: string): string {
+function readRegularFile(path: string): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = fstatSync(file);
     if (!found.isFile()) throw new Error("it is not a regular file");
     if (found.size > MAX_BYTES) throw new Error(`it has ${found.size} bytes, more than ${MAX_BYTES}`);
-    return readFileSync(file, "utf8");
+    return readFileSync(file);
   } finally {
     closeSync(file);
   }
