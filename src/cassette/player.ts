@@ -75,10 +75,7 @@ export class Player implements Tape {
       ofType(session, "answer"),
       () => this.#place,
       redact,
-      (what) => {
-        this.#requireNoMiss();
-        return this.#fail(what);
-      },
+      (what) => this.#fail(what),
     );
     this.ports = tapePorts(this.#answers.ask, async (name) => this.value(name));
   }

@@ -197,21 +197,14 @@ export class Recorder implements Tape {
     let readBefore = this.#readings.length;
     const runRecorded: RunNested = async (push) => {
       const readings = this.#readings.length - readBefore;
-      const line = {
-        type: "nested",
-        callId,
-        attempt: place.attempt,
-        push: redactJson(push, redact),
-        readings,
-      } as const;
-      if (reachesOut) this.#write(line);
+      const { attempt } = place;
+      if (reachesOut) this.#write({ type: "nested", callId, attempt, push: redactJson(push, redact), readings });
       const isDone = await this.#inside.run(false, () => runNested(push));
       this.#place = place;
       readBefore = this.#readings.length;
       return isDone;
     };
-    const act = () => prepared.perform(runRecorded);
-    const outcome = reachesOut ? await this.#inside.run(true, act) : await act();
+    const outcome = await this.#inside.run(reachesOut, () => prepared.perform(runRecorded));
     if (!this.#session || !outcome) return outcome;
     const { folder } = this.#session;
     const before = this.#seenFiles;

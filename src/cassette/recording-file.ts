@@ -35,6 +35,7 @@ import {
 export type RecordingFile = ReturnType<typeof opened>;
 
 const PRIVATE = 0o600;
+const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW } = constants;
 
 /** Returns false for a file that a request with this key created. Throws GOALD_USAGE for another one that exists. */
 export function createRecordingFile(path: string, version: string, key?: string): boolean {
@@ -43,7 +44,6 @@ export function createRecordingFile(path: string, version: string, key?: string)
     throw new GoaldError("GOALD_USAGE", `There is a file ${path} already; a new recording does not write over it.`, {
       hint: "Name another file. To go on with the agent of a recording: goald resume <agent> --record FILE",
     });
-  const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW } = constants;
   const file = opened(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW);
   file.write({ recording: RECORDING_VERSION, goald: version, key });
   file.close();
@@ -54,7 +54,6 @@ export function createRecordingFile(path: string, version: string, key?: string)
 export function continueRecordingFile(path: string, row: AgentRow): RecordingFile {
   const { sessions, bytes } = readSessions(path);
   requireSameAgent(path, sessions, row);
-  const { O_WRONLY, O_APPEND, O_NOFOLLOW } = constants;
   return opened(path, O_WRONLY | O_APPEND | O_NOFOLLOW, bytes);
 }
 
@@ -121,12 +120,17 @@ export function readCassette(path: string): Cassette {
 
 /** Works as `readCassette`, and also accepts a file without sessions. */
 export function readSessions(path: string): Omit<Cassette, "sessions"> & { readonly sessions: readonly Session[] } {
-  const text = textOf(path);
-  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-  const [first, ...rest] = whole
+  const content = contentOf(path);
+  const bytes = content.lastIndexOf("\n") + 1;
+  const [first, ...rest] = content
+    .toString("utf8", 0, bytes)
     .split("\n")
     .slice(0, -1)
-    .map((line, at) => parse(line, at + 1, path));
+    .map((line, at) => {
+      const value = parseJson(line);
+      if (value === undefined) throw noCassette(path, `Line ${at + 1} is not JSON.`);
+      return value;
+    });
   const header = first as Partial<Header> | undefined;
   if (typeof header?.recording !== "number") throw noCassette(path, "Its first line does not say that it is one.");
   if (header.recording !== RECORDING_VERSION)
@@ -135,14 +139,16 @@ export function readSessions(path: string): Omit<Cassette, "sessions"> & { reado
   for (const [index, line] of (rest as Line[]).entries()) {
     const problem = findLineProblem(line);
     if (problem) throw noCassette(path, `Line ${index + 2} ${problem}.`);
+    const session = sessions.at(-1);
     if (line.type === "session") sessions.push({ start: line, lines: [], end: undefined });
-    else if (line.type === "end") (sessions.at(-1) ?? strayLine(path)).end = line;
-    else (sessions.at(-1) ?? strayLine(path)).lines.push(line);
+    else if (!session) throw noCassette(path, "It does not begin with a session.");
+    else if (line.type === "end") session.end = line;
+    else session.lines.push(line);
   }
-  return { path, key: header.key, sessions, bytes: Buffer.byteLength(whole) };
+  return { path, key: header.key, sessions, bytes };
 }
 
-function textOf(path: string): string {
+function contentOf(path: string): Buffer {
   try {
     return readRegularFile(path);
   } catch (cause) {
@@ -155,32 +161,22 @@ function textOf(path: string): string {
 }
 
 /** Never waits for a pipe or a device. */
-function readRegularFile(path: string): string {
+function readRegularFile(path: string): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = fstatSync(file);
     if (!found.isFile()) throw new Error("it is not a regular file");
     if (found.size > MAX_BYTES) throw new Error(`it has ${found.size} bytes, more than ${MAX_BYTES}`);
-    return readFileSync(file, "utf8");
+    return readFileSync(file);
   } finally {
     closeSync(file);
   }
-}
-
-function parse(line: string, number: number, path: string): unknown {
-  const value = parseJson(line);
-  if (value === undefined) throw noCassette(path, `Line ${number} is not JSON.`);
-  return value;
 }
 
 const noCassette = (path: string, why: string): GoaldError =>
   new GoaldError("GOALD_REPLAY", `Expected a recording of goald in ${path}. ${why}`, {
     hint: "Make one with: goald run --record FILE",
   });
-
-function strayLine(path: string): never {
-  throw noCassette(path, "It does not begin with a session.");
-}
 
 let validators: Readonly<Record<string, ValidateFunction>> | undefined;
 

@@ -85,15 +85,19 @@ export class Recordings {
     return new Recorder({ write, clock, redact, onFailed });
   }
 
-  forget(agent: string): void {
+  /** The next run reads the file again. It ends the recording when the agent's log has gone on without it. */
+  release(agent: string): void {
     this.#files.get(agent)?.file.close();
     this.#files.delete(agent);
+  }
+
+  forget(agent: string): void {
+    this.release(agent);
     rmSync(this.#placeOf(agent), { force: true });
   }
 
   close(): void {
-    for (const { file } of this.#files.values()) file.close();
-    this.#files.clear();
+    for (const agent of this.#files.keys()) this.release(agent);
   }
 
   #fileOf(row: AgentRow): RecordingFile | undefined {

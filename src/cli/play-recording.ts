@@ -1,10 +1,12 @@
 /** play-recording.ts -- plays all sessions of a recording, and compares their end with the recorded one. */
+import { resolve } from "node:path";
 import { openAgentFolder } from "#app/agent.ts";
 import { catalogueHash } from "#app/catalogue.ts";
 import { type Host, openHost } from "#app/host.ts";
 import { hashAll, replaceAll } from "#cassette/folder.ts";
 import { type Cassette, headOf, ofType, type Session, stateHash } from "#cassette/format.ts";
 import { CutOff, Player } from "#cassette/player.ts";
+import { readCassette } from "#cassette/recording-file.ts";
 import type { ShowRun } from "#cli/terminal/show-run.ts";
 import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
 import { SETTINGS, type Settings } from "#config/settings.ts";
@@ -31,10 +33,12 @@ function refuse(thrown: unknown): never {
 }
 
 /** Throws GOALD_REPLAY for a run that was killed at once, which has no state to compare with. */
-export function requireState({ path, sessions: [first, ...more] }: Cassette): void {
-  if ([first, ...more].some((session) => session.end || ofType(session, "committed").length > 0)) return;
+export function readPlayable(file: string): Cassette {
+  const cassette = readCassette(resolve(file));
+  const { path, sessions } = cassette;
+  if (sessions.some((session) => session.end || ofType(session, "committed").length > 0)) return cassette;
   throw new GoaldError("GOALD_REPLAY", `Nothing is recorded in ${path}: the run was cut off as it began.`, {
-    hint: `Go on with its agent, into the same file: goald resume ${first.start.agent.id} --record ${quoteForShell(path)}`,
+    hint: `Go on with its agent, into the same file: goald resume ${sessions[0].start.agent.id} --record ${quoteForShell(path)}`,
   });
 }
 

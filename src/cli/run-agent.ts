@@ -1,9 +1,9 @@
 /** run-agent.ts -- creates or resumes an agent in the daemon, then follows it, waits for it, or detaches. */
-import { lstat, readdir } from "node:fs/promises";
+import { lstatSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { printNote } from "#cli/terminal/print.ts";
 import type { AgentDraft } from "#config/agent-spec.ts";
-import { EXIT } from "#core/errors.ts";
+import { EXIT, orUndefined } from "#core/errors.ts";
 import { replay } from "#core/evolve.ts";
 import { activeFrame, isOver } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
@@ -47,9 +47,7 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
   const approve = await modeOf(context, options, background);
   const now = systemClock.now();
   const draft = {
-    name: agent.name,
-    role: context.scrub(agent.role),
-    ...goalsIn(agent, context),
+    ...redactJson(agent, context.scrub),
     settings: { ...(await newSettings(context, options, now, { approve, unattended: background })), background },
     key: `run/${process.pid}/${now.toISOString()}`,
     ...recordIn(options),
@@ -58,9 +56,7 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
     const view = await client.create(draft);
     return { view, events: (await client.page(view.id, 0, 1)).events };
   });
-  // An agent that was removed had the same folder, or a person put files there.
-  if (await hasOlderFile(view.workspace, Date.parse(events[0]?.at ?? "")))
-    printNote(`Its folder has files from before: ${view.workspace}`);
+  if (holdsOlderFiles(view)) printNote(`Its folder has files from before: ${view.workspace}`);
   if (options.detach && !options.wait) return sayStarted(view, context, "");
   const known = { after: events.length, state: replay(events) };
   if (options.wait) return await waitForEnd(view, parts, known);
@@ -70,11 +66,11 @@ export async function createAgent(agent: AgentDraft, visited: CliContext, option
   return await runOnScreen(view, parts, known, screen, options);
 }
 
-/** The agent may have written files of its own by now. */
-async function hasOlderFile(folder: string, createdMs: number): Promise<boolean> {
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name !== "_goald");
-  const times = await Promise.all(names.map((name) => lstat(join(folder, name)).catch(() => undefined)));
-  return times.some((entry) => entry !== undefined && entry.ctimeMs < createdMs);
+/** An agent that was removed had the same folder, or a person put files there. The new one may have written files already. */
+export function holdsOlderFiles({ workspace, createdAt }: Pick<AgentView, "workspace" | "createdAt">): boolean {
+  const found = orUndefined(() => readdirSync(workspace)) ?? [];
+  const bornAt = (name: string) => lstatSync(join(workspace, name), { throwIfNoEntry: false })?.birthtime;
+  return found.some((name) => name !== "_goald" && (bornAt(name)?.toISOString() ?? createdAt) < createdAt);
 }
 
 /** Continues an agent from the end of its log. `next`: begins the next turn of a finished agent with these goals. */
@@ -113,10 +109,8 @@ export async function resumeAgent(
   return await runOnScreen(agent, parts, { after: head, state }, screen, { ...options, sessions });
 }
 
-const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) => ({
-  goals: goals.map(scrub),
-  checks: redactJson(checks, scrub),
-});
+const goalsIn = ({ goals, checks = [] }: Pick<AgentDraft, "goals" | "checks">, { scrub }: CliContext) =>
+  redactJson({ goals, checks }, scrub);
 
 /** A daemon may have another current folder, so the path is made absolute. */
 const recordIn = ({ record }: RunAgentOptions): { readonly record?: string } =>

@@ -1,5 +1,5 @@
 /** agent-spec.ts -- validates the name, role, goals and checks of an agent, from flags, a file or answers. */
-import { depthOf } from "#core/command.ts";
+import { depthOf, isEndless } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { type GoalCheck, type GoalTest, MAX_CHECKS } from "#core/goal-check.ts";
 import type { AgentSpec } from "#core/ports/store.ts";
@@ -125,6 +125,7 @@ function findSchemaProblem(schema: Readonly<Record<string, unknown>>): string | 
   const bytes = Buffer.byteLength(JSON.stringify(schema));
   if (bytes > MAX_CHECK_BYTES) return `The schema must have up to ${MAX_CHECK_BYTES} bytes of JSON, got ${bytes}.`;
   if (depthOf(schema) > MAX_SCHEMA_DEPTH) return `The schema must nest at most ${MAX_SCHEMA_DEPTH} levels.`;
+  if (isEndless(schema)) return "The schema must not refer to itself without an end.";
   try {
     createAjv({ strict: false, logger: false }).compile(schema);
     return undefined;

@@ -294,3 +294,31 @@ export function depthOf(value: unknown, above = 0): number {
   if (typeof value !== "object" || value === null || above > MAX_JSON_DEPTH) return above;
   return Object.values(value).reduce((deepest: number, item) => Math.max(deepest, depthOf(item, above + 1)), above + 1);
 }
+
+/** Keywords whose schemas apply to the same value: one schema, a list, a record. */
+const SAME_VALUE = ["not", "if", "then", "else"];
+const SAME_VALUE_GROUPS = ["allOf", "anyOf", "oneOf", "dependentSchemas"];
+const MAX_FOLLOWED = 2_000;
+
+/** True when references lead back to a schema without a step into the value, or to too many schemas: a check would never end. */
+export function isEndless(root: JsonSchema): boolean {
+  return listObjects(root).some((start) => {
+    const left: unknown[] = [start];
+    let followed = 0;
+    while (left.length > 0) {
+      const schema = left.pop();
+      if (!isSchema(schema)) continue;
+      if (++followed > MAX_FOLLOWED) return true;
+      left.push(...SAME_VALUE.map((key) => schema[key]));
+      left.push(...SAME_VALUE_GROUPS.flatMap((key) => Object.values(schema[key] ?? {})));
+      if (typeof schema.$ref === "string") left.push(findReferenced(schema.$ref, root));
+    }
+    return false;
+  });
+}
+
+/** Also those that are not schemas. */
+function listObjects(value: unknown): readonly object[] {
+  if (typeof value !== "object" || value === null) return [];
+  return [value, ...Object.values(value).flatMap(listObjects)];
+}

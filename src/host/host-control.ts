@@ -41,6 +41,8 @@ export interface RecordingControl {
   /** Records this agent into the file from now on. Throws GOALD_USAGE when the file does not end where its log does. */
   resume(path: string, row: AgentRow): void;
   pathOf(row: AgentRow): string | undefined;
+  /** The next run looks whether the agent's log has gone on without its recording, and ends it then. */
+  release(agent: string): void;
   forget(agent: string): void;
 }
 
@@ -94,11 +96,11 @@ export class HostControl extends RunControl implements Control {
   async create({ settings: wanted, record, key, ...agent }: NewAgent): Promise<AgentView> {
     const { store, supervisor, clock, recordings, redact } = this.parts;
     const { background = true, ...settings } = this.parts.checkSettings(wanted);
-    const { name, ...given } = this.parts.checkAgent(agent);
+    const given = this.parts.checkAgent(agent);
     const discard = record === undefined ? undefined : recordings.create(record, key);
     // The log of a recorded agent must contain the same redacted texts as its recording.
     const texts = discard ? redactJson(given, redact) : given;
-    const spec = { name, ...texts, ...settings, ...(background ? { background } : {}) };
+    const spec = { ...texts, ...settings, ...(background ? { background } : {}) };
     const created = store.create(spec, `create/${key ?? randomUUID()}`, clock.now().toISOString());
     const row = await created.catch((thrown) => {
       discard?.();

@@ -25,7 +25,7 @@ import {
   summarizePlan,
   type WholePlan,
 } from "#views/restore-plan.ts";
-import type { Supervisor } from "./supervisor.ts";
+import type { HostControlParts } from "./host-control.ts";
 
 export interface RestoreParts {
   readonly store: Pick<Store, "claim" | "load" | "files" | "blob" | "commit" | "lastFileVersion">;
@@ -39,13 +39,17 @@ export async function restoreAtRest(
   row: AgentRow,
   { state, workspace }: Pick<AgentView, "state" | "workspace">,
   request: RestoreRequest,
-  parts: RestoreParts & { readonly supervisor: Pick<Supervisor, "hold"> },
+  parts: RestoreParts & Pick<HostControlParts, "supervisor" | "recordings">,
 ): Promise<RestorePlan> {
   if (state === "running" || state.startsWith("waiting"))
     throw new GoaldError("GOALD_CONFLICT", `${row.id} is ${state}: its files cannot be restored now.`, {
       hint: `Stop it first: goald stop ${row.id}. To see what would change: --dry-run`,
     });
-  return parts.supervisor.hold(row.id, () => restoreFiles(row, workspace, request, parts));
+  return parts.supervisor.hold(row.id, () => {
+    // A recording cannot play a restoration.
+    parts.recordings.release(row.id);
+    return restoreFiles(row, workspace, request, parts);
+  });
 }
 
 /** `folder`: absolute path of the agent's folder. */

@@ -9,7 +9,7 @@ import { checkArgs } from "#commands/args-schema.ts";
 import type { NestedWork } from "#commands/execute.ts";
 import { REPLY_FORMS } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
-import { fail } from "#core/command.ts";
+import { fail, isEndless } from "#core/command.ts";
 import { TOO_DEEP } from "#core/command-names.ts";
 import { GoaldError, isGoaldError } from "#core/errors.ts";
 import type { NewEvent, RecordedEvent } from "#core/event.ts";
@@ -18,7 +18,7 @@ import type { CellCallError, NamespaceChange } from "#core/ports/sandbox.ts";
 import { addSources, type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { type NestedResult, openCommand, stepOfCall } from "#core/state.ts";
 import { oneLine, restoreValue } from "#core/text.ts";
-import { argumentsForResult, hasEndlessReference } from "#reply/check-value.ts";
+import { argumentsForResult } from "#reply/check-value.ts";
 import { canonicalJson } from "#util/json.ts";
 import { bySeq, readPages } from "#util/read-pages.ts";
 import type { CommandsFor } from "./command-set.ts";
@@ -230,7 +230,7 @@ function checkSubtask(task: string, returns: Readonly<Record<string, unknown>>, 
   const [problem] = checkArgs(args);
   if (problem)
     throw badSchema(`The JSON Schema of the result is not valid: ${problem.replaceAll("args.properties.", "")}.`);
-  if (hasEndlessReference(args)) throw badSchema("A reference in the JSON Schema of the result leads back to itself.");
+  if (isEndless(args)) throw badSchema("A reference in the JSON Schema of the result leads back to itself.");
 }
 
 const badSchema = (text: string): GoaldError => subtaskError({ code: "bad-schema", text });

@@ -65,6 +65,8 @@ export const AJV_OPTIONS = {
   logger: false,
   ownProperties: true,
   unicodeRegExp: true,
+  // 0.29 / 0.01 is 28.999999999999996.
+  multipleOfPrecision: 6,
   code: { regExp: Object.assign(createBoundedPattern, { code: "createBoundedPattern" }) },
 } as const;
 const MAX_PROBLEMS = 5;

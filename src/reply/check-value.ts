@@ -3,7 +3,7 @@
  * returns.
  */
 import type { ValidateFunction } from "ajv";
-import { type ArgsSchema, findReferenced, followReference, isSchema, type JsonSchema, typesOf } from "#core/command.ts";
+import { type ArgsSchema, followReference, isEndless, isSchema, type JsonSchema, typesOf } from "#core/command.ts";
 import { toError } from "#core/errors.ts";
 import { oneLine } from "#core/text.ts";
 import { rememberBy } from "#util/caches.ts";
@@ -39,7 +39,7 @@ export function checkDocument(schema: JsonSchema, value: unknown) {
 function compileDocument({ $schema: _draft, $async: _async, ...schema }: JsonSchema): ValidateFunction | string {
   const regExp = Object.assign(limitPatterns(), { code: "limitPatterns()" });
   try {
-    if (hasEndlessReference(schema)) return "it refers to itself without an end.";
+    if (isEndless(schema)) return "it refers to itself without an end.";
     return createAjv({ ...AJV_OPTIONS, code: { regExp } }).compile(schema);
   } catch (error) {
     return `${oneLine(toError(error).message, 200)}.`;
@@ -192,7 +192,7 @@ export function argumentsForResult(returns: JsonSchema): ArgsSchema {
 /**
  * Checks the result of a sub-task against the JSON Schema that the code asked for. Returns problems in words, the last
  * of them with a valid example where one is known; none when the value is valid. The schema comes from code of the
- * model, so it may be wrong itself: `hasEndlessReference` and the checks of command schemas keep out what would make
+ * model, so it may be wrong itself: `isEndless` and the checks of command schemas keep out what would make
  * the validator throw or never end.
  */
 export function checkResult(returns: JsonSchema, value: unknown): readonly string[] {
@@ -242,31 +242,3 @@ const compile = rememberBy((returns: JsonSchema) => createAjv(AJV_OPTIONS).compi
 /** Each path begins with the argument, which is "result". */
 const namePart = (path: string): string =>
   path.includes(".") ? `In the result, ${quoteText(path.slice(path.indexOf(".") + 1))}` : "The result";
-
-/** Keywords whose schemas apply to the same value: one schema, a list, a record. */
-const SAME_VALUE = ["not", "if", "then", "else"];
-const SAME_VALUE_GROUPS = ["allOf", "anyOf", "oneOf", "dependentSchemas"];
-const MAX_FOLLOWED = 2_000;
-
-/** True when references lead back to a schema without a step into the value, or to too many schemas: a check would never end. */
-export function hasEndlessReference(root: JsonSchema): boolean {
-  return listObjects(root).some((start) => {
-    const left: unknown[] = [start];
-    let followed = 0;
-    while (left.length > 0) {
-      const schema = left.pop();
-      if (!isSchema(schema)) continue;
-      if (++followed > MAX_FOLLOWED) return true;
-      left.push(...SAME_VALUE.map((key) => schema[key]));
-      left.push(...SAME_VALUE_GROUPS.flatMap((key) => Object.values(schema[key] ?? {})));
-      if (typeof schema.$ref === "string") left.push(findReferenced(schema.$ref, root));
-    }
-    return false;
-  });
-}
-
-/** Also those that are not schemas. */
-function listObjects(value: unknown): readonly object[] {
-  if (typeof value !== "object" || value === null) return [];
-  return [value, ...Object.values(value).flatMap(listObjects)];
-}

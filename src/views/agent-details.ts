@@ -1,7 +1,7 @@
 /** agent-details.ts -- one agent in full, as `goald show` prints it, loaded from a store. */
 import type { AgentSettings } from "#core/agent-settings.ts";
 import { describeCheck } from "#core/goal-check.ts";
-import { notProven } from "#core/guards.ts";
+import { MAX_REFUSALS, notProven } from "#core/guards.ts";
 import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { count, described, flag, listOf, nullable, open, type Static, text, typed } from "#util/schema.ts";
@@ -75,10 +75,10 @@ export function describeState(view: AgentView, state: AgentState, versions: read
     settings,
     usage,
     lost,
-    // Failed checks are in `checks`, so the reason names what else is missing.
+    // Failed checks are in `checks`, so the reason names what else is missing. A person's change sets the count to 0.
     reason:
       state.paused?.code === "not-proven"
-        ? notProven({ ...state, proofs: [] }).replaceAll("<agent>", view.id)
+        ? notProven({ ...state, refusals: MAX_REFUSALS, proofs: [] }).replaceAll("<agent>", view.id)
         : view.reason,
     checks: viewChecks(state),
     limits: limitsLeft(state, now),

@@ -7,7 +7,7 @@ import { type AskPort, playAnswers, recordAnswers, tapePorts } from "#cassette/a
 import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
 import { type AnswerLine, type Line, ofType, type Session } from "#cassette/format.ts";
 import { playSandbox, recordSandbox } from "#cassette/record-cells.ts";
-import { findLineProblem, readCassette } from "#cassette/recording-file.ts";
+import { findLineProblem, readCassette, readSessions } from "#cassette/recording-file.ts";
 import type { Place } from "#cassette/tape.ts";
 import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
@@ -434,6 +434,12 @@ describe("a recording from a stranger", () => {
     const named = await recording.goald.ask(["replay", name, "--json", "--home", recording.at("played")]);
     expect(named.code).toBe(1);
     expect(await readdir(recording.at("played"))).toContain("workspace");
+  });
+
+  it("goes on after its last whole line, also when an editor left bytes in it that are not UTF-8", async () => {
+    const bytes = Buffer.from('{"recording":1,"goald":"\xe9"}\n{"type":"ses', "latin1");
+    await writeFile(recording.at("latin.ndjson"), bytes);
+    expect(readSessions(recording.at("latin.ndjson")).bytes).toBe(bytes.indexOf("\n") + 1);
   });
 
   it("is not read when it is a device, a pipe, a folder or larger than 256 MB", async () => {

@@ -53,10 +53,25 @@ describe("goald test", () => {
       goald.ask(["test", file, "--replay", path, ...more], { env });
     expect(endedWith(0, await played("agent.yaml", "--json")).stdout).toBe(live.stdout);
     expect(server.chats).toHaveLength(asked);
-    // Control: another answer of the model.
-    await writeFile(path, (await readFile(path, "utf8")).replaceAll("rackets", "courts"));
+    // Controls: another answer of the model, and another agent.
+    const other = endedWith(1, await played("fails.yaml", "--json"));
+    expect(linesOf(other)).toMatchObject([{ passed: false, outcome: "error", exitCode: 1 }]);
+    expect(other.stdout).toContain("is a recording of another agent: its checks differ from fails.yaml");
+    const lines = (await readFile(path, "utf8")).split("\n");
+    await writeFile(path, lines.join("\n").replaceAll("rackets", "courts"));
     const { stdout } = endedWith(1, await played("agent.yaml"));
     expect(stdout).toMatch(/\nNot tested: agent\.yaml\. Step 1 is not as it was recorded: /);
+    // A run that was cut off did not end, and its home is gone: no other verb continues it.
+    for (const [end, problem] of [
+      [3, "Nothing is recorded in"],
+      [lines.length - 3, "ends in step 2: the run was cut off."],
+    ] as const) {
+      await writeFile(path, `${lines.slice(0, end).join("\n")}\n`);
+      const [cut] = linesOf(endedWith(1, await played("agent.yaml", "--json")));
+      expect(cut).toMatchObject({ outcome: "error", exitCode: 1, reason: expect.stringContaining(problem) });
+      expect(cut?.reason).toMatch(/Record it: rm -f \S+ && goald test agent\.yaml --record \S+$/);
+      expect(cut?.reason).not.toMatch(/goald (?:resume|run) /);
+    }
   });
 
   it("stops at a limit with its code, and keeps the home when asked", async () => {
@@ -68,19 +83,25 @@ describe("goald test", () => {
     expect(report).toContain("   - Check has not run: plan.md contains");
   });
 
-  it("names no call on an agent whose home is gone, and no recording that was not written", async () => {
+  it("names no call on an agent whose home is gone", async () => {
     const limited = endedWith(6, await test("agent.yaml", "--max-steps", "1"));
     expect(limited.stdout).toMatch(/\nThe agent ended \(step-limit\): .*\. To look at it/);
     expect(`${limited.stdout}${limited.stderr}`).not.toMatch(/goald (?:resume|say|logs)/);
-    await writeFile(join(goald.cwd, "taken.ndjson"), "");
-    const refused = endedWith(2, await test("agent.yaml", "--record", join(goald.cwd, "taken.ndjson")));
-    expect(refused.stdout).toContain("Not tested: agent.yaml.");
-    expect(refused.stderr).not.toContain("Recorded:");
   });
 
   it("refuses a file without checks, a broken one before it runs another, and recordings that do not fit", async () => {
     const asked = server.chats.length;
+    await writeFile(join(goald.cwd, "taken.ndjson"), "");
+    await writeFile(join(goald.cwd, "long.yaml"), AGENT.replace("Foo", "F".repeat(81)));
     const calls: readonly RefusedCall[] = [
+      ["test agent.yaml long.yaml", 2, /^long\.yaml: The name must have 1 to 80 characters, got 81\./],
+      ["test agent.yaml fails.yaml --record a --record ./a", 2, /The recording \.\/a is there already, or named twice/],
+      [
+        "test agent.yaml fails.yaml --record a --record taken.ndjson",
+        2,
+        /taken\.ndjson is there already/,
+        /a new file/,
+      ],
       ["test bare.yaml", 2, /bare\.yaml has no ai_checks, so there is nothing to test\./],
       ["test agent.yaml broken.yaml", 2, /broken\.yaml, line 6: ai_checks, check 1: "contain"/],
       ["test agent.yaml bare.yaml --replay a", 2, /Expected one --replay per file, got 1 for 2 files\./],

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import type { CliContext } from "#cli/context.ts";
+import { holdsOlderFiles } from "#cli/run-agent.ts";
 import { resumedSettings } from "#cli/run-options.ts";
 import type { CommandCall } from "#core/call.ts";
 import { findProgram } from "#util/find-program.ts";
@@ -220,6 +221,16 @@ describe("a question to the person", () => {
     expect(lines).toContain('"source":"person"');
   });
 
+  it("keeps a known key out of the name of an agent, and so out of its id and its recording", async () => {
+    const key = "planted-key-8Hq2vX5tLm9";
+    await using home = await makeDaemonHome([], { env: { OPENAI_API_KEY: key } });
+    const run = ["run", "--name", `Key ${key}`, "-g", "g", "--continuous", "--record", "t.ndjson"];
+    endedWith(0, await home.goald.ask(run));
+    endedWith(0, await home.goald.ask(["fork", "key-redacted", "--step", "1", "--name", key]));
+    expect(await readFile(join(home.goald.cwd, "t.ndjson"), "utf8")).not.toContain(key);
+    expect(await home.goald.print("ps --json")).toMatch(/"key-redacted".*"redacted"|"redacted".*"key-redacted"/s);
+  });
+
   it("says that the folder of a new agent has files from before", async () => {
     await using home = await makeDaemonHome([]);
     const run = ["run", "-d", ...AGENT, "--approve", "never"];
@@ -228,6 +239,9 @@ describe("a question to the person", () => {
     await home.goald.write("workspace/t/old.md", "old");
     endedWith(0, await home.goald.ask("rm -f t"));
     expect(endedWith(0, await home.goald.ask(run)).stderr).toContain("Its folder has files from before: ");
+    // Those that the agent wrote before the terminal looked are its own.
+    const workspace = join(home.goald.home, "workspace/t");
+    expect(holdsOlderFiles({ workspace, createdAt: "2020-01-01T00:00:00.000Z" })).toBe(false);
   });
 
   it("ends an unwatched run with the exit code for a person, and an answer resumes it", async () => {

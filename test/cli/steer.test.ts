@@ -5,7 +5,7 @@ import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
 import { endedWith, type Goald, lookInto, notRefused, type RefusedCall, RUN } from "../helpers/goald.ts";
-import { append, ledgerText, nameIn, numberedModel, planned, write } from "../helpers/models.ts";
+import { append, ledger, ledgerText, nameIn, numberedModel, planned, write } from "../helpers/models.ts";
 import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
@@ -186,6 +186,18 @@ describe("goald restore", () => {
     // A file that only the agent appended to counts as no edit.
     const { versions } = await goald.json<{ versions: { path: string; operation: string }[] }>("show foo-bar --files");
     expect(versions.filter(({ operation }) => operation === "found").map(({ path }) => path)).toEqual(["b.txt"]);
+  });
+
+  it("ends the recording of the agent, which cannot play a restoration, and says so", async () => {
+    await using home = await makeDaemonHome(ledger(3));
+    const resume = ["resume", "t", "--max-steps", "1", "--json"];
+    endedWith(6, await home.goald.ask([...RUN, "--max-steps", "2", "--record", "t.ndjson"]));
+    endedWith(0, await home.goald.ask("restore t --step 1"));
+    const { stderr } = endedWith(2, await home.goald.ask([...resume, "--record", "t.ndjson"]));
+    expect(stderr).toContain("it went on without being recorded");
+    endedWith(6, await home.goald.ask(resume));
+    expect(await home.goald.read(".goald/log/goald.log")).toMatch(/Its recording in \S+ has ended: /);
+    endedWith(0, await home.goald.ask("replay t.ndjson", { env: { TMPDIR: home.goald.cwd } }));
   });
 
   it("leaves other files alone if one is named, also in the call that takes it back", async () => {

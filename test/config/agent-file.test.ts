@@ -233,6 +233,11 @@ describe("ai_checks in an agent file", () => {
     ["contain nothing", "- {file: a.md, contains: []}\n", /contains must be a text or a list of texts, got \[\]/],
     ["are 0 characters long", "- {file: a.md, min_chars: 0}\n", /min_chars must be a whole number from 1, got 0/],
     ["are endlessly long", "- {file: a.md, min_chars: 99999999}\n", /least length must be a whole number/],
+    [
+      "have a schema without an end",
+      '- {file: a.json, schema: {$ref: "#"}}\n',
+      /must not refer to itself without an end/,
+    ],
     ["have a schema that is none", "- {file: a.json, schema: {type: 7}}\n", /This is not a JSON Schema 2020-12: /],
     ["have a number for a schema", "- {file: a.json, schema: 7}\n", /schema must be a schema or the path of one/],
     ["miss a schema file", "- {file: a.json, schema: no.json}\n", /no\.json cannot be read: there is no such file/],

@@ -51,6 +51,7 @@ const NO_RECORDINGS: HostControlParts["recordings"] = {
   resume: () => {
     throw new Error("Nothing is recorded in this world.");
   },
+  release: () => undefined,
   pathOf: () => undefined,
   forget: () => undefined,
 };

@@ -17,6 +17,7 @@ const FILES = {
   "wide.md": "  😀é\n",
   "list.json": '[{"city": "Chengdu", "people": 21}]',
   "broken.json": '{"city": Chengdu}',
+  "prices.json": "[0.29, 19.99, 1.1]",
   "evil.json": JSON.stringify({ name: "a".repeat(40) }),
 };
 const filesOf = (files: Readonly<Record<string, string>>) =>
@@ -52,6 +53,7 @@ describe("a test of a file", () => {
     ["with a text of several lines", contains("report.md", "# Report\n\nThere"), /^Line 1 of/],
     ["of that length, without blanks at its ends", length("wide.md", 2), /^wide\.md has 2 characters\.$/],
     ["that is empty, when that is enough", length("empty.md", 0), /0 characters/],
+    ["of prices in whole cents", schema("prices.json", { items: { multipleOf: 0.01 } }), /matches the schema/],
     ["of JSON that matches a schema of another draft", schema("list.json", LIST), /^list\.json \(35 bytes\) matches/],
   ])("passes for one %s", async (_title, test, proof) => {
     expect(await testWith()(test)).toEqual(says(true, proof));
@@ -68,6 +70,7 @@ describe("a test of a file", () => {
     ["that is too short", length("wide.md", 3), /has 2 characters; expected at least 3/],
     ["that is empty and should be JSON", schema("empty.md", {}), /is not JSON/],
     ["that is not JSON", schema("broken.json", {}), /broken\.json \(17 bytes\) is not JSON: .*Write it as JSON/],
+    ["with a part of a cent", schema("prices.json", { items: { multipleOf: 0.1 } }), /must be multiple of 0\.1/],
     ["of another type", schema("list.json", { type: "object" }), /the whole value must be object\. Correct it\.$/],
     [
       "with a wrong value inside",
@@ -154,7 +157,7 @@ describe("a test by a program", () => {
       const codes = replies.map((reply) => "error" in reply && reply.error.code);
       return { output: `${codes} ${files.length} ${text.slice(0, 8)}` };
     });
-    const printed = "check-only-reads,check-only-reads,check-only-reads 6 # Report";
+    const printed = "check-only-reads,check-only-reads,check-only-reads 7 # Report";
     expect(await verdict).toEqual({ isPassed: true, proof: `It ended without an error. It printed: ${printed}` });
     const cell = { agent: "foo", saved: null, isAlone: true, functions: [], modules: [], hasStop: false };
     expect(sandbox.cells).toMatchObject([cell]);

@@ -166,9 +166,12 @@ describe("the reason in a report", () => {
       paused("not-proven", "A check failed: with the whole log."),
     ];
     const reason = /- Reason: .*/.exec(reportOf(events))?.[0] ?? "";
-    expect(reason).toMatch(/^- Reason: It reported its work as finished 1 times in a row, and it is not\. See what/);
+    expect(reason).toMatch(/^- Reason: It reported its work as finished 3 times in a row, and it is not\. See what/);
     expect(reason).toContain("goald resume foo");
     expect(reportOf(events)).toContain("- Check failed: a.md exists.");
+    // A person's change starts the count anew, and does not change what happened.
+    const edit = { type: "task-changed", id: "0", state: "in_progress", by: "person" } as const;
+    expect(reportOf([...events, edit])).toContain("- Reason: It reported its work as finished 3 times in a row");
     // That of other pauses is the recorded one.
     const report = reportOf([created(), paused("loop", "A check failed: as recorded.")]);
     expect(report).toContain("- Reason: A check failed: as recorded.");

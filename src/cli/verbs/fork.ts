@@ -34,7 +34,7 @@ export const verb = defineVerb({
       const named = goal.length === 0 ? [] : validateAgent({ name: state.name, role: state.role, goals: goal }).goals;
       const key = `fork/${process.pid}/${systemClock.now().toISOString()}`;
       const goals = named.length > 0 ? { goals: named.map(context.scrub) } : {};
-      const request = { step, ...goals, ...(name === undefined ? {} : { name }), key };
+      const request = { step, ...goals, ...(name === undefined ? {} : { name: context.scrub(name) }), key };
       const client = await reach();
       const made = await askThroughDeaths(context, () => client.fork(row.id, request));
       return tellFork(row, made, step, context);

@@ -4,14 +4,11 @@
  * --home. Time, responses, messages and files come from the recording. The exit code is 0 only when the agent reaches
  * the same state, with the same files.
  */
-
-import { resolve } from "node:path";
-import { readCassette } from "#cassette/recording-file.ts";
 import { EXIT } from "#core/errors.ts";
 import { countNoun } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { type CliContext, makeTemporaryHome, openContext } from "../context.ts";
-import { type PlayedCassette, playCassette, requireState, withoutOwnSecrets } from "../play-recording.ts";
+import { type PlayedCassette, playCassette, readPlayable, withoutOwnSecrets } from "../play-recording.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -21,8 +18,7 @@ export const verb = defineVerb({
   exitCodes: { ok: "the replay ended in the same state", error: "the replay differs", notFound: "no such file" },
   run: async ([file = ""], options) => {
     using visited = await openContext({ ...options, input: false, revives: false });
-    const cassette = readCassette(resolve(file));
-    requireState(cassette);
+    const cassette = readPlayable(file);
     await using temporary =
       options.home === undefined
         ? await makeTemporaryHome(visited.home, options, { prefix: "goald-replay-" })

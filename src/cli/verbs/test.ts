@@ -2,13 +2,14 @@
  * test.ts -- `goald test`: runs the agents of files in temporary homes, and prints what came of their checks. All files
  * are read before the first agent runs, so that a wrong one costs nothing.
  */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { readCassette } from "#cassette/recording-file.ts";
-import { type AgentFile, readAgentFile } from "#config/agent-file.ts";
-import { validateAgent } from "#config/agent-spec.ts";
+import { printNote } from "#cli/terminal/print.ts";
+import { readAgentFile } from "#config/agent-file.ts";
+import { type AgentDraft, validateAgent } from "#config/agent-spec.ts";
 import { EXIT, GoaldError, isGoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
-import { type AgentState, initialState } from "#core/state.ts";
+import { type AgentState, initialState, isAwaitingPerson, isOver } from "#core/state.ts";
 import { countNoun } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { canonicalJson } from "#util/json.ts";
@@ -16,10 +17,10 @@ import { clean } from "#util/outside-text.ts";
 import { redactJson } from "#util/redact.ts";
 import { countChecks, describeCheckView, describeCounts, viewChecks } from "#views/agent-details.ts";
 import { requireServer } from "../connect.ts";
-import { type CliContext, makeTemporaryHome, openContext } from "../context.ts";
+import { type CliContext, formatCall, makeTemporaryHome, openContext } from "../context.ts";
 import { followAgent, Interrupts } from "../follow-agent.ts";
 import { openPrivateHost } from "../open-host.ts";
-import { playCassette, requireState, withoutOwnSecrets } from "../play-recording.ts";
+import { playCassette, readPlayable, withoutOwnSecrets } from "../play-recording.ts";
 import { describeSpent, exitCodeOf, openScreen, outcomeOf, spentOf } from "../result.ts";
 import { flagsOf, newSettings, RUN_OPTIONS } from "../run-options.ts";
 import { defineVerb, EXIT_MEANINGS, flag, type OptionValues, usageError, values } from "../verb.ts";
@@ -74,7 +75,8 @@ export const verb = defineVerb({
         context.output.say(clean(`Recorded: ${test.record}`));
       if (interrupts.isInterrupted) return EXIT.interrupted;
     }
-    if (tests.length > 1) context.output.say(`\n${countPassed(results)}.`);
+    const passed = results.filter(({ isPassed }) => isPassed);
+    if (tests.length > 1) context.output.say(`\n${passed.length} of ${countNoun(tests.length, "test")} passed.`);
     return results.find(({ isPassed }) => !isPassed)?.exitCode ?? EXIT.ok;
   },
 });
@@ -87,10 +89,21 @@ async function readTests(files: readonly string[], { replay, record }: TestOptio
         `Expected one --${name} per file, got ${given.length} for ${countNoun(files.length, "file")}.`,
         "Name the recordings in the order of the files.",
       );
+  const taken = record?.find(
+    (path, at) => existsSync(path) || record.map((one) => resolve(one)).indexOf(resolve(path)) < at,
+  );
+  if (taken !== undefined)
+    throw usageError(
+      `The recording ${taken} is there already, or named twice; nothing writes over it.`,
+      "Name a new file for each test.",
+    );
   const tests: AgentTest[] = [];
   for (const [index, file] of files.entries()) {
     const { notes, ...given } = await readAgentFile(file);
-    const agent = { ...validateAgent(given), notes };
+    for (const note of notes) printNote(`${file}: ${note}`);
+    const agent = await Promise.try(validateAgent, given).catch(({ message }: Error) => {
+      throw usageError(`${file}: ${message}`);
+    });
     if (!agent.checks) throw usageError(`${file} has no ai_checks, so there is nothing to test.`, EXAMPLE);
     tests.push({ file, agent, replay: replay?.[index], record: record?.[index] });
   }
@@ -130,13 +143,10 @@ function withoutCalls(reason: string): string {
   return [first, ...more.slice(0, call < 0 ? undefined : call)].join(" ");
 }
 
-const countPassed = (results: readonly TestResult[]): string =>
-  `${results.filter(({ isPassed }) => isPassed).length} of ${countNoun(results.length, "test")} passed`;
-
 interface AgentTest {
   /** As it was named. */
   readonly file: string;
-  readonly agent: AgentFile;
+  readonly agent: AgentDraft;
   /** Recording to play instead of asking a model. */
   readonly replay: string | undefined;
   /** New file for a recording of the run. */
@@ -163,12 +173,12 @@ async function testAgent(test: AgentTest, visited: CliContext, options: TestOpti
     return resultOf(test, state, interrupts, home);
   } catch (thrown) {
     if (!isGoaldError(thrown)) throw thrown;
-    const { exitCode, message, hint } = thrown;
-    const { file, agent } = test;
-    const checks = viewChecks({ checks: agent.checks ?? [], proofs: [] });
+    const { exitCode, message } = thrown;
+    const hint = adviceOn(thrown, test, visited);
+    const checks = viewChecks({ checks: test.agent.checks ?? [], proofs: [] });
     const reason = `${message}${hint === "" ? "" : `\n${hint}`}`;
     const failed = { isPassed: false, outcome: "error", reason, checks, state: initialState, exitCode };
-    return { file, agent: agent.name, ...failed, home };
+    return { file: test.file, agent: test.agent.name, ...failed, home };
   }
 }
 
@@ -202,10 +212,7 @@ async function runLive(
   const { client, host } = opened;
   const settings = await newSettings(context, options, systemClock.now(), { approve: "never", unattended: true });
   const { id } = await client.create({
-    name: agent.name,
-    role: scrub(agent.role),
-    goals: agent.goals.map(scrub),
-    checks: redactJson(agent.checks ?? [], scrub),
+    ...redactJson(agent, scrub),
     settings: { ...settings, background: false },
     ...(record === undefined ? {} : { record: resolve(record) }),
   });
@@ -216,8 +223,7 @@ async function runLive(
   };
   const show = Object.assign(showOther, shown);
   const following = { context, client, agent: id, after: 0, state: initialState, show, interrupts };
-  const asking = { ask: undefined, onInterrupt: "pause" } as const;
-  const { state } = await followAgent({ ...following, ...asking });
+  const { state } = await followAgent({ ...following, ask: undefined, onInterrupt: "pause" });
   // The end of a recording is written after the last event.
   await host.supervisor.runners.get(id)?.settled();
   return state;
@@ -230,39 +236,40 @@ async function runRecorded(
   visited: CliContext,
   interrupts: Interrupts,
 ): Promise<AgentState> {
-  const cassette = readCassette(resolve(path));
-  requireState(cassette);
+  const cassette = readPlayable(path);
   const playing = { ...withoutOwnSecrets(visited), home: context.home };
   requireSameAgent(test, cassette.sessions[0].start, playing);
   // A replay has no step to finish: it changes nothing outside its home.
   interrupts.listen(() => process.exit(EXIT.interrupted));
-  const played = await playCassette(cassette, playing, visited, context.output.json ? () => undefined : undefined);
-  const [problem] = played.problems;
-  if (problem !== undefined) throw new GoaldError("GOALD_REPLAY", problem, { hint: recordAgain(test, path) });
-  return played.agent;
+  const show = context.output.json ? () => undefined : undefined;
+  const { agent, problems } = await playCassette(cassette, playing, visited, show);
+  if (problems[0] !== undefined) throw new GoaldError("GOALD_REPLAY", problems[0]);
+  if (isOver(agent) || isAwaitingPerson(agent)) return agent;
+  throw new GoaldError("GOALD_REPLAY", `${path} ends in step ${agent.step}: the run was cut off.`);
 }
 
-type Described = Pick<AgentFile, "name" | "role" | "goals" | "checks">;
-
 function requireSameAgent(
-  test: AgentTest,
-  { given, ...recorded }: Pick<Described, "name" | "role" | "goals"> & { readonly given: Partial<Described> },
+  { agent, file, replay }: AgentTest,
+  { given, ...recorded }: Omit<AgentDraft, "checks"> & { readonly given: Pick<AgentDraft, "checks"> },
   { redact }: CliContext,
 ): void {
-  const { name, role, goals, checks = [] } = test.agent;
-  const now: Required<Described> = redactJson({ name, role, goals, checks }, redact);
+  const { name, role, goals, checks = [] } = agent;
+  const now: Required<AgentDraft> = redactJson({ name, role, goals, checks }, redact);
   const before = { ...recorded, checks: given.checks ?? [] };
   const other = (["name", "role", "goals", "checks"] as const).find(
     (part) => canonicalJson(now[part]) !== canonicalJson(before[part]),
   );
-  if (other === undefined) return;
-  const path = String(test.replay);
-  throw new GoaldError(
-    "GOALD_REPLAY",
-    `${path} is a recording of another agent: its ${other} differ from ${test.file}.`,
-    { hint: recordAgain(test, path) },
-  );
+  if (other !== undefined)
+    throw new GoaldError(
+      "GOALD_REPLAY",
+      `${replay} is a recording of another agent: its ${other} ${other.endsWith("s") ? "differ" : "differs"} from ${file}.`,
+    );
 }
 
-const recordAgain = ({ file }: AgentTest, path: string): string =>
-  `Record it again: rm ${shellWord(path)} && goald test ${shellWord(file)} --record ${shellWord(path)}`;
+/** A recording that cannot be played is made again by this verb, not by those that hints of other verbs name. */
+function adviceOn({ code, hint }: GoaldError, { file, replay }: AgentTest, { home }: CliContext): string {
+  if (replay === undefined || (code !== "GOALD_REPLAY" && code !== "GOALD_FILE_MISSING")) return hint;
+  const path = shellWord(replay);
+  const again = `Record it: rm -f ${path} && ${formatCall(home, "test", shellWord(file), "--record", path)}`;
+  return hint === "" || /goald (?:resume|run) /.test(hint) ? again : `${hint}\n${again}`;
+}
