@@ -170,10 +170,7 @@ export class Player implements Tape {
 
   #playStore(store: RunParts["store"]): RunParts["store"] {
     return {
-      load: (...args) => store.load(...args),
-      blob: (sha) => store.blob(sha),
-      read: (...args) => store.read(...args),
-      lastFileVersion: (...args) => store.lastFileVersion(...args),
+      ...store,
       inbox: async (agent) => {
         this.#requireNoMiss();
         this.#looks++;

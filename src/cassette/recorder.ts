@@ -141,10 +141,7 @@ export class Recorder implements Tape {
 
   #recordStore(store: RunParts["store"]): RunParts["store"] {
     return {
-      load: (...args) => store.load(...args),
-      blob: (sha) => store.blob(sha),
-      read: (...args) => store.read(...args),
-      lastFileVersion: (...args) => store.lastFileVersion(...args),
+      ...store,
       inbox: async (agent) => {
         this.#looks++;
         const rows = await store.inbox(agent);

@@ -96,13 +96,11 @@ export function trackService<N extends keyof Services>(name: N, service: Service
 
 /** A cell has received all that its namespace has. */
 const trackCells = (cells: Services["cells"], tracker: SourceTracker): Services["cells"] => ({
+  ...cells,
   begin: () => {
     tracker.add(cells.received());
     return cells.begin();
   },
-  received: () => cells.received(),
-  run: (cell, context) => cells.run(cell, context),
-  changes: () => cells.changes(),
 });
 
 /** A command that reads a row of the agent's memory receives the outside words in it. */

@@ -6,14 +6,14 @@
  * a synchronous transaction of its own; writer.ts is the same store for many agents at once.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { Store } from "#core/ports/store.ts";
+import type { Store, StoreReader } from "#core/ports/store.ts";
 import { withStoreErrors } from "./failure.ts";
 import { openNamespaces, openNewestFact } from "./memory-rows.ts";
 import { openReader } from "./reader.ts";
 import { isoTime, toMemoryRow } from "./rows.ts";
 import { prepare } from "./sql.ts";
 import { emptyWal } from "./sqlite/connection.ts";
-import type { StoreWriter } from "./writes.ts";
+import type { StoreWriter, WriteName } from "./writes.ts";
 
 function storeQueries(database: DatabaseSync) {
   return {
@@ -56,9 +56,7 @@ export function openStore(database: DatabaseSync, path: string, writer: StoreWri
   const queries = storeQueries(database);
   return {
     ...reader,
-    ...withStoreErrors<
-      Pick<Store, "due" | "hasMessage" | "newestFact" | "remoteNamespaces" | "remoteRows" | "remoteForgotten">
-    >(path, {
+    ...withStoreErrors<Omit<Store, keyof StoreReader | WriteName>>(path, {
       async due(now) {
         const time = isoTime(now);
         const first = queries.firstTimer.get()?.at ?? null;
