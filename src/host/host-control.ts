@@ -135,10 +135,12 @@ export class HostControl extends RunControl implements Control {
     const { row, state } = found;
     if (given.verdict === "approved" ? given.text !== undefined : given.count !== undefined)
       throw new GoaldError("GOALD_USAGE", "Expected `count` with `approved` alone, and `text` with `denied` alone.");
-    const { callId, call } = requireApproval(row.id, state, given.callId, this.parts.clock.now());
+    const { callId, call, label, hint } = requireApproval(row.id, state, given.callId, this.parts.clock.now());
     if (seen !== undefined && seen !== (await this.#changedFile(row, call)))
       throw conflict("The file has changed since this diff was shown.", "Look at the new diff, then answer.");
-    await this.#send(found, { type: "approval", ...given, callId });
+    // One answer counts, also while nobody has read it: the agent may not run, or another terminal was faster.
+    if (!(await this.#send(found, { type: "approval", ...given, callId }, callId)))
+      throw conflict(`${label} has an answer already; this one has no effect.`, hint);
     const told = given.verdict === "approved" ? "Approved" : "Denied";
     return this.done(row, `${told}: ${call.name}`);
   }
@@ -203,9 +205,7 @@ export class HostControl extends RunControl implements Control {
    * Applies the changes at once, even while the agent runs. Forgotten vectors also leave the indexes: these are removed, and
    * built again from the rows at the next recall.
    */
-  async changeMemory(
-    ...[name, changes, key]: Parameters<Control["changeMemory"]>
-  ): ReturnType<Control["changeMemory"]> {
+  async changeMemory(...[name, changes, key]: Parameters<Control["changeMemory"]>) {
     const { store, clock, removeMemory } = this.parts;
     const namespace = name === SHARED_MEMORY ? name : (await findAgent(store, name)).id;
     const changed = await store.curate(namespace, changes, key, clock.now().toISOString());
@@ -286,10 +286,10 @@ function requireApproval(id: string, state: AgentState, callId: string | undefin
   const waiting = approvalOf(state);
   const hint = `See its state: goald show ${id}`;
   if (!waiting) throw conflict(`${id} has no command that waits for this answer.`, hint);
-  const name = `${waiting.callId} (${waiting.call.name})`;
+  const label = `${waiting.callId} (${waiting.call.name})`;
   if (callId !== undefined && callId !== waiting.callId)
-    throw conflict(`${id} does not wait for ${callId}: ${name} waits now.`, hint);
+    throw conflict(`${id} does not wait for ${callId}: ${label} waits now.`, hint);
   if (waiting.until !== null && Date.parse(waiting.until) <= now.getTime())
-    throw conflict(`The approval of ${name} expired at ${waiting.until}.`, hint);
-  return waiting;
+    throw conflict(`The approval of ${label} expired at ${waiting.until}.`, hint);
+  return { ...waiting, label, hint };
 }

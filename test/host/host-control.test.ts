@@ -269,12 +269,18 @@ const filesOf = (world: World): readonly string[] => [...(world.files.get("foo")
 const yes = (callId: string) => ({ callId, verdict: "approved" }) as const;
 
 describe("an approval", () => {
-  it("that arrives twice before the agent reads it approves one call, and not the next one", async () => {
+  it("of two that arrive before the agent reads one counts, for one call; the other is refused, also a denial", async () => {
     const { world, host, control } = await makeAsker();
     const withWords = control.answer("foo", { ...yes("c1"), text: "Do it twice." });
     await expect(withWords).rejects.toMatchObject({ code: "GOALD_USAGE" });
-    const answered = await Promise.all([control.answer("foo", yes("c1")), control.answer("foo", yes("c1"))]);
-    expect(answered.map(({ note }) => note)).toEqual(["Approved: write_to_file", "Approved: write_to_file"]);
+    const given = [yes("c1"), yes("c1"), { callId: "c1", verdict: "denied", text: "No" } as const];
+    const answered = await Promise.allSettled(given.map((answer) => control.answer("foo", answer)));
+    const late = "c1 (write_to_file) has an answer already; this one has no effect.";
+    expect(answered).toMatchObject([
+      { value: { note: "Approved: write_to_file" } },
+      { reason: { code: "GOALD_CONFLICT", message: late } },
+      { reason: { code: "GOALD_CONFLICT", message: late } },
+    ]);
     await host.quiet();
     await expect(control.answer("foo", yes("c1"))).rejects.toMatchObject({
       code: "GOALD_CONFLICT",
