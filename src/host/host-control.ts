@@ -92,11 +92,13 @@ export class HostControl extends RunControl implements Control {
     const { store, supervisor, clock, recordings, redact } = this.parts;
     const { background = true, ...settings } = this.parts.checkSettings(wanted);
     const { name, ...given } = this.parts.checkAgent(agent);
-    const recording = record === undefined ? undefined : recordings.create(record);
+    const createKey = `create/${key ?? randomUUID()}`;
+    const isRecorded = record !== undefined && !(await store.hasCreated(createKey));
+    const recording = isRecorded ? recordings.create(record) : undefined;
     // The log of a recorded agent must contain the same redacted texts as its recording.
     const texts = recording ? redactJson(given, redact) : given;
     const spec = { name, ...texts, ...settings, ...(background ? { background } : {}) };
-    const created = store.create(spec, `create/${key ?? randomUUID()}`, clock.now().toISOString());
+    const created = store.create(spec, createKey, clock.now().toISOString());
     const row = await created.catch((thrown) => {
       recording?.discard();
       throw thrown;

@@ -26,6 +26,7 @@ function storeQueries(database: DatabaseSync) {
        ) AS reason ON reason.agent_no = agent.no
        GROUP BY agent.no ORDER BY min(reason.at), agent.no`,
     ),
+    created: prepare<object>(database, "SELECT 1 FROM agent WHERE create_key = ?"),
     message: prepare<object>(
       database,
       "SELECT 1 FROM inbox WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND key = ?",
@@ -63,6 +64,7 @@ export function openStore(database: DatabaseSync, path: string, writer: StoreWri
         if (first !== null && first <= time) await writer.write("fireTimers", time);
         return queries.due.all(time).map(({ id }) => id);
       },
+      hasCreated: async (key) => queries.created.get(key) !== undefined,
       hasMessage: async (agent, key) => queries.message.get(agent, key) !== undefined,
       async newestFact(namespace, factKey, trust) {
         const record = newestFact(namespaceNo(namespace), factKey, trust);

@@ -125,7 +125,7 @@ export async function makeWorld(options: WorldOptions) {
       recordings: NO_RECORDINGS,
       redact: (text) => text,
       openWorkspace: async ({ id }) => {
-        const own: Files = new Map();
+        const own = files.get(id) ?? new Map();
         files.set(id, own);
         return new MemoryWorkspace({ files: own, own: true });
       },

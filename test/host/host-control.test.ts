@@ -43,10 +43,22 @@ describe("the calls that a host accepts", () => {
     const host = world.begin();
     const agent = { name: "Foo", role: "a tester", goals: ["One"], key: "k", settings: SETTINGS };
     const first = await host.control.create(agent);
-    expect([(await host.control.create(agent)).id, first.background]).toEqual([first.id, true]);
+    // The first request has created this file.
+    const again = await host.control.create({ ...agent, record: "/recorded.jsonl" });
+    expect([again.id, first.background]).toEqual([first.id, true]);
     await host.quiet();
     expect((await host.control.agent("foo")).state).toBe("completed");
     expect(world.model.requests).toHaveLength(1);
+  });
+
+  it("fork an agent only once for the same key, and then write no file over another", async () => {
+    const { world, host } = await restedHost({ script: [write("a"), write("b"), done()] }, { Foo: {} });
+    const fork = () => host.control.fork("foo", { step: 2, key: "k" });
+    const { id } = await fork();
+    world.files.get(id)?.set("a", Buffer.from("A person's edit"));
+    world.files.get(id)?.delete("b");
+    expect(await fork()).toMatchObject({ id, files: 2 });
+    expect([world.textOf(id, "a"), world.textOf(id, "b")]).toEqual(["A person's edit", world.textOf("foo", "b")]);
   });
 
   it("find an agent by its id or by its name, and take the newest of that name", async () => {
