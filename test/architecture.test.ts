@@ -275,7 +275,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2732],
+  api: [18, 2734],
   app: [10, 1528],
   cage: [7, 620],
   cassette: [10, 1375],
@@ -294,7 +294,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1686],
   services: [23, 2803],
   store: [26, 3462],
-  util: [22, 1600],
+  util: [22, 1602],
   views: [20, 3330],
   workspace: [8, 1216],
 };
