@@ -275,7 +275,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2734],
+  api: [18, 2731],
   app: [10, 1528],
   cage: [7, 620],
   cassette: [10, 1375],
@@ -283,7 +283,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   commands: [10, 1702],
   config: [15, 1840],
   core: [33, 4584],
-  host: [11, 1523],
+  host: [11, 1525],
   http: [6, 597],
   loop: [26, 3766],
   memory: [33, 5958],

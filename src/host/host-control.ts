@@ -28,7 +28,7 @@ import { describesPath } from "#views/file-versions.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
 import { descendantsOf, findAgent, openTexts } from "#views/read-agent.ts";
 import type { ForkParts } from "./fork-agent.ts";
-import { REPEATED, RunControl, tellRemoval } from "./halt-and-resume.ts";
+import { REPEATED, RunControl } from "./halt-and-resume.ts";
 import { type Found, goalsMessage, type HostViewParts } from "./host-views.ts";
 import type { RestoreParts } from "./restore-files.ts";
 
@@ -98,8 +98,7 @@ export class HostControl extends RunControl implements Control {
     // The log of a recorded agent must contain the same redacted texts as its recording.
     const texts = recording ? redactJson(given, redact) : given;
     const spec = { name, ...texts, ...settings, ...(background ? { background } : {}) };
-    const created = store.create(spec, createKey, clock.now().toISOString());
-    const row = await created.catch((thrown) => {
+    const row = await store.create(spec, createKey, clock.now().toISOString()).catch((thrown) => {
       recording?.discard();
       throw thrown;
     });
@@ -173,21 +172,29 @@ export class HostControl extends RunControl implements Control {
   async remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
     const { supervisor, store, recordings } = this.parts;
     const { row, state } = await this.views.find(name);
-    const children = (await descendantsOf(row.id, store)).map(({ id }) => id);
-    if (children.length > 0) throw hasChildrenError(row.id, children, how.force);
+    const requireNoChildren = async (): Promise<void> => {
+      const children = (await descendantsOf(row.id, store)).map(({ id }) => id);
+      if (children.length > 0) throw hasChildrenError(row.id, children, how.force);
+    };
+    await requireNoChildren();
     if (!isOver(state) && !how.force)
       throw conflict(`${row.id} has not finished.`, `Stop it first: goald stop ${row.id}, or remove it with --force.`);
     if (!this.isStill(row, state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
+    // It may have started one before it was cut off.
+    await requireNoChildren();
     const { workspace } = await this.views.view(row);
-    await tellRemoval(row, (await this.views.find(row.id)).state, this.parts);
-    await store.remove(row.id);
+    // From the commit on, the id and the folder may be those of another agent.
+    recordings.forget(row.id);
+    await supervisor.hold(row.id, async () => {
+      if (how.files) await this.parts.removeFolder(row);
+      await this.tellRemoval(row);
+      await store.remove(row.id);
+    });
     const runner = supervisor.runners.get(row.id);
     supervisor.forget(row.id);
     await runner?.settled();
     this.views.forget(row.id);
-    recordings.forget(row.id);
     await this.parts.removeMemory(row.id);
-    if (how.files) await this.parts.removeFolder(row);
     return { id: row.id, workspace };
   }
 

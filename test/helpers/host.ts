@@ -157,7 +157,8 @@ export async function makeWorld(options: WorldOptions) {
       openFolder: (folder, onChange, options) =>
         new MemoryWorkspace({ files: files.get(basename(folder)) ?? new Map(), onChange, ...options }),
       remember: rememberStep,
-      removeFolder: async ({ folder }) => void removedFolders.push(folder),
+      removeFolder: async ({ id, folder }) =>
+        void removedFolders.push((await store.agent(id)) ? folder : `${folder}, which may be of a newer agent`),
     });
     /** Resolves when no agent runs; pending timers are ignored. */
     const quiet = async (): Promise<void> => {
