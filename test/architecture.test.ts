@@ -275,15 +275,15 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2735],
+  api: [18, 2733],
   app: [10, 1503],
   cage: [7, 629],
   cassette: [10, 1363],
-  cli: [60, 7807],
+  cli: [60, 7805],
   commands: [10, 1670],
   config: [15, 1839],
-  core: [33, 4592],
-  host: [11, 1529],
+  core: [33, 4593],
+  host: [11, 1531],
   http: [6, 593],
   loop: [26, 3737],
   memory: [33, 5954],
@@ -294,7 +294,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   sandbox: [13, 1688],
   services: [23, 2806],
   store: [26, 3439],
-  util: [22, 1595],
+  util: [22, 1597],
   views: [20, 3343],
   workspace: [8, 1206],
 };

@@ -51,11 +51,8 @@ export function connectHost(socket: string, patienceMs: number = ANSWER_MS): Cli
       call("DELETE", `${addressOf(name)}?force=${force}&files=${files}`, undefined, KILL_MS),
     fork: (name, how) => call("POST", addressOf(name, "fork"), how),
     restore: (name, request) => call("POST", addressOf(name, "restore"), request, RESTORE_MS),
-    changeMemory: async (name, changes, key) => {
-      const body = { changes, key };
-      const reply = await call<{ changed: readonly MemoryChanged[] }>("POST", addressOf(name, "memory"), body);
-      return reply.changed;
-    },
+    changeMemory: async (name, changes, key) =>
+      (await call<{ changed: readonly MemoryChanged[] }>("POST", addressOf(name, "memory"), { changes, key })).changed,
     reload: async () => (await call<{ changes: readonly string[] }>("POST", "/v1/reload", {})).changes,
     openDashboard: () => call("POST", "/v1/dashboard", {}),
     shutdown: (graceMs) => call("POST", "/v1/shutdown", { graceMs }),

@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from "fastify";
 import { GoaldError } from "#core/errors.ts";
-import { hasDoubledName } from "#util/json.ts";
+import { jsonProblem } from "#util/json.ts";
 import { type CreateCheck, loadChecks, type Refusal, refusalOf, usageRefusal } from "./refusals.ts";
 
 export interface AppLimits {
@@ -67,19 +67,21 @@ export async function createApp(limits: AppLimits, write: Write, headers: Header
   });
   const parseJson = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
-    if (body === "") done(null, {});
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
+    const json = body.toString();
+    if (json === "") done(null, {});
+    else if (!Buffer.from(json).equals(body as Buffer)) done(badBody("is not in UTF-8"));
     else
-      void parseJson(request, body as string, (error, value) =>
-        done(error ?? (hasDoubledName(body as string) ? DOUBLED_NAME : null), value),
-      );
+      void parseJson(request, json, (error, value) => {
+        const problem = error ? undefined : jsonProblem(json);
+        done(problem === undefined ? error : badBody(problem), value);
+      });
   });
   return app;
 }
 
-const DOUBLED_NAME = new GoaldError("GOALD_USAGE", "The body has an object with the same name twice.", {
-  hint: "Send each name once.",
-});
+const badBody = (problem: string): GoaldError =>
+  new GoaldError("GOALD_USAGE", `The body ${problem}.`, { hint: "See GET /v1/openapi.json." });
 
 function compilers(createCheck: CreateCheck) {
   const compilersFactory = { buildValidator: () => createCheck, buildSerializer: () => () => JSON.stringify };

@@ -74,7 +74,7 @@ const BACKLOG = 4_096;
  * an earlier server of this home.
  */
 export async function startServer(options: LocalServerOptions) {
-  const { control, reading, socket, redact } = options;
+  const { control, reading, socket, redact, doorPort } = options;
   const limits = { ...LIMITS, ...options.limits };
   const toJson: ToJson = (value) => inertJson(redact(JSON.stringify(value)));
   const onProblem = (problem: string): void => options.onProblem(redact(problem));
@@ -89,7 +89,6 @@ export async function startServer(options: LocalServerOptions) {
   const file = openJsonCache(dirname(socket), "page.json");
   let door: ReturnType<typeof openDoor> | undefined;
   const create = async () => (await options.createDoor?.(file)) ?? (await import("./door.ts")).createDoor({ file });
-  const { doorPort } = options;
   const open = (port: number, load = create): NonNullable<typeof door> => {
     door ??= openDoor(load(), port, parts).catch((thrown) => {
       door = undefined;

@@ -80,7 +80,11 @@ export function createStoreReading(parts: ReadingParts): Reading {
       const plan = await planRestore(row, { step, paths }, { reader, workspace: parts.openWorkspace(workspace) });
       return summarizePlan(plan, { agent: row.id, step, workspace });
     },
-    report: async (name) => reportOn(await find(name), parts),
+    report: async (name) => {
+      const { gatherReport } = await import("#views/report-facts.ts");
+      const row = await find(name);
+      return gatherReport(row, reader, () => viewAgent(row, parts));
+    },
     memories: (place, filter) => listMemories(place, filter, reader),
     memoryPage: (place, page) => loadMemoryPage(place, page, reader),
     memory: async (place, id) => viewRow(await loadMemory(place, id, reader)),
@@ -117,9 +121,4 @@ async function listWaiting(parts: ReadingParts): Promise<readonly WaitingView[]>
     await turn();
   }
   return found.sort((a, b) => (a.since < b.since ? -1 : 1));
-}
-
-async function reportOn(row: AgentRow, parts: ReadingParts) {
-  const { gatherReport } = await import("#views/report-facts.ts");
-  return gatherReport(row, parts.reader, () => viewAgent(row, parts));
 }

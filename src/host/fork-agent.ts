@@ -19,12 +19,12 @@ import { lastReport } from "./halt-and-resume.ts";
 import type { DescribedAgent } from "./host-views.ts";
 
 export interface ForkParts {
-  readonly store: Pick<Store, "read" | "fork" | "files" | "blob">;
+  readonly store: Pick<Store, "read" | "fork" | "files" | "blob" | "hasCreated">;
   readonly clock: Pick<Clock, "now">;
   /** Checks and trims; throws GOALD_USAGE. */
   checkAgent(agent: DescribedAgent): DescribedAgent;
   /** Opens the folder of the new agent, including goald's own files, and creates it. */
-  openWorkspace(row: AgentRow): Promise<Pick<Workspace, "write">>;
+  openWorkspace(row: AgentRow): Promise<Pick<Workspace, "stat" | "write">>;
 }
 
 /**
@@ -34,11 +34,10 @@ export interface ForkParts {
 export async function forkAgent(from: AgentRow, request: ForkRequest, parts: ForkParts) {
   const past = await pastOf(from, request.step, parts.store);
   const state = replay(past);
-  const given = request.goals ?? [];
   const { name, goals } = parts.checkAgent({
     name: request.name ?? from.name,
     role: state.role,
-    goals: given.length > 0 ? given : state.goals,
+    goals: request.goals ?? state.goals,
   });
   const at = parts.clock.now().toISOString();
   const left = `It works for ${from.id}, which you were forked from, and not for you.`;
@@ -46,12 +45,13 @@ export async function forkAgent(from: AgentRow, request: ForkRequest, parts: For
   const messages: readonly InboxMessage[] = [
     // The original keeps its sub-agents, so the fork reserves nothing for them.
     ...Object.entries(state.children).map(([agent, child]) => lastReport(agent, left, child.tasksSent, child.spent)),
-    ...(given.length > 0 ? [{ type: "goals", goals } as const] : []),
+    ...(request.goals ? [{ type: "goals", goals } as const] : []),
     { type: "pause", reason },
   ];
   const events = newEvents(messages, state, past.length, at);
+  const isRepeated = await parts.store.hasCreated(request.key);
   const row = await parts.store.fork(from.id, { name, head: past.length, events }, request.key);
-  return { row, files: await writeFiles(row, parts) };
+  return { row, files: await writeFiles(row, isRepeated, parts) };
 }
 
 /** Returns the events up to the last one of the step. Messages and actions of people after it are excluded. */
@@ -84,21 +84,25 @@ function newEvents(messages: readonly InboxMessage[], past: AgentState, head: nu
   return events;
 }
 
-/** Writes all files of the fork's history, including goald's own. Returns their number. */
-async function writeFiles(fork: AgentRow, { store, openWorkspace }: ForkParts): Promise<number> {
+/**
+ * Writes all files of the fork's history, including goald's own. For a repeated request, which may follow a death before the
+ * last file, it writes only those that are missing: others may have changed since. Returns the number of files.
+ */
+async function writeFiles(fork: AgentRow, isRepeated: boolean, { store, openWorkspace }: ForkParts): Promise<number> {
   const workspace = await openWorkspace(fork);
   const byPath = Map.groupBy(await store.files(fork.id), ({ path }) => path);
   let count = 0;
   for (const [path, versions] of byPath) {
     const content = await restoreVersion(versions, store);
     if (content === null) continue;
+    count++;
+    if (isRepeated && (await workspace.stat(path))) continue;
     await workspace.write(path, content).catch((cause) => {
       throw new GoaldError("GOALD_FILE", `${fork.id} is there, but its file ${path} could not be written.`, {
         hint: `Its history holds it: goald restore ${fork.id} --step N`,
         cause,
       });
     });
-    count++;
   }
   return count;
 }

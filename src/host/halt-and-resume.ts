@@ -127,6 +127,16 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
     return this.done(row, `It begins turn ${state.turn + 1}.`);
   }
 
+  /** Called before the removal: the parent gets back the unused part of the reserved limits. */
+  protected async tellRemoval({ id, parent, createdAt }: AgentRow): Promise<void> {
+    if (parent === null) return;
+    const { state } = await this.views.find(id);
+    const text = "It was removed by a person. Its files stay where they are, unless those were removed, too.";
+    const report = lastReport(id, text, state.tasksReceived, spentOf(state));
+    await this.deliver(parent, report, `removed/${id}/${createdAt}`);
+    this.parts.supervisor.notify(parent);
+  }
+
   /** Changes the settings and continues the recording. Returns whether the agent is in the background now. */
   async #change(
     { row, state }: Found,
@@ -151,19 +161,6 @@ function resumeRecording(path: string, row: AgentRow, { recordings, supervisor }
   if (recordings.pathOf(row) !== path && supervisor.runners.get(row.id)?.running)
     throw conflict(`${row.id} is running, and is not recorded into ${path}.`, `Stop it first: goald stop ${row.id}`);
   recordings.resume(path, row);
-}
-
-/** Called before the removal: the parent gets back the unused part of the reserved limits. */
-export async function tellRemoval(
-  row: AgentRow,
-  state: AgentState,
-  { store, clock, supervisor }: HostControlParts,
-): Promise<void> {
-  if (row.parent === null) return;
-  const text = "It was removed by a person. Its files stay where they are, unless those were removed, too.";
-  const report = lastReport(row.id, text, state.tasksReceived, spentOf(state));
-  await store.deliver(row.parent, `removed/${row.id}/${row.createdAt}`, report, clock.now().toISOString());
-  supervisor.notify(row.parent);
 }
 
 /** The report on an agent that no longer works for the agent that started it. `text` says why. */

@@ -28,7 +28,7 @@ import { describesPath } from "#views/file-versions.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
 import { descendantsOf, findAgent, openTexts } from "#views/read-agent.ts";
 import type { ForkParts } from "./fork-agent.ts";
-import { REPEATED, RunControl, tellRemoval } from "./halt-and-resume.ts";
+import { REPEATED, RunControl } from "./halt-and-resume.ts";
 import { type Found, goalsMessage, type HostViewParts } from "./host-views.ts";
 import type { RestoreParts } from "./restore-files.ts";
 
@@ -140,10 +140,12 @@ export class HostControl extends RunControl implements Control {
     const { row, state } = found;
     if (given.verdict === "approved" ? given.text !== undefined : given.count !== undefined)
       throw new GoaldError("GOALD_USAGE", "Expected `count` with `approved` alone, and `text` with `denied` alone.");
-    const { callId, call } = requireApproval(row.id, state, given.callId, this.parts.clock.now());
+    const { callId, call, label, hint } = requireApproval(row.id, state, given.callId, this.parts.clock.now());
     if (seen !== undefined && seen !== (await this.#changedFile(row, call)))
       throw conflict("The file has changed since this diff was shown.", "Look at the new diff, then answer.");
-    await this.#send(found, { type: "approval", ...given, callId });
+    // One answer counts, also while nobody has read it: the agent may not run, or another terminal was faster.
+    if (!(await this.#send(found, { type: "approval", ...given, callId }, callId)))
+      throw conflict(`${label} has an answer already; this one has no effect.`, hint);
     const told = given.verdict === "approved" ? "Approved" : "Denied";
     return this.done(row, `${told}: ${call.name}`);
   }
@@ -174,21 +176,29 @@ export class HostControl extends RunControl implements Control {
   async remove(name: string, how: Parameters<Control["remove"]>[1]): ReturnType<Control["remove"]> {
     const { supervisor, store, recordings } = this.parts;
     const { row, state } = await this.views.find(name);
-    const children = (await descendantsOf(row.id, store)).map(({ id }) => id);
-    if (children.length > 0) throw hasChildrenError(row.id, children, how.force);
+    const requireNoChildren = async (): Promise<void> => {
+      const children = (await descendantsOf(row.id, store)).map(({ id }) => id);
+      if (children.length > 0) throw hasChildrenError(row.id, children, how.force);
+    };
+    await requireNoChildren();
     if (!isOver(state) && !how.force)
       throw conflict(`${row.id} has not finished.`, `Stop it first: goald stop ${row.id}, or remove it with --force.`);
     if (!this.isStill(row, state)) await supervisor.cutOff(row.id, "killed", "Removed by a person.");
+    // It may have started one before it was cut off.
+    await requireNoChildren();
     const { workspace } = await this.views.view(row);
-    await tellRemoval(row, (await this.views.find(row.id)).state, this.parts);
-    await store.remove(row.id);
+    // From the commit on, the id and the folder may be those of another agent.
+    recordings.forget(row.id);
+    await supervisor.hold(row.id, async () => {
+      if (how.files) await this.parts.removeFolder(row);
+      await this.tellRemoval(row);
+      await store.remove(row.id);
+    });
     const runner = supervisor.runners.get(row.id);
     supervisor.forget(row.id);
     await runner?.settled();
     this.views.forget(row.id);
-    recordings.forget(row.id);
     await this.parts.removeMemory(row.id);
-    if (how.files) await this.parts.removeFolder(row);
     return { id: row.id, workspace };
   }
 
@@ -208,9 +218,7 @@ export class HostControl extends RunControl implements Control {
    * Applies the changes at once, even while the agent runs. Forgotten vectors also leave the indexes: these are removed, and
    * built again from the rows at the next recall.
    */
-  async changeMemory(
-    ...[name, changes, key]: Parameters<Control["changeMemory"]>
-  ): ReturnType<Control["changeMemory"]> {
+  async changeMemory(...[name, changes, key]: Parameters<Control["changeMemory"]>) {
     const { store, clock, removeMemory } = this.parts;
     const namespace = name === SHARED_MEMORY ? name : (await findAgent(store, name)).id;
     const changed = await store.curate(namespace, changes, key, clock.now().toISOString());
@@ -289,10 +297,10 @@ function requireApproval(id: string, state: AgentState, callId: string | undefin
   const waiting = approvalOf(state);
   const hint = `See its state: goald show ${id}`;
   if (!waiting) throw conflict(`${id} has no command that waits for this answer.`, hint);
-  const name = `${waiting.callId} (${waiting.call.name})`;
+  const label = `${waiting.callId} (${waiting.call.name})`;
   if (callId !== undefined && callId !== waiting.callId)
-    throw conflict(`${id} does not wait for ${callId}: ${name} waits now.`, hint);
+    throw conflict(`${id} does not wait for ${callId}: ${label} waits now.`, hint);
   if (waiting.until !== null && Date.parse(waiting.until) <= now.getTime())
-    throw conflict(`The approval of ${name} expired at ${waiting.until}.`, hint);
-  return waiting;
+    throw conflict(`The approval of ${label} expired at ${waiting.until}.`, hint);
+  return { ...waiting, label, hint };
 }

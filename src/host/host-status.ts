@@ -16,7 +16,6 @@ export function createLoopMeter() {
   let begunAtMs = performance.now();
 
   const current = (): Delay => {
-    if (histogram.count === 0) return { p50: 0, p99: 0, max: 0 };
     const delayMs = (nanoseconds: number): number =>
       Math.max(0, Math.round((nanoseconds / 1e6 - RESOLUTION_MS) * 10) / 10);
     return {

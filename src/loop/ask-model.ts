@@ -149,7 +149,7 @@ async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts
           events: afterFailure(failure, { step, callId, model }, journal.state, { now, random, fallbackModel }),
         };
       }
-      const durationMs = now.getTime() - startedAt.getTime();
+      const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
       // A replay receives the redacted text, and must estimate the same usage.
       const text = journal.scrub(answer.text);
       const call = { step, callId, price, promptTokens: prompt.tokens, maxTokens };

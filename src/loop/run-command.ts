@@ -234,7 +234,7 @@ async function finishCall(
   const startedAt = parts.clock.now();
   const execution = await runCall(call, prepared);
   call.nested.end();
-  const durationMs = parts.clock.now().getTime() - startedAt.getTime();
+  const durationMs = Math.max(0, parts.clock.now().getTime() - startedAt.getTime());
   const { result } = execution;
   const spent = purchases?.spent();
   const paid = spent ? { spent } : {};

@@ -6,14 +6,14 @@
  * a synchronous transaction of its own; writer.ts is the same store for many agents at once.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { Store } from "#core/ports/store.ts";
+import type { Store, StoreReader } from "#core/ports/store.ts";
 import { withStoreErrors } from "./failure.ts";
 import { openNamespaces } from "./memory-rows.ts";
 import { openReader } from "./reader.ts";
 import { isoTime, MEMORY_COLUMNS, type MemoryRecord, toMemoryRow } from "./rows.ts";
 import { prepare } from "./sql.ts";
 import { emptyWal } from "./sqlite/connection.ts";
-import type { StoreWriter } from "./writes.ts";
+import type { StoreWriter, WriteName } from "./writes.ts";
 
 function storeQueries(database: DatabaseSync) {
   return {
@@ -26,6 +26,7 @@ function storeQueries(database: DatabaseSync) {
        ) AS reason ON reason.agent_no = agent.no
        GROUP BY agent.no ORDER BY min(reason.at), agent.no`,
     ),
+    created: prepare<object>(database, "SELECT 1 FROM agent WHERE create_key = ?"),
     message: prepare<object>(
       database,
       "SELECT 1 FROM inbox WHERE agent_no = (SELECT no FROM agent WHERE id = ?) AND key = ?",
@@ -59,15 +60,14 @@ export function openStore(database: DatabaseSync, path: string, writer: StoreWri
   const queries = storeQueries(database);
   return {
     ...reader,
-    ...withStoreErrors<
-      Pick<Store, "due" | "hasMessage" | "newestFact" | "remoteNamespaces" | "remoteRows" | "remoteForgotten">
-    >(path, {
+    ...withStoreErrors<Omit<Store, keyof StoreReader | WriteName>>(path, {
       async due(now) {
         const time = isoTime(now);
         const first = queries.firstTimer.get()?.at ?? null;
         if (first !== null && first <= time) await writer.write("fireTimers", time);
         return queries.due.all(time).map(({ id }) => id);
       },
+      hasCreated: async (key) => queries.created.get(key) !== undefined,
       hasMessage: async (agent, key) => queries.message.get(agent, key) !== undefined,
       async newestFact(namespace, factKey, trust) {
         const record = queries.newestFact.get(namespaceNo(namespace), factKey, trust);

@@ -22,20 +22,23 @@ export interface JsonFile {
 }
 
 /** A string with the colon after it, if any, or a bracket. Strings have no other place before a colon in valid JSON. */
-const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*(:))?|[{}]/gs;
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*(:))?|[{}[\]]/gs;
+/** Code that calls itself for each level of a value overflows the stack at some thousands. */
+const MAX_LEVELS = 100;
 
-/** Whether an object of a JSON text, which must be valid, has one name twice: parsers differ in which value they take. */
-export function hasDoubledName(json: string): boolean {
+/** Finds too many levels in a valid JSON text, or one name twice in an object: parsers differ in which value they take. */
+export function jsonProblem(json: string): string | undefined {
   const open: Set<string>[] = [];
   for (const [token, colon] of json.matchAll(TOKENS)) {
-    if (token === "{") open.push(new Set());
-    else if (token === "}") open.pop();
+    if (token === "{" || token === "[") open.push(new Set());
+    else if (token === "}" || token === "]") open.pop();
+    if (open.length > MAX_LEVELS) return `has more than ${MAX_LEVELS} levels`;
     if (colon === undefined) continue;
     const name = String(parseJson(token.slice(0, token.lastIndexOf('"') + 1)));
-    if (open.at(-1)?.has(name)) return true;
+    if (open.at(-1)?.has(name)) return "has an object with the same name twice";
     open.at(-1)?.add(name);
   }
-  return false;
+  return undefined;
 }
 
 /**

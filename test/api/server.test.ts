@@ -365,6 +365,7 @@ describe("a request that may come from another origin", () => {
 });
 
 describe("an invalid request", () => {
+  const DEEP = `{"goals":["g"],"checks":[{"goal":0,"test":{"kind":"schema","path":"a","schema":${'{"not":'.repeat(99)}{}${"}".repeat(99)}}}]}`;
   const WRONG: readonly [string, number, string, string, unknown][] = [
     ["an unknown member", 400, "POST", "/v1/agents", { ...NEW_AGENT, budget: 1 }],
     ["an unknown setting", 400, "POST", "/v1/agents", { ...NEW_AGENT, settings: { ...SETTINGS, sudo: true } }],
@@ -375,6 +376,14 @@ describe("an invalid request", () => {
     ["no text", 400, "POST", "/v1/agents/t/messages", { from: "you" }],
     ["a list", 400, "POST", "/v1/agents/t/kill", []],
     ["broken JSON", 400, "POST", "/v1/agents/t/kill", "{"],
+    ["a schema of too many levels", 400, "PUT", "/v1/agents/t/goals", DEEP],
+    [
+      "a text in Latin-1",
+      400,
+      "POST",
+      "/v1/agents/t/messages",
+      Buffer.from('{"from":"you","text":"Gr\xfc\xdfe"}', "latin1"),
+    ],
     ["a poisoned prototype", 400, "POST", "/v1/agents/t/kill", '{"__proto__":{"isAdmin":true}}'],
     ["an unknown verdict", 400, "POST", "/v1/agents/t/approval", { verdict: "perhaps" }],
     ["a negative grace time", 400, "POST", "/v1/shutdown", { graceMs: -1 }],

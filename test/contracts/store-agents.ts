@@ -208,7 +208,9 @@ export function removalContract(name: string, make: () => Promise<Store>): void 
       const hello = { events: stamped(2, said("")), staged };
       await commit(1, hello);
       await store.deliver("foo", "k", words("?"), AT);
+      expect(await store.hasCreated("key-foo")).toBe(true);
       await store.remove("foo");
+      expect(await store.hasCreated("key-foo")).toBe(false);
       expect(await store.create(SPEC, "key-foo", later(1))).toMatchObject({ id: "foo", folder: "foo", head: 1 });
       const next = await store.claim("foo");
       await expect(commit(1, hello)).rejects.toMatchObject({ code: "GOALD_FENCED" });

@@ -129,7 +129,7 @@ export async function makeWorld(options: WorldOptions) {
       recordings: NO_RECORDINGS,
       redact: (text) => text,
       openWorkspace: async ({ id }) => {
-        const own: Files = new Map();
+        const own = files.get(id) ?? new Map();
         files.set(id, own);
         return new MemoryWorkspace({ files: own, own: true });
       },
@@ -161,7 +161,8 @@ export async function makeWorld(options: WorldOptions) {
       openFolder: (folder, onChange, options) =>
         new MemoryWorkspace({ files: files.get(basename(folder)) ?? new Map(), onChange, ...options }),
       remember: rememberStep,
-      removeFolder: async ({ folder }) => void removedFolders.push(folder),
+      removeFolder: async ({ id, folder }) =>
+        void removedFolders.push((await store.agent(id)) ? folder : `${folder}, which may be of a newer agent`),
     });
     /** Resolves when no agent runs; pending timers are ignored. */
     const quiet = async (): Promise<void> => {

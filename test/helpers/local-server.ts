@@ -168,7 +168,7 @@ export function useServers() {
 
 export function ask(target: Target, method: string, path: string, options: AskOptions = {}): Promise<Reply> {
   const { body } = options;
-  const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  const text = body === undefined || typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const type = text === undefined ? {} : { "content-type": "application/json" };
   const { address, own } = connectionTo(target);
   const headers = { host: own, ...type, ...options.headers };

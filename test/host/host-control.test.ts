@@ -49,6 +49,16 @@ describe("the calls that a host accepts", () => {
     expect(world.model.requests).toHaveLength(1);
   });
 
+  it("fork an agent only once for the same key, and then write no file over another", async () => {
+    const { world, host } = await restedHost({ script: [write("a"), write("b"), done()] }, { Foo: {} });
+    const fork = () => host.control.fork("foo", { step: 2, key: "k" });
+    const { id } = await fork();
+    world.files.get(id)?.set("a", Buffer.from("A person's edit"));
+    world.files.get(id)?.delete("b");
+    expect(await fork()).toMatchObject({ id, files: 2 });
+    expect([world.textOf(id, "a"), world.textOf(id, "b")]).toEqual(["A person's edit", world.textOf("foo", "b")]);
+  });
+
   it("find an agent by its id or by its name, and take the newest of that name", async () => {
     const world = await makeWorld({ script: () => done() });
     await world.create("Foo", { background: false });
@@ -271,12 +281,18 @@ const filesOf = (world: World): readonly string[] => [...(world.files.get("foo")
 const yes = (callId: string) => ({ callId, verdict: "approved" }) as const;
 
 describe("an approval", () => {
-  it("that arrives twice before the agent reads it approves one call, and not the next one", async () => {
+  it("of two that arrive before the agent reads one counts, for one call; the other is refused, also a denial", async () => {
     const { world, host, control } = await makeAsker();
     const withWords = control.answer("foo", { ...yes("c1"), text: "Do it twice." });
     await expect(withWords).rejects.toMatchObject({ code: "GOALD_USAGE" });
-    const answered = await Promise.all([control.answer("foo", yes("c1")), control.answer("foo", yes("c1"))]);
-    expect(answered.map(({ note }) => note)).toEqual(["Approved: write_to_file", "Approved: write_to_file"]);
+    const given = [yes("c1"), yes("c1"), { callId: "c1", verdict: "denied", text: "No" } as const];
+    const answered = await Promise.allSettled(given.map((answer) => control.answer("foo", answer)));
+    const late = "c1 (write_to_file) has an answer already; this one has no effect.";
+    expect(answered).toMatchObject([
+      { value: { note: "Approved: write_to_file" } },
+      { reason: { code: "GOALD_CONFLICT", message: late } },
+      { reason: { code: "GOALD_CONFLICT", message: late } },
+    ]);
     await host.quiet();
     await expect(control.answer("foo", yes("c1"))).rejects.toMatchObject({
       code: "GOALD_CONFLICT",

@@ -43,6 +43,16 @@ describe("the main loop", () => {
     expect(loop.store.commits).toHaveLength(3 + 3 + 2 + 1);
   });
 
+  it("measures no time below zero when the clock is set back during a request and a command", async () => {
+    const setBack = (): Promise<void> => loop.clock.advance(-3_600_000);
+    const commands = [testCommand("slow", async () => setBack().then(() => succeed("done")))];
+    const script = (_request: ModelRequest, at: number) => setBack().then(() => (at === 0 ? reply("slow") : done()));
+    const loop: Loop = await makeLoop({ script, commands });
+    await loop.run();
+    const times = (await loop.events()).flatMap((event) => ("durationMs" in event ? [event.durationMs] : []));
+    expect(times).toEqual([0, 0, 0, 0]);
+  });
+
   it("stores a memory for every step's result, failures too", async () => {
     const script = [reply("read_file", { file: "missing.txt" }), "I would rather chat.", reply("do_nothing"), done()];
     const loop = await afterRun(makeLoop({ script }));

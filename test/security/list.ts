@@ -298,7 +298,7 @@ const FINDINGS = area({
     proofs: [
       proof(
         "host/host-control.test",
-        "that arrives twice before the agent reads it approves one call, and not the next one",
+        "of two that arrive before the agent reads one counts, for one call; the other is refused, also a denial",
       ),
       proof("host/host-control.test", "counts as denied after its time: the model reads so, and the agent goes on"),
     ],

@@ -13,7 +13,6 @@ import { conflict, EXIT, type GoaldError } from "#core/errors.ts";
 import { approvalOf, isAwaitingApproval, questionOf } from "#core/state.ts";
 import { oneLine } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
-import type { AgentView } from "#views/agent-view.ts";
 import { nameCall } from "#views/next-step.ts";
 import { loadQuestion } from "../agents.ts";
 import { type CliContext, formatCall } from "../context.ts";
@@ -78,8 +77,6 @@ type AnswerOptions = OptionValues<typeof CALL_OPTIONS> & { readonly yes?: boolea
 type Name = string | undefined;
 type Approval = NonNullable<ReturnType<typeof approvalOf>>;
 
-const WAITS = { fits: ({ state }: AgentView): boolean => state === "waiting: approval" };
-
 /**
  * The answer names the call that this process has read, so that it never approves another one: the host refuses it when
  * another call waits by then.
@@ -112,7 +109,7 @@ async function answer(name: Name, options: AnswerOptions, given: Omit<ApprovalAn
     const note = `${verdict}${many}: ${oneLine(describeCall(open.call), 120)}.${later}`;
     return tellDone({ agent, note }, context, { call: open.call });
   };
-  return withAgent(name, options, give, WAITS);
+  return withAgent(name, options, give, { fits: ({ state }) => state === "waiting: approval" });
 }
 
 /** Throws GOALD_USAGE when both options are given. */

@@ -70,6 +70,8 @@ export interface StoreReader {
 export interface Store extends StoreReader {
   /** Idempotent by key: the same key returns the same agent. Writes `agent-created` as event 1. */
   create(spec: AgentSpec, key: string, at: string): Promise<AgentRow>;
+  /** True when there is an agent that `create` or `fork` made with this key, in constant time. */
+  hasCreated(key: string): Promise<boolean>;
   /**
    * Idempotent by key. The new agent gets the other's events up to `head` with their memories and file versions, then
    * `events`; nothing of the inbox. It is not scheduled to run. Throws GOALD_NOT_FOUND.
