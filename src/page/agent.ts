@@ -1,38 +1,35 @@
 /** agent.ts -- one agent: what it does now, its timeline, and what a person can do with it. */
 import { at, follow, post } from "./api.ts";
 import { EMPTY_TAIL, foldMessage, type Note, readReply, type Tail } from "./fold.ts";
-import { Asks, isEnded, Now, Resume, Stuck, sendTo } from "./home.ts";
-import { useAction, useLoaded } from "./hooks.ts";
+import { isEnded, Needs, Now, Resume, sendTo } from "./home.ts";
+import { useLoaded } from "./hooks.ts";
 import { html, useEffect, useMemo, useState } from "./html.ts";
-import { AgentMark, Ago, Mark, Pairs, Pending, Problem, Words } from "./parts.ts";
+import { Act, AgentMark, Ago, Mark, Pairs, Pending, Words } from "./parts.ts";
 import { Side } from "./side.ts";
 import { Step, type StepRow } from "./step.ts";
-import { pulseOf, useHost, useLost } from "./store.ts";
+import { host, isAway, needing, pulseOf } from "./store.ts";
 import type { Agent, Details, StepPage } from "./types.ts";
 import { clockOf, lookOf, stateLabel } from "./words.ts";
 
 export function AgentScreen({ agent, rest }: { agent: Agent; rest: string | undefined }) {
   const opened = Number(rest) || null;
-  const { waiting } = useHost();
   const tail = useTail(agent);
   const [details] = useLoaded<Details>(at(agent.id, "/details"), pulseOf(agent));
   const isNarrow = matchMedia("(max-width: 900px)").matches;
-  const item = waiting.find((each) => each.agent === agent.id);
+  const need = needing().find((each) => each.agent === agent);
   const look = lookOf(agent.standing);
   // Pieces of a reply come twenty times a second: they draw none of the rows anew.
   const drawTimeline = () => html`<${Timeline} key=${opened} agent=${agent} notes=${tail.notes} opened=${opened} />`;
-  const timeline = useMemo(drawTimeline, [agent, tail.notes, opened]);
+  const timeline = useMemo(drawTimeline, [agent, tail.notes, opened, isAway(), host.isBusy]);
   const side = details && html`<${Side} agent=${agent} details=${details} isNarrow=${isNarrow} />`;
-  const asks = item && html`<${Asks} key=${item.callId} item=${item} />`;
-  const needs = asks ?? (look === "stuck" && html`<${Stuck} agent=${agent} />`);
   const label = isEnded(agent) ? `Give ${agent.name} more to do` : `Say something to ${agent.name}`;
   const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
   const say = html`<${Words} label=${label} button="Say" hint=${hint} onSend=${sendTo(agent.id)} />`;
   const report = html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`;
   return html`<div class="page stack"><${Head} agent=${agent} details=${details} tab="work" /><div class="columns">
-    <div class="stack grow">${needs && html`<ul class="cards">${needs}</ul>`}
+    <div class="stack grow">${need && html`<ul class="cards"><${Needs} agent=${agent} /></ul>`}
       ${look === "running" && html`<${NowPanel} agent=${agent} tail=${tail} />`}${look === "done" && report}
-      ${item?.kind !== "question" && say}${isNarrow && side}${timeline}</div>
+      ${need?.item?.kind !== "question" && say}${isNarrow && side}${timeline}</div>
     ${!isNarrow && (side ?? html`<aside></aside>`)}</div></div>`;
 }
 
@@ -42,9 +39,9 @@ const TAIL_EVENTS = 300;
 /** Follows the agent's log and its live reply while the page can be seen. */
 function useTail({ id, head }: Agent): Tail {
   const [tail, setTail] = useState(EMPTY_TAIL);
-  const isLost = useLost();
+  const isOff = isAway();
   useEffect(() => {
-    if (isLost) return undefined;
+    if (isOff) return undefined;
     const stop = new AbortController();
     let now: Tail = { ...tail, live: null, head: tail.head || Math.max(0, head - TAIL_EVENTS) };
     const start = async (): Promise<void> => {
@@ -57,45 +54,32 @@ function useTail({ id, head }: Agent): Tail {
     // A refused stream leaves what was seen; the stream of the host says what has become of the agent.
     start().catch(() => undefined);
     return () => stop.abort();
-  }, [id, isLost]);
+  }, [id, isOff]);
   return tail;
 }
 
 export function Head({ agent, details, tab }: { agent: Agent; details: Details | null; tab: "work" | "files" }) {
-  const { lostSince } = useHost();
   const { id, name, standing } = agent;
-  const here = (each: string): string | null => (each === tab ? "page" : null);
-  const state = `${lostSince === null ? "" : "last seen: "}${stateLabel(standing)}`;
-  return html`<header class="agent-head"><div class="flex wrap"><h1>${name}</h1>
-      <span class=${`flex sub ${lookOf(standing)}`}><${AgentMark} agent=${agent} />${state}</span>
-      <${Acts} agent=${agent} /></div><p class="sub">${details?.role}</p>
-    <nav class="flex" aria-label="Parts of this agent">
-      <a class="button quiet" href=${`#/a/${id}`} aria-current=${here("work")}>Work</a>
-      <a class="button quiet" href=${`#/a/${id}/files`} aria-current=${here("files")}>Files${" "}
-        <span class="muted">${details?.files.length}</span></a></nav></header>`;
-}
-
-function Acts({ agent }: { agent: Agent }) {
-  const { id, standing } = agent;
-  const { run, problem, isOff } = useAction();
-  const [isSure, setSure] = useState(false);
-  const act = (verb: string, body: object) => () =>
-    run(() => post(at(id, `/${verb}`), body)).then(() => setSure(false));
-  if (isEnded({ standing }) || standing.kind === "damaged") return null;
-  const stop = act("stop", { graceMs: 30_000 });
-  const sure = html`Stop for good, with a report?
-    <button class="bad" disabled=${isOff} onClick=${stop}>Stop</button>
-    <button onClick=${() => setSure(false)}>No</button>`;
-  const pause = act("pause", { reason: "Paused on the page." });
   const look = lookOf(standing);
+  const here = (each: string): string | null => (each === tab ? "page" : null);
+  const state = `${host.lostSince === null ? "" : "last seen: "}${stateLabel(standing)}`;
+  const act = (verb: string, body: object) => () => post(at(id, `/${verb}`), body);
+  const pause = act("pause", { reason: "Paused on the page." });
   // The card of an agent that is stuck has its own way to resume it.
   const first =
     look === "paused"
       ? html`<${Resume} agent=${agent} />`
-      : look !== "stuck" &&
-        html`<button disabled=${isOff} title="It finishes its step first" onClick=${pause}>Pause</button>`;
-  const both = html`${first}<button disabled=${isOff} onClick=${() => setSure(true)}>Stop…</button>`;
-  return html`<span class="flex wrap sub end">${isSure ? sure : both}<${Problem} problem=${problem} /></span>`;
+      : look !== "stuck" && html`<${Act} words="Pause" title="It finishes its step first" act=${pause} />`;
+  const acts = html`${first}<button popovertarget="stop" disabled=${isAway()}>Stop…</button>
+    <div popover id="stop" class="panel"><p>Stop for good, with a report?</p>
+      <${Act} words="Stop" look="bad" act=${act("stop", { graceMs: 30_000 })} /></div>`;
+  return html`<header class="agent-head"><div class="flex wrap"><h1 class="cut">${name}</h1>
+      <span class=${`flex sub grow ${look}`}><${AgentMark} agent=${agent} />${state}</span>
+      ${!isEnded(agent) && standing.kind !== "damaged" && acts}</div><p class="sub">${details?.role}</p>
+    <nav class="flex" aria-label="Parts of this agent">
+      <a class="button quiet" href=${`#/a/${id}`} aria-current=${here("work")}>Work</a>
+      <a class="button quiet" href=${`#/a/${id}/files`} aria-current=${here("files")}>Files${" "}
+        <span class="muted">${details?.files.length}</span></a></nav></header>`;
 }
 
 /** Shows the present moment: the thought as it arrives, or the command that runs with its thought. */

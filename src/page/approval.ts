@@ -1,16 +1,15 @@
 /** approval.ts -- one command that waits for a person: why it asks, whose words it read, all of it, then the answer. */
 import { at, post } from "./api.ts";
-import { useAction, useSeen } from "./hooks.ts";
-import { html, useLayoutEffect, useState } from "./html.ts";
-import { Ago, Empty, fieldText, Outside, Pairs, Problem, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
-import { useHost, useStill } from "./store.ts";
-import { Args, Changed, Code, Diff } from "./texts.ts";
+import { useSeen } from "./hooks.ts";
+import { html, useState } from "./html.ts";
+import { Act, Ago, Empty, fieldText, Outside, Pairs, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
+import { host, isAway, isStill } from "./store.ts";
+import { Args, Changed, Diff } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { counted, showHidden } from "./words.ts";
 
 export function ApprovalScreen({ agent: { id, name } }: { agent: Agent }) {
-  const { waiting } = useHost();
-  const items = waiting.filter(({ kind }) => kind === "approval");
+  const items = host.waiting.filter(({ kind }) => kind === "approval");
   const place = items.findIndex(({ agent }) => agent === id);
   const item = items[place];
   if (!item)
@@ -47,53 +46,44 @@ function Card({ item, next }: { item: Waiting; next: Waiting | undefined }) {
 /** The whole of what would happen: the changes to a file, the code that would run, and every other argument. */
 function Content({ item: { command, code, change } }: { item: Waiting }) {
   const [part, parts] = useSwitch("What is shown", ["changes", "whole command"]);
-  const title = html`<code class="name">${showHidden(change?.path ?? code?.file ?? command.name)}</code>`;
-  if (code) {
-    const lines = counted(code.text.trimEnd().split("\n").length, "line");
-    const others = Object.entries(command.args).filter(([, value]) => value !== code.text);
-    const hash = code.sha256 && `, sha256 ${code.sha256.slice(0, 12)}`;
-    return html`<p class="flex wrap">${title}
-        <span class="muted">${lines}${hash}. Exactly this runs, in the sandbox.</span></p>
-      <${Code} text=${code.text} /><${Args} args=${Object.fromEntries(others)} />`;
-  }
-  if (!change?.patch)
-    return html`<p class="flex wrap">${title}<span class="muted">all of its arguments</span></p>
-      <${Args} args=${command.args} />`;
-  const against = change.against === null ? "new file" : `made against sha256 ${change.against.slice(0, 12)}`;
-  return html`<div class="flex wrap">${title}<${Changed} ...${change} />
-      <span class="muted small" title=${change.against}>${against}</span>
-      <span class="end">${parts}</span></div>
-    ${part === "changes" ? html`<${Diff} patch=${change.patch} />` : html`<${Args} args=${command.args} />`}`;
+  const lines = counted(code?.text.trimEnd().split("\n").length ?? 0, "line");
+  const hash = code?.sha256 && `, sha256 ${code.sha256.slice(0, 12)}`;
+  const against = change?.against ? `made against sha256 ${change.against.slice(0, 12)}` : "new file";
+  const note = code ? `${lines}${hash ?? ""}. Exactly this runs, in the sandbox.` : "all of its arguments";
+  const isDiff = !code && change?.patch;
+  const name = change?.path ?? code?.file ?? command.name;
+  return html`<div class="flex wrap"><code class="name">${showHidden(name)}</code>
+      ${isDiff && html`<${Changed} ...${change} />`}
+      <span class="muted small" title=${change?.against}>${isDiff ? against : note}</span>
+      ${isDiff && html`<span class="end">${parts}</span>`}</div>
+    ${isDiff && part === "changes" ? html`<${Diff} patch=${isDiff} />` : html`<${Args} args=${argsOf(command, code)} />`}`;
 }
+/** With the code, once. */
+const argsOf = ({ args }: Waiting["command"], code: Waiting["code"]): Readonly<Record<string, unknown>> =>
+  !code || Object.values(args).includes(code.text) ? args : { ...args, code: code.text };
 
 type AnswerProps = Readonly<{ item: Waiting; next: Waiting | undefined; isSeen: boolean; onMore: () => void }>;
 function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }: AnswerProps) {
-  const { run, problem, isOff: isBusy } = useAction();
-  const isOff = !useStill() || isBusy;
+  const isOff = !isStill();
   const [more, setMore] = useState(0);
-  const [isDenying, setDenying] = useState(false);
-  useLayoutEffect(() => document.querySelector<HTMLElement>(".answer textarea")?.focus(), [isDenying]);
   const send = async (rest: string, body: object): Promise<void> => {
     await post(at(agent, rest), body);
     location.hash = next ? `#/a/${next.agent}/approve` : "#/";
   };
-  const act = (rest: string, body: object) => () => run(() => send(rest, body));
+  const act = (rest: string, body: object) => () => send(rest, body);
   const deny = (text: string): Promise<void> => send("/approval", { callId, verdict: "denied", ...(text && { text }) });
   const seen = change && { seen: change.against };
   const approved = { callId, verdict: "approved", ...seen, ...(more > 0 && { count: more + 1 }) };
   const setCount = (event: Event): void =>
     setMore(Math.max(0, Math.min(999, Math.floor(Number(fieldText(event))) || 0)));
-  const below = !isSeen && html`<button class="below" onClick=${onMore}>More below ↓</button>`;
-  if (isDenying)
-    return html`<footer class="answer">${below}
-      <${Words} label=${`Say what ${name} should do instead`} button="Deny" mayBeEmpty onSend=${deny}>
-      <button type="button" onClick=${() => setDenying(false)}>Back</button></${Words}></footer>`;
-  return html`<footer class="answer flex wrap">${below}
-    <button class="primary" disabled=${isOff || !isSeen} title=${isSeen ? null : "First look at the whole command"}
-      onClick=${act("/approval", approved)}>${more > 0 ? `Approve this and ${more} more` : "Approve"}</button>
+  return html`<footer class="answer flex wrap">
+    ${!isSeen && html`<button class="below" onClick=${onMore}>More below ↓</button>`}
+    <${Act} words=${more > 0 ? `Approve this and ${more} more` : "Approve"} look="primary" isOff=${isOff || !isSeen}
+      title=${isSeen ? null : "First look at the whole command"} act=${act("/approval", approved)} />
     <label class="flex muted small more">and its next
       <input type="number" min="0" max="999" value=${more} onInput=${setCount} /> commands, unseen</label>
-    <button class="end" disabled=${isOff} onClick=${act("/pause", { reason: "Paused on the page." })}>Pause</button>
-    <button disabled=${isOff} onClick=${() => setDenying(true)}>Deny…</button><${Problem} problem=${problem} />
-    </footer>`;
+    <${Act} words="Pause" isOff=${isOff} act=${act("/pause", { reason: "Paused on the page." })} />
+    <button popovertarget="deny" disabled=${isOff || isAway()}>Deny…</button>
+    <div popover id="deny" class="panel">
+      <${Words} label=${`Say what ${name} should do instead`} button="Deny" isDenial onSend=${deny} /></div></footer>`;
 }

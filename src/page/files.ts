@@ -1,13 +1,11 @@
 /** files.ts -- what an agent made: a tree, the content, its versions, what changed, and why it exists. */
 import { Head } from "./agent.ts";
 import { at, atFile, atStep, post } from "./api.ts";
-import { useAction, useLoaded } from "./hooks.ts";
+import { useLoaded } from "./hooks.ts";
 import { type Children, html, useMemo, useState } from "./html.ts";
-import { Markdown } from "./markdown.ts";
-import { Ago, Call, fieldText, fileLink, Pairs, Pending, Problem, placeOf, StepLink, useSwitch } from "./parts.ts";
-import { fileTree } from "./rows.ts";
+import { Act, Ago, Call, fieldText, fileLink, Pairs, Pending, Problem, placeOf, StepLink, useSwitch } from "./parts.ts";
 import { pulseOf } from "./store.ts";
-import { Changed, Code, Csv, Diff, endingOf, isPicture, Picture } from "./texts.ts";
+import { Changed, Code, Csv, Diff, Markdown } from "./texts.ts";
 import type { Agent, Details, DiffView, FileContent, FileList, FileStory, LatestFile } from "./types.ts";
 import { counted, decode, size, subjectOf } from "./words.ts";
 
@@ -30,6 +28,14 @@ export function FilesScreen({ agent, rest: path }: { agent: Agent; rest: string 
     ${list ? (files.length > 0 ? browser : none) : html`<${Pending} problem=${problem} />`}</div>`;
 }
 
+type Folder = readonly [name: string, files: readonly LatestFile[]];
+/** Files by folder: those of the top first, pages that were kept from the web last. */
+export function fileTree(files: readonly LatestFile[]): readonly Folder[] {
+  const rank = (folder: string): number => (folder === "" ? 0 : folder === "pages" ? 2 : 1);
+  const folders = Map.groupBy(files, ({ path }) => path.split("/").slice(0, -1).join("/"));
+  return [...folders].sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
+}
+
 function Tree({ agent, files, shown }: { agent: string; files: readonly LatestFile[]; shown: string | undefined }) {
   const line = ({ path, changes }: LatestFile) =>
     html`<li><a class="button quiet flex" data-row href=${fileLink(agent, path)}
@@ -41,12 +47,12 @@ function Tree({ agent, files, shown }: { agent: string; files: readonly LatestFi
   return html`<nav class="tree grow" aria-label="Files">${folders}</nav>`;
 }
 
-interface FileProps {
-  readonly agent: Agent;
-  readonly file: LatestFile;
-}
+const endingOf = (path: string): string => /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
+const isPicture = (path: string): boolean => /^(png|jpe?g|gif|webp)$/.test(endingOf(path));
+const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(path));
+const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
 
-function File({ agent, file }: FileProps) {
+function File({ agent, file }: { agent: Agent; file: LatestFile }) {
   const { path } = file;
   const [chosen, setChosen] = useState<number | null>(null);
   const options = ["preview", ...(hasSource(path) ? ["source"] : []), ...(isPicture(path) ? [] : ["changes"]), "why"];
@@ -62,9 +68,7 @@ function File({ agent, file }: FileProps) {
     why: "goals" in now && html`<${Why} agent=${agent.id} version=${now} />`,
     changes: html`<${Changes} agent=${agent.id} path=${path} step=${now.step} />`,
   };
-  const preview = isPicture(path)
-    ? html`<${Picture} key=${file.at} agent=${agent.id} path=${path} step=${step} />`
-    : html`<${Preview} agent=${agent} file=${file} step=${step} isSource=${tab === "source"} />`;
+  const preview = html`<${Preview} agent=${agent} path=${path} at=${file.at} step=${step} isSource=${tab === "source"} />`;
   const steps = versions.map(
     (each) => html`<option value=${each.version} selected=${each === now}>step ${each.step}</option>`,
   );
@@ -78,38 +82,38 @@ function File({ agent, file }: FileProps) {
     ${isOld && html`<${Restore} key=${step} agent=${agent} path=${path} step=${step} />`}
     <${Problem} problem=${problem} />${views[tab] ?? preview}</article>`;
 }
-const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(path));
-const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
 
 function Restore({ agent: { id, name, standing }, path, step }: { agent: Agent; path: string; step: number }) {
-  const { run, problem, isOff } = useAction();
   const [isDone, setDone] = useState(false);
   const isAtWork = !["paused", "over"].includes(standing.kind);
-  const restore = async (): Promise<void> =>
-    setDone(await run(() => post(at(id, "/restore"), { step, paths: [path] })));
+  const restore = (): Promise<void> => post(at(id, "/restore"), { step, paths: [path] }).then(() => setDone(true));
   if (isDone) return html`<p class="sub" role="status">${path} is again as it was after step ${step}.</p>`;
-  const hint = html`<span class="muted small">Pause ${name} first: it must not be at work.</span>`;
-  return html`<p class="flex wrap">
-    <button disabled=${isOff || isAtWork} onClick=${restore}>Restore to step ${step}</button>${isAtWork && hint}
-    <${Problem} problem=${problem} /></p>`;
+  return html`<${Act} words=${`Restore to step ${step}`} isOff=${isAtWork} act=${restore} />
+    ${isAtWork && html`<p class="muted small">Pause ${name} first: it must not be at work.</p>`}`;
 }
 
-function Preview({ agent, file, step, isSource }: FileProps & { step: number | null; isSource: boolean }) {
-  const { path } = file;
-  const [loaded, problem] = useLoaded<FileContent>(atStep(agent.id, path, step), file.at);
-  const view = useMemo(() => loaded && showContent(agent, path, loaded, isSource), [loaded, isSource]);
+/** `at`: when the file was written. `step`: null for the newest version. `text`: in the place of a picture. */
+type PreviewProps = Readonly<{ agent: Agent; path: string; at?: string; step?: number | null; text?: string }>;
+function Preview({ agent, path, at = "", step = null, text = "", isSource }: PreviewProps & { isSource: boolean }) {
+  const [loaded, problem] = useLoaded<FileContent>(atStep(agent.id, path, step), at);
+  const view = useMemo(() => loaded && showContent({ agent, path, text }, loaded, isSource), [loaded, isSource]);
   return view ?? html`<${Pending} problem=${problem} />`;
 }
 
-function showContent(agent: Agent, path: string, { content, encoding, bytes }: FileContent, isSource: boolean) {
+function showContent({ agent, path, text }: PreviewProps, file: FileContent, isSource: boolean): Children {
+  const { content, encoding, bytes } = file;
   const folder = `file:///${path.split("/").map(encodeURIComponent).join("/")}`;
-  const picture = (source: string, text: string): Children => {
+  const picture = (source: string, words: string): Children => {
     const place = decode(new URL(source, folder).pathname.slice(1));
-    return html`<${Picture} agent=${agent.id} path=${place} text=${text} />`;
+    if (!isPicture(place)) return html`<span class="muted">[${place} cannot be shown]</span>`;
+    return html`<${Preview} agent=${agent} path=${place} text=${words} />`;
   };
+  if (content === "") return html`<p class="muted">The file is empty.</p>`;
+  // Data of a picture's type are never a document.
+  const data = `data:image/${endingOf(path).replace("jpg", "jpeg")};base64,${content}`;
+  if (encoding === "base64" && isPicture(path)) return html`<img class="picture" src=${data} alt=${text || path} />`;
   if (encoding === "base64")
     return html`<p class="muted">${size(bytes)} that are not text. Open it in <code>${agent.workspace}</code></p>`;
-  if (content === "") return html`<p class="muted">The file is empty.</p>`;
   if (isMarkdown(path) && !isSource) return html`<${Markdown} text=${content} picture=${picture} />`;
   return html`<${hasSource(path) && !isSource ? Csv : Code} text=${content} />`;
 }

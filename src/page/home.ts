@@ -1,48 +1,61 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
 import { at, post } from "./api.ts";
-import { useAction, useSeen } from "./hooks.ts";
-import { type Children, html, useEffect, useState } from "./html.ts";
-import { AgentMark, Ago, Bar, Call, Empty, formText, Mark, Outside, Problem, Wish, Words } from "./parts.ts";
-import { agentTree } from "./rows.ts";
-import { host, stuckAgents, useHost, useLost, useStill } from "./store.ts";
+import { useSeen } from "./hooks.ts";
+import { type Children, html } from "./html.ts";
+import { Act, AgentMark, Ago, Bar, Call, Empty, Mark, Outside, Wish, Words } from "./parts.ts";
+import { host, isAway, isStill, needing } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
-import { capital, clockOf, counted, lookOf, money, showHidden, span, stateWords } from "./words.ts";
+import { capital, clockOf, counted, LOOKS, lookOf, money, showHidden, span, stateWords } from "./words.ts";
 
 export function Home() {
-  const { agents, waiting } = useHost();
-  const since = useSince();
+  const { agents } = host;
   if (agents.length === 0)
     return html`<${Empty} title="No agents yet"><p>Give one a goal in the terminal:</p>
       <pre>goald run -d "Plan a week of meals in plan.md"</pre></${Empty}>`;
-  const stuck = stuckAgents();
+  const line = sinceLastLook();
+  const needs = needing();
   const ended = agents.filter(isEnded).sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
-  const working = agentTree(workingOf(agents, waiting));
-  const needs = waiting.length + stuck.length;
-  const asks = waiting.map((item) => html`<${Asks} key=${`${item.agent} ${item.callId}`} item=${item} />`);
-  const stops = stuck.map((agent) => html`<${Stuck} key=${agent.id} agent=${agent} />`);
-  const work = working.map(({ agent, depth }) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} />`);
-  const ends = ended.map((agent) => html`<${Row} key=${agent.id} agent=${agent} />`);
-  const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2><div class="rows">${ends}</div>
-    </section>`;
-  return html`<div class="page stack">${since && html`<p class="sub">${since}</p>`}
+  const working = agentTree(workingOf(agents));
+  const cards = needs.map(({ agent }) => html`<${Needs} key=${agent.id} agent=${agent} />`);
+  const row = ({ agent, depth }: TreeRow) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} />`;
+  const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2>
+    <div class="rows">${ended.map((agent) => row({ agent, depth: 0 }))}</div></section>`;
+  return html`<div class="page stack">${line && html`<p class="sub">${line}</p>`}
     <section><h1 class="hidden">Home</h1>
-      <h2>${needs > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs || ""}</span></h2>
-      ${needs > 0 && html`<ul class="cards">${asks}${stops}</ul>`}</section>
+      <h2>${needs.length > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs.length || ""}</span></h2>
+      ${needs.length > 0 && html`<ul class="cards">${cards}</ul>`}</section>
     <section><h2>At work <span class="muted">${working.length}</span></h2><div class="rows">
       <div class="row titles muted small" aria-hidden="true"><span>Agent</span><span>Now</span>
-        <span class="num">Step</span><span>Cost of budget</span><span class="num">For</span></div>${work}
-      ${working.length === 0 && html`<p class="muted">No agent is at work.</p>`}</div></section>
+        <span class="num">Step</span><span>Cost of budget</span><span class="num">For</span></div>
+      ${working.length > 0 ? working.map(row) : html`<p class="muted">No agent is at work.</p>`}</div></section>
     ${ended.length > 0 && over}</div>`;
 }
 
 export const isEnded = ({ standing }: Pick<Agent, "standing">): boolean => standing.kind === "over";
 
 /** An agent that needs a person has its place above, unless it belongs to a tree that is at work. */
-function workingOf(agents: readonly Agent[], waiting: readonly Waiting[]): readonly Agent[] {
-  const asking = new Set(waiting.map(({ agent }) => agent));
+function workingOf(agents: readonly Agent[]): readonly Agent[] {
+  const asking = new Set(needing().map(({ agent }) => agent));
   const parents = new Set(agents.map(({ parent }) => parent));
-  const isShownAbove = ({ id, parent }: Agent): boolean => asking.has(id) && parent === null && !parents.has(id);
-  return agents.filter((agent) => lookOf(agent.standing) !== "stuck" && !isEnded(agent) && !isShownAbove(agent));
+  const isInTree = ({ id, parent, standing }: Agent): boolean =>
+    lookOf(standing) !== "stuck" && (parent !== null || parents.has(id));
+  return agents.filter((agent) => !isEnded(agent) && (isInTree(agent) || !asking.has(agent)));
+}
+
+interface TreeRow {
+  readonly agent: Agent;
+  readonly depth: number;
+}
+/** Agents with their helpers below them; an agent whose parent is not among them is at the top. */
+export function agentTree(agents: readonly Agent[]): readonly TreeRow[] {
+  const ids = new Set(agents.map(({ id }) => id));
+  const rank = ({ standing }: Agent): number => LOOKS.indexOf(lookOf(standing));
+  const sorted = agents.toSorted((a, b) => rank(a) - rank(b) || (a.createdAt < b.createdAt ? -1 : 1));
+  const below = (parent: string | null, depth: number): readonly TreeRow[] =>
+    sorted
+      .filter((each) => (each.parent !== null && ids.has(each.parent) ? each.parent : null) === parent)
+      .flatMap((agent) => [{ agent, depth }, ...below(agent.id, depth + 1)]);
+  return below(null, 0);
 }
 
 const MAX_ARGS_CHARS = 160;
@@ -59,8 +72,12 @@ const Card = ({ look, body, acts }: Readonly<Record<"look" | "body" | "acts", Ch
 export const sendTo = (agent: string) => (text: string, key: string) =>
   post(at(agent, "/messages"), { from: "you", text, key });
 
-export const Asks = ({ item }: { item: Waiting }) =>
-  html`<${item.kind === "question" ? Question : Approval} item=${item} />`;
+/** The card of an agent that needs a person: its question, its command, or what can be done about its pause. */
+export function Needs({ agent }: { agent: Agent }) {
+  const item = host.waiting.find((each) => each.agent === agent.id);
+  if (!item) return html`<${Stuck} agent=${agent} />`;
+  return html`<${item.kind === "approval" ? Approval : Question} key=${item.callId} item=${item} />`;
+}
 
 function Question({ item: { agent, name, question, since } }: { item: Waiting }) {
   const body = html`<p><a class="name" data-row href=${`#/a/${agent}`}>${name}</a> asks <${Ago} at=${since} /></p>
@@ -70,20 +87,17 @@ function Question({ item: { agent, name, question, since } }: { item: Waiting })
 
 function Approval({ item }: { item: Waiting }) {
   const { agent, command, callId, since, thought, reason } = item;
-  const { run, problem, isOff } = useAction();
   const { element, isSeen } = useSeen();
-  const isStill = useStill();
   const isWhole = isShort(item);
-  const answer = (verdict: string) => () => run(() => post(at(agent, "/approval"), { callId, verdict }));
+  const answer = (verdict: string) => () => post(at(agent, "/approval"), { callId, verdict });
   const args = Object.entries(command.args).map(([name, value]) => `${name}: ${showHidden(String(value))}`);
   const acts = isWhole
-    ? html`<button class="end" disabled=${isOff || !isStill} onClick=${answer("denied")}>Deny</button>
-      <button class="primary" disabled=${isOff || !isSeen || !isStill} onClick=${answer("approved")}>Approve</button>`
-    : html`<a class="button primary end" href=${`#/a/${agent}/approve`}>Review</a>`;
+    ? html`<${Act} words="Deny" isOff=${!isStill()} act=${answer("denied")} />
+      <${Act} words="Approve" look="primary" isOff=${!isSeen || !isStill()} act=${answer("approved")} />`
+    : html`<a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
   const body = html`<p><${Wish} item=${item} /> <${Ago} at=${since} /></p><p class="sub two">${thought || reason}</p>
     <p class="muted small">${thought && reason} <${Outside} item=${item} /></p>
-    ${isWhole && html`<p class="sub small kept" ref=${element}><code>${args.join("\n")}</code></p>`}
-    <${Problem} problem=${problem} />`;
+    ${isWhole && html`<p class="sub small kept" ref=${element}><code>${args.join("\n")}</code></p>`}`;
   return html`<${Card} look="asks" acts=${acts} body=${body} />`;
 }
 
@@ -97,22 +111,15 @@ const ALLOWANCES = new Map([
 
 /** Has an agent go on; one at a limit with more of what it has used. */
 export function Resume({ agent: { id, standing, budget } }: { agent: Agent }) {
-  const { run, problem, isOff } = useAction();
-  const isStill = useStill();
   const [member = "", before, after, unit = 1, first] = ALLOWANCES.get(standing.cause as "budget") ?? [];
-  const resume = (event: Event): void => {
-    event.preventDefault();
-    const more = { [member]: Number(formText(event, "more")) * unit };
-    void run(() => post(at(id, "/resume"), member ? { more } : {}));
-  };
+  const resume = (fields: FormData): Promise<unknown> =>
+    post(at(id, "/resume"), member ? { more: { [member]: Number(fields.get("more")) * unit } } : {});
   const field = html`<label class="flex sub">${before}<input type="number" name="more" required min="0.01" step="any"
     defaultValue=${member === "usd" ? budget?.allowedUsd : first} />${after}</label>`;
-  return html`<form class="flex wrap end" onSubmit=${resume}>${member && field}
-    <button disabled=${isOff || !isStill}>Resume</button><${Problem} problem=${problem} /></form>`;
+  return html`<${Act} words="Resume" isOff=${!isStill()} act=${resume}>${member && field}</${Act}>`;
 }
 
-/** A card shows what a person can do about a pause that a limit or a trouble caused. */
-export function Stuck({ agent }: { agent: Agent }) {
+function Stuck({ agent }: { agent: Agent }) {
   const { id, name, standing, changedAt, reason, step, budget, costUsd } = agent;
   const limit = standing.cause === "budget" ? budget : null;
   const spent = limit ? `${money(limit.spentUsd)} of ${money(limit.allowedUsd)}` : `${money(costUsd)} spent`;
@@ -132,7 +139,7 @@ export function Now({ agent: { standing, now, until, closing, reason } }: { agen
   return now.kind === "running" ? html`<${Call} command=${now.command} subject=${now.subject} />` : "Thinking";
 }
 
-function Row({ agent, depth = 0 }: { agent: Agent; depth?: number }) {
+function Row({ agent, depth }: TreeRow) {
   const { id, name, parent, step, stalledMs, changedAt, costUsd, budget } = agent;
   const stalled = stalledMs !== null && html`<b class="hot">nothing for ${span(stalledMs)}</b>`;
   const isTwin = host.agents.some((other) => other.name === name && other.id !== id);
@@ -168,26 +175,22 @@ export function sinceLine(agents: readonly Agent[], seen: Seen, now: number): st
   return `Since you looked ${span(now - seen.at)} ago: ${counted(ended, "agent")} finished, ${money(spent)} spent.`;
 }
 
-/** Home has not yet said in this look what happened before it. */
-let isDue = true;
+/** What Home says of the time before this look; null before it has said it. */
+let since: string | null = null;
 const keepSeen = (): void => {
   const agents = Object.fromEntries(host.agents.map((agent) => [agent.id, [isEnded(agent), agent.costUsd]]));
   localStorage.setItem(SEEN, JSON.stringify({ at: Date.now(), agents }));
 };
 globalThis.addEventListener?.("visibilitychange", () => {
-  if (!isDue && document.hidden) keepSeen();
-  isDue = true;
+  if (since !== null && document.hidden) keepSeen();
+  since = null;
 });
 
-function useSince(): string {
-  const [line, setLine] = useState("");
-  const isLost = useLost();
-  useEffect(() => {
-    if (isLost || !isDue) return;
-    isDue = false;
+function sinceLastLook(): string {
+  if (since === null && !isAway()) {
     const before = localStorage.getItem(SEEN);
-    if (before) setLine(sinceLine(host.agents, JSON.parse(before) as Seen, Date.now()));
+    since = before ? sinceLine(host.agents, JSON.parse(before) as Seen, Date.now()) : "";
     keepSeen();
-  }, [isLost]);
-  return line;
+  }
+  return since ?? "";
 }

@@ -4,7 +4,7 @@ import htm from "/vendor/htm.js";
 import { h } from "/vendor/preact.js";
 
 export type { ComponentChildren as Children } from "preact";
-export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "/vendor/hooks.js";
+export { useEffect, useMemo, useRef, useState } from "/vendor/hooks.js";
 export { render } from "/vendor/preact.js";
 
 /** By `this[0]` htm keeps no element between calls: a kept one holds the tree that it stood in first, with all rows. */

@@ -1,16 +1,12 @@
 /** parts.ts -- small components that several screens share. */
-import type { ApiError } from "./api.ts";
-import { useAction } from "./hooks.ts";
-import { type Children, html, useState } from "./html.ts";
-import { useHost } from "./store.ts";
+import { type ApiError, toApiError } from "./api.ts";
+import { type Children, html, useRef, useState } from "./html.ts";
+import { changed, host, isAway } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
 
-export function Ago({ at }: { at: string }) {
-  const { clock } = useHost();
-  const since = sinceWords(clock - Date.parse(at));
-  return html`<time datetime=${at} title=${new Date(at).toLocaleString()}>${since}</time>`;
-}
+export const Ago = ({ at }: { at: string }) =>
+  html`<time datetime=${at} title=${new Date(at).toLocaleString()}>${sinceWords(Date.now() - Date.parse(at))}</time>`;
 
 /** Paths in a square of 16. */
 const SHAPES: Readonly<Record<Look | "says" | "failed", string>> = {
@@ -92,9 +88,37 @@ export function useSwitch(label: string, options: readonly string[]): readonly [
 }
 
 export const fieldText = ({ target }: Event): string => (target as HTMLInputElement).value;
-/** The text of a field of the form that the event is of. */
-export const formText = ({ currentTarget }: Event, name: string): string =>
-  String(new FormData(currentTarget as HTMLFormElement).get(name)).trim();
+
+interface ActProps {
+  readonly words: string;
+  /** Gets the fields of the form. The form is emptied when it has succeeded, unless something was written meanwhile. */
+  readonly act: (fields: FormData) => Promise<unknown>;
+  readonly isOff?: boolean;
+  readonly look?: string;
+  readonly title?: string;
+  readonly children?: Children;
+}
+/** A form of one request: its fields, its button, and below it why the request failed, until the next one. */
+export function Act({ words, act, isOff = false, look = "", title, children }: ActProps) {
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  // Nothing can be asked for while a request is under way, or the daemon is gone.
+  const cannot = isOff || host.isBusy || isAway();
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (cannot) return;
+    const form = event.currentTarget as HTMLFormElement;
+    const fields = new FormData(form);
+    host.isBusy = true;
+    changed();
+    const failed = await act(fields).then(() => null, toApiError);
+    host.isBusy = false;
+    setProblem(failed);
+    if (!failed && String([...new FormData(form)]) === String([...fields])) form.reset();
+    changed();
+  };
+  return html`<form class="flex wrap act" onSubmit=${submit}>${children}
+    <button class=${look} disabled=${cannot} title=${title}>${words}</button><${Problem} problem=${problem} /></form>`;
+}
 
 interface WordsProps {
   readonly label: string;
@@ -102,28 +126,25 @@ interface WordsProps {
   /** `key`: the same for the same words until an answer has come, so that they arrive once. */
   readonly onSend: (text: string, key: string) => Promise<unknown>;
   readonly hint?: string;
-  readonly mayBeEmpty?: boolean;
-  readonly children?: Children;
+  /** Of a denial: it needs no words, and has the focus where it appears. */
+  readonly isDenial?: boolean;
 }
 /** A field for words to an agent. It is emptied when they have arrived; an error stays below it. */
-export function Words({ label, button, onSend, hint = "", mayBeEmpty = false, children }: WordsProps) {
-  const [draft, setDraft] = useState({ text: "", key: "" });
-  const { text, key } = draft;
-  const { run, problem, isOff } = useAction();
-  const canSend = !isOff && (mayBeEmpty || text.trim() !== "");
-  const send = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if (canSend && (await run(() => onSend(text.trim(), key))))
-      setDraft((now) => (now === draft ? { text: "", key } : now));
+export function Words({ label, button, onSend, hint = "", isDenial = false }: WordsProps) {
+  const { current: keys } = useRef(new Map<string, string>());
+  const act = async (fields: FormData): Promise<void> => {
+    const text = String(fields.get("text")).trim();
+    keys.set(text, keys.get(text) ?? crypto.randomUUID());
+    await onSend(text, `${keys.get(text)}`);
+    keys.delete(text);
   };
   const press = (event: KeyboardEvent): void => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) void send(event);
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    (event.target as HTMLTextAreaElement).form?.requestSubmit();
   };
-  const type = (event: Event): void => setDraft({ text: fieldText(event), key: crypto.randomUUID() });
-  return html`<form class="flex wrap words" onSubmit=${send}>
-    <textarea class="grow" rows="1" aria-label=${label} placeholder=${`${label}…`} value=${text} onInput=${type}
-      onKeyDown=${press}></textarea>${children}
-    <button class=${text.trim() && "primary"} disabled=${!canSend}>${button}</button>
-    ${text && html`<p class="problem muted small">${hint} Shift+Enter for a new line.</p>`}
-    <${Problem} problem=${problem} /></form>`;
+  return html`<div class="words"><${Act} words=${button} act=${act}>
+    <textarea class="grow" name="text" rows="1" aria-label=${label} placeholder=${`${label}…`} required=${!isDenial}
+      autofocus=${isDenial} onKeyDown=${press}></textarea>
+    <small class="hint">${hint} Shift+Enter for a new line.</small></${Act}></div>`;
 }

@@ -2,7 +2,7 @@
 import { at } from "./api.ts";
 import { useLoaded } from "./hooks.ts";
 import { type Children, html, useState } from "./html.ts";
-import { AgentMark, Bar, fileLink, formText, Problem, placeOf, StepLink } from "./parts.ts";
+import { AgentMark, Bar, fieldText, fileLink, Problem, placeOf, StepLink } from "./parts.ts";
 import { host, pulseOf } from "./store.ts";
 import type { Agent, Details, LatestFile, Limit, MemorySearch, PlanView, TaskView } from "./types.ts";
 import { compact, counted, money, size, span } from "./words.ts";
@@ -48,17 +48,13 @@ function Memory({ id }: { id: string }) {
   const [query, setQuery] = useState("");
   const path = at(id, `/memory/search?limit=5&query=${encodeURIComponent(query)}`);
   const [found, problem] = useLoaded<MemorySearch>(query === "" ? null : path);
-  const search = (event: Event): void => {
-    event.preventDefault();
-    setQuery(formText(event, "query"));
-  };
+  const search = (event: Event): void => setQuery(fieldText(event));
   const recall = ({ kind, trust, step, text, excerpt = text }: MemorySearch["recalls"][number]) => html`<li>
     <p class="sub kept" title=${text}>${excerpt}</p>
     <small>${kind}, ${trust} ${step !== null && html`· <${StepLink} of=${id} step=${step} />`}</small></li>`;
   const none = html`<li class="muted">It remembers nothing like that.</li>`;
-  return html`<${Part} title="Memory"><li><form class="flex" onSubmit=${search}>
-    <input type="search" class="grow" name="query" aria-label="Search its memory" placeholder="Search its memory…" />
-    </form><${Problem} problem=${problem} /></li>
+  return html`<${Part} title="Memory"><li><input type="search" aria-label="Search its memory"
+      placeholder="Search its memory…" onChange=${search} /><${Problem} problem=${problem} /></li>
     ${found?.recalls.map(recall)}${found?.recalls.length === 0 && none}</${Part}>`;
 }
 

@@ -1,8 +1,8 @@
 /** step.ts -- a step of an agent: its row in the timeline, and the whole of it below when it is opened. */
 import { at, post } from "./api.ts";
-import { useAction, useLoaded } from "./hooks.ts";
+import { useLoaded } from "./hooks.ts";
 import { html, useMemo, useState } from "./html.ts";
-import { Call, fileLink, Mark, Pairs, Pending, Problem } from "./parts.ts";
+import { Act, Call, fileLink, Mark, Pairs, Pending } from "./parts.ts";
 import { Args, Code } from "./texts.ts";
 import type { StepPage, WholeStep } from "./types.ts";
 import { cents, clockOf, compact, counted, describeCall, span, textOf } from "./words.ts";
@@ -67,14 +67,13 @@ function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agen
 
 /** Makes another agent with the state after this step; it is paused. */
 function Fork({ agent, step }: { agent: string; step: number }) {
-  const { run, problem, isOff } = useAction();
   const key = useMemo(() => crypto.randomUUID(), []);
   const fork = async (): Promise<void> => {
     const { id } = (await (await post(at(agent, "/fork"), { step, key })).json()) as { id: string };
     location.hash = `#/a/${id}`;
   };
-  return html`<p><button disabled=${isOff} title="Makes a paused agent with the state after this step"
-    onClick=${() => run(fork)}>Fork from here</button></p><${Problem} problem=${problem} />`;
+  const title = "Makes a paused agent with the state after this step";
+  return html`<${Act} words="Fork from here" title=${title} act=${fork} />`;
 }
 
 const Figures = ({ whole: { startedAt, reply, result, nested } }: { whole: WholeStep }) => {

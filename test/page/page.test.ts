@@ -2,11 +2,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import { createTwoFilesPatch } from "diff";
+import { fileTree } from "../../src/page/files.ts";
 import { EMPTY_TAIL, foldDelta, foldEvent, readReply, type Tail } from "../../src/page/fold.ts";
-import { isShort, sinceLine } from "../../src/page/home.ts";
-import { Markdown } from "../../src/page/markdown.ts";
-import { addRange, agentTree, fileTree, firstGap, isNumeric, readCsv, readPatch } from "../../src/page/rows.ts";
+import { agentTree, isShort, sinceLine } from "../../src/page/home.ts";
 import { applyChanges } from "../../src/page/store.ts";
+import { isNumeric, Markdown, readCsv, readPatch } from "../../src/page/texts.ts";
 import type { Agent, LatestFile, LogEvent, Waiting } from "../../src/page/types.ts";
 import {
   describeCall,
@@ -169,25 +169,6 @@ describe("rows of trees", () => {
       ["data", ["data/a.csv"]],
       ["pages", ["pages/x.md"]],
     ]);
-  });
-});
-
-describe("what of a command was on the screen", () => {
-  const see = (...parts: readonly (readonly [number, number])[]) =>
-    parts.reduce((ranges, [from, to]) => addRange(ranges, from, to), addRange([], 0, 0));
-
-  it("is the whole once every part was, in any order", () => {
-    expect(firstGap(see([0, 400], [390, 800], [800, 1_000]), 1_000)).toBe(1_000);
-    expect(firstGap(see([700, 1_000], [0, 300], [300, 700]), 1_000)).toBe(1_000);
-  });
-
-  it.each([
-    ["the end was not reached", see([0, 400], [300, 900]), 900],
-    ["a jump left out the middle", see([0, 400], [600, 1_000]), 400],
-    ["only the end was seen", see([600, 1_000]), 0],
-    ["nothing was seen", see([500, 400]), 0],
-  ])("is not the whole when %s", (_, ranges, gap) => {
-    expect(firstGap(ranges, 1_000)).toBe(gap);
   });
 });
 
