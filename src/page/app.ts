@@ -2,42 +2,35 @@
 import { AgentScreen } from "./agent.ts";
 import { type ApiError, signIn, signOut, toApiError } from "./api.ts";
 import { ApprovalScreen } from "./approval.ts";
-import { FilesScreen } from "./files.ts";
 import { Home } from "./home.ts";
 import { html, render } from "./html.ts";
 import { Empty, Pairs, Pending } from "./parts.ts";
 import { changed, findAgent, followHost, host, move, needing } from "./store.ts";
+import type { Agent } from "./types.ts";
 import { decode, money, sinceWords } from "./words.ts";
-
-/**
- * By address; each gets the agent and the rest of the address. All are loaded with the page: when the daemon is gone,
- * another program could answer here with its own code.
- */
-const SCREENS = [
-  [/^#\/a\/([^/]+)\/approve$/, ApprovalScreen],
-  [/^#\/a\/([^/]+)\/files(?:\/(.+))?$/, FilesScreen],
-  [/^#\/a\/([^/]+)(?:\/s\/(\d+))?$/, AgentScreen],
-] as const;
 
 /** Why the page cannot go on; null while it can. */
 let fault: ApiError | null = null;
 
+/**
+ * The screen of an address. All screens are loaded with the page: when the daemon is gone, another program could answer
+ * here with its own code.
+ */
 function App() {
-  const [pattern, View = Home] = SCREENS.find(([each]) => each.test(location.hash)) ?? [];
-  const [id, rest] = (pattern?.exec(location.hash)?.slice(1) ?? []).map((part) => part && decode(part));
-  const agent = findAgent(id);
+  const [, id, part, rest = ""] = /^#\/a\/([^/]+)(?:\/(approve|files|s)(?:\/(.+))?)?$/.exec(location.hash) ?? [];
+  const agent = findAgent(id && decode(id));
   if (fault) {
     const way = fault.status === 401 && html`<p>Open it from a terminal:</p><pre>goald dashboard --open</pre>`;
     return html`<main><${Empty} title="goald"><p>${fault.message}</p>${way}</${Empty}></main>`;
   }
   const none = html`<${Empty} title="No such agent"><p>It may have been removed. <a href="#/">Home</a></p></${Empty}>`;
-  const screen = id && !agent ? none : html`<${View} key=${agent?.id} agent=${agent} rest=${rest} />`;
-  return html`<${TopBar} id=${id} /><main>${host.status ? screen : html`<${Pending} />`}</main><${Keys} />`;
+  const View = part === "approve" ? ApprovalScreen : AgentScreen;
+  const screen = agent ? html`<${View} key=${agent.id} agent=${agent} part=${part} rest=${decode(rest)} />` : none;
+  return html`<${TopBar} agent=${agent} /><main>${host.status ? (id ? screen : html`<${Home} />`) : html`<${Pending} />`}</main><${Keys} />`;
 }
 
-function TopBar({ id }: { id: string | undefined }) {
+function TopBar({ agent }: { agent: Agent | undefined }) {
   const { agents, status, lostSince } = host;
-  const agent = findAgent(id);
   const needs = needing().length;
   document.title = `${needs > 0 ? `(${needs}) ` : ""}${agent ? `${agent.name} · ` : ""}goald`;
   const running = agents.filter(({ standing }) => standing.kind === "running").length;
@@ -47,14 +40,13 @@ function TopBar({ id }: { id: string | undefined }) {
   const lost = html`The daemon ${lostMs < 2_000 ? "does not answer" : `has not answered for ${sinceWords(lostMs)}`}. Agents
     continue when it is back: <code>goald up</code>. What you see is from before.`;
   const banners = [lostSince !== null && lost, ...(status?.problems ?? [])];
-  const place =
-    agent && html`<span class="muted">/</span><a href=${`#/a/${agent.id}`} class="sub cut">${agent.name}</a>`;
+  const place = agent && html`<span class="muted">/</span><a href=${`#/a/${agent.id}`} class="cut">${agent.name}</a>`;
   const facts = html`<small class="wide">${running} running</small>
     <small class="wide" title="Spent by all agents of this home over their lives">${money(spent)} spent</small>
     <small title=${`goald ${status?.version}, process ${status?.pid}`}>
       ${lostSince === null ? up : html`<b class="bad">no daemon</b>`}</small>`;
   return html`<header class="top flex">
-    <nav class="flex grow" aria-label="Place"><a href="#/" class="name">goald</a>${place}</nav>
+    <nav class="flex grow" aria-label="Place"><a href="#/"><b>goald</b></a>${place}</nav>
     ${agent && needs > 0 && html`<a class="badge hot small" href="#/">${needs} need${needs === 1 && "s"} you</a>`}
     ${status && facts}<button class="quiet" aria-label="Keys" title="Keys (?)" popovertarget="keys">?</button></header>
     ${banners.map((words) => words && html`<p class="banner" role="status">${words}</p>`)}`;

@@ -1,8 +1,7 @@
 /** approval.ts -- one command that waits for a person: why it asks, whose words it read, all of it, then the answer. */
 import { at, post } from "./api.ts";
-import { useSeen } from "./hooks.ts";
-import { html, useState } from "./html.ts";
-import { Act, Ago, Empty, fieldText, Outside, Pairs, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
+import { html, useSeen } from "./html.ts";
+import { Act, Ago, Empty, Outside, Pairs, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
 import { host, isAway, isStill } from "./store.ts";
 import { Args, Changed, Diff } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
@@ -16,7 +15,7 @@ export function ApprovalScreen({ agent: { id, name } }: { agent: Agent }) {
     return html`<${Empty} title=${`${name} waits for no approval`}><p>It was answered, or it has expired.
       <a href=${`#/a/${id}`}>See what ${name} does</a> or <a href="#/">go home</a>.</p></${Empty}>`;
   const next = items.length > 1 ? items[(place + 1) % items.length] : undefined;
-  return html`<div class="page approval stack"><p class="flex wrap muted small">
+  return html`<div class="page stack"><p class="flex muted small">
       Approval ${next && `${place + 1} of ${items.length}`}
       ${next && html`<a class="end" href=${`#/a/${next.agent}/approve`}>Next: ${next.name}</a>`}</p>
     <${Card} key=${`${item.agent} ${item.callId}`} item=${item} next=${next} /></div>`;
@@ -52,7 +51,7 @@ function Content({ item: { command, code, change } }: { item: Waiting }) {
   const note = code ? `${lines}${hash ?? ""}. Exactly this runs, in the sandbox.` : "all of its arguments";
   const isDiff = !code && change?.patch;
   const name = change?.path ?? code?.file ?? command.name;
-  return html`<div class="flex wrap"><code class="name">${showHidden(name)}</code>
+  return html`<div class="flex"><b><code>${showHidden(name)}</code></b>
       ${isDiff && html`<${Changed} ...${change} />`}
       <span class="muted small" title=${change?.against}>${isDiff ? against : note}</span>
       ${isDiff && html`<span class="end">${parts}</span>`}</div>
@@ -65,24 +64,23 @@ const argsOf = ({ args }: Waiting["command"], code: Waiting["code"]): Readonly<R
 type AnswerProps = Readonly<{ item: Waiting; next: Waiting | undefined; isSeen: boolean; onMore: () => void }>;
 function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }: AnswerProps) {
   const isOff = !isStill();
-  const [more, setMore] = useState(0);
   const send = async (rest: string, body: object): Promise<void> => {
     await post(at(agent, rest), body);
     location.hash = next ? `#/a/${next.agent}/approve` : "#/";
   };
-  const act = (rest: string, body: object) => () => send(rest, body);
   const deny = (text: string): Promise<void> => send("/approval", { callId, verdict: "denied", ...(text && { text }) });
-  const seen = change && { seen: change.against };
-  const approved = { callId, verdict: "approved", ...seen, ...(more > 0 && { count: more + 1 }) };
-  const setCount = (event: Event): void =>
-    setMore(Math.max(0, Math.min(999, Math.floor(Number(fieldText(event))) || 0)));
-  return html`<footer class="answer flex wrap">
+  const approve = (fields: FormData): Promise<void> => {
+    const more = Number(fields.get("more"));
+    const seen = change && { seen: change.against };
+    return send("/approval", { callId, verdict: "approved", ...seen, ...(more > 0 && { count: more + 1 }) });
+  };
+  const pause = (): Promise<void> => send("/pause", { reason: "Paused on the page." });
+  return html`<footer class="answer flex">
     ${!isSeen && html`<button class="below" onClick=${onMore}>More below ↓</button>`}
-    <${Act} words=${more > 0 ? `Approve this and ${more} more` : "Approve"} look="primary" isOff=${isOff || !isSeen}
-      title=${isSeen ? null : "First look at the whole command"} act=${act("/approval", approved)} />
-    <label class="flex muted small more">and its next
-      <input type="number" min="0" max="999" value=${more} onInput=${setCount} /> commands, unseen</label>
-    <${Act} words="Pause" isOff=${isOff} act=${act("/pause", { reason: "Paused on the page." })} />
+    <${Act} words="Approve" look="primary" isOff=${isOff || !isSeen}
+      title=${isSeen ? null : "First look at the whole command"} act=${approve}><label class="flex muted small">and its next
+      <input type="number" name="more" min="0" max="999" defaultValue="0" /> commands, unseen</label></${Act}>
+    <span class="grow"></span><${Act} words="Pause" isOff=${isOff} act=${pause} />
     <button popovertarget="deny" disabled=${isOff || isAway()}>Deny…</button>
     <div popover id="deny" class="panel">
       <${Words} label=${`Say what ${name} should do instead`} button="Deny" isDenial onSend=${deny} /></div></footer>`;

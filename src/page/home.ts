@@ -1,7 +1,6 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
 import { at, post } from "./api.ts";
-import { useSeen } from "./hooks.ts";
-import { type Children, html } from "./html.ts";
+import { type Children, html, useSeen } from "./html.ts";
 import { Act, AgentMark, Ago, Bar, Call, Empty, Mark, Outside, Wish, Words } from "./parts.ts";
 import { host, isAway, isStill, needing } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
@@ -20,14 +19,12 @@ export function Home() {
   const row = ({ agent, depth }: TreeRow) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} />`;
   const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2>
     <div class="rows">${ended.map((agent) => row({ agent, depth: 0 }))}</div></section>`;
-  return html`<div class="page stack">${line && html`<p class="sub">${line}</p>`}
-    <section><h1 class="hidden">Home</h1>
-      <h2>${needs.length > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs.length || ""}</span></h2>
+  return html`<div class="page stack">${line && html`<p>${line}</p>`}
+    <section><h1>${needs.length > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs.length || ""}</span></h1>
       ${needs.length > 0 && html`<ul class="cards">${cards}</ul>`}</section>
-    <section><h2>At work <span class="muted">${working.length}</span></h2><div class="rows">
-      <div class="row titles muted small" aria-hidden="true"><span>Agent</span><span>Now</span>
-        <span class="num">Step</span><span>Cost of budget</span><span class="num">For</span></div>
-      ${working.length > 0 ? working.map(row) : html`<p class="muted">No agent is at work.</p>`}</div></section>
+    <section><h2>At work <span class="muted">${working.length}</span></h2>
+      ${working.length > 0 ? html`<div class="rows">${working.map(row)}</div>` : html`<p class="muted">No agent is at work.</p>`}
+      </section>
     ${ended.length > 0 && over}</div>`;
 }
 
@@ -67,7 +64,8 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
   JSON.stringify(args).length <= MAX_ARGS_CHARS;
 
 const Card = ({ look, body, acts }: Readonly<Record<"look" | "body" | "acts", Children>>) =>
-  html`<li class="flex wrap card"><${Mark} look=${look} /><div class="grow">${body}</div>${acts}</li>`;
+  html`<li class="flex card"><${Mark} look=${look} /><div class="grow">${body}</div>
+    ${acts && html`<div class="flex end">${acts}</div>`}</li>`;
 
 export const sendTo = (agent: string) => (text: string, key: string) =>
   post(at(agent, "/messages"), { from: "you", text, key });
@@ -80,8 +78,8 @@ export function Needs({ agent }: { agent: Agent }) {
 }
 
 function Question({ item: { agent, name, question, since } }: { item: Waiting }) {
-  const body = html`<p><a class="name" data-row href=${`#/a/${agent}`}>${name}</a> asks <${Ago} at=${since} /></p>
-    <p class="sub kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${sendTo(agent)} />`;
+  const body = html`<p><a class="name" data-row href=${`#/a/${agent}`}><b>${name}</b></a> asks <${Ago} at=${since} /></p>
+    <p class="kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${sendTo(agent)} />`;
   return html`<${Card} look="asks" body=${body} />`;
 }
 
@@ -95,9 +93,9 @@ function Approval({ item }: { item: Waiting }) {
     ? html`<${Act} words="Deny" isOff=${!isStill()} act=${answer("denied")} />
       <${Act} words="Approve" look="primary" isOff=${!isSeen || !isStill()} act=${answer("approved")} />`
     : html`<a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
-  const body = html`<p><${Wish} item=${item} /> <${Ago} at=${since} /></p><p class="sub two">${thought || reason}</p>
+  const body = html`<p><${Wish} item=${item} /> <${Ago} at=${since} /></p><p class="two">${thought || reason}</p>
     <p class="muted small">${thought && reason} <${Outside} item=${item} /></p>
-    ${isWhole && html`<p class="sub small kept" ref=${element}><code>${args.join("\n")}</code></p>`}`;
+    ${isWhole && html`<p class="small kept" ref=${element}><code>${args.join("\n")}</code></p>`}`;
   return html`<${Card} look="asks" acts=${acts} body=${body} />`;
 }
 
@@ -114,7 +112,7 @@ export function Resume({ agent: { id, standing, budget } }: { agent: Agent }) {
   const [member = "", before, after, unit = 1, first] = ALLOWANCES.get(standing.cause as "budget") ?? [];
   const resume = (fields: FormData): Promise<unknown> =>
     post(at(id, "/resume"), member ? { more: { [member]: Number(fields.get("more")) * unit } } : {});
-  const field = html`<label class="flex sub">${before}<input type="number" name="more" required min="0.01" step="any"
+  const field = html`<label class="flex">${before}<input type="number" name="more" required min="0.01" step="any"
     defaultValue=${member === "usd" ? budget?.allowedUsd : first} />${after}</label>`;
   return html`<${Act} words="Resume" isOff=${!isStill()} act=${resume}>${member && field}</${Act}>`;
 }
@@ -126,9 +124,9 @@ function Stuck({ agent }: { agent: Agent }) {
   const more = limit ? " Its next request could cost more than what is left." : "";
   const words = ALLOWANCES.has(standing.cause as "budget") ? `${spent} after ${counted(step, "step")}.${more}` : reason;
   const acts = standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`;
-  const body = html`<p><a class="name" data-row href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)} `}
+  const body = html`<p><a class="name" data-row href=${`#/a/${id}`}><b>${name}</b></a>${` ${stateWords(standing)} `}
       <${Ago} at=${changedAt} /></p>
-    <p class="sub">${words}</p>`;
+    <p>${words}</p>`;
   return html`<${Card} look="stuck" acts=${acts} body=${body} />`;
 }
 
@@ -141,21 +139,19 @@ export function Now({ agent: { standing, now, until, closing, reason } }: { agen
 
 function Row({ agent, depth }: TreeRow) {
   const { id, name, parent, step, stalledMs, changedAt, costUsd, budget } = agent;
-  const stalled = stalledMs !== null && html`<b class="hot">nothing for ${span(stalledMs)}</b>`;
   const isTwin = host.agents.some((other) => other.name === name && other.id !== id);
   const bar =
     budget && html`<${Bar} label=${`Budget of ${name}`} spent=${budget.spentUsd} allowed=${budget.allowedUsd} />`;
-  return html`<a class="row" data-row href=${`#/a/${id}`}>
-    <span class="flex" style=${{ paddingLeft: `${Math.max(0, depth - 1) * 24}px` }}>
-      ${depth > 0 && html`<span class="muted" aria-hidden="true">└</span>`}<${AgentMark} agent=${agent} />
-      <b class="cut">${name}</b>${isTwin && html` <span class="muted">(${id})</span>`}
-      ${depth > 0 && html`<span class="hidden"> helper of ${parent}</span>`}</span>
-    <span class="now sub cut"><${Now} agent=${agent} /> ${stalled}</span>
-    <span class="step num">${step}</span>
-    <span class="flex">${bar}
-      <span>${money(budget?.spentUsd ?? costUsd)}
-        ${budget && html`<small> of ${money(budget.allowedUsd)}</small>`}</span></span>
-    <span class="num"><${Ago} at=${changedAt} /></span></a>`;
+  return html`<a class="row" data-row href=${`#/a/${id}`} style=${{ paddingLeft: `${8 + depth * 24}px` }}>
+    <${AgentMark} agent=${agent} />
+    <span class="grow"><span class="cut"><b>${name}</b>${isTwin && ` (${id})`}
+        ${depth > 0 && html`<small> helper of ${parent}</small>`}</span>
+      <small class="cut"><${Now} agent=${agent} />
+        ${stalledMs !== null && html` <b class="hot">nothing for ${span(stalledMs)}</b>`}</small></span>
+    <small class="num wide">step ${step}</small>
+    <span class="num cost">${money(budget?.spentUsd ?? costUsd)}
+      ${budget && html`<small class="wide"> of ${money(budget.allowedUsd)}</small>`}${bar}</span>
+    <small class="num"><${Ago} at=${changedAt} /></small></a>`;
 }
 
 const SEEN = "goald-seen";

@@ -33,21 +33,28 @@ export const AgentMark = ({ agent: { standing, stalledMs } }: { agent: Agent }) 
 type BarProps = Readonly<Record<"spent" | "allowed", number> & { label: string; used?: number }>;
 export const Bar = ({ label, allowed, spent, used = spent }: BarProps) => {
   const share = (amount: number): string => `${allowed > 0 ? Math.min(100, (amount / allowed) * 100) : 0}%`;
-  return html`<span class=${spent >= allowed * 0.8 ? "bar grow stuck" : "bar grow muted"} role="meter"
+  return html`<span class=${spent >= allowed * 0.8 ? "bar stuck" : "bar muted"} role="meter"
     aria-label=${label} aria-valuemin="0" aria-valuemax=${allowed} aria-valuenow=${Math.min(allowed, used)}
     style=${{ "--spent": share(spent), "--used": share(used) }}></span>`;
 };
 
-export const Call = ({ command, subject }: { command: string; subject: string }) => {
+/** `isInside`: a sentence. */
+export const Call = ({
+  command,
+  subject,
+  isInside = false,
+}: {
+  command: string;
+  subject: string;
+  isInside?: boolean;
+}) => {
   const [verb, what] = describeCall(command, subject);
-  return html`<span title=${command}>${capital(verb)} ${what && html`<b>${what}</b>`}</span>`;
+  return html`<span title=${command}>${isInside ? verb : capital(verb)} ${what && html`<b>${what}</b>`}</span>`;
 };
 /** "Household Ledger wants to write budget.md" */
-export const Wish = ({ item: { agent, name, command } }: { item: Waiting }) => {
-  const [verb, what] = describeCall(command.name, subjectOf(command.args));
-  return html`<a class="name" data-row href=${`#/a/${agent}/approve`}>${name}</a> wants to${" "}
-    <span title=${command.name}>${verb} <b>${what}</b></span>`;
-};
+export const Wish = ({ item: { agent, name, command } }: { item: Waiting }) =>
+  html`<a class="name" data-row href=${`#/a/${agent}/approve`}><b>${name}</b></a> wants to${" "}
+    <${Call} command=${command.name} subject=${subjectOf(command.args)} isInside />`;
 
 /** Whose words from outside were read: a person must see that before an answer. */
 export const Outside = ({ item: { received, agent } }: { item: Waiting }) => {
@@ -116,7 +123,7 @@ export function Act({ words, act, isOff = false, look = "", title, children }: A
     if (!failed && String([...new FormData(form)]) === String([...fields])) form.reset();
     changed();
   };
-  return html`<form class="flex wrap act" onSubmit=${submit}>${children}
+  return html`<form class="flex act" onSubmit=${submit}>${children}
     <button class=${look} disabled=${cannot} title=${title}>${words}</button><${Problem} problem=${problem} /></form>`;
 }
 

@@ -6,7 +6,7 @@ import { showHidden, textOf } from "./words.ts";
 
 export const Code = ({ text }: { text: string }) => {
   const lines = text.replace(/\r?\n$/, "").split(/\r?\n/);
-  return html`<ol class="code lines">${lines.map((line) => html`<li><code>${showHidden(line) || " "}</code></li>`)}
+  return html`<ol class="code">${lines.map((line) => html`<li><code>${showHidden(line) || " "}</code></li>`)}
     </ol>`;
 };
 
@@ -39,7 +39,7 @@ const SIGNS = { "+": "added", "-": "removed", "…": "gap", " ": "" } as const;
 export const Diff = ({ patch }: { patch: string }) => {
   const rows = readPatch(patch).map(({ kind, old, now, text }) => {
     const sign = html`<span role=${SIGNS[kind] && "img"} aria-label=${SIGNS[kind] || null}>${kind}</span>`;
-    return html`<tr class=${SIGNS[kind]}><td class="at">${old}</td><td class="at">${now}</td><td class="at">${sign}</td>
+    return html`<tr class=${SIGNS[kind]}><td class="num muted wide">${old}</td><td class="num muted">${now}</td><td class="num muted">${sign}</td>
       <td><code>${showHidden(text)}</code></td></tr>`;
   });
   return html`<table class="code diff"><tbody>${rows}</tbody></table>`;
@@ -66,10 +66,12 @@ export const Csv = ({ text }: { text: string }) => {
   const classes = head.map((_, at) => (isNumeric(rows, at) ? "num" : ""));
   const cells = (tag: string, row: readonly string[]) =>
     classes.map((name, at) => html`<${tag} class=${name}>${showHidden(row[at] ?? "")}</${tag}>`);
-  const body = rows.slice(0, MAX_ROWS).map((row, n) => html`<tr><td class="at">${n + 1}</td>${cells("td", row)}</tr>`);
+  const body = rows
+    .slice(0, MAX_ROWS)
+    .map((row, n) => html`<tr><td class="num muted">${n + 1}</td>${cells("td", row)}</tr>`);
   const more = rows.length - MAX_ROWS;
   return html`<div class="sheet scroll" tabindex="0"><table>
-      <thead><tr><th class="at">#</th>${cells("th", head)}</tr></thead><tbody>${body}</tbody></table>
+      <thead><tr><th class="num muted">#</th>${cells("th", head)}</tr></thead><tbody>${body}</tbody></table>
     ${more > 0 && html`<p class="muted">${more} more rows are not shown.</p>`}</div>`;
 };
 

@@ -321,7 +321,7 @@ describe("the page in Chromium", () => {
 
   it("allows more steps after a limit, and the agent goes on", async () => {
     await using opened = await openPage();
-    const card = opened.page.locator(".card", { hasText: "Limited has used its steps" });
+    const card = opened.page.locator(".card", { hasText: "Limited has reached its step limit" });
     await card.getByRole("spinbutton", { name: "Add steps" }).fill("7");
     await card.getByRole("button", { name: "Resume" }).click();
     await home.logged("turn-finished", 1, "limited");
