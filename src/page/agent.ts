@@ -31,7 +31,8 @@ export function AgentScreen({ agent, part, rest }: Readonly<{ agent: Agent; part
     : html`<${Pending} problem=${problem} />`;
   return html`<div class="page stack"><header class="agent-head"><div class="flex"><h1>${name}</h1>
       <span class=${`flex ${look}`}><${AgentMark} agent=${agent} />${host.lostSince === null ? "" : "last seen: "}
-        ${stateLabel(standing)}</span><span class="flex end">${!isEnded(agent) && standing.kind !== "damaged" && acts}</span></div>
+        ${stateLabel(standing)}</span>
+      <span class="flex end">${!isEnded(agent) && standing.kind !== "damaged" && acts}</span></div>
     <p class="muted">${details?.role}</p><nav class="flex" aria-label="Parts of this agent">
       <a class="button quiet" href=${`#/a/${id}`} aria-current=${isFiles ? null : "page"}>Work</a>
       <a class="button quiet" href=${`#/a/${id}/files`} aria-current=${isFiles ? "page" : null}>Files${" "}
@@ -128,7 +129,7 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
   const button = (words: string, to: number | null) =>
     html`<button class="quiet" onClick=${() => setAfter(to)}>${words}</button>`;
   return html`<section><h2>Timeline</h2>${lines.length === 0 && html`<p class="muted">It has taken no step yet.</p>`}
-    ${after !== null && button("Newest steps", null)}<ol class="rows">${lines.map(([, line]) => line)}</ol>
+    ${after !== null && button("Newest steps", null)}<ol>${lines.map(([, line]) => line)}</ol>
     ${first && first.step > 1 && button("Earlier steps", Math.max(0, first.step - SHOWN_STEPS - 1))}</section>`;
 }
 const NoteRow = ({ note: { look, text, at } }: { note: Note }) => html`<li class="step-row row muted">
@@ -189,13 +190,13 @@ function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agen
   const ran = result && ` · command ${span(result.durationMs)}`;
   const inside = nested.calls > 0 && ` · ${counted(nested.calls, "call")} inside`;
   const paths = [...new Set([...files.map(({ path }) => path), ...(result?.artifacts ?? [])])];
-  const messages = prompt.messages.map(({ role, content, calls }, n) => {
+  const messages = prompt.messages.map(({ role, content, calls }) => {
     const text = content || JSON.stringify(calls ?? "", null, 1);
-    return [`${n + 1}. ${role}`, html`<${Code} text=${text} />`];
+    return [role, html`<${Code} text=${text} />`];
   });
-  const memories = recalls.map((recall, n) => {
+  const memories = recalls.map((recall) => {
     const from = recall.step === null ? "" : `, step ${recall.step}`;
-    return [`${n + 1}. ${recall.kind}, ${recall.trust}${from}`, recall.text];
+    return [`${recall.kind}, ${recall.trust}${from}`, recall.text];
   });
   const fork = async (): Promise<void> => {
     const { id } = (await (await post(at(agent, "/fork"), { step, key })).json()) as { id: string };
@@ -208,9 +209,9 @@ function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agen
     ${result && html`<h3>Result</h3><${Code} text=${textOf(result.text)} />`}
     <p class="flex">${paths.map((path) => html`<a href=${fileLink(agent, path)}>${path}</a>`)}</p>
     <details><summary>Prompt, ${prompt.exact ? "exactly as it was sent" : "rebuilt"}</summary>
-      <p class="muted small">${prompt.note}</p><${Pairs} of=${Object.fromEntries(messages)} /></details>
+      <p class="muted small">${prompt.note}</p><${Pairs} of=${messages} /></details>
     <details><summary>${counted(recalls.length, "recall")}</summary>
-      <${Pairs} of=${Object.fromEntries(memories)} /></details>
+      <${Pairs} of=${memories} /></details>
     ${
       result &&
       html`<${Act} words="Fork from here" title="Makes a paused agent with the state after this step"

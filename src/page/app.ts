@@ -25,8 +25,9 @@ function App() {
   }
   const none = html`<${Empty} title="No such agent"><p>It may have been removed. <a href="#/">Home</a></p></${Empty}>`;
   const View = part === "approve" ? ApprovalScreen : AgentScreen;
-  const screen = agent ? html`<${View} key=${agent.id} agent=${agent} part=${part} rest=${decode(rest)} />` : none;
-  return html`<${TopBar} agent=${agent} /><main>${host.status ? (id ? screen : html`<${Home} />`) : html`<${Pending} />`}</main><${Keys} />`;
+  const shown = agent ? html`<${View} key=${agent.id} agent=${agent} part=${part} rest=${decode(rest)} />` : none;
+  const screen = id ? shown : html`<${Home} />`;
+  return html`<${TopBar} agent=${agent} /><main>${host.status ? screen : html`<${Pending} />`}</main><${Keys} />`;
 }
 
 function TopBar({ agent }: { agent: Agent | undefined }) {

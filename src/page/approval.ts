@@ -3,7 +3,7 @@ import { at, post } from "./api.ts";
 import { html, useSeen } from "./html.ts";
 import { Act, Ago, Empty, Outside, Pairs, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
 import { host, isAway, isStill } from "./store.ts";
-import { Args, Changed, Diff } from "./texts.ts";
+import { Args, Changed, Code, Diff } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { counted, showHidden } from "./words.ts";
 
@@ -50,16 +50,14 @@ function Content({ item: { command, code, change } }: { item: Waiting }) {
   const against = change?.against ? `made against sha256 ${change.against.slice(0, 12)}` : "new file";
   const note = code ? `${lines}${hash ?? ""}. Exactly this runs, in the sandbox.` : "all of its arguments";
   const isDiff = !code && change?.patch;
+  const text = code && !Object.values(command.args).includes(code.text) && html`<${Code} text=${code.text} />`;
   const name = change?.path ?? code?.file ?? command.name;
   return html`<div class="flex"><b><code>${showHidden(name)}</code></b>
       ${isDiff && html`<${Changed} ...${change} />`}
       <span class="muted small" title=${change?.against}>${isDiff ? against : note}</span>
       ${isDiff && html`<span class="end">${parts}</span>`}</div>
-    ${isDiff && part === "changes" ? html`<${Diff} patch=${isDiff} />` : html`<${Args} args=${argsOf(command, code)} />`}`;
+    ${isDiff && part === "changes" ? html`<${Diff} patch=${isDiff} />` : html`${text}<${Args} args=${command.args} />`}`;
 }
-/** With the code, once. */
-const argsOf = ({ args }: Waiting["command"], code: Waiting["code"]): Readonly<Record<string, unknown>> =>
-  !code || Object.values(args).includes(code.text) ? args : { ...args, code: code.text };
 
 type AnswerProps = Readonly<{ item: Waiting; next: Waiting | undefined; isSeen: boolean; onMore: () => void }>;
 function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }: AnswerProps) {
@@ -74,12 +72,18 @@ function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }:
     const seen = change && { seen: change.against };
     return send("/approval", { callId, verdict: "approved", ...seen, ...(more > 0 && { count: more + 1 }) });
   };
+  // No key approves.
+  const press = (event: KeyboardEvent): void => {
+    if (event.key === "Enter") event.preventDefault();
+  };
   const pause = (): Promise<void> => send("/pause", { reason: "Paused on the page." });
   return html`<footer class="answer flex">
     ${!isSeen && html`<button class="below" onClick=${onMore}>More below ↓</button>`}
     <${Act} words="Approve" look="primary" isOff=${isOff || !isSeen}
-      title=${isSeen ? null : "First look at the whole command"} act=${approve}><label class="flex muted small">and its next
-      <input type="number" name="more" min="0" max="999" defaultValue="0" /> commands, unseen</label></${Act}>
+      title=${isSeen ? null : "First look at the whole command"} act=${approve}>
+      <label class="flex muted small">and its next
+        <input type="number" name="more" min="0" max="999" defaultValue="0" onKeyDown=${press} />
+        commands, unseen</label></${Act}>
     <span class="grow"></span><${Act} words="Pause" isOff=${isOff} act=${pause} />
     <button popovertarget="deny" disabled=${isOff || isAway()}>Deny…</button>
     <div popover id="deny" class="panel">

@@ -3,8 +3,9 @@ import { at, post } from "./api.ts";
 import { type Children, html, useSeen } from "./html.ts";
 import { Act, AgentMark, Ago, Bar, Call, Empty, Mark, Outside, Wish, Words } from "./parts.ts";
 import { host, isAway, isStill, needing } from "./store.ts";
+import { Args } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
-import { capital, clockOf, counted, LOOKS, lookOf, money, showHidden, span, stateWords } from "./words.ts";
+import { capital, clockOf, counted, LOOKS, lookOf, money, span, stateWords } from "./words.ts";
 
 export function Home() {
   const { agents } = host;
@@ -18,13 +19,13 @@ export function Home() {
   const cards = needs.map(({ agent }) => html`<${Needs} key=${agent.id} agent=${agent} />`);
   const row = ({ agent, depth }: TreeRow) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} />`;
   const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2>
-    <div class="rows">${ended.map((agent) => row({ agent, depth: 0 }))}</div></section>`;
+    ${ended.map((agent) => row({ agent, depth: 0 }))}</section>`;
   return html`<div class="page stack">${line && html`<p>${line}</p>`}
-    <section><h1>${needs.length > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs.length || ""}</span></h1>
+    <section>
+      <h1>${needs.length > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs.length || ""}</span></h1>
       ${needs.length > 0 && html`<ul class="cards">${cards}</ul>`}</section>
-    <section><h2>At work <span class="muted">${working.length}</span></h2>
-      ${working.length > 0 ? html`<div class="rows">${working.map(row)}</div>` : html`<p class="muted">No agent is at work.</p>`}
-      </section>
+    <section><h2>At work <span class="muted">${working.length}</span></h2>${working.map(row)}
+      ${working.length === 0 && html`<p class="muted">No agent is at work.</p>`}</section>
     ${ended.length > 0 && over}</div>`;
 }
 
@@ -63,24 +64,21 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
   Object.values(args).every((value) => typeof value !== "object") &&
   JSON.stringify(args).length <= MAX_ARGS_CHARS;
 
-const Card = ({ look, body, acts }: Readonly<Record<"look" | "body" | "acts", Children>>) =>
-  html`<li class="flex card"><${Mark} look=${look} /><div class="grow">${body}</div>
-    ${acts && html`<div class="flex end">${acts}</div>`}</li>`;
-
 export const sendTo = (agent: string) => (text: string, key: string) =>
   post(at(agent, "/messages"), { from: "you", text, key });
 
-/** The card of an agent that needs a person: its question, its command, or what can be done about its pause. */
+/** The card of an agent that needs a person: its command, its question, or what can be done about its pause. */
 export function Needs({ agent }: { agent: Agent }) {
-  const item = host.waiting.find((each) => each.agent === agent.id);
-  if (!item) return html`<${Stuck} agent=${agent} />`;
-  return html`<${item.kind === "approval" ? Approval : Question} key=${item.callId} item=${item} />`;
-}
-
-function Question({ item: { agent, name, question, since } }: { item: Waiting }) {
-  const body = html`<p><a class="name" data-row href=${`#/a/${agent}`}><b>${name}</b></a> asks <${Ago} at=${since} /></p>
-    <p class="kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${sendTo(agent)} />`;
-  return html`<${Card} look="asks" body=${body} />`;
+  const { id, name, standing, changedAt, reason } = agent;
+  const item = host.waiting.find((each) => each.agent === id);
+  if (item?.kind === "approval") return html`<${Approval} key=${item.callId} item=${item} />`;
+  const [look, verb, words] = item ? ["asks", "asks", item.question] : ["stuck", stateWords(standing), reason];
+  return html`<li class="flex card"><${Mark} look=${look} />
+    <div class="grow"><p><a class="name" data-row href=${`#/a/${id}`}><b>${name}</b></a>${` ${verb} `}
+        <${Ago} at=${item?.since ?? changedAt} /></p><p class="kept">${words}</p>
+      ${item && html`<${Words} key=${item.callId} label=${`Answer ${name}`} button="Answer" onSend=${sendTo(id)} />`}
+    </div>
+    ${!item && standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`}</li>`;
 }
 
 function Approval({ item }: { item: Waiting }) {
@@ -88,15 +86,15 @@ function Approval({ item }: { item: Waiting }) {
   const { element, isSeen } = useSeen();
   const isWhole = isShort(item);
   const answer = (verdict: string) => () => post(at(agent, "/approval"), { callId, verdict });
-  const args = Object.entries(command.args).map(([name, value]) => `${name}: ${showHidden(String(value))}`);
   const acts = isWhole
     ? html`<${Act} words="Deny" isOff=${!isStill()} act=${answer("denied")} />
       <${Act} words="Approve" look="primary" isOff=${!isSeen || !isStill()} act=${answer("approved")} />`
     : html`<a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
-  const body = html`<p><${Wish} item=${item} /> <${Ago} at=${since} /></p><p class="two">${thought || reason}</p>
-    <p class="muted small">${thought && reason} <${Outside} item=${item} /></p>
-    ${isWhole && html`<p class="small kept" ref=${element}><code>${args.join("\n")}</code></p>`}`;
-  return html`<${Card} look="asks" acts=${acts} body=${body} />`;
+  return html`<li class="flex card"><${Mark} look="asks" /><div class="grow">
+      <p><${Wish} item=${item} /> <${Ago} at=${since} /></p><p class="two">${thought || reason}</p>
+      <p class="muted small">${thought && reason} <${Outside} item=${item} /></p>
+      ${isWhole && html`<div ref=${element}><${Args} args=${command.args} /></div>`}</div>
+    <div class="flex end">${acts}</div></li>`;
 }
 
 /** A limit that a person may raise: its name in `more`, the words around the number, its unit and a first number. */
@@ -115,19 +113,6 @@ export function Resume({ agent: { id, standing, budget } }: { agent: Agent }) {
   const field = html`<label class="flex">${before}<input type="number" name="more" required min="0.01" step="any"
     defaultValue=${member === "usd" ? budget?.allowedUsd : first} />${after}</label>`;
   return html`<${Act} words="Resume" isOff=${!isStill()} act=${resume}>${member && field}</${Act}>`;
-}
-
-function Stuck({ agent }: { agent: Agent }) {
-  const { id, name, standing, changedAt, reason, step, budget, costUsd } = agent;
-  const limit = standing.cause === "budget" ? budget : null;
-  const spent = limit ? `${money(limit.spentUsd)} of ${money(limit.allowedUsd)}` : `${money(costUsd)} spent`;
-  const more = limit ? " Its next request could cost more than what is left." : "";
-  const words = ALLOWANCES.has(standing.cause as "budget") ? `${spent} after ${counted(step, "step")}.${more}` : reason;
-  const acts = standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`;
-  const body = html`<p><a class="name" data-row href=${`#/a/${id}`}><b>${name}</b></a>${` ${stateWords(standing)} `}
-      <${Ago} at=${changedAt} /></p>
-    <p>${words}</p>`;
-  return html`<${Card} look="stuck" acts=${acts} body=${body} />`;
 }
 
 export function Now({ agent: { standing, now, until, closing, reason } }: { agent: Agent }): Children {

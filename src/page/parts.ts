@@ -72,10 +72,12 @@ export const StepLink = ({ of, step }: { of: string; step: number }) =>
   html`<a href=${`#/a/${of}/s/${step}`}>step ${step}</a>`;
 export const fileLink = (agent: string, path: string): string => `#/a/${agent}/files/${encodeURIComponent(path)}`;
 
-/** Names with their texts, without those that are empty. */
-export const Pairs = ({ of }: { of: Readonly<Record<string, Children>> }) =>
-  html`<dl class="pairs">
-    ${Object.entries(of).map(([name, text]) => text && html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>`;
+type Entries = readonly (readonly [name: string, text: Children])[];
+/** Names with their texts, without those that are empty. A name may come again. */
+export const Pairs = ({ of }: { of: Readonly<Record<string, Children>> | Entries }) => {
+  const entries: Entries = Array.isArray(of) ? of : Object.entries(of);
+  return html`<dl class="pairs">${entries.map(([name, text]) => text && html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>`;
+};
 
 export const Problem = ({ problem }: { problem: ApiError | null }) =>
   problem && html`<p class="bad problem" role="alert">${problem.message} ${problem.hint}</p>`;

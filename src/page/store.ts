@@ -25,7 +25,7 @@ export function changed(): void {
 }
 let shown = "";
 
-/** Within this time after a card has moved or come, or a screen was opened, a click was meant for what stood there before. */
+/** Within this time after a card has moved or come, or a screen was opened, a click was meant for what was there before. */
 const STILL_MS = 800;
 let movedAt = 0;
 export function move(): void {

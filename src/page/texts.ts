@@ -39,8 +39,8 @@ const SIGNS = { "+": "added", "-": "removed", "…": "gap", " ": "" } as const;
 export const Diff = ({ patch }: { patch: string }) => {
   const rows = readPatch(patch).map(({ kind, old, now, text }) => {
     const sign = html`<span role=${SIGNS[kind] && "img"} aria-label=${SIGNS[kind] || null}>${kind}</span>`;
-    return html`<tr class=${SIGNS[kind]}><td class="num muted wide">${old}</td><td class="num muted">${now}</td><td class="num muted">${sign}</td>
-      <td><code>${showHidden(text)}</code></td></tr>`;
+    return html`<tr class=${SIGNS[kind]}><td class="num muted wide">${old}</td><td class="num muted">${now}</td>
+      <td class="num muted">${sign}</td><td><code>${showHidden(text)}</code></td></tr>`;
   });
   return html`<table class="code diff"><tbody>${rows}</tbody></table>`;
 };
@@ -60,19 +60,23 @@ export function readCsv(text: string): readonly (readonly string[])[] {
 export const isNumeric = (rows: readonly (readonly string[])[], column: number): boolean =>
   rows.length > 0 && rows.every((row) => /^-?[\d.,\s]*%?$/.test(row[column] ?? ""));
 
+type Cells = readonly Children[];
+/** `looks`: the class of each column. */
+const table = (looks: readonly string[], head: Cells, rows: readonly Cells[]): Children => {
+  const line = (tag: string, row: Cells): Children =>
+    html`<tr>${looks.map((look, at) => html`<${tag} class=${look}>${row[at] ?? ""}</${tag}>`)}</tr>`;
+  return html`<div class="sheet" tabindex="0"><table><thead>${line("th", head)}</thead>
+    <tbody>${rows.map((row) => line("td", row))}</tbody></table></div>`;
+};
+
 const MAX_ROWS = 500;
 export const Csv = ({ text }: { text: string }) => {
   const [head = [], ...rows] = readCsv(text);
-  const classes = head.map((_, at) => (isNumeric(rows, at) ? "num" : ""));
-  const cells = (tag: string, row: readonly string[]) =>
-    classes.map((name, at) => html`<${tag} class=${name}>${showHidden(row[at] ?? "")}</${tag}>`);
-  const body = rows
-    .slice(0, MAX_ROWS)
-    .map((row, n) => html`<tr><td class="num muted">${n + 1}</td>${cells("td", row)}</tr>`);
+  const looks = ["num muted", ...head.map((_, at) => (isNumeric(rows, at) ? "num" : ""))];
+  const numbered = rows.slice(0, MAX_ROWS).map((row, n) => [n + 1, ...row.map(showHidden)]);
   const more = rows.length - MAX_ROWS;
-  return html`<div class="sheet scroll" tabindex="0"><table>
-      <thead><tr><th class="num muted">#</th>${cells("th", head)}</tr></thead><tbody>${body}</tbody></table>
-    ${more > 0 && html`<p class="muted">${more} more rows are not shown.</p>`}</div>`;
+  return html`${table(looks, ["#", ...head.map(showHidden)], numbered)}
+    ${more > 0 && html`<p class="muted">${more} more rows are not shown.</p>`}`;
 };
 
 /** All arguments of a call, each whole: long ones in lines with numbers. */
@@ -82,7 +86,7 @@ export const Args = ({ args }: { args: Readonly<Record<string, unknown>> }) => {
       ? html`<${Code} text=${text} />`
       : html`<code>${showHidden(text) || " "}</code>`;
   const shown = Object.entries(args).map(([name, value]) => [showHidden(name), show(textOf(value))] as const);
-  return html`<${Pairs} of=${Object.fromEntries(shown)} />`;
+  return html`<${Pairs} of=${shown} />`;
 };
 
 /** Makes an element for a picture of the agent's folder. */
@@ -109,24 +113,20 @@ function element(token: Token, picture: ShowPicture): Children {
   if (tag === "hr" || tag === "br") return html`<${tag} />`;
   if (tag) return html`<${tag}>${inside}</${tag}>`;
   if (type === "text" || type === "escape") return inside;
-  if (type === "code") return html`<pre class="scroll" tabindex="0">${text}</pre>`;
+  if (type === "code") return html`<pre tabindex="0">${text}</pre>`;
   if (type === "codespan") return html`<code>${text}</code>`;
   if (type === "list") return ordered ? html`<ol start=${start || 1}>${inside}</ol>` : html`<ul>${inside}</ul>`;
   if (type === "checkbox") return checked ? "☑ " : "☐ ";
-  if (type === "table") return table(token as Tokens.Table, picture);
+  if (type === "table") return markdownTable(token as Tokens.Table, picture);
   if (type === "link") return link(href, inside);
   if (type === "image") return isElsewhere(href) ? `[picture elsewhere: ${href}]` : picture(href, text);
   return type === "space" || type === "def" ? null : raw;
 }
 
-function table({ header, rows }: Tokens.Table, picture: ShowPicture): Children {
-  const row = (tag: string, cells: readonly Tokens.TableCell[]): Children => {
-    const shown = cells.map(({ tokens, align }) => [align === "right" ? "num" : "", elements(tokens, picture)]);
-    return html`<tr>${shown.map(([name, inside]) => html`<${tag} class=${name}>${inside}</${tag}>`)}</tr>`;
-  };
-  const body = rows.map((cells) => row("td", cells));
-  return html`<div class="scroll" tabindex="0"><table><thead>${row("th", header)}</thead><tbody>${body}</tbody>
-    </table></div>`;
+function markdownTable({ header, rows }: Tokens.Table, picture: ShowPicture): Children {
+  const cells = (row: readonly Tokens.TableCell[]) => row.map(({ tokens }) => elements(tokens, picture));
+  const looks = header.map(({ align }) => (align === "right" ? "num" : ""));
+  return table(looks, cells(header), rows.map(cells));
 }
 
 const isElsewhere = (address: string): boolean => /^[a-z][a-z0-9+.-]*:|^\/\//i.test(address);

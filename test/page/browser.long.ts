@@ -120,6 +120,9 @@ describe("the page in Chromium", () => {
     // The button goes back to the first part that was not on the screen.
     await opened.page.getByRole("button", { name: "More below" }).click();
     while (await approve.isDisabled()) await opened.page.mouse.wheel(0, 300);
+    // No key in the number of further commands approves.
+    await opened.page.getByRole("spinbutton").press("Enter");
+    expect(await approve.isDisabled()).toBe(false);
     await approve.click();
     await home.until(async () => (await logOf("writer")).some(isApproval), "an approval by a person");
   });
