@@ -55,7 +55,7 @@ function Work({ agent, details, opened }: WorkProps) {
   const say = html`<${Words} label=${label} button="Say" hint=${hint} onSend=${sendTo(agent.id)} />`;
   const report = html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`;
   return html`<div class="columns"><div class="stack grow">
-      ${need && html`<ul class="cards"><${Needs} agent=${agent} /></ul>`}
+      ${need && html`<ul class="cards"><${Needs} ...${need} /></ul>`}
       ${look === "running" && html`<${NowPanel} agent=${agent} tail=${tail} />`}${look === "done" && report}
       ${need?.item?.kind !== "question" && say}${isNarrow && side}${timeline}</div>
     ${!isNarrow && (side ?? html`<aside></aside>`)}</div>`;
@@ -171,12 +171,12 @@ function Step({ agent, row, look, isNamed }: StepProps) {
 }
 
 const CRASH = "The process that ran it died. The outcome was checked before anything was repeated.";
+/** What was unlike other steps. */
 function Badges({ row: { interruptions, attempts, approval, status } }: { row: StepRow }) {
-  const end = status ? `then ${status}` : "being checked";
-  return html`<span class="flex small">
-    ${interruptions > 0 && html`<span class="badge bad" title=${CRASH}>crash, ${end}</span>`}
-    ${attempts > 1 && html`<span class="badge" title="Requests to the model">model asked ${attempts} times</span>`}
-    ${approval && html`<span class=${approval === "denied" ? "badge bad" : "badge"}>${approval} by you</span>`}</span>`;
+  const crash = interruptions > 0 && `crash, ${status ? `then ${status}` : "being checked"}`;
+  const asked = attempts > 1 && `model asked ${attempts} times`;
+  const marks = [crash, asked, approval && `${approval} by you`].filter(Boolean);
+  return html`<small class=${crash || approval === "denied" ? "bad" : ""}>${marks.join(" · ")}</small>`;
 }
 
 function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agent" | "row">) {

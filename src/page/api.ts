@@ -86,11 +86,8 @@ export async function get<T>(path: string, signal: AbortSignal | null = null): P
 export const post = (path: string, body: object = {}): Promise<Response> => send(`/v1${path}`, body);
 
 export const at = (agent: string, rest = ""): string => `/agents/${encodeURIComponent(agent)}${rest}`;
-export const atFile = (agent: string, path: string, rest = ""): string =>
+export const atFile = (agent: string, path: string, rest: string): string =>
   at(agent, `/files/${encodeURIComponent(path)}${rest}`);
-/** The file after a step; null for now. */
-export const atStep = (agent: string, path: string, step: number | null): string =>
-  atFile(agent, path, step === null ? "" : `?step=${step}`);
 
 /** The server says that it is alive every 15 seconds. */
 const SILENCE_MS = 40_000;

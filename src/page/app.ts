@@ -48,7 +48,7 @@ function TopBar({ agent }: { agent: Agent | undefined }) {
       ${lostSince === null ? up : html`<b class="bad">no daemon</b>`}</small>`;
   return html`<header class="top flex">
     <nav class="flex grow" aria-label="Place"><a href="#/"><b>goald</b></a>${place}</nav>
-    ${agent && needs > 0 && html`<a class="badge hot small" href="#/">${needs} need${needs === 1 && "s"} you</a>`}
+    ${agent && needs > 0 && html`<a class="hot small" href="#/">${needs} need${needs === 1 && "s"} you</a>`}
     ${status && facts}<button class="quiet" aria-label="Keys" title="Keys (?)" popovertarget="keys">?</button></header>
     ${banners.map((words) => words && html`<p class="banner" role="status">${words}</p>`)}`;
 }
@@ -66,7 +66,7 @@ const KEYS: Readonly<Record<string, readonly [words: string, act?: () => unknown
   "?": ["this list", () => document.getElementById("keys")?.showPopover()],
 };
 const Keys = () => html`<dialog popover id="keys" class="panel stack" aria-label="Keys"><h2>Keys</h2>
-  <${Pairs} of=${Object.fromEntries(Object.entries(KEYS).map(([key, [words]]) => [key, words]))} />
+  <${Pairs} of=${Object.entries(KEYS).map(([key, [words]]) => [key, words])} />
   <p class="muted small">No key approves anything. An approval is a button beside the whole command.</p>
   <button autofocus popovertarget="keys">Close</button></dialog>`;
 

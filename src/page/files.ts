@@ -1,5 +1,5 @@
 /** files.ts -- what an agent made: a tree, the content, its versions, what changed, and why it exists. */
-import { at, atFile, atStep, post } from "./api.ts";
+import { at, atFile, post } from "./api.ts";
 import { type Children, html, useLoaded, useMemo, useState } from "./html.ts";
 import { Act, Ago, Call, fieldText, fileLink, Pairs, Pending, Problem, placeOf, StepLink, useSwitch } from "./parts.ts";
 import { Changed, Code, Csv, Diff, Markdown } from "./texts.ts";
@@ -22,9 +22,8 @@ export function Files({ agent, files, path }: FilesProps) {
   return html`<div class="columns">${(isWide || !shown) && tree}${shown && open}</div>`;
 }
 
-type Folder = readonly [name: string, files: readonly LatestFile[]];
 /** Files by folder: those of the top first, pages that were kept from the web last. */
-export function fileTree(files: readonly LatestFile[]): readonly Folder[] {
+export function fileTree(files: readonly LatestFile[]) {
   const rank = (folder: string): number => (folder === "" ? 0 : folder === "pages" ? 2 : 1);
   const folders = Map.groupBy(files, ({ path }) => path.split("/").slice(0, -1).join("/"));
   return [...folders].sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
@@ -96,7 +95,7 @@ interface PreviewProps extends Readonly<{ agent: Agent; path: string; isSource?:
   readonly text?: string;
 }
 function Preview({ agent, path, at, step = null, text = path, isSource }: PreviewProps): Children {
-  const [file, problem] = useLoaded<FileContent>(atStep(agent.id, path, step), at);
+  const [file, problem] = useLoaded<FileContent>(atFile(agent.id, path, step === null ? "" : `?step=${step}`), at);
   const View = !hasSource(path) || isSource ? Code : isMarkdown(path) ? Markdown : Csv;
   const picture = (source: string, words: string): Children => {
     const folder = `file:///${path.split("/").map(encodeURIComponent).join("/")}`;

@@ -16,7 +16,7 @@ export function Home() {
   const needs = needing();
   const ended = agents.filter(isEnded).sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
   const working = agentTree(workingOf(agents));
-  const cards = needs.map(({ agent }) => html`<${Needs} key=${agent.id} agent=${agent} />`);
+  const cards = needs.map((need) => html`<${Needs} key=${need.agent.id} ...${need} />`);
   const row = ({ agent, depth }: TreeRow) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} />`;
   const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2>
     ${ended.map((agent) => row({ agent, depth: 0 }))}</section>`;
@@ -68,9 +68,8 @@ export const sendTo = (agent: string) => (text: string, key: string) =>
   post(at(agent, "/messages"), { from: "you", text, key });
 
 /** The card of an agent that needs a person: its command, its question, or what can be done about its pause. */
-export function Needs({ agent }: { agent: Agent }) {
+export function Needs({ agent, item }: ReturnType<typeof needing>[number]) {
   const { id, name, standing, changedAt, reason } = agent;
-  const item = host.waiting.find((each) => each.agent === id);
   if (item?.kind === "approval") return html`<${Approval} key=${item.callId} item=${item} />`;
   const [look, verb, words] = item ? ["asks", "asks", item.question] : ["stuck", stateWords(standing), reason];
   return html`<li class="flex card"><${Mark} look=${look} />

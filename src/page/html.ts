@@ -42,7 +42,6 @@ export function useLoaded<T>(path: string | null, ...on: readonly unknown[]): re
 
 /** Height of the bar above every screen, which covers what scrolls below it. */
 const TOP_PX = 48;
-const EVENTS = ["scroll", "resize", "visibilitychange"] as const;
 
 /**
  * Whether an element was on the screen from its beginning to its end, part after part, since its size or `content`
@@ -66,7 +65,8 @@ export function useSeen(content = "") {
   useEffect(() => {
     look();
     const stop = new AbortController();
-    for (const name of EVENTS) addEventListener(name, look, { passive: true, signal: stop.signal });
+    for (const name of ["scroll", "resize", "visibilitychange"])
+      addEventListener(name, look, { passive: true, signal: stop.signal });
     return () => stop.abort();
   });
   const more = (): void => {

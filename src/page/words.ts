@@ -45,12 +45,7 @@ export function lookOf({ kind, cause }: Standing): Look {
   return kind === "running" ? "running" : "stuck";
 }
 
-const WAITS = {
-  approval: "your approval",
-  person: "your answer",
-  agent: "its helpers",
-  recovery: "its turn after a crash",
-};
+const WAITS = { approval: "your approval", person: "your answer", agent: "its helpers" };
 /** The state as the end of a sentence about the agent. */
 export function stateWords({ kind, cause }: Standing): string {
   const words = cause.replaceAll("-", " ");
@@ -70,12 +65,7 @@ export function decode(text: string, read: (text: string) => string = decodeURIC
 export const stateLabel = (standing: Standing): string => stateWords(standing).replace(/^(is|has) /, "");
 
 /** Commands whose names do not say well what they do. */
-const VERBS = {
-  ask_user: "ask you",
-  google: "search for",
-  list_agents: "look at its helpers",
-  task_complete: "finish",
-};
+const VERBS = { ask_user: "ask you", google: "search for", task_complete: "finish" };
 /** Commands whose arguments are no name. */
 const NAMELESS = ["run_code", "ask_user", "task_complete", "think"];
 
