@@ -132,8 +132,9 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
     ${after !== null && button("Newest steps", null)}<ol>${lines.map(([, line]) => line)}</ol>
     ${first && first.step > 1 && button("Earlier steps", Math.max(0, first.step - SHOWN_STEPS - 1))}</section>`;
 }
+const NUMBER = { width: "28px" };
 const NoteRow = ({ note: { look, text, at } }: { note: Note }) => html`<li class="step-row row muted">
-  <${Mark} look=${look} /><span class="grow">${text}</span><small class="num">${clockOf(at)}</small>
+  <span style=${NUMBER}></span><${Mark} look=${look} /><span class="grow">${text}</span><small class="num">${clockOf(at)}</small>
   <small class="num wide"></small><small class="num wide"></small></li>`;
 
 type StepRow = StepPage["steps"][number];
@@ -159,8 +160,8 @@ function Step({ agent, row, look, isNamed }: StepProps) {
   const what = command ? html`<${Call} command=${command} subject=${subject} />` : "No command";
   return html`<li class="step-row" id=${`step-${step}`}>
     <details open=${isOpen} onToggle=${toggle}><summary class="row" data-row>
+      <small class="num" style=${NUMBER}>${step}</small>
       <${Mark} look=${status ? RESULTS[status] : look} label=${status ?? "under way"} />
-      <small class="nth">${step}</small>
       <span class="grow"><span class=${status === "failed" ? "bad cut" : "cut"}>${what}</span>
         <small class="cut">${thought}</small><${Badges} row=${row} /></span>
       <code class="wide cut">${made.slice(0, 2).join(" ")}${made.length > 2 && ` +${made.length - 2}`}</code>
@@ -170,7 +171,6 @@ function Step({ agent, row, look, isNamed }: StepProps) {
     ${isOpen && html`<${Opened} agent=${agent} row=${row} />`}</details></li>`;
 }
 
-const CRASH = "The process that ran it died. The outcome was checked before anything was repeated.";
 /** What was unlike other steps. */
 function Badges({ row: { interruptions, attempts, approval, status } }: { row: StepRow }) {
   const crash = interruptions > 0 && `crash, ${status ? `then ${status}` : "being checked"}`;
@@ -179,6 +179,7 @@ function Badges({ row: { interruptions, attempts, approval, status } }: { row: S
   return html`<small class=${crash || approval === "denied" ? "bad" : ""}>${marks.join(" · ")}</small>`;
 }
 
+const FORK = "Makes a paused agent with the state after this step";
 function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agent" | "row">) {
   const [whole, problem] = useLoaded<WholeStep>(at(agent, `/steps/${step}`), endedAt, status);
   const key = useMemo(() => crypto.randomUUID(), []);
@@ -210,19 +211,15 @@ function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agen
     <p class="flex">${paths.map((path) => html`<a href=${fileLink(agent, path)}>${path}</a>`)}</p>
     <details><summary>Prompt, ${prompt.exact ? "exactly as it was sent" : "rebuilt"}</summary>
       <p class="muted small">${prompt.note}</p><${Pairs} of=${messages} /></details>
-    <details><summary>${counted(recalls.length, "recall")}</summary>
-      <${Pairs} of=${memories} /></details>
-    ${
-      result &&
-      html`<${Act} words="Fork from here" title="Makes a paused agent with the state after this step"
-      act=${fork} />`
-    }</div>`;
+    <details><summary>${counted(recalls.length, "recall")}</summary><${Pairs} of=${memories} /></details>
+    ${result && html`<${Act} words="Fork from here" title=${FORK} act=${fork} />`}</div>`;
 }
 
 /** What went wrong on the way, a sentence each. */
 function remarksOf({ attempts, problems, interruptions, result, starts, approval }: WholeStep): readonly string[] {
   const then = result?.reconciled ? "found done" : starts.length > 1 ? "run again" : "not run again";
-  const crash = interruptions > 0 ? [`A crash interrupted it, and it was ${then}. ${CRASH}`] : [];
+  const words = `A crash interrupted it. The outcome was checked before anything was repeated, and it was ${then}.`;
+  const crash = interruptions > 0 ? [words] : [];
   const failures = attempts.flatMap(({ failure }) => failure?.message ?? []);
   return [...failures, ...problems, ...crash, ...(approval.reason ? [`Denied: ${approval.reason}`] : [])];
 }

@@ -125,7 +125,7 @@ export function Act({ words, act, isOff = false, look = "", title, children }: A
     if (!failed && String([...new FormData(form)]) === String([...fields])) form.reset();
     changed();
   };
-  return html`<form class="flex act" onSubmit=${submit}>${children}
+  return html`<form class="flex" onSubmit=${submit}>${children}
     <button class=${look} disabled=${cannot} title=${title}>${words}</button><${Problem} problem=${problem} /></form>`;
 }
 
