@@ -134,8 +134,8 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
 }
 const NUMBER = { width: "28px" };
 const NoteRow = ({ note: { look, text, at } }: { note: Note }) => html`<li class="step-row row muted">
-  <span style=${NUMBER}></span><${Mark} look=${look} /><span class="grow">${text}</span><small class="num">${clockOf(at)}</small>
-  <small class="num wide"></small><small class="num wide"></small></li>`;
+  <span style=${NUMBER}></span><${Mark} look=${look} /><span class="grow">${text}</span>
+  <small class="num">${clockOf(at)}</small><small class="num wide"></small><small class="num wide"></small></li>`;
 
 type StepRow = StepPage["steps"][number];
 

@@ -51,12 +51,13 @@ function Content({ item: { command, code, change } }: { item: Waiting }) {
   const note = code ? `${lines}${hash ?? ""}. Exactly this runs, in the sandbox.` : "all of its arguments";
   const isDiff = !code && change?.patch;
   const text = code && !Object.values(command.args).includes(code.text) && html`<${Code} text=${code.text} />`;
+  const all = html`${text}<${Args} args=${command.args} />`;
   const name = change?.path ?? code?.file ?? command.name;
   return html`<div class="flex"><b><code>${showHidden(name)}</code></b>
       ${isDiff && html`<${Changed} ...${change} />`}
       <span class="muted small" title=${change?.against}>${isDiff ? against : note}</span>
       ${isDiff && html`<span class="end">${parts}</span>`}</div>
-    ${isDiff && part === "changes" ? html`<${Diff} patch=${isDiff} />` : html`${text}<${Args} args=${command.args} />`}`;
+    ${isDiff && part === "changes" ? html`<${Diff} patch=${isDiff} />` : all}`;
 }
 
 type AnswerProps = Readonly<{ item: Waiting; next: Waiting | undefined; isSeen: boolean; onMore: () => void }>;

@@ -39,15 +39,8 @@ export const Bar = ({ label, allowed, spent, used = spent }: BarProps) => {
 };
 
 /** `isInside`: a sentence. */
-export const Call = ({
-  command,
-  subject,
-  isInside = false,
-}: {
-  command: string;
-  subject: string;
-  isInside?: boolean;
-}) => {
+type CallProps = Readonly<{ command: string; subject: string; isInside?: boolean }>;
+export const Call = ({ command, subject, isInside = false }: CallProps) => {
   const [verb, what] = describeCall(command, subject);
   return html`<span title=${command}>${isInside ? verb : capital(verb)} ${what && html`<b>${what}</b>`}</span>`;
 };

@@ -25,7 +25,7 @@ export function changed(): void {
 }
 let shown = "";
 
-/** Within this time after a card has moved or come, or a screen was opened, a click was meant for what was there before. */
+/** A click within this time after a card has come or moved, or a screen was opened, was meant for what was there. */
 const STILL_MS = 800;
 let movedAt = 0;
 export function move(): void {
@@ -38,7 +38,7 @@ export const isStill = (): boolean => performance.now() - movedAt > STILL_MS;
 export const findAgent = (id: string | undefined): Agent | undefined =>
   host.agents.find((agent) => agent.id === id) ?? host.agents.find(({ name }) => name === id);
 
-/** Agents that need a person, with what they ask: the oldest first, and then those that a limit or a failure stopped. */
+/** Agents that need a person, with what they ask: the oldest first, then those that a limit or a failure stopped. */
 export const needing = (): readonly { readonly agent: Agent; readonly item?: Waiting }[] => [
   ...host.waiting.flatMap((item) =>
     host.agents.filter(({ id }) => id === item.agent).map((agent) => ({ agent, item })),
