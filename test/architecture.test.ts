@@ -288,7 +288,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   loop: [26, 3766],
   memory: [33, 5958],
   model: [11, 1719],
-  page: [13, 1388],
+  page: [13, 1390],
   prompt: [11, 1918],
   reply: [13, 2161],
   sandbox: [13, 1686],

@@ -156,6 +156,7 @@ function Step({ agent, row, look, isNamed }: StepProps) {
   const made = files
     .filter((file) => file !== named && !file.startsWith("pages/"))
     .map((file) => file.split("/").at(-1));
+  const more = made.length > 2 && ` +${made.length - 2}`;
   const toggle = (event: ToggleEvent): void => setOpen(event.newState === "open");
   const what = command ? html`<${Call} command=${command} subject=${subject} />` : "No command";
   return html`<li class="step-row" id=${`step-${step}`}>
@@ -164,7 +165,7 @@ function Step({ agent, row, look, isNamed }: StepProps) {
       <${Mark} look=${status ? RESULTS[status] : look} label=${status ?? "under way"} />
       <span class="grow"><span class=${status === "failed" ? "bad cut" : "cut"}>${what}</span>
         <small class="cut">${thought}</small><${Badges} row=${row} /></span>
-      <code class="wide cut">${made.slice(0, 2).join(" ")}${made.length > 2 && ` +${made.length - 2}`}</code>
+      ${made.length > 0 && html`<code class="wide cut">${made.slice(0, 2).join(" ")}${more}</code>`}
       <small class="wide num" title=${new Date(startedAt).toLocaleString()}>${clockOf(startedAt)}</small>
       <small class="num">${status && span(Date.parse(endedAt) - Date.parse(startedAt))}</small>
       <small class="wide num">${costUsd ? cents(costUsd) : ""}</small></summary>
@@ -176,7 +177,8 @@ function Badges({ row: { interruptions, attempts, approval, status } }: { row: S
   const crash = interruptions > 0 && `crash, ${status ? `then ${status}` : "being checked"}`;
   const asked = attempts > 1 && `model asked ${attempts} times`;
   const marks = [crash, asked, approval && `${approval} by you`].filter(Boolean);
-  return html`<small class=${crash || approval === "denied" ? "bad" : ""}>${marks.join(" · ")}</small>`;
+  const look = crash || approval === "denied" ? "bad" : "";
+  return marks.length > 0 && html`<small class=${look}>${marks.join(" · ")}</small>`;
 }
 
 const FORK = "Makes a paused agent with the state after this step";
