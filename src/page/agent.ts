@@ -1,39 +1,64 @@
-/** agent.ts -- one agent: what it does now, its timeline, and what a person can do with it. */
+/** agent.ts -- one agent: what it does now, its steps, and what a person can do with it. */
 import { at, follow, post } from "./api.ts";
-import { EMPTY_TAIL, foldMessage, type Note, readReply, type Tail } from "./fold.ts";
-import { Asks, isEnded, Now, Resume, Stuck, sendTo } from "./home.ts";
-import { useAction, useLoaded } from "./hooks.ts";
-import { html, useEffect, useMemo, useState } from "./html.ts";
-import { AgentMark, Ago, Mark, Pairs, Pending, Problem, Words } from "./parts.ts";
+import { Files } from "./files.ts";
+import { isEnded, Needs, Now, Resume, sendTo } from "./home.ts";
+import { html, useEffect, useLoaded, useMemo, useState } from "./html.ts";
+import { Act, AgentMark, Ago, Call, fileLink, Mark, Pairs, Pending, Words } from "./parts.ts";
 import { Side } from "./side.ts";
-import { Step, type StepRow } from "./step.ts";
-import { pulseOf, useHost, useLost } from "./store.ts";
-import type { Agent, Details, StepPage } from "./types.ts";
-import { clockOf, lookOf, stateLabel } from "./words.ts";
+import { host, isAway, needing, pulseOf } from "./store.ts";
+import { Args, Code } from "./texts.ts";
+import type { Agent, Delta, Details, LogEvent, StepPage, WholeStep } from "./types.ts";
+import { cents, clockOf, compact, counted, decode, describeCall, lookOf, span, stateLabel, textOf } from "./words.ts";
 
-export function AgentScreen({ agent, rest }: { agent: Agent; rest: string | undefined }) {
-  const opened = Number(rest) || null;
-  const { waiting } = useHost();
+/** `rest`: the number of a step, or the path of a file; empty for none. */
+export function AgentScreen({ agent, part, rest }: Readonly<{ agent: Agent; part?: string; rest: string }>) {
+  const { id, name, standing } = agent;
+  const [details, problem] = useLoaded<Details>(at(id, "/details"), pulseOf(agent));
+  const look = lookOf(standing);
+  const isFiles = part === "files";
+  const act = (verb: string, body: object) => () => post(at(id, `/${verb}`), body);
+  const pause = act("pause", { reason: "Paused on the page." });
+  // The card of an agent that is stuck has its own way to resume it.
+  const first =
+    look === "paused"
+      ? html`<${Resume} agent=${agent} />`
+      : look !== "stuck" && html`<${Act} words="Pause" title="It finishes its step first" act=${pause} />`;
+  const acts = html`${first}<button popovertarget="stop" disabled=${isAway()}>Stop…</button>
+    <div popover id="stop" class="panel stack"><p>Stop for good, with a report?</p>
+      <${Act} words="Stop" look="bad" act=${act("stop", { graceMs: 30_000 })} /></div>`;
+  const files = details
+    ? html`<${Files} agent=${agent} files=${details.files} path=${rest} />`
+    : html`<${Pending} problem=${problem} />`;
+  return html`<div class="page stack"><header class="agent-head"><div class="flex"><h1>${name}</h1>
+      <span class=${`flex ${look}`}><${AgentMark} agent=${agent} />${host.lostSince === null ? "" : "last seen: "}
+        ${stateLabel(standing)}</span>
+      <span class="flex end">${!isEnded(agent) && standing.kind !== "damaged" && acts}</span></div>
+    <p class="muted">${details?.role}</p><nav class="flex" aria-label="Parts of this agent">
+      <a class="button quiet" href=${`#/a/${id}`} aria-current=${isFiles ? null : "page"}>Work</a>
+      <a class="button quiet" href=${`#/a/${id}/files`} aria-current=${isFiles ? "page" : null}>Files${" "}
+        <span class="muted">${details?.files.length}</span></a></nav></header>
+    ${isFiles ? files : html`<${Work} agent=${agent} details=${details} opened=${Number(rest) || null} />`}</div>`;
+}
+
+type WorkProps = Readonly<{ agent: Agent; details: Details | null; opened: number | null }>;
+function Work({ agent, details, opened }: WorkProps) {
   const tail = useTail(agent);
-  const [details] = useLoaded<Details>(at(agent.id, "/details"), pulseOf(agent));
   const isNarrow = matchMedia("(max-width: 900px)").matches;
-  const item = waiting.find((each) => each.agent === agent.id);
+  const need = needing().find((each) => each.agent === agent);
   const look = lookOf(agent.standing);
   // Pieces of a reply come twenty times a second: they draw none of the rows anew.
   const drawTimeline = () => html`<${Timeline} key=${opened} agent=${agent} notes=${tail.notes} opened=${opened} />`;
-  const timeline = useMemo(drawTimeline, [agent, tail.notes, opened]);
+  const timeline = useMemo(drawTimeline, [agent, tail.notes, opened, isAway(), host.isBusy]);
   const side = details && html`<${Side} agent=${agent} details=${details} isNarrow=${isNarrow} />`;
-  const asks = item && html`<${Asks} key=${item.callId} item=${item} />`;
-  const needs = asks ?? (look === "stuck" && html`<${Stuck} agent=${agent} />`);
   const label = isEnded(agent) ? `Give ${agent.name} more to do` : `Say something to ${agent.name}`;
   const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
   const say = html`<${Words} label=${label} button="Say" hint=${hint} onSend=${sendTo(agent.id)} />`;
   const report = html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`;
-  return html`<div class="page stack"><${Head} agent=${agent} details=${details} tab="work" /><div class="columns">
-    <div class="stack grow">${needs && html`<ul class="cards">${needs}</ul>`}
+  return html`<div class="columns"><div class="stack grow">
+      ${need && html`<ul class="cards"><${Needs} ...${need} /></ul>`}
       ${look === "running" && html`<${NowPanel} agent=${agent} tail=${tail} />`}${look === "done" && report}
-      ${item?.kind !== "question" && say}${isNarrow && side}${timeline}</div>
-    ${!isNarrow && (side ?? html`<aside></aside>`)}</div></div>`;
+      ${need?.item?.kind !== "question" && say}${isNarrow && side}${timeline}</div>
+    ${!isNarrow && (side ?? html`<aside></aside>`)}</div>`;
 }
 
 /** Events before the newest ones hold no notes for the steps that are shown first. */
@@ -42,72 +67,36 @@ const TAIL_EVENTS = 300;
 /** Follows the agent's log and its live reply while the page can be seen. */
 function useTail({ id, head }: Agent): Tail {
   const [tail, setTail] = useState(EMPTY_TAIL);
-  const isLost = useLost();
+  const isOff = isAway();
   useEffect(() => {
-    if (isLost) return undefined;
+    if (isOff) return undefined;
     const stop = new AbortController();
     let now: Tail = { ...tail, live: null, head: tail.head || Math.max(0, head - TAIL_EVENTS) };
     const start = async (): Promise<void> => {
       const path = (): string => at(id, `/events?live=true&after=${now.head}`);
-      for await (const message of follow(path, stop.signal)) {
-        now = foldMessage(now, message);
+      for await (const { event, data } of follow(path, stop.signal)) {
+        if (event === "delta") now = foldDelta(now, data as Delta);
+        if (event === "message") now = foldEvent(now, data as LogEvent);
         setTail(now);
       }
     };
     // A refused stream leaves what was seen; the stream of the host says what has become of the agent.
     start().catch(() => undefined);
     return () => stop.abort();
-  }, [id, isLost]);
+  }, [id, isOff]);
   return tail;
 }
 
-export function Head({ agent, details, tab }: { agent: Agent; details: Details | null; tab: "work" | "files" }) {
-  const { lostSince } = useHost();
-  const { id, name, standing } = agent;
-  const here = (each: string): string | null => (each === tab ? "page" : null);
-  const state = `${lostSince === null ? "" : "last seen: "}${stateLabel(standing)}`;
-  return html`<header class="agent-head"><div class="flex wrap"><h1>${name}</h1>
-      <span class=${`flex sub ${lookOf(standing)}`}><${AgentMark} agent=${agent} />${state}</span>
-      <${Acts} agent=${agent} /></div><p class="sub">${details?.role}</p>
-    <nav class="flex" aria-label="Parts of this agent">
-      <a class="button quiet" href=${`#/a/${id}`} aria-current=${here("work")}>Work</a>
-      <a class="button quiet" href=${`#/a/${id}/files`} aria-current=${here("files")}>Files${" "}
-        <span class="muted">${details?.files.length}</span></a></nav></header>`;
-}
-
-function Acts({ agent }: { agent: Agent }) {
-  const { id, standing } = agent;
-  const { run, problem, isOff } = useAction();
-  const [isSure, setSure] = useState(false);
-  const act = (verb: string, body: object) => () =>
-    run(() => post(at(id, `/${verb}`), body)).then(() => setSure(false));
-  if (isEnded({ standing }) || standing.kind === "damaged") return null;
-  const stop = act("stop", { graceMs: 30_000 });
-  const sure = html`Stop for good, with a report?
-    <button class="bad" disabled=${isOff} onClick=${stop}>Stop</button>
-    <button onClick=${() => setSure(false)}>No</button>`;
-  const pause = act("pause", { reason: "Paused on the page." });
-  const look = lookOf(standing);
-  // The card of an agent that is stuck has its own way to resume it.
-  const first =
-    look === "paused"
-      ? html`<${Resume} agent=${agent} />`
-      : look !== "stuck" &&
-        html`<button disabled=${isOff} title="It finishes its step first" onClick=${pause}>Pause</button>`;
-  const both = html`${first}<button disabled=${isOff} onClick=${() => setSure(true)}>Stop…</button>`;
-  return html`<span class="flex wrap sub end">${isSure ? sure : both}<${Problem} problem=${problem} /></span>`;
-}
-
 /** Shows the present moment: the thought as it arrives, or the command that runs with its thought. */
-function NowPanel({ agent, tail: { live, since } }: { agent: Agent; tail: Tail }) {
+function NowPanel({ agent, tail: { live } }: { agent: Agent; tail: Tail }) {
   const isThinking = live !== null || agent.now.kind !== "running";
   const { thought, next, ...more } = readReply(live?.text ?? "");
   const doing = isThinking ? "Thinking" : html`<${Now} agent=${agent} />`;
   const words =
     (isThinking ? thought : agent.now.thought) || html`<span class="muted">Waiting for the first words…</span>`;
-  return html`<section class="panel" aria-label="Now"><p class="flex sub"><${Mark} look="running" />${doing}
-      <small class="end">step ${agent.step}${since && " · "}${since && html`<${Ago} at=${since} />`}</small></p>
-    <p class="thought">${words}${live && html`<i class="caret"></i>`}</p>
+  return html`<section class="panel" aria-label="Now"><p class="flex"><${Mark} look="running" />${doing}
+      <small class="end">step ${agent.step} · <${Ago} at=${agent.changedAt} /></small></p>
+    <p class="thought">${words}${live && html`<i class="mark running">▍</i>`}</p>
     ${live && html`<${Pairs} of=${{ ...more, next: next && html`<code>${next}</code>` }} />`}</section>`;
 }
 
@@ -130,21 +119,156 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
   // The panel above shows a step that has no command yet.
   const shown = steps.filter((row) => !isUnderWay(row) || row.command !== null);
   const noted = after === null ? notes.filter((note) => note.at >= (first?.startedAt ?? "")) : [];
-  const rows = [...shown, ...noted].sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
   const look = lookOf(agent.standing) === "asks" ? "asks" : "running";
-  const show = (row: StepRow | Note) =>
-    "at" in row
-      ? html`<${NoteRow} key=${`note ${row.seq}`} note=${row} />`
-      : html`<${Step} key=${row.step} agent=${agent.id} row=${row} look=${isUnderWay(row) ? look : "over"}
-          isNamed=${opened === row.step} />`;
+  const stepRow = (row: StepRow) => html`<${Step} key=${row.step} agent=${agent.id} row=${row}
+    look=${isUnderWay(row) ? look : "over"} isNamed=${opened === row.step} />`;
+  const lines = [
+    ...shown.map((row) => [row.startedAt, stepRow(row)] as const),
+    ...noted.map((note) => [note.at, html`<${NoteRow} key=${`note ${note.seq}`} note=${note} />`] as const),
+  ].sort(([a], [b]) => (a < b ? 1 : -1));
   const button = (words: string, to: number | null) =>
     html`<button class="quiet" onClick=${() => setAfter(to)}>${words}</button>`;
-  return html`<section><h2>Timeline</h2>${rows.length === 0 && html`<p class="muted">It has taken no step yet.</p>`}
-    ${after !== null && button("Newest steps", null)}<ol class="rows">${rows.map(show)}</ol>
+  return html`<section><h2>Timeline</h2>${lines.length === 0 && html`<p class="muted">It has taken no step yet.</p>`}
+    ${after !== null && button("Newest steps", null)}<ol>${lines.map(([, line]) => line)}</ol>
     ${first && first.step > 1 && button("Earlier steps", Math.max(0, first.step - SHOWN_STEPS - 1))}</section>`;
 }
-const timeOf = (row: StepRow | Note): string => ("at" in row ? row.at : row.startedAt);
+const NUMBER = { width: "28px" };
+const NoteRow = ({ note: { look, text, at } }: { note: Note }) => html`<li class="step-row row muted">
+  <span style=${NUMBER}></span><${Mark} look=${look} /><span class="grow">${text}</span>
+  <small class="num">${clockOf(at)}</small><small class="num wide"></small><small class="num wide"></small></li>`;
 
-const NoteRow = ({ note: { look, text, at } }: { note: Note }) => html`<li class="step-row"><p class="entry sub">
-  <span></span><${Mark} look=${look} /><span>${text}</span><span class="wide"></span>
-  <span class="num muted small">${clockOf(at)}</span></p></li>`;
+type StepRow = StepPage["steps"][number];
+
+const RESULTS = { ok: "done", failed: "failed", denied: "failed", cancelled: "over", unknown: "stuck" } as const;
+
+interface StepProps {
+  readonly agent: string;
+  readonly row: StepRow;
+  /** The mark while there is no result. */
+  readonly look: "running" | "asks" | "over";
+  /** The address of the page names it: it is open at first. */
+  readonly isNamed: boolean;
+}
+function Step({ agent, row, look, isNamed }: StepProps) {
+  const [isOpen, setOpen] = useState(isNamed);
+  const { step, command, subject, thought, status, files, startedAt, endedAt, costUsd } = row;
+  const named = command && describeCall(command, subject)[1];
+  const made = files
+    .filter((file) => file !== named && !file.startsWith("pages/"))
+    .map((file) => file.split("/").at(-1));
+  const more = made.length > 2 && ` +${made.length - 2}`;
+  const toggle = (event: ToggleEvent): void => setOpen(event.newState === "open");
+  const what = command ? html`<${Call} command=${command} subject=${subject} />` : "No command";
+  return html`<li class="step-row" id=${`step-${step}`}>
+    <details open=${isOpen} onToggle=${toggle}><summary class="row" data-row>
+      <small class="num" style=${NUMBER}>${step}</small>
+      <${Mark} look=${status ? RESULTS[status] : look} label=${status ?? "under way"} />
+      <span class="grow"><span class=${status === "failed" ? "bad cut" : "cut"}>${what}</span>
+        <small class="cut">${thought}</small><${Badges} row=${row} /></span>
+      ${made.length > 0 && html`<code class="wide cut">${made.slice(0, 2).join(" ")}${more}</code>`}
+      <small class="wide num" title=${new Date(startedAt).toLocaleString()}>${clockOf(startedAt)}</small>
+      <small class="num">${status && span(Date.parse(endedAt) - Date.parse(startedAt))}</small>
+      <small class="wide num">${costUsd ? cents(costUsd) : ""}</small></summary>
+    ${isOpen && html`<${Opened} agent=${agent} row=${row} />`}</details></li>`;
+}
+
+/** What was unlike other steps. */
+function Badges({ row: { interruptions, attempts, approval, status } }: { row: StepRow }) {
+  const crash = interruptions > 0 && `crash, ${status ? `then ${status}` : "being checked"}`;
+  const asked = attempts > 1 && `model asked ${attempts} times`;
+  const marks = [crash, asked, approval && `${approval} by you`].filter(Boolean);
+  const look = crash || approval === "denied" ? "bad" : "";
+  return marks.length > 0 && html`<small class=${look}>${marks.join(" · ")}</small>`;
+}
+
+const FORK = "Makes a paused agent with the state after this step";
+function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agent" | "row">) {
+  const [whole, problem] = useLoaded<WholeStep>(at(agent, `/steps/${step}`), endedAt, status);
+  const key = useMemo(() => crypto.randomUUID(), []);
+  if (!whole) return html`<${Pending} problem=${problem} />`;
+  const { startedAt, reply, thoughts, thought, command, result, files, nested, prompt, recalls } = whole;
+  const { reasoning, plan, criticism } = thoughts ?? {};
+  const tokens = (reply?.usage.inputTokens ?? 0) + (reply?.usage.outputTokens ?? 0);
+  const model = reply && ` · model ${span(reply.durationMs)}, ${compact(tokens)} tokens`;
+  const ran = result && ` · command ${span(result.durationMs)}`;
+  const inside = nested.calls > 0 && ` · ${counted(nested.calls, "call")} inside`;
+  const paths = [...new Set([...files.map(({ path }) => path), ...(result?.artifacts ?? [])])];
+  const messages = prompt.messages.map(({ role, content, calls }) => {
+    const text = content || JSON.stringify(calls ?? "", null, 1);
+    return [role, html`<${Code} text=${text} />`];
+  });
+  const memories = recalls.map((recall) => {
+    const from = recall.step === null ? "" : `, step ${recall.step}`;
+    return [`${recall.kind}, ${recall.trust}${from}`, recall.text];
+  });
+  const fork = async (): Promise<void> => {
+    const { id } = (await (await post(at(agent, "/fork"), { step, key })).json()) as { id: string };
+    location.hash = `#/a/${id}`;
+  };
+  return html`<div class="opened stack"><p class="muted small">began ${clockOf(startedAt)}${model}${ran}${inside}</p>
+    <${Pairs} of=${{ thought: thoughts?.text || thought, reasoning, plan, criticism }} />
+    ${remarksOf(whole).map((remark) => html`<p>${remark}</p>`)}
+    ${command && html`<h3>${command.name}</h3><${Args} args=${command.args} />`}
+    ${result && html`<h3>Result</h3><${Code} text=${textOf(result.text)} />`}
+    <p class="flex">${paths.map((path) => html`<a href=${fileLink(agent, path)}>${path}</a>`)}</p>
+    <details><summary>Prompt, ${prompt.exact ? "exactly as it was sent" : "rebuilt"}</summary>
+      <p class="muted small">${prompt.note}</p><${Pairs} of=${messages} /></details>
+    <details><summary>${counted(recalls.length, "recall")}</summary><${Pairs} of=${memories} /></details>
+    ${result && html`<${Act} words="Fork from here" title=${FORK} act=${fork} />`}</div>`;
+}
+
+/** What went wrong on the way, a sentence each. */
+function remarksOf({ attempts, problems, interruptions, result, starts, approval }: WholeStep): readonly string[] {
+  const then = result?.reconciled ? "found done" : starts.length > 1 ? "run again" : "not run again";
+  const words = `A crash interrupted it. The outcome was checked before anything was repeated, and it was ${then}.`;
+  const crash = interruptions > 0 ? [words] : [];
+  const failures = attempts.flatMap(({ failure }) => failure?.message ?? []);
+  return [...failures, ...problems, ...crash, ...(approval.reason ? [`Denied: ${approval.reason}`] : [])];
+}
+
+/** An event beside the steps: words of a person, a pause, a turn. */
+interface Note extends Pick<LogEvent, "seq" | "at"> {
+  readonly look: "says" | "paused" | "running" | "done";
+  readonly text: string;
+}
+export interface Tail {
+  readonly head: number;
+  /** Null while no reply arrives. */
+  readonly live: Omit<Delta, "from"> | null;
+  readonly notes: readonly Note[];
+}
+export const EMPTY_TAIL: Tail = { head: 0, live: null, notes: [] };
+
+export function foldEvent(tail: Tail, event: LogEvent): Tail {
+  const { seq, at, type, frame } = event;
+  if (seq <= tail.head) return tail;
+  if (frame !== 0) return { ...tail, head: seq };
+  const live = /^model-(asked|failed|replied)$/.test(type) ? null : tail.live;
+  const [look, text] = noteOf(event) ?? [];
+  return { head: seq, live, notes: look && text ? [...tail.notes, { seq, at, look, text }] : tail.notes };
+}
+
+function noteOf(event: LogEvent): readonly [look: Note["look"], text: string] | undefined {
+  if (event.type === "message-received") return ["says", `${event.from}: ${textOf(event.text)}`];
+  if (event.type === "agent-paused") return ["paused", event.reason];
+  if (event.type === "agent-resumed") return ["running", "Resumed"];
+  if (event.type === "turn-started") return ["running", `Turn ${event.turn}`];
+  return event.type === "turn-finished" ? ["done", "Reported its goals as reached"] : undefined;
+}
+
+/** A piece that does not follow what is known is left out: the next request begins anew. */
+export function foldDelta(tail: Tail, { seq, from, text }: Delta): Tail {
+  const before = tail.live?.seq === seq ? tail.live.text : "";
+  return from > before.length ? tail : { ...tail, live: { seq, text: before.slice(0, from) + text } };
+}
+
+const parseText = (raw: string): string => decode(raw, () => JSON.parse(`"${raw}"`));
+/** Thoughts and command of a reply that may end anywhere; empty for what is missing. Other text is a thought. */
+export function readReply(text: string) {
+  const isJson = /^\s*(?:```json\s*)?\{/.test(text);
+  const member = (name: string): string =>
+    parseText(new RegExp(`"${name}"\\s*:\\s*"((?:[^"\\\\]|\\\\.)*)`).exec(isJson ? text : "")?.[1] ?? "");
+  const [reasoning, plan, criticism] = [member("reasoning"), member("plan"), member("criticism")];
+  const next = /"command"/.test(text) ? member("name") : "";
+  return { thought: isJson ? member("text") : text, reasoning, plan, criticism, next };
+}

@@ -44,7 +44,7 @@ const PROOF_MS = 500;
 
 /** Makes the key for the daemon of now, once it has proved to be one. */
 async function greet(): Promise<void> {
-  const nonce = hex(crypto.getRandomValues(new Uint8Array(32)));
+  const nonce = crypto.getRandomValues(new Uint8Array(32)).toHex();
   const late = setTimeout(() => sessionStorage.removeItem(SECRET), PROOF_MS);
   const answer = await send("/session/proof", { nonce }).catch((thrown: ApiError) => {
     throw thrown.status === 404 ? apiError(0, "Something else than goald answers at this address.") : thrown;
@@ -61,9 +61,8 @@ async function sign(words: string): Promise<string> {
   const encoder = new TextEncoder();
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const own = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
-  return hex(new Uint8Array(await crypto.subtle.sign("HMAC", own, encoder.encode(words))));
+  return new Uint8Array(await crypto.subtle.sign("HMAC", own, encoder.encode(words))).toHex();
 }
-const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 const send = (path: string, body: object): Promise<Response> =>
   request(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
@@ -87,11 +86,8 @@ export async function get<T>(path: string, signal: AbortSignal | null = null): P
 export const post = (path: string, body: object = {}): Promise<Response> => send(`/v1${path}`, body);
 
 export const at = (agent: string, rest = ""): string => `/agents/${encodeURIComponent(agent)}${rest}`;
-export const atFile = (agent: string, path: string, rest = ""): string =>
+export const atFile = (agent: string, path: string, rest: string): string =>
   at(agent, `/files/${encodeURIComponent(path)}${rest}`);
-/** The file after a step; null for now. */
-export const atStep = (agent: string, path: string, step: number | null): string =>
-  atFile(agent, path, step === null ? "" : `?step=${step}`);
 
 /** The server says that it is alive every 15 seconds. */
 const SILENCE_MS = 40_000;
@@ -123,17 +119,16 @@ export async function* follow(pathNow: () => string, signal: AbortSignal, onBrea
   }
 }
 
-async function* readMessages(body: ReadableStream<Uint8Array> | null) {
+async function* readMessages(body: ReadableStream<Uint8Array<ArrayBuffer>> | null) {
   let rest = "";
-  const decoder = new TextDecoder();
   // Readable streams are not iterable in every browser.
-  const reader = body?.getReader();
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   const read = () => {
     const silence = setTimeout(() => void reader?.cancel().catch(() => undefined), SILENCE_MS);
     return reader?.read().finally(() => clearTimeout(silence));
   };
   for (let part = await read(); part && !part.done; part = await read()) {
-    const blocks = (rest + decoder.decode(part.value, { stream: true })).split("\n\n");
+    const blocks = (rest + part.value).split("\n\n");
     rest = blocks.pop() ?? "";
     for (const block of blocks) {
       const field = (name: string): string => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1] ?? "";

@@ -1,23 +1,21 @@
 /** approval.ts -- one command that waits for a person: why it asks, whose words it read, all of it, then the answer. */
 import { at, post } from "./api.ts";
-import { useAction, useSeen } from "./hooks.ts";
-import { html, useLayoutEffect, useState } from "./html.ts";
-import { Ago, Empty, fieldText, Outside, Pairs, Problem, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
-import { useHost, useStill } from "./store.ts";
+import { html, useSeen } from "./html.ts";
+import { Act, Ago, Empty, Outside, Pairs, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
+import { host, isAway, isStill } from "./store.ts";
 import { Args, Changed, Code, Diff } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { counted, showHidden } from "./words.ts";
 
 export function ApprovalScreen({ agent: { id, name } }: { agent: Agent }) {
-  const { waiting } = useHost();
-  const items = waiting.filter(({ kind }) => kind === "approval");
+  const items = host.waiting.filter(({ kind }) => kind === "approval");
   const place = items.findIndex(({ agent }) => agent === id);
   const item = items[place];
   if (!item)
     return html`<${Empty} title=${`${name} waits for no approval`}><p>It was answered, or it has expired.
       <a href=${`#/a/${id}`}>See what ${name} does</a> or <a href="#/">go home</a>.</p></${Empty}>`;
   const next = items.length > 1 ? items[(place + 1) % items.length] : undefined;
-  return html`<div class="page approval stack"><p class="flex wrap muted small">
+  return html`<div class="page stack"><p class="flex muted small">
       Approval ${next && `${place + 1} of ${items.length}`}
       ${next && html`<a class="end" href=${`#/a/${next.agent}/approve`}>Next: ${next.name}</a>`}</p>
     <${Card} key=${`${item.agent} ${item.callId}`} item=${item} next=${next} /></div>`;
@@ -47,53 +45,48 @@ function Card({ item, next }: { item: Waiting; next: Waiting | undefined }) {
 /** The whole of what would happen: the changes to a file, the code that would run, and every other argument. */
 function Content({ item: { command, code, change } }: { item: Waiting }) {
   const [part, parts] = useSwitch("What is shown", ["changes", "whole command"]);
-  const title = html`<code class="name">${showHidden(change?.path ?? code?.file ?? command.name)}</code>`;
-  if (code) {
-    const lines = counted(code.text.trimEnd().split("\n").length, "line");
-    const others = Object.entries(command.args).filter(([, value]) => value !== code.text);
-    const hash = code.sha256 && `, sha256 ${code.sha256.slice(0, 12)}`;
-    return html`<p class="flex wrap">${title}
-        <span class="muted">${lines}${hash}. Exactly this runs, in the sandbox.</span></p>
-      <${Code} text=${code.text} /><${Args} args=${Object.fromEntries(others)} />`;
-  }
-  if (!change?.patch)
-    return html`<p class="flex wrap">${title}<span class="muted">all of its arguments</span></p>
-      <${Args} args=${command.args} />`;
-  const against = change.against === null ? "new file" : `made against sha256 ${change.against.slice(0, 12)}`;
-  return html`<div class="flex wrap">${title}<${Changed} ...${change} />
-      <span class="muted small" title=${change.against}>${against}</span>
-      <span class="end">${parts}</span></div>
-    ${part === "changes" ? html`<${Diff} patch=${change.patch} />` : html`<${Args} args=${command.args} />`}`;
+  const lines = counted(code?.text.trimEnd().split("\n").length ?? 0, "line");
+  const hash = code?.sha256 && `, sha256 ${code.sha256.slice(0, 12)}`;
+  const against = change?.against ? `made against sha256 ${change.against.slice(0, 12)}` : "new file";
+  const note = code ? `${lines}${hash ?? ""}. Exactly this runs, in the sandbox.` : "all of its arguments";
+  const isDiff = !code && change?.patch;
+  const text = code && !Object.values(command.args).includes(code.text) && html`<${Code} text=${code.text} />`;
+  const all = html`${text}<${Args} args=${command.args} />`;
+  const name = change?.path ?? code?.file ?? command.name;
+  return html`<div class="flex"><b><code>${showHidden(name)}</code></b>
+      ${isDiff && html`<${Changed} ...${change} />`}
+      <span class="muted small" title=${change?.against}>${isDiff ? against : note}</span>
+      ${isDiff && html`<span class="end">${parts}</span>`}</div>
+    ${isDiff && part === "changes" ? html`<${Diff} patch=${isDiff} />` : all}`;
 }
 
 type AnswerProps = Readonly<{ item: Waiting; next: Waiting | undefined; isSeen: boolean; onMore: () => void }>;
 function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }: AnswerProps) {
-  const { run, problem, isOff: isBusy } = useAction();
-  const isOff = !useStill() || isBusy;
-  const [more, setMore] = useState(0);
-  const [isDenying, setDenying] = useState(false);
-  useLayoutEffect(() => document.querySelector<HTMLElement>(".answer textarea")?.focus(), [isDenying]);
+  const isOff = !isStill();
   const send = async (rest: string, body: object): Promise<void> => {
     await post(at(agent, rest), body);
     location.hash = next ? `#/a/${next.agent}/approve` : "#/";
   };
-  const act = (rest: string, body: object) => () => run(() => send(rest, body));
   const deny = (text: string): Promise<void> => send("/approval", { callId, verdict: "denied", ...(text && { text }) });
-  const seen = change && { seen: change.against };
-  const approved = { callId, verdict: "approved", ...seen, ...(more > 0 && { count: more + 1 }) };
-  const setCount = (event: Event): void =>
-    setMore(Math.max(0, Math.min(999, Math.floor(Number(fieldText(event))) || 0)));
-  const below = !isSeen && html`<button class="below" onClick=${onMore}>More below ↓</button>`;
-  if (isDenying)
-    return html`<footer class="answer">${below}
-      <${Words} label=${`Say what ${name} should do instead`} button="Deny" mayBeEmpty onSend=${deny}>
-      <button type="button" onClick=${() => setDenying(false)}>Back</button></${Words}></footer>`;
-  return html`<footer class="answer flex wrap">${below}
-    <button class="primary" disabled=${isOff || !isSeen} title=${isSeen ? null : "First look at the whole command"}
-      onClick=${act("/approval", approved)}>${more > 0 ? `Approve this and ${more} more` : "Approve"}</button>
-    <label class="flex muted small more">and its next
-      <input type="number" min="0" max="999" value=${more} onInput=${setCount} /> commands, unseen</label>
-    <button class="end" disabled=${isOff} onClick=${act("/pause", { reason: "Paused on the page." })}>Pause</button>
-    <button disabled=${isOff} onClick=${() => setDenying(true)}>Deny…</button><${Problem} problem=${problem} />
-    </footer>`;
+  const approve = (fields: FormData): Promise<void> => {
+    const more = Number(fields.get("more"));
+    const seen = change && { seen: change.against };
+    return send("/approval", { callId, verdict: "approved", ...seen, ...(more > 0 && { count: more + 1 }) });
+  };
+  // No key approves.
+  const press = (event: KeyboardEvent): void => {
+    if (event.key === "Enter") event.preventDefault();
+  };
+  const pause = (): Promise<void> => send("/pause", { reason: "Paused on the page." });
+  return html`<footer class="answer flex">
+    ${!isSeen && html`<button class="below" onClick=${onMore}>More below ↓</button>`}
+    <${Act} words="Approve" look="primary" isOff=${isOff || !isSeen}
+      title=${isSeen ? null : "First look at the whole command"} act=${approve}>
+      <label class="flex muted small">and its next
+        <input type="number" name="more" min="0" max="999" defaultValue="0" onKeyDown=${press} />
+        commands, unseen</label></${Act}>
+    <span class="grow"></span><${Act} words="Pause" isOff=${isOff} act=${pause} />
+    <button popovertarget="deny" disabled=${isOff || isAway()}>Deny…</button>
+    <div popover id="deny" class="panel">
+      <${Words} label=${`Say what ${name} should do instead`} button="Deny" isDenial onSend=${deny} /></div></footer>`;
 }

@@ -1,36 +1,35 @@
 /** files.ts -- what an agent made: a tree, the content, its versions, what changed, and why it exists. */
-import { Head } from "./agent.ts";
-import { at, atFile, atStep, post } from "./api.ts";
-import { useAction, useLoaded } from "./hooks.ts";
-import { type Children, html, useMemo, useState } from "./html.ts";
-import { Markdown } from "./markdown.ts";
-import { Ago, Call, fieldText, fileLink, Pairs, Pending, Problem, placeOf, StepLink, useSwitch } from "./parts.ts";
-import { fileTree } from "./rows.ts";
-import { pulseOf } from "./store.ts";
-import { Changed, Code, Csv, Diff, endingOf, isPicture, Picture } from "./texts.ts";
-import type { Agent, Details, DiffView, FileContent, FileList, FileStory, LatestFile } from "./types.ts";
+import { at, atFile, post } from "./api.ts";
+import { type Children, html, useLoaded, useMemo, useState } from "./html.ts";
+import { Act, Ago, Call, fieldText, fileLink, Pairs, Pending, Problem, placeOf, StepLink, useSwitch } from "./parts.ts";
+import { Changed, Code, Csv, Diff, Markdown } from "./texts.ts";
+import type { Agent, DiffView, FileContent, FileStory, LatestFile } from "./types.ts";
 import { counted, decode, size, subjectOf } from "./words.ts";
 
-export function FilesScreen({ agent, rest: path }: { agent: Agent; rest: string | undefined }) {
-  const [list, problem] = useLoaded<FileList>(at(agent.id, "/files?versions=false"), pulseOf(agent));
-  const [details] = useLoaded<Details>(at(agent.id, "/details"), pulseOf(agent));
+type FilesProps = Readonly<{ agent: Agent; files: readonly LatestFile[]; path: string }>;
+export function Files({ agent, files, path }: FilesProps) {
   const isWide = matchMedia("(min-width: 720px)").matches;
-  const files = list?.files ?? [];
   const first = files.find((file) => /^(report|readme|index)\b/i.test(file.path)) ?? fileTree(files)[0]?.[1][0];
-  const shown = path ?? (isWide ? first?.path : undefined);
+  const shown = path || (isWide && first?.path);
   const file = files.find((each) => each.path === shown);
-  const tree = html`<${Tree} agent=${agent.id} files=${files} shown=${shown} />`;
   const open = file
     ? html`<${File} key=${shown} agent=${agent} file=${file} />`
     : html`<p>There is no ${shown} now.</p>`;
-  const browser = html`<div class="columns">${(isWide || !shown) && tree}${shown && open}</div>`;
-  const none = html`<p class="muted">No files yet. Everything that ${agent.name} writes appears here, with each version
-    and the reason for it.</p>`;
-  return html`<div class="page stack"><${Head} agent=${agent} details=${details} tab="files" />
-    ${list ? (files.length > 0 ? browser : none) : html`<${Pending} problem=${problem} />`}</div>`;
+  if (!first)
+    return html`<p class="muted">No files yet. Everything that ${agent.name} writes appears here, with each version and
+      the reason for it.</p>`;
+  const tree = html`<${Tree} agent=${agent.id} files=${files} shown=${shown} />`;
+  return html`<div class="columns">${(isWide || !shown) && tree}${shown && open}</div>`;
 }
 
-function Tree({ agent, files, shown }: { agent: string; files: readonly LatestFile[]; shown: string | undefined }) {
+/** Files by folder: those of the top first, pages that were kept from the web last. */
+export function fileTree(files: readonly LatestFile[]) {
+  const rank = (folder: string): number => (folder === "" ? 0 : folder === "pages" ? 2 : 1);
+  const folders = Map.groupBy(files, ({ path }) => path.split("/").slice(0, -1).join("/"));
+  return [...folders].sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
+}
+
+function Tree({ agent, files, shown }: { agent: string; files: readonly LatestFile[]; shown: string }) {
   const line = ({ path, changes }: LatestFile) =>
     html`<li><a class="button quiet flex" data-row href=${fileLink(agent, path)}
       aria-current=${path === shown ? "true" : null}><span class="grow cut">${path.split("/").at(-1)}</span>
@@ -41,12 +40,12 @@ function Tree({ agent, files, shown }: { agent: string; files: readonly LatestFi
   return html`<nav class="tree grow" aria-label="Files">${folders}</nav>`;
 }
 
-interface FileProps {
-  readonly agent: Agent;
-  readonly file: LatestFile;
-}
+const endingOf = (path: string): string => /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
+const isPicture = (path: string): boolean => /^(png|jpe?g|gif|webp)$/.test(endingOf(path));
+const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(path));
+const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
 
-function File({ agent, file }: FileProps) {
+function File({ agent, file }: { agent: Agent; file: LatestFile }) {
   const { path } = file;
   const [chosen, setChosen] = useState<number | null>(null);
   const options = ["preview", ...(hasSource(path) ? ["source"] : []), ...(isPicture(path) ? [] : ["changes"]), "why"];
@@ -58,13 +57,12 @@ function File({ agent, file }: FileProps) {
   const now = versions.find(({ version }) => version === chosen) ?? newest ?? file;
   const isOld = newest !== undefined && now !== newest;
   const step = isOld ? now.step : null;
-  const views: Readonly<Record<string, Children>> = {
-    why: "goals" in now && html`<${Why} agent=${agent.id} version=${now} />`,
-    changes: html`<${Changes} agent=${agent.id} path=${path} step=${now.step} />`,
-  };
-  const preview = isPicture(path)
-    ? html`<${Picture} key=${file.at} agent=${agent.id} path=${path} step=${step} />`
-    : html`<${Preview} agent=${agent} file=${file} step=${step} isSource=${tab === "source"} />`;
+  const view: Children =
+    tab === "why"
+      ? "goals" in now && html`<${Why} agent=${agent.id} version=${now} />`
+      : tab === "changes"
+        ? html`<${Changes} agent=${agent.id} path=${path} step=${now.step} />`
+        : html`<${Preview} agent=${agent} path=${path} at=${file.at} step=${step} isSource=${tab === "source"} />`;
   const steps = versions.map(
     (each) => html`<option value=${each.version} selected=${each === now}>step ${each.step}</option>`,
   );
@@ -74,44 +72,47 @@ function File({ agent, file }: FileProps) {
   return html`<article class="stack grow"><header><h1>${path}</h1>
       <p class="muted small">${size(now.bytes)} · ${by} <${Ago} at=${now.at} /> ago in${" "}
         <${StepLink} of=${agent.id} step=${now.step} /></p></header>
-    <div class="flex wrap">${tabs}${versions.length > 1 && select}</div>
+    <div class="flex">${tabs}${versions.length > 1 && select}</div>
     ${isOld && html`<${Restore} key=${step} agent=${agent} path=${path} step=${step} />`}
-    <${Problem} problem=${problem} />${views[tab] ?? preview}</article>`;
+    <${Problem} problem=${problem} />${view}</article>`;
 }
-const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(path));
-const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
 
 function Restore({ agent: { id, name, standing }, path, step }: { agent: Agent; path: string; step: number }) {
-  const { run, problem, isOff } = useAction();
   const [isDone, setDone] = useState(false);
   const isAtWork = !["paused", "over"].includes(standing.kind);
-  const restore = async (): Promise<void> =>
-    setDone(await run(() => post(at(id, "/restore"), { step, paths: [path] })));
-  if (isDone) return html`<p class="sub" role="status">${path} is again as it was after step ${step}.</p>`;
-  const hint = html`<span class="muted small">Pause ${name} first: it must not be at work.</span>`;
-  return html`<p class="flex wrap">
-    <button disabled=${isOff || isAtWork} onClick=${restore}>Restore to step ${step}</button>${isAtWork && hint}
-    <${Problem} problem=${problem} /></p>`;
+  const restore = (): Promise<void> => post(at(id, "/restore"), { step, paths: [path] }).then(() => setDone(true));
+  if (isDone) return html`<p class="muted" role="status">${path} is again as it was after step ${step}.</p>`;
+  return html`<${Act} words=${`Restore to step ${step}`} isOff=${isAtWork} act=${restore} />
+    ${isAtWork && html`<p class="muted small">Pause ${name} first: it must not be at work.</p>`}`;
 }
 
-function Preview({ agent, file, step, isSource }: FileProps & { step: number | null; isSource: boolean }) {
-  const { path } = file;
-  const [loaded, problem] = useLoaded<FileContent>(atStep(agent.id, path, step), file.at);
-  const view = useMemo(() => loaded && showContent(agent, path, loaded, isSource), [loaded, isSource]);
-  return view ?? html`<${Pending} problem=${problem} />`;
+interface PreviewProps extends Readonly<{ agent: Agent; path: string; isSource?: boolean }> {
+  /** When the file was written. */
+  readonly at?: string;
+  /** Null for the newest version. */
+  readonly step?: number | null;
+  /** In the place of a picture. */
+  readonly text?: string;
 }
-
-function showContent(agent: Agent, path: string, { content, encoding, bytes }: FileContent, isSource: boolean) {
-  const folder = `file:///${path.split("/").map(encodeURIComponent).join("/")}`;
-  const picture = (source: string, text: string): Children => {
+function Preview({ agent, path, at, step = null, text = path, isSource }: PreviewProps): Children {
+  const [file, problem] = useLoaded<FileContent>(atFile(agent.id, path, step === null ? "" : `?step=${step}`), at);
+  const View = !hasSource(path) || isSource ? Code : isMarkdown(path) ? Markdown : Csv;
+  const picture = (source: string, words: string): Children => {
+    const folder = `file:///${path.split("/").map(encodeURIComponent).join("/")}`;
     const place = decode(new URL(source, folder).pathname.slice(1));
-    return html`<${Picture} agent=${agent.id} path=${place} text=${text} />`;
+    if (!isPicture(place)) return html`<span class="muted">[${place} cannot be shown]</span>`;
+    return html`<${Preview} agent=${agent} path=${place} text=${words} />`;
   };
-  if (encoding === "base64")
-    return html`<p class="muted">${size(bytes)} that are not text. Open it in <code>${agent.workspace}</code></p>`;
-  if (content === "") return html`<p class="muted">The file is empty.</p>`;
-  if (isMarkdown(path) && !isSource) return html`<${Markdown} text=${content} picture=${picture} />`;
-  return html`<${hasSource(path) && !isSource ? Csv : Code} text=${content} />`;
+  // A long text is drawn once, not each second.
+  const view = useMemo(() => html`<${View} text=${file?.content} picture=${picture} />`, [file, View]);
+  if (!file) return html`<${Pending} problem=${problem} />`;
+  if (file.content === "") return html`<p class="muted">The file is empty.</p>`;
+  if (file.encoding !== "base64") return view;
+  // Data of a picture's type are never a document.
+  const data = `data:image/${endingOf(path).replace("jpg", "jpeg")};base64,${file.content}`;
+  return isPicture(path)
+    ? html`<img class="picture" src=${data} alt=${text} />`
+    : html`<p class="muted">${size(file.bytes)} that are not text. Open it in <code>${agent.workspace}</code></p>`;
 }
 
 function Changes({ agent, path, step }: { agent: string; path: string; step: number }) {

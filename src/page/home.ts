@@ -1,48 +1,59 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
 import { at, post } from "./api.ts";
-import { useAction, useSeen } from "./hooks.ts";
-import { type Children, html, useEffect, useState } from "./html.ts";
-import { AgentMark, Ago, Bar, Call, Empty, formText, Mark, Outside, Problem, Wish, Words } from "./parts.ts";
-import { agentTree } from "./rows.ts";
-import { host, stuckAgents, useHost, useLost, useStill } from "./store.ts";
+import { type Children, html, useSeen } from "./html.ts";
+import { Act, AgentMark, Ago, Bar, Call, Empty, Mark, Outside, Wish, Words } from "./parts.ts";
+import { host, isAway, isStill, needing } from "./store.ts";
+import { Args } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
-import { capital, clockOf, counted, lookOf, money, showHidden, span, stateWords } from "./words.ts";
+import { capital, clockOf, counted, LOOKS, lookOf, money, span, stateWords } from "./words.ts";
 
 export function Home() {
-  const { agents, waiting } = useHost();
-  const since = useSince();
+  const { agents } = host;
   if (agents.length === 0)
     return html`<${Empty} title="No agents yet"><p>Give one a goal in the terminal:</p>
       <pre>goald run -d "Plan a week of meals in plan.md"</pre></${Empty}>`;
-  const stuck = stuckAgents();
+  const line = sinceLastLook();
+  const needs = needing();
   const ended = agents.filter(isEnded).sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
-  const working = agentTree(workingOf(agents, waiting));
-  const needs = waiting.length + stuck.length;
-  const asks = waiting.map((item) => html`<${Asks} key=${`${item.agent} ${item.callId}`} item=${item} />`);
-  const stops = stuck.map((agent) => html`<${Stuck} key=${agent.id} agent=${agent} />`);
-  const work = working.map(({ agent, depth }) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} />`);
-  const ends = ended.map((agent) => html`<${Row} key=${agent.id} agent=${agent} />`);
-  const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2><div class="rows">${ends}</div>
-    </section>`;
-  return html`<div class="page stack">${since && html`<p class="sub">${since}</p>`}
-    <section><h1 class="hidden">Home</h1>
-      <h2>${needs > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs || ""}</span></h2>
-      ${needs > 0 && html`<ul class="cards">${asks}${stops}</ul>`}</section>
-    <section><h2>At work <span class="muted">${working.length}</span></h2><div class="rows">
-      <div class="row titles muted small" aria-hidden="true"><span>Agent</span><span>Now</span>
-        <span class="num">Step</span><span>Cost of budget</span><span class="num">For</span></div>${work}
-      ${working.length === 0 && html`<p class="muted">No agent is at work.</p>`}</div></section>
+  const working = agentTree(workingOf(agents));
+  const cards = needs.map((need) => html`<${Needs} key=${need.agent.id} ...${need} />`);
+  const row = ({ agent, depth }: TreeRow) => html`<${Row} key=${agent.id} agent=${agent} depth=${depth} />`;
+  const over = html`<section><h2>Ended <span class="muted">${ended.length}</span></h2>
+    ${ended.map((agent) => row({ agent, depth: 0 }))}</section>`;
+  return html`<div class="page stack">${line && html`<p>${line}</p>`}
+    <section>
+      <h1>${needs.length > 0 ? "Needs you" : "Nothing needs you"} <span class="hot">${needs.length || ""}</span></h1>
+      ${needs.length > 0 && html`<ul class="cards">${cards}</ul>`}</section>
+    <section><h2>At work <span class="muted">${working.length}</span></h2>${working.map(row)}
+      ${working.length === 0 && html`<p class="muted">No agent is at work.</p>`}</section>
     ${ended.length > 0 && over}</div>`;
 }
 
 export const isEnded = ({ standing }: Pick<Agent, "standing">): boolean => standing.kind === "over";
 
 /** An agent that needs a person has its place above, unless it belongs to a tree that is at work. */
-function workingOf(agents: readonly Agent[], waiting: readonly Waiting[]): readonly Agent[] {
-  const asking = new Set(waiting.map(({ agent }) => agent));
+function workingOf(agents: readonly Agent[]): readonly Agent[] {
+  const asking = new Set(needing().map(({ agent }) => agent));
   const parents = new Set(agents.map(({ parent }) => parent));
-  const isShownAbove = ({ id, parent }: Agent): boolean => asking.has(id) && parent === null && !parents.has(id);
-  return agents.filter((agent) => lookOf(agent.standing) !== "stuck" && !isEnded(agent) && !isShownAbove(agent));
+  const isInTree = ({ id, parent, standing }: Agent): boolean =>
+    lookOf(standing) !== "stuck" && (parent !== null || parents.has(id));
+  return agents.filter((agent) => !isEnded(agent) && (isInTree(agent) || !asking.has(agent)));
+}
+
+interface TreeRow {
+  readonly agent: Agent;
+  readonly depth: number;
+}
+/** Agents with their helpers below them; an agent whose parent is not among them is at the top. */
+export function agentTree(agents: readonly Agent[]): readonly TreeRow[] {
+  const ids = new Set(agents.map(({ id }) => id));
+  const rank = ({ standing }: Agent): number => LOOKS.indexOf(lookOf(standing));
+  const sorted = agents.toSorted((a, b) => rank(a) - rank(b) || (a.createdAt < b.createdAt ? -1 : 1));
+  const below = (parent: string | null, depth: number): readonly TreeRow[] =>
+    sorted
+      .filter((each) => (each.parent !== null && ids.has(each.parent) ? each.parent : null) === parent)
+      .flatMap((agent) => [{ agent, depth }, ...below(agent.id, depth + 1)]);
+  return below(null, 0);
 }
 
 const MAX_ARGS_CHARS = 160;
@@ -53,38 +64,36 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
   Object.values(args).every((value) => typeof value !== "object") &&
   JSON.stringify(args).length <= MAX_ARGS_CHARS;
 
-const Card = ({ look, body, acts }: Readonly<Record<"look" | "body" | "acts", Children>>) =>
-  html`<li class="flex wrap card"><${Mark} look=${look} /><div class="grow">${body}</div>${acts}</li>`;
-
 export const sendTo = (agent: string) => (text: string, key: string) =>
   post(at(agent, "/messages"), { from: "you", text, key });
 
-export const Asks = ({ item }: { item: Waiting }) =>
-  html`<${item.kind === "question" ? Question : Approval} item=${item} />`;
-
-function Question({ item: { agent, name, question, since } }: { item: Waiting }) {
-  const body = html`<p><a class="name" data-row href=${`#/a/${agent}`}>${name}</a> asks <${Ago} at=${since} /></p>
-    <p class="sub kept">${question}</p><${Words} label=${`Answer ${name}`} button="Answer" onSend=${sendTo(agent)} />`;
-  return html`<${Card} look="asks" body=${body} />`;
+/** The card of an agent that needs a person: its command, its question, or what can be done about its pause. */
+export function Needs({ agent, item }: ReturnType<typeof needing>[number]) {
+  const { id, name, standing, changedAt, reason } = agent;
+  if (item?.kind === "approval") return html`<${Approval} key=${item.callId} item=${item} />`;
+  const [look, verb, words] = item ? ["asks", "asks", item.question] : ["stuck", stateWords(standing), reason];
+  return html`<li class="flex card"><${Mark} look=${look} />
+    <div class="grow"><p><a class="name" data-row href=${`#/a/${id}`}><b>${name}</b></a>${` ${verb} `}
+        <${Ago} at=${item?.since ?? changedAt} /></p><p class="kept">${words}</p>
+      ${item && html`<${Words} key=${item.callId} label=${`Answer ${name}`} button="Answer" onSend=${sendTo(id)} />`}
+    </div>
+    ${!item && standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`}</li>`;
 }
 
 function Approval({ item }: { item: Waiting }) {
   const { agent, command, callId, since, thought, reason } = item;
-  const { run, problem, isOff } = useAction();
   const { element, isSeen } = useSeen();
-  const isStill = useStill();
   const isWhole = isShort(item);
-  const answer = (verdict: string) => () => run(() => post(at(agent, "/approval"), { callId, verdict }));
-  const args = Object.entries(command.args).map(([name, value]) => `${name}: ${showHidden(String(value))}`);
+  const answer = (verdict: string) => () => post(at(agent, "/approval"), { callId, verdict });
   const acts = isWhole
-    ? html`<button class="end" disabled=${isOff || !isStill} onClick=${answer("denied")}>Deny</button>
-      <button class="primary" disabled=${isOff || !isSeen || !isStill} onClick=${answer("approved")}>Approve</button>`
-    : html`<a class="button primary end" href=${`#/a/${agent}/approve`}>Review</a>`;
-  const body = html`<p><${Wish} item=${item} /> <${Ago} at=${since} /></p><p class="sub two">${thought || reason}</p>
-    <p class="muted small">${thought && reason} <${Outside} item=${item} /></p>
-    ${isWhole && html`<p class="sub small kept" ref=${element}><code>${args.join("\n")}</code></p>`}
-    <${Problem} problem=${problem} />`;
-  return html`<${Card} look="asks" acts=${acts} body=${body} />`;
+    ? html`<${Act} words="Deny" isOff=${!isStill()} act=${answer("denied")} />
+      <${Act} words="Approve" look="primary" isOff=${!isSeen || !isStill()} act=${answer("approved")} />`
+    : html`<a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
+  return html`<li class="flex card"><${Mark} look="asks" /><div class="grow">
+      <p><${Wish} item=${item} /> <${Ago} at=${since} /></p><p class="two">${thought || reason}</p>
+      <p class="muted small">${thought && reason} <${Outside} item=${item} /></p>
+      ${isWhole && html`<div ref=${element}><${Args} args=${command.args} /></div>`}</div>
+    <div class="flex end">${acts}</div></li>`;
 }
 
 /** A limit that a person may raise: its name in `more`, the words around the number, its unit and a first number. */
@@ -97,32 +106,12 @@ const ALLOWANCES = new Map([
 
 /** Has an agent go on; one at a limit with more of what it has used. */
 export function Resume({ agent: { id, standing, budget } }: { agent: Agent }) {
-  const { run, problem, isOff } = useAction();
-  const isStill = useStill();
   const [member = "", before, after, unit = 1, first] = ALLOWANCES.get(standing.cause as "budget") ?? [];
-  const resume = (event: Event): void => {
-    event.preventDefault();
-    const more = { [member]: Number(formText(event, "more")) * unit };
-    void run(() => post(at(id, "/resume"), member ? { more } : {}));
-  };
-  const field = html`<label class="flex sub">${before}<input type="number" name="more" required min="0.01" step="any"
+  const resume = (fields: FormData): Promise<unknown> =>
+    post(at(id, "/resume"), member ? { more: { [member]: Number(fields.get("more")) * unit } } : {});
+  const field = html`<label class="flex">${before}<input type="number" name="more" required min="0.01" step="any"
     defaultValue=${member === "usd" ? budget?.allowedUsd : first} />${after}</label>`;
-  return html`<form class="flex wrap end" onSubmit=${resume}>${member && field}
-    <button disabled=${isOff || !isStill}>Resume</button><${Problem} problem=${problem} /></form>`;
-}
-
-/** A card shows what a person can do about a pause that a limit or a trouble caused. */
-export function Stuck({ agent }: { agent: Agent }) {
-  const { id, name, standing, changedAt, reason, step, budget, costUsd } = agent;
-  const limit = standing.cause === "budget" ? budget : null;
-  const spent = limit ? `${money(limit.spentUsd)} of ${money(limit.allowedUsd)}` : `${money(costUsd)} spent`;
-  const more = limit ? " Its next request could cost more than what is left." : "";
-  const words = ALLOWANCES.has(standing.cause as "budget") ? `${spent} after ${counted(step, "step")}.${more}` : reason;
-  const acts = standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`;
-  const body = html`<p><a class="name" data-row href=${`#/a/${id}`}>${name}</a>${` ${stateWords(standing)} `}
-      <${Ago} at=${changedAt} /></p>
-    <p class="sub">${words}</p>`;
-  return html`<${Card} look="stuck" acts=${acts} body=${body} />`;
+  return html`<${Act} words="Resume" isOff=${!isStill()} act=${resume}>${member && field}</${Act}>`;
 }
 
 export function Now({ agent: { standing, now, until, closing, reason } }: { agent: Agent }): Children {
@@ -132,23 +121,21 @@ export function Now({ agent: { standing, now, until, closing, reason } }: { agen
   return now.kind === "running" ? html`<${Call} command=${now.command} subject=${now.subject} />` : "Thinking";
 }
 
-function Row({ agent, depth = 0 }: { agent: Agent; depth?: number }) {
+function Row({ agent, depth }: TreeRow) {
   const { id, name, parent, step, stalledMs, changedAt, costUsd, budget } = agent;
-  const stalled = stalledMs !== null && html`<b class="hot">nothing for ${span(stalledMs)}</b>`;
   const isTwin = host.agents.some((other) => other.name === name && other.id !== id);
   const bar =
     budget && html`<${Bar} label=${`Budget of ${name}`} spent=${budget.spentUsd} allowed=${budget.allowedUsd} />`;
-  return html`<a class="row" data-row href=${`#/a/${id}`}>
-    <span class="flex" style=${{ paddingLeft: `${Math.max(0, depth - 1) * 24}px` }}>
-      ${depth > 0 && html`<span class="muted" aria-hidden="true">└</span>`}<${AgentMark} agent=${agent} />
-      <b class="cut">${name}</b>${isTwin && html` <span class="muted">(${id})</span>`}
-      ${depth > 0 && html`<span class="hidden"> helper of ${parent}</span>`}</span>
-    <span class="now sub cut"><${Now} agent=${agent} /> ${stalled}</span>
-    <span class="step num">${step}</span>
-    <span class="flex">${bar}
-      <span>${money(budget?.spentUsd ?? costUsd)}
-        ${budget && html`<small> of ${money(budget.allowedUsd)}</small>`}</span></span>
-    <span class="num"><${Ago} at=${changedAt} /></span></a>`;
+  return html`<a class="row" data-row href=${`#/a/${id}`} style=${{ paddingLeft: `${8 + depth * 24}px` }}>
+    <${AgentMark} agent=${agent} />
+    <span class="grow"><span class="cut"><b>${name}</b>${isTwin && ` (${id})`}
+        ${depth > 0 && html`<small> helper of ${parent}</small>`}</span>
+      <small class="cut"><${Now} agent=${agent} />
+        ${stalledMs !== null && html` <b class="hot">nothing for ${span(stalledMs)}</b>`}</small></span>
+    <small class="num wide">step ${step}</small>
+    <span class="num cost">${money(budget?.spentUsd ?? costUsd)}
+      ${budget && html`<small class="wide"> of ${money(budget.allowedUsd)}</small>`}${bar}</span>
+    <small class="num"><${Ago} at=${changedAt} /></small></a>`;
 }
 
 const SEEN = "goald-seen";
@@ -168,26 +155,22 @@ export function sinceLine(agents: readonly Agent[], seen: Seen, now: number): st
   return `Since you looked ${span(now - seen.at)} ago: ${counted(ended, "agent")} finished, ${money(spent)} spent.`;
 }
 
-/** Home has not yet said in this look what happened before it. */
-let isDue = true;
+/** What Home says of the time before this look; null before it has said it. */
+let since: string | null = null;
 const keepSeen = (): void => {
   const agents = Object.fromEntries(host.agents.map((agent) => [agent.id, [isEnded(agent), agent.costUsd]]));
   localStorage.setItem(SEEN, JSON.stringify({ at: Date.now(), agents }));
 };
 globalThis.addEventListener?.("visibilitychange", () => {
-  if (!isDue && document.hidden) keepSeen();
-  isDue = true;
+  if (since !== null && document.hidden) keepSeen();
+  since = null;
 });
 
-function useSince(): string {
-  const [line, setLine] = useState("");
-  const isLost = useLost();
-  useEffect(() => {
-    if (isLost || !isDue) return;
-    isDue = false;
+function sinceLastLook(): string {
+  if (since === null && !isAway()) {
     const before = localStorage.getItem(SEEN);
-    if (before) setLine(sinceLine(host.agents, JSON.parse(before) as Seen, Date.now()));
+    since = before ? sinceLine(host.agents, JSON.parse(before) as Seen, Date.now()) : "";
     keepSeen();
-  }, [isLost]);
-  return line;
+  }
+  return since ?? "";
 }

@@ -1,16 +1,12 @@
 /** parts.ts -- small components that several screens share. */
-import type { ApiError } from "./api.ts";
-import { useAction } from "./hooks.ts";
-import { type Children, html, useState } from "./html.ts";
-import { useHost } from "./store.ts";
+import { type ApiError, toApiError } from "./api.ts";
+import { type Children, html, useRef, useState } from "./html.ts";
+import { changed, host, isAway } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
 
-export function Ago({ at }: { at: string }) {
-  const { clock } = useHost();
-  const since = sinceWords(clock - Date.parse(at));
-  return html`<time datetime=${at} title=${new Date(at).toLocaleString()}>${since}</time>`;
-}
+export const Ago = ({ at }: { at: string }) =>
+  html`<time datetime=${at} title=${new Date(at).toLocaleString()}>${sinceWords(Date.now() - Date.parse(at))}</time>`;
 
 /** Paths in a square of 16. */
 const SHAPES: Readonly<Record<Look | "says" | "failed", string>> = {
@@ -37,21 +33,21 @@ export const AgentMark = ({ agent: { standing, stalledMs } }: { agent: Agent }) 
 type BarProps = Readonly<Record<"spent" | "allowed", number> & { label: string; used?: number }>;
 export const Bar = ({ label, allowed, spent, used = spent }: BarProps) => {
   const share = (amount: number): string => `${allowed > 0 ? Math.min(100, (amount / allowed) * 100) : 0}%`;
-  return html`<span class=${spent >= allowed * 0.8 ? "bar grow stuck" : "bar grow muted"} role="meter"
+  return html`<span class=${spent >= allowed * 0.8 ? "bar stuck" : "bar muted"} role="meter"
     aria-label=${label} aria-valuemin="0" aria-valuemax=${allowed} aria-valuenow=${Math.min(allowed, used)}
     style=${{ "--spent": share(spent), "--used": share(used) }}></span>`;
 };
 
-export const Call = ({ command, subject }: { command: string; subject: string }) => {
+/** `isInside`: a sentence. */
+type CallProps = Readonly<{ command: string; subject: string; isInside?: boolean }>;
+export const Call = ({ command, subject, isInside = false }: CallProps) => {
   const [verb, what] = describeCall(command, subject);
-  return html`<span title=${command}>${capital(verb)} ${what && html`<b>${what}</b>`}</span>`;
+  return html`<span title=${command}>${isInside ? verb : capital(verb)} ${what && html`<b>${what}</b>`}</span>`;
 };
 /** "Household Ledger wants to write budget.md" */
-export const Wish = ({ item: { agent, name, command } }: { item: Waiting }) => {
-  const [verb, what] = describeCall(command.name, subjectOf(command.args));
-  return html`<a class="name" data-row href=${`#/a/${agent}/approve`}>${name}</a> wants to${" "}
-    <span title=${command.name}>${verb} <b>${what}</b></span>`;
-};
+export const Wish = ({ item: { agent, name, command } }: { item: Waiting }) =>
+  html`<a class="name" data-row href=${`#/a/${agent}/approve`}><b>${name}</b></a> wants to${" "}
+    <${Call} command=${command.name} subject=${subjectOf(command.args)} isInside />`;
 
 /** Whose words from outside were read: a person must see that before an answer. */
 export const Outside = ({ item: { received, agent } }: { item: Waiting }) => {
@@ -69,10 +65,12 @@ export const StepLink = ({ of, step }: { of: string; step: number }) =>
   html`<a href=${`#/a/${of}/s/${step}`}>step ${step}</a>`;
 export const fileLink = (agent: string, path: string): string => `#/a/${agent}/files/${encodeURIComponent(path)}`;
 
-/** Names with their texts, without those that are empty. */
-export const Pairs = ({ of }: { of: Readonly<Record<string, Children>> }) =>
-  html`<dl class="pairs">
-    ${Object.entries(of).map(([name, text]) => text && html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>`;
+type Entries = readonly (readonly [name: string, text: Children])[];
+/** Names with their texts, without those that are empty. A name may come again. */
+export const Pairs = ({ of }: { of: Readonly<Record<string, Children>> | Entries }) => {
+  const entries: Entries = Array.isArray(of) ? of : Object.entries(of);
+  return html`<dl class="pairs">${entries.map(([name, text]) => text && html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>`;
+};
 
 export const Problem = ({ problem }: { problem: ApiError | null }) =>
   problem && html`<p class="bad problem" role="alert">${problem.message} ${problem.hint}</p>`;
@@ -92,9 +90,37 @@ export function useSwitch(label: string, options: readonly string[]): readonly [
 }
 
 export const fieldText = ({ target }: Event): string => (target as HTMLInputElement).value;
-/** The text of a field of the form that the event is of. */
-export const formText = ({ currentTarget }: Event, name: string): string =>
-  String(new FormData(currentTarget as HTMLFormElement).get(name)).trim();
+
+interface ActProps {
+  readonly words: string;
+  /** Gets the fields of the form. The form is emptied when it has succeeded, unless something was written meanwhile. */
+  readonly act: (fields: FormData) => Promise<unknown>;
+  readonly isOff?: boolean;
+  readonly look?: string;
+  readonly title?: string;
+  readonly children?: Children;
+}
+/** A form of one request: its fields, its button, and below it why the request failed, until the next one. */
+export function Act({ words, act, isOff = false, look = "", title, children }: ActProps) {
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  // Nothing can be asked for while a request is under way, or the daemon is gone.
+  const cannot = isOff || host.isBusy || isAway();
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (cannot) return;
+    const form = event.currentTarget as HTMLFormElement;
+    const fields = new FormData(form);
+    host.isBusy = true;
+    changed();
+    const failed = await act(fields).then(() => null, toApiError);
+    host.isBusy = false;
+    setProblem(failed);
+    if (!failed && String([...new FormData(form)]) === String([...fields])) form.reset();
+    changed();
+  };
+  return html`<form class="flex" onSubmit=${submit}>${children}
+    <button class=${look} disabled=${cannot} title=${title}>${words}</button><${Problem} problem=${problem} /></form>`;
+}
 
 interface WordsProps {
   readonly label: string;
@@ -102,28 +128,25 @@ interface WordsProps {
   /** `key`: the same for the same words until an answer has come, so that they arrive once. */
   readonly onSend: (text: string, key: string) => Promise<unknown>;
   readonly hint?: string;
-  readonly mayBeEmpty?: boolean;
-  readonly children?: Children;
+  /** Of a denial: it needs no words, and has the focus where it appears. */
+  readonly isDenial?: boolean;
 }
 /** A field for words to an agent. It is emptied when they have arrived; an error stays below it. */
-export function Words({ label, button, onSend, hint = "", mayBeEmpty = false, children }: WordsProps) {
-  const [draft, setDraft] = useState({ text: "", key: "" });
-  const { text, key } = draft;
-  const { run, problem, isOff } = useAction();
-  const canSend = !isOff && (mayBeEmpty || text.trim() !== "");
-  const send = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if (canSend && (await run(() => onSend(text.trim(), key))))
-      setDraft((now) => (now === draft ? { text: "", key } : now));
+export function Words({ label, button, onSend, hint = "", isDenial = false }: WordsProps) {
+  const { current: keys } = useRef(new Map<string, string>());
+  const act = async (fields: FormData): Promise<void> => {
+    const text = String(fields.get("text")).trim();
+    keys.set(text, keys.get(text) ?? crypto.randomUUID());
+    await onSend(text, `${keys.get(text)}`);
+    keys.delete(text);
   };
   const press = (event: KeyboardEvent): void => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) void send(event);
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    (event.target as HTMLTextAreaElement).form?.requestSubmit();
   };
-  const type = (event: Event): void => setDraft({ text: fieldText(event), key: crypto.randomUUID() });
-  return html`<form class="flex wrap words" onSubmit=${send}>
-    <textarea class="grow" rows="1" aria-label=${label} placeholder=${`${label}…`} value=${text} onInput=${type}
-      onKeyDown=${press}></textarea>${children}
-    <button class=${text.trim() && "primary"} disabled=${!canSend}>${button}</button>
-    ${text && html`<p class="problem muted small">${hint} Shift+Enter for a new line.</p>`}
-    <${Problem} problem=${problem} /></form>`;
+  return html`<div class="words"><${Act} words=${button} act=${act}>
+    <textarea class="grow" name="text" rows="1" aria-label=${label} placeholder=${`${label}…`} required=${!isDenial}
+      autofocus=${isDenial} onKeyDown=${press}></textarea>
+    <small class="hint">${hint} Shift+Enter for a new line.</small></${Act}></div>`;
 }

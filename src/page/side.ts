@@ -1,8 +1,7 @@
 /** side.ts -- beside an agent's work: its limits, plan, goals, helpers and files, and whose words it read. */
 import { at } from "./api.ts";
-import { useLoaded } from "./hooks.ts";
-import { type Children, html, useState } from "./html.ts";
-import { AgentMark, Bar, fileLink, formText, Problem, placeOf, StepLink } from "./parts.ts";
+import { type Children, html, useLoaded, useState } from "./html.ts";
+import { AgentMark, Bar, fieldText, fileLink, Problem, placeOf, StepLink } from "./parts.ts";
 import { host, pulseOf } from "./store.ts";
 import type { Agent, Details, LatestFile, Limit, MemorySearch, PlanView, TaskView } from "./types.ts";
 import { compact, counted, money, size, span } from "./words.ts";
@@ -37,28 +36,24 @@ export function Side({ agent, details, isNarrow }: { agent: Agent; details: Deta
     ${files.length > 0 && html`<${Part} title="Latest files">${latest}</${Part}>`}
     ${received.length > 0 && html`<${Part} title="Read from outside">${received.map(source)}</${Part}>`}
     <${Memory} id=${id} />`;
-  if (!isNarrow) return html`<aside aria-label="About this agent">${body}</aside>`;
+  if (!isNarrow) return html`<aside class="stack" aria-label="About this agent">${body}</aside>`;
   const cost = budget ? `${money(budget.spentUsd)} of ${money(budget.allowedUsd)}` : money(costUsd);
   const parts = [cost, plan?.plan && "plan", counted(goals.length, "goal"), counted(own.length, "file")];
   const summary = parts.filter(Boolean).join(" · ");
-  return html`<details class="stack"><summary class="panel sub">${summary}</summary>${body}</details>`;
+  return html`<details class="stack"><summary class="panel">${summary}</summary>${body}</details>`;
 }
 
 function Memory({ id }: { id: string }) {
   const [query, setQuery] = useState("");
   const path = at(id, `/memory/search?limit=5&query=${encodeURIComponent(query)}`);
   const [found, problem] = useLoaded<MemorySearch>(query === "" ? null : path);
-  const search = (event: Event): void => {
-    event.preventDefault();
-    setQuery(formText(event, "query"));
-  };
+  const search = (event: Event): void => setQuery(fieldText(event));
   const recall = ({ kind, trust, step, text, excerpt = text }: MemorySearch["recalls"][number]) => html`<li>
-    <p class="sub kept" title=${text}>${excerpt}</p>
+    <p class="kept" title=${text}>${excerpt}</p>
     <small>${kind}, ${trust} ${step !== null && html`· <${StepLink} of=${id} step=${step} />`}</small></li>`;
   const none = html`<li class="muted">It remembers nothing like that.</li>`;
-  return html`<${Part} title="Memory"><li><form class="flex" onSubmit=${search}>
-    <input type="search" class="grow" name="query" aria-label="Search its memory" placeholder="Search its memory…" />
-    </form><${Problem} problem=${problem} /></li>
+  return html`<${Part} title="Memory"><li class="flex"><input type="search" class="grow" aria-label="Search its memory"
+      placeholder="Search its memory…" onChange=${search} /><${Problem} problem=${problem} /></li>
     ${found?.recalls.map(recall)}${found?.recalls.length === 0 && none}</${Part}>`;
 }
 
@@ -81,9 +76,8 @@ const LimitLine = ({ limit: { limit, allowed, spent, used, left } }: { limit: Li
   if (limit === "time") return html`<${Line} words=${name} end=${left > 0 ? `${span(left)} left` : "over"} />`;
   const aside = used > spent ? `${show(used - spent)} more is set aside for helpers and the work under way` : null;
   const most = Number(allowed);
-  return html`<li class="flex" title=${aside}><span class="limit">${name}</span>
-    <${Bar} label=${name} spent=${spent} used=${used} allowed=${most} />
-    <span>${show(spent)}<small> of ${show(most)}</small></span></li>`;
+  return html`<${Line} words=${name} end=${`${show(spent)} of ${show(most)}`} />
+    <li title=${aside}><${Bar} label=${name} spent=${spent} used=${used} allowed=${most} /></li>`;
 };
 
 const TASKS = { open: "○", in_progress: "◐", completed: "✓", verified: "✓", abandoned: "–" } as const;
@@ -91,7 +85,7 @@ function Task({ task: { id, goal, state, subtasks }, current }: { task: TaskView
   const below = subtasks.map((each) => html`<${Task} key=${each.id} task=${each} current=${current} />`);
   return html`<li>
     <span class="muted" role="img" aria-label=${state.replace("_", " ")}>${TASKS[state]}</span>${" "}
-    <span class=${id === current && "name"}>${goal}</span>${below.length > 0 && html`<ul>${below}</ul>`}</li>`;
+    ${id === current ? html`<b>${goal}</b>` : goal}${below.length > 0 && html`<ul>${below}</ul>`}</li>`;
 }
 
 /** The checks of one goal; those of all goals are below the first. */

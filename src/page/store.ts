@@ -1,9 +1,9 @@
 /** store.ts -- what the page knows of the host: its agents and what waits, kept current by one stream of changes. */
-import { apiError, follow, get, toApiError } from "./api.ts";
-import { useLayoutEffect, useState } from "./html.ts";
+import { apiError, follow, get } from "./api.ts";
 import type { Agent, Changes, Status, Waiting } from "./types.ts";
 import { lookOf } from "./words.ts";
 
+/** Every screen reads it while it is drawn. */
 export const host = {
   agents: [] as readonly Agent[],
   /** Approvals and questions, the oldest first. */
@@ -11,40 +11,40 @@ export const host = {
   status: null as Status | null,
   /** When the daemon stopped answering; null while it answers. Nothing can be asked of it then. */
   lostSince: null as number | null,
-  /** No approval, question or stuck agent came or went within STILL_MS, and no other screen was opened. */
-  isStill: true,
-  /** The time by which ages are shown. */
-  clock: Date.now(),
+  /** A request that acts is under way: there is one at a time. */
+  isBusy: false,
 };
 
-const listeners = new Set<() => void>();
-const changed = (): void => {
-  noteMoves();
-  host.clock = Date.now();
-  for (const listener of listeners) listener();
-};
-
-/** Reads again when the host or the clock has changed, and renders again only when the value has. */
-function useValue<T>(read: () => T): T {
-  const [value, setValue] = useState(read());
-  useLayoutEffect(() => {
-    const listener = (): void => setValue(read());
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, []);
-  return value;
+let draw = (): void => undefined;
+/** Draws all screens by what the host and the clock say now. */
+export function changed(): void {
+  const now = needing().map(({ agent, item }) => `${agent.id} ${item?.callId}`);
+  if (now.join() !== shown) move();
+  shown = now.join();
+  draw();
 }
-/** A copy renders again at each change. */
-export const useHost = (): Readonly<typeof host> => useValue(() => ({ ...host }));
-export const useLost = (): boolean => useValue(isAway);
+let shown = "";
+
+/** A click within this time after a card has come or moved, or a screen was opened, was meant for what was there. */
+const STILL_MS = 800;
+let movedAt = 0;
+export function move(): void {
+  movedAt = performance.now();
+  setTimeout(changed, STILL_MS + 1);
+}
 /** Whether what needs a person has stood still long enough to be clicked. */
-export const useStill = (): boolean => useValue(() => host.isStill);
+export const isStill = (): boolean => performance.now() - movedAt > STILL_MS;
 
 export const findAgent = (id: string | undefined): Agent | undefined =>
   host.agents.find((agent) => agent.id === id) ?? host.agents.find(({ name }) => name === id);
 
-/** Agents that a limit or a failure stopped: a person must see to them. */
-export const stuckAgents = (): readonly Agent[] => host.agents.filter(({ standing }) => lookOf(standing) === "stuck");
+/** Agents that need a person, with what they ask: the oldest first, then those that a limit or a failure stopped. */
+export const needing = (): readonly { readonly agent: Agent; readonly item?: Waiting }[] => [
+  ...host.waiting.flatMap((item) =>
+    host.agents.filter(({ id }) => id === item.agent).map((agent) => ({ agent, item })),
+  ),
+  ...host.agents.filter(({ standing }) => lookOf(standing) === "stuck").map((agent) => ({ agent })),
+];
 
 /** Changes when something about the agent may have changed that its own screens show, a few times per step. */
 export const pulseOf = ({ id, step, standing: { kind, cause }, now, received, head, budget }: Agent): string =>
@@ -58,13 +58,14 @@ export function applyChanges(agents: readonly Agent[], { agents: news, removed }
 
 let isConnected = false;
 /** Nothing can be asked for: the daemon does not answer, the page is hidden, or the daemon gave no proof since it was. */
-const isAway = (): boolean => document.hidden || !isConnected;
+export const isAway = (): boolean => document.hidden || !isConnected;
 
 /** How often a hidden page looks, for the number in its title. A browser has six connections for all pages of a host. */
 const HIDDEN_MS = 60_000;
 
 /** Follows the host for the life of the page, and while it is shown. Rejects with ApiError when the session has ended. */
-export async function followHost(): Promise<void> {
+export async function followHost(onChange: () => void): Promise<void> {
+  draw = onChange;
   let stop = new AbortController();
   const look = (): void => {
     if (document.hidden) {
@@ -76,17 +77,16 @@ export async function followHost(): Promise<void> {
   addEventListener("visibilitychange", look);
   setInterval(() => {
     if (!document.hidden) changed();
-    // The file of a change can be edited by anybody, and a failed answer is asked for again.
-    const isDue = isBehind || (!document.hidden && host.waiting.some(({ change }) => change !== null));
-    if (isDue && isConnected) loadWaiting(true).then(changed, () => undefined);
+    // The file of a change can be edited by anybody.
+    if (!isAway()) void loadWaiting(host.waiting.some(({ change }) => change !== null));
   }, 1_000);
-  addEventListener("hashchange", move);
   const onBreak = (): void => {
     isConnected = false;
     host.lostSince ??= Date.now();
     changed();
   };
-  for (let isFirst = true; ; stop = new AbortController()) {
+  for (; ; stop = new AbortController()) {
+    let isFirst = true;
     for await (const { event, data } of follow(() => "/changes", stop.signal, onBreak)) {
       if (event === "open") isFirst = true;
       // The daemon ends in order, and all sessions with it.
@@ -106,40 +106,20 @@ export async function followHost(): Promise<void> {
   }
 }
 
-/** Within this time after a card has moved or come, a click was meant for what stood there before. */
-const STILL_MS = 800;
-let stillTimer: ReturnType<typeof setTimeout> | undefined;
-function move(): void {
-  host.isStill = false;
-  clearTimeout(stillTimer);
-  stillTimer = setTimeout(() => {
-    host.isStill = true;
-    changed();
-  }, STILL_MS);
-}
-
-let needs = "";
-function noteMoves(): void {
-  const calls = host.waiting.map(({ agent, callId }) => `${agent} ${callId}`);
-  const now = [...calls, ...stuckAgents().map(({ id }) => id)].join();
-  if (now !== needs) move();
-  needs = now;
-}
-
-let asked = "";
-/** The last question for what waits was not answered. */
-let isBehind = false;
-/** Loads what waits when an agent begins or ends to wait for a person. */
-async function loadWaiting(isFirst: boolean): Promise<void> {
+let asked: string | null = null;
+/** Loads what waits when an agent begins or ends to wait for a person, and again after it got no answer. */
+async function loadWaiting(isDue: boolean): Promise<void> {
   const asking = host.agents.filter(({ standing }) => lookOf(standing) === "asks");
   const now = asking.map(({ id, head }) => `${id} ${head}`).join();
-  if (now === asked && !isFirst) return;
+  if (now === asked && !isDue) return;
+  asked = null;
   const news = Promise.all([get<Pick<typeof host, "waiting">>("/waiting"), get<Status>("/status")]);
-  const found = await news.catch((thrown: unknown) => {
-    if (toApiError(thrown).status === 401) throw thrown;
-  });
-  isBehind = !found;
-  if (!found) return;
-  Object.assign(host, { waiting: found[0].waiting, status: found[1], lostSince: null });
-  asked = now;
+  await news.then(
+    ([{ waiting }, status]) => {
+      Object.assign(host, { waiting, status, lostSince: null });
+      asked = now;
+      changed();
+    },
+    () => undefined,
+  );
 }

@@ -10,7 +10,7 @@ export type { AgentDetails as Details } from "#views/agent-details.ts";
 export type { AgentView as Agent, LimitLeft as Limit } from "#views/agent-view.ts";
 export type { DiffView } from "#views/file-diff.ts";
 export type { FileStory } from "#views/file-story.ts";
-export type { FileContent, FileList, LatestFile } from "#views/file-versions.ts";
+export type { FileContent, LatestFile } from "#views/file-versions.ts";
 export type { MemorySearch } from "#views/memory-view.ts";
 export type { PlanView, TaskView } from "#views/plan-view.ts";
 export type { StepPage } from "#views/step-view.ts";

@@ -45,25 +45,13 @@ export function lookOf({ kind, cause }: Standing): Look {
   return kind === "running" ? "running" : "stuck";
 }
 
-const STATES: Readonly<Record<string, string>> = {
-  "waiting approval": "waits for your approval",
-  "waiting person": "waits for your answer",
-  "waiting agent": "waits for its helpers",
-  "waiting model": "waits for the model to be back",
-  "waiting rate limit": "waits, as the model server limits its rate",
-  "waiting retry": "failed, and is tried again",
-  "waiting recovery": "waits for its turn after a crash",
-  "paused person": "is paused",
-  "paused budget": "has used its budget",
-  "paused step-limit": "has used its steps",
-  "paused token-limit": "has used its tokens",
-  "paused time-limit": "has used its time",
-};
+const WAITS = { approval: "your approval", person: "your answer", agent: "its helpers" };
 /** The state as the end of a sentence about the agent. */
 export function stateWords({ kind, cause }: Standing): string {
-  const plain =
-    kind === "over" ? `is ${cause}` : cause === "" ? `is ${kind}` : `is ${kind}: ${cause.replaceAll("-", " ")}`;
-  return STATES[`${kind} ${cause}`] ?? plain;
+  const words = cause.replaceAll("-", " ");
+  if (kind === "waiting") return `waits for ${WAITS[cause as keyof typeof WAITS] ?? `the ${words}`}`;
+  if (/^budget$|-limit$/.test(cause)) return `has reached its ${words}`;
+  return kind === "over" ? `is ${cause}` : cause === "" || cause === "person" ? `is ${kind}` : `is ${kind}: ${words}`;
 }
 /** What `read` makes of a text, by default a part of an address; unchanged when it is none. */
 export function decode(text: string, read: (text: string) => string = decodeURIComponent): string {
@@ -76,34 +64,17 @@ export function decode(text: string, read: (text: string) => string = decodeURIC
 
 export const stateLabel = (standing: Standing): string => stateWords(standing).replace(/^(is|has) /, "");
 
-/** Verbs of commands that their names do not say well. */
-const VERBS: Readonly<Record<string, string>> = {
-  write_to_file: "write",
-  append_to_file: "append to",
-  edit_file: "edit",
-  read_file: "read",
-  move_file: "move",
-  delete_file: "delete",
-  search_files: "search files for",
-  google: "search for",
-  browse_website: "read",
-  clone_repository: "clone",
-  download_file: "download",
-  execute_python_file: "run",
-  ask_user: "ask you",
-  start_agent: "start helper",
-  message_agent: "write to helper",
-  list_agents: "look at its helpers",
-  add_task: "plan",
-  task_complete: "finish",
-};
+/** Commands whose names do not say well what they do. */
+const VERBS = { ask_user: "ask you", google: "search for", task_complete: "finish" };
 /** Commands whose arguments are no name. */
 const NAMELESS = ["run_code", "ask_user", "task_complete", "think"];
 
 /** `subject`: the command's first text argument. */
 export function describeCall(command: string, subject: string): readonly [verb: string, subject: string] {
   const named = NAMELESS.includes(command) ? "" : showHidden(subject.replace(/^https?:\/\//, ""));
-  return [VERBS[command] ?? command.replaceAll("_", " "), named];
+  // The subject says that it is a file.
+  const verb = command.replace(/_(files?|website|repository)$/, "").replaceAll("_", " ");
+  return [VERBS[command as keyof typeof VERBS] ?? verb, named];
 }
 /** What a whole command acts on, as `describeCall` takes it. */
 export function subjectOf(args: Readonly<Record<string, unknown>>): string {

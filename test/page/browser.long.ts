@@ -120,6 +120,9 @@ describe("the page in Chromium", () => {
     // The button goes back to the first part that was not on the screen.
     await opened.page.getByRole("button", { name: "More below" }).click();
     while (await approve.isDisabled()) await opened.page.mouse.wheel(0, 300);
+    // No key in the number of further commands approves.
+    await opened.page.getByRole("spinbutton").press("Enter");
+    expect(await approve.isDisabled()).toBe(false);
     await approve.click();
     await home.until(async () => (await logOf("writer")).some(isApproval), "an approval by a person");
   });
@@ -321,7 +324,7 @@ describe("the page in Chromium", () => {
 
   it("allows more steps after a limit, and the agent goes on", async () => {
     await using opened = await openPage();
-    const card = opened.page.locator(".card", { hasText: "Limited has used its steps" });
+    const card = opened.page.locator(".card", { hasText: "Limited has reached its step limit" });
     await card.getByRole("spinbutton", { name: "Add steps" }).fill("7");
     await card.getByRole("button", { name: "Resume" }).click();
     await home.logged("turn-finished", 1, "limited");
