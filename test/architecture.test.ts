@@ -288,7 +288,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   loop: [26, 3737],
   memory: [33, 5954],
   model: [11, 1719],
-  page: [13, 1390],
+  page: [13, 1404],
   prompt: [11, 1912],
   reply: [13, 2139],
   sandbox: [13, 1688],

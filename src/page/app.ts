@@ -1,7 +1,5 @@
 /** app.ts -- the screens by address, the bar above all of them, and the keys. */
-import { AgentScreen } from "./agent.ts";
 import { type ApiError, signIn, signOut, toApiError } from "./api.ts";
-import { ApprovalScreen } from "./approval.ts";
 import { Home } from "./home.ts";
 import { html, render } from "./html.ts";
 import { Empty, Pairs, Pending } from "./parts.ts";
@@ -13,9 +11,13 @@ import { decode, money, sinceWords } from "./words.ts";
 let fault: ApiError | null = null;
 
 /**
- * The screen of an address. All screens are loaded with the page: when the daemon is gone, another program could answer
+ * The screens of an agent. They are loaded after Home, but at once: when the daemon is gone, another program could answer
  * here with its own code.
  */
+const SCREENS = Promise.all([import("./agent.ts"), import("./approval.ts")]);
+let screens: Awaited<typeof SCREENS> | null = null;
+
+/** The screen of an address. */
 function App() {
   const [, id, part, rest = ""] = /^#\/a\/([^/]+)(?:\/(approve|files|s)(?:\/(.+))?)?$/.exec(location.hash) ?? [];
   const agent = findAgent(id && decode(id));
@@ -24,6 +26,7 @@ function App() {
     return html`<main><${Empty} title="goald"><p>${fault.message}</p>${way}</${Empty}></main>`;
   }
   const none = html`<${Empty} title="No such agent"><p>It may have been removed. <a href="#/">Home</a></p></${Empty}>`;
+  const [{ AgentScreen }, { ApprovalScreen }] = screens ?? [{ AgentScreen: Pending }, { ApprovalScreen: Pending }];
   const View = part === "approve" ? ApprovalScreen : AgentScreen;
   const shown = agent ? html`<${View} key=${agent.id} agent=${agent} part=${part} rest=${decode(rest)} />` : none;
   const screen = id ? shown : html`<${Home} />`;
@@ -138,6 +141,10 @@ async function start(): Promise<void> {
     await signIn();
     history.replaceState(true, "");
     draw();
+    void SCREENS.then((loaded) => {
+      screens = loaded;
+      draw();
+    });
     await followHost(draw);
   } catch (thrown) {
     fault = toApiError(thrown);

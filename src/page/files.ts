@@ -1,8 +1,9 @@
 /** files.ts -- what an agent made: a tree, the content, its versions, what changed, and why it exists. */
+import { lexer, type Token, type Tokens } from "/vendor/marked.js";
 import { at, atFile, post } from "./api.ts";
-import { type Children, html, useLoaded, useMemo, useState } from "./html.ts";
+import { type Children, html, useEffect, useLoaded, useMemo, useState } from "./html.ts";
 import { Act, Ago, Call, fieldText, fileLink, Pairs, Pending, Problem, placeOf, StepLink, useSwitch } from "./parts.ts";
-import { Changed, Code, Csv, Diff, Markdown } from "./texts.ts";
+import { Changed, Code, Csv, Diff, table } from "./texts.ts";
 import type { Agent, DiffView, FileContent, FileStory, LatestFile } from "./types.ts";
 import { counted, decode, size, subjectOf } from "./words.ts";
 
@@ -108,11 +109,20 @@ function Preview({ agent, path, at, step = null, text = path, isSource }: Previe
   if (!file) return html`<${Pending} problem=${problem} />`;
   if (file.content === "") return html`<p class="muted">The file is empty.</p>`;
   if (file.encoding !== "base64") return view;
-  // Data of a picture's type are never a document.
-  const data = `data:image/${endingOf(path).replace("jpg", "jpeg")};base64,${file.content}`;
   return isPicture(path)
-    ? html`<img class="picture" src=${data} alt=${text} />`
+    ? html`<${Picture} type=${`image/${endingOf(path).replace("jpg", "jpeg")}`} base64=${file.content} text=${text} />`
     : html`<p class="muted">${size(file.bytes)} that are not text. Open it in <code>${agent.workspace}</code></p>`;
+}
+
+/** A blob of a picture's type is never a document. */
+function Picture({ type, base64, text }: Readonly<Record<"type" | "base64" | "text", string>>) {
+  const [source, setSource] = useState<string | null>(null);
+  useEffect(() => {
+    const url = URL.createObjectURL(new Blob([Uint8Array.fromBase64(base64)], { type }));
+    setSource(url);
+    return () => URL.revokeObjectURL(url);
+  }, [type, base64]);
+  return source && html`<img class="picture" src=${source} alt=${text} />`;
 }
 
 function Changes({ agent, path, step }: { agent: string; path: string; step: number }) {
@@ -146,3 +156,55 @@ function Why({ agent, version }: { agent: string; version: FileStory["versions"]
   };
   return html`<${Pairs} of=${reasons} />`;
 }
+
+/** Makes an element for a picture of the agent's folder. */
+type ShowPicture = (path: string, text: string) => Children;
+
+/**
+ * Markdown as elements: marked reads it into tokens, and each token becomes an element or a text. No HTML is ever made,
+ * so there is nothing to clean. HTML in the text is shown as text.
+ */
+export const Markdown = ({ text, picture }: { text: string; picture: ShowPicture }) =>
+  html`<div class="prose">${elements(lexer(text), picture)}</div>`;
+
+const elements = (tokens: readonly Token[], picture: ShowPicture): readonly Children[] =>
+  tokens.map((token) => element(token, picture));
+
+/** Tags of tokens that hold nothing but other tokens or a text. */
+const TAGS = new Map(Object.entries({ paragraph: "p", list_item: "li" }));
+for (const tag of ["blockquote", "strong", "em", "del", "hr", "br"]) TAGS.set(tag, tag);
+
+function element(token: Token, picture: ShowPicture): Children {
+  const { type, raw, text = raw, tokens, items, href, depth, ordered, start, checked } = token as Tokens.Generic;
+  const inside = tokens || items ? elements(tokens ?? items, picture) : decodeEntities(text);
+  const tag = type === "heading" ? `h${Math.min(6, depth + 1)}` : TAGS.get(type);
+  if (tag === "hr" || tag === "br") return html`<${tag} />`;
+  if (tag) return html`<${tag}>${inside}</${tag}>`;
+  if (type === "text" || type === "escape") return inside;
+  if (type === "code") return html`<pre tabindex="0">${text}</pre>`;
+  if (type === "codespan") return html`<code>${text}</code>`;
+  if (type === "list") return ordered ? html`<ol start=${start || 1}>${inside}</ol>` : html`<ul>${inside}</ul>`;
+  if (type === "checkbox") return checked ? "☑ " : "☐ ";
+  if (type === "table") return markdownTable(token as Tokens.Table, picture);
+  if (type === "link") return link(href, inside);
+  if (type === "image") return isElsewhere(href) ? `[picture elsewhere: ${href}]` : picture(href, text);
+  return type === "space" || type === "def" ? null : raw;
+}
+
+function markdownTable({ header, rows }: Tokens.Table, picture: ShowPicture): Children {
+  const cells = (row: readonly Tokens.TableCell[]) => row.map(({ tokens }) => elements(tokens, picture));
+  const looks = header.map(({ align }) => (align === "right" ? "num" : ""));
+  return table(looks, cells(header), rows.map(cells));
+}
+
+const isElsewhere = (address: string): boolean => /^[a-z][a-z0-9+.-]*:|^\/\//i.test(address);
+
+/** Only web addresses can be followed, and they do not learn where they were followed from. */
+function link(href: string, words: Children): Children {
+  if (!/^https?:\/\//i.test(href)) return html`<span title=${href}>${words}</span>`;
+  return html`<a href=${href} title=${href} rel="noreferrer noopener" target="_blank">${words}</a>`;
+}
+
+const ENTITIES = new Map(Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" }));
+const decodeEntities = (text: string): string =>
+  text.replace(/&([a-z#0-9]+);/g, (all, name) => ENTITIES.get(name) ?? all);

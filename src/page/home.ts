@@ -134,7 +134,7 @@ function Row({ agent, depth }: TreeRow) {
         ${stalledMs !== null && html` <b class="hot">nothing for ${span(stalledMs)}</b>`}</small></span>
     <small class="num wide">step ${step}</small>
     <span class="num cost">${money(budget?.spentUsd ?? costUsd)}
-      ${budget && html`<small class="wide"> of ${money(budget.allowedUsd)}</small>`}${bar}</span>
+      ${budget && html`<small> of ${money(budget.allowedUsd)}</small>`}${bar}</span>
     <small class="num"><${Ago} at=${changedAt} /></small></a>`;
 }
 

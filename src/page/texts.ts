@@ -1,5 +1,4 @@
-/** texts.ts -- long texts: code, changes, tables, arguments, Markdown. Characters that cannot be seen are shown. */
-import { lexer, type Token, type Tokens } from "/vendor/marked.js";
+/** texts.ts -- long texts: code, changes, tables, arguments. Characters that cannot be seen are shown. */
 import { type Children, html } from "./html.ts";
 import { Pairs } from "./parts.ts";
 import { showHidden, textOf } from "./words.ts";
@@ -62,7 +61,7 @@ export const isNumeric = (rows: readonly (readonly string[])[], column: number):
 
 type Cells = readonly Children[];
 /** `looks`: the class of each column. */
-const table = (looks: readonly string[], head: Cells, rows: readonly Cells[]): Children => {
+export const table = (looks: readonly string[], head: Cells, rows: readonly Cells[]): Children => {
   const line = (tag: string, row: Cells): Children =>
     html`<tr>${looks.map((look, at) => html`<${tag} class=${look}>${row[at] ?? ""}</${tag}>`)}</tr>`;
   return html`<div class="sheet" tabindex="0"><table><thead>${line("th", head)}</thead>
@@ -88,55 +87,3 @@ export const Args = ({ args }: { args: Readonly<Record<string, unknown>> }) => {
   const shown = Object.entries(args).map(([name, value]) => [showHidden(name), show(textOf(value))] as const);
   return html`<${Pairs} of=${shown} />`;
 };
-
-/** Makes an element for a picture of the agent's folder. */
-type ShowPicture = (path: string, text: string) => Children;
-
-/**
- * Markdown as elements: marked reads it into tokens, and each token becomes an element or a text. No HTML is ever made,
- * so there is nothing to clean. HTML in the text is shown as text.
- */
-export const Markdown = ({ text, picture }: { text: string; picture: ShowPicture }) =>
-  html`<div class="prose">${elements(lexer(text), picture)}</div>`;
-
-const elements = (tokens: readonly Token[], picture: ShowPicture): readonly Children[] =>
-  tokens.map((token) => element(token, picture));
-
-/** Tags of tokens that hold nothing but other tokens or a text. */
-const TAGS = new Map(Object.entries({ paragraph: "p", list_item: "li" }));
-for (const tag of ["blockquote", "strong", "em", "del", "hr", "br"]) TAGS.set(tag, tag);
-
-function element(token: Token, picture: ShowPicture): Children {
-  const { type, raw, text = raw, tokens, items, href, depth, ordered, start, checked } = token as Tokens.Generic;
-  const inside = tokens || items ? elements(tokens ?? items, picture) : decodeEntities(text);
-  const tag = type === "heading" ? `h${Math.min(6, depth + 1)}` : TAGS.get(type);
-  if (tag === "hr" || tag === "br") return html`<${tag} />`;
-  if (tag) return html`<${tag}>${inside}</${tag}>`;
-  if (type === "text" || type === "escape") return inside;
-  if (type === "code") return html`<pre tabindex="0">${text}</pre>`;
-  if (type === "codespan") return html`<code>${text}</code>`;
-  if (type === "list") return ordered ? html`<ol start=${start || 1}>${inside}</ol>` : html`<ul>${inside}</ul>`;
-  if (type === "checkbox") return checked ? "☑ " : "☐ ";
-  if (type === "table") return markdownTable(token as Tokens.Table, picture);
-  if (type === "link") return link(href, inside);
-  if (type === "image") return isElsewhere(href) ? `[picture elsewhere: ${href}]` : picture(href, text);
-  return type === "space" || type === "def" ? null : raw;
-}
-
-function markdownTable({ header, rows }: Tokens.Table, picture: ShowPicture): Children {
-  const cells = (row: readonly Tokens.TableCell[]) => row.map(({ tokens }) => elements(tokens, picture));
-  const looks = header.map(({ align }) => (align === "right" ? "num" : ""));
-  return table(looks, cells(header), rows.map(cells));
-}
-
-const isElsewhere = (address: string): boolean => /^[a-z][a-z0-9+.-]*:|^\/\//i.test(address);
-
-/** Only web addresses can be followed, and they do not learn where they were followed from. */
-function link(href: string, words: Children): Children {
-  if (!/^https?:\/\//i.test(href)) return html`<span title=${href}>${words}</span>`;
-  return html`<a href=${href} title=${href} rel="noreferrer noopener" target="_blank">${words}</a>`;
-}
-
-const ENTITIES = new Map(Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" }));
-const decodeEntities = (text: string): string =>
-  text.replace(/&([a-z#0-9]+);/g, (all, name) => ENTITIES.get(name) ?? all);

@@ -3,10 +3,10 @@ import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import { createTwoFilesPatch } from "diff";
 import { EMPTY_TAIL, foldDelta, foldEvent, readReply, type Tail } from "../../src/page/agent.ts";
-import { fileTree } from "../../src/page/files.ts";
+import { fileTree, Markdown } from "../../src/page/files.ts";
 import { agentTree, isShort, sinceLine } from "../../src/page/home.ts";
 import { applyChanges } from "../../src/page/store.ts";
-import { isNumeric, Markdown, readCsv, readPatch } from "../../src/page/texts.ts";
+import { isNumeric, readCsv, readPatch } from "../../src/page/texts.ts";
 import type { Agent, LatestFile, LogEvent, Waiting } from "../../src/page/types.ts";
 import {
   describeCall,
