@@ -44,13 +44,12 @@ export interface WorldOptions {
 export type World = Awaited<ReturnType<typeof makeWorld>>;
 export type TestHost = ReturnType<World["begin"]>;
 
+const refuseRecording = (): never => {
+  throw new Error("Nothing is recorded in this world.");
+};
 const NO_RECORDINGS: HostControlParts["recordings"] = {
-  create: () => {
-    throw new Error("Nothing is recorded in this world.");
-  },
-  resume: () => {
-    throw new Error("Nothing is recorded in this world.");
-  },
+  create: refuseRecording,
+  resume: refuseRecording,
   release: () => undefined,
   pathOf: () => undefined,
   forget: () => undefined,

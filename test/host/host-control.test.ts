@@ -170,12 +170,6 @@ describe("the calls that a host accepts", () => {
     await host.quiet();
     expect((await host.control.agent("foo")).stalledMs).toBeNull();
   });
-
-  it("return an agent's events in pages, with the number of the newest", async () => {
-    const { world, host } = await restedHost({ script: () => done() });
-    const { events, head } = await host.control.page("foo", 1, 2);
-    expect([events.map(({ seq }) => seq), head]).toEqual([[2, 3], (await world.events("foo")).length]);
-  });
 });
 
 /** An agent that was started on a terminal, took one step and has finished. */
