@@ -227,15 +227,6 @@ export async function restedHost(...given: Parameters<typeof startHost>) {
   return started;
 }
 
-/** Returns the store with another method. */
-export const replaceMethod = <K extends keyof Store>(store: MemoryStore, name: K, method: Store[K]): Store =>
-  new Proxy(store, {
-    get: (target, key) => {
-      const own: unknown = key === name ? method : Reflect.get(target, key);
-      return typeof own === "function" ? own.bind(target) : own;
-    },
-  });
-
 // `Reading` over a world in memory.
 
 const FOLDER = "/home/workspace";
