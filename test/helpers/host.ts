@@ -24,7 +24,14 @@ import { viewAgent } from "#views/agent-view.ts";
 import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
 import { AT } from "./events.ts";
 import { fakeClock, settle } from "./fake-clock.ts";
-import { memoryPartsOf, shippedRegistry, shippedWords, subagentPartsIn, withCommands } from "./loop.ts";
+import {
+  memoryPartsOf,
+  shippedPromptParts,
+  shippedRegistry,
+  shippedWords,
+  subagentPartsIn,
+  withCommands,
+} from "./loop.ts";
 import { type MemoryStore, openMemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, scriptedModel, textIn } from "./models.ts";
@@ -232,22 +239,15 @@ export async function restedHost(...given: Parameters<typeof startHost>) {
 const FOLDER = "/home/workspace";
 
 export async function readingOf({ store, clock, files }: World, { control }: TestHost): Promise<Reading> {
-  const registry = await shippedRegistry();
-  const words = await shippedWords();
-  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
+  const parts = await shippedPromptParts();
   return createStoreReading({
     reader: store,
     clock,
     workspaceFolder: FOLDER,
     viewAgents: control.viewAll,
     openWorkspace: (folder) => new MemoryWorkspace({ files: files.get(folder.slice(FOLDER.length + 1)) ?? new Map() }),
-    promptParts: async () => ({
-      commandsFor,
-      words,
-      contextTokens: 32_000,
-      replyTokens: 1_000,
-    }),
-    readThoughts: async (...reply) => commandsFor(initialState).readThoughts(...reply),
+    promptParts: async () => parts,
+    readThoughts: async (...reply) => parts.commandsFor(initialState).readThoughts(...reply),
     recall: async (namespace, query, count) => {
       const rows = await store.memories(namespace, 0, 1_000);
       return rows
