@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { createDoor } from "#api/door.ts";
-import { startServer } from "#api/server.ts";
 import { openJsonCache } from "#config/private-file.ts";
 import { fakeClock, until } from "../helpers/fake-clock.ts";
 import { refusalOf, useFolder } from "../helpers/folder.ts";
@@ -137,14 +136,8 @@ describe("a session", () => {
     const left = await before.file.read();
     const begin = async () => {
       await file.write(left);
-      return startServer({
-        control: makeFakeControl(),
-        reading: makeFakeControl(),
-        socket: join(folder, "daemon.sock"),
-        redact: (text: string) => text,
-        onProblem: () => undefined,
-        createDoor: () => createDoor({ file: before.file, clock: before.clock }),
-      });
+      const createIt = () => createDoor({ file: before.file, clock: before.clock });
+      return (await serve(makeFakeControl(), { socket: join(folder, "daemon.sock"), createDoor: createIt })).server;
     };
     const again = await begin();
     expect(again.page).toBe(`http://127.0.0.1:${page.port}/`);

@@ -4,20 +4,12 @@ import { chmod, lstat, mkdir, readFile, symlink, writeFile } from "node:fs/promi
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { startServer } from "#api/server.ts";
 import { useFolder } from "../helpers/folder.ts";
-import { ask, eventually, makeFakeControl, useServers } from "../helpers/local-server.ts";
+import { ask, eventually, makeFakeControl, serve, useServers } from "../helpers/local-server.ts";
 
 const at = useFolder();
 beforeEach(() => chmod(at(), 0o700));
-const start = (socket: string) =>
-  startServer({
-    control: makeFakeControl(),
-    reading: makeFakeControl(),
-    socket,
-    redact: (text) => text,
-    onProblem: () => undefined,
-  });
+const start = async (socket: string) => (await serve(makeFakeControl(), { socket })).server;
 const isThere = (path: string): Promise<boolean> => lstat(path).then(Boolean, () => false);
 
 describe("the socket", () => {

@@ -1,10 +1,11 @@
 /** unix-server.ts -- a small HTTP server on a unix socket in place of a daemon; each test sets its answers. */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtempSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROTOCOL_VERSION } from "#api/control.ts";
 import { type HostInfo, holdHostLock } from "#store/sqlite/host-lock.ts";
+import { useSharedFolder } from "../helpers/folder.ts";
 import { homeOf } from "../helpers/goald.ts";
 
 export interface Request {
@@ -15,8 +16,10 @@ export interface Request {
 }
 export type Answer = (request: Request, response: ServerResponse) => void;
 
+const folders = useSharedFolder();
+
 export async function startUnixServer(answer: Answer) {
-  const folder = await mkdtemp(join(tmpdir(), "goald-socket-"));
+  const folder = mkdtempSync(join(folders, "socket-"));
   const socket = join(folder, "daemon.sock");
   const requests: Request[] = [];
   let server = createServer();
@@ -56,10 +59,7 @@ export async function startUnixServer(answer: Answer) {
     },
     start,
     stop,
-    [Symbol.asyncDispose]: async () => {
-      await stop();
-      await rm(folder, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: stop,
   };
 }
 

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { type Host, openHost } from "#app/host.ts";
-import { findHome, type HomeSearch } from "#config/home.ts";
 import { loadSettings } from "#config/load-settings.ts";
 import { openHome } from "#config/open-home.ts";
 import type { ObserverParts } from "#host/observer.ts";
@@ -11,6 +10,7 @@ import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { openLog } from "#util/log.ts";
 import { writeLog } from "../../bench/wake/write-log.ts";
 import { useSharedFolder } from "../helpers/folder.ts";
+import { homeOf } from "../helpers/goald.ts";
 import { numberedModel } from "../helpers/models.ts";
 import { type ChatRequest, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
 
@@ -19,6 +19,7 @@ const OLD = 1_000;
 
 describe("a wake", () => {
   const root = useSharedFolder();
+  const findIt = () => homeOf({ home: join(root, "home"), cwd: root, userHome: root });
   let server: OpenAIServer;
   /** The model answers after it. */
   let reloading: Promise<unknown> | undefined;
@@ -26,7 +27,7 @@ describe("a wake", () => {
   beforeAll(async () => {
     const reply = (request: ChatRequest) => Promise.resolve(reloading).then(() => numberedModel([])(request));
     server = await startOpenAIServer({ reply, embeddings: null });
-    const home = await homeIn(root);
+    const home = await findIt();
     await openHome(home, process.getuid?.());
     const store = await openSqliteStore(home.database);
     const write = (name: string, steps: number) => writeLog(store, { name, steps, remembers: true });
@@ -36,7 +37,7 @@ describe("a wake", () => {
   afterAll(() => server.close());
 
   async function open(onCommitted: ObserverParts["onCommitted"] = () => undefined): Promise<Host> {
-    const home = await homeIn(root);
+    const home = await findIt();
     const env = { OPENAI_API_KEY: "sk-none", OPENAI_BASE_URL: server.baseUrl, GOALD_MEMORY_EMBEDDER: "offline" };
     const { settings } = await loadSettings({ home, env });
     const same = (text: string): string => text;
@@ -78,9 +79,6 @@ describe("a wake", () => {
     expect(pages.flat().length).toBeGreaterThan(OLD);
   });
 });
-
-const homeIn = (root: string) =>
-  findHome({ flag: join(root, "home"), env: {}, cwd: root, userHome: root } as Partial<HomeSearch> as HomeSearch);
 
 /** Says something, and waits until the agent rests and the host has discarded its runner. */
 async function wake(host: Host, id: string): Promise<void> {

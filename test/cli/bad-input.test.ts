@@ -28,15 +28,12 @@ beforeAll(async () => {
 /** Another home, with the same server. */
 const makeOther = (): Promise<Goald> => makeGoald({ OPENAI_BASE_URL: home.server.baseUrl });
 
-/** Expects a message for a person: no stack, no error class, nothing on standard output. */
-function expectWords({ stdout, stderr }: Ended): void {
+/** Returns the message for a person. Expects this exit code, no stack, no error class, nothing on standard output. */
+function wordsOf(ended: Ended, code: number): string {
+  const { stdout, stderr } = endedWith(code, ended);
   expect(stdout).toBe("");
   expect(stderr).not.toMatch(/^\s+at |node:internal|Error:|undefined|\[object/m);
-}
-/** Expects it and the exit code, and returns what it says. */
-function wordsOf(ended: Ended, code: number): string {
-  expectWords(endedWith(code, ended));
-  return ended.stderr;
+  return stderr;
 }
 
 const INVALID_CALLS: readonly RefusedCall[] = [
@@ -93,8 +90,7 @@ describe("the environment of a call", () => {
     const ended = await goald.run("ps", {
       shell: 'folder=$(mktemp -d) && cd "$folder" && rmdir "$folder"; exec "$@"',
     });
-    expectWords(endedWith(2, ended));
-    expect(ended.stderr).toContain("is not there any more.\n  Go to another one");
+    expect(wordsOf(ended, 2)).toContain("is not there any more.\n  Go to another one");
   });
 
   it("fails if the output goes to a full disk", async () => {

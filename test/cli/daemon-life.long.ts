@@ -6,11 +6,16 @@ import { ensureDaemon } from "#api/find-daemon.ts";
 import { spawnDaemon } from "#api/spawn-daemon.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { type DaemonHome, killAtCommit, killAtEvent, makeDaemonHome } from "../helpers/daemon-home.ts";
-import { AGENT, daemonOf, endedWith, errorOf, homeOf, jsonOf, lookInto, makeGoald } from "../helpers/goald.ts";
+import {
+  type DaemonHome,
+  type DaemonHomeOptions,
+  killAtCommit,
+  killAtEvent,
+  makeDaemonHome,
+} from "../helpers/daemon-home.ts";
+import { AGENT, daemonOf, endedWith, errorOf, homeOf, jsonOf, lookInto } from "../helpers/goald.ts";
 import { enterDoor } from "../helpers/local-server.ts";
 import { numberedModel, replyWith } from "../helpers/models.ts";
-import { type OpenAIServerOptions, startOpenAIServer } from "../helpers/openai-server.ts";
 
 /** Shorter for the calls that meet the end; the other tests must reach the daemon before it. */
 const IDLE_MS = 3_000;
@@ -19,23 +24,18 @@ const PROGRAM = fileURLToPath(new URL("../helpers/idle-daemon.child.ts", import.
 const SETTINGS = { approve: "never", stepLimit: 3 } as const;
 
 /** A home whose next daemon ends after `IDLE_MS`, as one does after ten minutes that a verb started. */
-async function openHome(reply: OpenAIServerOptions["reply"] = numberedModel([])) {
-  const server = await startOpenAIServer({ reply, embeddings: null });
-  const goald = await makeGoald();
+async function openHome(options?: DaemonHomeOptions) {
+  const made = await makeDaemonHome([], options);
+  const { goald, server } = made;
   await goald.write(".env", `OPENAI_BASE_URL=${server.baseUrl}\nGOALD_MEMORY_EMBEDDER=offline\n`);
   const home = await homeOf(goald);
   return {
-    server,
-    goald,
+    ...made,
     home,
     daemon: daemonOf(goald),
     start: (idleMs = IDLE_MS) => {
       process.env.IDLE_MS = `${idleMs}`;
       return spawnDaemon(home, { program: PROGRAM });
-    },
-    [Symbol.asyncDispose]: async () => {
-      await goald[Symbol.asyncDispose]();
-      await server.close();
     },
   };
 }
@@ -53,11 +53,11 @@ describe("a daemon that nothing has needed for its time", () => {
   });
 
   it("stays while an agent waits for a time, and while somebody follows one", async () => {
-    await using world = await openHome(() => ({ status: 429, headers: { "retry-after": "120" } }));
+    await using world = await openHome({ reply: () => ({ status: 429, headers: { "retry-after": "120" } }) });
     const { daemon, start } = world;
     await start();
     await daemon.client.create({ name: "T", role: "r", goals: ["g"], settings: SETTINGS });
-    await daemon.until("it waits for the server", async () => (await lookInto(world.goald)).log.some(isFailure));
+    await world.logged("model-failed");
     await sleep(1.5 * IDLE_MS);
     expect(daemon.isHeld()).toBe(true);
     await daemon.client.kill("t");
@@ -144,8 +144,6 @@ it("three hundred calls within 50 ms of the end are each accepted once or refuse
   await daemon.until("one daemon is left", async () => (await daemon.processes()).length === 1);
   expect((await lookInto(goald, "hub")).problems).toEqual([]);
 }, 300_000);
-
-const isFailure = ({ type }: { readonly type: string }): boolean => type === "model-failed";
 
 /** An own command of the home. `run`: the body of its function. */
 const commandFile = (name: string, run: string): string => `export default {

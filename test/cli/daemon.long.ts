@@ -1,4 +1,5 @@
-import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { ensureDaemon, findHost } from "#api/find-daemon.ts";
@@ -13,11 +14,7 @@ import { listenOnLoopback } from "../helpers/loopback.ts";
 import { write } from "../helpers/models.ts";
 import { waitUntil } from "../helpers/waits.ts";
 
-const wanted = ({ home }: Goald): Promise<boolean> =>
-  stat(join(home, ".goald", "wanted")).then(
-    () => true,
-    () => false,
-  );
+const wanted = ({ home }: Goald): boolean => existsSync(join(home, ".goald", "wanted"));
 /** A home whose daemon is up. */
 async function openUp(calls: readonly CommandCall[] = []) {
   const home = await makeDaemonHome(calls);
@@ -90,10 +87,10 @@ describe("goald down", () => {
     expect(await goald.print("restart")).toContain("The daemon is up (pid ");
     await createWaiting(daemon);
     const pid = daemon.pid();
-    expect(await wanted(goald)).toBe(true);
+    expect(wanted(goald)).toBe(true);
     const ended = endedWith(0, await goald.run("down"));
     expect(ended.stdout).toContain(`The daemon is down (pid ${pid}).\nNot finished: t.`);
-    expect([daemon.isHeld(), await wanted(goald)]).toEqual([false, false]);
+    expect([daemon.isHeld(), wanted(goald)]).toEqual([false, false]);
     endedWith(0, await goald.run("ps"));
     expect(daemon.isHeld()).toBe(false);
     endedWith(0, await goald.run("up"));
@@ -234,11 +231,8 @@ describe("goald dashboard", () => {
     await using goald = await makeGoald();
     const file = join(goald.cwd, "opened");
     const folder = join(goald.cwd, "bin");
-    await mkdir(folder);
-    for (const name of ["open", "xdg-open"]) {
-      await goald.write(join("..", "cwd", "bin", name), `#!/bin/sh\necho "$@" >> '${file}'\n`);
-      await chmod(join(folder, name), 0o755);
-    }
+    for (const name of ["open", "xdg-open"])
+      await goald.write(join("..", "cwd", "bin", name), `#!/bin/sh\necho "$@" >> '${file}'\n`, 0o755);
     const env = { PATH: `${folder}:${process.env.PATH}` };
     const { stdout } = endedWith(0, await goald.ask("dashboard --open", { env }));
     const opened = () => readFile(file, "utf8").catch(() => "");

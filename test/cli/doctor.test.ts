@@ -76,7 +76,6 @@ describe("goald doctor", () => {
 
   it("finds a clock that is behind the last event", async () => {
     await using goald = await makeGoald(SERVER);
-    await mkdir(join(goald.home, ".goald"), { recursive: true, mode: 0o700 });
     const store = await openSqliteStore(join(goald.home, ".goald", "goald.db"));
     await store.create(SPEC, "k", new Date(Date.now() + 3_600_000).toISOString());
     await store.close();

@@ -33,13 +33,10 @@ describe("goald test", () => {
     return ended;
   }
 
-  it("runs the agent elsewhere, and ends with 0 when all checks passed", async () => {
+  it("runs the agent elsewhere, and ends with 0 when all checks passed, and with 10 when one fails", async () => {
     endedWith(0, await test("agent.yaml"));
     expect(await goald.read("workspace")).toBeUndefined();
     expect(await goald.read(".goald/goald.db")).toBeUndefined();
-  });
-
-  it("ends with 10 when a check fails", async () => {
     const lines = linesOf(endedWith(10, await test("fails.yaml", "--json")));
     expect(lines.map((line) => problemsOfView("test", line))).toEqual([""]);
   });
@@ -53,10 +50,7 @@ describe("goald test", () => {
       goald.ask(["test", file, "--replay", path, ...more], { env });
     expect(endedWith(0, await played("agent.yaml", "--json")).stdout).toBe(live.stdout);
     expect(server.chats).toHaveLength(asked);
-    // Controls: another answer of the model, and another agent.
-    const other = endedWith(1, await played("fails.yaml", "--json"));
-    expect(linesOf(other)).toMatchObject([{ passed: false, outcome: "error", exitCode: 1 }]);
-    expect(other.stdout).toContain("is a recording of another agent: its checks differ from fails.yaml");
+    // Control: another answer of the model.
     const lines = (await readFile(path, "utf8")).split("\n");
     await writeFile(path, lines.join("\n").replaceAll("rackets", "courts"));
     const { stdout } = endedWith(1, await played("agent.yaml"));

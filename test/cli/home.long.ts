@@ -204,7 +204,6 @@ describe("completion", () => {
     goald = await makeGoald();
     for (const shell of ["bash", "zsh", "fish"])
       await writeFile(join(goald.cwd, shell), await goald.print(["completion", shell]));
-    await mkdir(join(goald.home, ".goald"), { recursive: true, mode: 0o700 });
     const store = await openSqliteStore(join(goald.home, ".goald", "goald.db"));
     const spec = { role: "r", goals: ["g"], approve: "always", stepLimit: null } as const;
     for (const [at, name] of ["Chef", "Chef", "Mr Miller", "日本語"].entries())

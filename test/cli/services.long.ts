@@ -252,9 +252,7 @@ describe("a daemon of two agents on a small server", () => {
     const papers = bombs.map((_, index) => `${site.origin}/paper-${index}.pdf`).join(" ");
     endedWith(0, await start("Reader", `Read the papers ${papers}`));
     endedWith(0, await start("Writer", "Write lines"));
-    const isFinished = async (agent: string): Promise<boolean> =>
-      (await lookInto(goald, agent)).log.some(({ type }) => type === "turn-finished");
-    await daemon.until("both are done", async () => (await isFinished("reader")) && (await isFinished("writer")));
+    for (const agent of ["reader", "writer"]) await home.logged("turn-finished", 1, agent);
 
     const { log, problems } = await lookInto(goald, "reader");
     const observations = log.flatMap((event) => (event.type === "command-finished" ? [event.observation] : []));

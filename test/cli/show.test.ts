@@ -48,16 +48,9 @@ it.each(["Run `npm test` in `a\\*b`", "`", "a &lt;b> **c** _d_ \\*", "1. #x $y w
 );
 
 describe("goald why", () => {
-  it("takes a path with or after an agent or its name, an absolute path, and one from the current folder", async () => {
+  it("takes a path after the name of an agent, an absolute path after its id, and one from the current folder", async () => {
     const folder = join(goald.home, "workspace/foo-bar");
-    for (const words of [
-      ["foo-bar/notes/a.md"],
-      ["foo-bar", "notes/a.md"],
-      ["foo bar", "./notes/a.md"],
-      [join(folder, "notes/a.md")],
-      ["foo-bar", join(folder, "notes/a.md")],
-      ["a.md"],
-    ])
+    for (const words of [["foo bar", "./notes/a.md"], ["foo-bar", join(folder, "notes/a.md")], ["a.md"]])
       expect({
         words,
         ...(await goald.json(["why", ...words], words[0] === "a.md" ? { cwd: join(folder, "notes") } : {})),
@@ -245,19 +238,17 @@ const PLAN = task(
 
 describe("the drawing of a plan", () => {
   it("has a mark, the id, the goal and the state of each task, and marks the current one", () => {
-    expect(draw(PLAN).lines.join("\n")).toBe(
-      [
-        "[>] 0 Reach all goals (in progress)",
-        "  [x] 0.0 Find strings (verified)",
-        "    [x] 0.0.0 Search (verified)",
-        "    [-] 0.0.1 Ask Ann (abandoned)",
-        "  [>] 0.1 Write them down (in progress)",
-        "    [+] 0.1.0 Draft (completed)",
-        "    [>] 0.1.1 Revise (in progress, current)",
-        "    [ ] 0.1.2 Print (open)",
-        "  [-] 0.2 Thank Ann (abandoned)",
-      ].join("\n"),
-    );
+    expect(draw(PLAN).lines).toEqual([
+      "[>] 0 Reach all goals (in progress)",
+      "  [x] 0.0 Find strings (verified)",
+      "    [x] 0.0.0 Search (verified)",
+      "    [-] 0.0.1 Ask Ann (abandoned)",
+      "  [>] 0.1 Write them down (in progress)",
+      "    [+] 0.1.0 Draft (completed)",
+      "    [>] 0.1.1 Revise (in progress, current)",
+      "    [ ] 0.1.2 Print (open)",
+      "  [-] 0.2 Thank Ann (abandoned)",
+    ]);
     // What it adds is ASCII.
     expect(draw(PLAN, 3).lines.join("\n")).toMatch(/^[\x20-\x7e\n]+$/);
   });

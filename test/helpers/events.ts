@@ -13,13 +13,11 @@ export const AT = "2026-11-20T10:00:00.000Z";
 /** The time of decisions: 30 seconds after the first event. */
 export const NOW = new Date("2026-11-20T10:00:30.000Z");
 
+const stamp = (event: NewEvent, seq: number, at: string): RecordedEvent =>
+  ({ frame: 0, ...event, v: EVENT_VERSION, seq, at }) as RecordedEvent;
 /** Stamps events as the writer does: numbered from 1, one second apart. */
-export function log(...events: readonly NewEvent[]): readonly RecordedEvent[] {
-  return events.map((event, index) => {
-    const at = new Date(Date.parse(AT) + index * 1000).toISOString();
-    return { frame: 0, ...event, v: EVENT_VERSION, seq: index + 1, at } as RecordedEvent;
-  });
-}
+export const log = (...events: readonly NewEvent[]): readonly RecordedEvent[] =>
+  events.map((event, index) => stamp(event, index + 1, later(index)));
 
 export const created = (settings: Partial<AgentSettings> = {}): EventOf<"agent-created"> => ({
   type: "agent-created",
@@ -180,10 +178,7 @@ export const words = (text: string): InboxMessage => ({ type: "say", from: "ada"
 export const later = (seconds: number): string => new Date(Date.parse(AT) + seconds * 1000).toISOString();
 /** Stamps events as the journal does, numbered from `first`. */
 export const stamped = (first: number, ...events: readonly NewEvent[]): readonly RecordedEvent[] =>
-  events.map((event, index) => {
-    const seq = first + index;
-    return { frame: 0, ...event, v: EVENT_VERSION, seq, at: later(seq) } as RecordedEvent;
-  });
+  events.map((event, index) => stamp(event, first + index, later(first + index)));
 export const memoryOf = (seq: number, text = `memory ${seq}`): NewMemory => ({
   seq,
   step: 1,
@@ -239,18 +234,17 @@ export function historyOf(changes: readonly Change[]): {
   const blobs = new Map<string, Uint8Array>();
   const sizes = new Map<string, number>();
   const versions = changes.map(([step, path, operation, content, callId = `c${step}`], index): FileVersion => {
-    const at = new Date(Date.parse(AT) + index * 1_000).toISOString();
-    const of = { path, operation, step, callId, at };
+    const of = { path, operation, step, callId, at: later(index) };
     if (operation === "delete") {
       sizes.delete(path);
       return { ...of, bytes: 0, sha256: null };
     }
     const piece = Buffer.from(content);
-    const sha256 = createHash("sha256").update(piece).digest("hex");
-    blobs.set(sha256, piece);
+    const hash = sha256(piece);
+    blobs.set(hash, piece);
     const bytes = piece.length + (operation === "append" ? (sizes.get(path) ?? 0) : 0);
     sizes.set(path, bytes);
-    return { ...of, bytes, sha256 };
+    return { ...of, bytes, sha256: hash };
   });
   return { versions, store: { blob: async (sha256) => blobs.get(sha256) } };
 }

@@ -24,7 +24,14 @@ import { viewAgent } from "#views/agent-view.ts";
 import { type ReportFacts, reportFacts } from "#views/report-facts.ts";
 import { AT } from "./events.ts";
 import { fakeClock, settle } from "./fake-clock.ts";
-import { memoryPartsOf, shippedRegistry, shippedWords, subagentPartsIn, withCommands } from "./loop.ts";
+import {
+  memoryPartsOf,
+  shippedPromptParts,
+  shippedRegistry,
+  shippedWords,
+  subagentPartsIn,
+  withCommands,
+} from "./loop.ts";
 import { type MemoryStore, openMemoryStore } from "./memory-store.ts";
 import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, scriptedModel, textIn } from "./models.ts";
@@ -44,13 +51,12 @@ export interface WorldOptions {
 export type World = Awaited<ReturnType<typeof makeWorld>>;
 export type TestHost = ReturnType<World["begin"]>;
 
+const refuseRecording = (): never => {
+  throw new Error("Nothing is recorded in this world.");
+};
 const NO_RECORDINGS: HostControlParts["recordings"] = {
-  create: () => {
-    throw new Error("Nothing is recorded in this world.");
-  },
-  resume: () => {
-    throw new Error("Nothing is recorded in this world.");
-  },
+  create: refuseRecording,
+  resume: refuseRecording,
   release: () => undefined,
   pathOf: () => undefined,
   forget: () => undefined,
@@ -228,36 +234,20 @@ export async function restedHost(...given: Parameters<typeof startHost>) {
   return started;
 }
 
-/** Returns the store with another method. */
-export const replaceMethod = <K extends keyof Store>(store: MemoryStore, name: K, method: Store[K]): Store =>
-  new Proxy(store, {
-    get: (target, key) => {
-      const own: unknown = key === name ? method : Reflect.get(target, key);
-      return typeof own === "function" ? own.bind(target) : own;
-    },
-  });
-
 // `Reading` over a world in memory.
 
 const FOLDER = "/home/workspace";
 
 export async function readingOf({ store, clock, files }: World, { control }: TestHost): Promise<Reading> {
-  const registry = await shippedRegistry();
-  const words = await shippedWords();
-  const commandsFor = createCommandSets(registry.all, { commands: {}, args: {} });
+  const parts = await shippedPromptParts();
   return createStoreReading({
     reader: store,
     clock,
     workspaceFolder: FOLDER,
     viewAgents: control.viewAll,
     openWorkspace: (folder) => new MemoryWorkspace({ files: files.get(folder.slice(FOLDER.length + 1)) ?? new Map() }),
-    promptParts: async () => ({
-      commandsFor,
-      words,
-      contextTokens: 32_000,
-      replyTokens: 1_000,
-    }),
-    readThoughts: async (...reply) => commandsFor(initialState).readThoughts(...reply),
+    promptParts: async () => parts,
+    readThoughts: async (...reply) => parts.commandsFor(initialState).readThoughts(...reply),
     recall: async (namespace, query, count) => {
       const rows = await store.memories(namespace, 0, 1_000);
       return rows

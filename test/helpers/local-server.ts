@@ -1,9 +1,8 @@
 /** local-server.ts -- the local API on a real unix socket, with plain, streaming and byte-wise clients. */
 import { createHmac, randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "@jest/globals";
 import { type Control, PROTOCOL_VERSION, type Reading } from "#api/control.ts";
@@ -28,6 +27,7 @@ import { RestorePlan } from "#views/restore-plan.ts";
 import { StepPage } from "#views/step-view.ts";
 import { WaitingView } from "#views/waiting.ts";
 import { WholeStep } from "#views/whole-step.ts";
+import { useSharedFolder } from "./folder.ts";
 
 export interface Reply {
   readonly status: number;
@@ -106,6 +106,7 @@ export function linkIn(url: string): { readonly port: number; readonly ticket: s
   return { port: Number(port), ticket };
 }
 
+const folders = useSharedFolder();
 export type ServerOptions = Partial<Omit<LocalServerOptions, "control">>;
 
 /** `reading`: by default the control itself, for one that is both. */
@@ -113,7 +114,7 @@ export async function serve(
   control: Control,
   { reading = control as Control & Reading, ...options }: ServerOptions = {},
 ) {
-  const folder = await mkdtemp(join(tmpdir(), "goald-api-"));
+  const folder = mkdtempSync(join(folders, "api-"));
   const problems: string[] = [];
   const server = await startServer({
     control,
@@ -144,10 +145,7 @@ export async function serve(
       for await (const piece of open(text).setEncoding("utf8")) answer += piece;
       return answer;
     },
-    [Symbol.asyncDispose]: async () => {
-      await server.close("The test is over.");
-      await rm(folder, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => server.close("The test is over."),
   };
 }
 

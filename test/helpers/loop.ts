@@ -286,6 +286,13 @@ export function shippedWords(): ReturnType<typeof loadWords> {
   return words;
 }
 
+/** What a prompt is rebuilt from, beside the log and the rows. */
+export async function shippedPromptParts(services?: ServiceStates) {
+  const { all } = await shippedRegistry(services);
+  const commandsFor = createCommandSets(all, { commands: {}, args: {} });
+  return { commandsFor, words: await shippedWords(), contextTokens: 32_000, replyTokens: 1_000 };
+}
+
 // A loop whose agent uses one command, `outer`, that does what a test says.
 
 /** Annotations of a command that only reads, and of one that writes. */

@@ -213,11 +213,9 @@ export function noisyEmbedder(noise: number, seed = 1): Embedder {
 export function constantEmbedder(): Embedder {
   const vector = randomVector(64, 3);
   return {
+    ...openHashEmbedder(64),
     id: "constant@64",
-    dimensions: 64,
-    local: true,
     semantic: true,
-    isInstant: true,
     embed: async (texts) => texts.map(() => Float32Array.from(vector)),
   };
 }

@@ -25,21 +25,9 @@ export function cutPowerAt(at: number, when: When) {
       await store.commit(lease, head, unit);
       if (count === at) throw new PowerCut();
     };
-    return replaceCommit(store, commit);
+    return { ...store, commit };
   };
 }
-export type CutStore = ReturnType<typeof replaceCommit>;
-
-/** Returns the part of a store that a loop uses, with another `commit`. */
-export const replaceCommit = (store: MemoryStore, commit: Store["commit"]) => ({
-  load: store.load.bind(store),
-  inbox: store.inbox.bind(store),
-  blob: store.blob.bind(store),
-  read: store.read.bind(store),
-  deliver: store.deliver.bind(store),
-  lastFileVersion: store.lastFileVersion.bind(store),
-  commit,
-});
 
 /** Cuts the power after the effect of a move of that kind: its intent is durable, its result is lost. */
 export const cutPowerAfter =

@@ -3,13 +3,12 @@
  *
  * Agents run by the real program with code that runs in the real sandbox.
  */
-import { link, mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { link, mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterAll } from "@jest/globals";
 import { findCage } from "#cage/find-cage.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { prepareSnapshot } from "#sandbox/python-snapshot.ts";
+import { useSharedFolder } from "./folder.ts";
 import { endedWith, type Goald, lookInto, makeGoald, type StartOptions } from "./goald.ts";
 import { conditionalModel, type Line, readRequest, type Seen } from "./models.ts";
 import { startOpenAIServer } from "./openai-server.ts";
@@ -82,19 +81,12 @@ export async function makeSeedHome(lines: readonly Line[], { env, find = () => "
 }
 
 /** Python's start-up snapshot, made once for all homes of a test file. */
-let snapshots: Promise<{ readonly folder: string; readonly path: string | null }> | undefined;
-afterAll(async () => {
-  if (snapshots) await rm((await snapshots).folder, { recursive: true, force: true });
-});
-
-async function makeSnapshotOnce() {
-  const folder = await mkdtemp(join(tmpdir(), "goald-snapshot-"));
-  return { folder, path: await prepareSnapshot(await findCage(), folder) };
-}
+let snapshot: Promise<string | null> | undefined;
+const snapshotFolder = useSharedFolder();
 
 export async function shareSnapshot({ home }: Pick<Goald, "home">): Promise<void> {
-  snapshots ??= makeSnapshotOnce();
-  const { path } = await snapshots;
+  snapshot ??= findCage().then((cage) => prepareSnapshot(cage, snapshotFolder));
+  const path = await snapshot;
   const folder = join(home, ".goald", "sandbox");
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (path !== null) await link(path, join(folder, basename(path)));

@@ -213,7 +213,7 @@ export async function startSearchServer(
   /** All searched texts. */
   const queries: string[] = [];
   const { schema, key, query, answer } = SERVICES[name];
-  const check = checkOf(schema);
+  const check = ajv.compile(schema);
   const server = await startServiceServer((request, index) => {
     const asked = read(request);
     if (key && request.headers[key[0]] !== key[1]) return { status: 401, body: { detail: `Wrong key ${SEARCH_KEY}` } };
@@ -229,8 +229,6 @@ export async function startSearchServer(
 }
 
 const ajv = createAjv({ strict: false });
-/** Compiles a schema once. */
-const checkOf = (schema: object) => ajv.compile(schema);
 
 type Asked = ReturnType<typeof read>;
 

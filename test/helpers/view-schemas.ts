@@ -1,7 +1,7 @@
 /** view-schemas.ts -- closed schemas of what verbs print with --json, so that a new or missing field fails a test. */
 import type { ValidateFunction } from "ajv";
 import { AgentList } from "#api/schemas.ts";
-import { createAjv, flag, listOf, type ObjectSchema, type Schema } from "#util/schema.ts";
+import { amount, closed, count, createAjv, flag, listOf, type ObjectSchema, type Schema, text } from "#util/schema.ts";
 import { AgentDetails, CheckView } from "#views/agent-details.ts";
 import { DiffView } from "#views/file-diff.ts";
 import { FileStory } from "#views/file-story.ts";
@@ -10,17 +10,7 @@ import { ReportFacts } from "#views/report-facts.ts";
 import { RestorePlan } from "#views/restore-plan.ts";
 import { WholeStep } from "#views/whole-step.ts";
 
-const string = { type: "string" } as const;
-const bool = { type: "boolean" } as const;
-const count = { type: "integer", minimum: 0 } as const;
-
 type Properties = Readonly<Record<string, Schema>>;
-
-/** Returns a schema of an object with exactly these properties. */
-function closed(required: Properties, optional: Properties = {}) {
-  const properties = { ...required, ...optional };
-  return { type: "object", additionalProperties: false, required: Object.keys(required), properties } as const;
-}
 
 /** Returns the schema without room for members that it does not name, at any depth. */
 export function strict(schema: Schema): Schema {
@@ -51,7 +41,7 @@ function withoutMember(schema: ObjectSchema, left: string): Schema {
   return { ...schema, properties, required: schema.required.filter((name) => name !== left) };
 }
 
-const tokens = closed({ input: count, output: count, cached: count, estimated: bool });
+const tokens = closed({ input: count, output: count, cached: count, estimated: flag });
 const VIEWS = {
   plan: PlanView,
   ps: AgentList,
@@ -63,14 +53,14 @@ const VIEWS = {
   restore: withMembers(RestorePlan, { dryRun: flag }),
   test: closed({
     type: { const: "test" },
-    file: string,
-    agent: string,
-    passed: bool,
-    outcome: string,
-    reason: string,
+    file: text,
+    agent: text,
+    passed: flag,
+    outcome: text,
+    reason: text,
     checks: listOf(CheckView),
     step: count,
-    costUsd: { type: "number", minimum: 0 },
+    costUsd: amount,
     exitCode: count,
     home: { type: ["string", "null"], pattern: "^/" },
     tokens,
@@ -96,14 +86,14 @@ export function problemsOfView(name: keyof typeof VIEWS, document: unknown): str
 /** The last line of `goald run --json`. Its events are frozen in test/data/golden. */
 const RESULT = closed({
   type: { const: "result" },
-  agent: string,
-  outcome: string,
-  reason: string,
+  agent: text,
+  outcome: text,
+  reason: text,
   checks: closed({ passed: count, failed: count, notRun: count }),
   step: count,
   modelCalls: count,
   tokens,
-  costUsd: { type: "number", minimum: 0 },
+  costUsd: amount,
   workspace: { type: "string", pattern: "^/" },
   exitCode: count,
 });

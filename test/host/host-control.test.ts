@@ -18,7 +18,7 @@ import { AT, later, SPEC } from "../helpers/events.ts";
 import { fakeClock, until } from "../helpers/fake-clock.ts";
 import { refusalOf, useFolder } from "../helpers/folder.ts";
 import { homeOf } from "../helpers/goald.ts";
-import { makeWorld, replaceMethod, restedHost, startHost, type World, type WorldOptions } from "../helpers/host.ts";
+import { makeWorld, restedHost, startHost, type World, type WorldOptions } from "../helpers/host.ts";
 import { done, reply, testCommand } from "../helpers/loop.ts";
 import { openMemoryStore } from "../helpers/memory-store.ts";
 import { type ScriptedReply, textIn } from "../helpers/models.ts";
@@ -169,12 +169,6 @@ describe("the calls that a host accepts", () => {
     answer(done());
     await host.quiet();
     expect((await host.control.agent("foo")).stalledMs).toBeNull();
-  });
-
-  it("return an agent's events in pages, with the number of the newest", async () => {
-    const { world, host } = await restedHost({ script: () => done() });
-    const { events, head } = await host.control.page("foo", 1, 2);
-    expect([events.map(({ seq }) => seq), head]).toEqual([[2, 3], (await world.events("foo")).length]);
   });
 });
 
@@ -515,7 +509,7 @@ describe("an agent whose log cannot be read", () => {
   it("is damaged and not also stalled while its host retries", async () => {
     const store = openMemoryStore();
     await store.create(SPEC, "k", AT);
-    const unreadable = replaceMethod(store, "load", () => Promise.reject(new Error("It cannot be read.")));
+    const unreadable = { ...store, load: () => Promise.reject(new Error("It cannot be read.")) };
     const supervisor = { runners: new Map([["foo", {}]]), isolation: { reasonFor: () => null } };
     const views = createHostViews({
       store: unreadable,

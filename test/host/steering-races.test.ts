@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Store } from "#core/ports/store.ts";
 import { settle, until } from "../helpers/fake-clock.ts";
-import { makeWorld, replaceMethod, restedHost, startHost, type TestHost, type World } from "../helpers/host.ts";
+import { makeWorld, restedHost, startHost, type TestHost, type World } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { HANG, type ScriptedReply } from "../helpers/models.ts";
@@ -51,8 +51,10 @@ describe("an agent that is killed", () => {
     const { world, host } = await askingForever();
     await host.control.kill("foo");
     const reading = Promise.withResolvers<void>();
-    const slowly = (store: MemoryStore): Store =>
-      replaceMethod(store, "inbox", async (agent) => reading.promise.then(() => store.inbox(agent)));
+    const slowly = (store: MemoryStore): Store => ({
+      ...store,
+      inbox: (agent) => reading.promise.then(() => store.inbox(agent)),
+    });
     const next = world.begin({ store: slowly });
     await next.control.resume("foo", {});
     const killed = next.control.kill("foo");

@@ -10,7 +10,7 @@ import { activeFrame } from "#core/state.ts";
 import { IsolationQueue } from "#host/isolation-queue.ts";
 import { stateOf } from "#views/read-agent.ts";
 import { fakeClock, settle, until } from "../helpers/fake-clock.ts";
-import { replaceMethod, restedHost, startHost, type TestHost, type World } from "../helpers/host.ts";
+import { restedHost, startHost, type TestHost, type World } from "../helpers/host.ts";
 import { eventually } from "../helpers/local-server.ts";
 import { done, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
@@ -144,12 +144,14 @@ describe("an agent that fails in a host", () => {
   /** A host of two agents; the next commits of `bad` fail this often. */
   function startBroken(times: number, code: ErrorCode, sparesPauses = true) {
     let left = times;
-    const broken = (store: MemoryStore): Store =>
-      replaceMethod(store, "commit", async (...given) => {
+    const broken = (store: MemoryStore): Store => ({
+      ...store,
+      commit: async (...given) => {
         const isSpared = sparesPauses && given[2].events.some(({ type }) => type === "agent-paused");
         if (given[0].agent === "bad" && !isSpared && left-- > 0) throw new GoaldError(code, "The disk is not there.");
         return store.commit(...given);
-      });
+      },
+    });
     return startHost({ script: counting(2) }, { Bad: {}, Good: {} }, { store: broken });
   }
 
@@ -203,11 +205,13 @@ describe("an agent that fails in a host", () => {
 
   it("is not paused for failures with work between them", async () => {
     let commits = 0;
-    const flaky = (store: MemoryStore): Store =>
-      replaceMethod(store, "commit", async (...given) => {
+    const flaky = (store: MemoryStore): Store => ({
+      ...store,
+      commit: async (...given) => {
         if (++commits % 20 === 0) throw new GoaldError("GOALD_INTERNAL", "Once in a while.");
         return store.commit(...given);
-      });
+      },
+    });
     const { world, host } = await startHost({ script: counting(40) }, { Long: {} }, { store: flaky });
     await passRetries(world, host);
     expect(host.problems.length).toBeGreaterThan(3);

@@ -28,7 +28,7 @@ import { fakeClock, settle } from "../helpers/fake-clock.ts";
 import { afterRun, done, type Loop, makeLoop, reply, testCommand, WRITES } from "../helpers/loop.ts";
 import { type MemoryStore, openMemoryStore } from "../helpers/memory-store.ts";
 import type { Script } from "../helpers/models.ts";
-import { cutPoints, cutPowerAt, PowerCut, replaceCommit, type When } from "../helpers/power-cut.ts";
+import { cutPoints, cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
 const STEPS = 12;
 const lines = Array.from({ length: STEPS }, (_, at) => `line ${at + 1}\n`);
@@ -253,7 +253,7 @@ async function openIn(commit?: (store: MemoryStore) => Store["commit"]) {
   const { id } = await store.create(SPEC, "key", clock.now().toISOString());
   const shown: RecordedEvent[] = [];
   const journal: Journal = await openJournal(await store.claim(id), {
-    store: commit ? replaceCommit(store, commit(store)) : store,
+    store: commit ? { ...store, commit: commit(store) } : store,
     clock,
     remember: async () => [],
     scrub: (text) => text,

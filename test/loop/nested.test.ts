@@ -18,7 +18,7 @@ import {
   testCommand,
 } from "../helpers/loop.ts";
 import { textIn } from "../helpers/models.ts";
-import { cutPowerAt, PowerCut, replaceCommit } from "../helpers/power-cut.ts";
+import { cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
 const typesOf = (events: readonly { readonly type: string; readonly callId?: string }[]) =>
   events.flatMap(({ type, callId }) => (callId?.startsWith("c1") ? [`${type} ${callId}`] : []));
@@ -411,12 +411,14 @@ describe("pure calls of a command", () => {
     let stored = 0;
     const early: number[] = [];
     await loop.run({
-      store: (real) =>
-        replaceCommit(real, async (...given) => {
+      store: (real) => ({
+        ...real,
+        commit: async (...given) => {
           if (loop.shown.length > stored) early.push(loop.shown.length);
           await real.commit(...given);
           stored += given[2].events.length;
-        }),
+        },
+      }),
     });
     expect(early).toEqual([]);
     expect(loop.shown.length).toBe((await loop.events()).length - 1);

@@ -8,7 +8,7 @@ import { stateOf } from "#views/read-agent.ts";
 import { afterRun, eventsOf, type Loop, makeSubagents, resultsOf, standing, testCommand } from "../helpers/loop.ts";
 import type { MemoryStore } from "../helpers/memory-store.ts";
 import { endAgent, LIST_AGENTS, messageAgent, startAgent, write } from "../helpers/models.ts";
-import { type CutStore, cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
+import { cutPowerAt, PowerCut, type When } from "../helpers/power-cut.ts";
 
 describe("start_agent", () => {
   it("starts an agent with its own log and folder, and returns its key, its first answer and its files", async () => {
@@ -183,7 +183,11 @@ const SUBAGENT_RULES = {
   Bo: [write("b.txt", "b"), LIST_AGENTS],
 };
 
-async function runCut(at: number, when: When, change = (store: CutStore, _real: MemoryStore) => store): Promise<Loop> {
+async function runCut(
+  at: number,
+  when: When,
+  change = (store: MemoryStore, _real: MemoryStore) => store,
+): Promise<Loop> {
   const loop = await makeSubagents(SUBAGENT_RULES);
   const cut = cutPowerAt(at, when);
   await expect(loop.runAll({ store: (real) => change(cut(real), real) })).rejects.toThrow(PowerCut);
@@ -234,7 +238,7 @@ describe("a power cut at every commit of an agent with two sub-agents", () => {
   );
 
   it("loses messages in a control run that sends them after the commit instead of with it", async () => {
-    const sendingLater = (store: CutStore, real: MemoryStore): CutStore => ({
+    const sendingLater = (store: MemoryStore, real: MemoryStore): MemoryStore => ({
       ...store,
       commit: async (lease, head, unit) => {
         await store.commit(lease, head, { ...unit, staged: [] });

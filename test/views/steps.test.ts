@@ -6,7 +6,6 @@ import { evolve } from "#core/evolve.ts";
 import { shownIds } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
 import { type AgentState, initialState } from "#core/state.ts";
-import { createCommandSets } from "#loop/command-set.ts";
 import { type LongTermMemoryParts, openLongTermMemory, type RecallingMemory } from "#memory/recall/long-term-memory.ts";
 import { BackgroundLots } from "#memory/recall/row-embedder.ts";
 import { listNested, type NestedNode, NestedTree } from "#views/nested.ts";
@@ -24,8 +23,7 @@ import {
   makeProseLoop,
   python,
   reply,
-  shippedRegistry,
-  shippedWords,
+  shippedPromptParts,
   testCommand,
 } from "../helpers/loop.ts";
 import { fixedEmbedder, memoryRows, openHashEmbedder } from "../helpers/memory-rows.ts";
@@ -211,13 +209,6 @@ describe("a step that changed the plan", () => {
 
 afterEach(closeProseLoops);
 
-/** What a prompt is rebuilt from, beside the log and the rows. */
-async function promptParts(services: Parameters<typeof shippedRegistry>[0]) {
-  const { all } = await shippedRegistry(services);
-  const commandsFor = createCommandSets(all, { commands: {}, args: {} });
-  return { commandsFor, words: await shippedWords(), contextTokens: 32_000, replyTokens: 1_000 };
-}
-
 /** For each request: whether its prompt can be rebuilt exactly, and how that ends. */
 async function rebuildAll(form: "plan" | "react" | "code", replies: readonly string[]) {
   const cells = { "1": () => ({ value: cellValue(1) }), "stop()": () => ({ stop: {} }) };
@@ -226,7 +217,7 @@ async function rebuildAll(form: "plan" | "react" | "code", replies: readonly str
   // Replies that are left over belong to a second turn.
   await loop.tell(words("And once more."));
   if (server.chats.length < replies.length) await loop.run();
-  const parts = await promptParts(ALL_READY);
+  const parts = await shippedPromptParts(ALL_READY);
   let state = initialState;
   const rebuilt = [];
   for (const event of await loop.events()) {
@@ -353,7 +344,7 @@ async function runAgent(memoryParts: Parts = { embedder: openHashEmbedder() }, n
   if (notes.length > 0) await loop.store.curate(loop.row.id, curated, "notes", loop.clock.now().toISOString());
   await loop.tell(words(`${LONG}\nNote the price of each listing.`));
   await loop.run();
-  const parts = await promptParts({ plan: { ready: true }, memories: { ready: true }, tests: { ready: true } });
+  const parts = await shippedPromptParts({ plan: { ready: true }, memories: { ready: true }, tests: { ready: true } });
   const requests: { readonly asked: Asked; readonly state: AgentState; readonly rows: readonly MemoryRow[] }[] = [];
   let state = initialState;
   for (const event of await loop.events()) {

@@ -23,21 +23,22 @@ function openScreen(lines: readonly string[], typedAhead: readonly string[] = []
   return { screen: { input: () => input, say: (line: string) => said.push(line) }, said, asked: input.asked };
 }
 type Screen = ReturnType<typeof openScreen>["screen"];
-async function answer(lines: readonly string[], typedAhead: readonly string[] = []) {
-  const { screen, ...seen } = openScreen(lines, typedAhead);
-  return { agent: await askForAgent(screen), ...seen };
+async function ask<T>(lines: readonly string[], question: (screen: Screen) => Promise<T>, ahead?: readonly string[]) {
+  const { screen, ...seen } = openScreen(lines, ahead);
+  return { meaning: await question(screen), ...seen };
 }
+const answer = (lines: readonly string[], ahead?: readonly string[]) => ask(lines, askForAgent, ahead);
 
 describe("setting up a new agent", () => {
   it("asks for a name, a role and goals, in this order", async () => {
-    const { agent, asked } = await answer(["Foo", "an AI", "one", "two", ""]);
+    const { meaning: agent, asked } = await answer(["Foo", "an AI", "one", "two", ""]);
     expect(agent).toEqual(last);
     const questions = asked.map((question) => question.replace(/ \[.*/, ""));
     expect(questions).toEqual(["AI name", "Foo is", "Goal 1: ", "Goal 2: ", "Goal 3: "]);
   });
 
   it("takes Enter for the defaults, shows the goals that they are, and they are valid", async () => {
-    const { agent, said, asked } = await answer(["", " ", ""]);
+    const { meaning: agent, said, asked } = await answer(["", " ", ""]);
     expect(agent).toEqual(DEFAULT_AGENT);
     expect(asked[0]).toContain(DEFAULT_AGENT.name);
     expect(asked[1]).toContain(DEFAULT_AGENT.role);
@@ -47,7 +48,7 @@ describe("setting up a new agent", () => {
 
   it("stops asking after five goals, and refuses in words those that were pasted behind the fifth", async () => {
     const five = ["Foo", "an AI", "1", "2", "3", "4", "5"];
-    const { agent, asked, said } = await answer([...five, "6"], ["six", "", "sev\u001b[2Jen"]);
+    const { meaning: agent, asked, said } = await answer([...five, "6"], ["six", "", "sev\u001b[2Jen"]);
     expect(agent?.goals).toEqual(["1", "2", "3", "4", "5"]);
     expect(asked).toHaveLength(7);
     expect(said.join("\n")).toContain("An agent has up to 5 goals. Left out:\n  six\n  seven\n");
@@ -57,19 +58,18 @@ describe("setting up a new agent", () => {
   it("asks again for what cannot be used, says why, and takes control characters out", async () => {
     const tooLong = "x".repeat(2_001);
     const lines = ["x".repeat(81), "F\u001b[31moo", tooLong, "an AI\u0007", tooLong, "\u001b[200~one\u001b[201~"];
-    const { agent, said } = await answer([...lines, "two", ""]);
+    const { meaning: agent, said } = await answer([...lines, "two", ""]);
     expect(agent).toEqual(last);
     expect(said.join("\n")).toMatch(/got 81.*got 2,001.*Goal 1 must/s);
   });
 
   it.each([0, 1, 2, 3])("is left when the person leaves after %i answers", async (count) => {
-    expect((await answer(["Foo", "an AI", "one"].slice(0, count))).agent).toBeUndefined();
+    expect((await answer(["Foo", "an AI", "one"].slice(0, count))).meaning).toBeUndefined();
   });
 });
 
 it("going on with the last agent shows who it is, without control characters", async () => {
-  const { screen, said } = openScreen(["y"]);
-  await askToContinue(screen, { ...last, name: "Foo\u001b[2J" });
+  const { said } = await ask(["y"], (screen) => askToContinue(screen, { ...last, name: "Foo\u001b[2J" }));
   const text = said.join("\n");
   for (const part of ["Foo", "an AI", "Goal 1: one", "Goal 2: two"]) expect(text).toContain(part);
   expect(text).not.toContain("\u001b");
@@ -77,10 +77,8 @@ it("going on with the last agent shows who it is, without control characters", a
 
 describe("when an agent asks, and what it may spend", () => {
   const budget = { initial: 0, read: readBudget };
-  const ask = async (lines: readonly string[], asked: Parameters<typeof askForTerms>[1]) => {
-    const { screen, ...seen } = openScreen(lines);
-    return { terms: await askForTerms(screen, asked), ...seen };
-  };
+  const askTerms = (lines: readonly string[], asked: Parameters<typeof askForTerms>[1]) =>
+    ask(lines, (screen) => askForTerms(screen, asked));
 
   it.each([
     ["all", "always"],
@@ -88,7 +86,7 @@ describe("when an agent asks, and what it may spend", () => {
     ["none", "never"],
     ["", "risky"],
   ] as const)("%j means %s where risky commands ask by default", async (line, approve) => {
-    const { terms, asked } = await ask([line], { approve: "risky" });
+    const { meaning: terms, asked } = await askTerms([line], { approve: "risky" });
     expect(terms).toEqual({ approve });
     expect(asked).toEqual([expect.stringContaining("[risky]")]);
   });
@@ -98,21 +96,27 @@ describe("when an agent asks, and what it may spend", () => {
     ["0.50", 0.5],
     ["none", Number.POSITIVE_INFINITY],
   ])("%j dollars are a budget of %s", async (line, usd) => {
-    expect((await ask(["", line], { approve: "always", budget })).terms).toEqual({ approve: "always", budget: usd });
+    expect((await askTerms(["", line], { approve: "always", budget })).meaning).toEqual({
+      approve: "always",
+      budget: usd,
+    });
   });
 
   it("are asked again after what cannot be used, with the reason", async () => {
-    const { terms, said } = await ask(["always", "?", "all", "much", "-1", "?", "2"], { approve: "always", budget });
+    const { meaning: terms, said } = await askTerms(["always", "?", "all", "much", "-1", "?", "2"], {
+      approve: "always",
+      budget,
+    });
     expect(terms).toEqual({ approve: "always", budget: 2 });
     expect(said.join("\n")).toMatch(/Answer all, risky or none.*risky {2}before.*more than 0.*more than 0.*pauses/s);
   });
 
   it("are not asked for when options say it", async () => {
-    expect(await ask([], {})).toEqual({ terms: {}, said: [], asked: [] });
+    expect(await askTerms([], {})).toEqual({ meaning: {}, said: [], asked: [] });
   });
 
   it.each([[[]], [["all"]]])("are left after %j", async (lines) => {
-    expect((await ask(lines, { approve: "always", budget })).terms).toBeUndefined();
+    expect((await askTerms(lines, { approve: "always", budget })).meaning).toBeUndefined();
   });
 });
 
@@ -236,11 +240,6 @@ describe("a person without a model", () => {
     expect(choice).toEqual(use(at(ollama, "m999")));
   });
 });
-
-async function ask<T>(lines: readonly string[], question: (screen: Screen) => Promise<T>) {
-  const { screen, ...seen } = openScreen(lines);
-  return { meaning: await question(screen), ...seen };
-}
 
 const YES = ["y", "Y", "yes", "YES", " Yes ", "yEs\t"];
 const NO = ["n", "N", "no", "NO", " No ", "nO\t"];

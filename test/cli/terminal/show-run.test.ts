@@ -175,16 +175,14 @@ describe("calls that a command makes", () => {
     const requested = { ...given.requested("send_tweet"), callId: "c1.1", call };
     const asked = { type: "approval-asked", step: 1, callId: "c1.1", reason: "It reaches outside." } as const;
     const denied = { type: "command-denied", step: 1, callId: "c1.1", by: "person", reason: "not now" } as const;
-    expect(show(requested, asked, denied)).toBe(
-      [
-        "Command: send_tweet",
-        "    text (17 bytes):",
-        "      | line one",
-        "      | line two",
-        "It reaches outside.",
-        "  c1.1 send_tweet text (17 bytes): | line one | line two: denied: not now",
-      ].join("\n"),
-    );
+    expect(linesOf(requested, asked, denied)).toEqual([
+      "Command: send_tweet",
+      "    text (17 bytes):",
+      "      | line one",
+      "      | line two",
+      "It reaches outside.",
+      "  c1.1 send_tweet text (17 bytes): | line one | line two: denied: not now",
+    ]);
   });
 });
 
