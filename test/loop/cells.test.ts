@@ -300,13 +300,11 @@ describe("files that a cell changes", () => {
     expect((await textsOf(loop))[0]).toContain("direnv");
 
     const settings = { approve: "risky" } as const;
-    const asking = await makeCells({ save: save(".envrc", "export A=1") }, ["save"], { settings });
-    await asking.loop.run();
+    const asking = await afterRun(makeCells({ save: save(".envrc", "export A=1") }, ["save"], { settings }));
     const [asked] = await asking.loop.of("approval-asked");
     expect(asked).toMatchObject({ callId: "c1.1", reason: expect.stringContaining("direnv") });
 
-    const harmless = await makeCells({ save: save("package.json", '{"name":"a"}') });
-    await harmless.loop.run();
+    const harmless = await afterRun(makeCells({ save: save("package.json", '{"name":"a"}') }));
     expect((await harmless.loop.of("command-requested"))[1]).toMatchObject({ call: { name: "save_files" } });
   });
 

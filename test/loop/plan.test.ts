@@ -358,8 +358,7 @@ const parsed = (content: string) => {
 describe("an agent in the form plan", () => {
   it("shows the plan as JSON, its status, the request, and the hint in the last line", async () => {
     const begin = act("modify_task", { id: "0", state: "in_progress" });
-    const made = await make([begin, WRITE_ACTION, thinking("It is there."), VERIFIED, FINISH]);
-    await made.loop.run();
+    const made = await afterRun(make([begin, WRITE_ACTION, thinking("It is there."), VERIFIED, FINISH]));
     const last = (number: number): string => made.request(number).at(-1) ?? "";
     expect(last(1)).toMatch(/\{"id":"0","goal":"Count to twelve","state":"open"[\s\S]*next action must be modify_task/);
     expect(last(3)).toMatch(
@@ -379,8 +378,7 @@ describe("an agent in the form plan", () => {
   });
 
   it("begins the next turn with a plan of its own, and without the actions of the last one", async () => {
-    const made = await make([VERIFIED, FINISH, FINISH, VERIFIED, FINISH]);
-    await made.loop.run();
+    const made = await afterRun(make([VERIFIED, FINISH, FINISH, VERIFIED, FINISH]));
     await made.loop.tell({ type: "say", from: "user", text: "Add a title, please." });
     expect(isFinished(await made.loop.run())).toBe(true);
     const [first, second] = [made.request(3), made.request(4)];
@@ -445,8 +443,7 @@ describe("the request of the form plan", () => {
   const formatsOf = ({ server }: ProseLoop) => server.chats.map(({ response_format: format }) => format?.type);
 
   it("demands JSON of a server that can", async () => {
-    const made = await make(replies);
-    await made.loop.run();
+    const made = await afterRun(make(replies));
     expect(formatsOf(made)).toEqual(["json_object", "json_object"]);
     expect(made.server.violations).toEqual([]);
     expect((await made.loop.of("model-asked"))[0]?.mode).toBe("plan");

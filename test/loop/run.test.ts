@@ -376,8 +376,7 @@ describe("a reply with several tool calls that only read", () => {
   });
 
   it("ends with the same results in the same order after a power cut at any commit", async () => {
-    const whole = await loopOf(LOOK_THRICE);
-    await whole.loop.run();
+    const whole = await afterRun(loopOf(LOOK_THRICE));
     const commits = whole.loop.store.commits.length;
     expect(commits).toBeGreaterThan(5);
     for (const [at, when] of cutPoints(commits)) {
@@ -483,8 +482,7 @@ describe("a reply with several tool calls that may not run together", () => {
     const { seen } = await afterRun(loopOf([calls(...[..."ababababab"].map(look)), DONE]));
     expect(seen).toEqual(["a", "b"]);
     const write: Call = ["append_to_file", { file: "a.txt", text: "x" }];
-    const writing = await loopOf([calls(write, write), DONE]);
-    await writing.loop.run();
+    const writing = await afterRun(loopOf([calls(write, write), DONE]));
     expect(writing.loop.text("a.txt")).toBe("x");
   });
 });

@@ -61,21 +61,17 @@ describe("the result of a sub-task that a cell gave", () => {
     expect(value).toEqual({ result: [{ x: 1 }] });
   });
 
-  it("is refused in an unknown form, before the model is asked", async () => {
-    const { value, requests } = await solve({ outer: subtask(INTEGER, "sonnet") }, []);
-    expect(value).toMatchObject({ code: "bad-form", text: expect.stringContaining("json, tools, plan, react, code") });
-    expect(requests).toBe(2);
-  });
-
-  it.each([
-    ["an unknown type", { type: "str" }],
-    ["a reference to nothing", { $ref: "#/$defs/nothing" }],
-    ["a reference to itself", { $ref: "#/$defs/a", $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } } }],
-    ["references that double twenty times", doubling(20)],
-    ["an asynchronous schema", { $async: true, type: "string" }],
-  ])("is refused for %s, before the model is asked", async (_what, returns) => {
-    const { value, requests } = await solve({ outer: subtask(returns) }, []);
-    expect(value).toMatchObject({ code: "bad-schema" });
+  const BAD_FORM = { code: "bad-form", text: expect.stringContaining("json, tools, plan, react, code") };
+  it.each<[what: string, given: Parameters<typeof subtask>, refusal?: object]>([
+    ["an unknown form", [INTEGER, "sonnet"], BAD_FORM],
+    ["an unknown type", [{ type: "str" }]],
+    ["a reference to nothing", [{ $ref: "#/$defs/nothing" }]],
+    ["a reference to itself", [{ $ref: "#/$defs/a", $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } } }]],
+    ["references that double twenty times", [doubling(20)]],
+    ["an asynchronous schema", [{ $async: true, type: "string" }]],
+  ])("is refused for %s, before the model is asked", async (_what, given, refusal = { code: "bad-schema" }) => {
+    const { value, requests } = await solve({ outer: subtask(...given) }, []);
+    expect(value).toMatchObject(refusal);
     expect(requests).toBe(2);
   });
 });

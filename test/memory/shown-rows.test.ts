@@ -250,23 +250,19 @@ describe("the focus of a step", () => {
   }
   const HOURS = "The kiln of Marta needs nineteen hours.";
 
-  it("is in its result rather than in a thought that says about the same", () => {
-    const focus = focusOf(HOURS, "The kiln of Marta needs a look.", "How many hours does the kiln of Marta need?");
-    expect(focus).toMatch(/^Result \(ok\): The kiln/);
-  });
+  const PAGE = "The kiln needs nineteen.\n  Page: The kiln of Marta (https://a.example/kiln)";
+  const LOOK = "The kiln of Marta needs a look.";
+  const ASK = "I ask about the kiln of Marta.";
+  const QUESTION = "How many hours does the kiln of Marta need?";
+  const ABOUT = "What is known about the kiln of Marta?";
 
-  it("is the answer of a page rather than its title and address, which have the same words", () => {
-    const page = "The kiln needs nineteen.\n  Page: The kiln of Marta (https://a.example/kiln)";
-    const focus = focusOf(page, "I read it.", "What is known about the kiln of Marta?");
-    expect(focus).toMatch(/^Result \(ok\): The kiln needs/);
-  });
-
-  it("is not a sentence of the query itself, which the prompt shows", () => {
-    expect(focusOf(HOURS, "I ask about the kiln of Marta.", `${HOURS} Ask about the kiln.`)).toMatch(/^Thought: /);
-  });
-
-  it("is in the thought when only that answers", () => {
-    expect(focusOf("Nothing.", HOURS, "How many hours does the kiln need?")).toContain("nineteen hours");
+  it.each<[title: string, result: string, thought: string, question: string, focus: RegExp]>([
+    ["in its result rather than in a thought that says the same", HOURS, LOOK, QUESTION, /^Result \(ok\): The kiln/],
+    ["the answer of a page, not its title and address", PAGE, "I read it.", ABOUT, /^Result \(ok\): The kiln needs/],
+    ["no sentence of the query, which is shown", HOURS, ASK, `${HOURS} Ask about the kiln.`, /^Thought: /],
+    ["in the thought when only that answers", "Nothing.", HOURS, QUESTION.replace(" of Marta", ""), /nineteen hours/],
+  ])("is %s", (_title, result, thought, question, focus) => {
+    expect(focusOf(result, thought, question)).toMatch(focus);
   });
 });
 

@@ -9,7 +9,7 @@ import { activeFrame } from "#core/state.ts";
 import { createHttp } from "#http/http.ts";
 import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { type Behaviour, languageModelContract } from "../contracts/models.ts";
-import { makeLoop } from "../helpers/loop.ts";
+import { afterRun, makeLoop } from "../helpers/loop.ts";
 import { HANG, ledger, ledgerText, numberedModel, type ScriptedReply, scriptedModel } from "../helpers/models.ts";
 import { createOpenAIModel } from "../helpers/openai-model.ts";
 import {
@@ -312,8 +312,7 @@ describe("a foreign model server", () => {
 
   it("works without streams if it rejects them", async () => {
     mock.nextRequestError(400, { message: "stream is not supported", type: "invalid_request_error" });
-    const loop = await makeLoop({ script: [], model: createOpenAIModel(client()) });
-    await loop.run();
+    const loop = await afterRun(makeLoop({ script: [], model: createOpenAIModel(client()) }));
     expect(loop.text("ledger.txt")).toBe(ledgerText(3));
     expect(codesOf(await loop.events())).toEqual(["unsupported"]);
     expect(streamsOf(mock).at(-1)).toBeUndefined();

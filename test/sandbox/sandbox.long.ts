@@ -177,14 +177,12 @@ describe("a cell process that hostile code has taken over", () => {
     expect(durationMs).toBeGreaterThanOrEqual(200);
   });
 
-  it("has a limit for saving", async () => {
-    const { problem } = await runFailing("silence after the end of the code", 200);
-    expect(problem).toMatchObject({ kind: "timeout", message: expect.stringContaining("could not be saved") });
-  });
-
-  it("may end itself", async () => {
-    const { problem } = await runFailing("its own end");
-    expect(problem).toMatchObject({ kind: "died", message: expect.stringContaining("exit code 7") });
+  it.each([
+    ["has a limit for saving", "silence after the end of the code", 200, "timeout", "could not be saved"],
+    ["may end itself", "its own end", undefined, "died", "exit code 7"],
+  ])("%s: %s", async (_title, code, timeLimitMs, kind, words) => {
+    const { problem } = await runFailing(code, timeLimitMs);
+    expect(problem).toMatchObject({ kind, message: expect.stringContaining(words) });
   });
 
   it("cannot send control characters", async () => {
