@@ -236,7 +236,7 @@ export interface ParsedObject {
   readonly trust: "strict" | "clear" | "guessed";
   /** Characters of the source that were read. */
   readonly length: number;
-  /** "closers-missing": only closing brackets are missing. "cut": the source ends inside a value, as far as anybody can tell. */
+  /** "closers-missing": only closing braces are missing. "cut": it ends inside a value or a list, as far as anybody can tell. */
   readonly ending: "whole" | "closers-missing" | "cut";
   /** The source with mended spelling, before missing text was completed. */
   readonly written: string;
@@ -286,7 +286,7 @@ export function parseClearly(source: string): ParsedObject | SpelledObject {
   const json = spelled.text + spelled.owed;
   const value = spelled.isCut || spelled.isDoubtful ? undefined : parseShallowJson(json);
   if (value === undefined) return spelled;
-  const ending = spelled.isOpen ? "closers-missing" : "whole";
+  const ending = spelled.owed.includes("]") ? "cut" : spelled.isOpen ? "closers-missing" : "whole";
   return { kind: "parsed", value, json, trust: "clear", length: spelled.end, ending, written: spelled.text };
 }
 
