@@ -117,7 +117,7 @@ function waitForEnd(child: ChildProcess, isWrapped: boolean): Promise<CagedEnd> 
   return promise;
 }
 
-/** What ran out, and what a person can do, by the code of the system's error. */
+/** The keys are codes of the system's errors; a text says what ran out, and what a person can do. */
 const ADVICE: Readonly<Record<string, string>> = {
   EAGAIN: "no more processes may be started; end some, or raise the limit (ulimit -u)",
   EMFILE: "goald may open no more files; raise the limit (ulimit -n), then goald restart",

@@ -143,7 +143,7 @@ export class HostControl extends RunControl implements Control {
     const { callId, call, label, hint } = requireApproval(row.id, state, given.callId, this.parts.clock.now());
     if (seen !== undefined && seen !== (await this.#changedFile(row, call)))
       throw conflict("The file has changed since this diff was shown.", "Look at the new diff, then answer.");
-    // One answer counts, also while nobody has read it: the agent may not run, or another terminal was faster.
+    // The first answer counts, even before the agent reads it: another terminal may have been faster.
     if (!(await this.#send(found, { type: "approval", ...given, callId }, callId)))
       throw conflict(`${label} has an answer already; this one has no effect.`, hint);
     const told = given.verdict === "approved" ? "Approved" : "Denied";

@@ -173,7 +173,7 @@ function Step({ agent, row, look, isNamed }: StepProps) {
 }
 
 const CHECKED = "The process that ran it died. The outcome was checked before anything was repeated.";
-/** What was unlike other steps. */
+/** Shows what was unlike other steps. */
 function Badges({ row: { interruptions, attempts, approval, status } }: { row: StepRow }) {
   const crash = interruptions > 0 && `crash, ${status ? `then ${status}` : "being checked"}`;
   const asked = attempts > 1 && `model asked ${attempts} times`;
@@ -218,7 +218,7 @@ function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agen
     ${result && html`<${Act} words="Fork from here" title=${FORK} act=${fork} />`}</div>`;
 }
 
-/** What went wrong on the way, a sentence each. */
+/** Returns a sentence for each thing that went wrong on the way. */
 function remarksOf({ attempts, problems, interruptions, result, starts, approval }: WholeStep): readonly string[] {
   const then = result?.reconciled ? "found done" : starts.length > 1 ? "run again" : "not run again";
   const words = `A crash interrupted it. The outcome was checked before anything was repeated, and it was ${then}.`;

@@ -128,7 +128,7 @@ interface WordsProps {
   /** `key`: the same for the same words until an answer has come, so that they arrive once. */
   readonly onSend: (text: string, key: string) => Promise<unknown>;
   readonly hint?: string;
-  /** Of a denial: it needs no words, and has the focus where it appears. */
+  /** A denial needs no words, and its field has the focus where it appears. */
   readonly isDenial?: boolean;
 }
 /** A field for words to an agent. It is emptied when they have arrived; an error stays below it. */

@@ -72,7 +72,7 @@ function describeOutside({ received }: AgentState, words: Words): string {
 
 function describeCurrent(plan: PlanTask, { id, task }: PlacedTask, words: Words, view: PlanView): string {
   const goal = delimitText("data", shortenGoal(task.goal, view.maxTokens));
-  const isLeaf = task.subtasks.length === 0 && refuseTask(plan, id, { goal: "part" }) === undefined;
+  const isLeaf = task.subtasks.length === 0 && canBreakDown(plan, id);
   const isWhole = task.subtasks.length > 0 && task.subtasks.every(isClosed);
   const more = isLeaf ? (["plan/plan-leaf"] as const) : isWhole ? (["plan/plan-whole"] as const) : [];
   const told = view.isEnding ? [] : more.map((name) => fillTemplate(words[name]));
@@ -90,6 +90,8 @@ function shortenGoal(goal: string, maxTokens: number): string {
   return shrinkText(whole.text.length, whole.tokens, maxTokens / 2, render).text;
 }
 const LEAST_GOAL = 20;
+
+const canBreakDown = (plan: PlanTask, id: string): boolean => refuseTask(plan, id, { goal: "part" }) === undefined;
 
 function chooseIdleWords({ plan: made, settings }: AgentState, plan: PlanTask): TemplateName {
   const counts = nameCounts(countStates(plan));

@@ -8,7 +8,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, statSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, extname, join } from "node:path";
+import { extname, join } from "node:path";
 import type { Cage } from "#cage/cage.ts";
 import { CagedProgram } from "#cage/conversation.ts";
 import type { ProgramSight } from "#cage/node-program.ts";
@@ -27,10 +27,11 @@ const prepared = new Map<string, Promise<string | null>>();
 
 /** Returns the path of the snapshot; null when it cannot be made: Python then starts without one. */
 export async function prepareSnapshot(cage: Cage, cacheFolder: string): Promise<string | null> {
-  const path = join(cacheFolder, await snapshotName());
+  const name = await snapshotName();
+  const path = join(cacheFolder, name);
   const known = prepared.get(path);
   if (known) return known;
-  const made = findOrMake(cage, path)
+  const made = findOrMake(cage, cacheFolder, name)
     .catch(() => null)
     // The file may be removed later, and a failure may pass.
     .finally(() => prepared.delete(path));
@@ -38,8 +39,8 @@ export async function prepareSnapshot(cage: Cage, cacheFolder: string): Promise<
   return made;
 }
 
-async function findOrMake(cage: Cage, path: string): Promise<string> {
-  const [folder, name] = [dirname(path), basename(path)];
+async function findOrMake(cage: Cage, folder: string, name: string): Promise<string> {
+  const path = join(folder, name);
   if (await isWhole(path)) return path;
   await mkdir(folder, { recursive: true });
   const snapshot = await makeSnapshot(cage);

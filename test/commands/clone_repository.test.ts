@@ -17,16 +17,16 @@ beforeAll(() => {
 describe("clone_repository", () => {
   it("clones into a new folder, and reports what it copied and what it left out", async () => {
     const url = addressOf("plain.git");
-    expect(await clone("./work/plain/")).toEqual({
+    expect(await clone("./repos/plain/")).toEqual({
       status: "ok",
       source: "web",
-      artifacts: ["work/plain"],
-      value: "work/plain",
-      text: `Cloned ${url} (commit ${commit}, branch main) into work/plain: 2 files, 12 bytes. 1 link became a plain file with the path it led to.`,
+      artifacts: ["repos/plain"],
+      value: "repos/plain",
+      text: `Cloned ${url} (commit ${commit}, branch main) into repos/plain: 2 files, 12 bytes. 1 link became a plain file with the path it led to.`,
     });
-    expect(await readFile(join(given.desk.folder, "work/plain/README.md"), "utf8")).toBe("# Plain\n");
+    expect(await readFile(join(given.desk.folder, "repos/plain/README.md"), "utf8")).toBe("# Plain\n");
     expect(given.desk.changes).toEqual([
-      { path: "work/plain", operation: "place", bytes: 0, sha256: null, content: null },
+      { path: "repos/plain", operation: "place", bytes: 0, sha256: null, content: null },
     ]);
   });
 

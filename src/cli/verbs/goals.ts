@@ -51,9 +51,7 @@ export const verb = defineVerb({
       const { agent, note } = await client.setGoals(row.id, given.goals, given.checks);
       const view = isFinished(state) ? await viewWhenHeard(client, agent) : agent;
       if (!context.output.json) show(row.id, given, context);
-      const dropped = checks.length === 0 ? told.checks.length : 0;
-      const were = `${countNoun(dropped, "check")} of the earlier goals ${dropped === 1 ? "was" : "were"} dropped.`;
-      if (dropped > 0) context.output.say(`${were} Give new ones with --check.`);
+      if (told.checks.length > 0 && checks.length === 0) context.output.say(sayDropped(told.checks.length));
       return tellDone({ agent: view, note: callsHere(context.home, note) }, context, given);
     }),
 });
@@ -90,6 +88,9 @@ async function checksFor(
   if (check.length > 0) return readCheckOptions(check, goalCount);
   return set.length + rm.length > 0 ? [] : present;
 }
+
+const sayDropped = (count: number): string =>
+  `${countNoun(count, "check")} of the earlier goals ${count === 1 ? "was" : "were"} dropped. Give new ones with --check.`;
 
 function show(agent: string, { goals, checks }: Given, { output, redact }: CliContext): void {
   if (output.printJson({ agent, goals, checks }, redact)) return;
