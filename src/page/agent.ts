@@ -172,14 +172,13 @@ function Step({ agent, row, look, isNamed }: StepProps) {
     ${isOpen && html`<${Opened} agent=${agent} row=${row} />`}</details></li>`;
 }
 
-const CHECKED = "The process that ran it died. The outcome was checked before anything was repeated.";
 /** Shows what was unlike other steps. */
 function Badges({ row: { interruptions, attempts, approval, status } }: { row: StepRow }) {
   const crash = interruptions > 0 && `crash, ${status ? `then ${status}` : "being checked"}`;
   const asked = attempts > 1 && `model asked ${attempts} times`;
   const marks = [crash, asked, approval && `${approval} by you`].filter(Boolean);
   const look = crash || approval === "denied" ? "bad" : "";
-  return marks.length > 0 && html`<small class=${look} title=${crash && CHECKED}>${marks.join(" · ")}</small>`;
+  return marks.length > 0 && html`<small class=${look}>${marks.join(" · ")}</small>`;
 }
 
 const FORK = "Makes a paused agent with the state after this step";

@@ -469,6 +469,12 @@ describe.each(LOOKS)("at %d pixels in the %s scheme", (width, colorScheme) => {
       await opened.page.evaluate(axe.source);
       const { violations } = (await opened.page.evaluate("axe.run()")) as { violations: readonly { id: string }[] };
       const tooWide = await opened.page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      // A long name is cut in the bar, which stays one line.
+      await opened.page.evaluate(
+        "document.querySelector('nav .cut')?.append(' of a house that has a long name'.repeat(2))",
+      );
+      const tooHigh = await opened.page.evaluate("document.querySelector('.top nav').scrollHeight - 48");
+      expect(tooHigh).toBeLessThanOrEqual(0);
       found.push(...violations.map(({ id }) => `${hash} ${id}`), ...(tooWide === 0 ? [] : [`${hash} ${tooWide} px`]));
     }
     expect(found).toEqual([]);
