@@ -164,6 +164,8 @@ export class Host implements AgentHost, AsyncDisposable {
     this.#redactors = loaded;
     await this.#shared?.memory.releaseUnused();
     this.#shared = undefined;
+    // What still holds is reported again by the parts that are opened anew.
+    this.#problems.forget("");
     this.#parts.log.info("Settings, commands and words were read again.");
     return changesBetween(before, loaded.settings);
   }
