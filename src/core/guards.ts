@@ -60,8 +60,7 @@ export const repetitionWarning = ({ calls }: Repetition, count: number): string 
 /** Why this request does not run, of an agent with what a person can do; undefined when it may be judged. */
 export function repetitionLimit({ kind, repetition }: Frame, callId: string): string | undefined {
   if (!repetition || repetition.callId !== callId || repetition.count < STOP_AT) return undefined;
-  const { calls, count } = repetition;
-  const why = `${namesOf(calls)} was asked for with the same arguments ${count} times in a row; the last one was not run.`;
+  const why = `${namesOf(repetition.calls)} was asked for with the same arguments ${repetition.count} times in a row; the last one was not run.`;
   if (kind === "run") return why;
   return (
     `${why} Tell the agent what to do instead (goald say <agent> "…") or change its goals (goald goals <agent> --set "…"), ` +
