@@ -7,7 +7,7 @@
  */
 import { hash } from "node:crypto";
 import { defineCommand, fail, keepFile, succeed, type Workspace } from "#core/command.ts";
-import { isGoaldError } from "#core/errors.ts";
+import { type GoaldError, isGoaldError } from "#core/errors.ts";
 import { countNoun, formatSize } from "#core/text.ts";
 
 const MAX_KEPT_FILES = 2_000;
@@ -79,36 +79,38 @@ export default defineCommand({
   async run({ files }, { workspace, use }, prepared) {
     const { unkept, unkeptCount, found } = prepared as Before;
     const changes = use("cells").changes();
-    const problems: string[] = [];
+    const refusals: GoaldError[] = [];
     const saved: string[] = [];
     let bytes = 0;
     for (const { path, sha256, removed } of files) {
       const content = changes.get(path);
       const isHandedOver = removed ? content === null : content && hash("sha256", content, "hex") === sha256;
       if (content === undefined || !isHandedOver) return fail("not-a-cell", "save_files is a step of a cell.");
-      const problem = await change(path, content, found.includes(path), workspace);
-      if (problem !== undefined) problems.push(problem);
+      const refusal = await change(path, content, found.includes(path), workspace);
+      if (refusal) refusals.push(refusal);
       else saved.push(path);
-      if (problem === undefined) bytes += content?.length ?? 0;
+      if (!refusal) bytes += content?.length ?? 0;
     }
     const lines = [
       `Saved ${countNoun(saved.length, "file")} (${formatSize(bytes)}).`,
       ...(unkeptCount > 0 ? [describeUnkept(unkept, unkeptCount)] : []),
     ];
-    if (problems.length === 0) return succeed(lines.join("\n"), { artifacts: saved });
-    const more = problems.length > MAX_NAMED ? ` And ${problems.length - MAX_NAMED} more.` : "";
-    return fail("files-not-saved", `${problems.slice(0, MAX_NAMED).join(" ")}${more}`, { artifacts: saved });
+    if (refusals.length === 0) return succeed(lines.join("\n"), { artifacts: saved });
+    const more = refusals.length > MAX_NAMED ? [`And ${refusals.length - MAX_NAMED} more.`] : [];
+    const named = refusals.slice(0, MAX_NAMED);
+    const words = [...named.map(({ message }) => message), ...more, ...new Set(named.map(({ hint }) => hint))];
+    return fail("files-not-saved", words.join(" ").trim(), { artifacts: saved });
   },
 });
 
-/** Returns why the file stays as it is; undefined after the change. */
+/** Returns the error for which the file stays as it is; undefined after the change. */
 async function change(path: string, content: Uint8Array | null, wasThere: boolean, workspace: Workspace) {
   try {
     if (content === null) await workspace.remove(path, { wasThere });
     else await workspace.write(path, content);
     return undefined;
   } catch (error) {
-    if (isGoaldError(error) && error.code !== "GOALD_STORE_FULL") return error.message;
+    if (isGoaldError(error) && error.code !== "GOALD_STORE_FULL") return error;
     throw error;
   }
 }

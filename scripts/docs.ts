@@ -145,7 +145,7 @@ too. Without it, an agent has every command that works; \`task_complete\` is alw
 | reads outside | It reads from the network. |
 | only adds | It adds something and replaces nothing. |
 | restorable | It replaces or removes files, which \`goald restore\` brings back. |
-| asks first | It changes something outside, or something that cannot be restored. |
+| asks first | It reaches outside and does more than read, or it destroys what cannot be restored. |
 
 **needs**: the services that the command uses. \`search\`, \`images\`, \`speech\` and \`posts\` are configured in [settings](settings.md);
 \`repositories\` needs git. Commands whose service is missing are hidden from the model.`;
@@ -173,7 +173,7 @@ const SETTINGS_INTRO = `goald reads each setting from the first of these places 
 4. \`<home>/config/goald.json\`, which \`goald config NAME VALUE\` writes
 5. [\`config/default.json\`](../config/default.json)
 
-\`goald config\` lists what differs from the defaults; \`--all\` adds the rest, \`--show-origin\` where each value comes from. A variable is
+\`goald config\` lists what you have set; \`--all\` adds the rest, \`--show-origin\` where each value comes from. A variable is
 GOALD_ and the name of its setting, unless the table names another one.`;
 
 // ---------------------------------------------------------------- verbs

@@ -47,7 +47,7 @@ export const CONTROL_ROUTES: readonly Route[] = [
   route(
     "POST /v1/agents",
     "createAgent",
-    "Creates an agent and starts it.",
+    "Creates an agent and starts it. The settings of the home for new agents do not apply; those of the body do.",
     { body: schemas.NewAgent, status: 201, reply: AgentView },
     ({ control }, { body }) => control.create(body),
   ),

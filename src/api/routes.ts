@@ -98,8 +98,8 @@ the key of its session as a bearer token. Requests with unknown members are refu
 unknown members. Every error has the form of \`ErrorReply\`.`;
 
 const STREAM = `\`id: <seq>\` and \`data: <event>\` for each committed event, oldest first, then new ones as they are committed. Without an id:
-\`event: dropped\` with \`{reason, after}\` for a reader that is too slow, \`event: bye\` with \`{reason}\` at the end, and
-comments that keep the connection alive.`;
+with \`live\`, \`event: delta\` with \`{seq, from, text}\` and \`event: printed\` with \`{line}\`; \`event: failed\` with \`{code, message, hint}\`,
+\`event: dropped\` with \`{reason, after}\` for a reader that is too slow, \`event: bye\` with \`{reason}\` at the end, and comments.`;
 
 /**
  * Builds the OpenAPI 3.1 document from the table of routes. It is served at /v1/openapi.json; `npm run openapi` writes

@@ -164,6 +164,8 @@ export class Host implements AgentHost, AsyncDisposable {
     this.#redactors = loaded;
     await this.#shared?.memory.releaseUnused();
     this.#shared = undefined;
+    // What still holds is reported again by the parts that are opened anew.
+    this.#problems.forget("");
     this.#parts.log.info("Settings, commands and words were read again.");
     return changesBetween(before, loaded.settings);
   }
@@ -192,6 +194,7 @@ export class Host implements AgentHost, AsyncDisposable {
 
   #createSupervisor(): Supervisor {
     const observer = createObserver({ ...this.#parts, live: this.#live, meter: this.#meter });
+    const tellFailure = (id: string) => (thrown: unknown) => this.#problems.tell(id, toError(thrown).message);
     return new Supervisor({
       ...this.#parts,
       store: this.store,
@@ -202,9 +205,7 @@ export class Host implements AgentHost, AsyncDisposable {
         return openAgent(this, id, { signal, pause, onText, onPrinted });
       },
       onCommitted: observer.committed,
-      onAlone: (id) => {
-        this.control.pauseAlone(id).catch((thrown) => this.#problems.tell(id, toError(thrown).message));
-      },
+      onAlone: (id) => void this.control.pauseAlone(id).catch(tellFailure(id)),
       onStopped: async (id, state) => {
         this.#problems.forget(id);
         this.#parts.onStopped?.(id, state);
@@ -213,7 +214,7 @@ export class Host implements AgentHost, AsyncDisposable {
       onIdle: (id) => {
         this.#usedAt = performance.now();
         observer.idle(id, this.supervisor.runners.size === 0);
-        this.#shared?.memory.idle(id).catch((thrown) => this.#problems.tell(id, toError(thrown).message));
+        this.#shared?.memory.idle(id).catch(tellFailure(id));
       },
     });
   }

@@ -19,7 +19,6 @@ const ORIGIN = "https?://[^\\s/?#@,]+/?";
 const PROVIDER = "(?:tavily|serper|brave|searxng|duckduckgo)";
 
 export const SETTING_TABLE = [
-  // The model server, its models, and long-term memory.
   {
     name: "openai.apiKey",
     environment: ["OPENAI_API_KEY"],
@@ -129,15 +128,14 @@ export const SETTING_TABLE = [
     name: "pinecone.controller",
     environment: ["PINECONE_CONTROLLER_HOST"],
     schema: { type: "string", maxLength: 2000, pattern: "^https?://[^\\s/?#@]+/?$" },
-    expected: "an http or https address",
+    expected: "an http or https address without a path",
     meaning: "Base URL of Pinecone's API, which looks up the address of an index.",
   },
   {
     name: "recall.count",
     ...wholeNumber(0, 100),
-    meaning: "Maximum memories recalled per step. 0 switches recall off.",
+    meaning: "Maximum memories recalled per step; a prompt shows ten at most. 0 switches recall off.",
   },
-  // Agents and the daemon.
   {
     name: "window.batch",
     ...wholeNumber(0, 40),
@@ -165,27 +163,26 @@ export const SETTING_TABLE = [
   {
     name: "limits.unattendedSteps",
     ...wholeNumber(1, 1_000_000),
-    meaning: "Pause an unattended run after this many steps, unless the run sets its own limit.",
+    meaning: "Pause a run in the background or without approvals after this many steps, unless it sets any limit.",
   },
   {
     name: "limits.unattendedTokens",
     ...wholeNumber(1_000, 1_000_000_000_000),
-    meaning: "Pause an unattended run after this many tokens in and out, unless the run sets its own limit.",
+    meaning:
+      "Pause a run in the background or without approvals after this many tokens in and out, unless it sets any limit.",
   },
   {
     name: "limits.unattendedUsd",
     ...optional(anyNumber(0, 1_000_000)),
     meaning:
-      "Pause an unattended run after this cost, unless the run sets its own limit. Applies to models with a known price.",
+      "Pause a run in the background or without approvals after this cost, unless it sets a budget. Applies to models with a known price.",
     unit: "USD",
-    whenUnset: "no limit",
   },
   {
     name: "limits.approvalMinutes",
     ...optional(wholeNumber(1, 1_000_000)),
     meaning:
       "Reject a command that nobody has approved after this time; the agent then goes on without it. Time in which nothing ran counts too.",
-    unit: "minutes",
     whenUnset: "no limit",
   },
   {
@@ -228,7 +225,6 @@ export const SETTING_TABLE = [
     ...choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
     meaning: "Lowest level of the lines in .goald/log/goald.log.",
   },
-  // The services that commands use.
   {
     name: "web.allow",
     schema: { type: "string", nullable: true, maxLength: 4000, pattern: `^${ORIGIN}(?:[,\\s]+${ORIGIN})*$` },
@@ -249,7 +245,6 @@ export const SETTING_TABLE = [
     expected: "names of hosts with commas between them, such as wikipedia.org,arxiv.org",
     meaning:
       "Public sources, and their subdomains, of which an agent may open any address unasked. Name only hosts whose logs no stranger can read.",
-    whenUnset: "none",
   },
   {
     name: "sandbox.isolation",
@@ -267,7 +262,7 @@ export const SETTING_TABLE = [
     schema: { type: "string", nullable: true, minLength: 1, maxLength: 2_000 },
     expected: "the name of a place, or a JSON object in one line",
     meaning: 'What get_user_location() returns to code, such as `Berlin` or `{"latitude": 52.5, "longitude": 13.4}`.',
-    whenUnset: "an error that says so",
+    whenUnset: "no such function; in the form `react` an error that says so",
   },
   {
     name: "search.providers",

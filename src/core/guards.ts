@@ -57,13 +57,13 @@ export const repetitionWarning = ({ calls }: Repetition, count: number): string 
   "look at what came back, then take another way, or end the work if there is nothing left to do. " +
   `At the ${STOP_AT}th time the command is not run, and you are paused.`;
 
-/** The reason why this request does not run, for people; undefined when it may be judged. */
-export function repetitionLimit({ repetition }: Frame, callId: string): string | undefined {
+/** Why this request does not run, of an agent with what a person can do; undefined when it may be judged. */
+export function repetitionLimit({ kind, repetition }: Frame, callId: string): string | undefined {
   if (!repetition || repetition.callId !== callId || repetition.count < STOP_AT) return undefined;
-  const { calls, count } = repetition;
+  const why = `${namesOf(repetition.calls)} was asked for with the same arguments ${repetition.count} times in a row; the last one was not run.`;
+  if (kind === "run") return why;
   return (
-    `${namesOf(calls)} was asked for with the same arguments ${count} times in a row; the last one was not run. ` +
-    'Tell the agent what to do instead (goald say <agent> "…") or change its goals (goald goals <agent> --set "…"), ' +
+    `${why} Tell the agent what to do instead (goald say <agent> "…") or change its goals (goald goals <agent> --set "…"), ` +
     "then let it go on: goald resume <agent>"
   );
 }

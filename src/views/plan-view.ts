@@ -55,7 +55,7 @@ export const PlanView = open({
   turn: ordinal,
   plan: described(nullable(TaskView), "Task 0 with all others inside; null for an agent that works without a plan."),
   current: described(nullable(text), "Id of the deepest task in progress."),
-  isRead: described(flag, "False when the plan has changes that the agent reads only in its next step."),
+  isRead: described(flag, "False when a person's changes are in the agent's inbox, and not yet in its log."),
 });
 export type PlanView = Static<typeof PlanView>;
 

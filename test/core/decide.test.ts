@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Effect } from "#core/call.ts";
 import { decide, type Rules } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
+import { repetitionLimit } from "#core/guards.ts";
 import { eventsForMessage } from "#core/inbox.ts";
 import { activeFrame } from "#core/state.ts";
 import * as given from "../helpers/events.ts";
@@ -187,12 +188,14 @@ describe("repetition of a command with the same arguments", () => {
     expect(window.at(-1)?.text).toContain("search_files with the same arguments 3 times in a row");
   });
 
-  it("pauses the agent before the fifth run and says what to do", () => {
+  it("pauses the agent before the fifth run and says what to do, but not to the code of a sub-task", () => {
     const reason =
       /^search_files was asked for with the same arguments 5 times in a row; the last one was not run\. .*goald say .*goald goals .*goald resume/;
     expect(decidedIn(...times(3), noticed, ...again(4), fifthCall)).toEqual(
       records({ type: "agent-paused", code: "loop", reason: expect.stringMatching(reason) }),
     );
+    const frame = activeFrame(stateOf(created(), ...times(3), noticed, ...again(4), fifthCall));
+    expect(repetitionLimit({ ...frame, kind: "run" }, "c5")).toMatch(/ the last one was not run\.$/);
   });
 
   it("is counted from one again after a person resumes, and the command that was held back runs", () => {

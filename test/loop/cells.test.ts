@@ -315,7 +315,7 @@ describe("files that a cell changes", () => {
       "save",
     ]);
     await loop.run();
-    const text = expect.stringMatching(/\.git\/hooks[\s\S]*up\.txt/);
+    const text = expect.stringMatching(/\.git\/hooks[\s\S]*up\.txt[\s\S]* Use a relative path inside the workspace/);
     expect(told).toMatchObject([{ error: { code: "files-not-saved", text } }]);
     expect([...loop.files.keys()]).toEqual(["fine.txt"]);
   });

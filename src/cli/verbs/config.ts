@@ -21,7 +21,7 @@ type ConfigOptions = OptionValues<typeof OPTIONS>;
 
 export const verb = defineVerb({
   description:
-    "without a name, list the settings that differ from their defaults; with a name, print its value; with a value, write it into the home's config/goald.json",
+    "without a name, list the settings that you have set; with a name, print its value; with a value, write it into the home's config/goald.json",
   examples: [
     "goald config",
     "goald config models.smart",
