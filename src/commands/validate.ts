@@ -13,7 +13,7 @@ import { SAVES_FILES, TASK_COMPLETE } from "#core/command-names.ts";
 import { codeOf, GoaldError, toError } from "#core/errors.ts";
 import { CHECK_COMMANDS } from "#core/goal-check.ts";
 import { SERVICES } from "#core/services.ts";
-import { isRecord } from "#util/json.ts";
+import { deepFreeze, isRecord } from "#util/json.ts";
 import { checkArgs, checkShownSchema, describeExpected, formatValue } from "./args-schema.ts";
 
 /** A checked command with all defaults filled in. */
@@ -195,14 +195,6 @@ function createInvalidError(file: string, source: string, problems: readonly str
   return new GoaldError("GOALD_COMMAND_INVALID", `${file} is not a valid command: ${located.join("; ")}.`, {
     hint: "Fix the file, or remove it from the folder.",
   });
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null) {
-    for (const inner of Object.values(value)) deepFreeze(inner);
-    Object.freeze(value);
-  }
-  return value;
 }
 
 /** Names in a folder of the home, `what` it is for; none for a missing one. Throws GOALD_COMMAND_INVALID. */

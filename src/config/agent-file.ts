@@ -140,10 +140,8 @@ function describeKind(value: unknown): string {
 }
 
 function suggestGiven(name: string, given: readonly string[]): string {
-  const nearest = nearestName(
-    name,
-    given.filter((other) => !NAMES.includes(other)),
-  );
+  const others = given.filter((other) => !NAMES.includes(other));
+  const nearest = nearestName(name, others);
   return nearest ? ` (there is ${JSON.stringify(nearest.slice(0, 80))})` : "";
 }
 

@@ -6,9 +6,9 @@
 import { hash } from "node:crypto";
 import { SETTINGS, type Setting, type Settings, valueAt } from "./settings.ts";
 
-const OTHERS: ReadonlySet<string> = new Set(["models.smart", "models.fast", "models.embedding", "pinecone.controller"]);
+const OTHERS = /\.baseUrl$|^models\.(?:smart|fast|fallback|embedding)$|^pinecone\.controller$/;
 const isConnection = ({ name, secret }: Pick<Setting, "name" | "secret">): boolean =>
-  secret === true || name.endsWith(".baseUrl") || OTHERS.has(name);
+  secret === true || OTHERS.test(name);
 
 /** Node reads them, in small letters first. */
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] as const;

@@ -6,6 +6,7 @@
  */
 import { GoaldError, orUndefined } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
+import { deepFreeze } from "#util/json.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { clean } from "#util/outside-text.ts";
 import { type Environment, readEnvFile } from "./env-file.ts";
@@ -39,8 +40,7 @@ export async function readSettings(sources: SettingSources) {
   const found = new Map(SETTINGS.map((row) => [row.name, findInLayers(row, layers).next().value as FoundSetting]));
   const checked = checkSettings(found);
   const settings = checked.settings as Settings;
-  const fileKey = valueAt(file?.value, "openai.apiKey");
-  const exposesKeys = envFile.isOpen && findSecrets(settings, envFile.variables).length > 0;
+  const exposesKeys = envFile.isOpen && findSecrets([settings], envFile.variables).length > 0;
   return {
     ...checked,
     found,
@@ -52,9 +52,7 @@ export async function readSettings(sources: SettingSources) {
       ...(exposesKeys ? [`Other users can read the keys in ${envFile.path}. Run: chmod 600 ${envFile.path}`] : []),
     ],
     /** Every secret of every source, for the redactor. */
-    secrets: findSecrets(settings, env, envFile.variables, {
-      FILE_KEY: typeof fileKey === "string" ? fileKey : undefined,
-    }),
+    secrets: findSecrets([settings, file?.value], env, envFile.variables),
   };
 }
 
@@ -104,10 +102,12 @@ const PLAIN_WORD = /^(?:\p{L}+|\d{1,7}|.{1,5})$/u;
 
 /**
  * Finds the values that must never be shown: secret settings, variables named like a key, token, secret or password
- * (commands keep theirs there), and passwords in addresses. Prefers a value too many over one too few.
+ * (commands keep theirs there), and passwords in addresses. Prefers a value too many over one too few. `settings`: checked
+ * ones, and those of a file.
  */
-export function findSecrets(settings: Settings, ...environments: readonly Environment[]): readonly string[] {
-  const values = SETTINGS.filter((row) => row.secret).map((row) => valueAt(settings, row.name));
+export function findSecrets(settings: readonly unknown[], ...environments: readonly Environment[]): readonly string[] {
+  const secret = SETTINGS.filter((row) => row.secret);
+  const values = settings.flatMap((each) => secret.map((row) => valueAt(each, row.name)));
   for (const [name, value = ""] of environments.flatMap((environment) => Object.entries(environment))) {
     if (SECRET_NAME.test(name) && !PUBLIC_NAMES.has(name)) values.push(value);
     values.push(...findPassword(value));
@@ -255,11 +255,6 @@ function setAt(object: Record<string, unknown>, [part, ...rest]: readonly string
     object[part] ??= {};
     setAt(object[part] as Record<string, unknown>, rest, value);
   }
-}
-
-function deepFreeze<T extends object>(value: T): Readonly<T> {
-  for (const inner of Object.values(value)) if (typeof inner === "object" && inner !== null) deepFreeze(inner);
-  return Object.freeze(value);
 }
 
 /**

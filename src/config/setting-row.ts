@@ -79,19 +79,14 @@ export const webAddress = {
 export const withScheme = (address: string): string =>
   address.replace(/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?=[:/]|$)/i, "http://$&");
 
-export function wholeNumber(minimum: number, maximum: number) {
-  return {
-    schema: { type: "integer", minimum, maximum },
-    expected: `a whole number from ${withCommas(minimum)} to ${withCommas(maximum)}`,
-  } as const;
-}
-
-export function anyNumber(minimum: number, maximum: number) {
-  return {
-    schema: { type: "number", minimum, maximum },
-    expected: `a number from ${withCommas(minimum)} to ${withCommas(maximum)}`,
-  } as const;
-}
+const numberOf =
+  <const Type extends "integer" | "number">(type: Type, what: string) =>
+  (minimum: number, maximum: number) => ({
+    schema: { type, minimum, maximum },
+    expected: `${what} from ${withCommas(minimum)} to ${withCommas(maximum)}`,
+  });
+export const wholeNumber = numberOf("integer", "a whole number");
+export const anyNumber = numberOf("number", "a number");
 
 export function choice<const Choices extends readonly string[]>(...choices: Choices) {
   return { schema: { type: "string", enum: choices }, expected: `one of ${choices.join(", ")}` } as const;

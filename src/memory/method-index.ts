@@ -81,10 +81,8 @@ class VectoredMethods implements MethodIndex {
     const byMeaning = sharesOfBest(bought ?? (await this.#compareOffline(methods, description, signal)), slots);
     const scored = slots.map((slot, at) => {
       const { name, isOwn = false } = methods[slot] as MethodText;
-      return {
-        name,
-        score: WORDS_WEIGHT * (byWords[at] as number) + (byMeaning[at] as number) + (isOwn ? OWN_BONUS : 0),
-      };
+      const score = WORDS_WEIGHT * (byWords[at] as number) + (byMeaning[at] as number) + (isOwn ? OWN_BONUS : 0);
+      return { name, score };
     });
     const ranked = scored.sort((a, b) => b.score - a.score);
     const least = MIN_SHARE * (ranked[0]?.score ?? 0);

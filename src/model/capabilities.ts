@@ -213,11 +213,11 @@ const REJECTING_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 415, 422
 const UNNAMED_STATUSES: ReadonlySet<number> = new Set([400, 422]);
 
 /** The server rejects the schema, but may accept JSON. */
-const SCHEMA_WORDS = /json[_ ]?schema|\bschema\b|\bstrict\b|too many states|grammar|guided|anyOf/i;
+const SCHEMA_WORDS = /json[_ ]?schema|response_format type|\bschema\b|\bstrict\b|too many states|grammar|guided|anyOf/i;
 const TURNS_WORDS =
   /roles? must alternate|must alternate|alternat\w+ (between )?(user|roles)|consecutive (user|messages)/i;
-/** The server takes tools, but no message of an earlier call or of its result. */
-const TOOL_HISTORY_WORDS = /\btool_calls?(_id)?\b|\brole\b/i;
+/** The server takes tools, but no message of an earlier call or of its result, or none without Gemini's signature. */
+const TOOL_HISTORY_WORDS = /\btool_calls?(_id)?\b|\brole\b|thought_signature/i;
 
 /**
  * Detects which part of a request a server rejects, and removes it from later requests. Searches for a part only if the

@@ -112,9 +112,11 @@ export class ChatStream {
 
   #takeToolCall(piece: Received<OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall>): void {
     const calls = this.#toolCalls;
-    const last = Math.max(0, calls.length - 1);
-    const isNew = typeof piece.id === "string" && piece.id !== "" && calls[last] && calls[last].id !== piece.id;
-    const index = typeof piece.index === "number" ? piece.index : isNew ? calls.length : last;
+    const { id, index: given } = piece;
+    const named = typeof given === "number" ? given : Math.max(0, calls.length - 1);
+    // Some servers number no call, others give each call the number 0. Others send another id with each piece of a call.
+    const isNew = id && calls[named] && calls[named].id !== id && asRecord(piece.function).name;
+    const index = isNew ? calls.length : named;
     if (!(index >= 0 && index < MAX_TOOL_CALLS)) return;
     calls[index] ??= { id: piece.id, type: "function", function: { name: "", arguments: "" } };
     if (isRecord(piece.function)) this.#extendCall(calls[index].function, piece.function);

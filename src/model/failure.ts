@@ -40,7 +40,16 @@ const NO_MODEL =
   /model_not_found|model_decommissioned|invalid[_ ]model\b(?! (param|option|setting|argument))|not a valid model|model not exist/i;
 const BAD_KEY = /api[_ ]key[_ ](not valid|invalid)|invalid[_ ]api[_ ]key/i;
 
+/** Groq and servers like it check a reply themselves, and send this status and code in place of one that fails. */
+const FAILED_GENERATION = /\b(?:tool_use_failed|json_validate_failed|failed_generation)\b/;
+
 const STATUS_RULES: readonly StatusRule[] = [
+  {
+    code: "broken-reply",
+    when: (_status, words) => FAILED_GENERATION.test(words),
+    again: true,
+    advice: "It could not read what the model wrote.",
+  },
   {
     code: "quota-exhausted",
     // Limits per minute use the same words, but name a time to wait.
@@ -61,7 +70,7 @@ const STATUS_RULES: readonly StatusRule[] = [
   {
     code: "context-overflow",
     when: (status, words) =>
-      status === 413 ||
+      (status === 413 && !/batch size/i.test(words)) ||
       ([400, 422, 500].includes(status) && TOO_LONG.test(words)) ||
       (status === 429 && TOO_LARGE.test(words)),
     advice: "What was sent is longer than the model takes.",
@@ -134,6 +143,7 @@ const THROWN_RULES: readonly ThrownRule[] = [
     when: /^UnusableKeyError/m,
     advice: "The key cannot be sent as it is: check OPENAI_API_KEY for quotes, spaces and line breaks.",
   },
+  { code: "broken-vectors", when: /^VectorProblem/m, advice: "It answered, and its vectors cannot be used:" },
   { code: "http-refused", when: /GOALD_HTTP_REFUSED/, advice: "Check OPENAI_BASE_URL." },
   { code: "reply-too-large", when: /GOALD_HTTP_TOO_LARGE/, advice: "A reply should be far shorter." },
   {
@@ -224,7 +234,7 @@ const MAX_WORDS = 4_000;
 
 /**
  * Extracts a server's error message from the shapes in which servers send it: OpenAI's `error.message`, FastAPI's
- * `detail`, a plain `error` or `message`, Google's list of one, and a router's copy of the message behind it. Never
+ * `detail`, also inside Mistral's `message`, a plain `error` or `message`, Google's list of one, and a router's copy of the message behind it. Never
  * reads the request that some servers echo. Returns all messages and the fields they name. "" for JSON in another
  * shape. Other text is returned as it is. Pure.
  */
@@ -233,7 +243,8 @@ export function collectErrorWords(body: string): string {
   if (parsed === undefined) return body.slice(0, MAX_WORDS);
   const top = asRecord(parsed);
   const error = asRecord(top.error);
-  const details = [top.detail, top.errors, error.detail, error.details].flat().flatMap((each) => {
+  const { detail: inner } = asRecord(top.message);
+  const details = [top.detail, inner, top.errors, error.detail, error.details].flat().flatMap((each) => {
     const { loc, msg, message, reason, retryDelay } = asRecord(each);
     return [each, msg, message, reason, retryDelay && `retry in ${retryDelay}`, ...(Array.isArray(loc) ? loc : [])];
   });

@@ -2,9 +2,9 @@
  * openai-embedder.ts -- computes embeddings with a server that has the OpenAI embeddings API.
  *
  * Sends texts in batches and returns vectors in their order, or none: unit vectors, with NaN in one that has no
- * direction. Rejects a wrong count, a wrong length, and an answer of such vectors alone. Shortens texts that are too
- * long for the model and remembers the length that worked. Waits if the server asks for a short pause. Errors tell
- * whether the caller should fall back to a local embedder.
+ * direction or whose text the server rejects. Rejects a wrong count, a wrong length, and an answer of such vectors
+ * alone. Shortens texts that are too long for the model and remembers the length that worked, and the size of a batch.
+ * Waits if the server asks for a short pause. Errors tell whether the caller should fall back to a local embedder.
  */
 import type OpenAI from "openai";
 import { GoaldError } from "#core/errors.ts";
@@ -14,8 +14,8 @@ import type { CountTokens, Embedder } from "#core/ports/memory.ts";
 import { asRecord, parseJson } from "#util/json.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { isCount } from "./chat-stream.ts";
-import { type AskedServer, createFailure, explainFailure, type ModelFailure } from "./failure.ts";
-import { createSender, formatBaseUrl, type ModelServer, type Received } from "./model-server.ts";
+import { type AskedServer, explainFailure, type ModelFailure } from "./failure.ts";
+import { createSender, formatBaseUrl, type ModelServer, type Received, type SendRequest } from "./model-server.ts";
 
 /** `timeoutMs`: of one batch. */
 export interface OpenAIEmbedderSettings extends Omit<ModelServer, "maxBytes"> {
@@ -24,8 +24,10 @@ export interface OpenAIEmbedderSettings extends Omit<ModelServer, "maxBytes"> {
   readonly clock?: Pick<Clock, "sleep">;
 }
 
-/** Every known server accepts this many. */
+/** Some servers accept fewer: DashScope 10, text-embeddings-inference 32. */
 const BATCH_TEXTS = 96;
+/** Rejected texts of a call beyond which the fault is the server's; a single one before the first vectors. */
+const MAX_REJECTED = 4;
 /** Estimated tokens. OpenAI accepts 300,000 per request. */
 const BATCH_TOKENS = 100_000;
 /** Maximum pause, and number of pauses, that a recall can wait for. */
@@ -41,72 +43,109 @@ const MAX_EMBEDDING_BYTES = 32 * 1024 * 1024;
  * `embed` rejects with GOALD_HTTP_REFUSED when there is no server or it will never answer, with GOALD_MODEL when a retry
  * may help, or with the signal's reason. Throws GOALD_CONFIG for an invalid base URL.
  */
-export function createOpenAIEmbedder(settings: OpenAIEmbedderSettings): Embedder {
-  const send = createSender({ ...settings, maxBytes: MAX_EMBEDDING_BYTES });
-  const quote = quoteWithout(settings.apiKey);
-  const asked: AskedServer = { server: formatBaseUrl(settings.baseUrl), model: quote(settings.model), quote };
-  let dimensions = 0;
-  let limitIndex = 0;
+export const createOpenAIEmbedder = (settings: OpenAIEmbedderSettings): Embedder => new OpenAIEmbedder(settings);
 
-  return {
-    get id() {
-      return `${settings.model}@${dimensions}`;
-    },
-    get dimensions() {
-      return dimensions;
-    },
-    local: false,
-    semantic: true,
-    async embed(texts, signal, countTokens) {
-      const vectors: Float32Array[] = [];
-      for (const batch of splitIntoBatches(texts)) vectors.push(...(await embedBatch(batch, signal, countTokens)));
-      return vectors;
-    },
-  };
+/** One call of `embed`. */
+interface EmbedCall {
+  readonly signal: AbortSignal;
+  readonly countTokens: CountTokens | undefined;
+  readonly rejections: ModelFailure[];
+}
 
-  async function embedBatch(
-    texts: readonly string[],
-    signal: AbortSignal,
-    countTokens?: CountTokens,
-  ): Promise<readonly Float32Array[]> {
+class OpenAIEmbedder implements Embedder {
+  readonly local = false;
+  readonly semantic = true;
+  readonly #settings: OpenAIEmbedderSettings;
+  readonly #send: SendRequest;
+  readonly #asked: AskedServer;
+  #dimensions = 0;
+  #limitIndex = 0;
+  #batchTexts = BATCH_TEXTS;
+
+  constructor(settings: OpenAIEmbedderSettings) {
+    const quote = quoteWithout(settings.apiKey);
+    this.#settings = settings;
+    this.#send = createSender({ ...settings, maxBytes: MAX_EMBEDDING_BYTES });
+    this.#asked = { server: formatBaseUrl(settings.baseUrl), model: quote(settings.model), quote };
+  }
+
+  get id() {
+    return `${this.#settings.model}@${this.#dimensions}`;
+  }
+
+  get dimensions() {
+    return this.#dimensions;
+  }
+
+  async embed(texts: readonly string[], signal: AbortSignal, countTokens?: CountTokens) {
+    const call: EmbedCall = { signal, countTokens, rejections: [] };
+    const made: (Float32Array | null)[] = [];
+    for (const batch of splitIntoBatches(texts, this.#batchTexts)) made.push(...(await this.#embedBatch(batch, call)));
+    const [rejection] = call.rejections;
+    if (rejection && made.every((vector) => vector === null)) throw createError(rejection);
+    return made.map((vector) => vector ?? new Float32Array(this.#dimensions).fill(Number.NaN));
+  }
+
+  /** Returns null for a text that the server rejects. */
+  async #embedBatch(texts: readonly string[], call: EmbedCall): Promise<readonly (Float32Array | null)[]> {
+    const { clock } = this.#settings;
     for (let pauses = 0; ; ) {
-      signal.throwIfAborted();
-      const used = limitIndex;
+      call.signal.throwIfAborted();
+      const used = this.#limitIndex;
       try {
         const input = texts.map((text) => truncateText(text, TEXT_CHARS[used] ?? 0));
-        const vectors = await requestVectors(input, signal, countTokens);
-        dimensions = vectors[0]?.length ?? dimensions;
+        const vectors = await this.#requestVectors(input, call);
+        this.#dimensions = vectors[0]?.length ?? this.#dimensions;
         return vectors;
       } catch (error) {
-        signal.throwIfAborted();
-        const failure =
-          error instanceof VectorProblem ? explainVectorProblem(error, asked) : explainFailure(error, asked);
+        call.signal.throwIfAborted();
+        const failure = explainFailure(error, this.#asked);
         const tooLong = failure.code === "context-overflow" && used < TEXT_CHARS.length - 1;
         const pauseMs = failure.retry?.afterMs ?? null;
         // Another batch may have shortened its texts meanwhile.
-        if (tooLong) limitIndex = Math.max(limitIndex, used + 1);
-        else if (pauseMs === null || pauseMs > MAX_EMBEDDING_PAUSE_MS || pauses === MAX_PAUSES || !settings.clock)
-          throw createError(failure);
+        if (tooLong) this.#limitIndex = Math.max(this.#limitIndex, used + 1);
+        else if (pauseMs === null || pauseMs > MAX_EMBEDDING_PAUSE_MS || pauses === MAX_PAUSES || !clock)
+          return this.#embedHalves(texts, failure, call);
         else {
           pauses += 1;
-          await settings.clock.sleep(pauseMs, signal);
+          await clock.sleep(pauseMs, call.signal);
         }
       }
     }
   }
 
+  /** Halves a rejected batch to find the texts that the server rejects, or the number of texts that it accepts. */
+  async #embedHalves(texts: readonly string[], failure: ModelFailure, call: EmbedCall) {
+    const { code, message } = failure;
+    const isRejected = code === "bad-request";
+    // Ollama answers 500 when the vector of one text is NaN. Before its first vectors any other 500 is about the server.
+    const hasAnswered = this.#dimensions > 0;
+    const isOfText = isRejected || (code === "server-error" && (hasAnswered || /\bNaN\b/.test(message)));
+    const known = call.rejections.length;
+    if (!isOfText || known > (hasAnswered ? MAX_REJECTED : 1)) throw createError(failure);
+    if (texts.length === 1) {
+      call.rejections.push(failure);
+      return [null];
+    }
+    const half = Math.ceil(texts.length / 2);
+    const first = await this.#embedBatch(texts.slice(0, half), call);
+    const made = [...first, ...(await this.#embedBatch(texts.slice(half), call))];
+    if (isRejected && call.rejections.length === known) this.#batchTexts = Math.min(this.#batchTexts, half);
+    return made;
+  }
+
   /** Sends one batch, and counts what it took: the figure of the server, else an estimate. */
-  async function requestVectors(input: string[], signal: AbortSignal, countTokens?: CountTokens) {
+  async #requestVectors(input: string[], { signal, countTokens }: EmbedCall) {
     const tokens = input.reduce((sum, text) => sum + estimateEmbeddingTokens(text), 0);
-    const body: OpenAI.EmbeddingCreateParams = { model: settings.model, input, encoding_format: "base64" };
+    const body: OpenAI.EmbeddingCreateParams = { model: this.#settings.model, input, encoding_format: "base64" };
     let charged = tokens;
     try {
-      const response = await send("/embeddings", body, signal);
+      const response = await this.#send("/embeddings", body, signal);
       const answer = parseJson(await response.text());
       charged = readUsedTokens(answer) ?? tokens;
-      return readVectors(answer, input.length, dimensions);
+      return readVectors(answer, input.length, this.#dimensions);
     } catch (error) {
-      const { code } = explainFailure(error, asked);
+      const { code } = explainFailure(error, this.#asked);
       if (charged === tokens && !mayHaveBeenCharged(code)) charged = 0;
       throw error;
     } finally {
@@ -128,13 +167,6 @@ function createError({ code, message, retry }: ModelFailure): GoaldError {
   return Object.assign(error, { afterMs: retry?.afterMs ?? null });
 }
 
-const explainVectorProblem = (problem: VectorProblem, { server, model }: AskedServer) =>
-  createFailure(
-    "broken-vectors",
-    `The model server at ${server} answered for embeddings with ${model}, but ${problem.message}.`,
-    null,
-  );
-
 /** Overestimates tokens, to stay below the server's limits. */
 const estimateEmbeddingTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 3);
 
@@ -145,13 +177,13 @@ function readUsedTokens(answer: unknown): number | undefined {
 }
 
 /** Splits texts into batches below both limits, in order. */
-function splitIntoBatches(texts: readonly string[]): readonly (readonly string[])[] {
+function splitIntoBatches(texts: readonly string[], mostTexts: number): readonly (readonly string[])[] {
   const batches: string[][] = [];
   let tokens = 0;
   for (const text of texts) {
     const last = batches.at(-1);
     const own = estimateEmbeddingTokens(text.slice(0, TEXT_CHARS[0]));
-    if (last && last.length < BATCH_TEXTS && tokens + own <= BATCH_TOKENS) {
+    if (last && last.length < mostTexts && tokens + own <= BATCH_TOKENS) {
       last.push(text);
       tokens += own;
     } else {
@@ -165,7 +197,7 @@ function splitIntoBatches(texts: readonly string[]): readonly (readonly string[]
 /** Servers reject an empty text. */
 const truncateText = (text: string, limit: number): string => text.slice(0, limit).toWellFormed() || " ";
 
-/** Its message ends a sentence that begins with "the server answered, but". */
+/** Vectors that cannot be used. failure.ts knows it by its name. */
 class VectorProblem extends Error {
   override readonly name = "VectorProblem";
 }

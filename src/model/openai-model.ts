@@ -10,17 +10,12 @@ import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage } from "#core/ports/model.ts";
 import type { JsonFile } from "#util/json.ts";
 import { listCauses, quoteWithout } from "#util/outside-errors.ts";
-import {
-  createTermsKeeper,
-  type OptionalPart,
-  type RejectedRequest,
-  type SentParts,
-  type ServerCapabilities,
-} from "./capabilities.ts";
+import { createTermsKeeper, type OptionalPart, type SentParts, type ServerCapabilities } from "./capabilities.ts";
 import { type CapName, describeExcess, leastTokens, noteExcess, type OverCapError, withMargin } from "./chat-stream.ts";
 import {
   type AskedModel,
   type AskedServer,
+  collectErrorWords,
   createFailure,
   explainFailure,
   findStatusError,
@@ -105,11 +100,9 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
           const usage = noteExcess(over.usage, sent.cap) ?? { ...NO_USAGE, outputTokens: over.outputTokens };
           return { ...failure, usage };
         }
-        const failure = await explainAndLearn(error, asked, sent, (parts, refusal) =>
-          terms.learnFromRejection(model, parts, refusal),
-        );
-        if (failure.code !== "model-not-found") return failure;
-        const helpful = await addOfferedModels(failure, asked, settings, signal);
+        const answer = await explainAndLearn(error, asked, sent && { ...sent, model }, terms);
+        if (answer.kind === "replied" || answer.code !== "model-not-found") return answer;
+        const helpful = await addOfferedModels(answer, asked, settings, signal);
         signal.throwIfAborted();
         return helpful;
       }
@@ -120,18 +113,25 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
 /** Usage of a server that reported none. */
 const NO_USAGE = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, estimated: true } as const;
 
-/** Explains an error. `learn` returns whether the next request can avoid it. */
+/** OpenAI rejects a request instead of sending a cut reply when the model used up the maximum before it answered. */
+const USED_UP = /could not finish the message because max_tokens/i;
+
+/** Explains an error, and learns from it how the next request can avoid it. */
 async function explainAndLearn(
   thrown: unknown,
   asked: AskedServer,
-  sent: SentParts | undefined,
-  learn: (sent: SentParts, refusal: RejectedRequest) => Promise<boolean>,
-): Promise<ModelFailure> {
+  sent: (SentParts & { readonly model: string }) | undefined,
+  terms: ReturnType<typeof createTermsKeeper>,
+): Promise<ModelAnswer> {
   const failure = explainFailure(thrown, asked);
   const refusal = findStatusError(thrown);
-  if (!refusal || !sent || !LEARNABLE_CODES.has(failure.code)) return failure;
+  if (!refusal || !sent) return failure;
+  if (USED_UP.test(collectErrorWords(refusal.body)))
+    return { kind: "replied", text: "", finishReason: "length", usage: null };
+  if (failure.code === "broken-reply") await terms.noteReply(sent.model, sent.mode, false);
+  if (!LEARNABLE_CODES.has(failure.code)) return failure;
   if (refusal.status === 400 && failure.code === "model-not-found") return failure;
-  if (!(await learn(sent, refusal))) return failure;
+  if (!(await terms.learnFromRejection(sent.model, sent, refusal))) return failure;
   const message = `${failure.message} It is asked again without what it may not take.`;
   return { ...failure, code: "unsupported", message, retry: { afterMs: 0, isChanged: true } };
 }

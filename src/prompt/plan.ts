@@ -353,15 +353,8 @@ function renderWhole(plan: PlanTask, maxTokens: number): string | undefined {
  * are "others".
  */
 const LEVELS = [
-  { goalChars: WHOLE_GOAL, near: 12, hasRanges: true },
-  { goalChars: 160, near: 12, hasRanges: true },
-  { goalChars: 80, near: 12, hasRanges: true },
-  { goalChars: 40, near: 12, hasRanges: true },
-  { goalChars: 20, near: 12, hasRanges: true },
-  { goalChars: 20, near: 12, hasRanges: false },
-  { goalChars: 20, near: 6, hasRanges: false },
-  { goalChars: 20, near: 2, hasRanges: false },
-  { goalChars: 20, near: 0, hasRanges: false },
+  ...[WHOLE_GOAL, 160, 80, 40, 20].map((goalChars) => ({ goalChars, near: 12, hasRanges: true })),
+  ...[12, 6, 2, 0].map((near) => ({ goalChars: 20, near, hasRanges: false })),
 ];
 type Level = (typeof LEVELS)[number];
 type ViewLevel = Pick<Level, "goalChars" | "hasRanges">;

@@ -12,6 +12,15 @@ export const isRecord = (value: unknown): value is JsonRecord =>
 /** Returns an empty record for any other value. */
 export const asRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});
 
+/** Freezes a JSON value with everything in it, and returns it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null) {
+    for (const inner of Object.values(value)) deepFreeze(inner);
+    Object.freeze(value);
+  }
+  return value;
+}
+
 /** Returns undefined for text that is not JSON. */
 export const parseJson = (text: string): unknown => orUndefined(() => JSON.parse(text));
 

@@ -137,6 +137,7 @@ it.concurrent.each([
   ["proxy", "HTTPS_PROXY", { HTTPS_PROXY: "http://127.0.0.1:9" }],
   ["web key", "search.tavily.apiKey", { TAVILY_API_KEY: "another" }],
   ["model", "models.smart", { SMART_LLM: "another" }],
+  ["fallback model", "models.fallback", { FALLBACK_LLM: "another" }],
 ])(
   "a run in front refuses another %s than the daemon's before the first request (exit 7)",
   async (_what, name, env) => {

@@ -303,9 +303,9 @@ describe("notes and secrets", () => {
         OTHER_TOKEN: "false",
       },
       file: "OPENAI_API_KEY=sk-two\nPINECONE_API_KEY=pc-three\nTW_ACCESS_TOKEN_SECRET=four-44\nGITHUB_PAT=five-55\nSD_WEBUI_AUTH=six:seven",
-      json: { openai: { apiKey: "sk-eight" } },
+      json: { openai: { apiKey: "sk-eight" }, pinecone: { apiKey: "pc-nine" } },
     });
-    const expected = "sk-one p%40ssw0rd p@ssw0rd sk-two pc-three four-44 five-55 six:seven sk-eight".split(" ");
+    const expected = "sk-one p%40ssw0rd p@ssw0rd sk-two pc-three four-44 five-55 six:seven sk-eight pc-nine".split(" ");
     expect(secrets.toSorted()).toEqual(expected.toSorted());
   });
 });
@@ -313,7 +313,7 @@ describe("notes and secrets", () => {
 const settings = readDefaults() as Settings;
 
 describe("findSecrets", () => {
-  const foundIn = (name: string, value: string) => findSecrets(settings, { [name]: value });
+  const foundIn = (name: string, value: string) => findSecrets([settings], { [name]: value });
 
   it("treats a value as a secret unless redacting it would damage ordinary text", () => {
     const secrets = ["sk-planted-0123", "correct horse battery", "hunter2", "12345678"];

@@ -153,28 +153,25 @@ describe("a Pinecone index", () => {
     expect(idsIn(server)).toEqual(["foo/1", "foo/2"]);
   });
 
-  it.each([true, false])(
-    "finds rows before Pinecone shows them, with sequence numbers or without (%s)",
-    async (tellsProgress) => {
-      const { server, pinecone, pass } = await start({ visibleAfterMs: 400, tellsProgress });
-      const foo = index(pinecone);
-      await foo.add(1, axis(1, 0, 0));
-      expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([1]);
-      await pinecone.flush(SOON_MS);
-      await foo.add(2, axis(0.9, 0.1, 0));
-      expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([1, 2]);
-      await foo.remove(1);
-      expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([2]);
-      await pinecone.flush(SOON_MS);
-      expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([2]);
-      await sleep(450);
-      pass(61_000);
-      expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([2]);
-      expect(idsIn(server)).toEqual(["foo/2"]);
-      expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([2]);
-      expect(server.count("/query")).toBe(5);
-    },
-  );
+  it.each([true, false])("finds rows that are not shown yet (sequence numbers: %s)", async (tellsProgress) => {
+    const { server, pinecone, pass } = await start({ visibleAfterMs: 400, tellsProgress });
+    const foo = index(pinecone);
+    await foo.add(1, axis(1, 0, 0));
+    expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([1]);
+    await pinecone.flush(SOON_MS);
+    await foo.add(2, axis(0.9, 0.1, 0));
+    expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([1, 2]);
+    await foo.remove(1);
+    expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([2]);
+    await pinecone.flush(SOON_MS);
+    expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([2]);
+    await sleep(450);
+    pass(61_000);
+    expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([2]);
+    expect(idsIn(server)).toEqual(["foo/2"]);
+    expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([2]);
+    expect(server.count("/query")).toBe(5);
+  });
 
   it("deletes forgotten rows, also those that an earlier process sent", async () => {
     const { server, pinecone, store } = await start();
@@ -194,7 +191,7 @@ describe("a Pinecone index", () => {
     expect(await store.remoteRows("mem", "foo", "", 9)).toHaveLength(1);
   });
 
-  it("gets unsent rows on close, and deletes the namespaces of removed agents", async () => {
+  it("gets unsent rows on close, each once, and deletes the namespaces of removed agents", async () => {
     const { server, pinecone } = await start();
     const sizes = () => ["foo", "bar"].map((namespace) => server.records(namespace).size);
     for (const namespace of ["foo", "bar"]) {
@@ -204,6 +201,8 @@ describe("a Pinecone index", () => {
     }
     await pinecone.flush(SOON_MS);
     expect(sizes()).toEqual([1, 1]);
+    await sendOne(pinecone);
+    expect(server.count("/vectors/upsert")).toBe(2);
     await pinecone.forgetRemoved((name) => name === "bar");
     expect(sizes()).toEqual([0, 1]);
   });
@@ -245,27 +244,24 @@ describe("a failing Pinecone", () => {
     ["redirects", () => ({ status: 302, headers: { location: "http://127.0.0.1:9/" } }), /redirect/],
     ["refuses the key", () => ({ status: 401, body: `no ${PINECONE_KEY}` }), /PINECONE_API_KEY/],
     ["is gone", () => ({ status: 404, body: {} }), /PINECONE_INDEX/],
-  ])(
-    "that %s: the local index answers the same, with one report, and Pinecone is used again",
-    async (_title, trouble, words) => {
-      // Only the case of a wait has a short limit, so that a slow machine does not fail the others.
-      const limitMs = trouble("/query", {}) === "stall" ? 1_000 : SOON_MS;
-      const { server, pinecone, reports, pass } = await start({}, { limitMs });
-      const foo = index(pinecone);
-      for (const slot of [1, 2, 3]) await foo.add(slot, axis(slot, 1, 0));
-      await pinecone.flush(SOON_MS);
-      server.trouble = (path, body) => (path === "/query" ? trouble(path, body) : undefined);
-      for (let step = 0; step < 4; step++) expect(slots(await foo.search(axis(1, 0, 0), 2))).toEqual([3, 2]);
-      expect(reports).toEqual([expect.stringMatching(words)]);
-      expect(reports.join()).not.toContain(PINECONE_KEY);
-      expect(server.count("/query")).toBe(1);
-      server.trouble = undefined;
-      pass(11 * 60_000);
-      expect(slots(await foo.search(axis(1, 0, 0), 2))).toEqual([3, 2]);
-      expect(server.count("/query")).toBe(2);
-      expect(reports.slice(1)).toEqual([expect.stringContaining("answers again")]);
-    },
-  );
+  ])("that %s: one report; the local index answers until it is back", async (_title, trouble, words) => {
+    // Only the case of a wait has a short limit, so that a slow machine does not fail the others.
+    const limitMs = trouble("/query", {}) === "stall" ? 1_000 : SOON_MS;
+    const { server, pinecone, reports, pass } = await start({}, { limitMs });
+    const foo = index(pinecone);
+    for (const slot of [1, 2, 3]) await foo.add(slot, axis(slot, 1, 0));
+    await pinecone.flush(SOON_MS);
+    server.trouble = (path, body) => (path === "/query" ? trouble(path, body) : undefined);
+    for (let step = 0; step < 4; step++) expect(slots(await foo.search(axis(1, 0, 0), 2))).toEqual([3, 2]);
+    expect(reports).toEqual([expect.stringMatching(words)]);
+    expect(reports.join()).not.toContain(PINECONE_KEY);
+    expect(server.count("/query")).toBe(1);
+    server.trouble = undefined;
+    pass(11 * 60_000);
+    expect(slots(await foo.search(axis(1, 0, 0), 2))).toEqual([3, 2]);
+    expect(server.count("/query")).toBe(2);
+    expect(reports.slice(1)).toEqual([expect.stringContaining("answers again")]);
+  });
 
   it("is left alone for longer and longer, or as long as it asks", async () => {
     const { server, pinecone, pass } = await start();
@@ -347,15 +343,12 @@ describe("a Pinecone index that does not fit", () => {
     ["is not named", {}, { index: null }, /PINECONE_INDEX/],
     ["does not exist", {}, { index: "other" }, /does not know this index/],
     ["has the host of a stranger", { described: { host: "evil.example" } }, {}, /key is not sent/],
-  ])(
-    "because it %s: one report says what to do, and the local index answers",
-    async (_title, options, settings, words) => {
-      const { server, pinecone, reports } = await start(options, { settings });
-      await pinecone.start(3);
-      const foo = await sendOne(pinecone);
-      for (let step = 0; step < 3; step++) expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([1]);
-      expect(reports).toEqual([expect.stringMatching(words)]);
-      expect([server.count("/vectors/upsert"), server.count("/query")]).toEqual([0, 0]);
-    },
-  );
+  ])("because it %s is reported once; the local index answers", async (_title, options, settings, words) => {
+    const { server, pinecone, reports } = await start(options, { settings });
+    await pinecone.start(3);
+    const foo = await sendOne(pinecone);
+    for (let step = 0; step < 3; step++) expect(slots(await foo.search(axis(1, 0, 0), 5))).toEqual([1]);
+    expect(reports).toEqual([expect.stringMatching(words)]);
+    expect([server.count("/vectors/upsert"), server.count("/query")]).toEqual([0, 0]);
+  });
 });

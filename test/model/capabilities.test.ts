@@ -279,6 +279,15 @@ describe("the terms of a model server", () => {
     expect(await Promise.all([ask(model), ask(model)])).toMatchObject([{ kind: "replied" }, { kind: "replied" }]);
   });
 
+  it("count a reply that the server could not read itself as unreadable, and not as a rejection", async () => {
+    const unread = failure(400, "Failed to generate JSON.", "json_validate_failed");
+    const model = await client([unread, unread, "ok"]);
+    for (const _ of [1, 2, 3]) await askModel(model, { mode: "plan" });
+    const json = { response_format: { type: "json_object" }, stream: true };
+    expect(chats()).toMatchObject([json, json, { stream: true }]);
+    expect(chats()[2]).not.toHaveProperty("response_format");
+  });
+
   it("count only consecutive unreadable replies in the current mode", async () => {
     const terms = keeper();
     for (const isReadable of [false, true, false]) await terms.noteReply("m", "json_schema", isReadable);
@@ -304,6 +313,7 @@ describe("the message of a rejection", () => {
     ["Groq", 400, "This model does not support response format `json_schema`.", { mode: "json_object" }],
     ["OpenAI", 400, "Invalid schema for response_format 'reply': In context=()", { mode: "json_object" }],
     ["OpenAI, of first keys", 400, FIRST_KEYS, { mode: "json_object" }],
+    ["DeepSeek", 400, "This response_format type is unavailable now", { mode: "json_object" }],
     ["LM Studio", 400, "'response_format.type' must be 'text'", { mode: "plain" }],
     ["vLLM", 400, "The guided decoding backend failed to compile the grammar", { mode: "json_object" }],
     ["Gemini", 400, TOO_MANY_STATES, { mode: "json_object" }],
@@ -321,6 +331,7 @@ describe("the message of a rejection", () => {
   it.each<[string, object]>([
     ["the parameter that it names", { error: { message: "Unsupported value.", param: "stream" } }],
     ["FastAPI's list", fastApi("stream")],
+    ["Mistral's list", { object: "error", message: fastApi("stream"), param: null, code: null }],
   ])("is understood by %s", (_title, body) => {
     const terms = { ...FULL_TERMS, without: ["stream"] };
     expect(stepDown(FULL_TERMS, SENT, { status: 400, body: JSON.stringify(body) })).toEqual({ kind: "change", terms });
@@ -344,10 +355,19 @@ describe("the message of a rejection", () => {
     expect(stepDown(FULL_TERMS, bare, rejects("stream, temperature, response_format")).kind).toBe("unnamed");
   });
 
-  it("about the JSON of an action leaves the mode of other replies as it is", () => {
-    const sent: SentParts = { ...SENT, mode: "plan", parts: SENT.parts.union(new Set(["json_object"])) };
-    const terms = { ...FULL_TERMS, without: ["json_object"] };
-    expect(stepDown(FULL_TERMS, sent, rejects("response_format is not supported"))).toEqual({ kind: "change", terms });
+  it.each([
+    ["the JSON of an action", "plan", "json_object", "response_format is not supported", { without: ["json_object"] }],
+    [
+      "an earlier call",
+      "tools",
+      "tools",
+      "A call is missing a thought_signature, required for tools.",
+      { turns: true },
+    ],
+  ] as const)("about %s leaves the mode of other replies and the tools", (_about, mode, part, message, change) => {
+    const sent: SentParts = { ...SENT, mode, parts: SENT.parts.union(new Set([part])) };
+    const terms = { ...FULL_TERMS, ...change };
+    expect(stepDown(FULL_TERMS, sent, rejects(message))).toEqual({ kind: "change", terms });
   });
 
   it("never undoes what another agent learned meanwhile", () => {

@@ -75,7 +75,7 @@ describe("the OpenAI embedder", () => {
     expect(await embedded(vectors.map((embedding) => ({ embedding })))).toEqual(vectors);
   });
 
-  it("sends 96 texts per request, and no request for no texts", async () => {
+  it("sends 96 texts per request, fewer long ones, and no request for no texts", async () => {
     const { embedder, inputs } = await start();
     const texts = Array.from({ length: 200 }, (_, index) => `text number ${index}`);
     const vectors = await embedder.embed(texts, live);
@@ -84,6 +84,9 @@ describe("the OpenAI embedder", () => {
     expect(await embedder.embed(["text number 150"], live)).toEqual([vectors[150]]);
     expect(await embedder.embed([], live)).toEqual([]);
     expect(inputs()).toHaveLength(4);
+    const long = Array.from({ length: 40 }, (_, row) => `${row} ${"word ".repeat(4_000)}`);
+    await embedder.embed(long, live);
+    expect(inputs().map(({ length }) => length)).toEqual([96, 96, 8, 1, 14, 14, 12]);
   });
 
   it("truncates long texts without splitting characters, and sends a blank for an empty one", async () => {
@@ -113,13 +116,7 @@ describe("the OpenAI embedder", () => {
     ["vectors of different lengths", list([ONE, [0, 1, 0]])],
     ["a vector with null in it", list([ONE, [0, null]])],
     ["empty vectors", list([[], []])],
-    [
-      "zero vectors",
-      list([
-        [0, 0],
-        [0, 0],
-      ]),
-    ],
+    ["zero vectors", list(Array(2).fill([0, 0]))],
     ["base64 that is cut off", list([[1, 0], "AAAAAAA"])],
     ["no vectors at all", { status: 200, body: { object: "list" } }],
     ["a web page", { status: 200, body: "<html>" }],
@@ -136,14 +133,29 @@ describe("the OpenAI embedder", () => {
     ["a zero vector", [0, 0]],
     ["NaN in base64", base64Of(Float32Array.of(Number.NaN, 1))],
     ["a number beyond 32 bits", [1e300, 1]],
-  ])(
-    "keeps the other vectors of an answer with %s, so that one text does not cost all of them",
-    async (_title, bad) => {
-      const { embedder } = await answering(list([ONE, bad]));
-      const guarded = new GuardedEmbedder(embedder, 120_000, () => undefined);
-      expect(await guarded.embed(["a", "b"], live)).toEqual([Float32Array.of(1, 0), null]);
-    },
-  );
+  ])("keeps the other vectors of an answer with %s", async (_title, bad) => {
+    const { embedder } = await answering(list([ONE, bad]));
+    const guarded = new GuardedEmbedder(embedder, 120_000, () => undefined);
+    expect(await guarded.embed(["a", "b"], live)).toEqual([Float32Array.of(1, 0), null]);
+  });
+
+  const has = (text: string) => (input: readonly string[]) => input.includes(text);
+  const over = (most: number) => (input: readonly string[]) => input.length > most;
+  const tooMany = { status: 413, body: { error: "batch size 96 > maximum allowed batch size 32" } };
+  it.each<[string, Answer, rejects: (input: readonly string[]) => boolean, unusable: number, requests: number]>([
+    ["a text", failure(400, "no"), has("text 40"), 1, 15],
+    ["a text whose vector is NaN, as Ollama", failure(500, "unsupported value: NaN"), has("text 0"), 1, 15],
+    ["more than ten, as DashScope", failure(400, "batch size is invalid"), over(10), 0, 31],
+    ["more than 32, as text-embeddings-inference", tooMany, over(32), 0, 7],
+  ])("gets the other vectors from a server that rejects %s", async (_title, answer, rejects, unusable, requests) => {
+    const embeddings = ({ input }: EmbeddingRequest) => (rejects([input].flat()) ? answer : undefined);
+    const { embedder, inputs } = await start({ embeddings });
+    const texts = Array.from({ length: 96 }, (_, at) => `text ${at}`);
+    const vectors = await embedder.embed(texts, live);
+    expect([vectors.length, vectors.filter(([first]) => Number.isNaN(first)).length]).toEqual([96, unusable]);
+    await embedder.embed(texts.slice(50), live);
+    expect(inputs().findLastIndex(rejects)).toBeLessThan(requests);
+  });
 
   it("refuses vectors of other dimensions than before", async () => {
     let size = 3;
@@ -195,13 +207,6 @@ describe("the OpenAI embedder", () => {
     const stubborn = await start({ embeddings: () => busy("1") }, { clock });
     expect(await failureOf(stubborn.embedder.embed(["a"], live))).toMatchObject({ afterMs: 1_000 });
     expect([long.server.requests.length, stubborn.server.requests.length]).toEqual([1, 3]);
-  });
-
-  it("limits the tokens per request, even for few texts", async () => {
-    const { embedder, inputs } = await start();
-    const texts = Array.from({ length: 40 }, (_, row) => `${row} ${"word ".repeat(4_000)}`);
-    await embedder.embed(texts, live);
-    expect(inputs().map(({ length }) => length)).toEqual([14, 14, 12]);
   });
 
   it.each([

@@ -17,6 +17,7 @@ import {
   answerTo,
   ask,
   closeServers,
+  failure,
   KEY,
   openServers,
   type RawAnswer,
@@ -56,7 +57,10 @@ describe("a reply", () => {
   const named = (name: string, args: string) => ({ ...TOOL_CALL, function: { name, arguments: args } });
   const call = named("do_nothing", "{}");
   const broken = named("do_nothing", "{'a");
-  const BROKEN = JSON.stringify({ tool_calls: [broken] });
+  const [BROKEN, CALLS] = [broken, call].map((one) => JSON.stringify({ tool_calls: [one] })) as [string, string];
+  const CUT = { text: "", finishReason: "length" };
+  const used = failure(400, "Could not finish the message because max_tokens or model output limit was reached.");
+  const SUM = '{ "sum": 12345678901234567890 }';
   const counted = (more: object): Answer => ({ text: "x", usage: { prompt_tokens: 7, completion_tokens: 2, ...more } });
   const usage = (cachedTokens: number) => ({
     usage: { inputTokens: 7, outputTokens: 2, cachedTokens, estimated: false },
@@ -64,6 +68,11 @@ describe("a reply", () => {
   const message = (of: object, finishReason = "stop"): RawAnswer =>
     json({ choices: [{ finish_reason: finishReason, message: of }] });
   const DONE = '{"command":{"name":"do_nothing","args":{}}}';
+  const THOUGHT = `{"thoughts":{"text":"words"},${DONE.slice(1)}`;
+  const BOTH = `{"commands":[{"name":"pay","args":${SUM}},{"name":"do_nothing","args":{}}]}`;
+  const OLD_CALL = { content: null, function_call: call.function };
+  const calling = (...toolCalls: (typeof call)[]) => ({ text: null, finishReason: "tool_calls", toolCalls });
+  const commanding = (name: string, args: string) => ({ text: `{"command":{"name":"${name}","args":${args}}}` });
   const parts = [{ type: "thinking", thinking: [] }, ...["a", "b"].map((text) => ({ type: "text", text }))];
   const PLAIN = { "content-type": "text/plain" };
   const CACHED = [
@@ -75,48 +84,21 @@ describe("a reply", () => {
   ];
 
   it.each<[string, Answer, Replied]>([
-    [
-      "may be empty and keeps its finish reason",
-      { text: "", finishReason: "length" },
-      { text: "", finishReason: "length" },
-    ],
+    ["may be empty and keeps its finish reason", CUT, CUT],
+    ["was cut off where the request is rejected because reasoning used up its maximum", used, CUT],
     ...CACHED.map((of): [string, Answer, Replied] => [`counts ${Object.keys(of)} as cached`, counted(of), usage(5)]),
     ["has no more of it from a cache than there was of it", counted({ cached_tokens: 900 }), usage(7)],
     ["has no usage when the server counts nothing", { text: "x", usage: null }, { usage: null }],
     ["has no usage when its numbers are none", counted({ prompt_tokens: "7", completion_tokens: -1 }), { usage: null }],
-    [
-      "of a tool call is a command in JSON, with its arguments as they were sent",
-      { text: null, finishReason: "tool_calls", toolCalls: [named("pay", '{ "sum": 12345678901234567890 }')] },
-      { text: '{"command":{"name":"pay","args":{ "sum": 12345678901234567890 }}}' },
-    ],
-    [
-      "of several tool calls has them in their order",
-      { text: null, finishReason: "tool_calls", toolCalls: [call, { ...call, id: "call_2" }] },
-      { text: '{"commands":[{"name":"do_nothing","args":{}},{"name":"do_nothing","args":{}}]}' },
-    ],
+    ["of a tool call is a command, its arguments as sent", calling(named("pay", SUM)), commanding("pay", SUM)],
+    ["of several tool calls has them in their order", calling(named("pay", SUM), call), { text: BOTH }],
     ["of a tool call without arguments has none", { text: null, toolCalls: [named("do_nothing", "")] }, { text: DONE }],
     ["of a tool call without JSON is kept as it came", { text: null, toolCalls: [broken] }, { text: BROKEN }],
-    [
-      "of text and tool calls has the text for thoughts",
-      { text: "words", toolCalls: [call] },
-      { text: '{"thoughts":{"text":"words"},"command":{"name":"do_nothing","args":{}}}' },
-    ],
-    [
-      "of text with JSON in it is read with the tool calls: both must say the same",
-      { text: "{}", toolCalls: [call] },
-      { text: `{}\n${JSON.stringify({ tool_calls: [call] })}` },
-    ],
-    [
-      "of an old function call is read as a tool call",
-      message({ content: null, function_call: call.function }, "function_call"),
-      { text: DONE },
-    ],
+    ["of text and tool calls has the text for thoughts", { text: "words", toolCalls: [call] }, { text: THOUGHT }],
+    ["of text with JSON has the tool calls too", { text: "{}", toolCalls: [call] }, { text: `{}\n${CALLS}` }],
+    ["of an old function call is that of a tool call", message(OLD_CALL, "function_call"), { text: DONE }],
     ["in parts is joined", message({ content: parts }), { text: "ab" }],
-    [
-      "under another content type is still JSON",
-      { ...message({ content: "plain" }), headers: PLAIN },
-      { text: "plain" },
-    ],
+    ["under another type is still JSON", { ...message({ content: "plain" }), headers: PLAIN }, { text: "plain" }],
     ["may take its time", { text: "slow", delayMs: 300 }, { text: "slow" }],
   ])("%s", async (_title, answer, expected) => {
     expect(await answerTo(answer)).toMatchObject({ kind: "replied", ...expected });
@@ -224,7 +206,7 @@ describe("the key", () => {
   });
 
   it.each(["sk-with\nbreak-123", " sk-with-space", "sk-zażółć", "“sk-quoted”"])(
-    "that cannot stand in a header is refused before anything is sent: %j",
+    "that fits into no header is refused unsent: %j",
     async (apiKey) => {
       const server = await start({ reply: "unheard" });
       const failure = await ask(server.baseUrl, { apiKey });

@@ -66,9 +66,7 @@ export async function findRecalls(
   for (const depth of [SHALLOW, DEEP]) {
     const maxHits = Math.max(depth.hits, 2 * count);
     const maxCandidates = Math.max(depth.candidates, 2 * count);
-    const wordHits = searchEach(searched, ({ rows, excluded, others }) =>
-      rows.groups.search(parts, maxHits, excluded, others),
-    );
+    const wordHits = searchWords(searched, parts, maxHits);
     const nearOf = withVectors ? await compareVectors(searched, parts, maxHits) : () => undefined;
     const searchPart = (at: number): readonly ScoredSlot[] => {
       const [words, near] = [wordHits(at), nearOf(at)];
@@ -199,15 +197,14 @@ async function compareVectors(
   return (part) => near.get(part);
 }
 
-/** Returns a function that merges the hits of one part from all memories, best first. */
-function searchEach(
-  memories: readonly SearchedMemory[],
-  search: (memory: SearchedMemory) => (part: number) => readonly ScoredSlot[],
-): (part: number) => readonly ScoredSlot[] {
-  const [only] = memories;
-  if (memories.length === 1 && only) return search(only);
-  const searches = memories.map((memory) => ({ searchPart: search(memory), firstSlot: memory.firstSlot }));
-  return (part) =>
+/** Returns a function that merges the rows of all memories that share words with one part, best first. */
+function searchWords(memories: readonly SearchedMemory[], parts: readonly QueryPart[], maxHits: number) {
+  const searches = memories.map(({ rows, firstSlot, excluded, others }) => {
+    return { searchPart: rows.groups.search(parts, maxHits, excluded, others), firstSlot };
+  });
+  const [only] = searches;
+  if (searches.length === 1 && only) return only.searchPart;
+  return (part: number): readonly ScoredSlot[] =>
     searches
       .flatMap(({ searchPart, firstSlot }) =>
         searchPart(part).map(({ slot, score }) => ({ slot: firstSlot + slot, score })),

@@ -65,8 +65,8 @@ export class PineconeClient {
       return readSequenceNumber(headers, "x-pinecone-request-lsn");
     } catch (error) {
       // An unknown namespace was never written to, or is deleted already.
-      const { status, message } = error as PineconeError;
-      if (status === 404 && /namespace/i.test(message)) return null;
+      const { answered, message } = error as PineconeError;
+      if (answered === 404 && /namespace/i.test(message)) return null;
       throw error;
     }
   }
@@ -119,7 +119,7 @@ export class PineconeClient {
       fetchApi: async (input, init) => {
         const response = await send(input, init);
         const text = await response.text();
-        if (!response.ok) throw new PineconeStatusError(response.status, response.headers, text);
+        if (!response.ok) throw explainStatus(response, text, origin, this.#quote);
         answer.headers = response.headers;
         answer.body = parseJson(text);
         return new Response(text === "" ? "{}" : text, { status: response.status, headers: response.headers });
@@ -184,9 +184,8 @@ function readHost(body: unknown, index: string, controller: string, quote: Quote
 }
 
 const readSequenceNumber = (headers: Headers, name: string): SequenceNumber => {
-  const text = headers.get(name);
-  const value = Number(text ?? Number.NaN);
-  return text !== null && Number.isSafeInteger(value) ? value : null;
+  const value = Number(headers.get(name) ?? Number.NaN);
+  return Number.isSafeInteger(value) ? value : null;
 };
 
 /** Pinecone's client reads a host without a scheme as https. */
@@ -204,26 +203,13 @@ export class PineconeError extends GoaldError {
   readonly isLasting: boolean;
   /** Time that the server asks to wait before the next request. */
   readonly afterMs: number | null;
-  /** HTTP status; 0 without an answer. */
-  readonly status: number;
-  constructor(message: string, { isLasting = false, afterMs = null as number | null, status = 0, hint = "" } = {}) {
+  /** HTTP status; 0 without an answer. Not called `status`: the client would treat the error as its own and retry. */
+  readonly answered: number;
+  constructor(message: string, { isLasting = false, afterMs = null as number | null, answered = 0, hint = "" } = {}) {
     super("GOALD_HTTP_REFUSED", message, { hint });
     this.isLasting = isLasting;
     this.afterMs = afterMs;
-    this.status = status;
-  }
-}
-
-/** An answer other than success, thrown before Pinecone's client sees it. */
-class PineconeStatusError extends Error {
-  override readonly name = "PineconeStatusError";
-  /** Not called `status`: the client would treat the error as its own and retry. */
-  readonly answered: number;
-  readonly headers: Headers;
-  constructor(status: number, headers: Headers, body: string) {
-    super(body);
-    this.answered = status;
-    this.headers = headers;
+    this.answered = answered;
   }
 }
 
@@ -238,17 +224,17 @@ const ADVICE: Readonly<Record<number, string>> = {
 function toPineconeError(error: unknown, origin: string, quote: Quote): PineconeError {
   const chain = listCauses(error);
   const known = chain.find((cause): cause is PineconeError => cause.name === "GoaldError" && "isLasting" in cause);
-  if (known) return known;
-  const refused = chain.find((cause): cause is PineconeStatusError => cause.name === "PineconeStatusError");
-  if (!refused)
-    return new PineconeError(`No usable answer from Pinecone at ${origin} (${quote(chain.at(-1)?.message)}).`);
-  const { answered: status, headers, message } = refused;
-  const body = message === "" || status === 401 ? "" : ` The answer: “${quote(message)}”.`;
+  return known ?? new PineconeError(`No usable answer from Pinecone at ${origin} (${quote(chain.at(-1)?.message)}).`);
+}
+
+/** Explains an answer other than success, before Pinecone's client sees it. */
+function explainStatus({ status, headers }: Response, text: string, origin: string, quote: Quote): PineconeError {
+  const body = text === "" || status === 401 ? "" : ` The answer: “${quote(text)}”.`;
   const advice = ADVICE[status] ? ` ${ADVICE[status]}` : "";
   return new PineconeError(`Pinecone at ${origin} answered ${status}.${advice}${body}`, {
     isLasting: status >= 400 && status < 500 && ![408, 409, 429].includes(status),
     afterMs: parseRetryAfter(headers),
-    status,
+    answered: status,
   });
 }
 

@@ -135,7 +135,7 @@ export class PineconeIndex implements VectorIndex {
   async send(): Promise<boolean> {
     const { connection, namespace, dimensions } = this.#parts;
     await this.#loadJournal();
-    const count = this.#rowOfSlot.size === 0 ? 0 : connection.countAtStart(namespace, dimensions);
+    const count = this.#rowOfSlot.size === 0 ? 0 : connection.countKnown(namespace, dimensions);
     if (count === undefined) return true;
     this.#expireOverlay(count === 0);
     for (let batch = await this.#nextBatch(); batch.length > 0; batch = await this.#nextBatch())
@@ -165,14 +165,14 @@ export class PineconeIndex implements VectorIndex {
     return this.#loading;
   }
 
-  /** Drops rows whose minute has passed. `wasEmpty` is known at the first sending: then rows sent earlier are gone or shown. */
-  #expireOverlay(wasEmpty?: boolean): void {
+  /** Drops rows whose minute has passed. `isEmpty` is known at the first sending: then rows sent earlier are gone or shown. */
+  #expireOverlay(isEmpty?: boolean): void {
     const nowMs = this.#parts.connection.now();
     for (const [slot, row] of this.#overlay) {
       const { takenAtMs } = row;
       if (takenAtMs === "earlier") {
-        if (wasEmpty === true) row.takenAtMs = null;
-        else if (wasEmpty === false) this.#overlay.delete(slot);
+        if (isEmpty === true) row.takenAtMs = null;
+        else if (isEmpty === false) this.#overlay.delete(slot);
       } else if (takenAtMs !== null && row.sequence === null && nowMs - takenAtMs > SHOWN_AFTER_MS)
         this.#overlay.delete(slot);
     }

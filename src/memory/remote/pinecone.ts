@@ -135,8 +135,8 @@ export class PineconeMemory {
     return problem === undefined;
   }
 
-  /** Records in a namespace when the index was described. */
-  countAtStart(namespace: string, dimensions: number): number | undefined {
+  /** Records in a namespace when the index was described, or in the last upload since then. */
+  countKnown(namespace: string, dimensions: number): number | undefined {
     return this.accepts(dimensions) ? (this.#facts?.counts.get(namespace) ?? 0) : undefined;
   }
 
@@ -150,9 +150,11 @@ export class PineconeMemory {
   async upsert(namespace: string, records: readonly PineconeRecord[]) {
     const answer = await this.#breaker.attempt(async () => {
       try {
-        return { sequence: await this.#parts.client.upsert(namespace, records) };
+        const sequence = await this.#parts.client.upsert(namespace, records);
+        this.#facts?.counts.set(namespace, records.length);
+        return { sequence };
       } catch (error) {
-        if (REJECTED.has((error as PineconeError).status)) return "rejected" as const;
+        if (REJECTED.has((error as PineconeError).answered)) return "rejected" as const;
         throw error;
       }
     });

@@ -99,7 +99,6 @@ export class GraphChild {
     const timer = setTimeout(() => void this.kill(), STOP_MS);
     await this.#exited;
     clearTimeout(timer);
-    this.#rejectAll();
   }
 
   #settle(message: FromGraph): void {

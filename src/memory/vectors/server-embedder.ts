@@ -7,10 +7,10 @@
 
 import { hash } from "node:crypto";
 import { addAbortListener } from "node:events";
-import { isGoaldError, toError } from "#core/errors.ts";
+import { isGoaldError, orUndefined, toError } from "#core/errors.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { CountTokens, Embedder } from "#core/ports/memory.ts";
-import { dot } from "./unit-vector.ts";
+import { toUnit } from "./unit-vector.ts";
 
 const MAX_SKIPPED_CALLS = 64;
 const MAX_WAIT_MS = 60 * 60_000;
@@ -117,19 +117,12 @@ function checkVectors(
 ): (Float32Array | null)[] {
   if (vectors.length !== expected)
     throw new Error(`the embedder ${id} returned ${vectors.length} vectors for ${expected} texts.`);
-  const usable = vectors.map((vector) => toUnitOrNull(vector, dimensions));
+  const usable = vectors.map((vector) => orUndefined(() => toUnit(vector, dimensions)) ?? null);
   if (usable.length > 0 && usable.every((vector) => vector === null))
     throw new Error(
       `the embedder ${id} returned no usable vector: expected ${dimensions} finite numbers, got ${vectors[0]?.length}.`,
     );
   return usable;
-}
-
-/** Returns null for a vector without a direction: wrong length, not finite or all zero. */
-function toUnitOrNull(vector: Float32Array, dimensions: number): Float32Array | null {
-  const norm = vector.length === dimensions ? Math.sqrt(dot(vector, vector)) : 0;
-  if (!(norm > 0 && norm < Number.POSITIVE_INFINITY)) return null;
-  return Math.abs(norm - 1) < 1e-4 ? vector : vector.map((component) => component / norm);
 }
 
 /** Cached numbers: 12 MB, or 2,048 vectors of 1,536 numbers. */
