@@ -9,6 +9,8 @@ import { joinNames } from "./text.ts";
 export const TASK_COMPLETE = "task_complete";
 export const DO_NOTHING = "do_nothing";
 export const THINK = "think";
+/** Waits for the words of a person. */
+export const ASK_USER = "ask_user";
 
 export const PLAN_COMMANDS: readonly string[] = ["add_task", "modify_task"];
 

@@ -9,6 +9,7 @@
  * paused.
  */
 import { offersPlan } from "./agent-settings.ts";
+import { ASK_USER } from "./command-names.ts";
 import type { NewEvent } from "./event.ts";
 import { startPlan } from "./evolve-turn.ts";
 import { frameWorkingOn, isFurtherCall } from "./frames.ts";
@@ -29,7 +30,8 @@ export function listens(state: AgentState): boolean {
     case "resting":
       return true;
     case "judging":
-      return isFurtherCall(phase.callId);
+      // Words from before a question are no answer to it.
+      return isFurtherCall(phase.callId) || openCommand(state, phase.callId)?.call.name === ASK_USER;
     case "asking":
     case "reading":
     case "approved":
@@ -54,10 +56,8 @@ export function eventsForMessage(message: InboxMessage, state: AgentState, at = 
         : [{ type: "agent-paused", code: message.code ?? "person", reason: message.reason }];
     case "resume":
       return state.paused || state.outage ? [{ type: "agent-resumed" }] : [];
-    case "settings": {
-      const { type: _type, ...settings } = message;
-      return [{ type: "settings-changed", ...settings }];
-    }
+    case "settings":
+      return [{ ...message, type: "settings-changed" }];
     case "goals":
       return [...nextTurn(state), { ...message, type: "goals-changed" }];
     case "plan":

@@ -6,7 +6,7 @@
  */
 import type { ForkRequest } from "#api/schemas.ts";
 import { GoaldError } from "#core/errors.ts";
-import { EVENT_VERSION, type RecordedEvent } from "#core/event.ts";
+import { EVENT_VERSION, type NewEvent, type RecordedEvent } from "#core/event.ts";
 import { evolve, replay } from "#core/evolve.ts";
 import { eventsForMessage } from "#core/inbox.ts";
 import type { Clock } from "#core/ports/clock.ts";
@@ -71,16 +71,15 @@ async function pastOf({ id }: AgentRow, step: number, store: ForkParts["store"])
   return events.slice(0, end);
 }
 
-/** Returns the events by which the fork reads these messages. */
+/** Returns the events by which the fork reads these messages. A command under way has been left in order: the fork counts no death. */
 function newEvents(messages: readonly InboxMessage[], past: AgentState, head: number, at: string) {
-  let state = past;
   const events: RecordedEvent[] = [];
-  for (const message of messages)
-    for (const event of eventsForMessage(message, state)) {
-      const stamped = { frame: 0, ...event, v: EVENT_VERSION, seq: head + events.length + 1, at } as RecordedEvent;
-      events.push(stamped);
-      state = evolve(state, stamped);
-    }
+  const add = (event: NewEvent): void => {
+    events.push({ frame: 0, ...event, v: EVENT_VERSION, seq: head + events.length + 1, at } as RecordedEvent);
+  };
+  for (const { step, callId, ...call } of past.open.toReversed())
+    if (call.kind === "command" && call.intent) add({ type: "call-cut-off", step, callId, epoch: call.intent.epoch });
+  for (const message of messages) eventsForMessage(message, events.reduce(evolve, past)).forEach(add);
   return events;
 }
 

@@ -9,7 +9,7 @@ import type { RegisteredCommand } from "#commands/registry.ts";
 import { offersCommand } from "#core/agent-settings.ts";
 import { MAX_OBSERVATION_CHARS } from "#core/call.ts";
 import { fail, succeed } from "#core/command.ts";
-import { BAD_RESULT, isActionForm, isCellCommand, RUN_CODE } from "#core/command-names.ts";
+import { ASK_USER, BAD_RESULT, isActionForm, isCellCommand, RUN_CODE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
 import type { FoundMethod, MethodText } from "#core/ports/memory.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
@@ -106,8 +106,6 @@ function returning(command: RegisteredCommand, { returns }: FrameOrigin): Regist
 /** Cached sets of profiles; few agents have others. */
 const MAX_PROFILES = 32;
 
-const ASKS_PERSON = "ask_user";
-
 interface Around {
   /** Names of the commands outside the profile. */
   readonly closed: readonly string[];
@@ -129,7 +127,7 @@ function createVariants(all: readonly RegisteredCommand[], around: Around): Comm
   function openVariant(asksPerson: boolean, searches: boolean): (found: readonly string[]) => CommandSet {
     const offered = all
       .filter(({ isInternal }) => isInternal !== true)
-      .filter(({ name }) => (asksPerson || name !== ASKS_PERSON) && (searches || name !== METHOD_SEARCH));
+      .filter(({ name }) => (asksPerson || name !== ASK_USER) && (searches || name !== METHOD_SEARCH));
     const callable = createCallableMethods(
       offered.filter(({ closesTurn }) => closesTurn !== true),
       modules,
@@ -146,7 +144,7 @@ function createVariants(all: readonly RegisteredCommand[], around: Around): Comm
 
   const made = new Map<string, ReturnType<typeof openVariant>>();
   return (state) => {
-    const asksPerson = state.settings.approve !== "never" && parts.get(ASKS_PERSON) !== undefined;
+    const asksPerson = state.settings.approve !== "never" && parts.get(ASK_USER) !== undefined;
     const searches = hasUnlisted || isActionForm(formOfFrame(state));
     const key = `${asksPerson} ${searches}`;
     const variant = made.get(key) ?? openVariant(asksPerson, searches);
@@ -169,7 +167,7 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
     isHarmless: (name: string) =>
       get(name)?.annotations.readOnly === true && get(name)?.annotations.openWorld === false,
     isLonely: (name: string) =>
-      get(name)?.annotations.readOnly !== true || get(name)?.closesTurn === true || name === ASKS_PERSON,
+      get(name)?.annotations.readOnly !== true || get(name)?.closesTurn === true || name === ASK_USER,
     aliases,
     closed,
   };

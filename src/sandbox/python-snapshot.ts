@@ -51,8 +51,9 @@ async function findOrMake(cage: Cage, folder: string, name: string): Promise<str
   } finally {
     await rm(draft, { force: true });
   }
+  // Also the drafts of killed processes.
   for (const other of await readdir(folder))
-    if (other.startsWith(PREFIX) && other !== name) await rm(join(folder, other), { force: true });
+    if (other.includes(PREFIX) && other !== name) await rm(join(folder, other), { force: true });
   return path;
 }
 

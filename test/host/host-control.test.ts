@@ -87,6 +87,16 @@ describe("the calls that a host accepts", () => {
     expect(world.lastPrompt()).toContain("Mind the gap.");
   });
 
+  it("say words that are sent before a question as a message, and not as its answer", async () => {
+    const words = { type: "say", from: "ada", text: "Hurry." } as const;
+    const asking = () => world.deliver("foo", "w", words).then(() => reply("ask_user", { question: "Which city?" }));
+    const world = await makeWorld({ script: (_request, index) => (index === 0 ? asking() : done()) });
+    await world.create("Foo");
+    const host = world.begin();
+    await rested(host, host.supervisor.start());
+    expect((await host.control.agent("foo")).state).toBe("waiting: person");
+  });
+
   it("open the next turn of a finished agent with words or new goals", async () => {
     const { world, host } = await restedHost({ script: () => done() });
     await rested(host, host.control.say("foo", { from: "person", text: "One thing more." }));

@@ -222,9 +222,10 @@ describe("an agent that fails in a host", () => {
 describe("an agent that is cut off", () => {
   it("stops at once, and does not repeat a command that may have run when it is resumed", async () => {
     const { world, host, slow } = await inTheMiddle();
-    const { agent } = await host.control.kill("busy");
-    expect(agent.state).toBe("killed");
-    expect((await world.types("busy")).slice(-3)).toEqual(["command-started", "call-cut-off", "agent-paused"]);
+    const fork = await host.control.fork("busy", { step: 1, key: "k" });
+    expect((await host.control.kill("busy")).agent.state).toBe("killed");
+    for (const id of ["busy", fork.id])
+      expect((await world.types(id)).slice(-3)).toEqual(["command-started", "call-cut-off", "agent-paused"]);
     expect(host.stopped.map(({ state }) => state.paused?.code)).toEqual(["killed"]);
     await host.control.resume("busy", {});
     await host.quiet();

@@ -399,12 +399,12 @@ describe("the start-up snapshot", () => {
     expect(fast.ms).toBeLessThan(slow.ms);
   });
 
-  it("is made anew when it is broken, and old ones are removed", async () => {
+  it("is made anew when it is broken, and old ones and drafts of killed processes are removed", async () => {
     const cage = await findCage();
     const path = (await prepareSnapshot(cage, folder)) ?? "";
     const { size } = statSync(path);
     truncateSync(path, size - 1_000);
-    writeFileSync(join(folder, "python-node1-x64-old.snapshot"), "old");
+    for (const name of ["", "."]) writeFileSync(join(folder, `${name}python-node1-x64-old.snapshot`), "old");
     expect(await prepareSnapshot(cage, folder)).toBe(path);
     expect(statSync(path).size).toBe(size);
     expect(readdirSync(folder)).toHaveLength(1);

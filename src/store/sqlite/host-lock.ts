@@ -5,7 +5,7 @@
  * when the process ends for any reason. daemon.json beside it only informs people. Pid files and bound sockets were
  * measured: two of six racing processes won.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { codeOf, GoaldError, orUndefined, toError } from "#core/errors.ts";
@@ -127,17 +127,12 @@ export function isAlive(pid: number): boolean {
   }
 }
 
+/** Requires the lock: the temporary file has one name, so that holders that are killed or find the disk full leave one at most. */
 function writeInfo(path: string, info: HostInfo): void {
   const target = infoPath(path);
-  const temporary = `${target}.${info.pid}.tmp`;
+  const temporary = `${target}.tmp`;
   rmSync(temporary, { force: true });
-  const file = openSync(temporary, "wx", 0o600);
-  try {
-    writeSync(file, `${JSON.stringify(info)}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeFileSync(temporary, `${JSON.stringify(info)}\n`, { flag: "wx", mode: 0o600, flush: true });
   renameSync(temporary, target);
 }
 
