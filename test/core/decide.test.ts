@@ -290,6 +290,8 @@ const next = (...events: readonly NewEvent[]) =>
     facts: (name) => ({ annotations: SAFE, effect: "pure", ...(name === "task_complete" ? { closesTurn: true } : {}) }),
   });
 const helpers = [startedAgent("foo-ann"), startedAgent("foo-bo", 1, { name: "Bo" })];
+const limits = { stepLimit: 25, tokenLimit: 2_000, budgetUsd: 3, deadline: null };
+const agentTold = { type: "agent-told", step: 1, callId: "c1", text: "more", limits } as const;
 const reports = (agent: string, status: "paused" | "finished"): NewEvent => report({ agent, status });
 const ended = (agent: string): NewEvent => ({ type: "agent-ended", agent, reason: "" });
 
@@ -297,7 +299,10 @@ describe("a request to end the turn", () => {
   it("is refused while sub-agents work, with their names", () => {
     const reason = expect.stringContaining("Ann (foo-ann), Bo (foo-bo) still work for you");
     const refusal = { type: "command-denied", by: "policy", refusal: "helpers", reason };
-    expect(next(...helpers, ...asksForEnd(1))).toMatchObject(records(refusal));
+    // A report that was on its way when the agent got more to do says nothing of that.
+    const told = [{ ...agentTold, agent: "foo-ann" }, reports("foo-ann", "paused")];
+    for (const later of [[], told])
+      expect(next(...helpers, ...later, ...asksForEnd(1))).toMatchObject(records(refusal));
   });
 
   it.each<[title: string, events: readonly NewEvent[]]>([

@@ -214,8 +214,10 @@ describe("an agent that repeats itself while its sub-agents work", () => {
     expect(decide(stateOf(...waitingParent, finished(), ...polls), RULES, NOW)).toMatchObject({ kind: "record" });
     expect(decide(stateOf(...idle), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: null });
     expect(decide(stateOf(...idle, report()), RULES, NOW)).toMatchObject({ kind: "ask" });
-    const alone = stateOf(...waitingParent, finished(), report(), ...polls, noticed);
-    expect(decide(alone, RULES, NOW)).toMatchObject({ kind: "ask" });
+    for (const status of ["finished", "paused"] as const) {
+      const alone = stateOf(...waitingParent, finished(), report({ status }), ...polls, noticed);
+      expect(decide(alone, RULES, NOW)).toMatchObject({ kind: "ask" });
+    }
   });
 });
 
