@@ -89,6 +89,8 @@ describe("the memory of a turn", () => {
     expect(big[0]?.calls[0]?.input[0]).toBe("1");
     const three = left(memory(1, 12_000), memory(2, 12_000), memory(3, 400));
     expect(sizes(three)).toEqual(["1: 1, 3 left out", "2: 4, 0 left out", "3: 4, 0 left out"]);
+    const words = (turn: number): TurnMemory => ({ ...memory(turn, 0), calls: [], output: "o".repeat(4_000) });
+    expect(left(...[1, 2, 3, 4, 5, 6].map(words)).map(({ turn }) => turn)).toEqual([3, 4, 5, 6]);
     const many = left(...Array.from({ length: 60 }, (_none, at) => memory(at + 1, 40)));
     expect(many.map(({ turn }) => turn)).toEqual(Array.from({ length: 21 }, (_none, at) => at + 40));
   });
