@@ -5,7 +5,7 @@ import type { NewEvent } from "#core/event.ts";
 import { eventsForMessage } from "#core/inbox.ts";
 import { activeFrame } from "#core/state.ts";
 import * as given from "../helpers/events.ts";
-import { report, startedAgent } from "../helpers/subagent-events.ts";
+import { agentTold, report, startedAgent } from "../helpers/subagent-events.ts";
 
 const { created, asked, replied, modelFailed, rejected, requested, approved, started, finished, observed } = given;
 const { interrupted, waits, denied, paused, approvalsGranted, turnEnded, stateOf, rulesOf, decided, NOW } = given;
@@ -290,8 +290,6 @@ const next = (...events: readonly NewEvent[]) =>
     facts: (name) => ({ annotations: SAFE, effect: "pure", ...(name === "task_complete" ? { closesTurn: true } : {}) }),
   });
 const helpers = [startedAgent("foo-ann"), startedAgent("foo-bo", 1, { name: "Bo" })];
-const limits = { stepLimit: 25, tokenLimit: 2_000, budgetUsd: 3, deadline: null };
-const agentTold = { type: "agent-told", step: 1, callId: "c1", text: "more", limits } as const;
 const reports = (agent: string, status: "paused" | "finished"): NewEvent => report({ agent, status });
 const ended = (agent: string): NewEvent => ({ type: "agent-ended", agent, reason: "" });
 
@@ -300,8 +298,7 @@ describe("a request to end the turn", () => {
     const reason = expect.stringContaining("Ann (foo-ann), Bo (foo-bo) still work for you");
     const refusal = { type: "command-denied", by: "policy", refusal: "helpers", reason };
     // A report that was on its way when the agent got more to do says nothing of that.
-    const told = [{ ...agentTold, agent: "foo-ann" }, reports("foo-ann", "paused")];
-    for (const later of [[], told])
+    for (const later of [[], [agentTold(), reports("foo-ann", "paused")]])
       expect(next(...helpers, ...later, ...asksForEnd(1))).toMatchObject(records(refusal));
   });
 
