@@ -297,7 +297,6 @@ describe("a request to end the turn", () => {
   it("is refused while sub-agents work, with their names", () => {
     const reason = expect.stringContaining("Ann (foo-ann), Bo (foo-bo) still work for you");
     const refusal = { type: "command-denied", by: "policy", refusal: "helpers", reason };
-    // A report that was on its way when the agent got more to do says nothing of that.
     for (const later of [[], [agentTold(), reports("foo-ann", "paused")]])
       expect(next(...helpers, ...later, ...asksForEnd(1))).toMatchObject(records(refusal));
   });
