@@ -38,8 +38,6 @@ const RETRIES: Readonly<Record<string, number>> = {
   "unknown-host": 6,
   timeout: 3,
   conflict: 3,
-  "broken-reply": 2,
-  "incomplete-reply": 2,
   "context-overflow": 3,
 };
 const OTHER_RETRIES = 2;
