@@ -119,7 +119,7 @@ function keepOlder(turns: readonly TurnMemory[]): readonly TurnMemory[] {
   return kept;
 }
 
-/** The memory with as many of its newest calls as fit; undefined when none of them fits. */
+/** The memory with as many of its newest calls as fit; undefined when not even its words fit. */
 function withNewestCalls(turn: TurnMemory, room: number): TurnMemory | undefined {
   let size = sizeOfTurn(turn);
   let out = 0;
@@ -128,8 +128,8 @@ function withNewestCalls(turn: TurnMemory, room: number): TurnMemory | undefined
     size -= sizeOfCall(call);
     out++;
   }
+  if (size > room) return undefined;
   if (out === 0) return turn;
-  if (out === turn.calls.length) return undefined;
   return { ...turn, calls: turn.calls.slice(out), callsLeftOut: turn.callsLeftOut + out };
 }
 

@@ -44,12 +44,11 @@ export function repetitionWarningDue({ repetition }: Frame): NewEvent | undefine
 }
 
 /**
- * An agent that asked twice to finish, and has only reports to wait for, waits for the next one, which costs nothing. So does a
- * warned agent with working sub-agents.
+ * An agent with working sub-agents that asked twice to finish, or was warned that it repeats itself, waits for the next report,
+ * which costs nothing.
  */
 export const waitsForHelpers = (state: AgentState): boolean =>
-  (state.refusals >= WAIT_AT && workingHelpers(state).length > 0) ||
-  (activeFrame(state).repetition?.noticed === true && Object.values(state.children).some(({ isWorking }) => isWorking));
+  (state.refusals >= WAIT_AT || activeFrame(state).repetition?.noticed === true) && workingHelpers(state).length > 0;
 
 /** The model reads this text. */
 export const repetitionWarning = ({ calls }: Repetition, count: number): string =>

@@ -166,7 +166,7 @@ export function createFrame(given: Pick<Frame, "id" | "kind" | "path" | "origin"
 }
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 17;
+export const STATE_VERSION = 18;
 
 /** Observation code of a call that a crash interrupted and whose outcome is unknown. */
 export const INTERRUPTED = "interrupted";

@@ -289,7 +289,8 @@ function countReport(
   const account = { ...child, spent };
   const isSettled = status === "finished" && tasksReceived >= child.tasksSent;
   if (status === "ended" || (isSettled && child.isStopping)) return withoutChild(state, agent, account);
-  const isPaused = status === "paused" || (status === "accounts" && child.isPaused);
+  // A pause before the newest task says nothing: the task may have ended it.
+  const isPaused = status === "paused" ? tasksReceived >= child.tasksSent : status === "accounts" && child.isPaused;
   return withChild(state, agent, { ...account, isPaused, isWorking: child.isWorking && !isSettled });
 }
 

@@ -3,10 +3,11 @@
  *
  *   retry at once    the server rejected a part of the request or its length; the next request is changed accordingly
  *   retry later      at the time that the server named; else after 1, 2, 4 … 60 seconds
- *   fallback model   the agent's own model does not exist, or has used up the retries of this code
+ *   fallback model   the agent's own model does not exist, has used up the retries of this code, or wants a wait of over
+ *                    an hour in front of a person
  *   tell the model   the model refused to answer: the next step says so
  *   outage           for a background agent whose server is down: once a minute until it is back
- *   pause            a wait of over an hour in front of a person, and everything else, with a code that says who can help
+ *   pause            such a wait without a fallback, and everything else, with a code that says who can help
  *
  * No command is affected: a model call is open only while no command runs.
  */
@@ -37,8 +38,6 @@ const RETRIES: Readonly<Record<string, number>> = {
   "unknown-host": 6,
   timeout: 3,
   conflict: 3,
-  "broken-reply": 2,
-  "incomplete-reply": 2,
   "context-overflow": 3,
 };
 const OTHER_RETRIES = 2;
@@ -107,12 +106,13 @@ export function afterFailure(
   const isReplaced = state.fallback !== null && state.fallback.model !== question.model;
   const retries = other ? Math.min(allowed(code), isReplaced ? 0 : RETRIES_BEFORE_FALLBACK) : allowed(code);
   const waitMs = failure.retry?.afterMs ?? 0;
-  if (waitMs > LONGEST_ATTENDED_WAIT_MS && other === null && !state.settings.background)
+  const isTooLate = waitMs > LONGEST_ATTENDED_WAIT_MS && !state.settings.background;
+  if (isTooLate && other === null)
     return [
       failed(null),
       { type: "agent-paused", code: "model-unreachable", reason: describeWait(waitMs, message, now) },
     ];
-  if (mayGoOn && failure.retry && same <= retries && !isHopeless(code, state))
+  if (mayGoOn && failure.retry && !isTooLate && same <= retries && !isHopeless(code, state))
     return [failed(retryAt(failure.retry.afterMs, state, circumstances))];
   if (mayGoOn && other !== null)
     return [failed(now, { fallback: { model: other, until: new Date(now.getTime() + FALLBACK_MS).toISOString() } })];

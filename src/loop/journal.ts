@@ -199,7 +199,9 @@ export class Journal {
   }
 
   async #commitDraft(wakeAt: string | null | "now" | undefined): Promise<void> {
-    if (this.#draft.events.length === 0 && this.#draft.consumed.length === 0) return;
+    // A time to wake at counts too: an earlier commit may have said "now".
+    const isEmpty = this.#draft.events.length === 0 && this.#draft.consumed.length === 0;
+    if (isEmpty && (wakeAt === undefined || wakeAt === "now")) return;
     const parts = this.#parts;
     this.#committing = this.#draft;
     this.#draft = emptyDraft();

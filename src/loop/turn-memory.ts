@@ -31,11 +31,12 @@ export async function rememberTurn(end: EventOf<"turn-finished">, journal: Journ
   let chars = 0;
   for (const call of succeeded.toReversed().slice(0, MAX_REMEMBERED_CALLS)) {
     const { input, kept } = await describeInput(call, journal, parts);
+    // The history has each file that was written, also of the call that is too much.
+    const of = { step: call.step, callId: call.callId, ...outsideOf(state.received) };
+    files.push(...kept.map((file) => ({ ...file, ...of })));
     chars += call.name.length + input.length;
     if (chars > MAX_MEMORY_CHARS) break;
     calls.unshift({ name: call.name, input });
-    const of = { step: call.step, callId: call.callId, ...outsideOf(state.received) };
-    files.push(...kept.map((file) => ({ ...file, ...of })));
   }
   const memory = turnMemoryOf(state, succeeded, calls, end.reason);
   return { events: [{ type: "turn-remembered", ...memory }, end], files };

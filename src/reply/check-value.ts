@@ -85,7 +85,7 @@ export function readValue(text: string, finishReason: string, schema: object): P
   if (fault !== null) return describeProblem("The answer nests too deep, or has too many objects.");
   const parsed = objects
     .map(({ start, end }) => parseClearly(reply.slice(start, end)))
-    .filter((one): one is ParsedObject => "kind" in one && one.ending === "whole");
+    .filter((one): one is ParsedObject => "kind" in one && one.isWhole);
   const validate = compileSchema(schema);
   const fitting = parsed.filter(({ value, json }) => findConflictingKey(json) === null && validate(value));
   const [first, ...others] = fitting;

@@ -236,8 +236,8 @@ export interface ParsedObject {
   readonly trust: "strict" | "clear" | "guessed";
   /** Characters of the source that were read. */
   readonly length: number;
-  /** "closers-missing": only closing braces are missing. "cut": it ends inside a value or a list, as far as anybody can tell. */
-  readonly ending: "whole" | "closers-missing" | "cut";
+  /** False when the source ends before the closing bracket of the object. */
+  readonly isWhole: boolean;
   /** The source with mended spelling, before missing text was completed. */
   readonly written: string;
 }
@@ -265,7 +265,7 @@ export function parseObject(source: string, budget: RepairBudget): ParsedObject 
   const json = guessJson(source, budget);
   const value = json === undefined ? undefined : parseShallowJson(json);
   if (json === undefined || value === undefined) return { kind: "unparsed", reason: reasonOf(source, isCut) };
-  return { kind: "parsed", value, json, trust: "guessed", length, ending: isOpen ? "cut" : "whole", written };
+  return { kind: "parsed", value, json, trust: "guessed", length, isWhole: !isOpen, written };
 }
 
 function reasonOf(source: string, isCut: boolean): UnparsedObject["reason"] {
@@ -276,7 +276,7 @@ function reasonOf(source: string, isCut: boolean): UnparsedObject["reason"] {
 
 /** Without a guess. Returns the object with mended spelling when that is no JSON either. */
 export function parseClearly(source: string): ParsedObject | SpelledObject {
-  const whole = { kind: "parsed", length: source.length, ending: "whole", written: source } as const;
+  const whole = { kind: "parsed", length: source.length, isWhole: true, written: source } as const;
   const strict = parseShallowJson(source);
   if (strict !== undefined) return { ...whole, value: strict, json: source, trust: "strict" };
   const literal = pythonToJson(source);
@@ -286,8 +286,8 @@ export function parseClearly(source: string): ParsedObject | SpelledObject {
   const json = spelled.text + spelled.owed;
   const value = spelled.isCut || spelled.isDoubtful ? undefined : parseShallowJson(json);
   if (value === undefined) return spelled;
-  const ending = spelled.owed.includes("]") ? "cut" : spelled.isOpen ? "closers-missing" : "whole";
-  return { kind: "parsed", value, json, trust: "clear", length: spelled.end, ending, written: spelled.text };
+  const { end: length, isOpen, text: written } = spelled;
+  return { kind: "parsed", value, json, trust: "clear", length, isWhole: !isOpen, written };
 }
 
 /** One object of a reply as its brackets bound it. */
@@ -375,7 +375,7 @@ export function parseNested(text: string): NestedObject | null {
   const source = unwrapJsonString(text.trim());
   if (!source.startsWith("{")) return null;
   const parsed = parseClearly(source);
-  if (!("kind" in parsed) || parsed.ending !== "whole" || parsed.length !== source.length) return null;
+  if (!("kind" in parsed) || !parsed.isWhole || parsed.length !== source.length) return null;
   const key = findConflictingKey(parsed.json);
   return key === null ? { kind: "value", value: parsed.value } : { kind: "twice", key };
 }

@@ -81,16 +81,14 @@ function startSearch(
   validator: CallValidator,
   shape: (value: unknown) => unknown,
 ) {
-  const isSettled = SETTLED.has(finishReason);
-  const found: { readonly call: CommandCall; readonly repaired: boolean; readonly hasSideEffect: boolean }[] = [];
+  const found: { readonly call: CommandCall; readonly repaired: boolean }[] = [];
   return {
     catalogue,
     validator,
     shape,
     reply,
-    isSettled,
     /** The content of XML elements that name a command. Objects there are its arguments. */
-    content: findContent(reply, !isSettled, validator.isName),
+    content: findContent(reply, !SETTLED.has(finishReason), validator.isName),
     /** True when the server reports that the reply reached its length limit. */
     isFull: finishReason === "length",
     budget: createRepairBudget(),
@@ -152,7 +150,7 @@ function readObject(search: ReplySearch, { start, end }: ReplyObject): number {
 function acceptOwnCall(search: ReplySearch, source: string): boolean {
   const call = readOwnCall(source, search.validator);
   if (!call || isDamaged(call)) return false;
-  search.found.push({ call, repaired: true, hasSideEffect: search.catalogue.hasSideEffect(call.name) });
+  search.found.push({ call, repaired: true });
   return true;
 }
 
@@ -176,8 +174,7 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
   if (shape.kind !== "call") return;
   const checked = validator.checkCall(shape.call, source);
   if (checked.kind === "valid") search.thoughts = withThought(search.thoughts, checked.thought);
-  const hasSideEffect = checked.kind === "valid" && catalogue.hasSideEffect(checked.call.name);
-  if (!isComplete(search, parsed, hasSideEffect)) {
+  if (!parsed.isWhole && !isCallClosed(parsed.written)) {
     search.hasCutCommand = true;
     search.problems.unshift(PROBLEMS.cutOff);
   } else if (checked.kind === "invalid" && checked.name === undefined) {
@@ -190,7 +187,7 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
     noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
   else if (parsed.trust === "guessed" && isDoubtfulGuess(catalogue, checked.call, source))
     noteBrokenCommand(search, describeDamagedCommand(checked.call.name));
-  else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict", hasSideEffect });
+  else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict" });
 }
 
 /** A command was meant that cannot run: other commands may be parts of it. */
@@ -199,18 +196,13 @@ function noteBrokenCommand(search: ReplySearch, ...problems: readonly string[]):
   search.hasBrokenCommand = true;
 }
 
-/** True when no part of the command is missing at the end of the reply. */
-function isComplete(search: ReplySearch, { ending, written }: ParsedObject, hasSideEffect: boolean): boolean {
-  if (ending === "whole" || isCallClosed(written)) return true;
-  return ending !== "cut" && search.isSettled && !hasSideEffect;
-}
-
 function concludeSearch(search: ReplySearch): ParsedReply {
   const { found, thoughts, problems } = search;
   const [first, ...others] = found;
   if (search.hasSeveral || (first && others.some(({ call }) => !isSameCall(call, first.call))))
     return refuseReply(thoughts, PROBLEMS.severalCommands);
-  if (first?.hasSideEffect && search.hasBrokenCommand) return refuseReply(thoughts, ...problems);
+  if (first && search.hasBrokenCommand && search.catalogue.hasSideEffect(first.call.name))
+    return refuseReply(thoughts, ...problems);
   if (first && search.hasCutCommand) return refuseReply(thoughts, PROBLEMS.cutOff);
   if (first)
     return {
@@ -290,7 +282,7 @@ function readOwnCall(source: string, validator: CallValidator): CommandCall | un
   if (!key || others.length > 0) return undefined;
   const own = source.slice(key.index + key[0].length);
   const parsed = parseClearly(own);
-  if (!("kind" in parsed) || parsed.ending !== "whole" || findConflictingKey(parsed.json) !== null) return undefined;
+  if (!("kind" in parsed) || !parsed.isWhole || findConflictingKey(parsed.json) !== null) return undefined;
   const rest = own.slice(parsed.length);
   const whole = LAST.test(rest) ? undefined : parseClearly(source);
   if (whole && ("kind" in whole || !whole.isOpen || !THOUGHTS_ALONE.test(rest))) return undefined;

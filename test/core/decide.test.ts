@@ -6,7 +6,7 @@ import { repetitionLimit } from "#core/guards.ts";
 import { eventsForMessage } from "#core/inbox.ts";
 import { activeFrame } from "#core/state.ts";
 import * as given from "../helpers/events.ts";
-import { report, startedAgent } from "../helpers/subagent-events.ts";
+import { agentTold, report, startedAgent } from "../helpers/subagent-events.ts";
 
 const { created, asked, replied, modelFailed, rejected, requested, approved, started, finished, observed } = given;
 const { interrupted, waits, denied, paused, approvalsGranted, turnEnded, stateOf, rulesOf, decided, NOW } = given;
@@ -300,7 +300,8 @@ describe("a request to end the turn", () => {
   it("is refused while sub-agents work, with their names", () => {
     const reason = expect.stringContaining("Ann (foo-ann), Bo (foo-bo) still work for you");
     const refusal = { type: "command-denied", by: "policy", refusal: "helpers", reason };
-    expect(next(...helpers, ...asksForEnd(1))).toMatchObject(records(refusal));
+    for (const later of [[], [agentTold(), reports("foo-ann", "paused")]])
+      expect(next(...helpers, ...later, ...asksForEnd(1))).toMatchObject(records(refusal));
   });
 
   it.each<[title: string, events: readonly NewEvent[]]>([

@@ -12,7 +12,7 @@ import type { Origin, Spending, SubagentMessage } from "#core/subagent.ts";
 import { stageMessages } from "#core/subagent-messages.ts";
 import { grantRequest, type SubagentRequest, type SubagentRules } from "#core/subagent-requests.ts";
 import * as given from "../helpers/events.ts";
-import { child, report, SPENT, startedAgent } from "../helpers/subagent-events.ts";
+import { agentTold, child, report, SPENT, startedAgent } from "../helpers/subagent-events.ts";
 
 const { approved, asked, FACTS, finished, log, NOW, observed, paused, RESUMED, replied, requested, rulesOf } = given;
 const { started, stateOf, turnEnded, waits } = given;
@@ -43,14 +43,6 @@ const reportMessage = (change: Partial<Extract<SubagentMessage, { type: "report"
   type: "report",
   observation: observed("42", { source: "agent" }),
   ...change,
-});
-const agentTold = (step = 2): NewEvent => ({
-  type: "agent-told",
-  step,
-  callId: `c${step}`,
-  agent: "foo-ann",
-  text: "more",
-  limits: { stepLimit: 25, tokenLimit: 2_000, budgetUsd: 3, deadline: null },
 });
 const ended: NewEvent = { type: "agent-ended", agent: "foo-ann", reason: "enough" };
 
@@ -214,8 +206,10 @@ describe("an agent that repeats itself while its sub-agents work", () => {
     expect(decide(stateOf(...waitingParent, finished(), ...polls), RULES, NOW)).toMatchObject({ kind: "record" });
     expect(decide(stateOf(...idle), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: null });
     expect(decide(stateOf(...idle, report()), RULES, NOW)).toMatchObject({ kind: "ask" });
-    const alone = stateOf(...waitingParent, finished(), report(), ...polls, noticed);
-    expect(decide(alone, RULES, NOW)).toMatchObject({ kind: "ask" });
+    for (const status of ["finished", "paused"] as const) {
+      const alone = stateOf(...waitingParent, finished(), report({ status }), ...polls, noticed);
+      expect(decide(alone, RULES, NOW)).toMatchObject({ kind: "ask" });
+    }
   });
 });
 

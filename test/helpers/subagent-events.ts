@@ -21,6 +21,14 @@ export const startedAgent = (agent = "foo-ann", step = 1, change = {}): EventOf<
   task: "counts",
   child: child(change),
 });
+export const agentTold = (step = 2): EventOf<"agent-told"> => ({
+  type: "agent-told",
+  step,
+  callId: `c${step}`,
+  agent: "foo-ann",
+  text: "more",
+  limits: { stepLimit: 25, tokenLimit: 2_000, budgetUsd: 3, deadline: null },
+});
 export const SPENT: Spending = { steps: 3, tokens: 300, usd: 0.5 };
 export const report = (change: Partial<EventOf<"agent-reported">> = {}): EventOf<"agent-reported"> => ({
   type: "agent-reported",

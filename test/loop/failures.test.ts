@@ -309,6 +309,7 @@ describe("the fallback model", () => {
   it.each<[string, Answer, number]>([
     ["takes over when the agent's own model is gone", error(404, "no such model", "model_not_found"), 1],
     ["takes over when the agent's own model refuses for good", error(403, "no access"), 1],
+    ["takes over when the server's next time is in two hours", error(429, "later", null, { "retry-after": "7200" }), 1],
     ["takes over when the agent's own model fails three times", error(500, "oops"), 3],
   ])("%s", async (_title, answer, tries) => {
     const fails: Given["fails"] = (request) => (own(request) ? answer : undefined);

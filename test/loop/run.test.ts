@@ -23,7 +23,7 @@ import {
   WRITES,
 } from "../helpers/loop.ts";
 import { answered, type Script, type ScriptedReply, scriptedModel, textIn } from "../helpers/models.ts";
-import { cutPoints, cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
+import { cutPoints, cutPowerAfter, cutPowerAt, PowerCut } from "../helpers/power-cut.ts";
 
 const phaseOf = (state: Parameters<typeof activeFrame>[0]) => activeFrame(state).phase;
 
@@ -283,13 +283,15 @@ describe("secrets", () => {
   });
 });
 
-it("a command that waits parks the agent at no cost until the answer comes", async () => {
-  const askTwin = testCommand("ask_twin", async () => wait("agent", "2026-11-21T00:00:00.000Z"));
+it("a command that waits parks the agent at no cost until the answer comes, also after a death", async () => {
+  const run = async () => wait("agent", "2026-11-21T00:00:00.000Z");
+  const askTwin = testCommand("ask_twin", run, { effect: "idempotent" });
   const loop = await makeLoop({ script: [reply("ask_twin"), done()], commands: [askTwin] });
+  await expect(loop.run({ prepare: cutPowerAfter("execute") })).rejects.toThrow(PowerCut);
   expect(phaseOf(await loop.run())).toMatchObject({ kind: "waiting", callId: "c1" });
   expect((await loop.store.agent(loop.row.id))?.wakeAt).toBe("2026-11-21T00:00:00.000Z");
   await loop.run();
-  expect(await loop.of("command-started")).toHaveLength(1);
+  expect(await loop.of("command-started")).toHaveLength(2);
   const observation = { status: "ok", text: "42", source: "agent", artifacts: [] } as const;
   await loop.tell({ type: "answer", callId: "c1", observation });
   const state = await loop.run();

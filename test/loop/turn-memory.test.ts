@@ -89,6 +89,8 @@ describe("the memory of a turn", () => {
     expect(big[0]?.calls[0]?.input[0]).toBe("1");
     const three = left(memory(1, 12_000), memory(2, 12_000), memory(3, 400));
     expect(sizes(three)).toEqual(["1: 1, 3 left out", "2: 4, 0 left out", "3: 4, 0 left out"]);
+    const words = (turn: number): TurnMemory => ({ ...memory(turn, 0), calls: [], output: "o".repeat(4_000) });
+    expect(left(...[1, 2, 3, 4, 5, 6].map(words)).map(({ turn }) => turn)).toEqual([3, 4, 5, 6]);
     const many = left(...Array.from({ length: 60 }, (_none, at) => memory(at + 1, 40)));
     expect(many.map(({ turn }) => turn)).toEqual(Array.from({ length: 21 }, (_none, at) => at + 40));
   });
@@ -155,14 +157,15 @@ describe("the memory of a turn in the loop", () => {
   });
 
   it.each([9_000, 40_000])("keeps another long argument of %i characters in a file of goald's", async (length) => {
-    const what = `BEGIN ${"x".repeat(length)} END`;
-    const loop = await makeLoop({ script: [attempt(what), done()], commands: [TRY] });
+    const texts = Array.from({ length: 45 }, (_none, at) => `BEGIN ${at} ${"x".repeat(length)} END`);
+    const loop = await makeLoop({ script: [...texts.map(attempt), done()], commands: [TRY] });
     const [memory] = (await loop.run()).turns;
-    expect(memory?.calls[0]?.input).toMatch(
-      /^what:\nBEGIN x+\n\[… .*; the whole is in _goald\/inputs\/c1-what\.txt …\]$/,
+    expect(memory?.calls.at(-1)?.input).toMatch(
+      /^what:\nBEGIN 44 x+\n\[… .*; the whole is in _goald\/inputs\/c45-what\.txt …\]$/,
     );
-    expect(loop.text("_goald/inputs/c1-what.txt")).toBe(what);
-    expect(await loop.store.lastFileVersion(loop.row.id, "_goald/inputs/c1-what.txt")).toMatchObject({ callId: "c1" });
+    expect(loop.text("_goald/inputs/c45-what.txt")).toBe(texts[44]);
+    for (const path of loop.files.keys())
+      expect(await loop.store.lastFileVersion(loop.row.id, path)).toMatchObject({ callId: /c\d+/.exec(path)?.[0] });
     expect(memory?.artifacts).toEqual([]);
   });
 

@@ -114,6 +114,7 @@ describe("a reply that must not be run", () => {
     ],
     ["a cut in the arguments", '{"command":{"name":"read_file","args":{"file":"a', /cut off/, "length"],
     ["a cut after the arguments of a side effect, brackets open", `${W}"b"`, /cut off/],
+    ["a cut after the arguments of a read", '{"command":{"name":"read_file","args":{"file":"a"', /cut off/],
     ["a cut in a list", '{"command":{"name":"improve_code","args":{"code":"a","suggestions":["b"', /cut off/],
     ["a cut in a number", '{"command":{"name":"delete_agent","args":{"key":1', /cut off/],
     ["a cut in the name", '{"command":{"args":{"file":"a"},"name":"read', /cut off/],
