@@ -165,18 +165,18 @@ export const SETTING_TABLE = [
   {
     name: "limits.unattendedSteps",
     ...wholeNumber(1, 1_000_000),
-    meaning: "Pause an unattended run after this many steps, unless the run sets its own limit.",
+    meaning: "Pause an unattended run after this many steps, unless the run sets any limit.",
   },
   {
     name: "limits.unattendedTokens",
     ...wholeNumber(1_000, 1_000_000_000_000),
-    meaning: "Pause an unattended run after this many tokens in and out, unless the run sets its own limit.",
+    meaning: "Pause an unattended run after this many tokens in and out, unless the run sets any limit.",
   },
   {
     name: "limits.unattendedUsd",
     ...optional(anyNumber(0, 1_000_000)),
     meaning:
-      "Pause an unattended run after this cost, unless the run sets its own limit. Applies to models with a known price.",
+      "Pause an unattended run after this cost, unless the run sets a budget. Applies to models with a known price.",
     unit: "USD",
     whenUnset: "no limit",
   },
