@@ -131,6 +131,7 @@ function keepQuietAboutExperiments() {
 /** Kills this process when the older Node that started it is killed, so that no process is left holding the home. */
 function dieWithGuard() {
   delete process.env[GUARDED];
+  process.send = undefined; // A daemon would tell the guard that it is ready, and then disconnect.
   process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
   process.channel?.unref();
 }

@@ -24,7 +24,8 @@ async function tell(args: readonly string[]): Promise<number> {
   for await (const chunk of process.stdin) input += chunk;
   const terminals = [process.stdin, process.stdout, process.stderr].map(({ isTTY }) => isTTY === true);
   const guardVariables = Object.keys(process.env).filter((name) => name.startsWith("GOALD_GUARD"));
-  console.log(JSON.stringify({ args, input, terminals, guardVariables, node: process.version }));
+  const hasParent = process.send !== undefined;
+  console.log(JSON.stringify({ args, input, terminals, guardVariables, hasParent, node: process.version }));
   console.error("trouble");
   return 7;
 }

@@ -481,6 +481,7 @@ describe("the guard before the program", () => {
         input: "lines\nof input",
         terminals: [false, false, false],
         guardVariables: [],
+        hasParent: false,
         node: process.version,
       });
     });

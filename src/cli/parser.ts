@@ -15,7 +15,7 @@ export function buildParser(loaded: readonly Verb[], call: Call, isForNewcomer =
   const program = new Command("goald")
     .description("Run agents that work on up to five goals each and leave their results in a folder.")
     .version(readVersion(), "-V, --version", "print the version")
-    .option("--home <folder>", "use this home (default: GOALD_HOME, this checkout, or ~/goald)")
+    .option("--home <folder>", "use this home (default: GOALD_HOME, this checkout, a home above, or ~/goald)")
     .option("--json", "print JSON")
     .option("--no-color", "print without colour (also: NO_COLOR)")
     .option("--no-input", "never ask questions")

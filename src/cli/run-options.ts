@@ -32,15 +32,15 @@ export const RUN_OPTIONS = {
     "pause after this time, such as 30s, 90m, 8h or 2d, or none",
     orNone(milliseconds),
   ),
-  model: text("--model <name>", "use this model (default: setting models.smart)"),
+  model: text("--model <name>", "use this model (default of a new agent: setting models.smart)"),
   form: {
     flags: "--form <form>",
-    about: "let the model answer in this form (default: setting form)",
+    about: "let the model answer in this form (default of a new agent: setting agents.form)",
     choices: REPLY_FORMS,
   },
   plan: {
     flags: "--plan <mode>",
-    about: "leave it free to make a plan, or make one required (default: setting plan)",
+    about: "leave it free to make a plan, or make one required (default of a new agent: free)",
     choices: ["free", "required"],
   },
   commands: text("--commands <list>", "offer these groups and names of commands only, such as files,web, or all"),

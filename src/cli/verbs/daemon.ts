@@ -131,8 +131,7 @@ function failed(thrown: unknown): never {
 }
 
 function handshake(message: unknown): void {
-  if (!process.send) return;
-  process.send(message, () => {
+  process.send?.(message, () => {
     if (process.connected) process.disconnect();
   });
 }

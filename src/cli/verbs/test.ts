@@ -95,7 +95,7 @@ async function readTests(files: readonly string[], { replay, record }: TestOptio
   if (taken !== undefined)
     throw usageError(
       `The recording ${taken} is there already, or named twice; nothing writes over it.`,
-      "Name a new file for each test.",
+      "Remove it first, or name a new file for each test.",
     );
   const tests: AgentTest[] = [];
   for (const [index, file] of files.entries()) {
