@@ -8,7 +8,7 @@ import { readAgentFile } from "#config/agent-file.ts";
 import { describeSettings } from "#config/make-home.ts";
 import type { PauseCode } from "#core/event.ts";
 import { initialState } from "#core/state.ts";
-import { standingOf } from "#views/agent-view.ts";
+import { shownStateOf } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderDocs } from "../scripts/docs.ts";
 import { useFolder } from "./helpers/folder.ts";
@@ -142,7 +142,7 @@ describe("docs/states.md", () => {
   const pausedBy = (code: PauseCode) => ({ ...initialState, paused: { code, reason: "" } });
   const codes = textsOf("PauseCode", "src/core/event.ts") as readonly PauseCode[];
   const waits = textsOf("WaitFor", "src/core/call.ts").map((wait) => `waiting: ${wait}`);
-  const pauses = codes.map((code) => standingOf(pausedBy(code), true));
+  const pauses = codes.map((code) => shownStateOf(pausedBy(code), true));
   /** The other states are texts in this file. */
   const written = readFileSync("src/views/agent-view.ts", "utf8");
   const others = [...written.matchAll(/"(waiting: [\w ]+|running|interrupted|damaged|completed)"/g)].map(
@@ -159,7 +159,7 @@ describe("docs/states.md", () => {
 
   it.each(codes)("names at the pause %s the calls that goald show names", (code) => {
     const state = pausedBy(code);
-    const standing = standingOf(state, true);
+    const standing = shownStateOf(state, true);
     const calls = nextStepOf("AGENT", state, standing).todo.map(({ command }) => command);
     expect(calls.length).toBeGreaterThan(0);
     expect(calls.filter((call) => !rows.get(standing)?.includes(`\`${call}\``))).toEqual([]);

@@ -55,13 +55,13 @@ function tellApart(name: string, { row, namesakes: ids }: Found, unique: boolean
 
 /** Prints the note and the agent's state. `more`: extra members of the JSON. */
 export const tellDone = ({ agent, note }: ControlResult, context: CliContext, more: object = {}): number =>
-  printValue(context, { agent, note, ...more }, () => withStanding(note, standingOf(agent)));
+  printValue(context, { agent, note, ...more }, () => withStanding(note, describeStanding(agent)));
 
 /** Keeps a call at the end of the note on its own line, so that it can be pasted. */
 const withStanding = (note: string, standing: string): string =>
   note === "" ? standing : `${note}${/[.…]$/.test(note) ? " " : "\n"}${standing}`;
 
-function standingOf(agent: AgentView): string {
+function describeStanding(agent: AgentView): string {
   const [, what] = /^(?:paused|waiting): (.+)$/.exec(agent.state) ?? [];
   const who = agent.state.startsWith("paused") ? "by a person" : "for a person";
   const why = what === undefined ? "" : what === "person" ? ` ${who}` : `: ${what}`;

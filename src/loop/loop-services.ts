@@ -44,7 +44,7 @@ import {
   unknownAgent,
 } from "#core/subagent-requests.ts";
 import { joinNames, oneLine } from "#core/text.ts";
-import { standingOf } from "#views/agent-view.ts";
+import { shownStateOf } from "#views/agent-view.ts";
 
 export function openPlan(state: AgentState): PlanBook {
   return {
@@ -160,7 +160,7 @@ export function openDirectory(state: AgentState, parts: SubagentParts, clock: Cl
     if (parts.refusal !== null) return { key, name, task, standing: "not looked at", listens: false, step: 0 };
     const own = await parts.stateOf(key);
     if (!own) return { key, name, task, standing: "removed", listens: false, step: 0 };
-    const standing = WORDS[standingOf(own, true)] ?? standingOf(own, true);
+    const standing = WORDS[shownStateOf(own, true)] ?? shownStateOf(own, true);
     return { key, name, task, standing, listens: isHelpedByTask(own), step: own.step };
   }
 

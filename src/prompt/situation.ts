@@ -107,11 +107,11 @@ function endsWithin(steps: number, state: AgentState, step: number): boolean {
 
 function listHelpers({ children }: AgentState): string {
   const all = Object.entries(children);
-  const shown = all.slice(-MAX_HELPERS).map(([id, helper]) => `${id} ${standingOf(helper)}`);
+  const shown = all.slice(-MAX_HELPERS).map(([id, helper]) => `${id} ${describeHelper(helper)}`);
   return [...(all.length > shown.length ? [`${all.length - shown.length} others`] : []), ...shown].join(", ");
 }
 
-function standingOf({ isWorking, isStopping: isBeingEnded, isPaused }: ChildAccount): string {
+function describeHelper({ isWorking, isStopping: isBeingEnded, isPaused }: ChildAccount): string {
   if (isBeingEnded) return "is being ended";
   if (isPaused) return "is paused";
   return isWorking ? "works" : "is done";

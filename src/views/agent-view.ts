@@ -81,18 +81,18 @@ export interface ViewFacts {
 }
 
 export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): AgentView {
-  const own = [standingOf(state, facts.hosted), reasonOf(state), untilOf(state)] as const;
-  const [standing, reason, until = null] = waitInHost(facts) ?? own;
+  const own = [shownStateOf(state, facts.hosted), reasonOf(state), untilOf(state)] as const;
+  const [shown, reason, until = null] = waitInHost(facts) ?? own;
   const { inputTokens, outputTokens } = state.usage;
   const { phase, repetition } = activeFrame(state);
   return {
     id: row.id,
     name: state.name || row.name,
     parent: row.parent,
-    state: standing,
+    state: shown,
     reason,
     until,
-    standing: splitState(standing),
+    standing: splitState(shown),
     now: nowOf(state),
     closing: phase.kind === "resting" ? phase.reason : "",
     budget: budgetOf(state),
@@ -102,7 +102,7 @@ export function viewAgent(row: AgentRow, state: AgentState, facts: ViewFacts): A
     tokens: inputTokens + outputTokens,
     costUsd: roundUsd(state.costUsd),
     background: state.settings.background,
-    stalledMs: standing === "running" || standing === RETRYING ? stalledMs(row, state, facts) : null,
+    stalledMs: shown === "running" || shown === RETRYING ? stalledMs(row, state, facts) : null,
     lastCommand: repetition?.calls.at(-1)?.name ?? null,
     received: state.received,
     createdAt: row.createdAt,
@@ -166,7 +166,7 @@ export const RATE_LIMITED = "waiting: rate limit";
 const RECOVERING = "waiting: recovery";
 
 /** The state as `ps` shows it: `running`, `waiting: approval`, `paused: budget` … */
-export function standingOf(state: AgentState, hosted: boolean): string {
+export function shownStateOf(state: AgentState, hosted: boolean): string {
   const { phase, failedTries } = activeFrame(state);
   if (phase.kind === "resting") return phase.outcome;
   if (state.paused) return PAUSE_WORDS[state.paused.code] ?? `paused: ${state.paused.code}`;
@@ -189,7 +189,7 @@ function untilOf(state: AgentState): string | null {
 const PAUSE_WORDS: Partial<Record<PauseCode, string>> = { stopped: "stopped", killed: "killed", ended: "ended" };
 
 /** Whether the agent finished, or a person ended it. */
-export const isOver = (standing: string): boolean => OVER.has(standing);
+export const isOver = (shown: string): boolean => OVER.has(shown);
 const OVER: ReadonlySet<string> = new Set(["completed", "stopped", "killed", "ended"]);
 
 /**

@@ -12,10 +12,10 @@ export const NextStep = open({
 });
 export type NextStep = Static<typeof NextStep>;
 
-/** `standing` comes from `standingOf`. */
-export function nextStepOf(agent: string, state: AgentState, standing: string): NextStep {
+/** `shown` comes from `shownStateOf`. */
+export function nextStepOf(agent: string, state: AgentState, shown: string): NextStep {
   const { phase } = activeFrame(state);
-  if (standing === FAILING)
+  if (shown === FAILING)
     return {
       why: "It failed and is retried automatically.",
       todo: [{ text: "See what is wrong", command: "goald doctor" }],
@@ -29,7 +29,7 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
       ],
     };
   if (state.paused) return { why: PAUSES[state.paused.code].why, todo: todoOf(agent, state.paused.code) };
-  if (standing === "interrupted")
+  if (shown === "interrupted")
     return {
       why: "It is not finished, and no process runs it.",
       todo: [{ text: "Continue it", command: `goald resume ${agent}` }],
@@ -42,7 +42,7 @@ export function nextStepOf(agent: string, state: AgentState, standing: string): 
         { text: "Retry now", command: `goald resume ${agent}` },
       ],
     };
-  if (phase.kind === "asking" && standing === RATE_LIMITED)
+  if (phase.kind === "asking" && shown === RATE_LIMITED)
     return { why: "Its next request to the model waits, because the server wants fewer requests.", todo: [] };
   if (phase.kind === "retrying")
     return {

@@ -60,9 +60,11 @@ function describeCall(call: string, ended: Ended, goald: Goald): string {
   return `$ goald ${call}\n${show(stdout)}${trouble}[exit ${code ?? signal}]\n`;
 }
 
-/** What was frozen; with GOLDEN=write it becomes `text` first. */
-export const frozen = (name: string, text: string): Promise<string> =>
-  frozenFile(join(GOLDEN_FOLDER, `${name}.txt`), text);
+/** What was frozen, below what to do when `text` differs; with GOLDEN=write it becomes `text` first. */
+export async function frozen(name: string, text: string): Promise<string> {
+  const kept = await frozenFile(join(GOLDEN_FOLDER, `${name}.txt`), text);
+  return kept === text ? kept : `(GOLDEN=write before the same npm command writes the new output of ${name})\n${kept}`;
+}
 
 /** The same for a file elsewhere. */
 export async function frozenFile(file: string, text: string): Promise<string> {

@@ -10,8 +10,8 @@ import {
   describeLimit,
   isOver,
   limitsLeft,
+  shownStateOf,
   stallLimit,
-  standingOf,
   viewAgent,
   viewDamaged,
 } from "#views/agent-view.ts";
@@ -71,7 +71,7 @@ describe("the state of an agent", () => {
     ["running", true, [paused("killed"), RESUMED]],
     ["completed", false, [turnEnded()]],
   ])("is %s (a host runs it: %s)", (standing, hosted, events) => {
-    expect(standingOf(stateAfter(...events), hosted)).toBe(standing);
+    expect(shownStateOf(stateAfter(...events), hosted)).toBe(standing);
     expect(isOver(standing)).toBe(["completed", "stopped", "killed"].includes(standing));
   });
 

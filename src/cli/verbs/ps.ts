@@ -65,11 +65,11 @@ async function list(context: CliContext, { all = false }: PsOptions) {
 function belowParents(views: readonly AgentView[]): readonly AgentView[] {
   const ids = new Set(views.map(({ id }) => id));
   const byParent = Map.groupBy(views, ({ parent }) => (parent !== null && ids.has(parent) ? parent : null));
-  const nameSubAgents = (view: AgentView): readonly AgentView[] => [
+  const listWithSubAgents = (view: AgentView): readonly AgentView[] => [
     view,
-    ...(byParent.get(view.id) ?? []).flatMap(nameSubAgents),
+    ...(byParent.get(view.id) ?? []).flatMap(listWithSubAgents),
   ];
-  return (byParent.get(null) ?? []).flatMap(nameSubAgents);
+  return (byParent.get(null) ?? []).flatMap(listWithSubAgents);
 }
 
 const GROUPS = ["Running", "Waiting", "Ended"] as const;
