@@ -297,13 +297,11 @@ function startTimeLimit(host: AbortSignal, timeoutMs: number) {
   }
 
   /** Settles with `running`, or resolves to `late()` at the time limit; rejects with the reason of the host's abort. */
-  async function race<T, L>(running: Promise<T>, late: () => L): Promise<T | L> {
+  async function race<T, L>(running: T | Promise<T>, late: () => L): Promise<T | L> {
     const end = Promise.withResolvers<L>();
     const onEnd = (): void => (host.aborted ? end.reject(host.reason) : end.resolve(late()));
     signal.addEventListener("abort", onEnd, { once: true });
     if (signal.aborted) onEnd();
-    // Prevents an unhandled rejection after the time limit.
-    running.catch(() => undefined);
     try {
       return await Promise.race([running, end.promise]);
     } catch (error) {
