@@ -109,6 +109,7 @@ describe("a page", () => {
     ["http://127.0.0.1/", "GOALD_HTTP_REFUSED", "is not on the public Internet"],
     ["file:///etc/passwd", "GOALD_HTTP_REFUSED", "Expected a whole web address with https://"],
     ["localhost", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
+    ["https:///a.example/", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
   ])("at %j is %s", async (text, code, words) => {
     // No word of a stranger has arrived.
     const message = expect.stringContaining(words);

@@ -148,7 +148,7 @@ function quoteFailure(first: URL, error: unknown): unknown {
 function readUrl(address: string): URL {
   const whole = completeAddress(address);
   // The HTTP client rejects text that the URL parser would silently correct.
-  if (URL.canParse(whole) && /^https?:\/\/[^\s\\]*$/i.test(whole)) return new URL(whole);
+  if (URL.canParse(whole) && /^https?:\/\/[^\s\\/][^\s\\]*$/i.test(whole)) return new URL(whole);
   throw new GoaldError("GOALD_HTTP_REFUSED", EXPECTED_ADDRESS, { hint: "read_file shows a file of the workspace." });
 }
 
