@@ -72,10 +72,9 @@ export async function prepareCall(call: CallContext): Promise<Execution<Prepared
   const execution = await runWithin(call, "prepare", async (context, limit, tracker): Promise<Prepared> => {
     if (!command.prepare) return { prepared: null };
     try {
-      const late = Symbol("late");
-      const prepared = await limit.race<unknown, symbol>(command.prepare(args as never, context), () => late);
-      if (prepared === late) return { refused: createNotStarted(command) };
-      return { prepared: copyJson(`The value prepared by ${command.name}`, prepared) };
+      const late = { refused: createNotStarted(command) };
+      const prepared = await limit.race<unknown, Prepared>(command.prepare(args as never, context), () => late);
+      return prepared === late ? late : { prepared: copyJson(`The value prepared by ${command.name}`, prepared) };
     } catch (error) {
       call.signal.throwIfAborted();
       return { refused: toFailure(error, command, tracker) };

@@ -95,10 +95,8 @@ const LIMITED_MS = 60_000;
 const MAX_PROVIDER_REST_MS = 60 * 60_000;
 
 /** Returns undefined for status 200. */
-export function explainProviderStatus({
-  status,
-  headers,
-}: Pick<Response, "status" | "headers">): ProviderAnswer | undefined {
+export function explainProviderStatus(answer: Pick<Response, "status" | "headers">): ProviderAnswer | undefined {
+  const { status, headers } = answer;
   if (status === 200) return undefined;
   if (status === 401 || status === 403) return { failed: `it refuses the key (${status})` };
   if (status === 402) return { failed: "its credit is used up (402)" };
