@@ -174,11 +174,7 @@ export const foldName = (name: string): string =>
     .toLowerCase();
 
 const foldPath = (path: string): string =>
-  tidyPath(path.replaceAll("\\", "/"))
-    .split("/")
-    .map(foldName)
-    .filter((name) => name !== "")
-    .join("/");
+  tidyPath(tidyPath(path.replaceAll("\\", "/")).split("/").map(foldName).join("/"));
 
 /** Whether version control keeps its own files there, by any name that some file system treats so. */
 export const isOfVersionControl = (path: string): boolean => KEPT_BY_VERSION_CONTROL.pattern.test(foldPath(path));

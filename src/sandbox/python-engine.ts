@@ -26,7 +26,6 @@ const WASM_PAGE_BYTES = 65_536;
 const INTERRUPT = 2;
 /** Code that goes on after an interrupt gets another one after this time. */
 const NEXT_INTERRUPT_MS = 40;
-const TOO_LARGE = "The arguments have more than 2 MB. Write long text with open(), and name the file instead.";
 /** Time between two lines that are shown. */
 const SHOW_EVERY_MS = 250;
 const now = performance.now.bind(performance);
@@ -153,7 +152,7 @@ function connect(python: Python, host: EngineHost, files: FileView, { watchTime,
   const wait = Atomics.wait;
   const ask = (text: string): string => {
     if (Buffer.byteLength(text) > MAX_QUESTION_BYTES - 1_024)
-      return JSON.stringify({ error: { code: "too-large", text: TOO_LARGE } });
+      return JSON.stringify({ error: { code: "too-large", text: "Too large: save it with open(), pass its name." } });
     const unsaved = files.save();
     if (unsaved !== undefined) return JSON.stringify({ unsaved });
     const question = { ...(JSON.parse(text) as object), type: "ask" } as Question;
