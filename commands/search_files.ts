@@ -6,6 +6,7 @@
  */
 import { type CommandContext, defineCommand, fail, succeed, type Workspace } from "#core/command.ts";
 import { isGoaldError } from "#core/errors.ts";
+import { tidyPath } from "#core/guarded-files.ts";
 import { countNoun, formatSize } from "#core/text.ts";
 import { createFileTree, type FileTree } from "#util/file-tree.ts";
 import { isBinary } from "#util/media-format.ts";
@@ -107,10 +108,7 @@ async function showTree(search: FileSearch): Promise<string> {
 
 /** The folder as paths contain it: "" or with a slash at its end. `root` may be absolute or a detour. */
 function findRoot(path: string, root: string): string {
-  const steps: string[] = [];
-  for (const step of root.split("/"))
-    if (step === "..") steps.pop();
-    else if (step !== "" && step !== ".") steps.push(step);
+  const steps = tidyPath(root).split("/");
   const endings = steps.map((_step, index) => `${steps.slice(index).join("/")}/`);
   return endings.find((ending) => path.startsWith(ending)) ?? "";
 }

@@ -71,10 +71,8 @@ const CLONE_THREAD = 0x00010000;
 const X32_BIT = 0x40000000;
 
 /** Returns undefined on a machine whose call numbers are not known here. */
-export function syscallFilter({
-  network,
-  runsPrograms,
-}: Pick<CagedCommand, "network" | "runsPrograms">): Buffer | undefined {
+export function syscallFilter(command: Pick<CagedCommand, "network" | "runsPrograms">): Buffer | undefined {
+  const { network, runsPrograms } = command;
   const architecture = ARCHITECTURES[process.arch];
   if (architecture === undefined) return undefined;
   const ofArchitecture = process.arch === "x64" ? 0 : 1;

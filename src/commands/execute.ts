@@ -72,10 +72,9 @@ export async function prepareCall(call: CallContext): Promise<Execution<Prepared
   const execution = await runWithin(call, "prepare", async (context, limit, tracker): Promise<Prepared> => {
     if (!command.prepare) return { prepared: null };
     try {
-      const late = Symbol("late");
-      const prepared = await limit.race<unknown, symbol>(command.prepare(args as never, context), () => late);
-      if (prepared === late) return { refused: createNotStarted(command) };
-      return { prepared: copyJson(`The value prepared by ${command.name}`, prepared) };
+      const late = { refused: createNotStarted(command) };
+      const prepared = await limit.race<unknown, Prepared>(command.prepare(args as never, context), () => late);
+      return prepared === late ? late : { prepared: copyJson(`The value prepared by ${command.name}`, prepared) };
     } catch (error) {
       call.signal.throwIfAborted();
       return { refused: toFailure(error, command, tracker) };
@@ -297,13 +296,11 @@ function startTimeLimit(host: AbortSignal, timeoutMs: number) {
   }
 
   /** Settles with `running`, or resolves to `late()` at the time limit; rejects with the reason of the host's abort. */
-  async function race<T, L>(running: Promise<T>, late: () => L): Promise<T | L> {
+  async function race<T, L>(running: T | Promise<T>, late: () => L): Promise<T | L> {
     const end = Promise.withResolvers<L>();
     const onEnd = (): void => (host.aborted ? end.reject(host.reason) : end.resolve(late()));
     signal.addEventListener("abort", onEnd, { once: true });
     if (signal.aborted) onEnd();
-    // Prevents an unhandled rejection after the time limit.
-    running.catch(() => undefined);
     try {
       return await Promise.race([running, end.promise]);
     } catch (error) {

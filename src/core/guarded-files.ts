@@ -57,12 +57,14 @@ export async function findUnasked(
   return row.says;
 }
 
-/** Returns the form of a path that the history has. */
-export const tidyPath = (path: string): string =>
-  path
-    .split("/")
-    .filter((name) => name !== "" && name !== ".")
-    .join("/");
+/** Returns the form of a path that the history has. A path that leads out of the folder keeps its `..`. */
+export function tidyPath(path: string): string {
+  const names: string[] = [];
+  for (const name of path.split("/"))
+    if (name === ".." && (names.at(-1) ?? "..") !== "..") names.pop();
+    else if (name !== "" && name !== ".") names.push(name);
+  return names.join("/");
+}
 
 interface OthersRow {
   readonly pattern: RegExp;
@@ -172,11 +174,7 @@ export const foldName = (name: string): string =>
     .toLowerCase();
 
 const foldPath = (path: string): string =>
-  path
-    .split(/[/\\]/)
-    .map(foldName)
-    .filter((name) => name !== "")
-    .join("/");
+  tidyPath(tidyPath(path.replaceAll("\\", "/")).split("/").map(foldName).join("/"));
 
 /** Whether version control keeps its own files there, by any name that some file system treats so. */
 export const isOfVersionControl = (path: string): boolean => KEPT_BY_VERSION_CONTROL.pattern.test(foldPath(path));

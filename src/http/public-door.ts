@@ -186,7 +186,7 @@ function readPublicUrl(given: string | URL, rules: PublicRules): URL {
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw refuseUrl(`Expected an address that begins with http:// or https://, got one with ${url.protocol}`);
-  if (!/^https?:\/\//i.test(text)) throw refuseUrl("Expected two slashes behind http: or https:.");
+  if (!/^https?:\/\/[^/]/i.test(text)) throw refuseUrl("Expected two slashes behind http: or https:.");
   if (url.username !== "" || url.password !== "")
     throw refuseUrl("An address with a user name or password in it is not asked for.", "Leave them out.");
   requirePublic(url, rules);

@@ -91,7 +91,7 @@ export class FileView {
   #listBeforeLooking(): void {
     const look = this.#fs.lookupPath;
     this.#fs.lookupPath = (path, options) => {
-      const isInside = !path.startsWith("/") || path.startsWith(ROOT);
+      const isInside = posix.resolve(this.#fs.cwd(), path).startsWith(ROOT);
       if (this.#isStale && isInside) this.#list();
       if (this.#isComplete || !isInside) return look.call(this.#fs, path, options);
       try {

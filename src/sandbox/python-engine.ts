@@ -152,7 +152,7 @@ function connect(python: Python, host: EngineHost, files: FileView, { watchTime,
   const wait = Atomics.wait;
   const ask = (text: string): string => {
     if (Buffer.byteLength(text) > MAX_QUESTION_BYTES - 1_024)
-      return JSON.stringify({ error: { code: "too-large", text: "The arguments are too large." } });
+      return JSON.stringify({ error: { code: "too-large", text: "Too large: save it with open(), pass its name." } });
     const unsaved = files.save();
     if (unsaved !== undefined) return JSON.stringify({ unsaved });
     const question = { ...(JSON.parse(text) as object), type: "ask" } as Question;

@@ -76,9 +76,8 @@ export function createFolderQuota(
     }
   };
   const requireRoom: FolderQuota["requireRoom"] = async (path) => {
-    const one = { bytes: 1, files: 1 };
-    await admit(path, one, async () => undefined);
-    await admit(path, { bytes: -one.bytes, files: -one.files }, async () => undefined);
+    await admit(path, { bytes: 1, files: 1 }, async () => undefined);
+    await admit(path, { bytes: -1, files: -1 }, async () => undefined);
   };
   const requireHistory: FolderQuota["requireHistory"] = async (path, bytes) => {
     const stored = history && bytes > 0 ? await history.storedBytes() : 0;

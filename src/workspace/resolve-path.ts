@@ -29,7 +29,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { codeOf } from "#core/errors.ts";
 import { isRepository, isRepositoryEntry } from "#core/guarded-files.ts";
-import { fileError } from "./file-errors.ts";
+import { fileError, notAFile } from "./file-errors.ts";
 import { quotePath, refused } from "./path-rules.ts";
 
 /** The protection against swapped folders: open descriptors, or compared real paths. */
@@ -107,7 +107,7 @@ export async function openFolder(root: string, path: string, purpose: Purpose): 
 
 /** Throws unless it is a plain file with one name: a second name may be outside, and a pipe would block. */
 export function requirePlainFile(stats: Stats, path: string): void {
-  if (stats.isDirectory()) throw fileError(`${quotePath(path)} is a folder, not a file.`, "Name a file.");
+  if (stats.isDirectory()) throw notAFile(path);
   if (stats.isSymbolicLink()) throw refuseLink(path);
   if (!stats.isFile()) throw fileError(`${quotePath(path)} is a pipe, socket or device, not a file.`, "Name a file.");
   if (stats.nlink > 1)

@@ -101,10 +101,9 @@ describe("the output of a call", () => {
 });
 
 describe("preparing and probing", () => {
-  it("records what prepare returns, and null without one", async () => {
-    expect((await prepareCall(frame(command({ prepare: async () => ({ bytes: 3 }) })))).result).toEqual({
-      prepared: { bytes: 3 },
-    });
+  it("records what prepare returns, without a promise too, and null without one", async () => {
+    for (const prepare of [async () => ({ bytes: 3 }), (() => ({ bytes: 3 })) as unknown as () => Promise<unknown>])
+      expect((await prepareCall(frame(command({ prepare })))).result).toEqual({ prepared: { bytes: 3 } });
     expect((await prepareCall(frame(command({})))).result).toEqual({ prepared: null });
     // What prepare refuses does not start.
     const refusing = command({ prepare: () => Promise.reject(new GoaldError("GOALD_PATH_REFUSED", "Not there.")) });

@@ -418,7 +418,8 @@ const ROWS = {
     ".eslintrc .eslintrc.json a/.eslintrc.cjs eslint.config.mjs .prettierrc prettier.config.js .stylelintrc.yml .pylintrc pylintrc .flake8 mypy.ini .rubocop.yml .php-cs-fixer.dist.php .formatter.exs",
   "a test runner": "conftest.py a/conftest.py jest.config.ts vitest.config.mts .mocharc.cjs",
   "git runs it": ".husky/pre-commit .pre-commit-config.yaml .githooks/pre-push lefthook.yml",
-  "a build server": ".github/workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .travis.yml",
+  "a build server":
+    ".github/workflows/ci.yml .github/x/../workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .travis.yml",
   "another agent":
     "AGENTS.md a/CLAUDE.md .claude/settings.json .cursor/rules/a.mdc .mcp.json .cursorrules .github/copilot-instructions.md .github/agents/a.md QWEN.md a/WARP.md .agents/skills/a .junie/guidelines.md",
   "a file manager": "autorun.inf desktop.ini a.desktop b.lnk c/d.url",

@@ -143,6 +143,7 @@ describe("an invalid address", () => {
     ["a port of another service", "http://example.com:6379/", "nothing"],
     ["a web socket", "ws://example.com/", "nothing"],
     ["a blob", "blob:http://example.com/x", "nothing"],
+    ["a third slash", "http:///a.test.example/", "nothing"],
     ["an empty part in its name", "http://localhost../", "localhost"],
     ["nothing before the first dot", "https://.com/", "nothing"],
     ["a name for everybody", "https://*.example.com/", "nothing"],

@@ -109,6 +109,7 @@ describe("a page", () => {
     ["http://127.0.0.1/", "GOALD_HTTP_REFUSED", "is not on the public Internet"],
     ["file:///etc/passwd", "GOALD_HTTP_REFUSED", "Expected a whole web address with https://"],
     ["localhost", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
+    ["https:///a.example/", "GOALD_HTTP_REFUSED", "Expected a whole web address"],
   ])("at %j is %s", async (text, code, words) => {
     // No word of a stranger has arrived.
     const message = expect.stringContaining(words);
@@ -157,7 +158,11 @@ describe("robots.txt", () => {
     [503, "cannot show robots.txt now"],
   ])("with status %i: %s", async (status, result) => {
     robots = status;
-    expect(String(await failureOf(open()(address("a"))))).toContain(result);
+    const get = open();
+    expect(String(await failureOf(get(address("a"))))).toContain(result);
+    robots = 404;
+    await clock.advance(-60_000);
+    expect(await get(address("a"))).toMatchObject({ status: 200 });
   });
 
   it("applies to redirects from another site", async () => {
@@ -232,14 +237,14 @@ describe("a host", () => {
     expect(clock.slept).toContain(3_000);
   });
 
-  it("with a long Retry-After is refused at once for all callers", async () => {
+  it.each([3_700_000, -1_000])("with a long Retry-After is refused at once until %i ms have passed", async (ms) => {
     answer = (_request, response) => response.writeHead(503, { "retry-after": "3600" }).end();
     const get = open();
     expect(String(await failureOf(get(address("a"))))).toContain("takes no more requests before 2026-11-21T01:00:0");
     const before = seen.length;
     expect(String(await failureOf(get(address("a", "/other"))))).toContain("takes no more requests before");
     expect(seen).toHaveLength(before);
-    await clock.advance(3_700_000);
+    await clock.advance(ms);
     answer = (_request, response) => response.end();
     expect(await get(address("a"))).toMatchObject({ status: 200 });
   });
@@ -493,7 +498,7 @@ describe("a failed search", () => {
   });
 });
 
-it("a provider that asks for a pause is skipped for that time and then tried again", async () => {
+it.each([121_000, -1_000])("a provider that asks for a pause is tried again after %i ms", async (ms) => {
   const limited = await start("tavily", HITS, (index) =>
     index === 0 ? { status: 429, headers: { "retry-after": "120" } } : undefined,
   );
@@ -501,7 +506,7 @@ it("a provider that asks for a pause is skipped for that time and then tried aga
   await failureOf(search("a"));
   expect(String(await failureOf(search("b")))).toContain("it is not asked again before 2026-11-20T08:02:00.000Z");
   expect(limited.requests).toHaveLength(1);
-  await clock.advance(121_000);
+  await clock.advance(ms);
   expect(await search("c")).toMatchObject({ results: HITS });
 });
 

@@ -88,7 +88,7 @@ const isWholePage = (element: Element): boolean => element.tagName === "HTML" ||
 export function flattenBelow(root: Element, maxDepth: number): boolean {
   let level: readonly Element[] = [root];
   for (let depth = 0; depth < maxDepth; depth++) level = level.flatMap(({ children }) => [...children]);
-  const deep = level.filter(({ firstChild }) => firstChild && isElement(firstChild));
+  const deep = level.filter(({ children }) => [...children].length > 0);
   for (const element of deep) element.textContent = `${element.textContent}`;
   return deep.length > 0;
 }

@@ -50,7 +50,7 @@ export function createWebPages({ fetchPage, reader, clock, redact }: WebPagesPar
     const key = url.replace(/#.*$/s, "");
     const cached = cache.get(key);
     const now = clock.now();
-    if (cached && now.getTime() - cached.at < FRESH_MS) return cached.page;
+    if (cached && cached.at <= now.getTime() && now.getTime() < cached.at + FRESH_MS) return cached.page;
     const condition = cached?.condition ?? {};
     const conditional = Object.keys(condition).length > 0 ? { headers: condition } : {};
     const fetched = await fetchPage(url, {

@@ -148,7 +148,7 @@ function quoteFailure(first: URL, error: unknown): unknown {
 function readUrl(address: string): URL {
   const whole = completeAddress(address);
   // The HTTP client rejects text that the URL parser would silently correct.
-  if (URL.canParse(whole) && /^https?:\/\/[^\s\\]*$/i.test(whole)) return new URL(whole);
+  if (URL.canParse(whole) && /^https?:\/\/[^\s\\/][^\s\\]*$/i.test(whole)) return new URL(whole);
   throw new GoaldError("GOALD_HTTP_REFUSED", EXPECTED_ADDRESS, { hint: "read_file shows a file of the workspace." });
 }
 
@@ -223,19 +223,25 @@ const MAX_HOSTS = 1_000;
  * of its host, so that many agents together are no faster than one.
  */
 export function createHostPace(clock: Clock) {
-  /** Time at which the next request may be sent, by host. */
-  const nextFreeAt = new Map<string, number>();
+  /** By host: the time at which the next request may be sent, and since when that is known. */
+  const turns = new Map<string, { readonly at: number; readonly since: number }>();
+
+  /** A clock that was set back ends the wait. */
+  function nextFreeAt(host: string, now: number): number {
+    const { at, since } = turns.get(host) ?? { at: now, since: now };
+    return since <= now ? Math.max(at, now) : now;
+  }
 
   function setNextFree(host: string, at: number, now: number): void {
-    nextFreeAt.set(host, at);
-    if (nextFreeAt.size > MAX_HOSTS) for (const [name, time] of nextFreeAt) if (time <= now) nextFreeAt.delete(name);
+    turns.set(host, { at, since: now });
+    if (turns.size > MAX_HOSTS) for (const [name, turn] of turns) if (turn.at <= now) turns.delete(name);
   }
 
   return {
     /** Resolves when the caller may send its request. Throws GOALD_WEB if that takes over 20 s, and the signal's reason. */
     async waitTurn(host: string, delayMs: number, signal: AbortSignal): Promise<void> {
       const now = clock.now().getTime();
-      const at = Math.max(now, nextFreeAt.get(host) ?? 0);
+      const at = nextFreeAt(host, now);
       if (at - now > MAX_WAIT_MS)
         throw new GoaldError("GOALD_WEB", `${host} takes no more requests before ${new Date(at).toISOString()}.`, {
           hint: "Go on with something else, or read another site.",
@@ -247,7 +253,7 @@ export function createHostPace(clock: Clock) {
     /** Delays the next request to this host. At most a day. */
     pause(host: string, waitMs: number): void {
       const now = clock.now().getTime();
-      setNextFree(host, Math.max(nextFreeAt.get(host) ?? 0, now + Math.min(waitMs, MAX_PAUSE_MS)), now);
+      setNextFree(host, Math.max(nextFreeAt(host, now), now + Math.min(waitMs, MAX_PAUSE_MS)), now);
     },
   };
 }

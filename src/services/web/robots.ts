@@ -37,16 +37,16 @@ export function createRobots(
   fetchRobots: (url: URL, maxBytes: number, signal: AbortSignal) => Promise<{ status: number; text: string }>,
   clock: Clock,
 ) {
-  const known = new Map<string, { readonly rules: RobotsRules; readonly until: number }>();
+  const known = new Map<string, { readonly rules: RobotsRules; readonly since: number; readonly until: number }>();
   return async (url: URL, signal: AbortSignal): Promise<RobotsRules> => {
     const now = clock.now().getTime();
     const kept = known.get(url.origin);
-    if (kept && kept.until > now) return kept.rules;
+    if (kept && kept.since <= now && now < kept.until) return kept.rules;
     const { status, text } = await fetchRobots(new URL("/robots.txt", url), MAX_ROBOTS_BYTES, signal);
     const isThere = status >= 200 && status < 300;
     const rules = isThere ? await readRobots(url.origin, text) : status >= 500 ? ALLOW_NOTHING : ALLOW_ALL;
     const until = now + (status >= 500 ? UNREACHABLE_MS : DAY_MS);
-    keepNewest(known, url.origin, { rules, until }, MAX_ORIGINS);
+    keepNewest(known, url.origin, { rules, since: now, until }, MAX_ORIGINS);
     return rules;
   };
 }

@@ -24,8 +24,8 @@ const CACHE_MS = 24 * 60 * 60_000;
 const MAX_CACHED = 200;
 
 export function createWebSearch({ providers, clock }: WebSearchParts): WebSearch {
-  const cache = new Map<string, { readonly answer: SearchAnswer; readonly until: number }>();
-  const pausedUntil = new Map<string, number>();
+  const cache = new Map<string, { readonly answer: SearchAnswer; readonly at: number }>();
+  const pauses = new Map<string, { readonly since: number; readonly until: number }>();
   const now = (): number => clock.now().getTime();
 
   return {
@@ -33,13 +33,15 @@ export function createWebSearch({ providers, clock }: WebSearchParts): WebSearch
       const words = query.replace(/\s+/g, " ").trim();
       const key = `${count} ${words}`;
       const cached = cache.get(key);
-      if (cached && cached.until > now()) return { ...cached.answer, failed: [], isCached: true };
+      if (cached && cached.at <= now() && now() < cached.at + CACHE_MS)
+        return { ...cached.answer, failed: [], isCached: true };
       const failed: { provider: string; reason: string }[] = [];
       // A redirect of a provider is in goald's own error, with the address that the provider chose.
       const quoted: OutsideSource[] = [];
       for (const { name: provider, search } of providers) {
-        const until = pausedUntil.get(provider) ?? 0;
-        if (until > now()) {
+        const { since, until } = pauses.get(provider) ?? { since: 0, until: 0 };
+        // A clock that was set back ends the pause.
+        if (since <= now() && now() < until) {
           failed.push({ provider, reason: `it is not asked again before ${new Date(until).toISOString()}` });
           continue;
         }
@@ -50,11 +52,12 @@ export function createWebSearch({ providers, clock }: WebSearchParts): WebSearch
         });
         if ("results" in answered) {
           const answer = { provider, results: answered.results, failed, isCached: false };
-          if (answered.results.length > 0) keepNewest(cache, key, { answer, until: now() + CACHE_MS }, MAX_CACHED);
+          if (answered.results.length > 0) keepNewest(cache, key, { answer, at: now() }, MAX_CACHED);
           return answer;
         }
         failed.push({ provider, reason: answered.failed });
-        if ("restMs" in answered && answered.restMs) pausedUntil.set(provider, now() + answered.restMs);
+        if ("restMs" in answered && answered.restMs)
+          pauses.set(provider, { since: now(), until: now() + answered.restMs });
       }
       throw allFailed(failed, quoted);
     },
@@ -92,10 +95,8 @@ const LIMITED_MS = 60_000;
 const MAX_PROVIDER_REST_MS = 60 * 60_000;
 
 /** Returns undefined for status 200. */
-export function explainProviderStatus({
-  status,
-  headers,
-}: Pick<Response, "status" | "headers">): ProviderAnswer | undefined {
+export function explainProviderStatus(answer: Pick<Response, "status" | "headers">): ProviderAnswer | undefined {
+  const { status, headers } = answer;
   if (status === 200) return undefined;
   if (status === 401 || status === 403) return { failed: `it refuses the key (${status})` };
   if (status === 402) return { failed: "its credit is used up (402)" };

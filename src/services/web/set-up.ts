@@ -47,19 +47,15 @@ export function createProviders(settings: SearchSettings, parts: WebParts): read
 }
 
 function createProvider(name: string, settings: SearchSettings, { http, ...parts }: WebParts): SearchProvider {
-  switch (name) {
-    case "tavily":
-      return createServiceProvider(tavily(settings.tavily.apiKey ?? "", settings.tavily.baseUrl), http);
-    case "serper":
-      return createServiceProvider(serper(settings.serper.apiKey ?? "", settings.serper.baseUrl), http);
-    case "brave":
-      return createServiceProvider(brave(settings.brave.apiKey ?? "", settings.brave.baseUrl), http);
-    case "searxng":
-      return createServiceProvider(searxng(settings.searxng.baseUrl ?? ""), http);
-    default:
-      return createDuckDuckGo({ baseUrl: settings.duckduckgo.baseUrl, http, ...parts });
+  if (name === "tavily" || name === "serper" || name === "brave") {
+    const { apiKey, baseUrl } = settings[name];
+    return createServiceProvider(KEYED_SERVICES[name](apiKey ?? "", baseUrl), http);
   }
+  if (name === "searxng") return createServiceProvider(searxng(settings.searxng.baseUrl ?? ""), http);
+  return createDuckDuckGo({ baseUrl: settings.duckduckgo.baseUrl, http, ...parts });
 }
+
+const KEYED_SERVICES = { tavily, serper, brave };
 
 /**
  * Asks for the HTTP status of an address that a person named, by the rules for the public web. The answer is not read.
