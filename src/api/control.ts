@@ -106,7 +106,7 @@ export interface Control {
    * Counts a follower of the agent (by id) until the returned function is called. `hold`: it is the terminal of an agent
    * that is not in the background: one that a death of the host interrupted goes on, without an `agent-resumed`. Such an
    * agent pauses half a minute after its last follower has gone. `fail` is called for a terminal whose agent's run has failed,
-   * as on a full disk.
+   * as on a full disk; the agent pauses when that terminal has gone.
    */
   addFollower(agent: string, hold: boolean, fail: (error: Error) => void): () => void;
   /** The replies that are arriving now, by agent id. */

@@ -31,9 +31,8 @@ export const staysUp = (home: Pick<Home, "privateFolder">): boolean =>
   statSync(fileOf(home), { throwIfNoEntry: false })?.size === STAYS.length;
 
 /** Prevents an automatic start of the daemon. */
-export async function stopExpectingDaemon(home: Pick<Home, "privateFolder">): Promise<void> {
-  if (isDaemonExpected(home)) await rm(fileOf(home), { force: true });
-}
+export const stopExpectingDaemon = (home: Pick<Home, "privateFolder">): Promise<void> =>
+  rm(fileOf(home), { force: true });
 
 /** True when no host runs although a daemon is expected. Costs one file lookup in a home without daemons. */
 export const hasDaemonDied = (home: HomePaths): boolean => isDaemonExpected(home) && !isHostHeld(home.lock);

@@ -140,7 +140,7 @@ async function followChanges(stream: ServerSentEvents, { control, toJson, onProb
   let sent: ReadonlyMap<string, { readonly view: AgentView; readonly json: string }> = new Map();
 
   async function look(isFirst: boolean): Promise<void> {
-    if (response.writableNeedDrain) return;
+    if (response.writableNeedDrain) await stream.waitForDrain();
     const before = sent;
     const now = new Map(
       (await control.agents()).map((view) => {

@@ -72,8 +72,8 @@ export class ServerSentEvents {
     this.end("failed", bodyOf(refusalOf(error)).error);
   }
 
-  /** Waits until the client has read the written data. Drops a client that is too slow. `after`: the last event sent. */
-  async waitForDrain(after: number): Promise<void> {
+  /** Waits until the client has read the written data. Drops a client that is too slow. `after`: the last event sent, if any. */
+  async waitForDrain(after?: number): Promise<void> {
     const { slowReaderMs } = this.#parts.limits;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const onDrain = (): void => resolve(false);

@@ -5,7 +5,7 @@
  * asks for it (door.ts).
  */
 import { chmodSync, lstatSync, type Stats, unlinkSync } from "node:fs";
-import { dirname, isAbsolute } from "node:path";
+import { dirname } from "node:path";
 import type { FastifyError, FastifyInstance, FastifyReply } from "fastify";
 import { openJsonCache } from "#config/private-file.ts";
 import { daemonError, isGoaldError, toError } from "#core/errors.ts";
@@ -286,8 +286,6 @@ const MAX_PATH_BYTES = 107;
  */
 function clearSocketPlace(path: string): void {
   const bytes = Buffer.byteLength(path);
-  if (!isAbsolute(path) || path.includes("\0"))
-    throw daemonError("The path of the socket must be absolute.", "This is a fault of goald.");
   if (bytes > MAX_PATH_BYTES)
     throw daemonError(
       `Expected a socket path of at most ${MAX_PATH_BYTES} bytes, got ${bytes}: ${path}`,

@@ -102,11 +102,8 @@ export function createStoreReading(parts: ReadingParts): Reading {
 
 const folderOf = ({ folder }: AgentRow, { workspaceFolder }: ReadingParts): string => join(workspaceFolder, folder);
 
-async function viewAgent(row: AgentRow, { viewAgents }: ReadingParts): Promise<AgentView> {
-  const [view] = await viewAgents([row]);
-  if (view) return view;
-  throw new GoaldError("GOALD_NOT_FOUND", `${row.id} was removed.`, { hint: "List the agents: goald ps" });
-}
+const viewAgent = async (row: AgentRow, { viewAgents }: ReadingParts): Promise<AgentView> =>
+  (await viewAgents([row]))[0] as AgentView;
 
 /** Lists the oldest first. Agents with an unreadable log are skipped. */
 async function listWaiting(parts: ReadingParts): Promise<readonly WaitingView[]> {

@@ -159,15 +159,17 @@ export class Host implements AgentHost, AsyncDisposable {
     const loaded = await this.#parts.load();
     const services = await findServiceStates(loaded.settings);
     const catalogue = await loadCatalogue(this.home, services, this.level);
-    const before = this.settings;
+    const changes = changesBetween(this.settings, loaded.settings);
     Object.assign(this, { catalogue, services, settings: loaded.settings });
     this.#redactors = loaded;
     await this.#shared?.memory.releaseUnused();
-    this.#shared = undefined;
     // What still holds is reported again by the parts that are opened anew.
     this.#problems.forget("");
+    // With the same settings the calls under way still count, and so does what the server has asked for.
+    const gate = changes.length === 0 ? this.#shared?.gate : undefined;
+    this.#shared = gate && openShared({ ...this, gate });
     this.#parts.log.info("Settings, commands and words were read again.");
-    return changesBetween(before, loaded.settings);
+    return changes;
   }
 
   /** How long no agent has run or waited for a time, and no client has asked or followed, in ms; 0 while one does. */
@@ -194,7 +196,6 @@ export class Host implements AgentHost, AsyncDisposable {
 
   #createSupervisor(): Supervisor {
     const observer = createObserver({ ...this.#parts, live: this.#live, meter: this.#meter });
-    const tellFailure = (id: string) => (thrown: unknown) => this.#problems.tell(id, toError(thrown).message);
     return new Supervisor({
       ...this.#parts,
       store: this.store,
@@ -205,7 +206,7 @@ export class Host implements AgentHost, AsyncDisposable {
         return openAgent(this, id, { signal, pause, onText, onPrinted });
       },
       onCommitted: observer.committed,
-      onAlone: (id) => void this.control.pauseAlone(id).catch(tellFailure(id)),
+      pauseAlone: (id) => this.control.pauseAlone(id),
       onStopped: async (id, state) => {
         this.#problems.forget(id);
         this.#parts.onStopped?.(id, state);
@@ -214,7 +215,7 @@ export class Host implements AgentHost, AsyncDisposable {
       onIdle: (id) => {
         this.#usedAt = performance.now();
         observer.idle(id, this.supervisor.runners.size === 0);
-        this.#shared?.memory.idle(id).catch(tellFailure(id));
+        this.#shared?.memory.idle(id).catch((thrown) => this.#problems.tell(id, toError(thrown).message));
       },
     });
   }

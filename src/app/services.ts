@@ -38,7 +38,7 @@ export interface SharedParts extends RedactedSettings, Pick<AgentHost, "home" | 
   note?(text: string): void;
   /** Set for the parts of a single agent that is recorded or replayed. */
   readonly tape?: Tape;
-  /** The host's request limiter, which also limits a recorded agent. */
+  /** The host's request limiter, which also limits a recorded agent, and goes on after a reload. */
   readonly gate?: RateLimiter;
 }
 
@@ -84,10 +84,8 @@ export const openPages = (settings: Settings, scrub: Redact): WebPages =>
 const openHttp = ({ web }: Settings): Http => createHttp({}, { allow: web.allow?.split(/[,\s]+/) ?? [] });
 
 /** A replay takes every answer from its recording, so it sends no request. */
-const NO_NETWORK: Http = {
-  to: () => () => Promise.reject(new GoaldError("GOALD_REPLAY", "A replay sends no request.")),
-  public: () => () => Promise.reject(new GoaldError("GOALD_REPLAY", "A replay sends no request.")),
-};
+const sendNothing = () => () => Promise.reject(new GoaldError("GOALD_REPLAY", "A replay sends no request."));
+const NO_NETWORK: Http = { to: sendNothing, public: sendNothing };
 
 /** Other services are used by commands whose outcomes are recorded as a whole. */
 const tapedServices = (services: Partial<Services>, tape: Tape | undefined): Partial<Services> =>

@@ -54,9 +54,11 @@ export class FrontAgents {
     };
   }
 
-  /** Ends the terminals that hold the agent: its run has failed, and may be tried again. */
+  /** Ends the terminals that hold the agent, because its run has failed. It pauses: nobody would see it go on. */
   failed(agent: string, error: Error): void {
-    for (const [fail, holds] of this.#followers.get(agent) ?? []) if (holds && this.#inFront.has(agent)) fail(error);
+    const holders = [...(this.#followers.get(agent) ?? [])].filter(([, holds]) => holds && this.#inFront.has(agent));
+    for (const [fail] of holders) fail(error);
+    if (holders.length > 0) this.#waitAlone(agent, 0);
   }
 
   /** Call for an agent that was removed. */
@@ -71,12 +73,12 @@ export class FrontAgents {
     this.#closing.abort();
   }
 
-  #waitAlone(agent: string): void {
+  #waitAlone(agent: string, aloneMs = ALONE_MS): void {
     this.#timers.get(agent)?.abort();
     const timer = new AbortController();
     this.#timers.set(agent, timer);
     const isOver = AbortSignal.any([timer.signal, this.#closing.signal]);
-    void this.#parts.clock.sleep(ALONE_MS, isOver).then(() => {
+    void this.#parts.clock.sleep(aloneMs, isOver).then(() => {
       if (isOver.aborted) return;
       this.#timers.delete(agent);
       this.#inFront.delete(agent);

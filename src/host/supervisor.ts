@@ -17,8 +17,8 @@ import { IsolationQueue } from "./isolation-queue.ts";
 
 export interface SupervisorParts extends Omit<RunnerParts, "draining" | "isolation"> {
   readonly store: Pick<Store, "agent" | "agents" | "due" | "inbox" | "load">;
-  /** Called for an agent in front that nobody has followed for a while. */
-  onAlone?(agent: string): void;
+  /** Pauses an agent in front that nobody has followed for a while. */
+  pauseAlone?(agent: string): Promise<void>;
 }
 
 /** Checked against the clock, because timers do not advance while the machine sleeps. */
@@ -50,7 +50,12 @@ export class Supervisor {
     this.front = new FrontAgents({
       clock: parts.clock,
       goOn: (id) => void this.#goOnInFront(id),
-      pause: (id) => parts.onAlone?.(id),
+      pause: (id) =>
+        void parts.pauseAlone?.(id).catch((thrown) => {
+          parts.report(id, toError(thrown).message);
+          // A full disk takes no pause. It is tried again, so that the agent does not go on alone for good.
+          if (isGoaldError(thrown, "GOALD_STORE_FULL")) this.front.begun(id);
+        }),
     });
     this.#runnerParts = {
       ...parts,

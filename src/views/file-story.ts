@@ -212,7 +212,7 @@ export async function traceVersions(
 ): Promise<readonly VersionStory[]> {
   const steps = new Map<number, StepStory>(versions.map(({ step }) => [step, emptyStory()]));
   const calls = new Map<string, CommandCall | null>(versions.map(({ callId }) => [callId, null]));
-  const lastStep = Math.max(0, ...versions.map(({ step }) => step));
+  const lastStep = versions.reduce((last, { step }) => Math.max(last, step), 0);
   const readSource = createSourceReader();
   const cells = createCellFinder(versions);
   const sources: Source[] = [];

@@ -141,7 +141,7 @@ function totalOf({ tokens, costUsd, inside }: NestedNode): Pick<NestedNode, "tok
 }
 
 /** Null when a part is not known. */
-const addKnown = (parts: readonly (number | null)[]): number | null =>
+export const addKnown = (parts: readonly (number | null)[]): number | null =>
   parts.reduce((sum, part) => (sum === null || part === null ? null : sum + part), 0);
 
 function countByCommand(groups: readonly Group[]): NestedView["leftOut"] {

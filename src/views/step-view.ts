@@ -21,7 +21,7 @@ import {
   typed,
 } from "#util/schema.ts";
 import { subjectOf } from "./agent-view.ts";
-import { listNested, NestedTree, NestedView } from "./nested.ts";
+import { addKnown, listNested, NestedTree, NestedView } from "./nested.ts";
 import { Call, FileVersionView, UsageView } from "./parts.ts";
 import { planChangeOf, planMembers, proofsOf } from "./plan-view.ts";
 import { allEvents, findBefore, foldLog, stateOf } from "./read-agent.ts";
@@ -315,7 +315,6 @@ export async function listSteps(
 function summaryOf({ view }: Gathered, files: ReadonlyMap<number, readonly FileVersion[]>): StepSummary {
   const { step, turn, startedAt, endedAt, command, thought, result, approval, attempts, reply, spent } = view;
   const parts = [reply, spent].filter((part) => part !== null);
-  const costs = parts.map(({ costUsd }) => costUsd);
   return {
     step,
     turn,
@@ -327,7 +326,7 @@ function summaryOf({ view }: Gathered, files: ReadonlyMap<number, readonly FileV
     subject: command ? subjectOf(command) : "",
     status: result?.status ?? (approval.verdict === "denied" ? "denied" : null),
     tokens: parts.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0),
-    costUsd: costs.includes(null) ? null : costs.reduce((sum: number, cost) => sum + (cost ?? 0), 0),
+    costUsd: addKnown(parts.map(({ costUsd }) => costUsd)),
     approval: approval.asked === null ? null : approval.verdict,
     interruptions: view.interruptions,
     files: [...new Set(files.get(step)?.map(({ path }) => path))],

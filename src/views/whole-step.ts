@@ -115,7 +115,7 @@ const timeLine = (now: Date): string => now.toISOString();
 
 function noteOn(asked: AskedEvent, rows: readonly MemoryRow[]): string {
   const gone = shownIds(asked).length - rows.length;
-  const missing = gone > 0 ? ` ${gone} of the memories in it are no longer in the store.` : "";
+  const missing = gone > 0 ? ` Memories in it that are no longer in the store: ${gone}.` : "";
   return `A reconstruction, not the exact prompt: commands, words or settings have changed since it was sent.${missing}`;
 }
 

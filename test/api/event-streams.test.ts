@@ -12,8 +12,8 @@ const serveAgents = useServers();
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
 const LONG = "x".repeat(2_000);
 /** Sends HTTP/1.0, so that the response body is the stream without chunk headers. */
-const following = (agent: string): string =>
-  `GET /v1/agents/${agent}/events HTTP/1.0\r\nHost: goald\r\nAccept: text/event-stream\r\n\r\n`;
+const following = (what = "agents/t/events"): string =>
+  `GET /v1/${what} HTTP/1.0\r\nHost: goald\r\nAccept: text/event-stream\r\n\r\n`;
 
 /** The numbers of the last events, by agent, as each message has them. */
 const headsIn = (messages: readonly Message[]) =>
@@ -183,7 +183,7 @@ describe("a reader of events", () => {
 describe("a reader that does not read", () => {
   it("is disconnected with its position, and blocks neither other readers nor the agent", async () => {
     const { control, api } = await serveAgents({ t: 1 }, { limits: { slowReaderMs: 250 } });
-    const slow = api.open(following("t"));
+    const slow = api.open(following());
     await using live = await api.follow("/v1/agents/t/events");
     await eventually(() => control.waits === 2);
     // The other reader receives everything while this one does not read.
@@ -211,9 +211,10 @@ describe("a reader that does not read", () => {
     expect(again.numbers[0]).toBe(taken.length + 1);
   });
 
-  it("is cut off when it does not read the farewell either", async () => {
-    const { control, api } = await serveAgents({ t: 1 }, { limits: { slowReaderMs: 50, flushMs: 50 } });
-    const slow = api.open(following("t"));
+  it.each(["agents/t/events", "changes"])("is cut off when it does not read the bye of %s either", async (what) => {
+    const others = Object.fromEntries(upTo(3_000).map((number) => [`t${number}`, 1]));
+    const { control, api } = await serveAgents({ t: 1, ...others }, { limits: { slowReaderMs: 50, flushMs: 50 } });
+    const slow = api.open(following(what));
     control.append("t", 1_000, LONG);
     await eventually(() => api.server.followers === 1);
     await eventually(() => api.server.followers === 0);
@@ -243,7 +244,7 @@ describe("a server that closes", () => {
   it("limits how long it waits for a reader that does not read", async () => {
     const { control, api } = await serveAgents({ t: 1_000 }, { limits: { flushMs: 50, closeMs: 60_000 } });
     control.append("t", 1_000, LONG);
-    const slow = api.open(following("t"));
+    const slow = api.open(following());
     await eventually(() => api.server.followers === 1);
     await api.server.close("The host goes down.");
     expect(api.server.followers).toBe(0);

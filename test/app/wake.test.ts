@@ -69,9 +69,10 @@ describe("a wake", () => {
     await using host = await open((_id, events) => {
       if (events.some(({ type }) => type === "model-asked")) reloading ??= host.reload();
     });
-    const { memory } = host.shared();
+    const { memory, gate } = host.shared();
     await wake(host, ids.old);
     expect(host.shared().memory).not.toBe(memory);
+    expect(host.shared().gate).toBe(gate);
     const read = jest.spyOn(host.store, "memories");
     const query = { agent: ids.old, others: [], texts: ["harbour"], count: 1, excludeSteps: new Set<number>() };
     await memory.recall(query, new AbortController().signal);

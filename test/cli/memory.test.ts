@@ -259,13 +259,15 @@ describe("goald ingest", () => {
     await put("paper.pdf", "%PDF-1.4\n1 0 obj << /Type /Catalog >> endobj\n");
     await put("big.txt", "x ".repeat(3 * 1024 * 1024));
     await symlink("/etc/passwd", join(docs, "link.txt"));
+    await writeFile(Buffer.concat([Buffer.from(join(docs, "caf")), Buffer.of(0xe9)]), "Coffee");
   });
 
   it("takes in each text once, in pieces with their source, and lists what it skipped", async () => {
     const first = await ingest("docs");
     expect(first).toMatchObject({ namespace: "foo", sources: 2, changed: 0, removed: 0, unchanged: 0 });
     const skipped = (first.skipped as { path: string }[]).map(({ path }) => path.slice(docs.length + 1)).sort();
-    expect(skipped).toEqual(["big.txt", "c.bin", "latin.txt", "link.txt", "paper.pdf"]);
+    expect(skipped).toEqual(["big.txt", "c.bin", "caf\ufffd", "latin.txt", "link.txt", "paper.pdf"]);
+    expect(first.skipped).toContainEqual({ path: join(docs, "caf\ufffd"), reason: "its name is not UTF-8: rename it" });
     expect(first.skipped).toContainEqual({ path: join(docs, "latin.txt"), reason: "not UTF-8 text" });
     expect(first.skipped).toContainEqual({ path: join(docs, "paper.pdf"), reason: "a PDF: give its web address" });
     const memories = await rowsOf("foo", "file_chunk");

@@ -174,7 +174,7 @@ it("goald rm removes helpers first, those that an ended parent paused too, and n
     await home.logged("agent-paused", 1, `${helper}-kid`);
   };
   await stop("T", "t-ann");
-  endedWith(0, await goald.ask("rm -f t t-ann t-ann-kid"));
+  endedWith(0, await goald.ask("rm -f t t-ann t-ann-kid t"));
   expect(await idsLeft()).toEqual([]);
   await stop("V", "v-ann");
   endedWith(0, await goald.ask("run --name Done --goal g --continuous"));

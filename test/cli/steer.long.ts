@@ -130,7 +130,7 @@ it.concurrent("goald rm asks first, keeps the folder, and removes an agent at wo
   await no.see(`Its folder ${goald.home}/workspace/t stays.`);
   await no.answer("Remove it? [y/N] ", "");
   expect(endedWith(0, await no.ended).stdout).toContain("Nothing was removed.");
-  const left = goald.openTerminal("rm t t");
+  const left = goald.openTerminal("rm t T");
   await left.see("Remove it? [y/N] ");
   left.type("\x03");
   expect(endedWith(130, await left.ended).stdout.match(/Remove it/g)).toHaveLength(1);

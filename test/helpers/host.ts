@@ -122,7 +122,7 @@ export async function makeWorld(options: WorldOptions) {
         };
       },
       onCommitted: () => undefined,
-      onAlone: (id) => void control.pauseAlone(id).catch(({ message }: Error) => problems.push(`${id}: ${message}`)),
+      pauseAlone: (id) => control.pauseAlone(id),
       onStopped: async (agent, state) => void stopped.push({ agent, state }),
       report: (agent, problem) => void problems.push(agent ? `${agent}: ${problem}` : problem),
       onIdle: (agent) => void idle.push(agent),

@@ -1,5 +1,6 @@
 /** Calls to one agent at the same time, or just before or after another event. */
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, it, jest } from "@jest/globals";
+import { GoaldError } from "#core/errors.ts";
 import type { Store } from "#core/ports/store.ts";
 import { settle, until } from "../helpers/fake-clock.ts";
 import { makeWorld, restedHost, startHost, type TestHost, type World } from "../helpers/host.ts";
@@ -111,40 +112,51 @@ describe("an agent in front", () => {
     expect({ state, reason }).toEqual({ state: "paused: person", reason: "Its terminal has gone." });
   });
 
-  it("goes on when its terminal connects again in time", async () => {
+  it.each([
+    ["goes on when its terminal connects again in time", true, "waiting: rate limit"],
+    ["pauses when its terminal was killed before it followed", false, "paused: person"],
+  ])("%s", async (_title, connects, state) => {
     const { world, host } = await inFront(LATER);
-    follow(host)();
+    if (connects) follow(host)();
     await world.clock.advance(ALONE_MS - 1);
-    follow(host);
+    if (connects) follow(host);
     await world.clock.advance(10 * ALONE_MS);
-    expect(await stateShown(host)).toBe("waiting: rate limit");
-  });
-
-  it("pauses when its terminal was killed before it followed", async () => {
-    const { world, host } = await inFront(LATER);
-    await world.clock.advance(ALONE_MS);
     await host.quiet();
-    expect(await stateShown(host)).toBe("paused: person");
+    expect(await stateShown(host)).toBe(state);
   });
 
-  it("keeps waiting for a person whom its terminal could not ask, and is not started by the answer", async () => {
+  it.each([
+    ["is not started by the answer", false, "It does not run: goald resume foo", "waiting: person"],
+    ["goes on with it while followed", true, "It goes on with this as the answer to its question.", "completed"],
+  ])("keeps waiting for a person whom nobody could ask, and %s", async (_title, isFollowed, told, state) => {
     const { world, host } = await inFront(reply("ask_user", { question: "Which?" }), done());
-    follow(host)();
+    const leave = follow(host);
+    if (!isFollowed) leave();
     await host.quiet();
     await world.clock.advance(10 * ALONE_MS);
     expect(await stateShown(host)).toBe("waiting: person");
     const { note } = await host.control.say("foo", { from: "ada", text: "The red one" });
     await host.quiet();
-    expect([note, await stateShown(host)]).toEqual(["It does not run: goald resume foo", "waiting: person"]);
+    expect([note, await stateShown(host)]).toEqual([told, state]);
   });
 
-  it("goes on with the answer while its terminal follows it", async () => {
-    const { host } = await inFront(reply("ask_user", { question: "Which?" }), done());
-    follow(host);
+  it.each([
+    ["at once", 1, []],
+    ["once a full disk takes that", 3, [4_000, ALONE_MS]],
+  ])("pauses %s when its run has failed, which ends its terminal", async (_when, failures, waitsMs) => {
+    const { world, host } = await inFront(LATER, LATER);
+    const leave = host.control.addFollower("foo", true, () => leave());
     await host.quiet();
-    await host.control.say("foo", { from: "ada", text: "The red one" });
+    const commit = jest.spyOn(world.store, "commit");
+    const full = new GoaldError("GOALD_STORE_FULL", "No space.");
+    for (let times = 0; times < failures; times++) commit.mockRejectedValueOnce(full);
+    await host.control.say("foo", { from: "ada", text: "Go on" });
+    for (const ms of [0, ...waitsMs]) {
+      await host.quiet();
+      await world.clock.advance(ms);
+    }
     await host.quiet();
-    expect(await stateShown(host)).toBe("completed");
+    expect(await stateShown(host)).toBe("paused: person");
   });
 
   it("is not looked for half a minute later when it was removed", async () => {

@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -431,10 +432,16 @@ describe("a backup of the store", () => {
     expect(statSync(target).mode & 0o777).toBe(0o600);
     await refuses("GOALD_CONFLICT", path, at("copies"));
     for (const own of ["", "-wal", "-anchor"]) await refuses("GOALD_USAGE", path, path + own);
-    await refuses("GOALD_HOME_UNWRITABLE", path, at("nowhere", "x"), false);
-    await expect(backupStore(path, at("nowhere", "x"), false)).rejects.toThrow(`at ${at("nowhere", "x")} cannot be`);
+    await refuses("GOALD_FILE", path, at("nowhere", "x"), false);
+    await expect(backupStore(path, at("nowhere", "x"), false)).rejects.toThrow(
+      `${at("nowhere", "x")} cannot be written`,
+    );
     await refuses("GOALD_NOT_FOUND", at("none.db"), target);
     expect(filesBeside()).toEqual(["copy.db"]);
+    symlinkSync(target, at("link"));
+    await backupStore(path, at("link"), true);
+    rmSync(target);
+    expect(existsSync(at("link"))).toBe(false);
   });
 
   it("is not written of a damaged store, or of one that has lost commits, and an earlier one stays", async () => {

@@ -82,7 +82,7 @@ const source = (text: string, name = "/docs/a.md"): IngestSource => ({ name, tex
 const NONE = { pieces: [], settled: new Set<string>() };
 
 /** Returns the rows that a store would have after these changes. */
-function applied(pieces: readonly KnownPiece[], changes: readonly MemoryChange[]): readonly KnownPiece[] {
+function applied(pieces: readonly KnownPiece[], changes: readonly MemoryChange[]): KnownPiece[] {
   const gone = new Set(changes.flatMap((change) => (change.op === "add" ? (change.supersedes ?? []) : change.id)));
   const added = changes.flatMap((change, place) =>
     change.op === "add" ? { id: `${pieces.length}/${place}`, key: change.key ?? null, text: change.text } : [],
@@ -96,7 +96,7 @@ describe("the changes to memory when a text is taken in", () => {
   it("leave exactly the pieces of the newest text, and are empty a second time", () => {
     fc.assert(
       fc.property(texts, texts, texts, (...versions) => {
-        let pieces: readonly KnownPiece[] = [];
+        let pieces: KnownPiece[] = [];
         for (const text of versions) {
           const plan = planSource(source(text), { ...NONE, pieces });
           pieces = applied(pieces, plan.changes);

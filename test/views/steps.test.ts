@@ -405,7 +405,7 @@ describe("a prompt with recalls", () => {
     const [near] = nearIn(request.asked);
     const left = request.rows.filter(({ id }) => id !== near);
     const fewer = rebuildPrompt(request.asked, request.state, left, parts);
-    expect([fewer.exact, fewer.note]).toEqual([false, expect.stringContaining("1 of the memories in it")]);
+    expect([fewer.exact, fewer.note]).toEqual([false, expect.stringContaining("no longer in the store: 1")]);
   });
 
   it("of an older event, which records only ids, is built again from the whole rows", () => {

@@ -165,9 +165,9 @@ function segmentsOf(text: string): Intl.Segments {
   return segmenter.segment(text);
 }
 
-/** Han, kana, hangul, fullwidth forms, and pictures that are shown in colour take two cells. */
+/** Han, kana, hangul, fullwidth forms, halfwidth kana with their marks, and pictures in colour take two cells. */
 const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1faff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|.[\uff9e\uff9f]|[\u{1f300}-\u{1f64f}\u{1f680}-\u{1faff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
 
 /** Cells that a text takes on a terminal, without goald's own styles. */
 export function widthOf(text: string): number {
@@ -179,4 +179,4 @@ export function widthOf(text: string): number {
 
 /** The cells that each column of a table takes. */
 export const columnWidths = (head: readonly string[], rows: readonly (readonly string[])[]): readonly number[] =>
-  head.map((title, column) => Math.max(widthOf(title), ...rows.map((row) => widthOf(row[column] ?? ""))));
+  rows.reduce((most, row) => most.map((width, at) => Math.max(width, widthOf(row[at] ?? ""))), head.map(widthOf));

@@ -123,7 +123,8 @@ export function renderTable(
 ): string {
   const widths = columnWidths(head, rows);
   const over = widths.reduce((sum, width) => sum + width + 2, -2) - columns;
-  const fitting = widths.map((width, at) => (over > 0 && at === shrinks ? Math.max(LEAST_CELL, width - over) : width));
+  const shrink = (width: number): number => Math.min(width, Math.max(LEAST_CELL, width - over));
+  const fitting = widths.map((width, at) => (at === shrinks ? shrink(width) : width));
   const pad = (cell: string, width: number): string => cell + " ".repeat(Math.max(0, width - widthOf(cell)));
   const line = (cells: readonly string[]): string =>
     cells

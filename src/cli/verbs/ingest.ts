@@ -14,7 +14,7 @@ import { countNoun, oneLine } from "#core/text.ts";
 import { chunkText } from "#util/chunk-text.ts";
 import { decodeUtf8 } from "#util/media-format.ts";
 import { clean } from "#util/outside-text.ts";
-import { openInterrupt, withReading } from "../agents.ts";
+import { withReading } from "../agents.ts";
 import { type CliContext, openContext } from "../context.ts";
 import {
   allMemories,
@@ -61,8 +61,10 @@ interface Ingestion {
   readonly sums: { added: number; changed: number; removed: number; unchanged: number };
 }
 
-interface Held extends KnownSource {
+interface Held {
+  /** Live rows. */
   readonly pieces: KnownPiece[];
+  /** Keys of rows that a person forgot or corrected: never added again. */
   readonly settled: Set<string>;
 }
 
@@ -104,9 +106,8 @@ async function ingestPlace({ path, holds }: Place, work: Ingestion): Promise<voi
 
 async function ingestPage(address: string, work: Ingestion): Promise<void> {
   const { settings, scrub } = work.context;
-  using interrupt = openInterrupt();
   try {
-    const { text } = await openPages(settings, scrub).read(address, interrupt.signal);
+    const { text } = await openPages(settings, scrub).read(address, new AbortController().signal);
     await take({ name: new URL(address).href, text, format: "markdown", trust: "web" }, work);
   } catch (thrown) {
     if (!isGoaldError(thrown)) throw thrown;
@@ -195,7 +196,7 @@ async function* filesBelow(folder: string, skipped: Skipped[]): AsyncGenerator<s
   for (const folders = [folder]; folders.length > 0; ) {
     const current = folders.pop() as string;
     const entries = await readdir(current, { withFileTypes: true }).catch((thrown) => {
-      skipped.push({ path: current, reason: toError(thrown).message });
+      skipped.push({ path: current, reason: reasonOf(thrown, current) });
       return [];
     });
     const inner: string[] = [];
@@ -217,6 +218,9 @@ async function* filesBelow(folder: string, skipped: Skipped[]): AsyncGenerator<s
   }
 }
 
+const reasonOf = (thrown: unknown, path: string): string =>
+  isMissing(thrown) && path.includes("\ufffd") ? "its name is not UTF-8: rename it" : toError(thrown).message;
+
 /** Returns undefined for a skipped file. */
 async function readText(path: string, skipped: Skipped[]): Promise<FoundText | undefined> {
   const skip = (reason: string): number => skipped.push({ path, reason });
@@ -229,7 +233,7 @@ async function readText(path: string, skipped: Skipped[]): Promise<FoundText | u
     if (text === undefined) return void skip("not UTF-8 text");
     return { name: path, text, format: MARKDOWN.has(extname(path).toLowerCase()) ? "markdown" : "plain" };
   } catch (thrown) {
-    return void skip(toError(thrown).message);
+    return void skip(reasonOf(thrown, path));
   }
 }
 
@@ -242,13 +246,6 @@ export interface IngestSource {
 }
 
 export type KnownPiece = Pick<MemoryRow, "id" | "key" | "text">;
-
-interface KnownSource {
-  /** Live rows. */
-  readonly pieces: readonly KnownPiece[];
-  /** Keys of rows that a person forgot or corrected: never added again. */
-  readonly settled: ReadonlySet<string>;
-}
 
 interface IngestPlan extends Readonly<Ingestion["sums"]> {
   readonly changes: readonly MemoryChange[];
@@ -269,7 +266,7 @@ const MAX_COMPARISONS = 250_000;
  * identified by a hash of its source and its text, so unchanged pieces stay. A changed piece supersedes the most
  * similar old one, so that both are never recalled together.
  */
-export function planSource(source: IngestSource, { pieces, settled }: KnownSource): IngestPlan {
+export function planSource(source: IngestSource, { pieces, settled }: Held): IngestPlan {
   const texts = new Map(piecesOf(source).map((text) => [keyOf(source.name, text), text]));
   const here = new Set([...pieces.map(({ key }) => key), ...settled]);
   const gone = pieces.filter(({ key }) => key === null || !texts.has(key));

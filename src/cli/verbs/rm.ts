@@ -38,7 +38,7 @@ export const verb = defineVerb({
       await withAgent(name, options, find, UNIQUE);
     }
     // The folder of a sub-agent is below that of its parent.
-    const deepestFirst = names.toSorted((a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0));
+    const deepestFirst = [...new Set(names)].sort((a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0));
     const ids = isEnded ? await reading(options, async (opened) => listEnded(await opened.agents())) : deepestFirst;
     let code: number = EXIT.ok;
     for (const name of ids) if (code !== EXIT.interrupted) code = Math.max(code, await removeVerb(name, options));

@@ -7,8 +7,8 @@
 import { closeSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { backup, type DatabaseSync } from "node:sqlite";
-import { GoaldError, toError } from "#core/errors.ts";
-import { storeError, wrapStoreErrors } from "../failure.ts";
+import { GoaldError, orUndefined, toError } from "#core/errors.ts";
+import { storeError } from "../failure.ts";
 import { AGENT_COLUMNS, type AgentRecord } from "../rows.ts";
 import { prepare } from "../sql.ts";
 import { verifyStore } from "../verify.ts";
@@ -27,14 +27,15 @@ const ALL_PAGES = 2 ** 30;
 /** Problems that an error names; `verify` names all. */
 const MAX_NAMED = 5;
 
-/** The file is private to its owner. Throws GOALD_CONFLICT when it exists, unless `replace` is set. */
-export async function backupStore(path: string, target: string, replace: boolean): Promise<StoreBackup> {
+/** The file is private to its owner, and a link stays. Throws GOALD_CONFLICT when it exists, unless `replace` is set. */
+export async function backupStore(path: string, given: string, replace: boolean): Promise<StoreBackup> {
+  const target = orUndefined(() => realpathSync(given)) ?? given;
   try {
     const anchor = readAnchor(path);
     using source = openSource(path);
     const temporary = `${target}.${process.pid}.tmp`;
     try {
-      wrapStoreErrors(target, () => createFile(temporary, target, { path, replace }));
+      createFile(temporary, target, { path, replace });
       await backup(source, temporary, { rate: ALL_PAGES });
       const copied = await checkCopy(temporary, anchor);
       syncPath(temporary);
@@ -46,10 +47,13 @@ export async function backupStore(path: string, target: string, replace: boolean
     }
   } catch (thrown) {
     const failure = storeError(thrown, path);
-    if (failure.code !== "GOALD_STORE_FULL") throw failure;
-    // The store is only read.
-    const words = `The disk did not take the backup ${target}: none was written (${toError(failure.cause).message}).`;
-    throw new GoaldError(failure.code, words, { hint: "Free some space there, or name a file on another disk." });
+    const cause = toError(failure.cause);
+    const isFull = failure.code === "GOALD_STORE_FULL";
+    // SQLite reads the store: a full disk, and an error of the file system, concern the backup.
+    if (!isFull && !("syscall" in cause)) throw failure;
+    throw new GoaldError(isFull ? failure.code : "GOALD_FILE", `${given} cannot be written: ${cause.message}.`, {
+      hint: "Name a file in a folder that is there and that you may write to, on a disk with room.",
+    });
   }
 }
 

@@ -24,13 +24,13 @@ describe("a table", () => {
     const [head, wide, marked, picture] = renderTable(
       ["N", "X"],
       [
-        ["漢字", "a"],
+        ["漢ｶﾞ", "a"],
         ["e\u0301😀", "b"],
         ["✅⭐", "🇩🇪"],
       ],
     ).split("\n");
     expect(head).toBe("N     X");
-    expect(wide).toBe("漢字  a");
+    expect(wide).toBe("漢ｶﾞ  a");
     expect(marked).toBe("e\u0301😀   b");
     expect(picture).toBe("✅⭐  🇩🇪");
   });
@@ -44,6 +44,8 @@ describe("a table", () => {
     expect(shown.map((row) => row.length)).toEqual([40, 37, 38]);
     expect(shown[2]).toMatch(/^long-long-\S+… {2}write {2}12$/);
     expect(renderTable(["FILE", "LAST", "STEP"], rows, 10).split("\n")[1]).toBe("notes.md  write  2");
+    expect(renderTable(["N", "LAST"], [["1", "write"]], 3)).toBe("N  LAST\n1  write");
+    expect(renderTable(["N"], Array(200_000).fill(["1"]))).toHaveLength(400_001);
   });
 
   it("is cut to the width of the screen, at whole characters", () => {
