@@ -19,6 +19,7 @@ const ORIGIN = "https?://[^\\s/?#@,]+/?";
 const PROVIDER = "(?:tavily|serper|brave|searxng|duckduckgo)";
 
 export const SETTING_TABLE = [
+  // The model server, its models, and long-term memory.
   {
     name: "openai.apiKey",
     environment: ["OPENAI_API_KEY"],
@@ -136,6 +137,7 @@ export const SETTING_TABLE = [
     ...wholeNumber(0, 100),
     meaning: "Maximum memories recalled per step; a prompt shows ten at most. 0 switches recall off.",
   },
+  // Agents and the daemon.
   {
     name: "window.batch",
     ...wholeNumber(0, 40),
@@ -225,6 +227,7 @@ export const SETTING_TABLE = [
     ...choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
     meaning: "Lowest level of the lines in .goald/log/goald.log.",
   },
+  // The services that commands use.
   {
     name: "web.allow",
     schema: { type: "string", nullable: true, maxLength: 4000, pattern: `^${ORIGIN}(?:[,\\s]+${ORIGIN})*$` },
