@@ -261,21 +261,19 @@ const SETTINGS = { approve: "never", stepLimit: null };
 
 const errorIn = (body: unknown) => (body as { error: Pick<GoaldError, "code" | "message" | "hint"> }).error;
 
-describe("a body with one name twice in an object", () => {
-  it.each([
-    '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"never","stepLimit":1},"name":"Mole"}',
-    '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"risky","stepLimit":1,"\\u0061pprove" : "never"}}',
-  ])("is rejected: %s", async (body) => {
-    const { control, api } = await serveAgents();
-    const reply = await api.ask("POST", "/v1/agents", { body });
-    expect(reply.status).toBe(400);
-    expect(errorIn(reply.body).message).toBe("The body has an object with the same name twice.");
-    expect(control.calls).toEqual([]);
-    // It is told from names in texts and in other objects.
-    const role = '{"name": "x", "name": "y"} \\';
-    const sound = JSON.stringify({ ...NEW_AGENT, role, goals: ["name", "name"] });
-    expect((await api.ask("POST", "/v1/agents", { body: sound })).status).toBe(201);
-  });
+it.each([
+  '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"never","stepLimit":1},"name":"Mole"}',
+  '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"risky","stepLimit":1,"\\u0061pprove" : "never"}}',
+])("a body with one name twice in an object is rejected: %s", async (body) => {
+  const { control, api } = await serveAgents();
+  const reply = await api.ask("POST", "/v1/agents", { body });
+  expect(reply.status).toBe(400);
+  expect(errorIn(reply.body).message).toBe("The body has an object with the same name twice.");
+  expect(control.calls).toEqual([]);
+  // It is told from names in texts and in other objects.
+  const role = '{"name": "x", "name": "y"} \\';
+  const sound = JSON.stringify({ ...NEW_AGENT, role, goals: ["name", "name"] });
+  expect((await api.ask("POST", "/v1/agents", { body: sound })).status).toBe(201);
 });
 
 describe("a request that may come from another origin", () => {

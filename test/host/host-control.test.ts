@@ -515,23 +515,21 @@ describe("a person's trust", () => {
   });
 });
 
-describe("an agent whose log cannot be read", () => {
-  it("is damaged and not also stalled while its host retries", async () => {
-    const store = openMemoryStore();
-    await store.create(SPEC, "k", AT);
-    const unreadable = { ...store, load: () => Promise.reject(new Error("It cannot be read.")) };
-    const supervisor = { runners: new Map([["foo", {}]]), isolation: { reasonFor: () => null } };
-    const views = createHostViews({
-      store: unreadable,
-      supervisor: supervisor as unknown as Supervisor,
-      clock: fakeClock({ start: later(3_600) }),
-      workspaceFolder: "/w",
-      stallAfterMs: () => 1_000,
-    });
-    expect(await views.viewAll(await store.agents())).toMatchObject([
-      { id: "foo", name: "Foo", state: "damaged", reason: "It cannot be read.", step: 0, stalledMs: null },
-    ]);
+it("an agent whose log cannot be read is damaged and not also stalled while its host retries", async () => {
+  const store = openMemoryStore();
+  await store.create(SPEC, "k", AT);
+  const unreadable = { ...store, load: () => Promise.reject(new Error("It cannot be read.")) };
+  const supervisor = { runners: new Map([["foo", {}]]), isolation: { reasonFor: () => null } };
+  const views = createHostViews({
+    store: unreadable,
+    supervisor: supervisor as unknown as Supervisor,
+    clock: fakeClock({ start: later(3_600) }),
+    workspaceFolder: "/w",
+    stallAfterMs: () => 1_000,
   });
+  expect(await views.viewAll(await store.agents())).toMatchObject([
+    { id: "foo", name: "Foo", state: "damaged", reason: "It cannot be read.", step: 0, stalledMs: null },
+  ]);
 });
 
 const at = useFolder();

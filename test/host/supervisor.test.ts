@@ -256,30 +256,28 @@ describe("an agent that is cut off", () => {
   });
 });
 
-describe("a host whose lease was taken", () => {
-  it("writes nothing more and does not claim the agent back, until a person wakes it there", async () => {
-    // Only the regular look at the store: all other times are the world's clock.
-    const doNotFake = ["Date", "nextTick", "performance", "queueMicrotask", "setImmediate", "setTimeout"] as const;
-    jest.useFakeTimers({ doNotFake: [...doNotFake, "clearTimeout", "clearImmediate"] });
-    try {
-      const { world, host, slow } = await inTheMiddle();
-      const taken = await world.store.claim("busy");
-      const before = await world.types("busy");
-      slow.release();
-      await host.quiet();
-      await world.clock.advance(3_600_000);
-      await jest.advanceTimersByTimeAsync(60_000);
-      host.supervisor.notify("busy");
-      for (let looks = 0; looks < 100; looks++) await settle();
-      expect((await world.store.agent("busy"))?.epoch).toBe(taken.epoch);
-      expect(await world.types("busy")).toEqual(before);
-      expect(host.problems).toEqual([expect.stringMatching(/^busy: .*lease/)]);
-      host.supervisor.wake("busy");
-      await until(async () => (await world.store.agent("busy"))?.epoch === taken.epoch + 1);
-    } finally {
-      jest.useRealTimers();
-    }
-  });
+it("a host whose lease was taken writes nothing more and does not claim the agent back, until a person wakes it there", async () => {
+  // Only the regular look at the store: all other times are the world's clock.
+  const doNotFake = ["Date", "nextTick", "performance", "queueMicrotask", "setImmediate", "setTimeout"] as const;
+  jest.useFakeTimers({ doNotFake: [...doNotFake, "clearTimeout", "clearImmediate"] });
+  try {
+    const { world, host, slow } = await inTheMiddle();
+    const taken = await world.store.claim("busy");
+    const before = await world.types("busy");
+    slow.release();
+    await host.quiet();
+    await world.clock.advance(3_600_000);
+    await jest.advanceTimersByTimeAsync(60_000);
+    host.supervisor.notify("busy");
+    for (let looks = 0; looks < 100; looks++) await settle();
+    expect((await world.store.agent("busy"))?.epoch).toBe(taken.epoch);
+    expect(await world.types("busy")).toEqual(before);
+    expect(host.problems).toEqual([expect.stringMatching(/^busy: .*lease/)]);
+    host.supervisor.wake("busy");
+    await until(async () => (await world.store.agent("busy"))?.epoch === taken.epoch + 1);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 describe("a host that shuts down", () => {
