@@ -263,9 +263,7 @@ describe.each(["before", "after"] as const)("a restoration whose power is cut %s
 
 describe("a call after a restoration that a crash interrupted", () => {
   beforeEach(async () => {
-    await agent.write("a.md", "one");
-    await agent.write("a.md", "two");
-    await agent.write("a.md", "three");
+    for (const text of ["one", "two", "three"]) await agent.write("a.md", text);
   });
 
   /** Cuts the power after the commit, before the file is written. */
