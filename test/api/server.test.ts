@@ -507,8 +507,7 @@ describe("errors of the host", () => {
     texts.push((await api.ask("POST", "/v1/agents/t/messages", { body: words })).text);
     control.fail("kill", new Error(`401 for ${secret} and ${unseen}`));
     texts.push((await api.ask("POST", "/v1/agents/t/kill", { body: {} })).text);
-    await using reader = await api.follow("/v1/agents/t/events");
-    await reader.until(() => reader.numbers.length === 5);
+    await using reader = await api.followUntil(5, "/v1/agents/t/events");
     texts.push(reader.text, ...api.problems);
     for (const text of texts) expect([text.includes(secret), text.includes(unseen)]).toEqual([false, false]);
     expect(texts.join().split("[redacted]").length).toBeGreaterThan(8);
@@ -526,8 +525,7 @@ describe("errors of the host", () => {
     const { control, api } = await serveAgents();
     control.append("t", 1, acting);
     const page = await api.ask("GET", "/v1/agents/t/events?after=3");
-    await using reader = await api.follow("/v1/agents/t/events?after=3");
-    await reader.until(() => reader.numbers.length === 1);
+    await using reader = await api.followUntil(1, "/v1/agents/t/events?after=3");
     const acts = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
     expect([acts.test(page.text), acts.test(reader.text), acts.test(acting)]).toEqual([false, false, true]);
     expect(page.body).toMatchObject({ events: [{ text: acting }] });

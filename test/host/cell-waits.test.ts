@@ -96,8 +96,7 @@ describe("a cell whose nested call waits for a person", () => {
     await world.clock.advance(MINUTE);
     expect(cell.processes).toBe(1);
     isCrowded = true;
-    await world.clock.advance(1_000);
-    await host.quiet();
+    await host.quietAfter(1_000);
     expect(cell).toEqual({ runs: 1, processes: 0 });
     await answerToEnd(world, host);
     expect(linesOf(world)).toBe("before\nChengdu\n");

@@ -321,8 +321,7 @@ describe("an approval that expires", () => {
     const { world, host, control } = await makeAsker({ approvalExpiresMs: HOUR });
     await world.clock.advance(HOUR - 1);
     expect(await waitingIn(world)).toBe("c1");
-    await world.clock.advance(1);
-    await host.quiet();
+    await host.quietAfter(1);
     expect([filesOf(world), await waitingIn(world)]).toEqual([[], "c2"]);
     expect(world.lastPrompt()).toContain("Nobody approved it by 2026-11-20T09:00:00.000Z.");
     await expect(control.answer("foo", yes("c1"))).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
@@ -335,8 +334,7 @@ describe("an approval that expires", () => {
     const { world, host } = await makeAsker({ approvalExpiresMs: HOUR });
     const sentAt = new Date(world.clock.now().getTime() + sentAfterMs).toISOString();
     await world.store.deliver("foo", "yes", { type: "approval", ...yes("c1") }, sentAt);
-    await world.clock.advance(HOUR);
-    await host.quiet();
+    await host.quietAfter(HOUR);
     expect([filesOf(world), await waitingIn(world)]).toEqual([written, "c2"]);
   });
 });
