@@ -40,12 +40,10 @@ describe("generated files", () => {
   );
 });
 
-describe("transcripts", () => {
-  it("are only in pages that are recorded from real runs (test/docs.long.ts compares them)", () => {
-    const pages = ["README.md", ...globSync("docs/*.md")];
-    const withTranscript = pages.filter((path) => readFileSync(path, "utf8").includes("```console"));
-    expect(withTranscript.sort()).toEqual(PAGES.map(({ path }) => path).sort());
-  });
+it("transcripts are only in pages that are recorded from real runs (test/docs.long.ts compares them)", () => {
+  const pages = ["README.md", ...globSync("docs/*.md")];
+  const withTranscript = pages.filter((path) => readFileSync(path, "utf8").includes("```console"));
+  expect(withTranscript.sort()).toEqual(PAGES.map(({ path }) => path).sort());
 });
 
 const PAGES_WITH_CALLS = ["README.md", "CONTRIBUTING.md", ...globSync("docs/*.md")];

@@ -56,31 +56,17 @@ describe("a call to the host", () => {
     expect(await connectHost(server.socket).reload()).toEqual(["c"]);
   });
 
-  it("throws the error of the host with its code, message and hint", async () => {
-    await using server = await startUnixServer(
-      says(404, { error: { code: "GOALD_NOT_FOUND", message: "There is none.", hint: "goald ps" } }),
-    );
-    await expect(connectHost(server.socket).agent("x")).rejects.toMatchObject({
-      name: "GoaldError",
-      code: "GOALD_NOT_FOUND",
-      message: "There is none.",
-      hint: "goald ps",
-      exitCode: 3,
-    });
+  const internal = { code: "GOALD_INTERNAL", hint: "", exitCode: 1 };
+  it.each([
+    [404, "GOALD_NOT_FOUND", "goald ps", { code: "GOALD_NOT_FOUND", hint: "goald ps", exitCode: 3 }],
+    ...["GOALD_OF_TOMORROW", "constructor", 7, undefined].map((code) => [500, code, 1, internal] as const),
+  ])("throws the error of an answer %i with its message, and an unknown code as internal: %j", async (...row) => {
+    const [status, code, hint, expected] = row;
+    await using server = await startUnixServer(says(status, { error: { code, message: "There is none.", hint } }));
+    const client = connectHost(server.socket);
+    for (const call of [() => client.agent("x"), () => client.status()])
+      await expect(call()).rejects.toMatchObject({ name: "GoaldError", message: "There is none.", ...expected });
   });
-
-  it.each([["GOALD_OF_TOMORROW"], ["constructor"], [7], [undefined]])(
-    "treats the unknown code %j as an internal error and keeps the message",
-    async (code) => {
-      await using server = await startUnixServer(says(500, { error: { code, message: "Words.", hint: 1 } }));
-      await expect(connectHost(server.socket).status()).rejects.toMatchObject({
-        code: "GOALD_INTERNAL",
-        message: "Words.",
-        hint: "",
-        exitCode: 1,
-      });
-    },
-  );
 
   it("reports that no host listens if the socket is missing or its host is dead", async () => {
     const server = await startUnixServer(() => undefined);

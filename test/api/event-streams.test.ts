@@ -25,8 +25,7 @@ const headsIn = (messages: readonly Message[]) =>
 describe("a reader of changes", () => {
   it("gets all agents, then those that changed, then the ids of those that are gone", async () => {
     const { control, api } = await serveAgents({ a: 1, b: 2 });
-    await using reader = await api.follow("/v1/changes");
-    await reader.until(() => reader.messages.length === 1);
+    await using reader = await api.followUntil(1, "/v1/changes");
     control.append("b", 1);
     await reader.until(() => reader.messages.length === 2);
     control.add("c", 1);
@@ -43,15 +42,13 @@ describe("a reader of changes", () => {
 
   it("gets all agents at once from a host without agents", async () => {
     const { api } = await serveAgents({});
-    await using reader = await api.follow("/v1/changes");
-    await reader.until(() => reader.messages.length === 1);
+    await using reader = await api.followUntil(1, "/v1/changes");
     expect(headsIn(reader.messages)).toEqual([[{}, []]]);
   });
 
   it("gets many changes in few messages", async () => {
     const { control, api } = await serveAgents({ a: 1 });
-    await using reader = await api.follow("/v1/changes");
-    await reader.until(() => reader.messages.length === 1);
+    await using reader = await api.followUntil(1, "/v1/changes");
     for (let more = 0; more < 500; more++) {
       control.append("a", 1);
       await new Promise(setImmediate);
@@ -63,8 +60,7 @@ describe("a reader of changes", () => {
 
   it("gets what is committed and bye when the host goes, and counts as a follower", async () => {
     const { control, api } = await serveAgents({ a: 1 }, { limits: { followers: 1 } });
-    await using reader = await api.follow("/v1/changes");
-    await reader.until(() => reader.messages.length === 1);
+    await using reader = await api.followUntil(1, "/v1/changes");
     await expect(api.follow("/v1/changes")).rejects.toThrow(/503 .*Too many clients/);
     control.append("a", 1);
     await api[Symbol.asyncDispose]();
@@ -85,8 +81,7 @@ describe("a reader of changes", () => {
 describe("a reader of events", () => {
   it("continues after its Last-Event-ID and ignores the number in the address", async () => {
     const { api } = await serveAgents({ t: 9 });
-    await using reader = await api.follow("/v1/agents/t/events?after=2", { "last-event-id": "7" });
-    await reader.until(() => reader.numbers.length === 2);
+    await using reader = await api.followUntil(2, "/v1/agents/t/events?after=2", { "last-event-id": "7" });
     expect(reader.numbers).toEqual([8, 9]);
   });
 
@@ -119,8 +114,7 @@ describe("a reader of events", () => {
 
   it("receives bye when its agent is removed and another one gets the same id", async () => {
     const { control, api } = await serveAgents();
-    await using reader = await api.follow("/v1/agents/t/events");
-    await reader.until(() => reader.numbers.length === 3);
+    await using reader = await api.followUntil(3, "/v1/agents/t/events");
     const removed = control.remove("t", { force: true, files: false });
     control.add("t", 1);
     await removed;
@@ -130,8 +124,7 @@ describe("a reader of events", () => {
 
   it("gets an error when the log is unreadable, and the host reports it too", async () => {
     const { control, api } = await serveAgents();
-    await using reader = await api.follow("/v1/agents/t/events");
-    await reader.until(() => reader.numbers.length === 3);
+    await using reader = await api.followUntil(3, "/v1/agents/t/events");
     control.fail("page", new Error("the disk is gone"));
     control.append("t", 1);
     await reader.ended;
@@ -165,8 +158,7 @@ describe("a reader of events", () => {
     for (let round = 0; round < 50; round++)
       await Promise.all(
         upTo(20).map(async () => {
-          await using reader = await api.follow("/v1/agents/t/events");
-          await reader.until(() => reader.numbers.length === 3);
+          await using _reader = await api.followUntil(3, "/v1/agents/t/events");
         }),
       );
     // One reader stays connected, which proves that the counters work.
@@ -223,8 +215,7 @@ describe("a reader that does not read", () => {
 
   it("differs from a reader of a long log, which stays connected", async () => {
     const { api } = await serveAgents({ t: 20_000 }, { limits: { slowReaderMs: 5_000 } });
-    await using reader = await api.follow("/v1/agents/t/events");
-    await reader.until(() => reader.numbers.length === 20_000);
+    await using reader = await api.followUntil(20_000, "/v1/agents/t/events");
     expect(reader.messages.every(({ event }) => event === "message")).toBe(true);
   });
 });
@@ -232,8 +223,7 @@ describe("a reader that does not read", () => {
 describe("a server that closes", () => {
   it("sends committed events before bye", async () => {
     const { control, api } = await serveAgents({ t: 2 });
-    await using reader = await api.follow("/v1/agents/t/events");
-    await reader.until(() => reader.numbers.length === 2);
+    await using reader = await api.followUntil(2, "/v1/agents/t/events");
     control.append("t", 500);
     await api.server.close("The host goes down.");
     await reader.ended;

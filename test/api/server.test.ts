@@ -261,21 +261,19 @@ const SETTINGS = { approve: "never", stepLimit: null };
 
 const errorIn = (body: unknown) => (body as { error: Pick<GoaldError, "code" | "message" | "hint"> }).error;
 
-describe("a body with one name twice in an object", () => {
-  it.each([
-    '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"never","stepLimit":1},"name":"Mole"}',
-    '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"risky","stepLimit":1,"\\u0061pprove" : "never"}}',
-  ])("is rejected: %s", async (body) => {
-    const { control, api } = await serveAgents();
-    const reply = await api.ask("POST", "/v1/agents", { body });
-    expect(reply.status).toBe(400);
-    expect(errorIn(reply.body).message).toBe("The body has an object with the same name twice.");
-    expect(control.calls).toEqual([]);
-    // It is told from names in texts and in other objects.
-    const role = '{"name": "x", "name": "y"} \\';
-    const sound = JSON.stringify({ ...NEW_AGENT, role, goals: ["name", "name"] });
-    expect((await api.ask("POST", "/v1/agents", { body: sound })).status).toBe(201);
-  });
+it.each([
+  '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"never","stepLimit":1},"name":"Mole"}',
+  '{"name":"Chef","role":"r","goals":["g"],"settings":{"approve":"risky","stepLimit":1,"\\u0061pprove" : "never"}}',
+])("a body with one name twice in an object is rejected: %s", async (body) => {
+  const { control, api } = await serveAgents();
+  const reply = await api.ask("POST", "/v1/agents", { body });
+  expect(reply.status).toBe(400);
+  expect(errorIn(reply.body).message).toBe("The body has an object with the same name twice.");
+  expect(control.calls).toEqual([]);
+  // It is told from names in texts and in other objects.
+  const role = '{"name": "x", "name": "y"} \\';
+  const sound = JSON.stringify({ ...NEW_AGENT, role, goals: ["name", "name"] });
+  expect((await api.ask("POST", "/v1/agents", { body: sound })).status).toBe(201);
 });
 
 describe("a request that may come from another origin", () => {
@@ -509,8 +507,7 @@ describe("errors of the host", () => {
     texts.push((await api.ask("POST", "/v1/agents/t/messages", { body: words })).text);
     control.fail("kill", new Error(`401 for ${secret} and ${unseen}`));
     texts.push((await api.ask("POST", "/v1/agents/t/kill", { body: {} })).text);
-    await using reader = await api.follow("/v1/agents/t/events");
-    await reader.until(() => reader.numbers.length === 5);
+    await using reader = await api.followUntil(5, "/v1/agents/t/events");
     texts.push(reader.text, ...api.problems);
     for (const text of texts) expect([text.includes(secret), text.includes(unseen)]).toEqual([false, false]);
     expect(texts.join().split("[redacted]").length).toBeGreaterThan(8);
@@ -528,8 +525,7 @@ describe("errors of the host", () => {
     const { control, api } = await serveAgents();
     control.append("t", 1, acting);
     const page = await api.ask("GET", "/v1/agents/t/events?after=3");
-    await using reader = await api.follow("/v1/agents/t/events?after=3");
-    await reader.until(() => reader.numbers.length === 1);
+    await using reader = await api.followUntil(1, "/v1/agents/t/events?after=3");
     const acts = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
     expect([acts.test(page.text), acts.test(reader.text), acts.test(acting)]).toEqual([false, false, true]);
     expect(page.body).toMatchObject({ events: [{ text: acting }] });

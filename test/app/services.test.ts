@@ -82,33 +82,30 @@ describe("what a home is set up for", () => {
   });
 });
 
-describe("the key of the model server", () => {
+it("the key of the model server goes to the server that it was set for, and to none beside it", async () => {
   const { signal } = new AbortController();
   const paint = async ({ images }: Partial<Services>) => images?.generate("a ball", "64x64", signal);
   const hear = async ({ speech }: Partial<Services>) => speech?.transcribe("a.wav", wav(), signal);
-
-  it("goes to the server that it was set for, and to none beside it", async () => {
-    await using server = await startServiceServer(({ path }) =>
-      path.endsWith("/transcriptions") ? { status: 200, body: { text: "a" } } : pictureAnswer(png(64, 64)),
-    );
-    await using other = await startServiceServer(() => ({ status: 200, body: { text: "a" } }));
-    const env = {
-      ...KEY,
-      OPENAI_BASE_URL: `${server.origin}/v1`,
-      GOALD_IMAGES_BASE_URL: `${server.origin}/v1`,
-      GOALD_SPEECH_BASE_URL: `${other.origin}/v1`,
-    };
-    const services = await servicesOf(env);
-    expect(await paint(services)).toMatchObject({ format: "png", width: 64 });
-    expect(await hear(services)).toBe("a");
-    const own = await servicesOf({ ...env, GOALD_SPEECH_API_KEY: "sk-speech-0123456789" });
-    expect(await hear(own)).toBe("a");
-    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY.OPENAI_API_KEY}`]);
-    expect(other.requests.map(({ headers }) => headers.authorization)).toEqual([
-      undefined,
-      "Bearer sk-speech-0123456789",
-    ]);
-  });
+  await using server = await startServiceServer(({ path }) =>
+    path.endsWith("/transcriptions") ? { status: 200, body: { text: "a" } } : pictureAnswer(png(64, 64)),
+  );
+  await using other = await startServiceServer(() => ({ status: 200, body: { text: "a" } }));
+  const env = {
+    ...KEY,
+    OPENAI_BASE_URL: `${server.origin}/v1`,
+    GOALD_IMAGES_BASE_URL: `${server.origin}/v1`,
+    GOALD_SPEECH_BASE_URL: `${other.origin}/v1`,
+  };
+  const services = await servicesOf(env);
+  expect(await paint(services)).toMatchObject({ format: "png", width: 64 });
+  expect(await hear(services)).toBe("a");
+  const own = await servicesOf({ ...env, GOALD_SPEECH_API_KEY: "sk-speech-0123456789" });
+  expect(await hear(own)).toBe("a");
+  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY.OPENAI_API_KEY}`]);
+  expect(other.requests.map(({ headers }) => headers.authorization)).toEqual([
+    undefined,
+    "Bearer sk-speech-0123456789",
+  ]);
 });
 
 async function check(

@@ -1,5 +1,5 @@
 import { readdir, writeFile } from "node:fs/promises";
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, expect, it } from "@jest/globals";
 import { readCassette } from "#cassette/recording-file.ts";
 import { isGoaldError } from "#core/errors.ts";
 import { makeRecording, type Recording } from "../helpers/daemon-home.ts";
@@ -11,31 +11,29 @@ beforeAll(async () => {
   recording = await makeRecording();
 });
 
-describe("a recording from a stranger", () => {
-  it("ends with a sentence for any damage, and soon", async () => {
-    const { goald, lines: recorded, at, replay } = recording;
-    const random = randomNumbers(7);
-    const values = [null, -1, 1e9, 1e308, "", "x", [], {}, true, [null], { type: "x" }, "\u0000", "../x"];
-    for (let round = 0; round < 400; round++) {
-      const lines = structuredClone(recorded) as Record<string, unknown>[];
-      const line = lines[Math.floor(random() * lines.length)] as Record<string, unknown>;
-      mutate(line, values, random);
-      await writeFile(at("mutant.ndjson"), `${lines.map((each) => JSON.stringify(each)).join("\n")}\n`);
-      let isRead = false;
-      try {
-        readCassette(at("mutant.ndjson"));
-        isRead = true;
-      } catch (thrown) {
-        expect({ line, thrown }).toEqual({ line, thrown: expect.anything() });
-        expect(isGoaldError(thrown)).toBe(true);
-      }
-      if (!isRead || round % 8 > 0) continue;
-      const ended = await replay("mutant.ndjson");
-      expect({ line, ended: ended.stderr.includes("GOALD_INTERNAL") }).toEqual({ line, ended: false });
-      expect(await readdir(at("tmp"))).toEqual([]);
+it("a recording from a stranger ends with a sentence for any damage, and soon", async () => {
+  const { goald, lines: recorded, at, replay } = recording;
+  const random = randomNumbers(7);
+  const values = [null, -1, 1e9, 1e308, "", "x", [], {}, true, [null], { type: "x" }, "\u0000", "../x"];
+  for (let round = 0; round < 400; round++) {
+    const lines = structuredClone(recorded) as Record<string, unknown>[];
+    const line = lines[Math.floor(random() * lines.length)] as Record<string, unknown>;
+    mutate(line, values, random);
+    await writeFile(at("mutant.ndjson"), `${lines.map((each) => JSON.stringify(each)).join("\n")}\n`);
+    let isRead = false;
+    try {
+      readCassette(at("mutant.ndjson"));
+      isRead = true;
+    } catch (thrown) {
+      expect({ line, thrown }).toEqual({ line, thrown: expect.anything() });
+      expect(isGoaldError(thrown)).toBe(true);
     }
-    expect(jsonOf(await goald.ask(["ps", "-a", "--json"]))).toMatchObject({ agents: [{ id: "t" }] });
-  });
+    if (!isRead || round % 8 > 0) continue;
+    const ended = await replay("mutant.ndjson");
+    expect({ line, ended: ended.stderr.includes("GOALD_INTERNAL") }).toEqual({ line, ended: false });
+    expect(await readdir(at("tmp"))).toEqual([]);
+  }
+  expect(jsonOf(await goald.ask(["ps", "-a", "--json"]))).toMatchObject({ agents: [{ id: "t" }] });
 });
 
 /** Replaces, removes or doubles one value somewhere in a line. */

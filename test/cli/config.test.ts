@@ -179,17 +179,15 @@ describe("goald config NAME VALUE", () => {
   });
 });
 
-describe("goald config NAME --unset", () => {
-  it("removes a setting with its empty group, a key too, and shows the value that then applies", async () => {
-    await using goald = await makeGoald({ FAST_LLM: "f" });
-    await goald.write(FILE, `{"openai":{"apiKey":"${KEY}"},"models":{"smart":"a","fast":"b"},"recall":{"count":1}}`);
-    const unset = endedWith(0, await goald.ask("config SMART_LLM --unset"));
-    expect(unset.stdout).toBe(`Removed models.smart from ${goald.home}/${FILE}. It is gpt-4.1 now (default).\n`);
-    const fast = await goald.json("config models.fast --unset");
-    expect(fast).toMatchObject({ removed: true, now: { value: "f", origin: { layer: "environment" } } });
-    expect(await goald.print("config openai.apiKey --unset")).not.toContain(KEY);
-    expect(await json(goald)).toEqual({ recall: { count: 1 } });
-  });
+it("goald config NAME --unset removes a setting with its empty group, a key too, and shows the value that then applies", async () => {
+  await using goald = await makeGoald({ FAST_LLM: "f" });
+  await goald.write(FILE, `{"openai":{"apiKey":"${KEY}"},"models":{"smart":"a","fast":"b"},"recall":{"count":1}}`);
+  const unset = endedWith(0, await goald.ask("config SMART_LLM --unset"));
+  expect(unset.stdout).toBe(`Removed models.smart from ${goald.home}/${FILE}. It is gpt-4.1 now (default).\n`);
+  const fast = await goald.json("config models.fast --unset");
+  expect(fast).toMatchObject({ removed: true, now: { value: "f", origin: { layer: "environment" } } });
+  expect(await goald.print("config openai.apiKey --unset")).not.toContain(KEY);
+  expect(await json(goald)).toEqual({ recall: { count: 1 } });
 });
 
 it("the examples in the help of goald config work", async () => {

@@ -69,20 +69,17 @@ describe("clone_repository", () => {
     expect(asked).toEqual([]);
   });
 
-  describe("after a crash", () => {
+  it("after a crash is done if the folder came from that address, not done without one, unknown if it is from elsewhere or before", async () => {
     const args = () => ({ repository_url: addressOf("plain.git"), clone_path: "plain" });
     const probe = (prepared: unknown) => clone_repository.probe?.(args(), contextWith(given.server.origin), prepared);
     const prepare = () => clone_repository.prepare?.(args(), contextWith(given.server.origin));
-
-    it("is done if the folder came from that address, not done without one, unknown if it is from elsewhere or before", async () => {
-      const prepared = await prepare();
-      expect(await probe(prepared)).toBe("not-done");
-      await clone("plain");
-      expect(await probe(prepared)).toBe("done");
-      expect(await probe(await prepare())).toBe("unknown");
-      const elsewhere = '[remote "origin"]\n\turl = https://example.org/other\n';
-      await writeFile(join(given.desk.folder, "plain/.git/config"), elsewhere);
-      expect(await probe(prepared)).toBe("unknown");
-    });
+    const prepared = await prepare();
+    expect(await probe(prepared)).toBe("not-done");
+    await clone("plain");
+    expect(await probe(prepared)).toBe("done");
+    expect(await probe(await prepare())).toBe("unknown");
+    const elsewhere = '[remote "origin"]\n\turl = https://example.org/other\n';
+    await writeFile(join(given.desk.folder, "plain/.git/config"), elsewhere);
+    expect(await probe(prepared)).toBe("unknown");
   });
 });

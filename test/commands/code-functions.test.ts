@@ -111,17 +111,14 @@ describe("names that Python has already", () => {
   });
 });
 
-describe("a call of such a function", () => {
+it("a call of such a function leaves out an optional argument that is None, unless None is a value of it, and keeps what the schema refuses", () => {
   const args = {
     properties: { count: { type: "integer" }, title: { type: ["string", "null"] }, words: { type: "string" } },
     required: ["words"],
   } as const;
   const { callOf } = createCodeFunctions([command("write", args)]);
-
-  it("leaves out an optional argument that is None, unless None is a value of it, and keeps what the schema refuses", () => {
-    expect(callOf("write", { words: "a", count: null, title: null })?.args).toEqual({ words: "a", title: null });
-    expect(callOf("write", { words: null, other: null })?.args).toEqual({ words: null, other: null });
-  });
+  expect(callOf("write", { words: "a", count: null, title: null })?.args).toEqual({ words: "a", title: null });
+  expect(callOf("write", { words: null, other: null })?.args).toEqual({ words: null, other: null });
 });
 
 const home = useFolder();

@@ -171,21 +171,18 @@ describe("remember", () => {
   });
 });
 
-describe("a past fact among the recalls", () => {
+it("a past fact among the recalls comes behind the one that holds, with its mark, also when only its own words are asked for", async () => {
   const CHANGED = [remember("depot", "manager", "Anselm Krug"), remember("depot", "manager", "Frieda Nowak")];
-
-  it("comes behind the one that holds, with its mark, also when only its own words are asked for", async () => {
-    const { loop } = await play(CHANGED);
-    for (const asked of ["Who runs the depot?", "Anselm Krug"]) {
-      const shown = await shownFor(loop, asked);
-      expect(shown.map((row) => /Krug|Nowak/.exec(row)?.[0])).toEqual(["Nowak", "Krug"]);
-      expect(shown[1]).toContain(", was so until step 2]");
-    }
-    // It comes alone when the prompt shows the step of the one that holds.
-    expect(await shownFor(loop, "Anselm Krug", [2])).toEqual([
-      expect.stringMatching(/, was so until step 2\] depot: manager: Anselm Krug$/),
-    ]);
-  });
+  const { loop } = await play(CHANGED);
+  for (const asked of ["Who runs the depot?", "Anselm Krug"]) {
+    const shown = await shownFor(loop, asked);
+    expect(shown.map((row) => /Krug|Nowak/.exec(row)?.[0])).toEqual(["Nowak", "Krug"]);
+    expect(shown[1]).toContain(", was so until step 2]");
+  }
+  // It comes alone when the prompt shows the step of the one that holds.
+  expect(await shownFor(loop, "Anselm Krug", [2])).toEqual([
+    expect.stringMatching(/, was so until step 2\] depot: manager: Anselm Krug$/),
+  ]);
 });
 
 describe("correct_memory", () => {
@@ -220,19 +217,17 @@ describe("correct_memory", () => {
   });
 });
 
-describe("forget_memory", () => {
-  it("hides a row from every later recall and keeps its text for people, who may show it again", async () => {
-    const { loop, rows, results } = await play([hour("6"), forget("foo/7.1"), forget("foo/7.1")]);
-    expect(results.slice(1)).toEqual([
-      "ok foo/7.1 is never recalled again.",
-      "failed memory The memory foo/7.1 is never recalled again: foo/13.1 came after it.",
-    ]);
-    expect(rows.find(({ id }) => id === "foo/7.1")).toMatchObject({ text: "depot: hour: 6", supersededBy: "foo/13.1" });
-    expect((await shownFor(loop, "depot hour")).join()).not.toContain("hour: 6");
-    await loop.store.curate(loop.row.id, [{ op: "forget", id: "foo/13.1", by: "person" }], "k", AT);
-    expect((await shownFor(loop, "depot hour"))[0]).toContain("depot: hour: 6");
-    expect((await loop.store.verify()).problems).toEqual([]);
-  });
+it("forget_memory hides a row from every later recall and keeps its text for people, who may show it again", async () => {
+  const { loop, rows, results } = await play([hour("6"), forget("foo/7.1"), forget("foo/7.1")]);
+  expect(results.slice(1)).toEqual([
+    "ok foo/7.1 is never recalled again.",
+    "failed memory The memory foo/7.1 is never recalled again: foo/13.1 came after it.",
+  ]);
+  expect(rows.find(({ id }) => id === "foo/7.1")).toMatchObject({ text: "depot: hour: 6", supersededBy: "foo/13.1" });
+  expect((await shownFor(loop, "depot hour")).join()).not.toContain("hour: 6");
+  await loop.store.curate(loop.row.id, [{ op: "forget", id: "foo/13.1", by: "person" }], "k", AT);
+  expect((await shownFor(loop, "depot hour"))[0]).toContain("depot: hour: 6");
+  expect((await loop.store.verify()).problems).toEqual([]);
 });
 
 describe("an agent may not correct or forget", () => {

@@ -330,14 +330,12 @@ describe("nested arguments in the command list", () => {
   });
 });
 
-describe("the list of commands for people", () => {
-  it.each([
-    [{}, "asks first"],
-    [{ annotations: { readOnly: true, openWorld: true } }, "reads outside"],
-    [{ annotations: { readOnly: false, destructive: true, openWorld: false } }, "asks first"],
-    [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "only adds"],
-  ])("names the risk of %j", (change, risk) => {
-    const registry = { all: [made(change)], unavailable: [], get: () => undefined, fileOf: () => undefined };
-    expect(listCommands(registry, shipped)).toMatchObject([{ name: "mine", effect: "at-most-once", risk }]);
-  });
+it.each([
+  [{}, "asks first"],
+  [{ annotations: { readOnly: true, openWorld: true } }, "reads outside"],
+  [{ annotations: { readOnly: false, destructive: true, openWorld: false } }, "asks first"],
+  [{ annotations: { readOnly: false, destructive: false, openWorld: false } }, "only adds"],
+])("the list of commands for people names the risk of %j", (change, risk) => {
+  const registry = { all: [made(change)], unavailable: [], get: () => undefined, fileOf: () => undefined };
+  expect(listCommands(registry, shipped)).toMatchObject([{ name: "mine", effect: "at-most-once", risk }]);
 });

@@ -317,14 +317,12 @@ describe("saveToEnvFile", () => {
   });
 });
 
-describe("readEnvFile", () => {
-  it("reports whether other users can read the file, and reads a missing file as an empty one", async () => {
-    expect(await readEnvFile(file())).toEqual({ variables: {}, isOpen: false });
-    await save("sk-new");
-    expect((await readEnvFile(file())).isOpen).toBe(false);
-    await chmod(file(), 0o640);
-    expect((await readEnvFile(file())).isOpen).toBe(true);
-  });
+it("readEnvFile reports whether other users can read the file, and reads a missing file as an empty one", async () => {
+  expect(await readEnvFile(file())).toEqual({ variables: {}, isOpen: false });
+  await save("sk-new");
+  expect((await readEnvFile(file())).isOpen).toBe(false);
+  await chmod(file(), 0o640);
+  expect((await readEnvFile(file())).isOpen).toBe(true);
 });
 
 it.each([

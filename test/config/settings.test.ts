@@ -206,26 +206,24 @@ describe("a wrong setting", () => {
   });
 });
 
-describe("goald.json", () => {
-  it.each<[json: unknown, said: RegExp]>([
-    [{ temprature: 1 }, /"temprature" is not a setting.*"models\.temperature"/],
-    [{ temperature: 1 }, /"temperature" is not a setting.*"models\.temperature"/],
-    [{ models: { smrt: "x" } }, /"models\.smrt".*"models\.smart"/],
-    [{ smart: "x" }, /"smart" is not a setting.*"models\.smart"/],
-    ['{"__proto__":{"models":{}}}', /"__proto__" is not a setting/],
-    [{ somethingAltogetherDifferent: 1 }, /is not a setting of goald\.$/],
-    [{ models: "gpt" }, /models must be an object with names such as smart/],
-    [[], /it must be an object/],
-    ["null", /it must be an object/],
-    ["", /is not valid JSON/],
-    ['{\n  "temperature": 1,\n}', /is not valid JSON \(line 3 column 1\)/],
-    ['{"openai":{"apiKey":"sk-abcdef"}', /is not valid JSON/],
-  ])("is refused when it is %j", async (json, said) => {
-    const message = await refusal({ json });
-    expect(message).toMatch(said);
-    expect(message).toContain("goald.json");
-    expect(message).not.toContain("abcdef");
-  });
+it.each<[json: unknown, said: RegExp]>([
+  [{ temprature: 1 }, /"temprature" is not a setting.*"models\.temperature"/],
+  [{ temperature: 1 }, /"temperature" is not a setting.*"models\.temperature"/],
+  [{ models: { smrt: "x" } }, /"models\.smrt".*"models\.smart"/],
+  [{ smart: "x" }, /"smart" is not a setting.*"models\.smart"/],
+  ['{"__proto__":{"models":{}}}', /"__proto__" is not a setting/],
+  [{ somethingAltogetherDifferent: 1 }, /is not a setting of goald\.$/],
+  [{ models: "gpt" }, /models must be an object with names such as smart/],
+  [[], /it must be an object/],
+  ["null", /it must be an object/],
+  ["", /is not valid JSON/],
+  ['{\n  "temperature": 1,\n}', /is not valid JSON \(line 3 column 1\)/],
+  ['{"openai":{"apiKey":"sk-abcdef"}', /is not valid JSON/],
+])("goald.json is refused when it is %j", async (json, said) => {
+  const message = await refusal({ json });
+  expect(message).toMatch(said);
+  expect(message).toContain("goald.json");
+  expect(message).not.toContain("abcdef");
 });
 
 describe.each([

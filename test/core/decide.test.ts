@@ -262,22 +262,20 @@ describe("repetition of a reply with several commands", () => {
   });
 });
 
-describe("comparison of arguments", () => {
-  const blob = (letter: string, head: string) => ({ blob: letter.repeat(64), bytes: 40_000, head });
-  const same = (one: Args, other: Args): boolean => countOf(requested("x", 1, one), requested("x", 2, other)) === 2;
+const blob = (letter: string, head: string) => ({ blob: letter.repeat(64), bytes: 40_000, head });
+const same = (one: Args, other: Args): boolean => countOf(requested("x", 1, one), requested("x", 2, other)) === 2;
 
-  it.each<[title: string, one: Args, other: Args, expected: boolean]>([
-    ["ignores the order of names", { a: 1, b: { c: [1, 2], d: null } }, { b: { d: null, c: [1, 2] }, a: 1 }, true],
-    ["respects the order of lists", { a: [1, 2] }, { a: [2, 1] }, false],
-    ["tells lists of different lengths apart", { a: [1] }, { a: [1, 2] }, false],
-    ["tells a list from an object", { a: [] }, { a: {} }, false],
-    ["compares long texts by their hash", { a: blob("a", "x") }, { a: blob("a", "x") }, true],
-    ["tells long texts with different hashes apart", { a: blob("a", "x") }, { a: blob("b", "x") }, false],
-    ["tells a long text from its beginning", { a: blob("a", "x") }, { a: "x" }, false],
-    ["ignores inherited names", { toString: 1 }, { a: 1 }, false],
-  ])("%s", (_title, one, other, expected) => {
-    expect([same(one, other), same(other, one)]).toEqual([expected, expected]);
-  });
+it.each<[title: string, one: Args, other: Args, expected: boolean]>([
+  ["ignores the order of names", { a: 1, b: { c: [1, 2], d: null } }, { b: { d: null, c: [1, 2] }, a: 1 }, true],
+  ["respects the order of lists", { a: [1, 2] }, { a: [2, 1] }, false],
+  ["tells lists of different lengths apart", { a: [1] }, { a: [1, 2] }, false],
+  ["tells a list from an object", { a: [] }, { a: {} }, false],
+  ["compares long texts by their hash", { a: blob("a", "x") }, { a: blob("a", "x") }, true],
+  ["tells long texts with different hashes apart", { a: blob("a", "x") }, { a: blob("b", "x") }, false],
+  ["tells a long text from its beginning", { a: blob("a", "x") }, { a: "x" }, false],
+  ["ignores inherited names", { toString: 1 }, { a: 1 }, false],
+])("comparison of arguments %s", (_title, one, other, expected) => {
+  expect([same(one, other), same(other, one)]).toEqual([expected, expected]);
 });
 
 const asksForEnd = (step: number): readonly NewEvent[] => [

@@ -197,20 +197,17 @@ describe("an answer of a sub-agent", () => {
   });
 });
 
-describe("an agent that repeats itself while its sub-agents work", () => {
+it("an agent that repeats itself while its sub-agents work is warned first, then waits at no cost for the next report, or continues when no sub-agent works", () => {
   const polls = [2, 3, 4].flatMap((step) => [requested("list_agents", step, {}), approved(step), finished(step)]);
   const noticed: NewEvent = { type: "repetition-noticed", step: 4, callId: "c4", count: 3 };
   const idle = [...waitingParent, finished(), ...polls, noticed];
-
-  it("is warned first, then waits at no cost for the next report, or continues when no sub-agent works", () => {
-    expect(decide(stateOf(...waitingParent, finished(), ...polls), RULES, NOW)).toMatchObject({ kind: "record" });
-    expect(decide(stateOf(...idle), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: null });
-    expect(decide(stateOf(...idle, report()), RULES, NOW)).toMatchObject({ kind: "ask" });
-    for (const status of ["finished", "paused"] as const) {
-      const alone = stateOf(...waitingParent, finished(), report({ status }), ...polls, noticed);
-      expect(decide(alone, RULES, NOW)).toMatchObject({ kind: "ask" });
-    }
-  });
+  expect(decide(stateOf(...waitingParent, finished(), ...polls), RULES, NOW)).toMatchObject({ kind: "record" });
+  expect(decide(stateOf(...idle), RULES, NOW)).toEqual({ kind: "wait", waitFor: "agent", until: null });
+  expect(decide(stateOf(...idle, report()), RULES, NOW)).toMatchObject({ kind: "ask" });
+  for (const status of ["finished", "paused"] as const) {
+    const alone = stateOf(...waitingParent, finished(), report({ status }), ...polls, noticed);
+    expect(decide(alone, RULES, NOW)).toMatchObject({ kind: "ask" });
+  }
 });
 
 describe("a person's words to an agent that asked a question", () => {

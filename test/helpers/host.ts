@@ -178,7 +178,12 @@ export async function makeWorld(options: WorldOptions) {
         await settle();
       } while ([...supervisor.runners.values()].some(({ running }) => running));
     };
-    return { supervisor, control, stopped, problems, idle, closed, removedFolders, quiet };
+    /** Lets this time pass, then does the same. */
+    const quietAfter = async (ms: number): Promise<void> => {
+      await clock.advance(ms);
+      await quiet();
+    };
+    return { supervisor, control, stopped, problems, idle, closed, removedFolders, quiet, quietAfter };
   }
   const events = (agent: string) => store.read(agent, 0, 10_000);
 

@@ -138,6 +138,12 @@ export async function serve(
     ask: (method: string, path: string, given?: AskOptions) => ask(server.socket, method, path, given),
     /** Opens an event stream; resolves when the server has answered. */
     follow: (path: string, headers?: AskOptions["headers"]) => follow(server.socket, path, headers),
+    /** Does the same, and waits until so many messages have come. */
+    followUntil: async (count: number, ...given: [path: string, headers?: AskOptions["headers"]]) => {
+      const stream = await follow(server.socket, ...given);
+      await stream.until(() => stream.messages.length === count);
+      return stream;
+    },
     open,
     /** Sends `text`, and returns everything received until the server closes the connection. */
     send: async (text: string): Promise<string> => {

@@ -96,8 +96,7 @@ describe("a cell whose nested call waits for a person", () => {
     await world.clock.advance(MINUTE);
     expect(cell.processes).toBe(1);
     isCrowded = true;
-    await world.clock.advance(1_000);
-    await host.quiet();
+    await host.quietAfter(1_000);
     expect(cell).toEqual({ runs: 1, processes: 0 });
     await answerToEnd(world, host);
     expect(linesOf(world)).toBe("before\nChengdu\n");
@@ -158,53 +157,49 @@ describe("a cell whose sub-task asks a person", () => {
   });
 });
 
-describe("a cell whose nested call waits for approval", () => {
-  it("gives its process back, and the approved call is made once", async () => {
-    const act = async (context: CommandContext) => {
-      await append(context, "before");
-      return (await context.call("delete_file", { file: "big", permanently: true })).status;
-    };
-    const { world, host, cell } = await makeAsker({ act });
-    await until(async () => (await world.types()).includes("approval-asked"));
-    await waitInVain({ world, host, cell });
-    await host.control.answer("foo", { callId: "c1.2", verdict: "approved" });
-    await until(() => isEnded(world));
-    expect([cell.runs, linesOf(world)]).toEqual([2, "before\n"]);
-    const started = (await world.events("foo")).filter(({ type }) => type === "command-started");
-    expect(started.filter((event) => "callId" in event && event.callId === "c1.2")).toHaveLength(1);
-  });
+it("a cell whose nested call waits for approval gives its process back, and the approved call is made once", async () => {
+  const act = async (context: CommandContext) => {
+    await append(context, "before");
+    return (await context.call("delete_file", { file: "big", permanently: true })).status;
+  };
+  const { world, host, cell } = await makeAsker({ act });
+  await until(async () => (await world.types()).includes("approval-asked"));
+  await waitInVain({ world, host, cell });
+  await host.control.answer("foo", { callId: "c1.2", verdict: "approved" });
+  await until(() => isEnded(world));
+  expect([cell.runs, linesOf(world)]).toEqual([2, "before\n"]);
+  const started = (await world.events("foo")).filter(({ type }) => type === "command-started");
+  expect(started.filter((event) => "callId" in event && event.callId === "c1.2")).toHaveLength(1);
 });
 
-describe("a parent whose cell waits for a sub-agent whose cell needs a process", () => {
-  it("gives its own process back, so that both end", async () => {
-    const waiting: (() => void)[] = [];
-    let free = 1;
-    const takeProcess = async (signal: AbortSignal): Promise<() => void> => {
-      while (free === 0)
-        await new Promise<void>((resolve, reject) => {
-          waiting.push(resolve);
-          signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-        });
-      free--;
-      return () => {
-        free++;
-        waiting.shift()?.();
-      };
+it("a parent whose cell waits for a sub-agent whose cell needs a process gives its own process back, so that both end", async () => {
+  const waiting: (() => void)[] = [];
+  let free = 1;
+  const takeProcess = async (signal: AbortSignal): Promise<() => void> => {
+    while (free === 0)
+      await new Promise<void>((resolve, reject) => {
+        waiting.push(resolve);
+        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      });
+    free--;
+    return () => {
+      free++;
+      waiting.shift()?.();
     };
-    const act = async (context: CommandContext) => {
-      using _process = { [Symbol.dispose]: await takeProcess(context.signal) };
-      if (context.agent.name !== "foo") return "the child's work";
-      const task = { name: "child", task: "help", prompt: "Help." };
-      const { value } = await context.call("start_agent", task);
-      await append(context, JSON.stringify(value));
-      return value;
-    };
-    const services = { agents: { ready: true } } as const;
-    const { world, host } = await makeAsker({ act, services, isSandboxCrowded: () => waiting.length > 0 });
-    await passToEnd(world);
-    await host.quiet();
-    expect(JSON.parse(linesOf(world))).toEqual({ key: "foo-child", answer: "All goals are reached." });
-    const started = (await world.events("foo")).filter(({ type }) => type === "agent-started");
-    expect(started).toHaveLength(1);
-  });
+  };
+  const act = async (context: CommandContext) => {
+    using _process = { [Symbol.dispose]: await takeProcess(context.signal) };
+    if (context.agent.name !== "foo") return "the child's work";
+    const task = { name: "child", task: "help", prompt: "Help." };
+    const { value } = await context.call("start_agent", task);
+    await append(context, JSON.stringify(value));
+    return value;
+  };
+  const services = { agents: { ready: true } } as const;
+  const { world, host } = await makeAsker({ act, services, isSandboxCrowded: () => waiting.length > 0 });
+  await passToEnd(world);
+  await host.quiet();
+  expect(JSON.parse(linesOf(world))).toEqual({ key: "foo-child", answer: "All goals are reached." });
+  const started = (await world.events("foo")).filter(({ type }) => type === "agent-started");
+  expect(started).toHaveLength(1);
 });

@@ -321,8 +321,7 @@ describe("an approval that expires", () => {
     const { world, host, control } = await makeAsker({ approvalExpiresMs: HOUR });
     await world.clock.advance(HOUR - 1);
     expect(await waitingIn(world)).toBe("c1");
-    await world.clock.advance(1);
-    await host.quiet();
+    await host.quietAfter(1);
     expect([filesOf(world), await waitingIn(world)]).toEqual([[], "c2"]);
     expect(world.lastPrompt()).toContain("Nobody approved it by 2026-11-20T09:00:00.000Z.");
     await expect(control.answer("foo", yes("c1"))).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
@@ -335,8 +334,7 @@ describe("an approval that expires", () => {
     const { world, host } = await makeAsker({ approvalExpiresMs: HOUR });
     const sentAt = new Date(world.clock.now().getTime() + sentAfterMs).toISOString();
     await world.store.deliver("foo", "yes", { type: "approval", ...yes("c1") }, sentAt);
-    await world.clock.advance(HOUR);
-    await host.quiet();
+    await host.quietAfter(HOUR);
     expect([filesOf(world), await waitingIn(world)]).toEqual([written, "c2"]);
   });
 });
@@ -515,23 +513,21 @@ describe("a person's trust", () => {
   });
 });
 
-describe("an agent whose log cannot be read", () => {
-  it("is damaged and not also stalled while its host retries", async () => {
-    const store = openMemoryStore();
-    await store.create(SPEC, "k", AT);
-    const unreadable = { ...store, load: () => Promise.reject(new Error("It cannot be read.")) };
-    const supervisor = { runners: new Map([["foo", {}]]), isolation: { reasonFor: () => null } };
-    const views = createHostViews({
-      store: unreadable,
-      supervisor: supervisor as unknown as Supervisor,
-      clock: fakeClock({ start: later(3_600) }),
-      workspaceFolder: "/w",
-      stallAfterMs: () => 1_000,
-    });
-    expect(await views.viewAll(await store.agents())).toMatchObject([
-      { id: "foo", name: "Foo", state: "damaged", reason: "It cannot be read.", step: 0, stalledMs: null },
-    ]);
+it("an agent whose log cannot be read is damaged and not also stalled while its host retries", async () => {
+  const store = openMemoryStore();
+  await store.create(SPEC, "k", AT);
+  const unreadable = { ...store, load: () => Promise.reject(new Error("It cannot be read.")) };
+  const supervisor = { runners: new Map([["foo", {}]]), isolation: { reasonFor: () => null } };
+  const views = createHostViews({
+    store: unreadable,
+    supervisor: supervisor as unknown as Supervisor,
+    clock: fakeClock({ start: later(3_600) }),
+    workspaceFolder: "/w",
+    stallAfterMs: () => 1_000,
   });
+  expect(await views.viewAll(await store.agents())).toMatchObject([
+    { id: "foo", name: "Foo", state: "damaged", reason: "It cannot be read.", step: 0, stalledMs: null },
+  ]);
 });
 
 const at = useFolder();

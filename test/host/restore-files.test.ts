@@ -196,19 +196,17 @@ describe("the record of a restoration", () => {
   });
 });
 
-describe("a plan", () => {
-  it("names what then happens, and changes nothing itself", async () => {
-    await agent.write("a.md", "one");
-    await agent.clone("repositories/plain", CLONE);
-    await agent.write("a.md", "two");
-    const before = agent.look();
-    const { files, clones } = await agent.plan({ step: 1 });
-    expect(agent.look()).toEqual(before);
-    const done = await agent.restore(1);
-    expect(done.clones).toEqual(clones);
-    expect(done.files).toMatchObject(files.map(({ path, action, bytesNow }) => ({ path, action, bytesNow })));
-    expect(done).toMatchObject({ step: 1, lastStep: 3 });
-  });
+it("a plan names what then happens, and changes nothing itself", async () => {
+  await agent.write("a.md", "one");
+  await agent.clone("repositories/plain", CLONE);
+  await agent.write("a.md", "two");
+  const before = agent.look();
+  const { files, clones } = await agent.plan({ step: 1 });
+  expect(agent.look()).toEqual(before);
+  const done = await agent.restore(1);
+  expect(done.clones).toEqual(clones);
+  expect(done.files).toMatchObject(files.map(({ path, action, bytesNow }) => ({ path, action, bytesNow })));
+  expect(done).toMatchObject({ step: 1, lastStep: 3 });
 });
 
 const PLAIN_CLONE = { "README.md": "# Plain\n" };
@@ -265,9 +263,7 @@ describe.each(["before", "after"] as const)("a restoration whose power is cut %s
 
 describe("a call after a restoration that a crash interrupted", () => {
   beforeEach(async () => {
-    await agent.write("a.md", "one");
-    await agent.write("a.md", "two");
-    await agent.write("a.md", "three");
+    for (const text of ["one", "two", "three"]) await agent.write("a.md", text);
   });
 
   /** Cuts the power after the commit, before the file is written. */

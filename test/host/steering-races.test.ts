@@ -106,8 +106,7 @@ describe("an agent in front", () => {
     leave[1]?.();
     await world.clock.advance(ALONE_MS - 1);
     expect(await stateShown(host)).toBe("waiting: rate limit");
-    await world.clock.advance(1);
-    await host.quiet();
+    await host.quietAfter(1);
     const { state, reason } = await host.control.agent("foo");
     expect({ state, reason }).toEqual({ state: "paused: person", reason: "Its terminal has gone." });
   });
@@ -120,8 +119,7 @@ describe("an agent in front", () => {
     if (connects) follow(host)();
     await world.clock.advance(ALONE_MS - 1);
     if (connects) follow(host);
-    await world.clock.advance(10 * ALONE_MS);
-    await host.quiet();
+    await host.quietAfter(10 * ALONE_MS);
     expect(await stateShown(host)).toBe(state);
   });
 
@@ -160,12 +158,11 @@ describe("an agent in front", () => {
   });
 
   it("is not looked for half a minute later when it was removed", async () => {
-    const { world, host } = await inFront(done());
+    const { host } = await inFront(done());
     follow(host)();
     await host.quiet();
     await host.control.remove("foo", { force: false, files: false });
-    await world.clock.advance(2 * ALONE_MS);
-    await host.quiet();
+    await host.quietAfter(2 * ALONE_MS);
     expect(host.problems).toEqual([]);
   });
 

@@ -65,8 +65,7 @@ describe("a host of many agents", () => {
     await settle();
     const reason = `The model server wants fewer requests. The next attempt is at ${at(40_000)}.`;
     expect(await host.control.agent("ben")).toMatchObject({ state: "waiting: rate limit", until: at(40_000), reason });
-    await world.clock.advance(60_000);
-    await host.quiet();
+    await host.quietAfter(60_000);
     expect(await host.control.agent("ben")).toMatchObject({ state: "completed", until: null });
   });
 
@@ -109,8 +108,7 @@ describe("a host of many agents", () => {
     expect((await world.store.agent("waits"))?.wakeAt).toBe(wakeAt);
     await world.clock.advance(59_999);
     expect(world.model.requests).toHaveLength(1);
-    await world.clock.advance(1);
-    await host.quiet();
+    await host.quietAfter(1);
     expect(standsAt(world, "waits")).toBe(ledgerText(1));
 
     const later = await afterFailure("Waits", 60_000);
@@ -160,11 +158,9 @@ describe("an agent that fails in a host", () => {
     await host.quiet();
     expect(host.problems).toEqual(["bad: The disk is not there."]);
     expect(standsAt(world, "good")).toBe(ledgerText(2));
-    await world.clock.advance(2_000);
-    await host.quiet();
+    await host.quietAfter(2_000);
     expect(host.problems).toHaveLength(2);
-    await world.clock.advance(4_000);
-    await host.quiet();
+    await host.quietAfter(4_000);
     expect((await world.events("bad")).at(-1)).toMatchObject({ type: "agent-paused", code: "crash-loop" });
     expect(host.stopped.at(-1)?.state.paused?.reason).toContain("The disk is not there.");
   });
@@ -194,12 +190,11 @@ describe("an agent that fails in a host", () => {
   });
 
   it("goes on by itself after a pause that could not be written", async () => {
-    const { world, host } = await startBroken(2, "GOALD_STORE_FULL", false);
+    const { host } = await startBroken(2, "GOALD_STORE_FULL", false);
     await host.quiet();
     await expect(host.control.pause("bad", "Wait.")).rejects.toMatchObject({ code: "GOALD_STORE_FULL" });
     await host.quiet();
-    await world.clock.advance(2_000);
-    await host.quiet();
+    await host.quietAfter(2_000);
     expect(await host.control.agent("bad")).toMatchObject({ state: "completed", reason: null });
   });
 
@@ -256,30 +251,28 @@ describe("an agent that is cut off", () => {
   });
 });
 
-describe("a host whose lease was taken", () => {
-  it("writes nothing more and does not claim the agent back, until a person wakes it there", async () => {
-    // Only the regular look at the store: all other times are the world's clock.
-    const doNotFake = ["Date", "nextTick", "performance", "queueMicrotask", "setImmediate", "setTimeout"] as const;
-    jest.useFakeTimers({ doNotFake: [...doNotFake, "clearTimeout", "clearImmediate"] });
-    try {
-      const { world, host, slow } = await inTheMiddle();
-      const taken = await world.store.claim("busy");
-      const before = await world.types("busy");
-      slow.release();
-      await host.quiet();
-      await world.clock.advance(3_600_000);
-      await jest.advanceTimersByTimeAsync(60_000);
-      host.supervisor.notify("busy");
-      for (let looks = 0; looks < 100; looks++) await settle();
-      expect((await world.store.agent("busy"))?.epoch).toBe(taken.epoch);
-      expect(await world.types("busy")).toEqual(before);
-      expect(host.problems).toEqual([expect.stringMatching(/^busy: .*lease/)]);
-      host.supervisor.wake("busy");
-      await until(async () => (await world.store.agent("busy"))?.epoch === taken.epoch + 1);
-    } finally {
-      jest.useRealTimers();
-    }
-  });
+it("a host whose lease was taken writes nothing more and does not claim the agent back, until a person wakes it there", async () => {
+  // Only the regular look at the store: all other times are the world's clock.
+  const doNotFake = ["Date", "nextTick", "performance", "queueMicrotask", "setImmediate", "setTimeout"] as const;
+  jest.useFakeTimers({ doNotFake: [...doNotFake, "clearTimeout", "clearImmediate"] });
+  try {
+    const { world, host, slow } = await inTheMiddle();
+    const taken = await world.store.claim("busy");
+    const before = await world.types("busy");
+    slow.release();
+    await host.quiet();
+    await world.clock.advance(3_600_000);
+    await jest.advanceTimersByTimeAsync(60_000);
+    host.supervisor.notify("busy");
+    for (let looks = 0; looks < 100; looks++) await settle();
+    expect((await world.store.agent("busy"))?.epoch).toBe(taken.epoch);
+    expect(await world.types("busy")).toEqual(before);
+    expect(host.problems).toEqual([expect.stringMatching(/^busy: .*lease/)]);
+    host.supervisor.wake("busy");
+    await until(async () => (await world.store.agent("busy"))?.epoch === taken.epoch + 1);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 describe("a host that shuts down", () => {

@@ -130,13 +130,8 @@ describe("an invalid address", () => {
     expect(message).toContain("An address of 2001 characters is too long; the longest is 2000.");
   });
 
-  it.each(CASES.bad.map(([text]) => text))("%.60s is refused before a name is resolved", async (text) => {
-    const { lookup, asked } = resolver(NAMES);
-    await expectRefused(door({ lookup })(text));
-    expect(asked).toEqual([]);
-  });
-
   it.each([
+    ...CASES.bad.map(([text]) => [text, text, "nothing"] as const),
     ["a password", "http://user:hunter2@a.test.example/", "hunter2"],
     ["a tab in the name", "http://secret\tplace.com/", "place"],
     ["a backslash", "http://example.com\\@127.0.0.1/", "127"],
@@ -152,7 +147,7 @@ describe("an invalid address", () => {
     ["a name that is too long", `https://${"a.".repeat(127)}com/`, "nothing"],
     ["a browser's own scheme", "view-source:http://example.com/", "nothing"],
     ["a zone", "http://[fe80::1%25eth0]/", "eth0"],
-  ])("with %s is refused, and its secrets are not repeated", async (_title, text, hidden) => {
+  ])("with %.60s is refused before a name is resolved, and repeats no secret", async (_title, text, hidden) => {
     const { lookup, asked } = resolver(NAMES);
     expect(await expectRefused(door({ lookup })(text))).not.toContain(hidden);
     expect(asked).toEqual([]);

@@ -450,29 +450,27 @@ describe("the calls in an action", () => {
   });
 });
 
-describe("the values that an action writes out", () => {
-  it.each<[how: string, code: string, values: readonly string[]]>([
-    ["as arguments", "get_weather(48.8566, longitude=-2.3522)", ["48.8566", "2.3522"]],
-    ["over several lines", 'get_weather(  # here\n  48.8566,\n  unit="K-273",\n)', ["48.8566", "K-273"]],
-    ["in lists and dictionaries", 'foo([1234], {"key": "value1"})', ["1234", "value1"]],
-    ["as values of names", "lat, lon = 48.8566, 2.3522\nget_weather(lat, lon)", ["48.8566", "2.3522"]],
-    ["once each", 'foo("abc1", "abc1")', ["abc1"]],
-    ["as an address", 'foo(f"https://a.example/x")', ["https://a.example/x"]],
-    ["small and round numbers", "foo(5, 0.5, [12, 100, 3000, 0.25, 365, 1_000_000])", []],
-    ["parts of a computation", "x = y * 1.8543 + 32.75\nfoo(x / 1.2345, -y * 2.3456)", []],
-    ["indices and keys", 'foo(data["temperature"], prices[1234], {"some_key": x})', []],
-    ["arguments of other functions", "x = range(1234)\nd = date(2026, 11, 23)", []],
-    ["words without a digit or a sign of an address", 'foo(1, unit="metric", place="Lisbon")', []],
-    ["what the model words itself", 'foo(caption="Hello", text="Moin")', []],
-    ["words with a blank", 'foo("Hello from Space!")', []],
-    ["names of files", 'foo("weather.md")', []],
-    ["texts that are put together", 'foo(f"{x}/a1", "a1" + name, b"raw1", "%s1" % x)', []],
-    ["comparisons", "foo(1 if x == 1234 else 2)\ny = x >= 1234.5678", []],
-    ["defaults of own functions", "def bar(a, b):\n  return a", []],
-    ["texts without a call", 'city = "Lisbon"', []],
-  ])("count only where they are specific: %s", (_how, code, values) => {
-    expect(specific(code)).toEqual(values);
-  });
+it.each<[how: string, code: string, values: readonly string[]]>([
+  ["as arguments", "get_weather(48.8566, longitude=-2.3522)", ["48.8566", "2.3522"]],
+  ["over several lines", 'get_weather(  # here\n  48.8566,\n  unit="K-273",\n)', ["48.8566", "K-273"]],
+  ["in lists and dictionaries", 'foo([1234], {"key": "value1"})', ["1234", "value1"]],
+  ["as values of names", "lat, lon = 48.8566, 2.3522\nget_weather(lat, lon)", ["48.8566", "2.3522"]],
+  ["once each", 'foo("abc1", "abc1")', ["abc1"]],
+  ["as an address", 'foo(f"https://a.example/x")', ["https://a.example/x"]],
+  ["small and round numbers", "foo(5, 0.5, [12, 100, 3000, 0.25, 365, 1_000_000])", []],
+  ["parts of a computation", "x = y * 1.8543 + 32.75\nfoo(x / 1.2345, -y * 2.3456)", []],
+  ["indices and keys", 'foo(data["temperature"], prices[1234], {"some_key": x})', []],
+  ["arguments of other functions", "x = range(1234)\nd = date(2026, 11, 23)", []],
+  ["words without a digit or a sign of an address", 'foo(1, unit="metric", place="Lisbon")', []],
+  ["what the model words itself", 'foo(caption="Hello", text="Moin")', []],
+  ["words with a blank", 'foo("Hello from Space!")', []],
+  ["names of files", 'foo("weather.md")', []],
+  ["texts that are put together", 'foo(f"{x}/a1", "a1" + name, b"raw1", "%s1" % x)', []],
+  ["comparisons", "foo(1 if x == 1234 else 2)\ny = x >= 1234.5678", []],
+  ["defaults of own functions", "def bar(a, b):\n  return a", []],
+  ["texts without a call", 'city = "Lisbon"', []],
+])("the values that an action writes out count only where they are specific: %s", (_how, code, values) => {
+  expect(specific(code)).toEqual(values);
 });
 
 it.each([

@@ -224,29 +224,27 @@ describe("Markdown from outside", () => {
 const LIMIT = 64 * 1024 * 1024;
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 
-describe("replaceText", () => {
-  it("finds every place that a plain search finds, and replaces as replaceAll does where none overlap", () => {
-    const letters = fc.string({ unit: fc.constantFrom("a", "é", "\n"), maxLength: 40 });
-    fc.assert(
-      fc.property(letters, letters, letters, (content, old, replacement) => {
-        fc.pre(old !== "" && old !== replacement);
-        const [whole, part] = [Buffer.from(content), bytes(old)];
-        const places = [...whole.keys()].filter((at) => whole.subarray(at, at + part.length).equals(part));
-        const overlap = places.some((at, index) => at < (places[index - 1] ?? -part.length) + part.length);
-        expect(findText(bytes(content), part)).toEqual({ count: places.length, places, overlap });
-        const edit = replaceText(bytes(content), { old, new: replacement }, Math.max(1, places.length), LIMIT);
-        if (places.length === 0) expect(edit.kind).toBe("missing");
-        else if (overlap) expect(edit.kind).toBe("other-count");
-        else
-          expect(edit).toMatchObject({
-            kind: "replaced",
-            content: bytes(content.replaceAll(old, () => replacement)),
-            places: { length: places.length },
-          });
-      }),
-      { numRuns: 400 },
-    );
-  });
+it("replaceText finds every place that a plain search finds, and replaces as replaceAll does where none overlap", () => {
+  const letters = fc.string({ unit: fc.constantFrom("a", "é", "\n"), maxLength: 40 });
+  fc.assert(
+    fc.property(letters, letters, letters, (content, old, replacement) => {
+      fc.pre(old !== "" && old !== replacement);
+      const [whole, part] = [Buffer.from(content), bytes(old)];
+      const places = [...whole.keys()].filter((at) => whole.subarray(at, at + part.length).equals(part));
+      const overlap = places.some((at, index) => at < (places[index - 1] ?? -part.length) + part.length);
+      expect(findText(bytes(content), part)).toEqual({ count: places.length, places, overlap });
+      const edit = replaceText(bytes(content), { old, new: replacement }, Math.max(1, places.length), LIMIT);
+      if (places.length === 0) expect(edit.kind).toBe("missing");
+      else if (overlap) expect(edit.kind).toBe("other-count");
+      else
+        expect(edit).toMatchObject({
+          kind: "replaced",
+          content: bytes(content.replaceAll(old, () => replacement)),
+          places: { length: places.length },
+        });
+    }),
+    { numRuns: 400 },
+  );
 });
 
 it.each<[title: string, search: (content: Uint8Array) => unknown, fill: string]>([

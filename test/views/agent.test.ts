@@ -289,17 +289,15 @@ describe("the report of goals with checks", () => {
   });
 });
 
-describe("the view of checks", () => {
-  it("counts them by their newest results, and starts again with new goals", () => {
-    const state = replay(
-      log(given(["One"], file("a.md"), file("b.md"), file("c.md")), ...step, checked([0, true, ""], [1, false, "x"])),
-    );
-    const checks = viewChecks(state);
-    expect(countChecks(checks)).toEqual({ passed: 1, failed: 1, notRun: 1 });
-    expect(describeCounts(countChecks(checks))).toBe("1 passed, 1 failed, 1 not run");
-    expect(checks[1]).toEqual({ goal: null, check: "b.md exists", isPassed: false, proof: "x" });
-    const changed: NewEvent = { type: "goals-changed", goals: ["Two"], checks: [file("b.md", 0)] };
-    const again = replay(log(given(["One"], file("a.md")), ...step, checked([0, true, ""]), changed));
-    expect(viewChecks(again)).toEqual([{ goal: 0, check: "b.md exists", isPassed: null, proof: "" }]);
-  });
+it("the view of checks counts them by their newest results, and starts again with new goals", () => {
+  const state = replay(
+    log(given(["One"], file("a.md"), file("b.md"), file("c.md")), ...step, checked([0, true, ""], [1, false, "x"])),
+  );
+  const checks = viewChecks(state);
+  expect(countChecks(checks)).toEqual({ passed: 1, failed: 1, notRun: 1 });
+  expect(describeCounts(countChecks(checks))).toBe("1 passed, 1 failed, 1 not run");
+  expect(checks[1]).toEqual({ goal: null, check: "b.md exists", isPassed: false, proof: "x" });
+  const changed: NewEvent = { type: "goals-changed", goals: ["Two"], checks: [file("b.md", 0)] };
+  const again = replay(log(given(["One"], file("a.md")), ...step, checked([0, true, ""]), changed));
+  expect(viewChecks(again)).toEqual([{ goal: 0, check: "b.md exists", isPassed: null, proof: "" }]);
 });

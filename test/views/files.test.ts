@@ -297,7 +297,7 @@ describe("a version of a file", () => {
   });
 });
 
-describe("a restoration by a person", () => {
+it("a restoration by a person is not part of the step before it, so it can be undone, nor are edits after it; the edit that it found is", () => {
   const { versions } = historyOf([
     [1, "a.txt", "write", "one\n"],
     [2, "a.txt", "write", "two\n"],
@@ -307,26 +307,21 @@ describe("a restoration by a person", () => {
     [2, "a.txt", "write", "two\n", "restore/U"],
     [3, "a.txt", "append", "three\n"],
   ]);
-
-  it("is not part of the step before it, so it can be undone, nor are edits after it; the edit that it found is", () => {
-    expect([1, 2, 3].map((step) => upToStep(versions, step).length)).toEqual([1, 3, 7]);
-    expect(versions.map(isByPerson)).toEqual([false, false, true, true, true, true, false]);
-  });
+  expect([1, 2, 3].map((step) => upToStep(versions, step).length)).toEqual([1, 3, 7]);
+  expect(versions.map(isByPerson)).toEqual([false, false, true, true, true, true, false]);
 });
 
-describe("the selected files", () => {
-  it("are the named ones and those inside named folders, never goald's own", () => {
-    const { versions } = historyOf([
-      [1, "notes/a.md", "write", "a"],
-      [1, "notes.md", "write", "b"],
-      [1, "_goald/spilled.txt", "write", "c"],
-    ]);
-    expect([...byPath(versions).keys()]).toEqual(["notes/a.md", "notes.md"]);
-    expect(isChosen("notes/a.md", [])).toBe(true);
-    expect(isChosen("notes/a.md", ["notes"])).toBe(true);
-    expect(isChosen("notes.md", ["notes"])).toBe(false);
-    expect(isChosen("notes.md", ["notes.md"])).toBe(true);
-  });
+it("the selected files are the named ones and those inside named folders, never goald's own", () => {
+  const { versions } = historyOf([
+    [1, "notes/a.md", "write", "a"],
+    [1, "notes.md", "write", "b"],
+    [1, "_goald/spilled.txt", "write", "c"],
+  ]);
+  expect([...byPath(versions).keys()]).toEqual(["notes/a.md", "notes.md"]);
+  expect(isChosen("notes/a.md", [])).toBe(true);
+  expect(isChosen("notes/a.md", ["notes"])).toBe(true);
+  expect(isChosen("notes.md", ["notes"])).toBe(false);
+  expect(isChosen("notes.md", ["notes.md"])).toBe(true);
 });
 
 const PAGE = "http://evil.example/stranger";

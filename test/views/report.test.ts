@@ -112,70 +112,63 @@ describe("the report of an agent that finished", () => {
   });
 });
 
-describe("the report of an agent that made nothing", () => {
+it("the report of an agent that made nothing says so, and that it has not taken a step yet", () => {
   const NOTHING = "The folder `/w/foo` contains no file of this agent.";
-
-  it("says so, and that it has not taken a step yet", () => {
-    expect(reportOf([created()])).toContain(`${NOTHING} It has not taken a step yet.`);
-    const read = reportOf([created(), ...wholeStep(1, "read_file")]);
-    expect(read).toContain(NOTHING);
-    expect(read).not.toContain("not taken a step");
-    // The same for one that deleted all its files again.
-    const { versions } = historyOf([
-      [1, "a", "write", "x"],
-      [2, "a", "delete", ""],
-    ]);
-    expect(reportOf([created(), ...wholeStep(1), ...wholeStep(2)], versions)).toContain(NOTHING);
-  });
+  expect(reportOf([created()])).toContain(`${NOTHING} It has not taken a step yet.`);
+  const read = reportOf([created(), ...wholeStep(1, "read_file")]);
+  expect(read).toContain(NOTHING);
+  expect(read).not.toContain("not taken a step");
+  // The same for one that deleted all its files again.
+  const { versions } = historyOf([
+    [1, "a", "write", "x"],
+    [2, "a", "delete", ""],
+  ]);
+  expect(reportOf([created(), ...wholeStep(1), ...wholeStep(2)], versions)).toContain(NOTHING);
 });
 
-describe("the failures in a report", () => {
-  it("are counted by kind, newest first, with their subject", () => {
-    const report = reportOf([
-      created(),
-      ...call(1, "read_file", { file: "gone.md" }),
-      finished(1, observed("There is no file gone.md.", { status: "failed" })),
-      asked(2),
-      modelFailed(2),
-      asked(2, 2),
-      replied(2),
-      rejected(2),
-      ...call(3, "write_to_file", { file: "a" }),
-      { type: "call-interrupted", step: 3, callId: "c3", epoch: 2 },
-      finished(3, observed("Nobody knows.", { status: "unknown" })),
-      ...call(4, "write_to_file", { file: "b", text: "a" }),
-      denied("Not now", "person", 4),
-    ]);
-    expect(report).toMatch(/denied: `write_to_file .*` Not now/);
-    expect(report).toContain(
-      "Failed commands: 1 · Model calls without a reply: 1 · Replies that could not be parsed: 1 · Commands interrupted by a crash: 1 · Commands with an unknown outcome: 1",
-    );
-    expect(report.indexOf("Nobody knows.")).toBeLessThan(report.indexOf("There is no file gone.md."));
-    expect(report).toMatch(/failed: `read_file gone\.md` There is no file gone\.md\./);
-  });
+it("the failures in a report are counted by kind, newest first, with their subject", () => {
+  const report = reportOf([
+    created(),
+    ...call(1, "read_file", { file: "gone.md" }),
+    finished(1, observed("There is no file gone.md.", { status: "failed" })),
+    asked(2),
+    modelFailed(2),
+    asked(2, 2),
+    replied(2),
+    rejected(2),
+    ...call(3, "write_to_file", { file: "a" }),
+    { type: "call-interrupted", step: 3, callId: "c3", epoch: 2 },
+    finished(3, observed("Nobody knows.", { status: "unknown" })),
+    ...call(4, "write_to_file", { file: "b", text: "a" }),
+    denied("Not now", "person", 4),
+  ]);
+  expect(report).toMatch(/denied: `write_to_file .*` Not now/);
+  expect(report).toContain(
+    "Failed commands: 1 · Model calls without a reply: 1 · Replies that could not be parsed: 1 · Commands interrupted by a crash: 1 · Commands with an unknown outcome: 1",
+  );
+  expect(report.indexOf("Nobody knows.")).toBeLessThan(report.indexOf("There is no file gone.md."));
+  expect(report).toMatch(/failed: `read_file gone\.md` There is no file gone\.md\./);
 });
 
-describe("the reason in a report", () => {
-  it("of an agent that proved nothing leaves failed checks to their own lines, whatever they say", () => {
-    const check = { goal: null, test: { kind: "file", path: "a.md" } } as const;
-    const proof = "A check failed: b. ";
-    const events: readonly NewEvent[] = [
-      created(),
-      { type: "goals-changed", goals: ["One"], checks: [check] },
-      { type: "goals-checked", step: 1, callId: "c1", results: [{ check: 0, isPassed: false, proof }] },
-      paused("not-proven", "A check failed: with the whole log."),
-    ];
-    const reason = /- Reason: .*/.exec(reportOf(events))?.[0] ?? "";
-    expect(reason).toMatch(/^- Reason: It reported its work as finished 3 times in a row, and it is not\. See what/);
-    expect(reason).toContain("goald resume foo");
-    expect(reportOf(events)).toContain("- Check failed: a.md exists.");
-    // A person's change starts the count anew, and does not change what happened.
-    const edit = { type: "task-changed", id: "0", state: "in_progress", by: "person" } as const;
-    expect(reportOf([...events, edit])).toContain("- Reason: It reported its work as finished 3 times in a row");
-    // That of other pauses is the recorded one.
-    const report = reportOf([created(), paused("loop", "A check failed: as recorded.")]);
-    expect(report).toContain("- Reason: A check failed: as recorded.");
-  });
+it("the reason in a report of an agent that proved nothing leaves failed checks to their own lines, whatever they say", () => {
+  const check = { goal: null, test: { kind: "file", path: "a.md" } } as const;
+  const proof = "A check failed: b. ";
+  const events: readonly NewEvent[] = [
+    created(),
+    { type: "goals-changed", goals: ["One"], checks: [check] },
+    { type: "goals-checked", step: 1, callId: "c1", results: [{ check: 0, isPassed: false, proof }] },
+    paused("not-proven", "A check failed: with the whole log."),
+  ];
+  const reason = /- Reason: .*/.exec(reportOf(events))?.[0] ?? "";
+  expect(reason).toMatch(/^- Reason: It reported its work as finished 3 times in a row, and it is not\. See what/);
+  expect(reason).toContain("goald resume foo");
+  expect(reportOf(events)).toContain("- Check failed: a.md exists.");
+  // A person's change starts the count anew, and does not change what happened.
+  const edit = { type: "task-changed", id: "0", state: "in_progress", by: "person" } as const;
+  expect(reportOf([...events, edit])).toContain("- Reason: It reported its work as finished 3 times in a row");
+  // That of other pauses is the recorded one.
+  const report = reportOf([created(), paused("loop", "A check failed: as recorded.")]);
+  expect(report).toContain("- Reason: A check failed: as recorded.");
 });
 
 describe("the next steps in a report", () => {
@@ -240,49 +233,43 @@ describe("a report of hostile text", () => {
   });
 });
 
-describe("the report of a log full of long texts", () => {
-  it("has at most 64 KB", () => {
-    const wide = "ä\\[".repeat(300);
-    const events = log(
-      { ...created(), role: wide.repeat(20), goals: Array.from({ length: 5 }, () => wide.repeat(20)) },
-      ...Array.from({ length: 500 }, (_, at) => [
-        ...call(at + 1, "read_file", { file: `${wide}${at}` }),
-        finished(at + 1, observed(wide, at % 2 === 0 ? { source: "web" } : { status: "failed" })),
-        said(`${wide}${at}`, "person"),
-        turnEnded(wide.repeat(20)),
-        turnStarted(at + 2),
-      ]).flat(),
-    );
-    const { versions } = historyOf(
-      Array.from({ length: 5_000 }, (_, at) => [at + 1, `${"ö".repeat(400)}${at}.md`, "write", "x"] as const),
-    );
-    const report = renderReport(factsOf(events, versions));
-    expect(Buffer.byteLength(report)).toBeLessThan(64 * 1024);
-    expect(Buffer.byteLength(report)).toBeGreaterThan(32 * 1024);
-    expect(report).toMatch(/- and \d+ more files, omitted here/);
-    expect(report).toContain("Failed commands: 250");
-  });
+it("the report of a log full of long texts has at most 64 KB", () => {
+  const wide = "ä\\[".repeat(300);
+  const events = log(
+    { ...created(), role: wide.repeat(20), goals: Array.from({ length: 5 }, () => wide.repeat(20)) },
+    ...Array.from({ length: 500 }, (_, at) => [
+      ...call(at + 1, "read_file", { file: `${wide}${at}` }),
+      finished(at + 1, observed(wide, at % 2 === 0 ? { source: "web" } : { status: "failed" })),
+      said(`${wide}${at}`, "person"),
+      turnEnded(wide.repeat(20)),
+      turnStarted(at + 2),
+    ]).flat(),
+  );
+  const { versions } = historyOf(
+    Array.from({ length: 5_000 }, (_, at) => [at + 1, `${"ö".repeat(400)}${at}.md`, "write", "x"] as const),
+  );
+  const report = renderReport(factsOf(events, versions));
+  expect(Buffer.byteLength(report)).toBeLessThan(64 * 1024);
+  expect(Buffer.byteLength(report)).toBeGreaterThan(32 * 1024);
+  expect(report).toMatch(/- and \d+ more files, omitted here/);
+  expect(report).toContain("Failed commands: 250");
 });
 
-describe("the earlier turns in a report", () => {
-  it("have their numbers and words, without that of the closing words", () => {
-    const first = [created(), ...wholeStep(1), turnEnded("First."), turnStarted(2)];
-    const second = [...wholeStep(2), turnEnded("Second."), turnStarted(3)];
-    const report = reportOf([...first, ...second, ...wholeStep(3), turnEnded("Third.")]);
-    expect(report).toMatch(/### Earlier turns\n\n- Turn 1, \S+: First\.\n- Turn 2, \S+: Second\.\n\n/);
-    expect(report).toContain("### Its closing words\n\n> Third.");
-  });
+it("the earlier turns in a report have their numbers and words, without that of the closing words", () => {
+  const first = [created(), ...wholeStep(1), turnEnded("First."), turnStarted(2)];
+  const second = [...wholeStep(2), turnEnded("Second."), turnStarted(3)];
+  const report = reportOf([...first, ...second, ...wholeStep(3), turnEnded("Third.")]);
+  expect(report).toMatch(/### Earlier turns\n\n- Turn 1, \S+: First\.\n- Turn 2, \S+: Second\.\n\n/);
+  expect(report).toContain("### Its closing words\n\n> Third.");
 });
 
-describe("the file names in a text", () => {
-  it.each<[string, readonly string[]]>([
-    ["Write them to output.txt.", ["output.txt"]],
-    ["See notes/output.txt and Report.md!", ["output.txt", "report.md"]],
-    ["my-output.txt and output.txt.bak", []],
-    ["nothing of that", []],
-  ])("%j", (text, named) => {
-    expect(findNamedFiles(text, ["output.txt", "report.md", "a"])).toEqual(named);
-  });
+it.each<[string, readonly string[]]>([
+  ["Write them to output.txt.", ["output.txt"]],
+  ["See notes/output.txt and Report.md!", ["output.txt", "report.md"]],
+  ["my-output.txt and output.txt.bak", []],
+  ["nothing of that", []],
+])("the file names in a text %j", (text, named) => {
+  expect(findNamedFiles(text, ["output.txt", "report.md", "a"])).toEqual(named);
 });
 
 // A report is gathered from the agent's state and its newest events, at the same cost for a log of any length.

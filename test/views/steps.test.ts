@@ -284,31 +284,27 @@ const PLANNED = [
   act("finish"),
 ];
 
-describe("the prompt of a step", () => {
-  it.each([
-    ["plan", PLANNED],
-    ["react", [`Go.\nACTION 1:\n${python("1")}`, "No action.", `End.\nACTION 3:\n${python("stop()")}`]],
-    ["code", [`Go.\n${python("1")}`, "Done.", `Again.\n${python("1")}`, "Done again."]],
-  ] as const)("is rebuilt exactly in the form %s", async (form, replies) => {
-    const { rebuilt, chats } = await rebuildAll(form, replies);
-    expect(rebuilt.map(({ exact, note }) => [exact, note])).toEqual(replies.map(() => [true, ""]));
-    expect(rebuilt.map(({ messages }) => messages)).toEqual(chats.map(({ messages }) => messages));
-    const later = rebuilt.slice(2).flatMap(({ messages }) => messages.map(({ content }) => content));
-    const isLater = form === "code";
-    expect(later.filter((content) => content.startsWith("Your memory of turn 1,"))).toHaveLength(isLater ? 2 : 0);
-    expect(later.filter((content) => content.includes("And once more."))).toHaveLength(isLater ? 2 : 0);
-  });
+it.each([
+  ["plan", PLANNED],
+  ["react", [`Go.\nACTION 1:\n${python("1")}`, "No action.", `End.\nACTION 3:\n${python("stop()")}`]],
+  ["code", [`Go.\n${python("1")}`, "Done.", `Again.\n${python("1")}`, "Done again."]],
+] as const)("the prompt of a step is rebuilt exactly in the form %s", async (form, replies) => {
+  const { rebuilt, chats } = await rebuildAll(form, replies);
+  expect(rebuilt.map(({ exact, note }) => [exact, note])).toEqual(replies.map(() => [true, ""]));
+  expect(rebuilt.map(({ messages }) => messages)).toEqual(chats.map(({ messages }) => messages));
+  const later = rebuilt.slice(2).flatMap(({ messages }) => messages.map(({ content }) => content));
+  const isLater = form === "code";
+  expect(later.filter((content) => content.startsWith("Your memory of turn 1,"))).toHaveLength(isLater ? 2 : 0);
+  expect(later.filter((content) => content.includes("And once more."))).toHaveLength(isLater ? 2 : 0);
 });
 
-describe("a past fact in the prompt of an older step", () => {
-  it("has the mark only when it was past by then, and not while it is pinned", () => {
-    const row = memoryRows().add("foo", "depot: hour: 6", { kind: "fact", factKey: "k" });
-    const closed = { by: "foo/20.1", step: 3 };
-    const marks = [5, 20, 21].map((seq) => asRecalled({ ...row, closed }, seq).closed);
-    expect(marks).toEqual([undefined, undefined, closed]);
-    expect(asRecalled({ ...row, closed: { by: "foo/+2", step: null } }, 5).closed).toBeDefined();
-    expect(asRecalled({ ...row, closed, pinned: true }, 21).closed).toBeUndefined();
-  });
+it("a past fact in the prompt of an older step has the mark only when it was past by then, and not while it is pinned", () => {
+  const row = memoryRows().add("foo", "depot: hour: 6", { kind: "fact", factKey: "k" });
+  const closed = { by: "foo/20.1", step: 3 };
+  const marks = [5, 20, 21].map((seq) => asRecalled({ ...row, closed }, seq).closed);
+  expect(marks).toEqual([undefined, undefined, closed]);
+  expect(asRecalled({ ...row, closed: { by: "foo/+2", step: null } }, 5).closed).toBeDefined();
+  expect(asRecalled({ ...row, closed, pinned: true }, 21).closed).toBeUndefined();
 });
 
 type Asked = EventOf<"model-asked"> & RecordedEvent;
