@@ -275,10 +275,10 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2727],
+  api: [18, 2730],
   app: [10, 1501],
   cage: [7, 627],
-  cassette: [10, 1363],
+  cassette: [10, 1368],
   cli: [60, 7802],
   commands: [10, 1661],
   config: [15, 1826],
@@ -295,7 +295,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2805],
   store: [26, 3437],
   util: [22, 1604],
-  views: [20, 3342],
+  views: [20, 3344],
   workspace: [8, 1205],
 };
 

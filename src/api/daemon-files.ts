@@ -6,7 +6,7 @@ import { statSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
-import { isHostHeld } from "#store/sqlite/host-lock.ts";
+import { isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";
 
 type HomePaths = Pick<Home, "privateFolder" | "lock">;
 
@@ -35,6 +35,9 @@ export const stopExpectingDaemon = (home: Pick<Home, "privateFolder">): Promise<
   rm(fileOf(home), { force: true });
 
 /** True when no host runs although a daemon is expected. Costs one file lookup in a home without daemons. */
-export const hasDaemonDied = (home: HomePaths): boolean => isDaemonExpected(home) && !isHostHeld(home.lock);
+export const isDaemonMissing = (home: HomePaths): boolean => isDaemonExpected(home) && !isHostHeld(home.lock);
+
+/** True for a missing daemon that did not end in order, as after SIGTERM, since that removes its info. */
+export const hasDaemonDied = (home: HomePaths) => isDaemonMissing(home) && readHostInfo(home.lock) !== undefined;
 
 export { isHostHeld, readHostInfo } from "#store/sqlite/host-lock.ts";

@@ -12,7 +12,7 @@ import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import type { Client } from "./client.ts";
 import { PROTOCOL_VERSION } from "./control.ts";
-import { hasDaemonDied } from "./daemon-files.ts";
+import { hasDaemonDied, isDaemonMissing } from "./daemon-files.ts";
 import type { DaemonStatus } from "./schemas.ts";
 import { type SpawnOptions, spawnDaemon } from "./spawn-daemon.ts";
 
@@ -128,7 +128,7 @@ const tellOf =
   (sentence: string) =>
     tell(clean(sentence));
 
-/** Restarts a daemon that died with unfinished agents. Never rejects: a failure is a notice, since reading needs no daemon. */
+/** Restarts a missing daemon that has unfinished agents. Never rejects: a failure is a notice, since reading needs no daemon. */
 export async function revive(
   home: Home,
   hasUnfinished: () => Promise<boolean>,
@@ -136,11 +136,12 @@ export async function revive(
 ): Promise<void> {
   const tell = tellOf(options);
   try {
-    if (!hasDaemonDied(home) || !(await hasUnfinished())) return;
+    if (!isDaemonMissing(home) || !(await hasUnfinished())) return;
+    const ending = hasDaemonDied(home) ? "died" : "ended";
     const { started, status } = await ensureDaemon(home, options);
-    if (started) tell(`The daemon had died; started again (pid ${status.pid}).`);
+    if (started) tell(`The daemon had ${ending}; started again (pid ${status.pid}).`);
   } catch (thrown) {
-    tell(`The daemon has died and could not be started again. ${toError(thrown).message}`);
+    tell(`The daemon is down and could not be started again. ${toError(thrown).message}`);
   }
 }
 

@@ -83,7 +83,8 @@ export function createStoreReading(parts: ReadingParts): Reading {
     report: async (name) => {
       const { gatherReport } = await import("#views/report-facts.ts");
       const row = await find(name);
-      return gatherReport(row, reader, () => viewAgent(row, parts));
+      const view = await viewAgent(row, parts);
+      return gatherReport(row, reader, () => view, view.head);
     },
     memories: (place, filter) => listMemories(place, filter, reader),
     memoryPage: (place, page) => loadMemoryPage(place, page, reader),

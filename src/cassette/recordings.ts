@@ -73,8 +73,14 @@ export class Recordings {
     const file = this.#fileOf(row);
     if (!file) return undefined;
     const { clock, redact } = this.#parts;
-    const onFailed = (error: Error): void => this.#fail(row.id, file, error);
+    let failure: Error | undefined;
+    const onFailed = (error: Error): void => {
+      if (!failure) this.#fail(row.id, file, error);
+      failure ??= error;
+    };
     const write: RecordingFile["write"] = (line) => {
+      // The file is closed then, and its descriptor may belong to another one.
+      if (failure) throw failure;
       try {
         file.write(line);
       } catch (thrown) {

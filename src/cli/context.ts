@@ -255,12 +255,10 @@ async function askTrust(folder: string, output: Output): Promise<boolean> {
   return isTrusted === true;
 }
 
-/**
- * Restarts the daemon of a home when it died with unfinished agents. Never rejects, because reading needs no daemon.
- */
+/** Restarts a missing daemon that has unfinished agents. Never rejects, because reading needs no daemon. */
 async function reviveDaemon(home: Home): Promise<void> {
-  const { hasDaemonDied } = await import("#api/daemon-files.ts");
-  if (!hasDaemonDied(home)) return;
+  const { isDaemonMissing } = await import("#api/daemon-files.ts");
+  if (!isDaemonMissing(home)) return;
   const [{ revive }, { unfinishedAgents }] = await Promise.all([
     import("#api/find-daemon.ts"),
     import("#app/reading.ts"),

@@ -6,7 +6,7 @@
 import { lstatSync, readFileSync, rmSync, type Stats } from "node:fs";
 import { access, chmod, constants, lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { hasDaemonDied, readHostInfo } from "#api/daemon-files.ts";
+import { isDaemonMissing, readHostInfo } from "#api/daemon-files.ts";
 import { askDaemon, checkVersion, type DaemonAnswer, silentDaemon } from "#api/find-daemon.ts";
 import { outputFileOf } from "#api/spawn-daemon.ts";
 import { lockHome } from "#app/own-store.ts";
@@ -171,11 +171,11 @@ function checkMute(met: Extract<DaemonAnswer, { kind: "mute" }>): Finding {
 }
 
 function checkAbsent(home: Home): Finding {
-  if (!hasDaemonDied(home)) return fine("daemon", "not running; what needs it starts it");
+  if (!isDaemonMissing(home)) return fine("daemon", "not running; what needs it starts it");
   const last = lastWords(home);
   return problem(
     "daemon",
-    `not running, though nobody ended it: it died${last ? `. Its last words: ${last}` : ""}`,
+    `not running, though \`goald down\` did not end it${last ? `. Its last words: ${last}` : ""}`,
     `Its agents go on where they stand: ${formatCall(home, "up")}`,
   );
 }

@@ -5,7 +5,7 @@
  * is held here, and every event is shown exactly once.
  */
 import type { Client } from "#api/client.ts";
-import { hasDaemonDied, isHostHeld } from "#api/daemon-files.ts";
+import { isDaemonMissing, isHostHeld } from "#api/daemon-files.ts";
 import type { Followed } from "#api/socket.ts";
 import type { LinesBelow } from "#cli/terminal/print.ts";
 import type { ShowRun } from "#cli/terminal/show-run.ts";
@@ -262,7 +262,7 @@ class Follower {
     const { agent, context, state } = this.#parts;
     const { home } = context;
     if (isHostHeld(home.lock)) return (await import("#api/find-daemon.ts")).findHost(home);
-    if (hasDaemonDied(home)) return reachHost(context);
+    if (isDaemonMissing(home)) return reachHost(context);
     throw new GoaldError("GOALD_DAEMON", `The daemon is down, and ${agent} does not go on meanwhile.`, {
       hint: state.settings.background
         ? `Start it: ${formatCall(home, "up")}`

@@ -9,7 +9,7 @@ import { AgentView, agentMembers, LimitLeft, limitsLeft } from "./agent-view.ts"
 import { LatestFile, latestFiles, loadTrustInAll, TrustGiven, trustedFiles } from "./file-versions.ts";
 import { NextStep, nextStepOf } from "./next-step.ts";
 import { Lost, usageMembers } from "./parts.ts";
-import { stateOf } from "./read-agent.ts";
+import { foldLog } from "./read-agent.ts";
 import { loadWaiting, WaitingView } from "./waiting.ts";
 
 export const CheckView = open({
@@ -52,16 +52,18 @@ export async function loadDetails(
   viewAgents: (rows: readonly AgentRow[]) => Promise<readonly AgentView[]>,
   now: Date,
 ): Promise<AgentDetails> {
-  const state = await stateOf(reader, row);
   const [view] = await viewAgents([row]);
   if (!view) throw new Error(`no view of ${row.id}`);
+  // A host's view may be of a later event than the row.
+  const seen = { ...row, head: view.head };
+  const { state } = await foldLog(reader, row, view.head);
   const versions = await reader.files(row.id);
   return {
     ...describeState(view, state, versions, now),
-    lastThought: await lastThoughtOf(row, reader),
+    lastThought: await lastThoughtOf(seen, reader),
     agents: await viewAgents((await reader.agents()).filter(({ parent }) => parent === row.id)),
     trusted: [...(await loadTrustInAll(row.id, state.trustedSeq, reader)), ...trustedFiles(versions)],
-    waiting: await loadWaiting(row, reader),
+    waiting: await loadWaiting(seen, reader),
   };
 }
 

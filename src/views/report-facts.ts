@@ -77,17 +77,18 @@ export type ReportFacts = Static<typeof ReportFacts>;
 
 /**
  * Gathers the agent's details, and what its newest events say of files, sources and failures. Looks at the same number
- * of events at any age of the agent, and reads no clock, so one log always gives one report.
+ * of events at any age of the agent, and reads no clock, so one log always gives one report. `at`: the last event.
  */
 export async function gatherReport(
   row: AgentRow,
   store: Pick<StoreReader, "load" | "read" | "files">,
-  viewOf: (state: AgentState) => AgentView | Promise<AgentView>,
+  viewOf: (state: AgentState) => AgentView,
+  at?: number,
 ): Promise<ReportFacts> {
-  const { head, state } = await foldLog(store, row);
+  const { head, state } = await foldLog(store, row, at);
   const since = Math.max(0, head - TAIL_EVENTS);
   const events = await store.read(row.id, since, head - since);
-  return reportFacts(await viewOf(state), state, { since, events, versions: await store.files(row.id, since) });
+  return reportFacts(viewOf(state), state, { since, events, versions: await store.files(row.id, since) });
 }
 
 /** The newest events, and the versions of files that came with them, oldest first. */

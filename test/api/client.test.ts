@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { connectHost } from "#api/client.ts";
 import { PROTOCOL_VERSION } from "#api/control.ts";
-import { expectDaemon, hasDaemonDied, isDaemonExpected, stopExpectingDaemon } from "#api/daemon-files.ts";
+import { expectDaemon, isDaemonExpected, isDaemonMissing, stopExpectingDaemon } from "#api/daemon-files.ts";
 import { askDaemon, ensureDaemon, findHost, revive } from "#api/find-daemon.ts";
 import { callHost } from "#api/socket.ts";
 import { fakeHost, STARTED_AT, says, sendJson, startUnixServer } from "./unix-server.ts";
@@ -248,13 +248,13 @@ describe("a daemon of another version", () => {
 });
 
 describe("a daemon that should be running", () => {
-  it("counts as dead when it is wanted and nobody holds the lock, until that mark is removed", async () => {
+  it("is missing when it is wanted and nobody holds the lock, until that mark is removed", async () => {
     await using host = await fakeHost();
-    expect([isDaemonExpected(host.home), hasDaemonDied(host.home)]).toEqual([false, false]);
+    expect([isDaemonExpected(host.home), isDaemonMissing(host.home)]).toEqual([false, false]);
     expectDaemon(host.home, false);
-    expect([isDaemonExpected(host.home), hasDaemonDied(host.home)]).toEqual([true, true]);
+    expect([isDaemonExpected(host.home), isDaemonMissing(host.home)]).toEqual([true, true]);
     const lock = host.hold();
-    expect(hasDaemonDied(host.home)).toBe(false);
+    expect(isDaemonMissing(host.home)).toBe(false);
     lock.release();
     await stopExpectingDaemon(host.home);
     expect(isDaemonExpected(host.home)).toBe(false);
@@ -278,8 +278,6 @@ describe("a daemon that should be running", () => {
     await mkdir(join(host.home.privateFolder, "wanted"));
     const tell = (text: string): void => void host.said.push(text);
     await revive(host.home, async () => true, { program: join(host.server.folder, "no-such-program.js"), tell });
-    expect(host.said).toEqual([
-      expect.stringMatching(/^The daemon has died and could not be started again\. The daemon ended/),
-    ]);
+    expect(host.said).toEqual([expect.stringMatching(/is down and could not be started again\. The daemon ended/)]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ModelRequest } from "#core/ports/model.ts";
+import { loadDetails } from "#views/agent-details.ts";
 import { readingOf, restedHost } from "../helpers/host.ts";
 import { reply } from "../helpers/loop.ts";
 import { textIn } from "../helpers/models.ts";
@@ -33,18 +34,14 @@ describe("the reading of a store", () => {
     ]);
     expect(await reading.agent("worker")).toEqual(agents[0]);
     expect(await reading.agent("WORKER")).toEqual(agents[0]);
-    expect(await reading.report("worker")).toMatchObject({
-      id: "worker",
-      state: "waiting: person",
-      since: 0,
-    });
+    expect(await reading.report("worker")).toMatchObject({ id: "worker", state: "waiting: person", since: 0 });
     const whole = await reading.verify(null);
     expect([whole.agents, whole.problems]).toEqual([2, []]);
     expect((await reading.verify("worker")).agents).toBe(1);
   });
 
   it("shows an agent in full, with its state and its goals", async () => {
-    const { reading, control } = await openReading();
+    const { reading, control, world } = await openReading();
     expect(await reading.details("worker")).toMatchObject({
       ...(await reading.agent("worker")),
       goals: ["Count"],
@@ -55,12 +52,11 @@ describe("the reading of a store", () => {
     const { state, head, row, namesakes } = await reading.state("worker");
     expect([state.step, row.id, namesakes]).toEqual([4, "worker", ["worker"]]);
     expect((await reading.page("worker", 0, 1)).head).toBe(head);
-    expect(await reading.goals("careful")).toEqual({
-      agent: "careful",
-      goals: ["Count"],
-      checks: [],
-      isRead: true,
-    });
+    expect(await reading.goals("careful")).toEqual({ agent: "careful", goals: ["Count"], checks: [], isRead: true });
+    // A host's view of another moment than the row: what the log says is of that moment, too.
+    const viewsThen = () => control.viewAll([{ ...row, head: 5 }]);
+    const { usage, ...then } = await loadDetails(row, world.store, viewsThen, world.clock.now());
+    expect(then).toMatchObject({ step: 1, tokens: usage.inputTokens + usage.outputTokens, waiting: null });
     await control.pause("careful", "For the test.");
     await control.setGoals("careful", ["Rest"]);
     expect((await reading.goals("careful")).goals).toEqual(["Rest"]);

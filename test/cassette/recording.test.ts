@@ -8,6 +8,7 @@ import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
 import { type AnswerLine, type Line, ofType, type Session } from "#cassette/format.ts";
 import { playSandbox, recordSandbox } from "#cassette/record-cells.ts";
 import { findLineProblem, readCassette, readSessions } from "#cassette/recording-file.ts";
+import { Recordings } from "#cassette/recordings.ts";
 import type { Place } from "#cassette/tape.ts";
 import type { CommandCall } from "#core/call.ts";
 import { GoaldError } from "#core/errors.ts";
@@ -448,6 +449,21 @@ describe("a recording from a stranger", () => {
       await expectRefused(name, "GOALD_FILE", /it is not a regular file|more than 268435456|is a directory/i);
     await writeFile(recording.at("deep"), `{"recording":1,"goald":"x"}\n${"[".repeat(1e6)}${"]".repeat(1e6)}\n`);
     await expectRefused("deep", "GOALD_REPLAY", /./);
+  });
+
+  it("that fails is reported once, and throws its first failure from then on", async () => {
+    const [path, problems] = [recording.at("fails.ndjson"), [] as string[]];
+    const report = (_agent: string, problem: string) => problems.push(problem);
+    const recordings = new Recordings({ folder: recording.at("tmp"), redact, report } as never);
+    const row = { id: "t", createdAt: "", head: 1 } as never;
+    recordings.create(path);
+    recordings.resume(path, row);
+    const recorder = recordings.recorderFor(row);
+    const run = { row, created: {}, services: [], folder: { list: () => [] } };
+    const begin = async (settings: object) =>
+      failureOf(Promise.resolve(recorder?.begin({ ...run, settings } as never)));
+    const failure = await begin({ unwritable: 1n });
+    expect([await begin({}), problems.length]).toEqual([failure, 1]);
   });
 });
 

@@ -251,7 +251,8 @@ it("an orderly end of the daemon in a long command is not a death: after four of
   await sleep(500);
   unit.kill("SIGTERM");
   endedWith(0, await unit.ended);
-  endedWith(0, await goald.ask("up"));
+  expect(JSON.parse((await goald.run("status --json")).stdout)).toEqual({ running: false, died: false });
+  expect((await goald.run("ps")).stderr).toMatch(/^The daemon had ended; started again/);
   await home.logged("command-started", 5);
   const types = await typesOf(home, "t");
   expect(types.filter((type) => type === "call-cut-off")).toHaveLength(4);

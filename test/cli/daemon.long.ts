@@ -184,7 +184,7 @@ describe("a daemon that died", () => {
     await rm(join(goald.home, ".goald", "daemon.sock"));
     await goald.write(".goald/daemon.sock/in-the-way", "");
     const looked = endedWith(0, await goald.run("ps --json"));
-    expect(looked.stderr).toContain("The daemon has died and could not be started again.");
+    expect(looked.stderr).toContain("The daemon is down and could not be started again.");
     expect(JSON.parse(looked.stdout)).toMatchObject({ agents: [{ id: "t" }] });
   });
 });

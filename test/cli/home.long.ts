@@ -165,7 +165,7 @@ describe("goald doctor", () => {
     await daemon.kill();
     await writeFile(join(goald.home, ".goald", "log", "daemon.out"), "first\nFATAL ERROR: \u001b[31mno memory\n");
     const died = await examine(goald, 1);
-    expect(textOf(died, "daemon")).toContain("it died. Its last words: FATAL ERROR: ");
+    expect(textOf(died, "daemon")).toContain("did not end it. Its last words: FATAL ERROR: ");
     expect(textOf(died, "daemon")).toContain("goald up");
     expect(levelOf(died, "socket")).toEqual(["warning"]);
     const { stdout } = endedWith(1, await goald.ask("doctor"));

@@ -4,7 +4,7 @@
  * SQLite copies all pages in one read transaction, which delays no writer. The copy is verified, and must have
  * everything that goald had confirmed before the copy began. Only then it gets its name.
  */
-import { closeSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { backup, type DatabaseSync } from "node:sqlite";
 import { GoaldError, orUndefined, toError } from "#core/errors.ts";
@@ -68,7 +68,7 @@ function createFile(temporary: string, target: string, { path, replace }: { path
   const [folder, name] = [realpathSync(dirname(target)), basename(target)];
   if (folder === realpathSync(dirname(path)) && name.startsWith(basename(path)))
     throw new GoaldError("GOALD_USAGE", `Expected another file than the store's own: ${join(folder, name)}.`);
-  const found = statSync(target, { throwIfNoEntry: false });
+  const found = lstatSync(target, { throwIfNoEntry: false });
   if (found && (!replace || !found.isFile()))
     throw new GoaldError("GOALD_CONFLICT", `Expected no file at ${target}, found one.`, {
       hint: found.isFile() ? "Replace it with --force, or name another file." : "Name a file.",

@@ -67,7 +67,7 @@ export function isHostHeld(path: string): boolean {
   }
 }
 
-/** Reads the info of the last holder, which may have ended since. */
+/** Reads the info of the holder, or of a last holder that died: one that ends in order removes it. */
 export function readHostInfo(path: string): HostInfo | undefined {
   const info = asRecord(orUndefined(() => JSON.parse(readFileSync(infoPath(path), "utf8"))));
   return Number.isInteger(info.pid) && Number(info.pid) > 0 ? (info as unknown as HostInfo) : undefined;
