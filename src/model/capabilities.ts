@@ -56,8 +56,7 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
   const store = createTermsStore(server, clock, file);
   /** Terms before a trial of the barest request, by model. */
   const trials = new Map<string, ServerCapabilities>();
-  /** Models whose newest reply was unreadable. */
-  const unreadable = new Set<string>();
+  const modelsAfterUnreadable = new Set<string>();
 
   /** Learns from a rejection. Returns false if no different request can help. */
   async function learnFromRejection(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean> {
@@ -92,10 +91,10 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
     const part = mode === "tools" ? mode : mode === "plan" ? "json_object" : undefined;
     const isCurrent = part ? !terms.without.includes(part) : mode !== "plain" && terms.mode === mode;
     if (isReadable || !isCurrent) {
-      unreadable.delete(model);
+      modelsAfterUnreadable.delete(model);
       return;
     }
-    if (!unreadable.delete(model)) return void unreadable.add(model);
+    if (!modelsAfterUnreadable.delete(model)) return void modelsAfterUnreadable.add(model);
     const lower = MODES_UPWARD[MODES_UPWARD.indexOf(terms.mode) - 1] ?? "plain";
     await store.write(model, part ? withoutPart(terms, part) : { ...terms, mode: lower });
   }

@@ -82,8 +82,7 @@ describe("a host of many agents", () => {
     const script = async (request: ModelRequest): Promise<ScriptedReply> => {
       const own = textIn(request).includes("You are Ada") ? 1 : -1;
       lead += own;
-      await eventually(() => own * lead <= 0);
-      return counting(4)(request);
+      return eventually(() => own * lead <= 0).then(() => counting(4)(request));
     };
     const { world } = await restedHost({ script }, { Ada: {}, Ben: {} });
     expect([world.model.requests.length, lead]).toEqual([2 * 5, 0]);
