@@ -175,13 +175,12 @@ async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, par
   const commands = parts.commandsFor(journal.state);
   const reply = await journal.read(move.reply);
   const reading = form.read(commands, reply, finishReason, journal.state);
-  const isResult =
-    reading.kind === "problem" && frame.kind === "run" && commands.get(reading.command ?? "")?.closesTurn;
+  const isFinal = reading.kind === "problem" && frame.kind === "run" && commands.get(reading.command ?? "")?.closesTurn;
   // Neither a truncated reply nor a result of another type says that the server rejects the output mode.
   if (phase.kind === "reading" && finishReason !== "length")
-    await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command" || isResult === true);
+    await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command" || isFinal === true);
   if (reading.kind === "problem") {
-    const bad = isResult ? { isBadResult: true as const } : {};
+    const bad = isFinal ? { isBadResult: true as const } : {};
     const problems = [...reading.problems, ...(await suggestForReply(reading, journal.state, parts))];
     return effectless({ events: [{ type: "reply-rejected", step, problems, ...bad }] });
   }
