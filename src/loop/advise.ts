@@ -64,7 +64,9 @@ export function openAdvice(state: AgentState, reserved: Reservation, parts: Advi
     for (let asks = 1; ; asks++) {
       const answer = await complete(model, messages, question.schema, signal);
       const reading = readValue(answer.text, answer.finishReason, question.schema);
-      await parts.model.noteReply?.(model, answer.mode, reading.kind === "value");
+      // Neither a truncated answer nor wrong content of JSON says that the server rejects the output mode.
+      if (answer.finishReason !== "length")
+        await parts.model.noteReply?.(model, answer.mode, reading.kind === "value" || reading.isJson === true);
       if (reading.kind === "value") return { value: reading.value, usage: tally.usage() };
       if (asks === ASKS)
         throw failed(`The model ${model} gave no answer of the form that was asked for: ${reading.problems.join(" ")}`);

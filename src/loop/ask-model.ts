@@ -169,18 +169,18 @@ const pause = (why: PauseReason, spent?: ModelSpending): PreparedMove =>
 
 async function read(move: Extract<Move, { kind: "read" }>, journal: Journal, parts: AskParts): Promise<PreparedMove> {
   const { step, finishReason } = move;
-  const { phase } = activeFrame(journal.state);
+  const frame = activeFrame(journal.state);
+  const { phase } = frame;
   const form = replyFormOf(phase.kind === "reading" ? phase.mode : "plain");
   const commands = parts.commandsFor(journal.state);
   const reply = await journal.read(move.reply);
   const reading = form.read(commands, reply, finishReason, journal.state);
-  // A truncated reply says nothing about the output mode.
+  const isFinal = reading.kind === "problem" && frame.kind === "run" && commands.get(reading.command ?? "")?.closesTurn;
+  // Neither a truncated reply nor a result of another type says that the server rejects the output mode.
   if (phase.kind === "reading" && finishReason !== "length")
-    await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command");
-  const frame = activeFrame(journal.state);
+    await parts.model.noteReply?.(phase.model, phase.mode, reading.kind === "command" || isFinal === true);
   if (reading.kind === "problem") {
-    const isResult = frame.kind === "run" && commands.get(reading.command ?? "")?.closesTurn === true;
-    const bad = isResult ? { isBadResult: true as const } : {};
+    const bad = isFinal ? { isBadResult: true as const } : {};
     const problems = [...reading.problems, ...(await suggestForReply(reading, journal.state, parts))];
     return effectless({ events: [{ type: "reply-rejected", step, problems, ...bad }] });
   }

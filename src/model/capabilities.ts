@@ -13,7 +13,6 @@ import { collectErrorWords } from "./failure.ts";
 import type { StatusError } from "./model-server.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;
-const MAX_UNREADABLE = 2;
 const MODES_UPWARD: readonly JsonMode[] = ["plain", "json_object", "json_schema"];
 
 const FORMAT_WORDS =
@@ -57,7 +56,7 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
   const store = createTermsStore(server, clock, file);
   /** Terms before a trial of the barest request, by model. */
   const trials = new Map<string, ServerCapabilities>();
-  const unreadableReplies = new Map<string, number>();
+  const modelsAfterUnreadable = new Set<string>();
 
   /** Learns from a rejection. Returns false if no different request can help. */
   async function learnFromRejection(model: string, sent: SentParts, refusal: RejectedRequest): Promise<boolean> {
@@ -92,13 +91,10 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
     const part = mode === "tools" ? mode : mode === "plan" ? "json_object" : undefined;
     const isCurrent = part ? !terms.without.includes(part) : mode !== "plain" && terms.mode === mode;
     if (isReadable || !isCurrent) {
-      unreadableReplies.delete(model);
+      modelsAfterUnreadable.delete(model);
       return;
     }
-    const count = (unreadableReplies.get(model) ?? 0) + 1;
-    unreadableReplies.set(model, count);
-    if (count < MAX_UNREADABLE) return;
-    unreadableReplies.delete(model);
+    if (!modelsAfterUnreadable.delete(model)) return void modelsAfterUnreadable.add(model);
     const lower = MODES_UPWARD[MODES_UPWARD.indexOf(terms.mode) - 1] ?? "plain";
     await store.write(model, part ? withoutPart(terms, part) : { ...terms, mode: lower });
   }

@@ -69,8 +69,8 @@ const nameDocumentPart = (path: string): string => (path === "" ? "the whole val
 
 type ParsedValue =
   | { readonly kind: "value"; readonly value: unknown }
-  /** Sentences for the model. */
-  | { readonly kind: "problem"; readonly problems: readonly string[] };
+  /** Sentences for the model. `isJson`: the answer is JSON that the schema does not allow. */
+  | { readonly kind: "problem"; readonly problems: readonly string[]; readonly isJson?: true };
 
 /**
  * Reads a model's answer as one JSON value of a given schema, or as problems in words. For answers that run nothing.
@@ -99,11 +99,12 @@ export function readValue(text: string, finishReason: string, schema: object): P
     );
   validate(wrong.value);
   // The validator stops at the first error.
-  return describeProblem(...(validate.errors ?? []).map((error) => describeSchemaError(error, nameObjectPart)));
+  const problems = (validate.errors ?? []).map((error) => describeSchemaError(error, nameObjectPart));
+  return { kind: "problem", problems, isJson: true };
 }
 
 const nameObjectPart = (path: string): string => (path === "" ? "The object" : quoteText(path));
-const describeProblem = (...problems: readonly string[]): ParsedValue => ({ kind: "problem", problems });
+const describeProblem = (problem: string): ParsedValue => ({ kind: "problem", problems: [problem] });
 
 const compileSchema = rememberBy((schema: object) =>
   createAjv({ strict: true, allErrors: false, ownProperties: true, unicodeRegExp: true }).compile(schema),

@@ -290,9 +290,11 @@ describe("an approval", () => {
     const withWords = control.answer("foo", { ...yes("c1"), text: "Do it twice." });
     await expect(withWords).rejects.toMatchObject({ code: "GOALD_USAGE" });
     const given = [yes("c1"), yes("c1"), { callId: "c1", verdict: "denied", text: "No" } as const];
-    const answered = await Promise.allSettled(given.map((answer) => control.answer("foo", answer)));
+    const answered = await host.supervisor.hold("foo", () =>
+      Array.fromAsync(given, (answer) => Promise.allSettled([control.answer("foo", answer)])),
+    );
     const late = "c1 (write_to_file) has an answer already; this one has no effect.";
-    expect(answered).toMatchObject([
+    expect(answered.flat()).toMatchObject([
       { value: { note: "Approved: write_to_file" } },
       { reason: { code: "GOALD_CONFLICT", message: late } },
       { reason: { code: "GOALD_CONFLICT", message: late } },
@@ -302,7 +304,6 @@ describe("an approval", () => {
       code: "GOALD_CONFLICT",
       message: "foo does not wait for c1: c2 (write_to_file) waits now.",
     });
-    await host.quiet();
     expect([filesOf(world), await waitingIn(world)]).toEqual([["a"], "c2"]);
   });
 

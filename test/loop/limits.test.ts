@@ -245,14 +245,18 @@ describe("a command that asks a model for advice", () => {
     expect((await finished(hopeless)).observation).toMatchObject({ status: "failed", code: "model" });
   });
 
-  it.each<[title: string, answer: string]>([
-    ["an answer that is cut off inside the object", JSON.stringify(REVIEW).slice(0, -40)],
-    ["two different answers", `${JSON.stringify(REVIEW)} or ${JSON.stringify({ ...REVIEW, summary: "x" })}`],
-    ["an answer with an additional key", JSON.stringify({ ...REVIEW, run: "rm" })],
-    ["an answer with the same key twice", '{"summary":"a","summary":"b","findings":[]}'],
-  ])("rejects %s", async (_title, answer) => {
-    const loop = await afterRun(evaluating([answer, JSON.stringify(REVIEW)]));
-    expect(questionsOf(loop)).toHaveLength(2);
+  it.each<[title: string, answer: string | ModelAnswer, isAgainstMode: boolean]>([
+    ["an answer that is cut off inside the object", JSON.stringify(REVIEW).slice(0, -40), true],
+    ["a truncated answer", { kind: "replied", text: "{", finishReason: "length", usage: null }, false],
+    ["two different answers", `${JSON.stringify(REVIEW)} or ${JSON.stringify({ ...REVIEW, summary: "x" })}`, true],
+    ["an answer with an additional key", JSON.stringify({ ...REVIEW, run: "rm" }), false],
+    ["an answer with the same key twice", '{"summary":"a","summary":"b","findings":[]}', false],
+  ])("rejects %s, and learns whether the server ignores the output mode", async (_title, answer, isAgainstMode) => {
+    const noted: unknown[] = [];
+    const loop = await evaluating([answer, JSON.stringify(REVIEW)]);
+    Object.assign(loop.model, { noteReply: async (...given: unknown[]) => noted.push(given[2]) });
+    await loop.run();
+    expect([questionsOf(loop).length, noted.includes(false)]).toEqual([2, isAgainstMode]);
   });
 
   it("gives an answer that was cut off within its reasoning more tokens, and repeats no empty reply", async () => {

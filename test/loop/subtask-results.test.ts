@@ -21,17 +21,15 @@ const subtask =
   };
 
 /** The script answers the sub-task, after the reply that runs `outer`. */
-async function solve(
-  behaviours: Readonly<Record<string, CellBehaviour>>,
-  script: readonly string[],
-): Promise<{ readonly loop: Loop; readonly value: unknown; readonly requests: number }> {
-  const sandbox = createFakeSandbox(behaviours);
-  const loop = await makeLoop({ script: [cell("outer"), ...script, done()], sandbox });
+async function solve(behaviours: Readonly<Record<string, CellBehaviour>>, script: readonly string[]) {
+  const loop = await makeLoop({ script: [cell("outer"), ...script, done()], sandbox: createFakeSandbox(behaviours) });
+  const noted: unknown[] = [];
+  Object.assign(loop.model, { noteReply: async (...given: unknown[]) => noted.push(given[2]) });
   expect(isFinished(await loop.run())).toBe(true);
   const { observation } = await resultOf(loop);
   const isJson = observation.text.startsWith("{");
   const value: unknown = isJson ? JSON.parse(observation.text) : observation.text;
-  return { loop, value, requests: loop.model.requests.length };
+  return { loop, value, requests: loop.model.requests.length, hasUnreadable: noted.includes(false) };
 }
 /** A check of any value would need 2 ** levels steps. */
 const doubling = (levels: number) => {
@@ -48,9 +46,9 @@ describe("the result of a sub-task that a cell gave", () => {
     ["is a typed error when it does not match twice", [wrong, wrong], { code: "bad-result" }],
     ["is not another mistake of a reply", ["nonsense", wrong, answer(5)], { result: 5 }],
   ])("%s", async (_title, script, expected) => {
-    const { value, requests, loop } = await solve({ outer: subtask(INTEGER) }, script);
+    const { value, requests, loop, hasUnreadable } = await solve({ outer: subtask(INTEGER) }, script);
     expect(value).toMatchObject(expected);
-    expect(requests).toBe(script.length + 2);
+    expect([requests, hasUnreadable]).toEqual([script.length + 2, script[0] === "nonsense"]);
     if (script[0] === wrong) expect(loop.prompt(2)).toContain("must be integer");
   });
 
