@@ -144,7 +144,11 @@ export class SeriesGroups {
   }
 
   /** Returns the newest other rows of the row's group, at most `limit`, and the number of the rest. */
-  rowsLike(slot: number, limit: number, excluded: ReadonlySet<number>) {
+  rowsLike(
+    slot: number,
+    limit: number,
+    excluded: ReadonlySet<number>,
+  ): { readonly slots: readonly number[]; readonly others: number } {
     const group = this.#groupOfSlot[slot];
     if (group === undefined || this.#rows.length(group) < 2) return { slots: [], others: 0 };
     const rows = this.#rows.read(group);
