@@ -11,6 +11,7 @@ import type { AgentRow } from "#core/ports/store.ts";
 import { parseJson } from "#util/json.ts";
 import { Recorder } from "./recorder.ts";
 import { continueRecordingFile, createRecordingFile, type RecordingFile } from "./recording-file.ts";
+import type { RecorderParts } from "./tape.ts";
 
 interface RecordingsParts {
   /** Private folder with one small file per recorded agent. */
@@ -68,7 +69,7 @@ export class Recordings {
     return this.#fileOf(row)?.path;
   }
 
-  /** Returns the recorder for the next run; undefined when the agent is not recorded. */
+  /** Returns the recorder for the next run, which its failure ends; undefined when the agent is not recorded. */
   recorderFor(row: AgentRow): Recorder | undefined {
     const file = this.#fileOf(row);
     if (!file) return undefined;
@@ -78,15 +79,15 @@ export class Recordings {
       if (!failure) this.#fail(row.id, file, error);
       failure ??= error;
     };
-    const write: RecordingFile["write"] = (line) => {
-      // The file is closed then, and its descriptor may belong to another one.
-      if (failure) throw failure;
+    const write: RecorderParts["write"] = (line) => {
       try {
-        file.write(line);
+        // The file is closed after a failure, and its descriptor may belong to another one.
+        if (!failure) file.write(line);
       } catch (thrown) {
         onFailed(toError(thrown));
-        throw thrown;
       }
+      // Other lines are about what has happened, such as an answer that was paid for: that is committed first.
+      if (failure && (line.type === "session" || line.type === "committed")) throw failure;
     };
     return new Recorder({ write, clock, redact, onFailed });
   }

@@ -30,6 +30,7 @@ export interface Tape {
 }
 
 export interface RecorderParts {
+  /** Throws for the lines `session` and `committed` once a line could not be written. */
   write(line: Line): void;
   readonly clock: Clock;
   /**
@@ -37,7 +38,7 @@ export interface RecorderParts {
    * keeps.
    */
   redact(text: string): string;
-  /** Called when the folder cannot be recorded. The error is also thrown. */
+  /** Called when the folder cannot be recorded. `write` then throws the error. */
   onFailed(error: Error): void;
 }
 

@@ -7,6 +7,7 @@ import { type AskPort, playAnswers, recordAnswers, tapePorts } from "#cassette/a
 import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
 import { type AnswerLine, type Line, ofType, type Session } from "#cassette/format.ts";
 import { playSandbox, recordSandbox } from "#cassette/record-cells.ts";
+import type { Recorder } from "#cassette/recorder.ts";
 import { findLineProblem, readCassette, readSessions } from "#cassette/recording-file.ts";
 import { Recordings } from "#cassette/recordings.ts";
 import type { Place } from "#cassette/tape.ts";
@@ -451,19 +452,31 @@ describe("a recording from a stranger", () => {
     await expectRefused("deep", "GOALD_REPLAY", /./);
   });
 
-  it("that fails is reported once, and throws its first failure from then on", async () => {
-    const [path, problems] = [recording.at("fails.ndjson"), [] as string[]];
+  it("that fails is reported once, and throws when nothing has happened or all of it is durable", async () => {
+    const problems: string[] = [];
     const report = (_agent: string, problem: string) => problems.push(problem);
     const recordings = new Recordings({ folder: recording.at("tmp"), redact, report } as never);
     const row = { id: "t", createdAt: "", head: 1 } as never;
-    recordings.create(path);
-    recordings.resume(path, row);
-    const recorder = recordings.recorderFor(row);
-    const run = { row, created: {}, services: [], folder: { list: () => [] } };
-    const begin = async (settings: object) =>
-      failureOf(Promise.resolve(recorder?.begin({ ...run, settings } as never)));
-    const failure = await begin({ unwritable: 1n });
-    expect([await begin({}), problems.length]).toEqual([failure, 1]);
+    const start = (name: string) => {
+      recordings.create(recording.at(name));
+      recordings.resume(recording.at(name), row);
+      const recorder = recordings.recorderFor(row) as Recorder;
+      const run = { row, created: {}, services: [], folder: { list: () => [] } };
+      return { recorder, begin: async (settings: object) => recorder.begin({ ...run, settings } as never) };
+    };
+    const early = start("early.ndjson");
+    const failure = await failureOf(early.begin({ unwritable: 1n }));
+    expect([await failureOf(early.begin({})), problems.length]).toEqual([failure, 1]);
+
+    const { recorder, begin } = start("late.ndjson");
+    await begin({});
+    // The file is closed, so the answer that was paid for cannot be written.
+    recordings.release("t");
+    const paid = recorder.ports.model(() => model(replied("paid")));
+    expect(await paid.complete(request("a"), signal)).toEqual(replied("paid"));
+    const { onCommitted } = recorder.through({ onCommitted: () => undefined } as never);
+    expect(() => onCommitted([], {} as never)).toThrow("EBADF");
+    expect(problems).toHaveLength(2);
   });
 });
 
