@@ -163,7 +163,7 @@ export class Host implements AgentHost, AsyncDisposable {
     Object.assign(this, { catalogue, services, settings: loaded.settings });
     this.#redactors = loaded;
     await this.#shared?.memory.releaseUnused();
-    // What still holds is reported again by the parts that are opened anew.
+    // The parts that are opened anew report again each problem that is still there.
     this.#problems.forget("");
     // With the same settings the calls under way still count, and so does what the server has asked for.
     const gate = changes.length === 0 ? this.#shared?.gate : undefined;

@@ -17,7 +17,7 @@ import { openSqliteReader } from "#store/sqlite/open-store.ts";
 import { once } from "#util/caches.ts";
 import { systemClock } from "#util/clock.ts";
 import { type AgentView, isOver, stallLimit, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
-import { foldLog, stateOf } from "#views/read-agent.ts";
+import { stateOf } from "#views/read-agent.ts";
 import type { StepParts } from "#views/whole-step.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -117,7 +117,7 @@ async function viewFromOutside(
   };
   const views: AgentView[] = [];
   for (const row of rows) {
-    const view = foldLog(reader, row, row.head).then(({ state }) => viewAgent(row, state, facts));
+    const view = stateOf(reader, row, row.head).then((state) => viewAgent(row, state, facts));
     views.push(await view.catch((thrown) => viewDamaged(row, toError(thrown).message, facts)));
   }
   if (hosted) return views.some(mayRun) ? withHostFacts(views, home, report) : views;

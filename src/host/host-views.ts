@@ -6,7 +6,7 @@ import type { AgentRow, AgentSpec, InboxMessage, Store } from "#core/ports/store
 import type { AgentState } from "#core/state.ts";
 import { createTurns } from "#util/turns.ts";
 import { type AgentView, type ViewFacts, viewAgent, viewDamaged } from "#views/agent-view.ts";
-import { findAgent, foldLog } from "#views/read-agent.ts";
+import { findAgent, stateOf } from "#views/read-agent.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export interface HostViewParts {
@@ -37,7 +37,7 @@ export function createHostViews(parts: HostViewParts) {
 
   async function stateHere(row: AgentRow): Promise<AgentState> {
     const runner = supervisor.runners.get(row.id);
-    return runner?.state && runner.head === row.head ? runner.state : (await foldLog(store, row, row.head)).state;
+    return runner?.state && runner.head === row.head ? runner.state : stateOf(store, row, row.head);
   }
 
   function factsOf({ id }: AgentRow): ViewFacts {

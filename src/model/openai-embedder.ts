@@ -45,7 +45,7 @@ const MAX_EMBEDDING_BYTES = 32 * 1024 * 1024;
  */
 export const createOpenAIEmbedder = (settings: OpenAIEmbedderSettings): Embedder => new OpenAIEmbedder(settings);
 
-/** One call of `embed`. */
+/** The progress of one call of `embed`. */
 interface EmbedCall {
   readonly signal: AbortSignal;
   readonly countTokens: CountTokens | undefined;

@@ -9,7 +9,7 @@ import { AgentView, agentMembers, LimitLeft, limitsLeft } from "./agent-view.ts"
 import { LatestFile, latestFiles, loadTrustInAll, TrustGiven, trustedFiles } from "./file-versions.ts";
 import { NextStep, nextStepOf } from "./next-step.ts";
 import { Lost, usageMembers } from "./parts.ts";
-import { foldLog } from "./read-agent.ts";
+import { stateOf } from "./read-agent.ts";
 import { loadWaiting, WaitingView } from "./waiting.ts";
 
 export const CheckView = open({
@@ -56,7 +56,7 @@ export async function loadDetails(
   if (!view) throw new Error(`no view of ${row.id}`);
   // A host's view may be of a later event than the row.
   const seen = { ...row, head: view.head };
-  const { state } = await foldLog(reader, row, view.head);
+  const state = await stateOf(reader, row, view.head);
   const versions = await reader.files(row.id);
   return {
     ...describeState(view, state, versions, now),

@@ -31,9 +31,8 @@ export async function findAgent(reader: Pick<StoreReader, "agents" | "agent">, n
   );
 }
 
-/** Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
-export const stateOf = async (reader: Pick<StoreReader, "load">, row: Pick<AgentRow, "id">): Promise<AgentState> =>
-  (await foldLog(reader, row)).state;
+/** `at`: number of the last event to fold. Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
+export const stateOf = async (...log: Parameters<typeof foldLog>): Promise<AgentState> => (await foldLog(...log)).state;
 
 /** `head`: number of the last event in the state. `at`: of the last event to fold. */
 export async function foldLog(reader: Pick<StoreReader, "load">, { id }: Pick<AgentRow, "id">, at?: number) {

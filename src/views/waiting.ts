@@ -10,7 +10,7 @@ import { type AgentState, approvalOf, callForPerson, openCommand, questionOf } f
 import type { Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { Call, OutsideSourceView, patchMembers, ReceivedView } from "./parts.ts";
-import { eventsBackward, foldLog, openTexts, wholeText } from "./read-agent.ts";
+import { eventsBackward, openTexts, stateOf, wholeText } from "./read-agent.ts";
 
 const CodeView = open({
   file: described(nullable(text), "The file with the code; null when the call itself has it."),
@@ -54,7 +54,7 @@ type ChangeOf = (command: CommandCall) => Promise<CallChange | null>;
 
 /** Null when the agent waits for no person, or is paused. Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
 export async function loadWaiting(row: AgentRow, reader: Reader, changeOf?: ChangeOf): Promise<WaitingView | null> {
-  const { state } = await foldLog(reader, row, row.head);
+  const state = await stateOf(reader, row, row.head);
   const approval = approvalOf(state);
   const open = approval ?? callForPerson(state);
   if (state.paused || !open) return null;
