@@ -167,6 +167,8 @@ const VALUES: readonly (readonly [RegExp, string])[] = [
   [/(the next request (?:takes|costs) at least) [\d.]+/g, "$1 <number>"],
   [/(without a known end: up to) [\d,]+ tokens, \$[\d.]+/g, "$1 <number> tokens, <number>"],
   [/"(reservedTokens|reservedUsd)":[\d.]+/g, '"$1":"<number>"'],
+  // Replies cost less than a cent here: an agent that spent more has reservations of requests without an answer.
+  [/"spentUsd":0\.0[1-9]\d*/g, '"spentUsd":"<number>"'],
   [/"score":(\d+\.\d{3})\d*/g, '"score":$1'],
   // Leases: how often a host took the agent in hand.
   [/"epoch":\d+/g, '"epoch":"<number>"'],
