@@ -9,7 +9,7 @@
 import type OpenAI from "openai";
 import { GoaldError } from "#core/errors.ts";
 import type { Usage } from "#core/event.ts";
-import { asRecord, isRecord } from "#util/json.ts";
+import { asRecord, isRecord, parseJson } from "#util/json.ts";
 import type { AskedModel } from "./failure.ts";
 import type { Received } from "./model-server.ts";
 
@@ -44,7 +44,6 @@ export class ChatStream {
   #content: string | null = null;
   #refusal = "";
   readonly #toolCalls: ToolCall[] = [];
-  #functionCall: ToolCall["function"] | undefined;
   #finishReason: unknown = null;
   #usage: unknown;
   #error: unknown;
@@ -76,7 +75,7 @@ export class ChatStream {
   #takeChunk(chunk: ReceivedChunk): boolean {
     if (isRecord(chunk.usage)) this.#usage = chunk.usage;
     const isError = chunk.object === "error" || chunk.type === "error";
-    const choice = Array.isArray(chunk.choices) ? findFirstChoice(chunk.choices) : undefined;
+    const choice = findFirstChoice(chunk.choices);
     this.#error ??= chunk.error ?? (isError ? chunk : choice?.error) ?? undefined;
     if (choice?.finish_reason) this.#finishReason = choice.finish_reason;
     this.isFinished = this.#finishReason !== null || this.#error !== undefined;
@@ -90,17 +89,14 @@ export class ChatStream {
 
   #takeDelta(delta: ReceivedDelta): boolean {
     const { content, refusal, tool_calls: toolCalls, function_call: call } = delta;
-    const piece = Array.isArray(content) ? joinParts(content) : content;
+    const piece = joinParts(content);
     if (typeof piece === "string") {
       this.#content = (this.#content ?? "") + this.#limitChars(piece);
       if (piece !== "") this.#onText?.(piece);
     }
     if (typeof refusal === "string") this.#refusal += this.#limitChars(refusal);
-    if (Array.isArray(toolCalls)) for (const each of toolCalls) if (isRecord(each)) this.#takeToolCall(each);
-    if (isRecord(call)) {
-      this.#functionCall ??= { name: "", arguments: "" };
-      this.#extendCall(this.#functionCall, call);
-    }
+    for (const each of asList(toolCalls)) this.#takeToolCall(each);
+    if (isRecord(call)) this.#takeToolCall({ function: call });
     const isOutput = hasOutput(delta);
     const added = leastTokensOf(delta);
     this.#tokens += added;
@@ -113,19 +109,22 @@ export class ChatStream {
   #takeToolCall(piece: Received<OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall>): void {
     const calls = this.#toolCalls;
     const { id, index: given } = piece;
+    const called = asRecord(piece.function);
+    const { name, arguments: args } = called;
     const named = typeof given === "number" ? given : Math.max(0, calls.length - 1);
-    // Some servers number no call, others give each call the number 0. Others send another id with each piece of a call.
-    const isNew = id && calls[named] && calls[named].id !== id && asRecord(piece.function).name;
-    const index = isNew ? calls.length : named;
+    const known = calls[named];
+    // Some servers number no call, or each one 0 without an id. Others send another id, or the name again, with a piece.
+    const isNext = () => `${args}`.startsWith("{") && isRecord(parseJson(known?.function.arguments ?? ""));
+    const index = known && name && (id ? known.id !== id : isNext()) ? calls.length : named;
     if (!(index >= 0 && index < MAX_TOOL_CALLS)) return;
-    calls[index] ??= { id: piece.id, type: "function", function: { name: "", arguments: "" } };
-    if (isRecord(piece.function)) this.#extendCall(calls[index].function, piece.function);
+    calls[index] ??= { id, type: "function", function: { name: "", arguments: "" } };
+    this.#extendCall(calls[index].function, called);
   }
 
   #extendCall(call: ToolCall["function"], { name, arguments: text }: Received<ToolCall["function"]>): void {
-    if (typeof name === "string") call.name += this.#limitChars(name);
-    if (typeof text === "string") call.arguments += this.#limitChars(text);
-    else if (isRecord(text)) call.arguments += this.#limitChars(JSON.stringify(text));
+    if (typeof name === "string" && name !== call.name) call.name += this.#limitChars(name);
+    const written = isRecord(text) ? JSON.stringify(text) : text;
+    if (typeof written === "string") call.arguments += this.#limitChars(written);
   }
 
   /** Returns the piece, unless it and those before exceed the limit together. */
@@ -151,10 +150,9 @@ export class ChatStream {
     if (!this.#hasChoice) return { choices: [] };
     // Reasoning without an answer is an empty reply.
     const content = this.#content ?? (this.hasBegun ? "" : null);
-    // A list can have gaps: a piece names its own index.
-    const calls = this.#toolCalls.filter((call) => call !== undefined);
-    const called = { tool_calls: calls.length > 0 ? calls : undefined, function_call: this.#functionCall };
-    const message = { content, refusal: this.#refusal || null, ...called };
+    // A list can have gaps: a piece names its own index. Some servers end it with an empty call.
+    const calls = this.#toolCalls.filter((call) => call?.function.name || call?.function.arguments);
+    const message = { content, refusal: this.#refusal || null, tool_calls: calls };
     return { choices: [{ finish_reason: this.#finishReason, message }], usage: this.#usage };
   }
 }
@@ -170,14 +168,17 @@ function hasOutput(value: unknown): boolean {
 }
 
 /** Of several choices only the first counts: the one with index 0, or without an index. */
-export const findFirstChoice = (choices: readonly unknown[]): ReceivedChoice | undefined =>
-  choices.filter(isRecord).find(({ index }: ReceivedChoice) => (index ?? 0) === 0);
+export const findFirstChoice = (choices: unknown): ReceivedChoice | undefined =>
+  asList(choices).find(({ index }: ReceivedChoice) => (index ?? 0) === 0);
 
-/** Joins the text parts of a content that is a list. */
-export const joinParts = (parts: readonly unknown[]): string =>
-  parts
-    .map((part) => (isRecord(part) && part.type === "text" && typeof part.text === "string" ? part.text : ""))
-    .join("");
+/** Joins the text parts of a content that is a list. Returns any other content as it is. */
+export function joinParts(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  const texts = asList(content).filter(({ type, text }) => type === "text" && typeof text === "string");
+  return texts.map(({ text }) => text).join("");
+}
+
+const asList = (value: unknown) => (Array.isArray(value) ? value.filter(isRecord) : []);
 
 /** The name under which a server takes the cap. Older servers know only the second. */
 export type CapName = "max_completion_tokens" | "max_tokens";

@@ -162,18 +162,21 @@ export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer
   const body = typeof received === "string" ? parseJson(received) : received;
   if (!isRecord(body))
     return unusableReply("broken-reply", "sent something that is no JSON object", received ?? "", asked);
-  const choice = Array.isArray(body.choices) ? findFirstChoice(body.choices) : undefined;
+  const choice = findFirstChoice(body.choices);
   const error = body.error || (body.object === "error" && body) || choice?.error;
   if (error) throw toStatusError(error);
   if (!Array.isArray(body.choices))
     return unusableReply("broken-reply", "sent JSON that is not a chat completion", body, asked);
   if (!choice) return unusableReply("incomplete-reply", "sent a reply without a choice", body, asked);
-  const { finish_reason: finishReason } = choice;
-  // A router reports this if the server behind it failed, even if the text looks complete.
-  if (finishReason === "error") throw toStatusError("The reply ended in an error.");
-  if (typeof finishReason !== "string" || finishReason === "")
+  const { finish_reason: reason } = choice;
+  // Routers, vLLM and DeepSeek report these if the server failed, even if the text looks complete.
+  if (/^(?:error|abort|insufficient_system_resource)$/.test(`${reason}`))
+    throw toStatusError("The reply ended in an error.");
+  if (typeof reason !== "string" || reason === "")
     return unusableReply("incomplete-reply", "sent a reply without a finish_reason: it may be cut off", body, asked);
 
+  // Names of Mistral, Anthropic and Gemini.
+  const finishReason = /^(?:model_length|max_tokens)$/i.test(reason) ? "length" : reason;
   const message: Received<OpenAI.ChatCompletionMessage> = asRecord(choice.message);
   const text = readReplyText(message);
   if (!text?.trim() && typeof message.refusal === "string" && message.refusal !== "")
@@ -206,19 +209,15 @@ function readReplyText({
   tool_calls: toolCalls,
   function_call: functionCall,
 }: Received<OpenAI.ChatCompletionMessage>): string | undefined {
-  const text = Array.isArray(content) ? joinParts(content) : content;
+  const text = joinParts(content);
   const called = isRecord(functionCall) ? [{ type: "function", function: functionCall }] : toolCalls;
   if (!Array.isArray(called) || called.length === 0) return typeof text === "string" ? text : undefined;
-  const calls = readCalls(called);
-  if (calls && !(typeof text === "string" && text.includes("{"))) {
-    const thoughts = typeof text === "string" && text.trim() !== "" ? `"thoughts":${JSON.stringify({ text })},` : "";
-    return writeCalls(calls, thoughts);
-  }
-  if (typeof text !== "string" || text.trim() === "") return JSON.stringify({ tool_calls: called });
+  const said = typeof text === "string" && text.trim() !== "" ? text : "";
   // The text may contain a command too. The reply reader reads both, and they must agree.
-  return text.includes("{")
-    ? `${text}\n${JSON.stringify({ tool_calls: called })}`
-    : JSON.stringify({ thoughts: { text }, tool_calls: called });
+  if (said.includes("{")) return `${said}\n${JSON.stringify({ tool_calls: called })}`;
+  const calls = readCalls(called);
+  if (calls) return writeCalls(calls, said && `"thoughts":${JSON.stringify({ text: said })},`);
+  return JSON.stringify({ ...(said && { thoughts: { text: said } }), tool_calls: called });
 }
 
 /**
@@ -227,7 +226,7 @@ function readReplyText({
  */
 function readCalls(called: readonly unknown[]) {
   const calls = called.flatMap((call) => {
-    const { name, arguments: written = "" } = isRecord(call) && isRecord(call.function) ? call.function : {};
+    const { name, arguments: written = "" } = asRecord(asRecord(call).function);
     const args = typeof written !== "string" ? JSON.stringify(written) : written.trim() === "" ? "{}" : written.trim();
     return typeof name === "string" && isRecord(parseJson(args)) ? [{ name, args }] : [];
   });

@@ -63,6 +63,7 @@ describe("a streamed reply", () => {
     ["beside the choices", { ...last(), error: { code: 502 } }, "server-error"],
     ["in the choice", last({ error: { code: 429 } }), "rate-limited"],
     ["in its finish_reason only", last(), "server-error"],
+    ["in vLLM's finish_reason only", last({ finish_reason: "abort" }), "server-error"],
   ])("that ended in an error %s is a failure, even if it looks complete", async (_where, last, code) => {
     const body = `${piece(TEXT)}data: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`;
     expect(await answerTo(events(body))).toMatchObject({ kind: "failed", code });
@@ -76,9 +77,15 @@ describe("a streamed reply", () => {
     const answer = await answerTo({ text: null, finishReason: "tool_calls", toolCalls });
     const text = `{"commands":[${COMMAND},${COMMAND}]}`;
     expect(answer).toMatchObject({ text, finishReason: "tool_calls" });
-    // Some servers give each call the number 0.
-    const piece = (id: string) => chunk({ tool_calls: [{ ...CALL, index: 0, id }] });
-    expect(await answerTo(events(piece("call_1") + piece("call_2") + END))).toMatchObject({ text });
+    // Some servers give each call the number 0, also without an id, or send the name again, or end with an empty call.
+    const piece = (id: string, args = CALL.function.arguments, name = CALL.function.name) =>
+      chunk({ tool_calls: [{ index: 0, id, function: { name, arguments: args } }] });
+    const empty = chunk({ tool_calls: [{ index: 9, id: "", function: { name: "" } }] });
+    for (const pieces of [
+      piece("1", '{"a"') + piece("1", ': "b c d e f g h"}') + piece("2"),
+      piece("") + piece("") + empty,
+    ])
+      expect(await answerTo(events(pieces + END))).toMatchObject({ text });
   });
 
   it("is passed to onText piece by piece before its end", async () => {
@@ -111,6 +118,7 @@ describe("a streamed reply", () => {
   it("is complete with its finish_reason, even if the connection breaks", async () => {
     const cut = { status: 200, body: piece("ab", "stop"), headers: { ...SSE, "content-length": "9999" } };
     expect(await answerTo(cut, { idleTimeoutMs: 600 })).toMatchObject({ kind: "replied", text: "ab" });
+    expect(await answerTo(events(piece("ab", "model_length")))).toMatchObject({ finishReason: "length" });
   });
 });
 
