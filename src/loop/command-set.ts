@@ -20,8 +20,9 @@ import { createArgumentChecker, createCallValidator } from "#reply/check-call.ts
 import { argumentsForResult, checkResult } from "#reply/check-value.ts";
 import { thoughtIn } from "#reply/find-call.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
-import { createPlanReader, readActionThoughts, readSeveralCalls } from "#reply/read-forms.ts";
+import { createPlanReader, readSeveralCalls } from "#reply/read-forms.ts";
 import { buildReplySchema, buildTools } from "#reply/reply-schema.ts";
+import { thoughtsInReply } from "#reply/reply-thoughts.ts";
 import { NO_THOUGHTS, type Thoughts } from "#reply/thoughts.ts";
 import { cacheByKey, once, rememberBy } from "#util/caches.ts";
 
@@ -184,7 +185,7 @@ function createReaders(all: readonly RegisteredCommand[], { closed, aliases }: A
   const unnamed = all.flatMap(({ name, isInternal }) => (isInternal ? [name] : []));
   const checkArguments = createArgumentChecker({ ...catalogue, schemas: schemasOf(all), unnamed });
   const readThoughts: CommandSet["readThoughts"] = (text, finishReason, mode) => {
-    if (isActionForm(mode)) return readActionThoughts(text, mode);
+    if (isActionForm(mode)) return thoughtsInReply(text, mode);
     if (mode !== "plan") return readReply(text, finishReason).thoughts;
     const parsed = readAction(text, finishReason);
     // A thought that is an action is shown as one.

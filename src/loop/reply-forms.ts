@@ -10,7 +10,7 @@ import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
 import type { OutputMode } from "#core/event.ts";
 import type { ModelCapabilities, ModelRequest } from "#core/ports/model.ts";
 import { type ActionForm, type AgentState, activeFrame } from "#core/state.ts";
-import { rephraseProblem } from "#reply/problems.ts";
+import { rephraseProblems } from "#reply/problems.ts";
 import { type ParsedReply, refuseReply } from "#reply/read.ts";
 import { readAction } from "#reply/read-forms.ts";
 import type { CommandSet } from "./command-set.ts";
@@ -37,8 +37,7 @@ const FORMS: Readonly<Record<OutputMode, FormStrategy>> = {
     attach: (set) => ({ tools: set.tools }),
     read: (set, text, finishReason) => {
       const parsed = set.readToolCalls(text, finishReason);
-      if (parsed.kind !== "problem") return parsed;
-      return { ...parsed, problems: parsed.problems.map((problem) => rephraseProblem(problem, "tools")) };
+      return parsed.kind === "problem" ? { ...parsed, problems: rephraseProblems(parsed.problems, "tools") } : parsed;
     },
   },
   plan: {

@@ -16,7 +16,7 @@ import { parseNested } from "./json-objects.ts";
 
 type ArrangedArguments =
   /** `thought`: the argument that goald adds to every tool; absent when it was not written. */
-  | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>>; readonly thought?: string }
+  | { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>>; readonly thought?: string | undefined }
   | { readonly kind: "not-an-object" }
   | { readonly kind: "twice"; readonly name: string }
   | { readonly kind: "placeholder"; readonly name: string; readonly value: string };
@@ -37,7 +37,7 @@ export function arrangeArguments(
   let thought: string | undefined;
   const converting: Converting = { root: schema, isKept: createDigitCheck(source) };
   for (const [key, value] of Object.entries(record)) {
-    const bare = key.trim().replace(/^["'`]+|["'`]+$/g, "");
+    const bare = key.trim().replace(QUOTES, "");
     const name = findArgumentName(bare, names, aliases);
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     if (bare === THOUGHT && !property && typeof value === "string") {
@@ -54,7 +54,7 @@ export function arrangeArguments(
     const placeholder = collectTexts(value).find((text) => isPlaceholder(text, shown));
     if (placeholder !== undefined) return { kind: "placeholder", name, value: placeholder };
   }
-  return thought === undefined ? { kind: "args", args } : { kind: "args", args, thought };
+  return { kind: "args", args, thought };
 }
 
 /** Accepts a record, a record below a second key for arguments, or the text of the only argument or the only required one. */
@@ -65,8 +65,8 @@ function readArgsRecord(
 ): Readonly<Record<string, unknown>> | null {
   if (value === undefined || value === null || value === "" || value === "null") return {};
   if (Array.isArray(value) && value.length === 0) return {};
-  // Text that starts like an object is a damaged object, not the argument itself.
-  if (typeof value === "string" && /^\s*(?:"|```\w{0,20}\s{0,20})?\{/.test(value)) return null;
+  // Text that starts like an object or a list is a damaged one, not the argument itself.
+  if (typeof value === "string" && /^\s*(?:"|```\w{0,20}\s{0,20})?[{[]/.test(value)) return null;
   const { required = [] } = schema;
   const [only = "", ...more] = required.length === 1 ? required : names;
   if (typeof value === "string" && more.length === 0 && schema.properties[only]?.type === "string")
@@ -89,9 +89,8 @@ function convertValue(value: unknown, written: JsonSchema, converting: Convertin
   const [type, ...others] = typesOf(schema).filter((each) => each !== "null");
   if (typeof value === "string" && type !== "string" && others.length === 0)
     return convertText(value, type, schema, converting);
-  if (typeof value === "string") return value.toWellFormed();
   if (Array.isArray(value)) {
-    if (type === "string" && value.length === 1 && typeof value[0] === "string") return value[0].toWellFormed();
+    if (type === "string" && value.length === 1 && typeof value[0] === "string") return value[0];
     const { items } = schema;
     return isSchema(items) ? value.map((item) => convertValue(item, items, converting)) : value;
   }
@@ -108,7 +107,7 @@ function convertText(text: string, type: string | undefined, schema: JsonSchema,
     const parsed = parseShallowJson(text);
     return Array.isArray(parsed) ? convertValue(parsed, schema, converting) : text;
   }
-  if (type !== "object") return text.toWellFormed();
+  if (type !== "object") return text;
   const parsed = parseShallowJson(text);
   const isSound = isRecord(parsed) && findConflictingKey(text) === null;
   return isSound ? convertMembers(parsed, schema, converting) : text;
@@ -120,14 +119,12 @@ function convertMembers(
   { properties = {}, required = [] }: JsonSchema,
   converting: Converting,
 ): object {
-  const members: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(record)) {
+  const members = Object.entries(record).flatMap(([name, value]) => {
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (value === null && property && !required.includes(name)) continue;
-    const converted = property ? convertValue(value, property, converting) : value;
-    Object.defineProperty(members, name, { value: converted, enumerable: true, writable: true, configurable: true });
-  }
-  return members;
+    if (value === null && property && !required.includes(name)) return [];
+    return [[name, property ? convertValue(value, property, converting) : value]];
+  });
+  return Object.fromEntries(members);
 }
 
 /** `1.10` fails, so do 20 digits. */
@@ -172,6 +169,7 @@ export interface Aliases {
 }
 
 const MAX_NAME_CHARS = 80;
+const QUOTES = /^["'`]+|["'`]+$/g;
 
 /**
  * Returns the name in `names` that `written` means, or null. Names are compared by their words: `WriteToFile`,
@@ -205,12 +203,12 @@ function findArgumentName(written: string, names: readonly string[], aliases: Al
 function normalizeName(written: string): string | null {
   const bare = written
     .trim()
-    .replace(/^["'`]+|["'`]+$/g, "")
+    .replace(QUOTES, "")
     .replace(/\(\)$/, "")
     .replaceAll("\\_", "_")
-    .replace(/^(?:functions|default_api|tools?)\.|:\d{1,3}$/g, "")
+    .replace(/^(?:functions?|default_api|tools?)[.:]|:\d{1,3}$|<\|.*$/g, "")
     .trim();
-  if (!/^[A-Za-z_][A-Za-z0-9_\- ()]*$/.test(bare)) return null;
+  if (!/^[a-z_][\w\- ()]*$/i.test(bare)) return null;
   return bare
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .toLowerCase()
@@ -220,7 +218,8 @@ function normalizeName(written: string): string | null {
 
 /** Ranks names that share words with `written` or differ by few letters, best first. */
 export function rankNearestNames(written: string, names: Iterable<string>, count: number): readonly string[] {
-  const target = normalizeName(written.slice(0, MAX_NAME_CHARS)) ?? written.slice(0, MAX_NAME_CHARS).toLowerCase();
+  const short = written.slice(0, MAX_NAME_CHARS);
+  const target = normalizeName(short) ?? short.toLowerCase();
   const targetWords = new Set(target.split("_").filter((word) => word.length > 2));
   const ranked = [...names].map((name) => {
     const shared = name.split("_").filter((word) => targetWords.has(word)).length;

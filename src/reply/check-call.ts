@@ -22,6 +22,7 @@ import {
   describeRepeatedArgument,
   describeUnknownArguments,
   describeUnknownCommand,
+  MAX_PROBLEMS,
   PROBLEMS,
 } from "./problems.ts";
 
@@ -69,7 +70,6 @@ export const AJV_OPTIONS = {
   multipleOfPrecision: 6,
   code: { regExp: Object.assign(createBoundedPattern, { code: "createBoundedPattern" }) },
 } as const;
-const MAX_PROBLEMS = 5;
 const MAX_WORDED_VALUES = 1_000;
 
 export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCatalogue): CallValidator {

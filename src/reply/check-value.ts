@@ -11,7 +11,7 @@ import { createAjv } from "#util/schema.ts";
 import { AJV_OPTIONS, createBoundedPattern } from "./check-call.ts";
 import { findConflictingKey, isSameJson, parseShallowJson, pythonToJson } from "./json.ts";
 import { findLeadingReasoningEnd, findObjects, type ParsedObject, parseClearly, unwrapReply } from "./json-objects.ts";
-import { describeSchemaError, quoteText } from "./problems.ts";
+import { describeSchemaError, MAX_PROBLEMS, quoteText } from "./problems.ts";
 import { MAX_REPLY_CHARS } from "./read.ts";
 
 /** Time that all patterns of one check may take. */
@@ -237,7 +237,6 @@ function writeExample(written: JsonSchema, root: JsonSchema, depth: number): unk
   return Object.fromEntries(Object.entries(members).map(([name, one]) => [name, inner(one)]));
 }
 
-const MAX_PROBLEMS = 5;
 const compile = rememberBy((returns: JsonSchema) => createAjv(AJV_OPTIONS).compile(argumentsForResult(returns)));
 
 /** Each path begins with the argument, which is "result". */

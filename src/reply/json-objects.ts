@@ -7,6 +7,7 @@ import { jsonrepair } from "jsonrepair";
 import { MAX_JSON_DEPTH } from "#core/command.ts";
 import { orUndefined } from "#core/errors.ts";
 import {
+  findCallEnd,
   findCommentEnd,
   findConflictingKey,
   findStringEnd,
@@ -17,7 +18,7 @@ import {
 } from "./json.ts";
 
 const MAX_STRING_LAYERS = 3;
-const BLANK = /[\s\u0000\u200b-\u200d\u2060\ufeff]/;
+const BLANK = /[\s\u0000\u0085\u200b-\u200d\u2060\ufeff]/;
 
 /**
  * Removes wrappers of the whole reply: byte order marks, blanks, up to three layers of JSON string, and `>` before
@@ -26,13 +27,19 @@ const BLANK = /[\s\u0000\u200b-\u200d\u2060\ufeff]/;
 export function unwrapReply(text: string, maxChars: number): string {
   let reply = trimBlank(text);
   if (reply.length > maxChars) return reply;
-  for (let layer = 0; layer < MAX_STRING_LAYERS && reply.startsWith('"') && reply.endsWith('"'); layer++) {
+  reply = unwrapStrings(reply);
+  if (reply.startsWith(">")) reply = unquoteLines(reply);
+  return /^["']?(?:thoughts|command)["']?\s{0,50}:/i.test(reply) ? `{${reply}` : reply;
+}
+
+function unwrapStrings(text: string): string {
+  let reply = text;
+  for (let layer = 0; layer < MAX_STRING_LAYERS && reply.startsWith('"'); layer++) {
     const inner = parseShallowJson(reply);
     if (typeof inner !== "string") break;
     reply = trimBlank(inner);
   }
-  if (reply.startsWith(">")) reply = unquoteLines(reply);
-  return /^["']?(?:thoughts|command)["']?\s{0,50}:/i.test(reply) ? `{${reply}` : reply;
+  return reply;
 }
 
 function trimBlank(text: string): string {
@@ -80,28 +87,23 @@ export function findObjects(text: string, from: number) {
       else objects = [];
     }
   };
-  for (let at = from; at < text.length; at++) {
-    if (!opensObject(text, at)) continue;
-    readMarks(at);
-    const { end, closed, tooDeep } = findObjectEnd(text, at);
+  OBJECT_START.lastIndex = from;
+  for (let found = OBJECT_START.exec(text); found; found = OBJECT_START.exec(text)) {
+    const start = found.index;
+    readMarks(start);
+    const { end, closed, tooDeep } = findObjectEnd(text, start);
     if (tooDeep) return { fault: "tooDeep" } as const;
     if (++count > MAX_OBJECTS) return { fault: "tooManyObjects" } as const;
-    if (open === 0) objects.push({ start: at, end, closed });
+    if (open === 0) objects.push({ start, end, closed });
     textStart = end;
-    at = end - 1;
+    OBJECT_START.lastIndex = end;
   }
   readMarks(text.length);
   return { objects, unclosed: open > 0, fault: null };
 }
 
-/** Accepts a brace, or a bracket before a brace: a list without objects cannot be a reply. */
-function opensObject(text: string, at: number): boolean {
-  if (text[at] === "{") return true;
-  if (text[at] !== "[") return false;
-  let next = at + 1;
-  while (next - at < 40 && " \n\r\t".includes(text[next] ?? "x")) next++;
-  return text[next] === "{";
-}
+/** A brace, or a bracket before a brace: a list without objects cannot be a reply. */
+const OBJECT_START = /\{|\[[ \n\r\t]{0,39}\{/g;
 
 function findObjectEnd(text: string, start: number) {
   let depth = 0;
@@ -138,22 +140,22 @@ function findQuotedEnd(text: string, start: number): number {
 }
 
 const NAME =
-  "(?:think(?:ing)?|thoughts?|(?:thought|thinking)_process|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|(?:tool|function)_(?:response|result|output)s?|observation|examples?|(?:inner_|internal_)?monologue)";
+  "(?:[a-z]{1,9}:|ant|longcat_|inner_|internal_)?(?:think(?:ing)?|thoughts?|chain_of_thought|cot|reasoning|reflection|scratch_?pad|analysis|planning|(?:tool|function)_(?:response|result|output)s?|observation|examples?|monologue)(?:_process|_content)?";
 /**
  * Forms: tags with a vendor's prefix (`<seed:think>`, `<antThinking>`), bars, square brackets, channels. An argument of a call
- * in XML counts as reasoning: an object in it is its content.
+ * in XML, or of Gemma or LangChain, counts as reasoning: an object in it is its content.
  */
 const OPEN = [
-  `<(?:[a-z]{1,9}:|ant)?${NAME}(?:\\s[^<>]{0,200})?>`,
+  `<${NAME}(?:\\s[^<>]{0,200})?>`,
   `<[|｜](?:(?:begin|start)[_▁](?:of[_▁])?)?${NAME}[|｜]>`,
-  "<[^<>\\s/]{0,9}parameter[=\\s][^<>]{0,200}>|\\[tool_results\\]|<｜tool▁outputs?▁begin｜>|<arg_value>|\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>",
+  "<[^<>\\s/]{0,9}(?:parameter[=\\s][^<>]{0,200}|arg_value)>|\\[tool_results\\]|<｜tool▁outputs?▁begin｜>|<\\|inner_prefix\\|>|\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>|\\bcall:\\w+(?=\\{|$)|\\naction[ _]input ?:",
   // The harmony format without its special tokens, which some servers drop.
   "^analysis(?=[a-z])",
 ].join("|");
 const CLOSE = [
-  `</(?:[a-z]{1,9}:|ant)?${NAME}\\s{0,9}>`,
+  `</${NAME}\\s{0,9}>`,
   `<[|｜](?:/|end[_▁](?:of[_▁])?)${NAME}[|｜]>`,
-  "</[^<>\\s/]{0,9}parameter>|\\[/tool_results\\]|<｜tool▁outputs?▁end｜>|</arg_value>|\\[/think\\]|◁/think▷|\\|endthink\\||<\\|channel\\|>\\s?(?:final|commentary)(?:[ \\w|<>]{0,40}<\\|message\\|>)?|<channel\\|>|<(?:unused|ctrl)95>|assistantfinal",
+  "</[^<>\\s/]{0,9}(?:parameter|arg_value)>|\\[/tool_results\\]|<｜tool▁outputs?▁end｜>|<\\|inner_suffix\\|>|\\[/think\\]|◁/think▷|\\|endthink\\||<\\|channel\\|>\\s?(?:final|commentary)(?:[ \\w|<>]{0,40}<\\|message\\|>)?|<channel\\|>|<(?:unused|ctrl)95>|assistantfinal",
 ].join("|");
 const MARK = new RegExp(`(?<open>${OPEN})|(?:${CLOSE})`, "gi");
 const OPENING = new RegExp(OPEN, "i");
@@ -165,22 +167,22 @@ type Stretch = Pick<ReplyObject, "start" | "end">;
 
 const TAG = /<(?=([^\s<>=/"']{1,40}))[^<>]{1,240}(?<!\/)>/g;
 const MAX_TAGS = 200;
+const CALLED = /\b(\w{1,80})\(/g;
+const MAX_CALLS = 20;
 
 /**
- * Returns the insides of elements whose tags name a command, such as `<read_file>` or `<invoke name="read_file">`. The end of
- * an element may be missing from a reply that was cut off; in another one such a tag is a word of the prose.
+ * Returns the insides of elements whose tags name a command, such as `<read_file>` or `<invoke name="read_file">`, and
+ * of `read_file(…)`. The end may be missing from a reply that was cut off; in another one the opening is prose.
  */
-export const findContent = (text: string, isCut: boolean, isName: (name: string) => boolean): readonly Stretch[] =>
-  text
-    .matchAll(TAG)
-    .take(MAX_TAGS)
-    .flatMap(({ 0: tag, 1: element, index }): readonly Stretch[] => {
-      if (!tag.match(/[\w-]+/g)?.some(isName)) return [];
-      const start = index + tag.length;
-      const end = text.indexOf(`</${element}`, start);
-      return end >= 0 || isCut ? [{ start, end: end < 0 ? text.length : end }] : [];
-    })
-    .toArray();
+export function findContent(text: string, isCut: boolean, isName: (name: string) => boolean): readonly Stretch[] {
+  const tags = [...text.matchAll(TAG).take(MAX_TAGS)].filter(([tag]) => tag.match(/[\w-]+/g)?.some(isName));
+  const calls = [...text.matchAll(CALLED).take(MAX_TAGS)].filter(([, name = ""]) => isName(name));
+  const found = [...tags, ...calls.slice(0, MAX_CALLS)].map(({ 0: opening, 1: name, index }) => {
+    const start = index + opening.length;
+    return { start, end: opening.endsWith("(") ? findCallEnd(text, start) : text.indexOf(`</${name}`, start) };
+  });
+  return found.flatMap(({ start, end }) => (end >= 0 || isCut ? [{ start, end: end < 0 ? text.length : end }] : []));
+}
 
 /** Returns the end of a reasoning block that precedes every bracket, else 0: braces in that block need not balance. */
 export const findLeadingReasoningEnd = (text: string): number =>
@@ -201,12 +203,16 @@ export const findReasoningEnd = (text: string): number =>
 /** `isContent`: whether a mark outside of reasoning, with the text before it, belongs to the reply proper. */
 function findMarkedEnd(text: string, isContent: (mark: RegExpExecArray, before: string) => boolean): number {
   let open = 0;
+  let end = 0;
   for (const mark of text.matchAll(MARK)) {
-    if (open === 0 && isContent(mark, text.slice(0, mark.index))) return 0;
-    open += mark.groups?.open === undefined ? -1 : 1;
-    if (open <= 0) return mark.index + mark[0].length;
+    const before = text.slice(end, mark.index);
+    const opens = mark.groups?.open !== undefined;
+    // An empty block may come first.
+    if (open === 0 && (end > 0 ? !opens || before.trim() !== "" : isContent(mark, before))) return end;
+    open = Math.max(0, open + (opens ? 1 : -1));
+    if (open === 0) end = mark.index + mark[0].length;
   }
-  return open > 0 ? -1 : 0;
+  return open > 0 ? -1 : end;
 }
 
 /** Thoughts begin the reply, or a line below prose without a block or an answer. */
@@ -262,9 +268,9 @@ export function parseObject(source: string, budget: RepairBudget): ParsedObject 
   if ("kind" in clear) return clear;
   const { text: written, end: length, isCut, isOpen, hasEllipsis } = clear;
   if (hasEllipsis) return { kind: "unparsed", reason: "ellipsis" };
-  const json = guessJson(source, budget);
-  const value = json === undefined ? undefined : parseShallowJson(json);
-  if (json === undefined || value === undefined) return { kind: "unparsed", reason: reasonOf(source, isCut) };
+  const json = guessJson(source, budget) ?? "";
+  const value = parseShallowJson(json);
+  if (value === undefined) return { kind: "unparsed", reason: reasonOf(source, isCut) };
   return { kind: "parsed", value, json, trust: "guessed", length, isWhole: !isOpen, written };
 }
 
@@ -279,9 +285,9 @@ export function parseClearly(source: string): ParsedObject | SpelledObject {
   const whole = { kind: "parsed", length: source.length, isWhole: true, written: source } as const;
   const strict = parseShallowJson(source);
   if (strict !== undefined) return { ...whole, value: strict, json: source, trust: "strict" };
-  const literal = pythonToJson(source);
-  const read = literal === undefined ? undefined : parseShallowJson(literal);
-  if (literal !== undefined && read !== undefined) return { ...whole, value: read, json: literal, trust: "clear" };
+  const literal = pythonToJson(source) ?? "";
+  const read = parseShallowJson(literal);
+  if (read !== undefined) return { ...whole, value: read, json: literal, trust: "clear" };
   const spelled = mendSpelling(source);
   const json = spelled.text + spelled.owed;
   const value = spelled.isCut || spelled.isDoubtful ? undefined : parseShallowJson(json);
@@ -298,7 +304,6 @@ const CLOSING: Readonly<Record<string, string>> = { "{": "}", "[": "]" };
 const STRING = /"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:(")|\\?$)/y;
 /** Behind a comma. */
 const TRAILING_COMMA = /\s{0,1000}[}\]]/y;
-const BLANK_IN_OBJECT = /[\s\u0085\u200b-\u200d\u2060\ufeff]/;
 const BARE_END = /[\w.+-]$/;
 
 /**
@@ -334,7 +339,7 @@ function mendSpelling(source: string) {
       if (CLOSING[char]) open.push(CLOSING[char]);
       else if (char === "}" || char === "]") isDoubtful ||= open.pop() !== char;
       hasEllipsis ||= /[:,](?:…|\.{3})$/.test(last);
-      out.push(BLANK_IN_OBJECT.test(char) ? " " : char);
+      out.push(BLANK.test(char) ? " " : char);
     }
   } while (open.length > 0 && at < source.length);
   const isOpen = open.length > 0;
@@ -372,15 +377,10 @@ type NestedObject =
  * Spelling may be mended; nothing is guessed.
  */
 export function parseNested(text: string): NestedObject | null {
-  const source = unwrapJsonString(text.trim());
+  const source = unwrapStrings(text.trim());
   if (!source.startsWith("{")) return null;
   const parsed = parseClearly(source);
   if (!("kind" in parsed) || !parsed.isWhole || parsed.length !== source.length) return null;
   const key = findConflictingKey(parsed.json);
   return key === null ? { kind: "value", value: parsed.value } : { kind: "twice", key };
-}
-
-function unwrapJsonString(text: string): string {
-  const inner = text.startsWith('"{') ? parseShallowJson(text) : undefined;
-  return typeof inner === "string" ? inner.trim() : text;
 }

@@ -91,16 +91,28 @@ function isConflictAt(level: JsonLevel, json: string, end: number): boolean {
   const earlier = level.values.get(level.key);
   level.values.set(level.key, value);
   if (earlier === undefined || earlier === value || /^thoughts?$/i.test(level.key)) return false;
-  return JSON.stringify(JSON.parse(earlier)) !== JSON.stringify(JSON.parse(value));
+  return !isSameJson(JSON.parse(earlier), JSON.parse(value));
 }
 
-const quoted = (quote: string, inside: string) => `${quote}(?:[^${inside}\\\\]|\\\\[\\s\\S])*${quote}`;
+const SHORT = ["'", '"'].map((quote) => `${quote}(?:[^${quote}\\n\\\\]|\\\\[\\s\\S])*${quote}`);
 const LONG = ["'''", '"""'].map((quote) => `${quote}(?:(?!${quote})[^\\\\]|\\\\[\\s\\S])*${quote}`);
-const STRING = [...LONG, quoted("'", "'\\n"), quoted('"', '"\\n')].join("|");
+const STRING = [...LONG, ...SHORT].join("|");
 const NUMBER = String.raw`[-+]?(?:(?:0|[1-9]\d{0,2}(?:_\d{3})+|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?`;
 const TOKEN = new RegExp(`\\s*(?:(${STRING})|(${NUMBER})|([A-Za-z]+)|([[\\](){},:]))\\s*`, "y");
 const WORDS = new Map(Object.entries({ None: "null", True: "true", False: "false" }));
 const CLOSING: Readonly<Record<string, string>> = { "[": "]", "(": ")", "{": "}" };
+const STRING_OR_BRACKET = new RegExp(`${STRING}|[()]`, "g");
+
+/** Returns the first index after a Python call whose arguments begin at `start`; -1 if it does not end. */
+export function findCallEnd(text: string, start: number): number {
+  STRING_OR_BRACKET.lastIndex = start;
+  for (let depth = 1; depth > 0; ) {
+    const [sign] = STRING_OR_BRACKET.exec(text) ?? [];
+    if (sign === undefined) return -1;
+    depth += sign === "(" ? 1 : sign === ")" ? -1 : 0;
+  }
+  return STRING_OR_BRACKET.lastIndex;
+}
 
 /**
  * Rewrites a Python literal as JSON text. Models write None, True, single quotes, tuples and `14_284_000` where JSON is

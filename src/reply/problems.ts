@@ -8,6 +8,7 @@ import { type ArgsSchema, decodePointer, MAX_JSON_DEPTH } from "#core/command.ts
 import { oneLine, wellFormed } from "#core/text.ts";
 import { rankNearestNames } from "./arrange-args.ts";
 
+export const MAX_PROBLEMS = 5;
 const MAX_QUOTED_CHARS = 60;
 /** Names in one problem. */
 const MAX_LISTED = 40;
@@ -31,8 +32,6 @@ export const PROBLEMS = {
   severalCommands:
     "The reply holds more than one command, and they differ. Send one command; the next one can follow after its result.",
   noName: "The command has no name. Put the name of one command from the list under command.name.",
-  damagedCode:
-    "A letter of the code arrived damaged (as U+FFFD), so nothing was run. Send the code again, with other letters or as \\u escapes.",
 } as const;
 
 const REACT_SHAPE = "Send one thought and one ACTION with a block of Python.";
@@ -77,8 +76,8 @@ const REPHRASED: Readonly<Record<"tools" | "plan", readonly (readonly [string, s
 };
 
 /** Asks for a tool call, or for an action, where a problem asks for a command in JSON. */
-export const rephraseProblem = (problem: string, form: "tools" | "plan"): string =>
-  REPHRASED[form].reduce((text, [before, after]) => text.replace(before, after), problem);
+export const rephraseProblems = (problems: readonly string[], form: "tools" | "plan"): readonly string[] =>
+  problems.map((problem) => REPHRASED[form].reduce((text, [before, after]) => text.replace(before, after), problem));
 
 export const describeTooManyCalls = (count: number, most: number): string =>
   `The reply calls ${count} tools, and at most ${most} calls that only read may be in one reply. Send fewer; the others can follow.`;
@@ -96,8 +95,9 @@ export const describeTooLarge = (chars: number, maxChars: number): string =>
   `The reply has ${chars} characters, and at most ${maxChars} are read. Send a shorter one; write long text to files in several steps.`;
 export const describeDamagedCommand = (name: string): string =>
   `The JSON was broken at the command itself, and what ${name} was to do could only be guessed. Send it again with every quote and backslash inside strings escaped.`;
-export const describeDamagedLetters = (name: string): string =>
-  `A letter in the args of ${name} arrived damaged (as U+FFFD), so nothing was run. Send it again, with other letters or as \\u escapes.`;
+/** `name`: the command whose args have it; absent for code. */
+export const describeDamagedLetters = (name?: string): string =>
+  `A letter ${name ? `in the args of ${name}` : "of the code"} arrived damaged (as U+FFFD or half a surrogate pair), so nothing was run. Send it again, with other letters or as \\u escapes.`;
 export const describeRepeatedKey = (key: string): string =>
   `The key ${quoteText(key)} is given twice with different values. Give every key once.`;
 

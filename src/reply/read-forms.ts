@@ -18,7 +18,7 @@ import {
   describeTooManyCalls,
   describeUnknownAction,
   PROBLEMS,
-  rephraseProblem,
+  rephraseProblems,
 } from "./problems.ts";
 import {
   createReplyReader,
@@ -64,12 +64,6 @@ export function readAction(
   return run({ name: command, args });
 }
 
-/** The prose of a reply, as people and memory read it. Null for an empty one. */
-export function readActionThoughts(text: string, form: ActionForm): Thoughts | null {
-  const split = splitAction(text.slice(0, MAX_REPLY_CHARS), form);
-  return split.thought === "" ? null : thoughtsOf(split);
-}
-
 const thoughtsOf = ({ thought }: SplitAction): Thoughts => ({ ...NO_THOUGHTS, text: thought });
 
 function problemOf(
@@ -86,7 +80,7 @@ function problemOf(
   if (code === null && form === "code" && !isSecondTry && isCall(shown)) return ACTION_PROBLEMS.code.noBlock;
   if (code === null) return form === "react" || /^(?:<[^<>]{1,40}>)?$/.test(shown) ? words.noCode : undefined;
   if (code.trim() === "") return thought === "" ? words.noCode : words.emptyCode;
-  return code.includes("\ufffd") ? PROBLEMS.damagedCode : undefined;
+  return /\p{Cs}|\ufffd/u.test(code) ? describeDamagedLetters() : undefined;
 }
 
 /**
@@ -95,9 +89,9 @@ function problemOf(
  */
 const CALL = new RegExp(
   [
-    "<[|｜][^<>\\n]{1,40}[|｜]>\\s{0,20}\\S|<(?:function|invoke|execute|code|python)\\b|```(?:py|python)\\b|<(?:[a-z]{1,20}:)?[a-z]{1,20}_[a-z_]{1,40}>",
+    "<[|｜][^<>\\n]{1,40}[|｜]>\\s{0,20}\\S|<(?:｜DSML｜)?(?:function|invoke|execute|code|python)\\b|```(?:py|python)\\b|<(?:[a-z]{1,20}:)?[a-z]{1,20}_[a-z_]{1,40}>",
     "\\[TOOL_CALLS\\]|\\bto=functions\\.|\\naction[ _]input[ \\t]{0,5}:",
-    '"(?:arguments|parameters|args)"\\s{0,20}:\\s{0,20}[{"]|(?:^|\\n)[ \\t]{0,40}(?:\\w{1,60} = )?(?:await )?\\[?[a-z_.]{1,60}\\([^\\n]*\\)\\]?$',
+    '"(?:arguments|parameters|args|input)"\\s{0,20}:\\s{0,20}[{"]|(?:^|\\n)[ \\t]{0,40}(?:\\w{1,60} = )?(?:await )?\\[?[a-z_.]{1,60}\\([^\\n]*\\)\\]?$',
   ].join("|"),
   "i",
 );
@@ -132,8 +126,7 @@ export function createPlanReader(
   const read = createReplyReader(catalogue, validator, findAction);
   return (text, finishReason) => {
     const parsed = read(text, finishReason);
-    if (parsed.kind === "problem")
-      return { ...parsed, problems: parsed.problems.map((problem) => rephraseProblem(problem, "plan")) };
+    if (parsed.kind === "problem") return { ...parsed, problems: rephraseProblems(parsed.problems, "plan") };
     const thought = thoughtIn(parsed.call);
     return thought === "" ? parsed : { ...parsed, thoughts: { ...NO_THOUGHTS, text: thought } };
   };
@@ -166,9 +159,10 @@ export function readSeveralCalls(
     const { name, args } = isRecord(each) ? each : {};
     return validator.checkCall({ name, args }, text);
   });
-  const invalid = checked.flatMap((each) => (each.kind === "invalid" ? each.problems : []));
-  const unknownName = checked.flatMap((each) => (each.kind === "invalid" ? (each.unknownName ?? []) : []))[0];
-  if (invalid.length > 0) return { ...refuse(...invalid), ...(unknownName === undefined ? {} : { unknownName }) };
+  const invalid = checked.filter((each) => each.kind === "invalid");
+  const [unknownName] = invalid.flatMap((each) => each.unknownName ?? []);
+  if (invalid.length > 0)
+    return { ...refuse(...invalid.flatMap(({ problems }) => problems)), ...(unknownName && { unknownName }) };
   const calls: FurtherCall[] = [];
   for (const each of checked) {
     if (each.kind === "invalid" || calls.some(({ call }) => isSameCall(call, each.call))) continue;
@@ -176,11 +170,11 @@ export function readSeveralCalls(
   }
   const [first, ...further] = calls;
   if (!first) return null;
-  const damaged = text.includes("\ufffd") ? calls.filter(({ call }) => isDamaged(call)) : [];
+  const damaged = calls.filter(({ call }) => isDamaged(call, text));
   if (damaged.length > 0) return refuse(...damaged.map(({ call }) => describeDamagedLetters(call.name)));
   const lonely = calls.map(({ call }) => call.name).filter((name) => catalogue.isLonely?.(name) !== false);
   if (further.length > 0 && lonely.length > 0) return refuse(describeLonelyCall(lonely, MAX_CALLS));
   if (calls.length > MAX_CALLS) return refuse(describeTooManyCalls(calls.length, MAX_CALLS));
-  const own = withThought(thoughts, first.thought === "" ? undefined : first.thought) ?? NO_THOUGHTS;
+  const own = withThought(thoughts, first.thought || undefined) ?? NO_THOUGHTS;
   return { kind: "command", call: first.call, further, thoughts: own, repaired: false };
 }

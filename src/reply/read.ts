@@ -37,6 +37,7 @@ import {
   describeDamagedLetters,
   describeRepeatedKey,
   describeTooLarge,
+  MAX_PROBLEMS,
   PROBLEMS,
 } from "./problems.ts";
 import { findThoughts, NO_THOUGHTS, type Thoughts, withThought } from "./thoughts.ts";
@@ -44,14 +45,7 @@ import { findThoughts, NO_THOUGHTS, type Thoughts, withThought } from "./thought
 /** Maximum new starts after objects whose brackets do not balance. */
 const MAX_RESTARTS = 10;
 /** Finish reasons of a reply that the model ended itself; others may mean a truncated reply. */
-const SETTLED: ReadonlySet<string> = new Set([
-  "stop",
-  "end_turn",
-  "stop_sequence",
-  "eos",
-  "tool_calls",
-  "function_call",
-]);
+const SETTLED = /^(?:stop|end_turn|stop_sequence|eos|tool_calls|function_call)$/;
 
 /** A string and an object end where none is open: the assumed end of the object was content. */
 const REST_OF_OBJECT = /^[^{[]{0,200}?["'”]\s{0,20}[}\]]/;
@@ -87,8 +81,8 @@ function startSearch(
     validator,
     shape,
     reply,
-    /** The content of XML elements that name a command. Objects there are its arguments. */
-    content: findContent(reply, !SETTLED.has(finishReason), validator.isName),
+    /** The content of elements and calls that name a command. Objects there are its arguments. */
+    content: findContent(reply, !SETTLED.test(finishReason), validator.isName),
     /** True when the server reports that the reply reached its length limit. */
     isFull: finishReason === "length",
     budget: createRepairBudget(),
@@ -149,16 +143,15 @@ function readObject(search: ReplySearch, { start, end }: ReplyObject): number {
 
 function acceptOwnCall(search: ReplySearch, source: string): boolean {
   const call = readOwnCall(source, search.validator);
-  if (!call || isDamaged(call)) return false;
+  if (!call || isDamaged(call, source)) return false;
   search.found.push({ call, repaired: true });
   return true;
 }
 
 function noteUnparsedObject(search: ReplySearch, source: string, unread: UnparsedObject): void {
   search.problems.push(PROBLEMS[unread.reason]);
-  if (unread.reason === "cutOff" && /command|action/i.test(source)) search.hasCutCommand = true;
-  if (unread.reason === "brokenSyntax" && /["'](?:command|action)["']\s{0,50}:/i.test(source))
-    search.hasBrokenCommand = true;
+  search.hasCutCommand ||= unread.reason === "cutOff" && /command|action/i.test(source);
+  search.hasBrokenCommand ||= unread.reason === "brokenSyntax" && /["'](?:command|action)["']\s{0,50}:/i.test(source);
 }
 
 function readCommand(search: ReplySearch, source: string, parsed: ParsedObject): void {
@@ -183,8 +176,7 @@ function readCommand(search: ReplySearch, source: string, parsed: ParsedObject):
   } else if (checked.kind === "invalid") {
     search.badCommand = checked.name;
     noteBrokenCommand(search, ...checked.problems);
-  } else if (source.includes("\ufffd") && isDamaged(checked.call))
-    noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
+  } else if (isDamaged(checked.call, source)) noteBrokenCommand(search, describeDamagedLetters(checked.call.name));
   else if (parsed.trust === "guessed" && isDoubtfulGuess(catalogue, checked.call, source))
     noteBrokenCommand(search, describeDamagedCommand(checked.call.name));
   else search.found.push({ call: checked.call, repaired: parsed.trust !== "strict" });
@@ -217,8 +209,8 @@ function concludeSearch(search: ReplySearch): ParsedReply {
   if (problems.length > 0)
     return {
       ...refuseReply(thoughts, ...problems),
-      ...(command ? { command } : {}),
-      ...(unknownName ? { unknownName } : {}),
+      ...(command && { command }),
+      ...(unknownName && { unknownName }),
     };
   return refuseReply(thoughts, thoughts || search.reply.includes("{") ? PROBLEMS.noCommand : PROBLEMS.noObject);
 }
@@ -252,7 +244,6 @@ export interface FurtherCall {
 
 /** Counted without blanks at both ends. */
 export const MAX_REPLY_CHARS = 2_000_000;
-const MAX_PROBLEMS = 5;
 
 export const refuseReply = (thoughts: Thoughts | null, ...problems: readonly string[]): ParsedReply => ({
   kind: "problem",
@@ -265,6 +256,8 @@ export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
   a.name === b.name && isSameJson(Object.entries(a.args).sort(), Object.entries(b.args).sort());
 
 const COMMAND_KEY = /["']command["']\s{0,50}:\s{0,50}(?=\{)/gi;
+/** What may precede the key. Behind a word it is a part of a text. */
+const BEFORE_KEY = /(?:^\{|["'”}\])]|["']\s{0,9}:\s{0,9}\{|\n)[\s,]{0,50}$/;
 /** No quote and no opening bracket follow the command: its end is not a part of a text. */
 const LAST = /^[^"'“”{[]*$/;
 /** The key that follows the command is thoughts, or is cut off, and no key of another command does. */
@@ -279,7 +272,7 @@ const THOUGHTS_ALONE = /^\s*,\s*(?:"?\w*$|"thoughts"(?![\s\S]*"(?:command|tool|f
 function readOwnCall(source: string, validator: CallValidator): CommandCall | undefined {
   if (source.length > MAX_DAMAGED_CHARS) return undefined;
   const [key, ...others] = source.matchAll(COMMAND_KEY).take(2);
-  if (!key || others.length > 0) return undefined;
+  if (!key || others.length > 0 || !BEFORE_KEY.test(source.slice(0, key.index))) return undefined;
   const own = source.slice(key.index + key[0].length);
   const parsed = parseClearly(own);
   if (!("kind" in parsed) || !parsed.isWhole || findConflictingKey(parsed.json) !== null) return undefined;
@@ -291,8 +284,9 @@ function readOwnCall(source: string, validator: CallValidator): CommandCall | un
   return checked?.kind === "valid" ? checked.call : undefined;
 }
 
-/** True when an argument contains U+FFFD, which replaced a lost character. */
-export const isDamaged = ({ args }: CommandCall): boolean => collectTexts(args).some((text) => text.includes("\ufffd"));
+/** True when an argument contains half a surrogate pair, or the source's U+FFFD, which replaced a lost character. */
+export const isDamaged = ({ args }: CommandCall, source: string): boolean =>
+  collectTexts(args).some((text) => !text.isWellFormed() || (source.includes("\ufffd") && text.includes("\ufffd")));
 
 /** An argument that contains keys of the reply, or is not one whole string or word of it, is a wrong guess. */
 const isDoubtfulGuess = (catalogue: ReplyCatalogue, { name, args }: CommandCall, source: string): boolean =>

@@ -3,16 +3,17 @@ import type { Message } from "#core/state.ts";
 import { headOf } from "#core/text.ts";
 import { readWrittenAction, thoughtIn } from "./find-call.ts";
 import { parseShallowJson } from "./json.ts";
+import { MAX_REPLY_CHARS } from "./read.ts";
 import { splitAction } from "./split-action.ts";
 import { createLiveThoughts, findThoughts, NO_THOUGHTS, type ThoughtName, type Thoughts } from "./thoughts.ts";
 
 /** `form`: that of the message. Of a reply that is not valid JSON, the thoughts before the fault are returned. */
 export function thoughtsInReply(reply: string, form: Message["form"]): Thoughts | null {
   if (form === "react" || form === "code") {
-    const { thought } = splitAction(reply, form);
+    const { thought } = splitAction(reply.slice(0, MAX_REPLY_CHARS), form);
     return thought === "" ? null : { ...NO_THOUGHTS, text: thought };
   }
-  const object = parseShallowJson(reply.slice(Math.max(0, reply.indexOf("{")), reply.lastIndexOf("}") + 1));
+  const object = parseShallowJson(reply.slice(reply.indexOf("{"), reply.lastIndexOf("}") + 1));
   return object === undefined ? readBeginning(reply) : findThoughts(object);
 }
 

@@ -7,6 +7,7 @@
  * text; code above that line comes first, because no answer was known when it was written.
  */
 import type { ActionForm } from "#core/state.ts";
+import { findCallEnd } from "./json.ts";
 import { findReasoningEnd } from "./json-objects.ts";
 
 export interface SplitAction {
@@ -226,7 +227,8 @@ export function findUses(code: string, functions: ReadonlySet<string>) {
       functions.has(name) && !/\b(?:def|class)[ \t]+$/.test(plain.slice(0, found?.index).slice(-12)),
   );
   const given = calls.flatMap(({ index, 0: { length } }) => {
-    const inside = readBrackets(plain, index + length - 1).replace(INDEX, "");
+    const end = findCallEnd(plain, index + length);
+    const inside = plain.slice(index + length - 1, end < 0 ? plain.length : end).replace(INDEX, "");
     return [...inside.matchAll(VALUE)].map(([, number, text]) => number ?? texts[Number(text)] ?? "");
   });
   const named = [...plain.matchAll(NUMBERS_OF_NAMES)].flatMap(
@@ -237,17 +239,6 @@ export function findUses(code: string, functions: ReadonlySet<string>) {
     calls: calls.map(([, name = ""]) => name),
     values: [...new Set([...named, ...given].filter(isSpecific))],
   };
-}
-
-/** The text from the bracket at `start` to the one that closes it. */
-function readBrackets(plain: string, start: number): string {
-  let depth = 0;
-  for (let at = start; at < plain.length; at++) {
-    if ("([{".includes(plain[at] as string)) depth++;
-    else if (")]}".includes(plain[at] as string)) depth--;
-    if (depth === 0) return plain.slice(start, at + 1);
-  }
-  return plain.slice(start);
 }
 
 const isNumber = (value: string): boolean => /^[\d_]*\.?[\d_]*$/.test(value);

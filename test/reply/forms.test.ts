@@ -43,6 +43,7 @@ describe("a reply with code", () => {
     ["code", " ", /empty/],
     ["code", block("rm -r .", "sh"), /no shell/],
     ["code", block("'\ufffd'"), /U\+FFFD/],
+    ["code", block("'\ud800'"), /surrogate/],
     ["code", "<|im_end|>", /empty/],
     ["code", "\u200b", /empty/],
     ["code", "Hm.\n<think>\n```python\n1 + 1\n```", /reasoning/],
@@ -70,6 +71,7 @@ it.each([
   ["\ufeff```python\n1 + 1\n```", "1 + 1"],
   ["<|channel|>final <|constrain|>md<|message|>```python\n1 + 1\n```", "1 + 1"],
   ["Hm.\n<think>\n```python\n1\n```\n</think>\n```python\n1 + 1\n```", "1 + 1"],
+  ["<think></think>\n<think>\n```python\n1\n```\n</think>\n```python\n1 + 1\n```", "1 + 1"],
   ["First ```bash\npip install x\n```\nthen:\n```python\n1 + 1\n```", "1 + 1"],
 ])("a block of code begins and ends as models write it: %j", (text, code) => {
   for (const form of ["react", "code"] as const) expect(read(text, form)).toMatchObject({ call: { args: { code } } });
@@ -82,6 +84,8 @@ describe("a call in the notation of another form", () => {
     "<tool_call>\n<function=write_to_file>\n<parameter=file>\na.md\n</parameter>\n</function>\n</tool_call>",
     '<function_calls>\n<invoke name="write_to_file">\n</invoke>\n</function_calls>',
     "<write_to_file>\n<path>a.md</path>\n</write_to_file>",
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="write_to_file">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+    `{"tool": "write_to_file", "input": ${args}}`,
     `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write_to_file<｜tool▁sep｜>${args}<｜tool▁call▁end｜>`,
     `<|channel|>commentary to=functions.write_to_file <|constrain|>json<|message|>${args}<|call|>`,
     `[TOOL_CALLS]write_to_file[ARGS]${args}`,
