@@ -113,7 +113,7 @@ export class ChatStream {
     const { name, arguments: args } = called;
     const named = typeof given === "number" ? given : Math.max(0, calls.length - 1);
     const known = calls[named];
-    // Some servers number no call, or each one 0 without an id. Others send another id, or the name again, with each.
+    // Some servers number no call, or all 0 without an id, or send another id or the name with each piece.
     const isNext = () => `${args}`.startsWith("{") && isRecord(parseJson(known?.function.arguments ?? ""));
     const index = known && name && (id ? known.id !== id : isNext()) ? calls.length : named;
     if (!(index >= 0 && index < MAX_TOOL_CALLS)) return;

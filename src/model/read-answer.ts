@@ -172,7 +172,7 @@ export function readChatReply(received: unknown, asked: AskedModel): ModelAnswer
   // Routers, vLLM and DeepSeek report these if the server failed, even if the text looks complete.
   if (/^(?:error|abort|insufficient_system_resource)$/.test(`${reason}`))
     throw toStatusError("The reply ended in an error.");
-  if (typeof reason !== "string" || reason === "")
+  if (typeof reason !== "string" || !reason)
     return unusableReply("incomplete-reply", "sent a reply without a finish_reason: it may be cut off", body, asked);
 
   // Names of Mistral, Anthropic and Gemini.

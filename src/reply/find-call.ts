@@ -39,7 +39,7 @@ export const EITHER_KEYS = ["input", "kwargs"];
 const BESIDE = new Set(["thoughts", "thought", "command", "id", "type"]);
 /** A value below such a key is an example or a quotation, not a command. */
 const NOT_NOW =
-  /(?:^|[^a-z])(?:examples?|drafts?|rejected|not|never|avoid|alternatives?|failed|denied|undo|plan|error|analysis|observation|thinking|reasoning|sample|template|format|previous|earlier|last|history)(?:$|[^a-z])/i;
+  /(?:^|[^a-z])(?:examples?|drafts?|rejected|not|never|alternatives?|failed|denied|plan|error|analysis|observation|thinking|reasoning|sample|template|format|previous|earlier|last|history)(?:$|[^a-z])/i;
 const MAX_LAYERS = 4;
 const MAX_LIST = 20;
 

@@ -148,7 +148,7 @@ const NAME =
 const OPEN = [
   `<${NAME}(?:\\s[^<>]{0,200})?>`,
   `<[|｜](?:(?:begin|start)[_▁](?:of[_▁])?)?${NAME}[|｜]>`,
-  "<[^<>\\s/]{0,9}(?:parameter[=\\s][^<>]{0,200}|arg_value)>|\\[tool_results\\]|<｜tool▁outputs?▁begin｜>|<\\|inner_prefix\\|>|\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>|\\bcall:\\w+(?=\\{|$)|\\naction[ _]input ?:",
+  "<[^<>\\s/]{0,9}(?:parameter[=\\s][^<>]{0,200}|arg_value)>|\\[tool_results\\]|<｜tool▁outputs?▁begin｜>|<\\|inner_prefix\\|>|\\[think\\]|◁think▷|\\|startthink\\||<\\|channel\\|?>\\s?(?:analysis|thought)|<(?:unused|ctrl)94>|\\bcall:\\w+(?=\\{|$)|\\naction input:(?=.{0,200}\\w)",
   // The harmony format without its special tokens, which some servers drop.
   "^analysis(?=[a-z])",
 ].join("|");
@@ -179,7 +179,7 @@ export function findContent(text: string, isCut: boolean, isName: (name: string)
   const calls = [...text.matchAll(CALLED).take(MAX_TAGS)].filter(([, name = ""]) => isName(name));
   const found = [...tags, ...calls.slice(0, MAX_CALLS)].map(({ 0: opening, 1: name, index }) => {
     const start = index + opening.length;
-    return { start, end: opening.endsWith("(") ? findCallEnd(text, start) : text.indexOf(`</${name}`, start) };
+    return { start, end: opening.endsWith("(") ? (findCallEnd(text, start) ?? -1) : text.indexOf(`</${name}`, start) };
   });
   return found.flatMap(({ start, end }) => (end >= 0 || isCut ? [{ start, end: end < 0 ? text.length : end }] : []));
 }

@@ -103,12 +103,12 @@ const WORDS = new Map(Object.entries({ None: "null", True: "true", False: "false
 const CLOSING: Readonly<Record<string, string>> = { "[": "]", "(": ")", "{": "}" };
 const STRING_OR_BRACKET = new RegExp(`${STRING}|[()]`, "g");
 
-/** Returns the first index after a Python call whose arguments begin at `start`; -1 if it does not end. */
-export function findCallEnd(text: string, start: number): number {
+/** Returns the first index after a Python call whose arguments begin at `start`; undefined if it does not end. */
+export function findCallEnd(text: string, start: number): number | undefined {
   STRING_OR_BRACKET.lastIndex = start;
   for (let depth = 1; depth > 0; ) {
     const [sign] = STRING_OR_BRACKET.exec(text) ?? [];
-    if (sign === undefined) return -1;
+    if (!sign) return undefined;
     depth += sign === "(" ? 1 : sign === ")" ? -1 : 0;
   }
   return STRING_OR_BRACKET.lastIndex;

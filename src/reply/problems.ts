@@ -19,7 +19,7 @@ export const PROBLEMS = {
   empty: `The reply was empty. ${ONE_OBJECT}`,
   noObject: `The reply holds no JSON object. ${ONE_OBJECT}`,
   noCommand: 'The reply holds JSON but no command. Put {"name": …, "args": {…}} under the key command.',
-  onlyReasoning: `The reply ended before the reasoning block did, so it holds no answer. ${ONE_OBJECT}`,
+  onlyReasoning: `No answer is outside the reasoning block or a call in another form. ${ONE_OBJECT}`,
   tooDeep: `The JSON is nested too deeply: at most ${MAX_JSON_DEPTH} levels of brackets are read. ${ONE_OBJECT}`,
   tooManyObjects: `The reply holds too many JSON objects to tell which one is meant. ${ONE_OBJECT}`,
   tooDamaged:
@@ -95,9 +95,9 @@ export const describeTooLarge = (chars: number, maxChars: number): string =>
   `The reply has ${chars} characters, and at most ${maxChars} are read. Send a shorter one; write long text to files in several steps.`;
 export const describeDamagedCommand = (name: string): string =>
   `The JSON was broken at the command itself, and what ${name} was to do could only be guessed. Send it again with every quote and backslash inside strings escaped.`;
-/** `name`: the command whose args have it; absent for code. */
+/** `name`: the command of the args; absent for code. */
 export const describeDamagedLetters = (name?: string): string =>
-  `A letter ${name ? `in the args of ${name}` : "of the code"} arrived damaged (as U+FFFD or half a surrogate pair), so nothing was run. Send it again, with other letters or as \\u escapes.`;
+  `A letter ${name ? `in the args of ${name}` : "of the code"} arrived damaged (U+FFFD or half a surrogate pair), so nothing was run. Send it again, with other letters or as \\u escapes.`;
 export const describeRepeatedKey = (key: string): string =>
   `The key ${quoteText(key)} is given twice with different values. Give every key once.`;
 

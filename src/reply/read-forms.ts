@@ -54,7 +54,7 @@ export function readAction(
 ): ParsedReply {
   if (text.length > MAX_REPLY_CHARS) return refuseReply(null, describeTooLarge(text.length, MAX_REPLY_CHARS));
   const split = splitAction(text, form);
-  const thoughts = thoughtsOf(split);
+  const thoughts = asThoughts(split.thought);
   const problem = problemOf(split, form, { isFull: finishReason === "length", isSecondTry });
   if (problem !== undefined) return refuseReply(thoughts, problem);
   const run = (call: CommandCall): ParsedReply => ({ kind: "command", call, thoughts, repaired: false });
@@ -64,7 +64,7 @@ export function readAction(
   return run({ name: command, args });
 }
 
-const thoughtsOf = ({ thought }: SplitAction): Thoughts => ({ ...NO_THOUGHTS, text: thought });
+const asThoughts = (text: string): Thoughts => ({ ...NO_THOUGHTS, text });
 
 function problemOf(
   split: SplitAction,
@@ -91,7 +91,7 @@ const CALL = new RegExp(
   [
     "<[|｜][^<>\\n]{1,40}[|｜]>\\s{0,20}\\S|<(?:｜DSML｜)?(?:function|invoke|execute|code|python)\\b|```(?:py|python)\\b|<(?:[a-z]{1,20}:)?[a-z]{1,20}_[a-z_]{1,40}>",
     "\\[TOOL_CALLS\\]|\\bto=functions\\.|\\naction[ _]input[ \\t]{0,5}:",
-    '"(?:arguments|parameters|args|input)"\\s{0,20}:\\s{0,20}[{"]|(?:^|\\n)[ \\t]{0,40}(?:\\w{1,60} = )?(?:await )?\\[?[a-z_.]{1,60}\\([^\\n]*\\)\\]?$',
+    '"(?:arguments|parameters|args|input)"\\s{0,20}:\\s{0,20}[{"]|(?:^|\\n)[ \\t]{0,40}(?:action[ \\d]*: )?(?:\\w{1,60} = )?(?:await )?\\[?[a-z_.]{1,60}\\([^\\n]*\\)\\]?$',
   ].join("|"),
   "i",
 );
@@ -128,7 +128,7 @@ export function createPlanReader(
     const parsed = read(text, finishReason);
     if (parsed.kind === "problem") return { ...parsed, problems: rephraseProblems(parsed.problems, "plan") };
     const thought = thoughtIn(parsed.call);
-    return thought === "" ? parsed : { ...parsed, thoughts: { ...NO_THOUGHTS, text: thought } };
+    return thought === "" ? parsed : { ...parsed, thoughts: asThoughts(thought) };
   };
 }
 

@@ -256,8 +256,9 @@ export const isSameCall = (a: CommandCall, b: CommandCall): boolean =>
   a.name === b.name && isSameJson(Object.entries(a.args).sort(), Object.entries(b.args).sort());
 
 const COMMAND_KEY = /["']command["']\s{0,50}:\s{0,50}(?=\{)/gi;
-/** What may precede the key. Behind a word it is a part of a text. */
-const BEFORE_KEY = /(?:^\{|["'”}\])]|["']\s{0,9}:\s{0,9}\{|\n)[\s,]{0,50}$/;
+/** True where a key of the reply itself may follow, and not one that a text quotes. */
+const isBeforeKey = (text: string): boolean =>
+  text.split(/[{[]/).length - text.split(/[}\]]/).length === 1 && !/[\w.:][ \t]*$/.test(text);
 /** No quote and no opening bracket follow the command: its end is not a part of a text. */
 const LAST = /^[^"'“”{[]*$/;
 /** The key that follows the command is thoughts, or is cut off, and no key of another command does. */
@@ -272,7 +273,7 @@ const THOUGHTS_ALONE = /^\s*,\s*(?:"?\w*$|"thoughts"(?![\s\S]*"(?:command|tool|f
 function readOwnCall(source: string, validator: CallValidator): CommandCall | undefined {
   if (source.length > MAX_DAMAGED_CHARS) return undefined;
   const [key, ...others] = source.matchAll(COMMAND_KEY).take(2);
-  if (!key || others.length > 0 || !BEFORE_KEY.test(source.slice(0, key.index))) return undefined;
+  if (!key || others.length > 0 || !isBeforeKey(source.slice(0, key.index))) return undefined;
   const own = source.slice(key.index + key[0].length);
   const parsed = parseClearly(own);
   if (!("kind" in parsed) || !parsed.isWhole || findConflictingKey(parsed.json) !== null) return undefined;

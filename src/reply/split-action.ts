@@ -227,8 +227,7 @@ export function findUses(code: string, functions: ReadonlySet<string>) {
       functions.has(name) && !/\b(?:def|class)[ \t]+$/.test(plain.slice(0, found?.index).slice(-12)),
   );
   const given = calls.flatMap(({ index, 0: { length } }) => {
-    const end = findCallEnd(plain, index + length);
-    const inside = plain.slice(index + length - 1, end < 0 ? plain.length : end).replace(INDEX, "");
+    const inside = plain.slice(index + length - 1, findCallEnd(plain, index + length)).replace(INDEX, "");
     return [...inside.matchAll(VALUE)].map(([, number, text]) => number ?? texts[Number(text)] ?? "");
   });
   const named = [...plain.matchAll(NUMBERS_OF_NAMES)].flatMap(

@@ -46,6 +46,7 @@ describe("a reply with code", () => {
     ["code", block("'\ud800'"), /surrogate/],
     ["code", "<|im_end|>", /empty/],
     ["code", "\u200b", /empty/],
+    ["code", "THOUGHT 1: I read.\nACTION 1: read_file('a.md')", /block of Python/],
     ["code", "Hm.\n<think>\n```python\n1 + 1\n```", /reasoning/],
     ["code", "<think>hm", /reasoning/],
     ["code", "x".repeat(2_000_001), /at most 2000000/],
