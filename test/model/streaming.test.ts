@@ -78,14 +78,11 @@ describe("a streamed reply", () => {
     const text = `{"commands":[${COMMAND},${COMMAND}]}`;
     expect(answer).toMatchObject({ text, finishReason: "tool_calls" });
     // Some servers give each call the number 0, also without an id, or send the name again, or end with an empty call.
-    const piece = (id: string, args = CALL.function.arguments, name = CALL.function.name) =>
-      chunk({ tool_calls: [{ index: 0, id, function: { name, arguments: args } }] });
-    const empty = chunk({ tool_calls: [{ index: 9, id: "", function: { name: "" } }] });
-    for (const pieces of [
-      piece("1", '{"a"') + piece("1", ': "b c d e f g h"}') + piece("2"),
-      piece("") + piece("") + empty,
-    ])
-      expect(await answerTo(events(pieces + END))).toMatchObject({ text });
+    const piece = (id: string, args = CALL.function.arguments) =>
+      chunk({ tool_calls: [{ index: 0, id, function: { ...CALL.function, arguments: args } }] });
+    const namedAgain = piece("1", '{"a"') + piece("1", ': "b c d e f g h"}') + piece("2");
+    const withoutId = piece("") + piece("") + chunk({ tool_calls: [{ index: 9, function: { name: "" } }] });
+    for (const each of [namedAgain, withoutId]) expect(await answerTo(events(each + END))).toMatchObject({ text });
   });
 
   it("is passed to onText piece by piece before its end", async () => {
