@@ -1,7 +1,7 @@
 /**
  * redact.ts -- removes secrets from text before it is logged, shown or stored. Known secrets are found by value, in the
- * forms that occur in text: plain, JSON-escaped once and twice, URL-encoded, backwards, inside base64, in hex and in
- * HTML, and with single characters escaped (`\u0061`, `%61`). Unknown keys are found by pattern. Each takes one pass,
+ * forms that occur in text: plain, JSON-escaped once and twice, URL-encoded, backwards, inside base64 and in hex, and with
+ * single characters escaped (`\u0061`, `%61`, `&#97;`). Unknown keys are found by pattern. Each takes one pass,
  * linear in the text. Valid JSON stays valid, and redacting twice changes nothing more.
  */
 import { orUndefined } from "#core/errors.ts";
@@ -47,20 +47,11 @@ function formsOf(secret: string): readonly string[] {
   const url = encodeURIComponent(secret.toWellFormed());
   const lowerUrl = url.replace(/%[0-9A-F]{2}/g, (octet) => octet.toLowerCase());
   const form = new URLSearchParams([["", secret]]).toString().slice(1);
-  const html = secret.replace(/[&<>"']/g, (character) => HTML_NAMES[character] ?? character);
   const backwards = [...secret].reverse().join("");
   const hex = Buffer.from(secret).toString("hex");
-  const plain = [secret, backwards, escaped, jsonEscaped(escaped), url, lowerUrl, form, html, hex, hex.toUpperCase()];
+  const plain = [secret, backwards, escaped, jsonEscaped(escaped), url, lowerUrl, form, hex, hex.toUpperCase()];
   return [...plain, ...base64Forms(secret)];
 }
-
-const HTML_NAMES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
 
 const jsonEscaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
@@ -79,21 +70,24 @@ function base64Forms(secret: string): readonly string[] {
   });
 }
 
-/** Characters that JSON and URLs escape without need. Secrets are compared without any backslash. */
-const ESCAPED_IN_SECRET = /\\{1,65536}(?:u([0-9a-f]{4}))?|%([2-7][0-9a-f])/gi;
-const ESCAPED_IN_TOKEN = /(?<!\\)\\{1,65536}(?:u([0-9a-f]{4})|(?=\/))|%([2-7][0-9a-f])/gi;
+const ENCODED =
+  "%(?:25){0,8}(?<hex>[2-7][0-9a-f])|&#x0{0,8}(?<hex>[2-7][0-9a-f]);|&#0{0,8}(?<decimal>\\d{2,3});|&(?<name>amp|lt|gt|quot|apos);";
+const HTML_NAMES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+/** Characters that JSON, URLs and HTML escape without need. Secrets are compared without any backslash. */
+const ESCAPED_IN_SECRET = new RegExp(`\\\\{1,65536}(?:u(?<hex>[0-9a-f]{4}))?|${ENCODED}`, "gi");
+const ESCAPED_IN_TOKEN = new RegExp(`(?<!\\\\)\\\\{1,65536}(?:u(?<hex>[0-9a-f]{4})|(?=/))|${ENCODED}`, "gi");
 /** Deep nesting is known by its rows of backslashes. */
-const HAS_ESCAPES = /\\[u/]|\\{4}|%[2-7]/i;
+const HAS_ESCAPES = /\\[u/]|\\{4}|%[2-7]|&(?:#|amp|lt|gt|quot|apos)/i;
 
 function unescapeText(escaped: string, escapes: RegExp) {
   let text = "";
   let from = 0;
   const ends: { readonly start: number; readonly end: number; readonly source: number; readonly after: number }[] = [];
-  for (const { 0: whole, 1: unit, 2: octet, index } of escaped.matchAll(escapes)) {
+  for (const { 0: whole, groups: { hex, decimal, name = "" } = {}, index } of escaped.matchAll(escapes)) {
     text += escaped.slice(from, index);
     const start = text.length;
-    const hex = unit ?? octet;
-    if (hex) text += String.fromCharCode(Number.parseInt(hex, 16));
+    const code = hex ? Number.parseInt(hex, 16) : Number(decimal);
+    text += hex || decimal ? String.fromCharCode(code) : (HTML_NAMES[name.toLowerCase()] ?? "");
     from = index + whole.length;
     ends.push({ start, end: text.length, source: index, after: from });
   }
@@ -144,14 +138,17 @@ const TOKEN_FORMS = [
 const TOKEN = new RegExp(`(?<![A-Za-z0-9])(?:${TOKEN_FORMS.join("|")})`, "g");
 /** The password of `https://user:password@host`. */
 const USER_INFO = /(:\/\/[^\s/?#:@"'\\]{0,255}:)[^\s/?#@"'\\]{1,255}(?=@)/g;
-const PRIVATE_KEY = /(-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----)[^-"]{1,16384}/g;
-const BEARER = /\b(bearer\s{1,8})[\w.~+/-]{8,16384}={0,2}/gi;
+const PRIVATE_KEY = /(-----BEGIN [A-Z ]{0,32}PRIVATE KEY(?: BLOCK)?-----)(?:[\w\s+/=\\:,.]|-(?!-)){1,16384}/g;
+const BEARER = /\b(bearer\s{1,8})(?=[a-z.~+/_-]{0,255}\d)[\w.~+/-]{8,16384}={0,2}/gi;
 
 const SECRET_NAME =
   "authorization|(?:api|access|secret|private|account|subscription)[_-]?key|client[_-]?secret|[_-]secret|(?:access|auth|refresh|id|api|bearer)token|[_-]token|password|passwd|(?<=[\"'?&])(?:token|passphrase|pwd)|(?<=[?&])secret";
 const NAMES_SECRET = new RegExp(`(?:${SECRET_NAME})$`, "i");
 /** Matches the value of `"api_key": "…"` up to its closing quote. */
-const JSON_MEMBER = new RegExp(`((?:${SECRET_NAME})"\\s{0,8}:\\s{0,8}")[^"\\\\]*(?:\\\\.[^"\\\\]*){0,4096}`, "gi");
+const JSON_MEMBER = new RegExp(
+  `((?:${SECRET_NAME})"\\s{0,8}:\\s{0,8}")[^"\\\\\\n]*(?:\\\\.[^"\\\\\\n]*){0,4096}`,
+  "gi",
+);
 const JSON_NUMBER = new RegExp(`((?:${SECRET_NAME})"\\s{0,8}:\\s{0,8})-?\\d[\\d.eE+-]*`, "gi");
 /** The same inside a JSON string, as in `\"api_key\":\"…\"`, or in single quotes. */
 const QUOTED_MEMBER = new RegExp(`((?:${SECRET_NAME})(\\\\{1,7}"|')\\s{0,8}[:=]\\s{0,8}\\2)[^"'\\\\\\n]+`, "gi");
@@ -160,7 +157,7 @@ const QUOTED_MEMBER = new RegExp(`((?:${SECRET_NAME})(\\\\{1,7}"|')\\s{0,8}[:=]\
  * or white space follows it, so a value never begins with these.
  */
 const ASSIGNMENT = new RegExp(
-  `((?:${SECRET_NAME})\\s{0,8}[:=]\\s{0,8}(?:\\\\{0,7}["'])?(?:(?:basic|bearer|digest|token|apikey)\\s{1,8})?)[^\\s"'\\\\,:;&}\\]][^\\s"'\\\\,;&}\\]]*`,
+  `((?:${SECRET_NAME})[^\\S\\n]{0,8}[:=][^\\S\\n]{0,8}(?:\\\\{0,7}["'])?(?:(?:basic|bearer|digest|token|apikey)\\s{1,8})?)[^\\s"'\\\\,:;&}\\]=][^\\s"'\\\\,;&}\\]]*`,
   "gi",
 );
 
@@ -176,9 +173,11 @@ function redactPatterns(text: string): string {
     .replace(BEARER, `$1${REPLACEMENT}`);
 }
 
-/** Keeps the closing bracket of a value that is redacted already. */
+/** Keeps the closing bracket of a value that is redacted already, and code: a person who approves it must see its calls. */
 const redactAssignment = (match: string, start: string): string =>
-  match === start + REPLACEMENT.slice(0, -1) ? match : `${start}${REPLACEMENT}`;
+  match === start + REPLACEMENT.slice(0, -1) || (!/["']/.test(start) && /[\w)\]][([`]/.test(match))
+    ? match
+    : `${start}${REPLACEMENT}`;
 
 /** Only a secret that resembles JSON (a bare number, or one with quotes) can break it. */
 function breaksJson(before: string, after: string): boolean {

@@ -171,6 +171,8 @@ describe("redaction by value", () => {
     ["in hex", Buffer.from(ODD).toString("hex")],
     ["in hex of large letters", Buffer.from(ODD).toString("hex").toUpperCase()],
     ["in base64 between others", Buffer.from(`user:${ODD} and more`).toString("base64")],
+    ["twice in a URL", encodeURIComponent(encodeURIComponent(ODD))],
+    ["in HTML", ODD.replace("&", "&amp;").replace('"', "&quot;").replace("/", "&#x2F;").replace("+", "&#43;")],
   ])("finds a secret %s", (_form, text) => {
     const redacted = redact(`before ${text} after`);
     expect(redacted).toContain("[redacted]");
@@ -216,6 +218,9 @@ describe("redaction by pattern", () => {
     ["ghp_abcdefghijklmnopqrst and AKIAABCDEFGHIJKLMNOP", "[redacted] and [redacted]"],
     ["postgres://app:hunter2@db.test/x", "postgres://app:[redacted]@db.test/x"],
     ["-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END", "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END"],
+    ["-----BEGIN PRIVATE KEY-----\nDEK-Info: A-1\nMII", "-----BEGIN PRIVATE KEY-----[redacted]"],
+    ['{"password":"\nexec(y)\n# "', '{"password":"[redacted]\nexec(y)\n# "'],
+    ["-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ=", "-----BEGIN PGP PRIVATE KEY BLOCK-----[redacted]"],
     ['{"token":"abc","pwd":"a b"}', '{"token":"[redacted]","pwd":"[redacted]"}'],
     ["https://x.test/?token=abc&q=1", "https://x.test/?token=[redacted]&q=1"],
     [
@@ -250,6 +255,9 @@ describe("redaction by pattern", () => {
     "npm_config_cache pypi-server sk_live r8_is_a_name glpat- eyJ.eyJ.",
     "The secret: a token. max_tokens=4096, a pwd=",
     `commit ${HEX}01234567, at 12345678:AB`,
+    // Code whose calls a person must see before approving it.
+    "api_key=exec(code) password = 1+eval(x) if password == other",
+    'if not password:\n  exec(x)\nos.environ["API_KEY"] api_key=os.environ["X"] Bearer authentication',
     // The page's session, in a reply of the API.
     `{"secret":"${HEX}${HEX}"}`,
   ])("keeps %s", (text) => {
