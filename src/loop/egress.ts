@@ -185,8 +185,9 @@ class Known {
   }
 
   #addNamed(given: string): void {
-    // A host of other letters counts where a person names it; `1.2` is none.
-    const text = given.replace(/\S+/g, (word) => (/[^!-~]/.test(word) ? completeAddress(word) : word));
+    // A host of other letters or of four numbers counts where a person names it; `1.2` is none.
+    const isHost = /[^!-~]|^(?:\d+\.){3}\d/;
+    const text = given.replace(/\S+/g, (word) => (isHost.test(word) ? completeAddress(word) : word));
     addAll(this.#named, listAddresses(text).flatMap(foldersOf));
     this.#addText(text);
   }
@@ -326,7 +327,7 @@ const hostOf = (key: string): string => key.replace(/[/?].*$/s, "");
 function listAddresses(text: string): readonly string[] {
   const written = (text.match(ADDRESS) ?? []).filter(({ length }) => length <= MAX_ADDRESS_CHARS);
   const plain = written.map((run) => run.replace(/&(?:amp|#0*38|#x26);|\\u0026/gi, "&").replaceAll("\\", ""));
-  const decoded = decodeUrl(plain.join("\n"));
+  const decoded = decodeUrl(plain.join("\n")).replaceAll("\\", "");
   const inner = INNER_STARTS.flatMap((start) => decoded.replace(start, " $&").match(ADDRESS) ?? []);
   const readings = [...new Set([...written, ...plain, ...inner])].map(completeAddress).flatMap((address) => {
     const shorter = ENDS.map((end) => dropPoint(address).replace(end, ""));
@@ -335,7 +336,7 @@ function listAddresses(text: string): readonly string[] {
   const urls = [...new Set(readings)].map((reading) => URL.parse(reading));
   return [...new Set(urls.flatMap((url) => (url && addressKey(url)) ?? []))];
 }
-const ENDS = [/$/, /[)\]'|]$/, /(?:[)\]'|;]|[^!-~]).*$/s];
+const ENDS = [/$/, /[)\]'|]$/, /(?:[)\]'|;]|[^!-~]).*$/s, /[[,].*$/s, /&.*$/s];
 const INNER_STARTS = [/https?:\/\//gi, /(?<![a-z\d.@-])(?:[a-z\d-]+\.)+[a-z]{2,}/gi];
 
 /** Removes the signs that end a sentence or an emphasis. */

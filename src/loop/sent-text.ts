@@ -33,9 +33,10 @@ export function splitSent({ name, args }: CommandCall, sends: readonly string[] 
   for (const [key, value] of Object.entries(args)) {
     if (sends && !sends.includes(key)) continue;
     for (const text of stringsIn(value)) {
-      const url = readAddress(ADDRESS_NAME.test(key) ? completeAddress(text.trim()) : text.trim());
-      if (url) addresses.push(url);
-      else words.push(text);
+      const isNamed = ADDRESS_NAME.test(key);
+      const url = readAddress(isNamed ? completeAddress(text.trim()) : text.trim());
+      if (!url) words.push(text);
+      addresses.push(...(url ? [url] : isNamed ? listReadings(text) : []));
     }
   }
   return { to: addresses[0]?.host ?? name, addresses, words: words.join("\n") };
@@ -49,7 +50,13 @@ export function stringsIn(value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([key, item]) => [key, ...stringsIn(item)]);
 }
 
+const hasHost = (url: URL | null): url is URL => url !== null && url.hostname !== "";
+
 function readAddress(text: string): URL | undefined {
   const url = /^[a-z][a-z\d+.-]*:\/\/\S+$/i.test(text) ? URL.parse(text) : null;
-  return url && url.hostname !== "" ? url : undefined;
+  return hasHost(url) ? url : undefined;
 }
+
+/** A command may correct the text, or search it for an address. */
+const listReadings = (text: string): readonly URL[] =>
+  [text, ...(text.match(/https?:[^\s"'<>()[\]]+/gi) ?? [])].map((reading) => URL.parse(reading)).filter(hasHost);

@@ -18,7 +18,7 @@ const INNER_SIGN = `(?:[^${END_SIGN}]|\\\\(?:u0026|[!#-&(-/:;=?@[\\]_|~]))`;
  * sentence.
  */
 export const ADDRESS = new RegExp(
-  `https?:(?:\\\\?/){2}${INNER_SIGN}+|(?<![\\w@/.:-])(?:[a-z\\d-]+\\.)+[a-z]{2,}(?::\\d+)?(?:\\\\?/${INNER_SIGN}*)?`,
+  `https?:(?:\\\\?/){2}${INNER_SIGN}+|(?<=(?:^|[^\\w@/.:-])(?:\\\\?/\\\\?/)?)(?:[a-z\\d-]+\\.)+[a-z]{2,}(?::\\d+)?(?:\\\\?/${INNER_SIGN}*)?`,
   "gi",
 );
 
