@@ -77,7 +77,7 @@ interface OthersRow {
 const named = (...names: readonly string[]): RegExp => new RegExp(`(?:^|/)(?:${names.join("|")})(?:/|$)`);
 
 const KEPT_BY_VERSION_CONTROL: OthersRow = {
-  pattern: named("\\.git", "git~\\d+", "\\.hg", "\\.jj", "\\.bzr", "\\.svn", "_darcs", "\\.repo", "\\.sl", "\\.pijul"),
+  pattern: named("\\.git|git~\\d+|\\.hg|\\.jj|\\.bzr|\\.svn|_darcs|\\.repo|\\.sl|\\.pijul|\\.fslckout"),
   says: "version control runs the hooks and settings in it at its next call",
 };
 
@@ -90,7 +90,8 @@ export const ASKED: readonly OthersRow[] = [
   {
     pattern: named(
       "\\.npmrc|\\.yarnrc(?:\\.ya?ml)?|\\.yarn|\\.pnpmfile\\.[cm]?js|\\.pnp\\.(?:[cm]?js|loader\\.mjs)|\\.?bunfig\\.toml",
-      "binding\\.gyp|pip\\.conf|\\.pypirc|\\.pip|\\.bundle|\\.gemrc|\\.cargo|build\\.rs|\\.mvn",
+      "binding\\.gyp|pip\\.conf|\\.pypirc|\\.pip|\\.bundle|\\.gemrc|\\.cargo|build\\.rs|\\.mvn|pnpm-workspace\\.ya?ml",
+      "rust-toolchain(?:\\.toml)?|gradle/wrapper|\\.bazelrc|tools/bazel|\\.(?:sbt|jvm)opts",
     ),
     says: "a package manager or a build obeys it at each call in the folder",
   },
@@ -107,21 +108,23 @@ export const ASKED: readonly OthersRow[] = [
       "[._](?:ba|z|k|mk|c|tc|da|a|k|xon)?sh(?:rc|env)|\\.bash_(?:profile|login|logout|aliases|completion)",
       "\\.profile|\\.z(?:profile|login|logout)|\\.login|\\.logout|\\.inputrc|\\.x(?:profile|initrc|session|sessionrc|serverrc)",
       "\\.pam_environment|\\.config|\\.local|\\.ssh|\\.gnupg|\\.docker|\\.kube|(?:microsoft\\.[\\w.]+_)?profile\\.ps1",
-      "library/launch(?:agents|daemons)",
+      "library/launch(?:agents|daemons)|\\.aws|\\.forward|\\.procmailrc",
     ),
     says: "a shell, a login or the system obeys it at its start, where the folder is a home",
   },
   {
     pattern: named(
       "\\.(?:gitconfig|hgrc|gdbinit|lldbinit|pdbrc(?:\\.py)?|rprofile|renviron|psqlrc|sqliterc|my\\.cnf|irbrc|pryrc|ghci)",
-      "\\.(?:pythonrc(?:\\.py)?|curlrc|wgetrc|netrc|mailcap|screenrc|tmux\\.conf|lesskey|octaverc|ocamlinit|perldb|byebugrc|rdebugrc)",
+      "\\.(?:pythonrc(?:\\.py)?|curlrc|wgetrc|mailcap|screenrc|tmux\\.conf|lesskey|octaverc|ocamlinit|perldb|byebugrc|rdebugrc)",
+      "\\.(?:mailrc|muttrc|terraformrc|lessfilter|ipython|jupyter)|[._]netrc|\\.?ansible\\.cfg|(?:ipython|jupyter)_(?:\\w+_)?config\\.py",
     ),
     says: "a common tool obeys it at its start in the folder or in a home",
   },
   {
     pattern: named(
       "\\.vscode|\\.idea|\\.fleet|\\.zed|\\.vs|\\.helix|\\.nova|\\.devcontainer(?:\\.json)?|.*\\.code-workspace|.*\\.sublime-project",
-      "[._]g?vimrc|\\.vim|[._]exrc|\\.nvimrc|\\.nvim\\.lua|\\.emacs(?:\\.d|\\.el)?|\\.dir-locals(?:-2)?\\.el",
+      "[._][gl]?vimrc|\\.vim|[._]exrc|\\.nvimrc|\\.nvim\\.lua|\\.emacs(?:\\.d|\\.el)?|\\.dir-locals(?:-2)?\\.el",
+      "\\.ycm_extra_conf\\.py|\\.gitpod\\.ya?ml",
     ),
     says: "an editor obeys it when somebody opens the folder or a file in it",
   },
@@ -134,12 +137,16 @@ export const ASKED: readonly OthersRow[] = [
     says: "a linter or a formatter of an editor loads it, with its plugins, when somebody opens a file of the folder",
   },
   {
-    pattern: named("conftest\\.py", "(?:jest|vitest)\\.config\\..+", "\\.mocharc\\..+"),
+    pattern: named(
+      "conftest\\.py|\\.mocharc\\..+|karma\\.conf\\..+",
+      "(?:ava|cypress|jest|playwright|vitest)\\.(?:config|workspace)\\..+",
+    ),
     says: "a test runner runs it, whichever test somebody names",
   },
   {
     pattern: named(
       "\\.husky|\\.githooks|\\.?pre-commit-(?:config|hooks)\\.ya?ml|\\.?lefthook(?:-local)?\\.(?:ya?ml|toml|json)",
+      "\\.overcommit\\.ya?ml|\\.(?:lintstaged|commitlint)rc(?:\\..+)?|(?:lint-staged|commitlint)\\.config\\..+",
     ),
     says: "git runs it at a commit, a push or a checkout, where such hooks are set up",
   },
@@ -147,14 +154,16 @@ export const ASKED: readonly OthersRow[] = [
     pattern: named(
       "\\.(?:github|gitea|forgejo)/(?:workflows|actions)|\\.gitlab-ci\\.ya?ml|\\.gitlab/ci|\\.circleci|\\.buildkite|jenkinsfile",
       "\\.(?:travis|drone|cirrus|appveyor|woodpecker)\\.ya?ml|\\.woodpecker|(?:azure|bitbucket)-pipelines\\.ya?ml|appveyor\\.ya?ml",
+      "netlify\\.toml|vercel\\.json|(?:buildspec|cloudbuild|\\.readthedocs)\\.ya?ml|\\.semaphore|\\.teamcity",
     ),
     says: "a build server runs it, with the keys of the project, after the next push",
   },
   {
     pattern: named(
       "agents(?:\\.override)?\\.md|claude(?:\\.local)?\\.md|gemini\\.md|\\.github/(?:copilot-instructions\\.md|instructions|prompts|agents|chatmodes)",
-      "\\.(?:claude|cursor|gemini|codex|continue|roo|kiro|opencode|windsurf|goald)|\\.(?:cursor|windsurf|cline|roo)rules",
-      "\\.?mcp\\.json|\\.aider.*|opencode\\.jsonc?|(?:qwen|crush|warp)\\.md|\\.(?:agents|amazonq|augment|crush|factory|junie|qwen|trae)",
+      "\\.(?:claude|cursor|gemini|codex|continue|roo|kiro|opencode|windsurf|goald)|\\.(?:cursor|windsurf|cline|roo|kilocode)rules",
+      "\\.?(?:mcp|crush)\\.json|\\.aider.*|opencode\\.jsonc?|(?:qwen|crush|warp)\\.md|\\.(?:agents|amazonq|augment|crush|factory|junie|qwen|trae)",
+      "\\.(?:kilocode|goose|cody|claude\\.json|goosehints|augment-guidelines)",
     ),
     says: "another agent obeys it when somebody starts one in the folder",
   },
@@ -164,14 +173,19 @@ export const ASKED: readonly OthersRow[] = [
   },
 ];
 
-/** As some file systems treat a name: without case, invisible characters, trailing dots and blanks, and a stream's name. */
-export const foldName = (name: string): string =>
+/** Folds a name as some file systems do: without case (ß is ss) and invisible characters. */
+export const foldLetters = (name: string): string =>
   name
     .normalize("NFKC")
     .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
-    .replace(/:.*$/s, "")
-    .replace(/[. ]+$/, "")
+    .toUpperCase()
     .toLowerCase();
+
+/** The same without trailing dots and blanks and a stream's name. */
+const foldName = (name: string): string =>
+  foldLetters(name)
+    .replace(/:.*$/s, "")
+    .replace(/[. ]+$/, "");
 
 const foldPath = (path: string): string =>
   tidyPath(tidyPath(path.replaceAll("\\", "/")).split("/").map(foldName).join("/"));
@@ -200,7 +214,10 @@ export function isRepository(names: Iterable<string>): boolean {
 const RUNS_BY_ITSELF =
   /^(?:pre|post)?(?:install|uninstall|prepare|publish|publishOnly|pack|version|shrinkwrap)$|^dependencies$|devPreinstall$|^(?:pre|post)-|^(?:init|command)$/;
 /** Members that install git hooks, or that a linter, a formatter or a test runner takes for its settings. */
-const HOOKS = ["husky", "simple-git-hooks", "pre-commit", "gitHooks", "eslintConfig", "prettier", "stylelint", "jest"];
+const HOOKS =
+  "husky simple-git-hooks pre-commit gitHooks lint-staged commitlint eslintConfig prettier stylelint jest ava mocha".split(
+    " ",
+  );
 
 /** Returns these scripts as one text, to compare; empty for none. A text that is not JSON counts as a whole. */
 export function findInstallScripts(text: string): string {

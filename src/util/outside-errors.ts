@@ -18,8 +18,7 @@ const READ_CHARS = 20_000;
 const KEY_PART_CHARS = 8;
 const REMOVED = "[redacted]";
 
-/** Invisible characters that `clean` keeps. */
-const ZERO_WIDTH = /[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]/g;
+const ZERO_WIDTH = /\p{Default_Ignorable_Code_Point}/gu;
 /** Keys with their middle left out: `sk-ab…yz`, `abcd****wxyz`. */
 const MASKED = /\bsk-[\w.…*-]{4,}|[\w-]{0,64}\*{3,64}[\w-]{0,64}/g;
 

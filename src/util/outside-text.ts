@@ -53,7 +53,7 @@ export function numberCode(code: string): readonly string[] {
 
 /** DEL, C1 controls, direction marks, line separators, and characters without width or ink. */
 const UNSEEN =
-  /[\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]|\u034f/gu;
+  /[\u007f-\u009f\u2028-\u202e\ufff9-\ufffb]|(?!\u200c|\u200d|[\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
 const CONTROL = /[\u0000-\u0008\u000b-\u001f]/g;
 
 /**

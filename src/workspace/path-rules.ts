@@ -6,7 +6,7 @@
  * one, where a name could be a device. This module reads no disk: resolve-path.ts does, and follows no links.
  */
 import { GoaldError } from "#core/errors.ts";
-import { isOfVersionControl } from "#core/guarded-files.ts";
+import { foldLetters, isOfVersionControl } from "#core/guarded-files.ts";
 import { AGENTS_FOLDER } from "#core/subagent.ts";
 import { findUnseenMark } from "#core/text.ts";
 import { decodeUrl } from "#util/web-address.ts";
@@ -30,7 +30,7 @@ const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout
 /** The temporary file of a write. */
 const TEMPORARY = /^\.goald-[0-9a-f]+\.tmp$/i;
 /** Slashes and characters that look like one. */
-const SLASH = /[/\\\u2044\u2215\u2216\u29f5\u29f8\u29f9]/u;
+const SLASH = /[/\\\u2044\u2215\u2216\u2571\u2572\u27cb\u27cd\u29f5\u29f8\u29f9]/u;
 const HOME = /^~[\w.-]*(?:\/|$)/;
 
 const RELATIVE = "Use a relative path inside the workspace, such as notes/plan.md.";
@@ -68,17 +68,11 @@ export const isTemporary = (name: string): boolean => TEMPORARY.test(name);
  * are ignored, as some file systems do.
  */
 export function isOwn(path: string): boolean {
-  const names = path.split("/").map(folded);
+  const names = path.split("/").map(foldLetters);
   let first = 0;
   while (names[first] === AGENTS_FOLDER && names.length > first + 2) first += 2;
   return names[first] === OWN_FOLDER;
 }
-
-const folded = (name: string): string =>
-  name
-    .normalize("NFKC")
-    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
-    .toLowerCase();
 
 /** Throws GOALD_PATH_REFUSED for changes in goald's own folder, which only goald makes (`own`), and in `.git` and its like. */
 export function refuseChange(path: string, own: boolean): void {
@@ -104,12 +98,13 @@ export function refuseUnseenMarks(path: string): void {
 
 /** Throws GOALD_PATH_REFUSED for a folder that contains the folders of sub-agents, which are deleted with them. */
 export function refuseAgents(path: string): void {
-  if (path.split("/").every((name, depth) => depth % 2 === 1 || folded(name) === AGENTS_FOLDER))
+  if (path.split("/").every((name, depth) => depth % 2 === 1 || foldLetters(name) === AGENTS_FOLDER))
     throw refused(path, "contains the files of sub-agents", "delete_agent ends a sub-agent.");
 }
 
 /** Whether a name consists of blanks and marks without width. */
-const isUnseen = (name: string): boolean => /[\u0080-\uffff]/.test(name) && folded(name).trim() === "";
+const isUnseen = (name: string): boolean =>
+  /[\u0080-\uffff]/.test(name) && foldLetters(name).replaceAll("\u2800", "").trim() === "";
 
 /**
  * Whether a name would leave its folder once a server decodes it, even twice, a file system folds it, or a person reads it:
@@ -117,7 +112,7 @@ const isUnseen = (name: string): boolean => /[\u0080-\uffff]/.test(name) && fold
  */
 function isStepInDisguise(name: string): boolean {
   if (!/[%\u0080-\uffff]/.test(name)) return false;
-  const plain = folded(decodeUrl(decodeUrl(folded(name))));
+  const plain = foldLetters(decodeUrl(decodeUrl(foldLetters(name))));
   const steps = plain.split(SLASH);
   return (steps[0] === "" && steps.length > 1) || steps.some((step) => /^\s*\.{1,2}\s*$/.test(step));
 }
@@ -152,7 +147,7 @@ function problemOfName(name: string): { readonly text: string; readonly hint: st
     return { text: `has a name of more than ${MAX_NAME_BYTES} bytes`, hint: "Use a shorter name." };
   if (name.includes(":")) return { text: 'has a name with ":" in it', hint: 'Use "-" instead.' };
   if (/[. ]$/.test(name)) return { text: "has a name that ends in a dot or a space", hint };
-  if (DEVICE.test(folded(name))) return { text: "has a name that Windows keeps for a device", hint };
+  if (DEVICE.test(foldLetters(name))) return { text: "has a name that Windows keeps for a device", hint };
   if (isUnseen(name)) return { text: "has an invisible name", hint };
   if (isStepInDisguise(name)) return { text: "has a name that other programs take for a path", hint: RELATIVE };
   if (TEMPORARY.test(name)) return { text: "has a name that goald keeps for unfinished writes", hint };

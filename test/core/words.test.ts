@@ -405,28 +405,31 @@ describe("a command", () => {
 const ROWS = {
   "package manager runs these scripts": "package.json a/package.json PACKAGE.JSON package.json5 composer.json",
   "package manager or a build":
-    ".npmrc .yarnrc .yarnrc.yml .yarn/plugins/a.cjs .pnpmfile.cjs .cargo/config.toml build.rs binding.gyp",
+    ".npmrc .yarnrc .yarnrc.yml .yarn/plugins/a.cjs .pnpmfile.cjs .cargo/config.toml build.rs binding.gyp pnpm-workspace.yaml rust-toolchain.toml tools/bazel .jvmopts",
   "load it as installed code":
     "node_modules/a/index.js .venv/bin/activate lib/python3/site-packages/a.pth sitecustomize.py",
   "enters the folder": ".envrc a/b/.envrc ./.envrc x/../.envrc .Envrc .env\u200brc mise.toml .mise.local.toml",
   "a shell, a login":
-    ".bashrc .profile .zshrc .zshenv .bash_aliases .config/fish/config.fish .ssh/authorized_keys .xinitrc",
-  "a common tool": ".gitconfig .gdbinit .pdbrc .Rprofile .psqlrc .curlrc .netrc .tmux.conf",
+    ".bashrc .profile .zshrc .zshenv .bash_aliases .config/fish/config.fish .ssh/authorized_keys .\u00dfh/config .xinitrc .aws/config .forward",
+  "a common tool":
+    ".gitconfig .gdbinit .pdbrc .Rprofile .psqlrc .curlrc .netrc _netrc .tmux.conf .mailrc .ipython/x ansible.cfg jupyter_server_config.py",
   "an editor":
-    ".vscode/tasks.json x/.vscode/settings.json .idea/workspace.xml .devcontainer/devcontainer.json .vimrc .exrc .dir-locals.el a.code-workspace",
+    ".vscode/tasks.json x/.vscode/settings.json .idea/workspace.xml .devcontainer/devcontainer.json .vimrc .exrc .dir-locals.el a.code-workspace .ycm_extra_conf.py .lvimrc .gitpod.yml",
   "a linter or a formatter":
     ".eslintrc .eslintrc.json a/.eslintrc.cjs eslint.config.mjs .prettierrc prettier.config.js .stylelintrc.yml .pylintrc pylintrc .flake8 mypy.ini .rubocop.yml .php-cs-fixer.dist.php .formatter.exs",
-  "a test runner": "conftest.py a/conftest.py jest.config.ts vitest.config.mts .mocharc.cjs",
-  "git runs it": ".husky/pre-commit .pre-commit-config.yaml .githooks/pre-push lefthook.yml",
+  "a test runner":
+    "conftest.py a/conftest.py jest.config.ts vitest.config.mts .mocharc.cjs vitest.workspace.ts playwright.config.ts karma.conf.js",
+  "git runs it":
+    ".husky/pre-commit .pre-commit-config.yaml .githooks/pre-push lefthook.yml .lintstagedrc.js commitlint.config.js .overcommit.yml",
   "a build server":
-    ".github/workflows/ci.yml .github/x/../workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .travis.yml",
+    ".github/workflows/ci.yml .github/x/../workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .travis.yml netlify.toml vercel.json buildspec.yml .readthedocs.yaml",
   "another agent":
-    "AGENTS.md a/CLAUDE.md .claude/settings.json .cursor/rules/a.mdc .mcp.json .cursorrules .github/copilot-instructions.md .github/agents/a.md QWEN.md a/WARP.md .agents/skills/a .junie/guidelines.md",
+    "AGENTS.md a/CLAUDE.md .claude/settings.json .cursor/rules/a.mdc .mcp.json .cursorrules .github/copilot-instructions.md .github/agents/a.md QWEN.md a/WARP.md .agents/skills/a .junie/guidelines.md .crush.json .goosehints .kilocode/rules/a.md",
   "a file manager": "autorun.inf desktop.ini a.desktop b.lnk c/d.url",
 };
 const HARMLESS =
   "README.md notes/plan.md src/index.js package-lock.json Makefile test.py my_conftest.py .eslintignore vite.config.ts pyproject.toml .gitignore .gitattributes .editorconfig " +
-  ".env .nvmrc config HEAD refs/x .github/ISSUE_TEMPLATE.md docker-compose.yml agent.md agents/1/a.md factory/a.md warp.txt my_mypy.ini .rubocop_todo.yml model.pth tsconfig.json a.git/x";
+  ".env .nvmrc config HEAD refs/x .github/ISSUE_TEMPLATE.md docker-compose.yml agent.md agents/1/a.md factory/a.md warp.txt my_mypy.ini .rubocop_todo.yml model.pth tsconfig.json a.git/x tools/x gradle.properties aws/config netlify.md";
 
 describe("the table of files that others run or obey", () => {
   it.each(Object.entries(ROWS))("says who: %s", (says, paths) => {
@@ -441,7 +444,7 @@ describe("the table of files that others run or obey", () => {
 
   it.each([
     ...[".git", ".git/config", "a/.GIT/x", "git~1/x", ".git::$INDEX_ALLOCATION/x", ".git. /x", ".g\u200cit/x"],
-    ...[".hg/hgrc", ".jj/x"],
+    ...[".hg/hgrc", ".jj/x", ".g\u0131t/x", ".fslckout"],
   ])("closes what version control keeps: %j", (path) => expect(isOfVersionControl(path)).toBe(true));
 });
 
@@ -461,7 +464,7 @@ describe("a package file", () => {
   ])("does not count with %s", (_title, text) => expect(findInstallScripts(text)).toBe(""));
 
   it("counts with settings of a tool, when it installs hooks, is written in another notation, or hides a name", () => {
-    for (const tool of ["eslintConfig", "prettier", "stylelint", "jest"])
+    for (const tool of ["eslintConfig", "prettier", "stylelint", "jest", "lint-staged"])
       expect(findInstallScripts(scripts({ test: "jest" }, { [tool]: { plugins: ["./a.js"] } }))).toContain(tool);
     const hooks = scripts({}, { "simple-git-hooks": { "pre-commit": "x" } });
     const hidden = ['{"scripts":{"post\\u0069nstall":"x"}}', '\ufeff{"scripts":{"install":"x"}}'];

@@ -365,8 +365,8 @@ describe("an edit", () => {
   });
 
   it("shows what cannot be seen, and how much is left out of a long one", () => {
-    expect(edit("a\u200bb", "\u001b[2Jb")).toBe(
-      'edit_file\n  file: "plan.md"\n  5 bytes become 5:\n    - a\\u{200b}b\n    + \\u{1b}[2Jb',
+    expect(edit("a\u200b\u180f\u{1d173}b", "\u001b[2Jb")).toBe(
+      'edit_file\n  file: "plan.md"\n  12 bytes become 5:\n    - a\\u{200b}\\u{180f}\\u{1d173}b\n    + \\u{1b}[2Jb',
     );
     expect(edit("a", "line\n".repeat(500))).toMatch(/\n {4}\+ … 2,40[01] more bytes$/);
   });
