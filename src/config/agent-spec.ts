@@ -142,7 +142,7 @@ function findCodeProblem(code: string): string | undefined {
 }
 
 function findUrlProblem(url: string): string | undefined {
-  const parsed = url.length <= MAX_URL_CHARS && URL.canParse(url) ? new URL(url) : undefined;
+  const parsed = url.length <= MAX_URL_CHARS ? URL.parse(url) : null;
   if (!parsed || !/^https?:$/.test(parsed.protocol) || /[\s\p{Cc}]/u.test(url))
     return `Expected an address that begins with https:// or http://, got ${JSON.stringify(url.slice(0, 120))}.`;
   // The log keeps the address.

@@ -73,104 +73,90 @@ interface OthersRow {
   readonly byContent?: true;
 }
 
-/** Matches these names, as files or folders, at any depth of a folded path. */
-const named = (...names: readonly string[]): RegExp => new RegExp(`(?:^|/)(?:${names.join("|")})(?:/|$)`);
+/** `names` are files or folders, at any depth of a folded path. */
+const makeRow = (says: string, ...names: readonly RegExp[]): OthersRow => ({
+  pattern: new RegExp(`(?:^|/)(?:${names.map(({ source }) => source).join("|")})(?:/|$)`),
+  says,
+});
 
-const KEPT_BY_VERSION_CONTROL: OthersRow = {
-  pattern: named("\\.git|git~\\d+|\\.hg|\\.jj|\\.bzr|\\.svn|_darcs|\\.repo|\\.sl|\\.pijul|\\.fslckout"),
-  says: "version control runs the hooks and settings in it at its next call",
-};
+const KEPT_BY_VERSION_CONTROL = makeRow(
+  "version control runs the hooks and settings in it at its next call",
+  /\.git|git~\d+|\.hg|\.jj|\.bzr|\.svn|_darcs|\.repo|\.sl|\.pijul|\.fslckout/,
+);
 
 export const ASKED: readonly OthersRow[] = [
   {
-    pattern: named("package\\.(?:json5?|ya?ml)", "composer\\.json"),
+    ...makeRow(
+      "the package manager runs these scripts when somebody installs or publishes, or a tool loads these settings",
+      /package\.(?:json5?|ya?ml)|composer\.json/,
+    ),
     byContent: true,
-    says: "the package manager runs these scripts when somebody installs or publishes, or a tool loads these settings",
   },
-  {
-    pattern: named(
-      "\\.npmrc|\\.yarnrc(?:\\.ya?ml)?|\\.yarn|\\.pnpmfile\\.[cm]?js|\\.pnp\\.(?:[cm]?js|loader\\.mjs)|\\.?bunfig\\.toml",
-      "binding\\.gyp|pip\\.conf|\\.pypirc|\\.pip|\\.bundle|\\.gemrc|\\.cargo|build\\.rs|\\.mvn|pnpm-workspace\\.ya?ml",
-      "rust-toolchain(?:\\.toml)?|gradle/wrapper|\\.bazelrc|tools/bazel|\\.(?:sbt|jvm)opts",
-    ),
-    says: "a package manager or a build obeys it at each call in the folder",
-  },
-  {
-    pattern: named("node_modules", "site-packages", "\\.?venv", "(?:site|user)customize\\.py", "\\.direnv"),
-    says: "programs of the project load it as installed code",
-  },
-  {
-    pattern: named("\\.envrc", "\\.?mise(?:\\.[\\w.-]+)?\\.toml", "\\.mise", "\\.rtx\\.toml", "\\.autoenv.*"),
-    says: "direnv, mise or a shell obeys it when somebody enters the folder",
-  },
-  {
-    pattern: named(
-      "[._](?:ba|z|k|mk|c|tc|da|a|k|xon)?sh(?:rc|env)|\\.bash_(?:profile|login|logout|aliases|completion)",
-      "\\.profile|\\.z(?:profile|login|logout)|\\.login|\\.logout|\\.inputrc|\\.x(?:profile|initrc|session|sessionrc|serverrc)",
-      "\\.pam_environment|\\.config|\\.local|\\.ssh|\\.gnupg|\\.docker|\\.kube|(?:microsoft\\.[\\w.]+_)?profile\\.ps1",
-      "library/launch(?:agents|daemons)|\\.aws|\\.forward|\\.procmailrc",
-    ),
-    says: "a shell, a login or the system obeys it at its start, where the folder is a home",
-  },
-  {
-    pattern: named(
-      "\\.(?:gitconfig|hgrc|gdbinit|lldbinit|pdbrc(?:\\.py)?|rprofile|renviron|psqlrc|sqliterc|my\\.cnf|irbrc|pryrc|ghci)",
-      "\\.(?:pythonrc(?:\\.py)?|curlrc|wgetrc|mailcap|screenrc|tmux\\.conf|lesskey|octaverc|ocamlinit|perldb|byebugrc|rdebugrc)",
-      "\\.(?:mailrc|muttrc|terraformrc|lessfilter|ipython|jupyter)|[._]netrc|\\.?ansible\\.cfg|(?:ipython|jupyter)_(?:\\w+_)?config\\.py",
-    ),
-    says: "a common tool obeys it at its start in the folder or in a home",
-  },
-  {
-    pattern: named(
-      "\\.vscode|\\.idea|\\.fleet|\\.zed|\\.vs|\\.helix|\\.nova|\\.devcontainer(?:\\.json)?|.*\\.code-workspace|.*\\.sublime-project",
-      "[._][gl]?vimrc|\\.vim|[._]exrc|\\.nvimrc|\\.nvim\\.lua|\\.emacs(?:\\.d|\\.el)?|\\.dir-locals(?:-2)?\\.el",
-      "\\.ycm_extra_conf\\.py|\\.gitpod\\.ya?ml",
-    ),
-    says: "an editor obeys it when somebody opens the folder or a file in it",
-  },
-  {
-    pattern: named(
-      "\\.(?:eslint|prettier|stylelint)rc(?:\\..+)?",
-      "(?:eslint|prettier|stylelint)\\.config\\..+",
-      "\\.?pylintrc|\\.flake8|\\.?mypy\\.ini|\\.rubocop\\.ya?ml|\\.php-cs-fixer(?:\\.dist)?\\.php|\\.(?:formatter|credo)\\.exs",
-    ),
-    says: "a linter or a formatter of an editor loads it, with its plugins, when somebody opens a file of the folder",
-  },
-  {
-    pattern: named(
-      "conftest\\.py|\\.mocharc\\..+|karma\\.conf\\..+",
-      "(?:ava|cypress|jest|playwright|vitest)\\.(?:config|workspace)\\..+",
-    ),
-    says: "a test runner runs it, whichever test somebody names",
-  },
-  {
-    pattern: named(
-      "\\.husky|\\.githooks|\\.?pre-commit-(?:config|hooks)\\.ya?ml|\\.?lefthook(?:-local)?\\.(?:ya?ml|toml|json)",
-      "\\.overcommit\\.ya?ml|\\.(?:lintstaged|commitlint)rc(?:\\..+)?|(?:lint-staged|commitlint)\\.config\\..+",
-    ),
-    says: "git runs it at a commit, a push or a checkout, where such hooks are set up",
-  },
-  {
-    pattern: named(
-      "\\.(?:github|gitea|forgejo)/(?:workflows|actions)|\\.gitlab-ci\\.ya?ml|\\.gitlab/ci|\\.circleci|\\.buildkite|jenkinsfile",
-      "\\.(?:travis|drone|cirrus|appveyor|woodpecker)\\.ya?ml|\\.woodpecker|(?:azure|bitbucket)-pipelines\\.ya?ml|appveyor\\.ya?ml",
-      "netlify\\.toml|vercel\\.json|(?:buildspec|cloudbuild|\\.readthedocs)\\.ya?ml|\\.semaphore|\\.teamcity",
-    ),
-    says: "a build server runs it, with the keys of the project, after the next push",
-  },
-  {
-    pattern: named(
-      "agents(?:\\.override)?\\.md|claude(?:\\.local)?\\.md|gemini\\.md|\\.github/(?:copilot-instructions\\.md|instructions|prompts|agents|chatmodes)",
-      "\\.(?:claude|cursor|gemini|codex|continue|roo|kiro|opencode|windsurf|goald)|\\.(?:cursor|windsurf|cline|roo|kilocode)rules",
-      "\\.?(?:mcp|crush)\\.json|\\.aider.*|opencode\\.jsonc?|(?:qwen|crush|warp)\\.md|\\.(?:agents|amazonq|augment|crush|factory|junie|qwen|trae)",
-      "\\.(?:kilocode|goose|cody|claude\\.json|goosehints|augment-guidelines)",
-    ),
-    says: "another agent obeys it when somebody starts one in the folder",
-  },
-  {
-    pattern: named(".*\\.(?:desktop|lnk|scf|url|library-ms|command)", "autorun\\.inf|desktop\\.ini|\\.directory"),
-    says: "a file manager obeys it when somebody opens or lists the folder",
-  },
+  makeRow(
+    "a package manager or a build obeys it at each call in the folder",
+    /\.npmrc|\.yarnrc(?:\.ya?ml)?|\.yarn|\.pnpmfile\.[cm]?js|\.pnp\.(?:[cm]?js|loader\.mjs)|\.?bunfig\.toml/,
+    /binding\.gyp|pip\.conf|\.pypirc|\.pip|\.bundle|\.gemrc|\.cargo|build\.rs|\.mvn|pnpm-workspace\.ya?ml/,
+    /rust-toolchain(?:\.toml)?|gradle\/wrapper|\.bazelrc|tools\/bazel|\.(?:sbt|jvm)opts/,
+  ),
+  makeRow(
+    "programs of the project load it as installed code",
+    /node_modules|site-packages|\.?venv|(?:site|user)customize\.py|\.direnv/,
+  ),
+  makeRow(
+    "direnv, mise or a shell obeys it when somebody enters the folder",
+    /\.envrc|\.?mise(?:\.[\w.-]+)?\.toml|\.mise|\.rtx\.toml|\.autoenv.*/,
+  ),
+  makeRow(
+    "a shell, a login or the system obeys it at its start, where the folder is a home",
+    /[._](?:ba|z|k|mk|c|tc|da|a|xon)?sh(?:rc|env)|\.bash_(?:profile|login|logout|aliases|completion)/,
+    /\.z?(?:profile|login|logout)|\.inputrc|\.x(?:profile|initrc|session|sessionrc|serverrc)/,
+    /\.pam_environment|\.config|\.local|\.ssh|\.gnupg|\.docker|\.kube|(?:microsoft\.[\w.]+_)?profile\.ps1/,
+    /library\/launch(?:agents|daemons)|\.aws|\.forward|\.procmailrc/,
+  ),
+  makeRow(
+    "a common tool obeys it at its start in the folder or in a home",
+    /\.(?:gitconfig|hgrc|gdbinit|lldbinit|pdbrc(?:\.py)?|rprofile|renviron|psqlrc|sqliterc|my\.cnf|irbrc|pryrc|ghci)/,
+    /\.(?:pythonrc(?:\.py)?|curlrc|wgetrc|mailcap|screenrc|tmux\.conf|lesskey|octaverc|ocamlinit|perldb|byebugrc|rdebugrc)/,
+    /\.(?:mailrc|muttrc|terraformrc|lessfilter|ipython|jupyter)|[._]netrc|\.?ansible\.cfg|(?:ipython|jupyter)_(?:\w+_)?config\.py/,
+  ),
+  makeRow(
+    "an editor obeys it when somebody opens the folder or a file in it",
+    /\.vscode|\.idea|\.fleet|\.zed|\.vs|\.helix|\.nova|\.devcontainer(?:\.json)?|.*\.code-workspace|.*\.sublime-project/,
+    /[._][gl]?vimrc|\.vim|[._]exrc|\.nvimrc|\.nvim\.lua|\.emacs(?:\.d|\.el)?|\.dir-locals(?:-2)?\.el/,
+    /\.ycm_extra_conf\.py|\.gitpod\.ya?ml/,
+  ),
+  makeRow(
+    "a linter or a formatter of an editor loads it, with its plugins, when somebody opens a file of the folder",
+    /\.(?:eslint|prettier|stylelint)rc(?:\..+)?|(?:eslint|prettier|stylelint)\.config\..+/,
+    /\.?pylintrc|\.flake8|\.?mypy\.ini|\.rubocop\.ya?ml|\.php-cs-fixer(?:\.dist)?\.php|\.(?:formatter|credo)\.exs/,
+  ),
+  makeRow(
+    "a test runner runs it, whichever test somebody names",
+    /conftest\.py|\.mocharc\..+|karma\.conf\..+/,
+    /(?:cypress|jest|playwright|vitest)\.(?:config|workspace)\..+/,
+  ),
+  makeRow(
+    "git runs it at a commit, a push or a checkout, where such hooks are set up",
+    /\.husky|\.githooks|\.?pre-commit-(?:config|hooks)\.ya?ml|\.?lefthook(?:-local)?\.(?:ya?ml|toml|json)/,
+    /\.overcommit\.ya?ml|\.(?:lintstaged|commitlint)rc(?:\..+)?|(?:lint-staged|commitlint)\.config\..+/,
+  ),
+  makeRow(
+    "a build server runs it, with the keys of the project, after the next push",
+    /\.(?:github|gitea|forgejo)\/(?:workflows|actions)|\.gitlab-ci\.ya?ml|\.gitlab\/ci|\.circleci|\.buildkite|jenkinsfile/,
+    /\.(?:travis|drone|cirrus|woodpecker)\.ya?ml|\.woodpecker|(?:azure|bitbucket)-pipelines\.ya?ml|\.?appveyor\.ya?ml/,
+    /netlify\.toml|vercel\.json|(?:buildspec|cloudbuild|\.readthedocs)\.ya?ml|\.semaphore|\.teamcity/,
+  ),
+  makeRow(
+    "another agent obeys it when somebody starts one in the folder",
+    /agents(?:\.override)?\.md|claude(?:\.local)?\.md|gemini\.md|\.github\/(?:copilot-instructions\.md|instructions|prompts|agents|chatmodes)/,
+    /\.(?:claude|cursor|gemini|codex|continue|roo|kiro|opencode|windsurf|goald)|\.(?:cursor|windsurf|cline|roo|kilocode)rules/,
+    /\.?(?:mcp|crush)\.json|\.aider.*|opencode\.jsonc?|(?:qwen|crush|warp)\.md/,
+    /\.(?:agents|amazonq|augment|crush|factory|junie|qwen|trae|kilocode|goose(?:hints)?|claude\.json)/,
+  ),
+  makeRow(
+    "a file manager obeys it when somebody opens or lists the folder",
+    /.*\.(?:desktop|lnk|scf|url|library-ms|command)|autorun\.inf|desktop\.ini|\.directory/,
+  ),
 ];
 
 /** Folds a name as some file systems do: without case (ß is ss) and invisible characters. */
@@ -182,10 +168,7 @@ export const foldLetters = (name: string): string =>
     .toLowerCase();
 
 /** The same without trailing dots and blanks and a stream's name. */
-const foldName = (name: string): string =>
-  foldLetters(name)
-    .replace(/:.*$/s, "")
-    .replace(/[. ]+$/, "");
+const foldName = (name: string): string => foldLetters(name).replace(/[. ]*(?::.*)?$/s, "");
 
 const foldPath = (path: string): string =>
   tidyPath(tidyPath(path.replaceAll("\\", "/")).split("/").map(foldName).join("/"));
@@ -215,7 +198,7 @@ const RUNS_BY_ITSELF =
   /^(?:pre|post)?(?:install|uninstall|prepare|publish|publishOnly|pack|version|shrinkwrap)$|^dependencies$|devPreinstall$|^(?:pre|post)-|^(?:init|command)$/;
 /** Members that install git hooks, or that a linter, a formatter or a test runner takes for its settings. */
 const HOOKS =
-  "husky simple-git-hooks pre-commit gitHooks lint-staged commitlint eslintConfig prettier stylelint jest ava mocha".split(
+  "husky simple-git-hooks pre-commit gitHooks lint-staged commitlint eslintConfig prettier stylelint jest mocha".split(
     " ",
   );
 

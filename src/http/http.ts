@@ -95,7 +95,7 @@ async function sendToOrigin(
 }
 
 function redirectRefused(from: URL, location: string): GoaldError {
-  const target = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
+  const target = URL.parse(location, from.href);
   const named = target ? target.origin + target.pathname : "an address that cannot be read";
   return new GoaldError(
     "GOALD_HTTP_REFUSED",
@@ -105,7 +105,7 @@ function redirectRefused(from: URL, location: string): GoaldError {
 }
 
 function parseOrigin(address: string): string {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const url = URL.parse(address);
   if (url?.protocol === "http:" || url?.protocol === "https:") return url.origin;
   throw new GoaldError("GOALD_CONFIG", "Expected a base URL that begins with http:// or https://.", {
     hint: "Such as OPENAI_BASE_URL=http://127.0.0.1:11434/v1",

@@ -36,9 +36,8 @@ export function nextHop(
   const location = answer.headers.get("location");
   if (!REDIRECT_STATUSES.has(answer.status) || location === null) return undefined;
   const text = decodeAsUtf8(location);
-  if (!URL.canParse(text, from.href))
-    throw new GoaldError("GOALD_HTTP_REFUSED", `${from.origin} redirects to an address that cannot be read.`);
-  const url = new URL(text, from.href);
+  const url = URL.parse(text, from.href);
+  if (!url) throw new GoaldError("GOALD_HTTP_REFUSED", `${from.origin} redirects to an address that cannot be read.`);
   const { body, method = "GET", ...rest } = init;
   const isResent = answer.status === 307 || answer.status === 308 || method !== "POST";
   if (url.origin === from.origin && isResent) return { url, init };

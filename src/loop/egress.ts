@@ -186,8 +186,7 @@ class Known {
 
   #addNamed(given: string): void {
     // A host of other letters or of four numbers counts where a person names it; `1.2` is none.
-    const isHost = /[^!-~]|^(?:\d+\.){3}\d/;
-    const text = given.replace(/\S+/g, (word) => (isHost.test(word) ? completeAddress(word) : word));
+    const text = given.replace(/\S+/g, (word) => (/[^!-~]|^(?:\d+\.){3}\d/.test(word) ? completeAddress(word) : word));
     addAll(this.#named, listAddresses(text).flatMap(foldersOf));
     this.#addText(text);
   }

@@ -34,9 +34,12 @@ export function splitSent({ name, args }: CommandCall, sends: readonly string[] 
     if (sends && !sends.includes(key)) continue;
     for (const text of stringsIn(value)) {
       const isNamed = ADDRESS_NAME.test(key);
-      const url = readAddress(isNamed ? completeAddress(text.trim()) : text.trim());
+      const whole = isNamed ? completeAddress(text.trim()) : text.trim();
+      const [url] = /^[a-z][a-z\d+.-]*:\/\/\S+$/i.test(whole) ? parseAddresses(whole) : [];
       if (!url) words.push(text);
-      addresses.push(...(url ? [url] : isNamed ? listReadings(text) : []));
+      // A command may correct the text, or search it for an address.
+      const readings = isNamed ? [text, ...(text.match(/https?:[^\s"'<>()[\]]+/gi) ?? [])] : [];
+      addresses.push(...(url ? [url] : parseAddresses(...readings)));
     }
   }
   return { to: addresses[0]?.host ?? name, addresses, words: words.join("\n") };
@@ -45,18 +48,9 @@ export function splitSent({ name, args }: CommandCall, sends: readonly string[] 
 /** All texts of a value, with numbers and the names of fields. */
 export function stringsIn(value: unknown): readonly string[] {
   if (typeof value === "string" || typeof value === "number") return [String(value)];
-  if (typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.flatMap(stringsIn);
-  return Object.entries(value).flatMap(([key, item]) => [key, ...stringsIn(item)]);
+  return Object.entries(Object(value)).flatMap(([key, item]) => [key, ...stringsIn(item)]);
 }
 
-const hasHost = (url: URL | null): url is URL => url !== null && url.hostname !== "";
-
-function readAddress(text: string): URL | undefined {
-  const url = /^[a-z][a-z\d+.-]*:\/\/\S+$/i.test(text) ? URL.parse(text) : null;
-  return hasHost(url) ? url : undefined;
-}
-
-/** A command may correct the text, or search it for an address. */
-const listReadings = (text: string): readonly URL[] =>
-  [text, ...(text.match(/https?:[^\s"'<>()[\]]+/gi) ?? [])].map((reading) => URL.parse(reading)).filter(hasHost);
+const parseAddresses = (...texts: readonly string[]): readonly URL[] =>
+  texts.map((text) => URL.parse(text)).filter((url): url is URL => Boolean(url?.hostname));

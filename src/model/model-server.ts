@@ -143,7 +143,7 @@ export function formatBaseUrl(baseUrl: string): string {
 }
 
 export function parseBaseUrl(baseUrl: string): URL {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  const url = URL.parse(baseUrl);
   if ((url?.protocol === "http:" || url?.protocol === "https:") && url.username === "" && url.password === "")
     return url;
   throw new GoaldError(

@@ -51,17 +51,15 @@ export function numberCode(code: string): readonly string[] {
   return lines.map((line, index) => `${String(index + 1).padStart(width)} | ${line}`);
 }
 
-/** DEL, C1 controls, direction marks, line separators, and characters without width or ink. */
+/** Controls except tab and newline, direction marks, line separators, and characters without width or ink. */
 const UNSEEN =
-  /[\u007f-\u009f\u2028-\u202e\ufff9-\ufffb]|(?!\u200c|\u200d|[\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
-const CONTROL = /[\u0000-\u0008\u000b-\u001f]/g;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\ufff9-\ufffb]|(?!\u200c|\u200d|[\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
 
 /**
  * Writes characters that control a screen or are invisible on it as `\u{…}`, so that a person can judge a text: `clean`
  * removes them, which is right for reading but hides evidence. Tab, newline, joiners and the selectors of emoji stay.
  */
-export const showUnseen = (text: string): string =>
-  text.replaceAll("\r\n", "\n").replace(CONTROL, writeCodePoint).replace(UNSEEN, writeCodePoint);
+export const showUnseen = (text: string): string => text.replaceAll("\r\n", "\n").replace(UNSEEN, writeCodePoint);
 
 const writeCodePoint = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 

@@ -71,13 +71,13 @@ function base64Forms(secret: string): readonly string[] {
 }
 
 const ENCODED =
-  "%(?:25){0,8}(?<hex>[2-7][0-9a-f])|&#x0{0,8}(?<hex>[2-7][0-9a-f]);|&#0{0,8}(?<decimal>\\d{2,3});|&(?<name>amp|lt|gt|quot|apos);";
+  "%(?:25){0,8}(?<hex>[2-7][0-9a-f])|&#x(?<hex>[2-7][0-9a-f]);|&#(?<decimal>\\d{2,3});|&(?<name>amp|lt|gt|quot|apos);";
 const HTML_NAMES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 /** Characters that JSON, URLs and HTML escape without need. Secrets are compared without any backslash. */
 const ESCAPED_IN_SECRET = new RegExp(`\\\\{1,65536}(?:u(?<hex>[0-9a-f]{4}))?|${ENCODED}`, "gi");
 const ESCAPED_IN_TOKEN = new RegExp(`(?<!\\\\)\\\\{1,65536}(?:u(?<hex>[0-9a-f]{4})|(?=/))|${ENCODED}`, "gi");
 /** Deep nesting is known by its rows of backslashes. */
-const HAS_ESCAPES = /\\[u/]|\\{4}|%[2-7]|&(?:#|amp|lt|gt|quot|apos)/i;
+const HAS_ESCAPES = /\\[u/]|\\{4}|%[2-7]|&[#aglq]/i;
 
 function unescapeText(escaped: string, escapes: RegExp) {
   let text = "";

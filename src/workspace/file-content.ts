@@ -13,18 +13,18 @@ import { type FilePlace, OpenFile, type OpenFolder, openFile, refuseNewRepositor
 export const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 /** Returns fewer bytes than asked when the file ends. Throws GOALD_FILE_TOO_LARGE above `MAX_READ_BYTES`. */
-export async function readRange(
-  opened: OpenFile,
-  path: string,
+export async function readPlace(
+  place: FilePlace,
   range?: { readonly offset: number; readonly length: number },
 ): Promise<Uint8Array> {
+  await using opened = await openFile(place, flags.O_RDONLY);
   const { size } = opened.stat();
   const offset = Math.max(0, range?.offset ?? 0);
   const length = Math.max(0, Math.min(range?.length ?? size, size - offset));
   if (length > MAX_READ_BYTES)
     throw new GoaldError(
       "GOALD_FILE_TOO_LARGE",
-      `${quotePath(path)} has ${size} bytes; goald reads at most ${MAX_READ_BYTES} at once, also to keep an old version.`,
+      `${quotePath(place.path)} has ${size} bytes; goald reads at most ${MAX_READ_BYTES} at once, also to keep an old version.`,
       { hint: "Read it in parts, or leave it as it is and write a new file." },
     );
   const bytes = new Uint8Array(length);

@@ -14,7 +14,7 @@ import { basename, dirname } from "node:path";
 import { GoaldError } from "#core/errors.ts";
 import type { FileChange } from "#core/ports/store.ts";
 import type { FileStat, LastVersion, Workspace } from "#core/ports/workspace.ts";
-import { appendWhole, encodeContent, readRange, replaceFile, sha256Of, truncateFile } from "./file-content.ts";
+import { appendWhole, encodeContent, readPlace, replaceFile, sha256Of, truncateFile } from "./file-content.ts";
 import { fileError, fileMissing, notAFile, toFileError, withFileErrors } from "./file-errors.ts";
 import { type FolderQuota, type Growth, measureTree, NO_QUOTA } from "./folder-quota.ts";
 import { listFiles } from "./list-files.ts";
@@ -81,8 +81,7 @@ class LocalWorkspace implements Workspace {
     return withFileErrors(path, async () => {
       await using place = await this.#place(path);
       if (!place?.found) throw fileMissing(path);
-      await using opened = await openFile(place, flags.O_RDONLY);
-      return await readRange(opened, place.path, range);
+      return await readPlace(place, range);
     });
   }
 
@@ -116,8 +115,7 @@ class LocalWorkspace implements Workspace {
     const size = place.found?.size ?? 0;
     if (size === 0 || !this.#changes.hasHistory) return;
     if ((await this.#changes.versionOf(place.path))?.bytes === size) return;
-    await using opened = await openFile(place, flags.O_RDONLY);
-    const content = await readRange(opened, place.path);
+    const content = await readPlace(place);
     this.#changes.report("found", place.path, content.length, content);
   }
 
@@ -157,10 +155,7 @@ class LocalWorkspace implements Workspace {
   async move(from: string, to: string): Promise<void> {
     await using source = await withFileErrors(from, () => this.#place(from, "change"));
     if (!source?.found) throw fileMissing(from);
-    const content = await withFileErrors(from, async () => {
-      await using opened = await openFile(source, flags.O_RDONLY);
-      return await readRange(opened, source.path);
-    });
+    const content = await withFileErrors(from, () => readPlace(source));
     await using target = await withFileErrors(to, () => this.#placeToChange(to));
     await withFileErrors(to, () => moveFile(source, target));
     this.#changes.report("write", target.path, content.length, content);
@@ -171,8 +166,7 @@ class LocalWorkspace implements Workspace {
     return withFileErrors(path, async () => {
       await using place = await this.#place(path, "change");
       if (!place?.found) return undefined;
-      await using opened = await openFile(place, flags.O_RDONLY);
-      const content = await readRange(opened, place.path);
+      const content = await readPlace(place);
       const bytes = content.length;
       const sha256 = sha256Of(content);
       const last = await this.#changes.versionOf(place.path);

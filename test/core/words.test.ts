@@ -412,15 +412,13 @@ const ROWS = {
   "a shell, a login":
     ".bashrc .profile .zshrc .zshenv .bash_aliases .config/fish/config.fish .ssh/authorized_keys .\u00dfh/config .xinitrc .aws/config .forward",
   "a common tool":
-    ".gitconfig .gdbinit .pdbrc .Rprofile .psqlrc .curlrc .netrc _netrc .tmux.conf .mailrc .ipython/x ansible.cfg jupyter_server_config.py",
+    ".gitconfig .gdbinit .pdbrc .Rprofile .psqlrc .curlrc .netrc _netrc .tmux.conf .ipython/x ansible.cfg",
   "an editor":
     ".vscode/tasks.json x/.vscode/settings.json .idea/workspace.xml .devcontainer/devcontainer.json .vimrc .exrc .dir-locals.el a.code-workspace .ycm_extra_conf.py .lvimrc .gitpod.yml",
   "a linter or a formatter":
     ".eslintrc .eslintrc.json a/.eslintrc.cjs eslint.config.mjs .prettierrc prettier.config.js .stylelintrc.yml .pylintrc pylintrc .flake8 mypy.ini .rubocop.yml .php-cs-fixer.dist.php .formatter.exs",
-  "a test runner":
-    "conftest.py a/conftest.py jest.config.ts vitest.config.mts .mocharc.cjs vitest.workspace.ts playwright.config.ts karma.conf.js",
-  "git runs it":
-    ".husky/pre-commit .pre-commit-config.yaml .githooks/pre-push lefthook.yml .lintstagedrc.js commitlint.config.js .overcommit.yml",
+  "a test runner": "conftest.py a/conftest.py jest.config.ts vitest.config.mts .mocharc.cjs playwright.config.ts",
+  "git runs it": ".husky/pre-commit .pre-commit-config.yaml .githooks/pre-push lefthook.yml .lintstagedrc.js",
   "a build server":
     ".github/workflows/ci.yml .github/x/../workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .travis.yml netlify.toml vercel.json buildspec.yml .readthedocs.yaml",
   "another agent":

@@ -218,15 +218,12 @@ describe("redaction by pattern", () => {
     ["ghp_abcdefghijklmnopqrst and AKIAABCDEFGHIJKLMNOP", "[redacted] and [redacted]"],
     ["postgres://app:hunter2@db.test/x", "postgres://app:[redacted]@db.test/x"],
     ["-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END", "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END"],
-    ["-----BEGIN PRIVATE KEY-----\nDEK-Info: A-1\nMII", "-----BEGIN PRIVATE KEY-----[redacted]"],
     ['{"password":"\nexec(y)\n# "', '{"password":"[redacted]\nexec(y)\n# "'],
-    ["-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ=", "-----BEGIN PGP PRIVATE KEY BLOCK-----[redacted]"],
+    ["-----BEGIN PGP PRIVATE KEY BLOCK-----\nDEK-Info: A-1\nlQ=", "-----BEGIN PGP PRIVATE KEY BLOCK-----[redacted]"],
     ['{"token":"abc","pwd":"a b"}', '{"token":"[redacted]","pwd":"[redacted]"}'],
     ["https://x.test/?token=abc&q=1", "https://x.test/?token=[redacted]&q=1"],
-    [
-      "JWT_SECRET=abc GITHUB_TOKEN=abc AccountKey=abc==;",
-      "JWT_SECRET=[redacted] GITHUB_TOKEN=[redacted] AccountKey=[redacted];",
-    ],
+    ["JWT_SECRET=abc AccountKey=abc==;", "JWT_SECRET=[redacted] AccountKey=[redacted];"],
+    ["GITHUB_TOKEN=abc", "GITHUB_TOKEN=[redacted]"],
   ])("%s", (text, expected) => {
     expect(redact(text)).toBe(expected);
     expect(redact(expected)).toBe(expected);
@@ -255,9 +252,7 @@ describe("redaction by pattern", () => {
     "npm_config_cache pypi-server sk_live r8_is_a_name glpat- eyJ.eyJ.",
     "The secret: a token. max_tokens=4096, a pwd=",
     `commit ${HEX}01234567, at 12345678:AB`,
-    // Code whose calls a person must see before approving it.
-    "api_key=exec(code) password = 1+eval(x) if password == other",
-    'if not password:\n  exec(x)\nos.environ["API_KEY"] api_key=os.environ["X"] Bearer authentication',
+    'api_key=exec(code) password = 1+eval(x) password == y password:\n exec(z) api_key=os.environ["X"] Bearer authentication',
     // The page's session, in a reply of the API.
     `{"secret":"${HEX}${HEX}"}`,
   ])("keeps %s", (text) => {
@@ -277,17 +272,8 @@ describe("redaction by pattern", () => {
 
   it("reads megabytes of hostile text in linear time", () => {
     const pieces = [
-      "sk-",
-      "-eyJx",
-      ".eyJxxxxxxxx",
-      "a://b:",
-      "-----BEGIN PRIVATE KEY-----",
-      "bearer ",
-      'password":"',
-      "api_key=",
-      "authorization: basic ",
-      "\\",
-      "authorization\\\\",
+      ..."sk- -eyJx .eyJxxxxxxxx a://b: api_key= \\ authorization\\\\ api_key=x( &#97; &amp; %252".split(" "),
+      ...["-----BEGIN PRIVATE KEY-----", "bearer ", 'password":"', "authorization: basic "],
     ];
     for (const piece of pieces) expect(redact(piece.repeat(400_000)).length).toBeGreaterThan(0);
     for (const start of ['{"api_key":"', "api_key=", "sk-", "bearer ", "password: '"])

@@ -125,7 +125,7 @@ function checkModel({ settings, originOf }: LoadedSettings, { envFile }: Home): 
   const { apiKey, baseUrl } = settings.openai;
   const key = originOf("openai.apiKey");
   const place = key.file || (key.layer === "environment" ? "environment of this shell" : key.layer);
-  const server = URL.canParse(baseUrl) ? new URL(baseUrl).origin : "";
+  const server = URL.parse(baseUrl)?.origin ?? "";
   if (apiKey !== null) {
     const text = `a key is set for ${server} (${key.name}, ${place})`;
     if (key.layer !== "environment") return fine("model", text);
@@ -226,7 +226,7 @@ async function checkOnline(home: Home): Promise<readonly Finding[]> {
   const loaded = await loadSettings({ home, env: process.env }).catch(() => undefined);
   if (!loaded || !hasServer(loaded.settings)) return [];
   const { baseUrl } = loaded.settings.openai;
-  const server = URL.canParse(baseUrl) ? new URL(baseUrl).origin : "";
+  const server = URL.parse(baseUrl)?.origin ?? "";
   const listed = await listModels(home, loaded.settings, TIMEOUT_MS);
   if ("problem" in listed) return [problem("online", listed.problem, "")];
   if (!listed.hasList)

@@ -174,7 +174,7 @@ function readIndexFacts(body: unknown) {
 function readHost(body: unknown, index: string, controller: string, quote: Quote): string {
   const { host } = isRecord(body) ? body : {};
   const origin = typeof host === "string" ? withScheme(host) : "";
-  const url = URL.canParse(origin) ? new URL(origin) : undefined;
+  const url = URL.parse(origin);
   const isPinecone = url?.protocol === "https:" && /(?:^|\.)pinecone\.io$/.test(url.hostname);
   if (url && (isPinecone || url.hostname === new URL(controller).hostname)) return url.origin;
   throw new PineconeError(

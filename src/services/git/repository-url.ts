@@ -33,7 +33,7 @@ export function readRepositoryUrl(text: string, allowed: ReadonlySet<string>): R
   if (text.length > MAX_ADDRESS_CHARS || !text.isWellFormed() || FORBIDDEN_CHARS.test(text))
     throw refuseAddress("has characters that no address of a repository has, or too many");
   if (!/^https?:\/\/[^/]/i.test(text)) throw refuseAddress("is not an https address");
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = URL.parse(text);
   if (!url) throw refuseAddress("cannot be read as an address");
   if (url.username !== "" || url.password !== "")
     throw refuseAddress("has a name or password in it", "Leave them out: goald has its own key for its own server.");
@@ -53,7 +53,7 @@ export function readOrigins(text: string | null): ReadonlySet<string> {
   const origins = (text ?? "").split(/[\s,]+/).filter((origin) => origin !== "");
   return new Set(
     origins.map((origin) => {
-      const url = URL.canParse(origin) ? new URL(origin) : undefined;
+      const url = URL.parse(origin);
       if (url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !url.search && !url.username)
         return url.origin;
       throw new GoaldError("GOALD_CONFIG", "web.allow holds something that is no origin.", {

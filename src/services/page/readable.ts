@@ -16,10 +16,9 @@ const MAX_LINK_TEXT_CHARS = 120;
 /** Returns the absolute address of a link. Undefined if it is not http(s), or stays on the same page. */
 export function resolveLink(href: string | null, base: string): string | undefined {
   const given = href?.trim() ?? "";
-  if (given === "" || given.startsWith("#") || given.length > MAX_HREF_CHARS || !URL.canParse(given, base))
-    return undefined;
-  const url = new URL(given, base);
-  if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
+  if (given === "" || given.startsWith("#") || given.length > MAX_HREF_CHARS) return undefined;
+  const url = URL.parse(given, base);
+  if (url?.protocol !== "https:" && url?.protocol !== "http:") return undefined;
   url.username = "";
   url.password = "";
   return url.href.length <= MAX_HREF_CHARS ? url.href : undefined;

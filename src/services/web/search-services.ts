@@ -184,8 +184,8 @@ async function readResultPage(html: string, count: number): Promise<ProviderAnsw
 /** Unwraps DuckDuckGo's redirect address. Any other link to DuckDuckGo itself is an advertisement. */
 function unwrapTarget(href: string): string | undefined {
   const base = "https://duckduckgo.com/";
-  if (!URL.canParse(href, base)) return undefined;
-  const url = new URL(href, base);
+  const url = URL.parse(href, base);
+  if (!url) return undefined;
   const target = url.searchParams.get("uddg");
   if (target !== null && url.pathname === "/l/") return target;
   return /(?:^|\.)duckduckgo\.com$/.test(url.hostname) ? undefined : url.href;

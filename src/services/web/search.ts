@@ -140,9 +140,8 @@ export function readResults(
 }
 
 function readHref(href: unknown): string | undefined {
-  if (typeof href !== "string" || href.length > HREF_CHARS || !URL.canParse(href)) return undefined;
-  const url = new URL(href);
-  const isWeb = url.protocol === "http:" || url.protocol === "https:";
+  const url = typeof href === "string" && href.length <= HREF_CHARS ? URL.parse(href) : null;
+  const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
   return isWeb && url.username === "" && url.password === "" ? url.href : undefined;
 }
 
