@@ -142,7 +142,7 @@ export const ASKED: readonly OthersRow[] = [
   ),
   makeRow(
     "a build server runs it, with the keys of the project, after the next push",
-    /\.(?:github|gitea|forgejo)\/(?:workflows|actions)|\.gitlab-ci\.ya?ml|\.gitlab\/ci|\.circleci|\.buildkite|jenkinsfile/,
+    /\.(?:github|gitea|forgejo)(?:$|\/workflows|\/actions)|\.gitlab-ci\.ya?ml|\.gitlab(?:$|\/ci)|\.circleci|\.buildkite|jenkinsfile/,
     /\.(?:travis|drone|cirrus|woodpecker)\.ya?ml|\.woodpecker|(?:azure|bitbucket)-pipelines\.ya?ml|\.?appveyor\.ya?ml/,
     /netlify\.toml|vercel\.json|(?:buildspec|cloudbuild|\.readthedocs)\.ya?ml|\.semaphore|\.teamcity/,
   ),
@@ -167,7 +167,7 @@ export const foldLetters = (name: string): string =>
     .toUpperCase()
     .toLowerCase();
 
-/** The same without trailing dots and blanks and a stream's name. */
+/** Drops trailing dots and blanks and a stream's name too. */
 const foldName = (name: string): string => foldLetters(name).replace(/[. ]*(?::.*)?$/s, "");
 
 const foldPath = (path: string): string =>

@@ -173,7 +173,7 @@ function redactPatterns(text: string): string {
     .replace(BEARER, `$1${REPLACEMENT}`);
 }
 
-/** Keeps the closing bracket of a value that is redacted already, and code: a person who approves it must see its calls. */
+/** Keeps the closing bracket of a redacted value, and code: a person who approves it must see its calls. */
 const redactAssignment = (match: string, start: string): string =>
   match === start + REPLACEMENT.slice(0, -1) || (!/["']/.test(start) && /[\w)\]][([`]/.test(match))
     ? match

@@ -420,7 +420,7 @@ const ROWS = {
   "a test runner": "conftest.py a/conftest.py jest.config.ts vitest.config.mts .mocharc.cjs playwright.config.ts",
   "git runs it": ".husky/pre-commit .pre-commit-config.yaml .githooks/pre-push lefthook.yml .lintstagedrc.js",
   "a build server":
-    ".github/workflows/ci.yml .github/x/../workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .travis.yml netlify.toml vercel.json buildspec.yml .readthedocs.yaml",
+    ".github .github/workflows/ci.yml .github/x/../workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .travis.yml netlify.toml vercel.json buildspec.yml .readthedocs.yaml",
   "another agent":
     "AGENTS.md a/CLAUDE.md .claude/settings.json .cursor/rules/a.mdc .mcp.json .cursorrules .github/copilot-instructions.md .github/agents/a.md QWEN.md a/WARP.md .agents/skills/a .junie/guidelines.md .crush.json .goosehints .kilocode/rules/a.md",
   "a file manager": "autorun.inf desktop.ini a.desktop b.lnk c/d.url",
