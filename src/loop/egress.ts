@@ -335,7 +335,7 @@ function listAddresses(text: string): readonly string[] {
   const urls = [...new Set(readings)].map((reading) => URL.parse(reading));
   return [...new Set(urls.flatMap((url) => (url && addressKey(url)) ?? []))];
 }
-const ENDS = [/$/, /[)\]'|]$/, /(?:[)\]'|;]|[^!-~]).*$/s, /[[,].*$/s, /&.*$/s];
+const ENDS = [/$/, /[)\]'|]$/, /(?:[)[\]'|;,]|[^!-~]).*$/s, /&.*$/s];
 const INNER_STARTS = [/https?:\/\//gi, /(?<![a-z\d.@-])(?:[a-z\d-]+\.)+[a-z]{2,}/gi];
 
 /** Removes the signs that end a sentence or an emphasis. */
