@@ -494,7 +494,7 @@ const HELD = area({
     ],
   },
   secrets: {
-    claim: "Keys are removed in every form, by value and by pattern.",
+    claim: "Keys are removed by value, in the encodings that text usually has, and by pattern.",
     proofs: [
       proof("util/log.test", "finds a secret %s"),
       proof("util/log.test", "keeps any JSON valid, hides every secret, and needs one pass"),
