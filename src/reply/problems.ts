@@ -19,7 +19,7 @@ export const PROBLEMS = {
   empty: `The reply was empty. ${ONE_OBJECT}`,
   noObject: `The reply holds no JSON object. ${ONE_OBJECT}`,
   noCommand: 'The reply holds JSON but no command. Put {"name": …, "args": {…}} under the key command.',
-  onlyReasoning: `The reply holds no answer outside its reasoning or a call in another form. ${ONE_OBJECT}`,
+  onlyReasoning: `The reply holds no answer outside the reasoning block or a call in another form. ${ONE_OBJECT}`,
   tooDeep: `The JSON is nested too deeply: at most ${MAX_JSON_DEPTH} levels of brackets are read. ${ONE_OBJECT}`,
   tooManyObjects: `The reply holds too many JSON objects to tell which one is meant. ${ONE_OBJECT}`,
   tooDamaged:
