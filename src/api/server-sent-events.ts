@@ -49,8 +49,7 @@ export class ServerSentEvents {
   constructor(response: FastifyReply["raw"], parts: Pick<StreamParts, "toJson" | "limits">) {
     this.response = response;
     this.#parts = parts;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.closed = promise;
+    this.closed = new Promise((resolve) => response.once("close", resolve));
     response.on("error", () => undefined);
     response.writeHead(200, { ...response.getHeaders(), ...HEADERS }).flushHeaders();
     const alive = setInterval(() => this.#sendComment(), parts.limits.aliveMs).unref();
@@ -58,7 +57,6 @@ export class ServerSentEvents {
       this.hasEnded = true;
       clearInterval(alive);
       this.waiting.abort();
-      resolve();
     });
   }
 
@@ -76,12 +74,13 @@ export class ServerSentEvents {
   async waitForDrain(after?: number): Promise<void> {
     const { slowReaderMs } = this.#parts.limits;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const onDrain = (): void => resolve(false);
+    const goOn = (): void => resolve(false);
     const slow = setTimeout(() => resolve(true), slowReaderMs);
-    this.response.once("drain", onDrain);
-    const isTooSlow = await Promise.race([promise, this.closed]);
+    // A race with `closed` would keep each wait until then.
+    this.response.once("drain", goOn).once("close", goOn);
+    const isTooSlow = await promise;
     clearTimeout(slow);
-    this.response.off("drain", onDrain);
+    this.response.off("drain", goOn).off("close", goOn);
     if (isTooSlow) this.end("dropped", { reason: `Nothing was read for ${slowReaderMs} ms.`, after });
   }
 

@@ -42,7 +42,7 @@ export class Conversation {
     channel.on("data", (piece: Buffer) => this.#take(piece));
     // A channel that fails is closed afterwards.
     channel.on("error", () => undefined);
-    channel.on("close", () => this.#close());
+    channel.on("close", () => this.close());
   }
 
   /** Sends a frame without copying `bytes`. The turn passes to the process. */
@@ -131,7 +131,8 @@ export class Conversation {
     this.#channel.destroy();
   }
 
-  #close(): void {
+  /** Frames that come later are not read: `next` resolves to undefined. */
+  close(): void {
     this.#isClosed = true;
     this.#wanted?.resolve(undefined);
     this.#wanted = undefined;

@@ -44,7 +44,6 @@ const MAX_QUESTIONS = 20_000;
 export class CellProcess {
   readonly #program: CagedProgram;
   readonly #conversation: Conversation;
-  readonly #killed = Promise.withResolvers<undefined>();
   readonly #ready: Promise<void>;
   #gone: CellProblem | undefined;
   #hasEnded = false;
@@ -89,7 +88,7 @@ export class CellProcess {
   /** The first reason counts. */
   kill(problem: CellProblem): void {
     this.#gone ??= problem;
-    this.#killed.resolve(undefined);
+    this.#conversation.close();
     if (this.#hasEnded) return;
     // Whoever waits for its end has nothing else that keeps this process alive.
     this.#program.hold();
@@ -140,7 +139,7 @@ export class CellProcess {
   /** The next message; undefined when there is none, and the reason why is known. */
   async #hear(): Promise<{ readonly message: GuestMessage; readonly bytes: Buffer } | undefined> {
     try {
-      const frame = await Promise.race([this.#conversation.next(), this.#killed.promise]);
+      const frame = await this.#conversation.next();
       if (this.#gone) return undefined;
       if (!frame) return await this.#waitForEnd();
       const message = checkMessage(frame.value, frame.bytes);
@@ -154,7 +153,7 @@ export class CellProcess {
 
   async #waitForEnd(): Promise<undefined> {
     const limit = setTimeout(() => this.kill(brokenProblem("It closed the channel.")), END_MS);
-    await this.#killed.promise;
+    await this.ended;
     clearTimeout(limit);
   }
 

@@ -10,7 +10,7 @@ import { describeSandbox, NOTHING_HERE } from "../contracts/sandbox.ts";
 import { cellOf, createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import { useSharedFolder } from "../helpers/folder.ts";
 import { cellFunction, FAKE_CELLS } from "../helpers/python-process.ts";
-import { waitUntil } from "../helpers/waits.ts";
+import { collectGarbage, waitUntil } from "../helpers/waits.ts";
 
 // The contract of the real sandbox is in sandbox.long.ts.
 describeSandbox("the fake sandbox", () => createFakeSandbox(FAKE_CELLS, { maxProcesses: 2 }));
@@ -64,12 +64,19 @@ describe("the processes of cells", () => {
     expect(await resultOf("alice", "1")).toBe(1);
   });
 
-  it("stay for the next cell of the same namespace", async () => {
+  it("stay for the next cell of the same namespace, and leave nothing of what they sent", async () => {
     open({ maxProcesses: 1 });
-    const { saved } = await run("alice", "x = 41");
+    const sent: WeakRef<ArrayBufferLike>[] = [];
+    const saveFiles: CellBridge["saveFiles"] = async (files) => {
+      for (const { bytes } of files) if (bytes) sent.push(new WeakRef(bytes.buffer));
+      return { value: null };
+    };
+    const { saved } = await run("alice", "x = 41\nopen('a.txt', 'w').write('x' * 100_000)", null, { saveFiles });
     const before = guestPids();
     expect(await resultOf("alice", "x + 1", saved)).toBe(42);
     expect(guestPids()).toEqual(before);
+    await collectGarbage();
+    expect(sent.map((each) => each.deref()?.byteLength)).toEqual([undefined]);
   });
 
   it("are never more than permitted, and no namespace is lost", async () => {
