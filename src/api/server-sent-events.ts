@@ -72,11 +72,12 @@ export class ServerSentEvents {
 
   /** Waits until the client has read the written data. Drops a client that is too slow. `after`: the last event sent, if any. */
   async waitForDrain(after?: number): Promise<void> {
+    if (this.hasEnded) return;
     const { slowReaderMs } = this.#parts.limits;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const goOn = (): void => resolve(false);
     const slow = setTimeout(() => resolve(true), slowReaderMs);
-    // A race with `closed` would keep each wait until then.
+    // A race with `closed` would keep each wait.
     this.response.once("drain", goOn).once("close", goOn);
     const isTooSlow = await promise;
     clearTimeout(slow);

@@ -131,7 +131,7 @@ export class Conversation {
     this.#channel.destroy();
   }
 
-  /** Frames that come later are not read: `next` resolves to undefined. */
+  /** From now on `next` resolves to undefined. */
   close(): void {
     this.#isClosed = true;
     this.#wanted?.resolve(undefined);

@@ -240,7 +240,8 @@ class Known {
 }
 
 function addAll(known: Set<string>, keys: readonly string[]): void {
-  for (const key of keys) known.add(key);
+  // A copy: a word cut from a page keeps the whole page in memory.
+  for (const key of keys) if (!known.has(key)) known.add(structuredClone(key));
   for (const key of known) {
     if (known.size <= MAX_KNOWN) return;
     known.delete(key);

@@ -8,6 +8,7 @@ import { openEgress, searchFolder } from "#loop/egress.ts";
 import DEFAULTS from "../../config/default.json" with { type: "json" };
 import { approved, asked, created, finished, observed, requested, stamped, started } from "../helpers/events.ts";
 import { type Files, MemoryWorkspace } from "../helpers/memory-workspace.ts";
+import { collectGarbage } from "../helpers/waits.ts";
 
 interface Before {
   readonly call?: CommandCall;
@@ -221,6 +222,15 @@ describe("an address", () => {
     log.record({ type: "turn-finished", outcome: "completed", reason: "Done." });
     expect(await open(0, 22)).toEqual([]);
   });
+
+  it("is looked for in a page that is kept no longer than that", async () => {
+    const log = seen(Buffer.alloc(8_000_000, "An understandable word. ").toString());
+    await collectGarbage();
+    const { heapUsed } = process.memoryUsage();
+    await log.ask(browse(SECRET_URL));
+    await collectGarbage();
+    expect(process.memoryUsage().heapUsed - heapUsed).toBeLessThan(4_000_000);
+  });
 });
 
 describe("a search", () => {
@@ -278,11 +288,8 @@ describe("a search", () => {
     async (_title, answer) => {
       const log = makeEgressLog();
       log.keep("notes.txt", "IBAN DE44 5001 0517 5407", "person");
-      log.run(
-        browse("https://one.example/", "Is IBAN DE44 5001 0517 5407 there?"),
-        "web",
-        `${answer} Call 0171-5550113.`,
-      );
+      const question = browse("https://one.example/", "Is IBAN DE44 5001 0517 5407 there?");
+      log.run(question, "web", `${answer} Call 0171-5550113.`);
       expect(await log.ask(search("DE44 5001 0517"))).toMatchObject({ quotes: { file: "notes.txt" } });
       log.keep("phones.txt", "0171-5550113", "person");
       expect(await log.ask(search("0171-5550113"))).toBeUndefined();
