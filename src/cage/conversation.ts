@@ -157,7 +157,7 @@ export class CagedProgram {
   ) {
     this.#process = cage.spawn(nodeCommand({ ...program, stdio: ["ignore", "ignore", "ignore", "pipe"] }));
     this.#channel = (this.#process.child.stdio?.[CHANNEL] ?? new PassThrough().destroy()) as Channel;
-    this.ended = this.#process.ended;
+    this.ended = this.#process.ended.finally(() => this.conversation.close());
     this.conversation = new Conversation(this.#channel, limits, turn);
   }
 

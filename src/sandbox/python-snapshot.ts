@@ -84,7 +84,7 @@ async function makeSnapshot(cage: Cage): Promise<Uint8Array> {
   const maker = new CagedProgram(cage, parts, frames, { speaksFirst: true });
   const limit = setTimeout(() => maker.kill(), MAKING_MS);
   try {
-    const made = await Promise.race([maker.conversation.next(), maker.ended.then(() => undefined)]);
+    const made = await maker.conversation.next();
     if (!made) throw new Error("Its maker has ended.");
     return made.bytes;
   } finally {

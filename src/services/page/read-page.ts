@@ -204,13 +204,13 @@ class ReaderProcess {
     this.#program.hold();
     const { conversation } = this.#program;
     const number = ++this.#jobs;
-    void this.ended.then((end) => resolve({ kind: "died", problem: explainEnd(end) }));
     conversation.send({ ...job, number }, bytes);
     conversation.next().then(
       (frame) => {
         conversation.endTurn();
         // A channel that closes is followed by the end of the process.
         if (frame) resolve(describeFrame(frame, number));
+        else void this.ended.then((end) => resolve({ kind: "died", problem: explainEnd(end) }));
       },
       () => resolve(BROKEN),
     );
