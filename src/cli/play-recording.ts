@@ -9,7 +9,7 @@ import { CutOff, Player } from "#cassette/player.ts";
 import { readCassette } from "#cassette/recording-file.ts";
 import type { ShowRun } from "#cli/terminal/show-run.ts";
 import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
-import { SETTINGS, type Settings } from "#config/settings.ts";
+import { SETTING_NAMES, type Settings } from "#config/settings.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import type { AgentRow, Store } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
@@ -77,7 +77,7 @@ async function playAll(cassette: Cassette, context: CliContext, visited: CliCont
 }
 
 async function settingsOf({ start }: Session, { home }: CliContext): Promise<Settings> {
-  const known = new Set<string>(SETTINGS.map(({ name }) => name));
+  const known = new Set(SETTING_NAMES);
   const recorded = Object.entries(start.settings).filter(([name]) => known.has(name));
   const flags = { ...Object.fromEntries(recorded), ...WITHOUT_A_SERVER } as SettingFlags;
   return (await loadSettings({ home, env: process.env, flags })).settings;

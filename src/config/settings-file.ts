@@ -7,7 +7,7 @@ import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
 import { type Home, makeFolders } from "./home.ts";
 import { readConfigFile, replacePrivateFile, withFileLock } from "./private-file.ts";
-import { describeUnknownSetting, SETTINGS } from "./settings.ts";
+import { describeUnknownSetting, SETTING_NAMES } from "./settings.ts";
 
 export const settingsPath = ({ configFolder }: Pick<Home, "configFolder">): string => join(configFolder, "goald.json");
 
@@ -45,30 +45,29 @@ interface NameProblem {
   readonly name?: string;
 }
 
-const NAMES: readonly string[] = SETTINGS.map((row) => row.name);
-
 function* findUnknownNames(value: unknown, prefix: string): Generator<NameProblem> {
   if (!isRecord(value)) {
-    const members = NAMES.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
-    yield {
-      sentence: `${prefix === "" ? "it" : prefix.slice(0, -1)} must be an object with names such as ${members.slice(0, 3).join(", ")}.`,
-    };
+    const parts = SETTING_NAMES.flatMap((name) =>
+      name.startsWith(prefix) ? name.slice(prefix.length).split(".", 1) : [],
+    );
+    const such = [...new Set(parts)].slice(0, 3).join(", ");
+    yield { sentence: `${prefix === "" ? "it" : prefix.slice(0, -1)} must be an object with names such as ${such}.` };
     return;
   }
   for (const [part, inner] of Object.entries(value)) {
     const name = prefix + part;
-    if (NAMES.includes(name)) continue;
-    if (NAMES.some((known) => known.startsWith(`${name}.`))) yield* findUnknownNames(inner, `${name}.`);
-    else yield { sentence: describeUnknownSetting(name), name };
+    if (part.includes("."))
+      yield { sentence: `"${name.slice(0, 80)}" has a dot. Write it as {"models": {"smart": …}}.` };
+    else if (SETTING_NAMES.some((known) => known.startsWith(`${name}.`))) yield* findUnknownNames(inner, `${name}.`);
+    else if (!SETTING_NAMES.includes(name)) yield { sentence: describeUnknownSetting(name), name };
   }
 }
 
 /** Suggests commands only for names that a shell passes on unchanged. */
 const suggestRemovals = (problems: readonly NameProblem[]): string =>
   problems
-    .map(({ name = "" }) => name)
-    .filter((name) => /^[\w.]{1,80}$/.test(name))
-    .map((name) => `Remove it: goald config ${name} --unset`)
+    .filter(({ name = "" }) => /^[\w.]{1,80}$/.test(name))
+    .map(({ name }) => `Remove it: goald config ${name} --unset`)
     .join("\n");
 
 /**
@@ -119,11 +118,11 @@ async function changeSettings(path: string, edit: (object: JsonRecord) => boolea
       await replacePrivateFile(path, `${JSON.stringify(value, null, 2)}\n`);
       return true;
     });
-  } catch (thrown) {
-    if (isGoaldError(thrown)) throw thrown;
-    throw new GoaldError("GOALD_HOME_UNWRITABLE", `${path} could not be written: ${toError(thrown).message}.`, {
+  } catch (cause) {
+    if (isGoaldError(cause)) throw cause;
+    throw new GoaldError("GOALD_HOME_UNWRITABLE", `${path} could not be written: ${toError(cause).message}.`, {
       hint: "Make it writable, with free space on its disk, or set the variable in the environment instead.",
-      cause: thrown,
+      cause,
     });
   }
 }

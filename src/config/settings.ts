@@ -66,15 +66,16 @@ export function findSetting(typed: string): Setting {
   throw new GoaldError("GOALD_USAGE", describeUnknownSetting(typed), { hint: "List all settings: goald config --all" });
 }
 
+export const SETTING_NAMES: readonly string[] = SETTINGS.map(({ name }) => name);
+
 const looksLikeVariable = (typed: string): boolean => /^[A-Z\d_]+$/.test(typed);
 
 /** The sentence that refuses an unknown name and suggests the nearest. */
 export function describeUnknownSetting(typed: string): string {
-  const names: readonly string[] = SETTINGS.map(({ name }) => name);
   const lastPart = (name: string): string => (name.split(".").at(-1) ?? name).toLowerCase();
-  const nearestEnd = nearestName(lastPart(typed), names.map(lastPart));
-  const known = looksLikeVariable(typed) ? SETTINGS.flatMap(({ environment }) => environment) : names;
-  const nearest = nearestName(typed, known) ?? names.find((name) => lastPart(name) === nearestEnd);
+  const nearestEnd = nearestName(lastPart(typed), SETTING_NAMES.map(lastPart));
+  const known = looksLikeVariable(typed) ? SETTINGS.flatMap(({ environment }) => environment) : SETTING_NAMES;
+  const nearest = nearestName(typed, known) ?? SETTING_NAMES.find((name) => lastPart(name) === nearestEnd);
   const quoted = JSON.stringify(clip(clean(typed), 80));
   return `${quoted} is not a setting of goald.${nearest ? ` Did you mean ${JSON.stringify(nearest)}?` : ""}`;
 }
