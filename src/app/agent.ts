@@ -1,5 +1,5 @@
 /** agent.ts -- assembles one agent's parts for the main loop: model, memory, commands, folder and recording. */
-import { rm } from "node:fs/promises";
+import { access, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { HostEdges } from "#cassette/demo-script.ts";
 import type { Recorder } from "#cassette/recorder.ts";
@@ -78,8 +78,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
   const recorder = host.player ? undefined : host.recordings.recorderFor(row);
   const tape = host.player ?? recorder;
   const shared = tape ? openTaped(host, tape) : host.shared();
-  const folder = folderOf(home, row);
-  await makeFolders(folder, 0o777);
+  const { folder } = await openAgentFolder(home, row);
   const lease = await store.claim(id);
   const prepare = prepareOf(host, row, { folder, shared, tape, ...options });
   if (recorder) await beginRecording(recorder, host, { row, lease, pause: options.pause });
@@ -105,7 +104,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
     isSandboxCrowded: () => host.services.cells?.ready === true && !host.player && host.sandbox().isCrowded,
     [Symbol.asyncDispose]: async () => {
       await shared.memory.runEnded(id);
-      await updateReport(host, lease, folder).catch((thrown) => host.report(`No report: ${toError(thrown).message}`));
+      await updateReport(host, lease).catch((thrown) => host.report(`No report: ${toError(thrown).message}`));
     },
   };
 }
@@ -220,11 +219,11 @@ async function beginRecording(
 }
 
 /** Writes the report into the agent's folder when the agent does not run. */
-async function updateReport({ home, store, redact }: AgentHost, lease: Lease, folder: string): Promise<void> {
+async function updateReport({ home, store, redact }: AgentHost, lease: Lease): Promise<void> {
   const { writeReport } = await import("#views/report-facts.ts");
   const row = await store.agent(lease.agent);
-  const workspace = openLocalWorkspace(folder, undefined, { own: true });
-  if (row) await writeReport(row, { store, workspaceFolder: home.workspaceFolder, workspace, redact });
+  const parts = { store, redact, workspaceFolder: home.workspaceFolder };
+  if (row) await writeReport(row, { ...parts, workspace: await openAgentFolder(home, row) });
 }
 
 function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {
@@ -238,8 +237,9 @@ const ANSWER_MS = 60_000;
 
 const folderOf = ({ workspaceFolder }: Home, { folder }: AgentRow): string => join(workspaceFolder, folder);
 
-/** Creates the folder if needed, and opens it including goald's own files. */
+/** Creates the folder if needed, unless the home was moved away, and opens it including goald's own files. */
 export async function openAgentFolder(home: Home, row: AgentRow): Promise<Workspace> {
+  await access(home.privateFolder);
   await makeFolders(folderOf(home, row), 0o777);
   return openLocalWorkspace(folderOf(home, row), undefined, { own: true });
 }

@@ -1,3 +1,5 @@
+import { rename } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { replay } from "#core/evolve.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
@@ -7,7 +9,7 @@ import { screenOf } from "../helpers/screen.ts";
 import { problemsOfResult } from "../helpers/view-schemas.ts";
 
 describe("goald run -d", () => {
-  it.concurrent("starts the daemon and returns, and the agent finishes although the terminal was closed", async () => {
+  it.concurrent("starts the daemon and returns, and the agent finishes although the terminal was closed and the home moved", async () => {
     await using home = await makeDaemonHome(ledger(4));
     const { goald } = home;
     home.holdFrom(2);
@@ -17,7 +19,11 @@ describe("goald run -d", () => {
     for (const verb of ["attach", "say", "stop"]) expect(stdout).toContain(`goald ${verb} t`);
     // Its terminal is closed, and the agent is in the middle of its work.
     await home.asked(2);
+    await rename(goald.home, `${goald.home}-away`);
     home.release();
+    await sleep(1_500);
+    // Fails when the daemon has made a folder there.
+    await rename(`${goald.home}-away`, goald.home);
     const attached = endedWith(0, await goald.ask("attach t --json"));
     expect(linesOf(attached).at(-1)).toMatchObject({ type: "result", outcome: "completed", step: 5, exitCode: 0 });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
