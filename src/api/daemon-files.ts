@@ -2,7 +2,7 @@
  * daemon-files.ts -- the files of a home that show which process is its host, and whether a daemon must be started
  * again.
  */
-import { statSync, writeFileSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Home } from "#config/home.ts";
@@ -17,8 +17,7 @@ type HomePaths = Pick<Home, "privateFolder" | "lock">;
  */
 const fileOf = ({ privateFolder }: Pick<Home, "privateFolder">): string => join(privateFolder, "wanted");
 
-export const isDaemonExpected = (home: Pick<Home, "privateFolder">): boolean =>
-  statSync(fileOf(home), { throwIfNoEntry: false }) !== undefined;
+export const isDaemonExpected = (home: Pick<Home, "privateFolder">): boolean => existsSync(fileOf(home));
 
 const STAYS = "stays";
 

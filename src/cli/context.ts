@@ -19,7 +19,7 @@ import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
 import { requireOwned } from "#config/owners.ts";
 import type { Settings } from "#config/settings.ts";
-import { EXIT, GoaldError } from "#core/errors.ts";
+import { codeOf, EXIT, GoaldError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean, inertJson } from "#util/outside-text.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
@@ -35,7 +35,10 @@ export async function makeTemporaryHome(
   options: GlobalOptions,
   { prefix, isKept = false }: { readonly prefix: string; readonly isKept?: boolean },
 ) {
-  const root = await mkdtemp(join(tmpdir(), prefix));
+  const root = await mkdtemp(join(tmpdir(), prefix)).catch((cause) => {
+    const hint = "Set TMPDIR to another folder.";
+    throw new GoaldError("GOALD_HOME_UNWRITABLE", `No folder was made: ${cause.message}.`, { hint, cause });
+  });
   // An interrupt can end the process at once.
   const remove = (): void => rmSync(root, { recursive: true, force: true, maxRetries: 3 });
   if (!isKept) process.on("exit", remove);
@@ -228,31 +231,23 @@ const canDraw = (): boolean => process.stdout.isTTY === true && process.env.TERM
 
 /** Accepts a missing home, or a folder that this user can read. Throws GOALD_HOME_UNWRITABLE for any other. */
 async function requireFolder({ root, privateFolder }: Home): Promise<void> {
-  const refuse = (why: string): GoaldError =>
-    new GoaldError("GOALD_HOME_UNWRITABLE", `The home ${root} cannot be used: ${why}.`, {
-      hint: "Name another home with --home FOLDER or GOALD_HOME.",
-    });
-  const found = await stat(root).catch(() => undefined);
-  if (found && !found.isDirectory()) throw refuse("it is not a folder");
-  if (await isClosed(privateFolder))
-    throw refuse(`its folder ${privateFolder} belongs to another user, or is closed to you`);
+  const isFolder = (await stat(root).catch(() => undefined))?.isDirectory() ?? true;
+  if (isFolder && !(await isClosed(privateFolder))) return;
+  const why = isFolder
+    ? `its folder ${privateFolder} belongs to another user, or is closed to you`
+    : "it is not a folder";
+  const hint = "Name another home with --home FOLDER or GOALD_HOME.";
+  throw new GoaldError("GOALD_HOME_UNWRITABLE", `The home ${root} cannot be used: ${why}.`, { hint });
 }
 
 /** True when the folder exists and this user cannot read it. */
-export const isClosed = (folder: string): Promise<boolean> =>
-  access(folder, constants.R_OK | constants.X_OK).then(
-    () => false,
-    ({ code }: NodeJS.ErrnoException) => code === "EACCES",
-  );
+export const isClosed = async (folder: string): Promise<boolean> =>
+  (await access(folder, constants.R_OK | constants.X_OK).catch(codeOf)) === "EACCES";
 
 async function askTrust(folder: string, output: Output): Promise<boolean> {
   output.say(`${clean(folder)} looks like a goald home. Its commands are programs and its .env holds keys.`);
-  const isTrusted = await askYesNo(output, {
-    question: "Do you trust this folder?",
-    default: false,
-    help: "  y  use it, and do not ask again\n  n  leave it alone",
-  });
-  return isTrusted === true;
+  const help = "  y  use it, and do not ask again\n  n  leave it alone";
+  return (await askYesNo(output, { question: "Do you trust this folder?", default: false, help })) === true;
 }
 
 /** Restarts a missing daemon that has unfinished agents. Never rejects, because reading needs no daemon. */

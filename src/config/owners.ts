@@ -20,36 +20,32 @@ export interface OwnerFault {
 }
 
 const WRITABLE = 0o022;
-const WRITABLE_BY_GROUP = 0o020;
+const WRITABLE_BY_ALL = 0o002;
 const STICKY = 0o1000;
 /** A larger folder is not judged to its end: judging would delay every call. */
 const MAX_ENTRIES = 1_000;
 const MAX_SHOWN = 5;
 
-/** Throws GOALD_HOME_UNTRUSTED with the calls that mend it. A missing home is accepted. */
-export function requireOwned(home: Home): void {
-  const faults = findOwnerFaults(home);
-  if (faults.length > 0) throw untrusted(faults, home.root);
-}
+/** Throws GOALD_HOME_UNTRUSTED with the calls that mend it. A home that is missing or a file is accepted. */
+export const requireOwned = (home: Home): void => refuseFaults(findOwnerFaults(home), home.root);
 
 /** The same for one file that is about to be loaded. */
-export function requireOwnedFile(path: string): void {
-  const faults = judgePath(path);
-  if (faults.length > 0) throw untrusted(faults, path);
-}
+export const requireOwnedFile = (path: string): void => refuseFaults(judgePath(path), path);
 
 export function findOwnerFaults(home: Home): readonly OwnerFault[] {
   const { root, privateFolder, configFolder, envFile, commandsFolder, methodsFolder, promptsFolder } = home;
+  if (!orUndefined(() => statSync(root))?.isDirectory()) return [];
   const single = [root, privateFolder, configFolder, envFile, settingsPath(home), join(configFolder, "prices.json")];
   return [...single, ...[commandsFolder, methodsFolder, promptsFolder].flatMap(listBelow)].flatMap(judgePath);
 }
 
-function untrusted(faults: readonly OwnerFault[], what: string): GoaldError {
+function refuseFaults(faults: readonly OwnerFault[], what: string): void {
+  if (faults.length === 0) return;
   const shown = faults.slice(0, MAX_SHOWN);
   const left = faults.length - shown.length;
   const more = left > 0 ? [`and ${left} more: goald doctor`] : [];
   const sentences = shown.map(({ path, reason }) => `${path} ${reason}.`).join("\n");
-  return new GoaldError(
+  throw new GoaldError(
     "GOALD_HOME_UNTRUSTED",
     `${what} is not used, because others could change what goald does.\n${sentences}`,
     {
@@ -101,8 +97,7 @@ function judgeOwner(path: string, { uid }: Stats): readonly OwnerFault[] {
 function judgeMode(path: string, { mode, gid }: Stats): readonly OwnerFault[] {
   if (process.getuid === undefined) return [];
   const permissions = mode & 0o7777;
-  const isGroupOwn = isPrivateGroup(gid);
-  const forbidden = isGroupOwn ? WRITABLE & ~WRITABLE_BY_GROUP : WRITABLE;
+  const forbidden = isPrivateGroup(gid) ? WRITABLE_BY_ALL : WRITABLE;
   if ((permissions & forbidden) === 0) return [];
   const reason = `can be written by others (mode ${permissions.toString(8)})`;
   return [{ path, reason, mend: `chmod go-w ${quote(path)}`, mode: permissions & ~WRITABLE }];

@@ -26,11 +26,10 @@ export async function readTextFile(path: string, maxBytes = MAX_BYTES) {
     const text = orUndefined(() => decoder.decode(buffer.subarray(0, bytesRead)));
     if (text === undefined) throw new Error("it is not UTF-8 text");
     return { text, mode: found.mode, owner: found.uid };
-  } catch (thrown) {
-    const error = toError(thrown);
-    const code = codeOf(error) ?? "";
+  } catch (cause) {
+    const code = codeOf(cause) ?? "";
     if (code === "ENOENT") return undefined;
-    throw new Error(REASONS[code] ?? error.message, { cause: error });
+    throw new Error(REASONS[code] ?? toError(cause).message, { cause });
   }
 }
 
@@ -44,11 +43,8 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Like `readTextFile`, but throws GOALD_CONFIG with the path. */
 export async function readConfigFile(path: string, hint = "Make it readable, or move it away.") {
-  return readTextFile(path).catch((thrown: unknown) => {
-    throw new GoaldError("GOALD_CONFIG", `${path} cannot be read: ${toError(thrown).message}.`, {
-      hint,
-      cause: thrown,
-    });
+  return readTextFile(path).catch((cause) => {
+    throw new GoaldError("GOALD_CONFIG", `${path} cannot be read: ${cause.message}.`, { hint, cause });
   });
 }
 
@@ -108,7 +104,7 @@ async function createLock(lock: string): Promise<boolean> {
     return true;
   } catch (thrown) {
     if (codeOf(thrown) === "EEXIST") return false;
-    throw toError(thrown);
+    throw thrown;
   }
 }
 

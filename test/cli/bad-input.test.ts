@@ -145,11 +145,13 @@ describe("a home that cannot be used", () => {
   it("is rejected by every verb if it is a file", async () => {
     const file = join(goald.cwd, "a-file");
     await writeFile(file, "not a folder");
+    await chmod(file, 0o666);
     for (const call of [RUN, ["ps"], ["verify"], ["demo"]])
       expect(wordsOf(await goald.ask(["--home", file, ...call]), 1)).toMatch(/a-file[\s\S]*--home FOLDER/);
     expect(await goald.ask(["--home", file, ...RUN, "--json"]).then(errorOf)).toMatchObject({
       code: "GOALD_HOME_UNWRITABLE",
     });
+    expect(wordsOf(await goald.ask("demo", { env: { TMPDIR: file } }), 1)).toContain("Set TMPDIR");
   });
 
   it("is rejected if it is not writable", async () => {
