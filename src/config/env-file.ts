@@ -31,10 +31,10 @@ export async function saveToEnvFile(path: string, name: string, value: string): 
         throw new GoaldError("GOALD_CONFIG", `The value of ${name} cannot be written as a line of ${path}.`, { hint });
       await replacePrivateFile(path, changed);
     });
-  } catch (thrown) {
-    if (isGoaldError(thrown)) throw thrown;
-    const message = `${name} could not be saved in ${path}: ${toError(thrown).message}.`;
-    throw new GoaldError("GOALD_CONFIG", message, { hint, cause: thrown });
+  } catch (cause) {
+    if (isGoaldError(cause)) throw cause;
+    const message = `${name} could not be saved in ${path}: ${toError(cause).message}.`;
+    throw new GoaldError("GOALD_CONFIG", message, { hint, cause });
   }
 }
 

@@ -147,11 +147,11 @@ export async function recordTrust(record: string, folder: string, uid: number | 
       if (trusted.includes(folder)) return;
       await replacePrivateFile(record, `${JSON.stringify({ trusted: [...trusted, folder] }, null, 2)}\n`);
     });
-  } catch (thrown) {
+  } catch (cause) {
     throw new GoaldError(
       "GOALD_HOME_UNTRUSTED",
-      `Your trust in ${folder} could not be recorded in ${record}: ${toError(thrown).message}.`,
-      { hint: `Make that file writable, or name the home: --home ${JSON.stringify(folder)}.`, cause: thrown },
+      `Your trust in ${folder} could not be recorded in ${record}: ${toError(cause).message}.`,
+      { hint: `Make that file writable, or name the home: --home ${JSON.stringify(folder)}.`, cause },
     );
   }
 }

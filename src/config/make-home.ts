@@ -38,12 +38,11 @@ export async function createFile(path: string, text: string, mode: number): Prom
     await using file = await open(path, "wx", mode);
     await file.writeFile(text);
     return true;
-  } catch (thrown) {
-    const error = toError(thrown);
-    if (codeOf(error) === "EEXIST") return false;
-    throw new GoaldError("GOALD_HOME_UNWRITABLE", `${path} could not be written: ${error.message}.`, {
+  } catch (cause) {
+    if (codeOf(cause) === "EEXIST") return false;
+    throw new GoaldError("GOALD_HOME_UNWRITABLE", `${path} could not be written: ${toError(cause).message}.`, {
       hint: "Make the folder writable, or name another home.",
-      cause: thrown,
+      cause,
     });
   }
 }
