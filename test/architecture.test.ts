@@ -275,28 +275,28 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2730],
+  api: [18, 2728],
   app: [10, 1501],
   cage: [7, 627],
   cassette: [10, 1368],
-  cli: [60, 7802],
+  cli: [60, 7794],
   commands: [10, 1661],
-  config: [15, 1826],
-  core: [33, 4590],
+  config: [15, 1816],
+  core: [33, 4588],
   host: [11, 1536],
-  http: [6, 593],
+  http: [6, 591],
   loop: [26, 3737],
   memory: [33, 5932],
-  model: [11, 1745],
+  model: [11, 1743],
   page: [13, 1403],
   prompt: [11, 1906],
-  reply: [13, 2134],
-  sandbox: [13, 1689],
-  services: [23, 2805],
+  reply: [13, 2123],
+  sandbox: [13, 1688],
+  services: [23, 2803],
   store: [26, 3437],
-  util: [22, 1604],
+  util: [22, 1602],
   views: [20, 3343],
-  workspace: [8, 1205],
+  workspace: [8, 1195],
 };
 
 describe("the laws of the house", () => {
@@ -376,9 +376,9 @@ describe("the laws of the house", () => {
   });
 
   it("no function has more than 60 lines of code", () => {
-    const { overrides } = JSON.parse(readFileSync("biome.json", "utf8")) as { readonly overrides: unknown };
+    const { overrides } = JSON.parse(readFileSync("biome.json", "utf8")) as { readonly overrides: readonly object[] };
     const rule = { level: "error", options: { maxLines: 60 } };
-    expect(overrides).toEqual([
+    expect(overrides.filter((each) => !("json" in each))).toEqual([
       {
         includes: ["src/**", "commands/**"],
         linter: { rules: { complexity: { noExcessiveLinesPerFunction: rule } } },

@@ -289,7 +289,7 @@ function clearSocketPlace(path: string): void {
   if (bytes > MAX_PATH_BYTES)
     throw daemonError(
       `Expected a socket path of at most ${MAX_PATH_BYTES} bytes, got ${bytes}: ${path}`,
-      "Use a home with a shorter path: --home",
+      "Use a home, or for a temporary one a TMPDIR, with a shorter path: --home",
     );
   const folder = dirname(path);
   checkFolder(folder, statOrNone(folder));
