@@ -198,9 +198,7 @@ const RUNS_BY_ITSELF =
   /^(?:pre|post)?(?:install|uninstall|prepare|publish|publishOnly|pack|version|shrinkwrap)$|^dependencies$|devPreinstall$|^(?:pre|post)-|^(?:init|command)$/;
 /** Members that install git hooks, or that a linter, a formatter or a test runner takes for its settings. */
 const HOOKS =
-  "husky simple-git-hooks pre-commit gitHooks lint-staged commitlint eslintConfig prettier stylelint jest mocha".split(
-    " ",
-  );
+  /^(?:husky|simple-git-hooks|pre-commit|gitHooks|lint-staged|commitlint|eslintConfig|prettier|stylelint|jest|mocha)$/;
 
 /** Returns these scripts as one text, to compare; empty for none. A text that is not JSON counts as a whole. */
 export function findInstallScripts(text: string): string {
@@ -208,7 +206,9 @@ export function findInstallScripts(text: string): string {
   if (parsed === undefined) return text.trim();
   const value = Object(parsed) as Readonly<Record<string, unknown>>;
   const scripts = Object.entries(Object(value.scripts) as object).filter(([name]) => RUNS_BY_ITSELF.test(name));
-  const hooks = HOOKS.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]);
+  const hooks = Object.entries(value)
+    .filter(([name]) => HOOKS.test(name))
+    .sort();
   const manager = String(value.packageManager ?? "").includes("://") ? [["packageManager", value.packageManager]] : [];
   const found = [...scripts, ...hooks, ...manager];
   return found.length === 0 ? "" : JSON.stringify(found);
