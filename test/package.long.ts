@@ -17,6 +17,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { DAEMON_ENVIRONMENT } from "#api/spawn-daemon.ts";
 import type { CommandCall } from "#core/call.ts";
 import { type Goald, linesOf, makeGoald, type StartOptions } from "./helpers/goald.ts";
 import { listenOnLoopback } from "./helpers/loopback.ts";
@@ -142,11 +143,12 @@ describe("the package", () => {
     expect(findMissing(installed(), names)).toEqual([]);
   });
 
-  it("has the program that a person's service starts", () => {
+  it("has the program that a person's service starts, with the environment of a daemon", () => {
     const text = readFileSync(join(installed(), "docs", "service.md"), "utf8");
     const programs = [...text.matchAll(/node_modules\/goald\/([\w./-]+)/g)].map(([, name = ""]) => name);
     expect(programs).toHaveLength(2);
     expect(findMissing(installed(), programs)).toEqual([]);
+    for (const variable of Object.entries(DAEMON_ENVIRONMENT)) expect(text).toContain(variable.join("="));
   });
 
   it("runs no script when it is installed", () => {

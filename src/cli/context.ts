@@ -19,7 +19,7 @@ import { findHome, type Home } from "#config/home.ts";
 import { loadSettings, type SettingFlags } from "#config/load-settings.ts";
 import { requireOwned } from "#config/owners.ts";
 import type { Settings } from "#config/settings.ts";
-import { codeOf, EXIT, GoaldError } from "#core/errors.ts";
+import { codeOf, EXIT, GoaldError, toError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean, inertJson } from "#util/outside-text.ts";
 import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
@@ -35,9 +35,9 @@ export async function makeTemporaryHome(
   options: GlobalOptions,
   { prefix, isKept = false }: { readonly prefix: string; readonly isKept?: boolean },
 ) {
-  const root = await mkdtemp(join(tmpdir(), prefix)).catch((cause) => {
+  const root = await mkdtemp(join(tmpdir(), prefix)).catch((cause: unknown) => {
     const hint = "Set TMPDIR to another folder.";
-    throw new GoaldError("GOALD_HOME_UNWRITABLE", `No folder was made: ${cause.message}.`, { hint, cause });
+    throw new GoaldError("GOALD_HOME_UNWRITABLE", `No folder was made: ${toError(cause).message}.`, { hint, cause });
   });
   // An interrupt can end the process at once.
   const remove = (): void => rmSync(root, { recursive: true, force: true, maxRetries: 3 });

@@ -43,8 +43,8 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Like `readTextFile`, but throws GOALD_CONFIG with the path. */
 export async function readConfigFile(path: string, hint = "Make it readable, or move it away.") {
-  return readTextFile(path).catch((cause) => {
-    throw new GoaldError("GOALD_CONFIG", `${path} cannot be read: ${cause.message}.`, { hint, cause });
+  return readTextFile(path).catch((cause: unknown) => {
+    throw new GoaldError("GOALD_CONFIG", `${path} cannot be read: ${toError(cause).message}.`, { hint, cause });
   });
 }
 

@@ -36,10 +36,10 @@ export function splitSent({ name, args }: CommandCall, sends: readonly string[] 
       const isNamed = ADDRESS_NAME.test(key);
       const whole = isNamed ? completeAddress(text.trim()) : text.trim();
       const [url] = /^[a-z][a-z\d+.-]*:\/\/\S+$/i.test(whole) ? parseAddresses(whole) : [];
-      if (!url) words.push(text);
+      if (url) addresses.push(url);
+      else words.push(text);
       // A command may correct the text, or search it for an address.
-      const readings = isNamed ? [text, ...(text.match(/https?:[^\s"'<>()[\]]+/gi) ?? [])] : [];
-      addresses.push(...(url ? [url] : parseAddresses(...readings)));
+      if (!url && isNamed) addresses.push(...parseAddresses(text, ...(text.match(/https?:[^\s"'<>()[\]]+/gi) ?? [])));
     }
   }
   return { to: addresses[0]?.host ?? name, addresses, words: words.join("\n") };

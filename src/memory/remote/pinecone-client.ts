@@ -192,8 +192,8 @@ const readSequenceNumber = (headers: Headers, name: string): SequenceNumber => {
 const withScheme = (host: string): string => (/^https?:\/\//.test(host) ? host : `https://${host}`);
 
 function originOf(address: string): string {
-  const url = withScheme(address);
-  if (URL.canParse(url)) return new URL(url).origin;
+  const url = URL.parse(withScheme(address));
+  if (url) return url.origin;
   throw new GoaldError("GOALD_CONFIG", `Expected the address of a Pinecone index, got ${JSON.stringify(address)}.`);
 }
 
