@@ -14,7 +14,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { globSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
-import { extname } from "node:path";
+import { basename, extname } from "node:path";
 import type { Clock } from "#core/ports/clock.ts";
 import { systemClock } from "#util/clock.ts";
 import { asRecord, type JsonFile } from "#util/json.ts";
@@ -165,13 +165,10 @@ function findPageFiles(folder: URL): PageDoor["files"] {
     const path = name === "index.html" ? "/" : `/page/${name.replace(/\.js$/, ".ts")}`;
     return [path, createFileReader(new URL(name, folder))] as const;
   });
-  return new Map([
-    ...own,
-    ["/vendor/preact.js", createFileReader(new URL(import.meta.resolve("preact")))],
-    ["/vendor/hooks.js", createFileReader(new URL(import.meta.resolve("preact/hooks")))],
-    ["/vendor/htm.js", createFileReader(new URL(import.meta.resolve("htm")))],
-    ["/vendor/marked.js", createFileReader(new URL(import.meta.resolve("marked")))],
-  ]);
+  const packages = ["preact", "preact/hooks", "htm", "marked"].map(
+    (name) => [`/vendor/${basename(name)}.js`, createFileReader(new URL(import.meta.resolve(name)))] as const,
+  );
+  return new Map([...own, ...packages]);
 }
 
 /**
