@@ -23,12 +23,10 @@ export const FileDiff = open({
 });
 export type FileDiff = Static<typeof FileDiff>;
 
-interface DiffRange {
+interface DiffRange extends Pick<DiffRequest, "paths"> {
   /** Steps; the files at their ends are compared. Infinity in `to` means now. */
   readonly from: number;
   readonly to: number;
-  /** Files, or folders with all files below; empty means all files. */
-  readonly paths: readonly string[];
 }
 
 /** Sorted by path. Leaves out files that are equal at both ends. */

@@ -176,12 +176,12 @@ export const DROPPED = "/dropped";
 
 /** Throws GOALD_NOT_FOUND for a step after the last one; 0 means before the first. */
 export function requireTaken(step: number, taken: number, agent: string): void {
-  if (step <= taken) return;
-  throw new GoaldError(
-    "GOALD_NOT_FOUND",
-    `Expected a step of ${agent}, got ${step}: it has taken ${countNoun(taken, "step")}.`,
-    { hint: `The last one: ${taken}. Before the first: 0.` },
-  );
+  if (step > taken) throw neverTaken(step, taken, agent, `The last one: ${taken}. Before the first: 0.`);
+}
+
+export function neverTaken(step: number, taken: number, agent: string, hint: string): GoaldError {
+  const problem = `Expected a step of ${agent}, got ${step}: it has taken ${countNoun(taken, "step")}.`;
+  return new GoaldError("GOALD_NOT_FOUND", problem, { hint });
 }
 
 export const TrustGiven = open({

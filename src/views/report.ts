@@ -194,15 +194,8 @@ function renderNextSteps({ id, next, workspace }: ReportFacts): string {
 /** The paths whose file name appears in the text as a whole word. Bounded in files looked at and returned. */
 export function findNamedFiles(text: string, paths: readonly string[]): readonly string[] {
   const lower = text.toLowerCase();
-  const stands = (name: string): boolean => {
-    for (let at = lower.indexOf(name); at >= 0; at = lower.indexOf(name, at + 1))
-      if (
-        !/[\w-]/.test(lower[at - 1] ?? " ") &&
-        !/^(?:[\w-]|\.\w)/.test(lower.slice(at + name.length, at + name.length + 2))
-      )
-        return true;
-    return false;
-  };
+  const stands = (name: string): boolean =>
+    new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-]|\\.\\w)`).test(lower);
   return paths
     .slice(0, MAX_NAMED_OF)
     .filter((path) => {

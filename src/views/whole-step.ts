@@ -1,18 +1,18 @@
 /** whole-step.ts -- one step as `goald show --step` prints it, loaded from a store. */
-import { GoaldError, isGoaldError } from "#core/errors.ts";
+import { type GoaldError, isGoaldError } from "#core/errors.ts";
 import type { OutputMode } from "#core/event.ts";
 import { MEMORY_KINDS, shownIds, TRUSTS } from "#core/memory.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
-import { countNoun } from "#core/text.ts";
 import { buildPrompt } from "#prompt/build.ts";
 import { readShown } from "#prompt/recalls.ts";
 import type { CommandOffer } from "#prompt/system.ts";
 import { templatesOf, type Words } from "#prompt/words.ts";
 import type { Thoughts } from "#reply/thoughts.ts";
 import { count, described, flag, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
+import { neverTaken } from "./file-versions.ts";
 import { findMemory } from "./memory-view.ts";
 import { ThoughtsView } from "./parts.ts";
 import { allEvents, findBefore, foldLog, openTexts, stateOf } from "./read-agent.ts";
@@ -176,10 +176,7 @@ async function readRows(ids: readonly string[], reader: Reader): Promise<readonl
 
 async function noStep(row: AgentRow, step: number, reader: Reader): Promise<GoaldError> {
   const { step: taken } = await stateOf(reader, row);
-  const steps = countNoun(taken, "step");
   const hint =
     taken > 0 ? `See the last one: goald show ${row.id} --step ${taken}` : `Start it: goald resume ${row.id}`;
-  return new GoaldError("GOALD_NOT_FOUND", `Expected a step of ${row.id}, got ${step}: it has taken ${steps}.`, {
-    hint,
-  });
+  return neverTaken(step, taken, row.id, hint);
 }
