@@ -64,6 +64,8 @@ const LOOKS = {
     why baker notes/hours.md --json
     why <home>/workspace/clerk/ledger.txt
     why baker/list.txt
+    why baker
+    why baker/../../etc/passwd
     why baker/never.md
     why baker/never.md --json
     diff baker
