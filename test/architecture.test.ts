@@ -275,11 +275,11 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2728],
+  api: [18, 2726],
   app: [10, 1501],
   cage: [7, 627],
   cassette: [10, 1368],
-  cli: [60, 7794],
+  cli: [60, 7791],
   commands: [10, 1661],
   config: [15, 1816],
   core: [33, 4588],
@@ -295,7 +295,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2803],
   store: [26, 3437],
   util: [22, 1602],
-  views: [20, 3343],
+  views: [20, 3341],
   workspace: [8, 1195],
 };
 

@@ -11,7 +11,9 @@ import { openJsonCache } from "#config/private-file.ts";
 import { daemonError, isGoaldError, toError } from "#core/errors.ts";
 import type { JsonFile } from "#util/json.ts";
 import { inertJson } from "#util/outside-text.ts";
+import type { Redactors } from "#util/redact.ts";
 import { closed, type Static, text } from "#util/schema.ts";
+import { viewToJson } from "#views/waiting.ts";
 import type { PageDoor } from "./door.ts";
 import { answerWithEvents, createEventStreams, type EventStreams } from "./event-stream.ts";
 import { type AppLimits, createApp, turnAwayOver, withHeaders } from "./http-app.ts";
@@ -35,11 +37,9 @@ export interface ServerLimits extends AppLimits, StreamLimits {
   readonly closeMs: number;
 }
 
-export interface LocalServerOptions extends HostApi {
+export interface LocalServerOptions extends HostApi, Redactors {
   /** Absolute path. The caller holds the lock of the home, so a socket at this path belongs to a dead host. */
   readonly socket: string;
-  /** Redacts secrets and keeps JSON valid. */
-  redact(text: string): string;
   /** Called with internal problems, each a redacted sentence. */
   onProblem(problem: string): void;
   readonly limits?: Partial<ServerLimits>;
@@ -76,7 +76,7 @@ const BACKLOG = 4_096;
 export async function startServer(options: LocalServerOptions) {
   const { control, reading, socket, redact, doorPort } = options;
   const limits = { ...LIMITS, ...options.limits };
-  const toJson: ToJson = (value) => inertJson(redact(JSON.stringify(value)));
+  const toJson: ToJson = (value) => inertJson(viewToJson(value, options));
   const onProblem = (problem: string): void => options.onProblem(redact(problem));
   const given = { control, toJson, redact, onProblem, limits };
   const streams = createEventStreams(given);

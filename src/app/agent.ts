@@ -28,6 +28,7 @@ import { rememberStep } from "#memory/remember/remember.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
 import { systemClock } from "#util/clock.ts";
+import type { Redactors } from "#util/redact.ts";
 import { foldLog, stateOf } from "#views/read-agent.ts";
 import { createFolderQuota, type FolderQuota } from "#workspace/folder-quota.ts";
 import { findNewestFiles } from "#workspace/list-files.ts";
@@ -37,12 +38,8 @@ import { type CellsHost, cellPartsOf } from "./sandbox.ts";
 import { openShared, type Shared } from "./services.ts";
 
 /** Settings and the functions that redact their secrets. */
-export interface RedactedSettings {
+export interface RedactedSettings extends Redactors {
   readonly settings: Settings;
-  /** For stored text: redacts the secrets of the settings. */
-  scrub(text: string): string;
-  /** For displayed text: redacts the same secrets and everything that looks like one. */
-  redact(text: string): string;
 }
 
 /** The parts of the host that an agent uses. Settings and catalogue are read once per run. */

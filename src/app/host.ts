@@ -146,6 +146,7 @@ export class Host implements AgentHost, AsyncDisposable {
       control: this.control,
       reading: createHostReading(this),
       redact: this.redact,
+      scrub: this.scrub,
       socket,
       onProblem: (problem) => this.#problems.tell("", problem),
       limits,

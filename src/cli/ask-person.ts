@@ -7,7 +7,7 @@ import { type AgentState, activeFrame, approvalOf, questionOf } from "#core/stat
 import { clean } from "#util/outside-text.ts";
 import { loadQuestion } from "./agents.ts";
 import { type CliContext, formatCall } from "./context.ts";
-import { describeMore, describeRest } from "./terminal/describe-call.ts";
+import { describeApproval, describeMore } from "./terminal/describe-call.ts";
 
 export interface QuestionsParts {
   readonly context: CliContext;
@@ -133,14 +133,20 @@ export class Questions {
       else this.#sayUnsent(words);
   }
 
-  /** Shows what the question in the log does not have: all of the code, sources of files, and when the question expires. */
+  /**
+   * Shows what the question in the log does not have: all of the code, sources of files, and when the question expires;
+   * and the command again when the log lost what looks like a secret of it.
+   */
   async #sayFacts(callId: string): Promise<void> {
     const { agent, context } = this.#parts;
+    const { home, output, redact, scrub } = context;
     const waiting = await loadQuestion(context, agent, callId);
-    const lines = waiting
-      ? [...describeMore(waiting), ...describeRest(waiting, formatCall(context.home, "show", agent))]
-      : [];
-    if (lines.length > 0) context.output.say(context.redact(clean(lines.join("\n"))));
+    if (!waiting) return;
+    const call = formatCall(home, "show", agent);
+    const whole = describeApproval(waiting, call);
+    const isAltered = [JSON.stringify(waiting), clean(whole.join("\n"))].some((text) => redact(text) !== text);
+    const lines = isAltered ? ["The command as it would run:", ...whole] : describeMore(waiting, call);
+    if (lines.length > 0) output.say(scrub(clean(lines.join("\n"))));
   }
 
   /** Call at the end of the run. Withdraws the open question and shows words that were not sent. */

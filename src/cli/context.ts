@@ -22,7 +22,7 @@ import type { Settings } from "#config/settings.ts";
 import { codeOf, EXIT, GoaldError, toError } from "#core/errors.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean, inertJson } from "#util/outside-text.ts";
-import { createRedactor, createValueRedactor, type Redact } from "#util/redact.ts";
+import { createRedactor, createValueRedactor, type Redact, type Redactors } from "#util/redact.ts";
 import { CHECKOUT, readVersion } from "../shipped.ts";
 import { callsFor, ownName, quoteForShell } from "./verb-list.ts";
 
@@ -74,13 +74,9 @@ export interface GlobalOptions {
 /** Output of a verb. Data goes to standard output; with --json, all other text goes to standard error. */
 export type Output = Readonly<ReturnType<typeof openOutput>>;
 
-export interface CliContext {
+export interface CliContext extends Redactors {
   readonly home: Home;
   readonly settings: Settings;
-  /** For displayed and logged text: redacts known secrets and everything that looks like one. */
-  readonly redact: Redact;
-  /** For stored text: redacts only known secrets. */
-  readonly scrub: Redact;
   readonly output: Output;
 }
 
@@ -200,8 +196,7 @@ export async function findOwnContext(options: GlobalOptions): Promise<FoundConte
   return context;
 }
 
-/** Creates the redactors for these secrets: one for displayed text, one for stored text. */
-export const redactorsFor = (secrets: readonly string[]): Pick<CliContext, "redact" | "scrub"> => ({
+export const redactorsFor = (secrets: readonly string[]): Redactors => ({
   redact: createRedactor(secrets),
   scrub: createValueRedactor(secrets),
 });

@@ -15,6 +15,12 @@ const REPLACEMENT = "[redacted]";
 
 export type Redact = (text: string) => string;
 
+/**
+ * `redact`: for text that is shown or logged; removes known secrets and what looks like one. `scrub`: for text that is
+ * stored, or that a person approves; removes known secrets.
+ */
+export type Redactors = Readonly<Record<"redact" | "scrub", Redact>>;
+
 export function createRedactor(secrets: readonly string[]): Redact {
   const redactKnown = createValueRedactor(secrets);
   const replaceAll: Redact = (text) => redactPatterns(replaceEscaped(redactKnown(text), TOKEN, ESCAPED_IN_TOKEN));
@@ -181,10 +187,8 @@ const redactAssignment = (match: string, start: string): string =>
 
 /** Only a secret that resembles JSON (a bare number, or one with quotes) can break it. */
 function breaksJson(before: string, after: string): boolean {
-  return /^\s*[[{"\d-]/.test(before) && isJson(before) && !isJson(after);
+  return /^\s*[[{"\d-]/.test(before) && parseJson(before) !== undefined && parseJson(after) === undefined;
 }
-
-const isJson = (text: string): boolean => parseJson(text) !== undefined;
 
 /** Redacts each string, name and number on its own, which is slower. */
 function redactParsed(text: string, replaceAll: Redact): string {

@@ -54,7 +54,7 @@ export function nextStepOf(agent: string, state: AgentState, shown: string): Nex
     return {
       why: "It waits for an approval before it runs a command.",
       todo: [
-        { text: "See the command", command: `goald show ${agent} --step ${approval.step}` },
+        { text: "See its step", command: `goald show ${agent} --step ${approval.step}` },
         { text: "Approve it", command: `goald approve ${agent} ${nameCall(approval)}` },
         { text: "Deny it, with feedback", command: `goald deny ${agent} ${nameCall(approval)} "…"` },
       ],

@@ -8,6 +8,8 @@ import type { AgentRow, StoreReader } from "#core/ports/store.ts";
 import { type OutsideSource, sourcesOfFile } from "#core/provenance.ts";
 import { type AgentState, approvalOf, callForPerson, openCommand, questionOf } from "#core/state.ts";
 import type { Text } from "#core/text.ts";
+import { asRecord, parseJson } from "#util/json.ts";
+import { type Redactors, redactJson } from "#util/redact.ts";
 import { count, described, listOf, nullable, oneOf, open, type Static, text, time } from "#util/schema.ts";
 import { Call, OutsideSourceView, patchMembers, ReceivedView } from "./parts.ts";
 import { eventsBackward, openTexts, stateOf, wholeText } from "./read-agent.ts";
@@ -47,6 +49,19 @@ export const WaitingView = open({
   question: described(nullable(text), "The agent's question; null for an approval."),
 });
 export type WaitingView = Static<typeof WaitingView>;
+
+/**
+ * Returns a view as JSON without secrets. A call that waits for an approval is shown as it would run: it loses known
+ * secrets only. When one of these is a number, which would break the JSON, it loses what looks like a secret too.
+ */
+export function viewToJson(view: unknown, { redact, scrub }: Redactors): string {
+  const { waiting, ...rest } = asRecord(view);
+  if (!waiting) return redact(JSON.stringify(view));
+  const show = (item: unknown): unknown =>
+    (asRecord(item).kind === "approval" && parseJson(scrub(JSON.stringify(item)))) || redactJson(item, redact);
+  const shown = Array.isArray(waiting) ? waiting.map(show) : show(waiting);
+  return JSON.stringify({ ...redactJson(rest, redact), waiting: shown });
+}
 
 type Reader = Pick<StoreReader, "load" | "read" | "blob" | "lastFileVersion">;
 

@@ -318,20 +318,15 @@ describe("a reply that is still streaming", () => {
     expect(piecesIn(late.messages)[1]).toEqual({ seq: 5, from: 0, text: "three " });
   });
 
-  it("never contains a secret split into pieces", async () => {
-    const { control, api } = await serveAgents({ t: 1 }, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
-    await using live = await api.follow("/v1/agents/t/events?live=true");
-    for (const piece of ["the key ", ...SECRET, " is set "]) control.addText("t", 1, piece);
-    await live.until(() => textOf(live.messages).includes("set"));
-    expect(textOf(live.messages)).toBe("the key [redacted] is set ");
-  });
-
-  it("is followed by the last line that a cell has printed, once and redacted, for readers that ask for it", async () => {
+  it("never contains a secret split into pieces, and is followed by the last line that a cell has printed, once", async () => {
     const { control, api } = await serveAgents({ t: 1 }, { redact: (text) => text.replaceAll(SECRET, "[redacted]") });
     await using live = await api.follow("/v1/agents/t/events?live=true");
     await using other = await api.follow("/v1/agents/t/events");
     const printed = (messages: readonly Message[]) =>
       messages.flatMap(({ event, data }) => (event === "printed" ? [(data as { line: string }).line] : []));
+    for (const piece of ["the key ", ...SECRET, " is set "]) control.addText("t", 1, piece);
+    await live.until(() => textOf(live.messages).includes("set"));
+    expect(textOf(live.messages)).toBe("the key [redacted] is set ");
     control.print("t", `page 1 by ${SECRET}`);
     await live.until(() => printed(live.messages).length === 1);
     control.print("t", `page 1 by ${SECRET}`);

@@ -513,13 +513,6 @@ describe("errors of the host", () => {
     expect(texts.join().split("[redacted]").length).toBeGreaterThan(8);
   });
 
-  it("leaves a view unchanged apart from redacted secrets", async () => {
-    const { api: plain } = await serveAgents();
-    const { api } = await serveAgents({ t: 3 }, { redact: createRedactor(["sk-marker-4f9d1c77aa20"]) });
-    for (const path of ["/v1/status", "/v1/agents", "/v1/agents/t/events", "/v1/openapi.json"])
-      expect((await api.ask("GET", path)).text).toBe((await plain.ask("GET", path)).text);
-  });
-
   it("CVE-2023-37275: control characters are escaped in what is sent, and none is lost", async () => {
     const acting = "\u001b[2J\u009b1m\u0007\r\u202eexe\u2066\u0085\u007f\n\nevent: bye\ndata: {}\n\n";
     const { control, api } = await serveAgents();

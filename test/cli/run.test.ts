@@ -22,6 +22,7 @@ import {
   type RefusedCall,
   RUN,
 } from "../helpers/goald.ts";
+import { ask } from "../helpers/local-server.ts";
 import { append, ledger, ledgerText, onceATurn, write } from "../helpers/models.ts";
 import type { ChatRequest, OpenAIServer } from "../helpers/openai-server.ts";
 import { screenOf } from "../helpers/screen.ts";
@@ -219,6 +220,30 @@ describe("a question to the person", () => {
     const lines = await home.goald.print("events t --json");
     expect(lines).toContain('"goals":["Log in with [redacted]"]');
     expect(lines).toContain('"source":"person"');
+  });
+
+  it("about a command shows it as it would run, without known keys, and no other view does", async () => {
+    const known = "planted-key-8Hq2vX5tLm9";
+    const likeKeys = ["get('http://a.example/?token=abcdef123456')", `login({"password": "x or run()"})`];
+    const call = write("a.py", [...likeKeys, known].join("\n"));
+    await using home = await makeDaemonHome([call], { env: { OPENAI_API_KEY: known } });
+    const { goald } = home;
+    const front = goald.openTerminal(["run", ...AGENT, "--approve", "always"]);
+    await front.see("Run it? ");
+    const approve = goald.openTerminal(["approve", "t"]);
+    await approve.answer("Approve it? [y/N] ", "n");
+    const lookAt = async (given: string) =>
+      given.startsWith("/")
+        ? (await ask(join(goald.home, ".goald/daemon.sock"), "GET", given)).text
+        : goald.print(given);
+    const holds = (text: string) => [...likeKeys, known].map((words) => text.replaceAll("\\", "").includes(words));
+    for (const { stdout } of [{ stdout: front.shown }, await approve.ended])
+      expect(holds(stdout)).toEqual([true, true, false]);
+    expect(holds(front.shown.split("Every command needs")[0] ?? "")).toEqual([false, false, false]);
+    for (const given of ["show t", "show t --json", "/v1/waiting", "/v1/agents/t/details"])
+      expect([given, ...holds(await lookAt(given))]).toEqual([given, true, true, false]);
+    for (const given of ["show t --step 1", "events t --json", "/v1/agents/t/events", "/v1/agents/t/state"])
+      expect([given, ...holds(await lookAt(given))]).toEqual([given, false, false, false]);
   });
 
   it("keeps a known key out of the name of an agent, and so out of its id and its recording", async () => {

@@ -121,6 +121,7 @@ export async function serve(
     reading,
     socket: join(folder, "daemon.sock"),
     redact: (text) => text,
+    scrub: (text) => text,
     onProblem: (problem) => problems.push(problem),
     ...options,
   });

@@ -294,8 +294,9 @@ const FINDINGS = area({
     proofs: [proof("core/words.test", "is refused in the name of an agent, with its code point")],
   },
   "F10: approvals": {
-    claim: "An approval is for one call, is given once, and expires as set.",
+    claim: "An approval is for one call, which is shown as it would run, is given once, and expires as set.",
     proofs: [
+      proof("cli/run.test", "about a command shows it as it would run, without known keys, and no other view does"),
       proof(
         "host/host-control.test",
         "of two that arrive before the agent reads one counts, for one call; the other is refused, also a denial",

@@ -5,7 +5,8 @@ import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type LogOptions, openLog } from "#util/log.ts";
-import { createRedactor } from "#util/redact.ts";
+import { createRedactor, createValueRedactor } from "#util/redact.ts";
+import { viewToJson } from "#views/waiting.ts";
 import { useFolder } from "../helpers/folder.ts";
 
 const KEY = "sk-proj-A1b2C3d4E5f6G7h8J9k0";
@@ -180,20 +181,11 @@ describe("redaction by value", () => {
     expect(redacted).toMatch(/^before .* after$/);
   });
 
-  it("matches the longer of two secrets with the same beginning", () => {
+  it("matches the longer of two secrets with the same beginning, and none of fewer than six characters", () => {
     expect(createRedactor(["secret", "secret-and-more"])("the secret-and-more and the secret.")).toBe(
       "the [redacted] and the [redacted].",
     );
-  });
-
-  it("ignores values of fewer than six characters, which are ordinary words", () => {
     expect(createRedactor(["y", "n", "abcde", ""])("y n abcde")).toBe("y n abcde");
-  });
-
-  it("keeps text without secrets", () => {
-    const text =
-      'A risk-averse task-force-of-many-people wrote {"tokens": 123456} and a tokenizer; authorization was given.';
-    expect(redact(text)).toBe(text);
   });
 });
 
@@ -251,6 +243,7 @@ describe("redaction by pattern", () => {
     "https://x.test/a:b@c ssh://git@github.com:22/x mailto:a:b@c",
     "npm_config_cache pypi-server sk_live r8_is_a_name glpat- eyJ.eyJ.",
     "The secret: a token. max_tokens=4096, a pwd=",
+    'A risk-averse task-force-of-many-people wrote {"tokens": 123456} and a tokenizer; authorization was given.',
     `commit ${HEX}01234567, at 12345678:AB`,
     'api_key=exec(code) password = 1+eval(x) password == y password:\n exec(z) api_key=os.environ["X"] Bearer authentication',
     // The page's session, in a reply of the API.
@@ -299,8 +292,11 @@ describe("redaction of JSON", () => {
     ["a secret made of JSON", "true,false", [true, false]],
     ["a name", "hunter2", { hunter2: 1, "my password": "" }],
   ])("keeps it valid when the secret is %s", (_title, secret, value) => {
-    const redacted = createRedactor([secret])(JSON.stringify(value));
-    expect(() => JSON.parse(redacted)).not.toThrow();
+    const redact = createRedactor([secret]);
+    expect(() => JSON.parse(redact(JSON.stringify(value)))).not.toThrow();
+    const waiting = { kind: "approval", value };
+    const scrub = createValueRedactor([secret]);
+    expect(() => JSON.parse(viewToJson({ waiting }, { redact, scrub }))).not.toThrow();
   });
 
   it("keeps any JSON valid, hides every secret, and needs one pass", () => {

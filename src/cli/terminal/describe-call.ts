@@ -11,14 +11,14 @@ import type { WaitingView } from "#views/waiting.ts";
 import type { Style } from "./print.ts";
 
 /** A question shows this many lines of code. `goald show` shows all. */
-export const MAX_QUESTION_LINES = 500;
+const MAX_QUESTION_LINES = 500;
 
-/** The call, its code and the reasons, in lines. `maxLines`: of the code; default: all. */
-export const describeApproval = (waiting: WaitingView, maxLines?: number): readonly string[] => [
+/** The call, its code and the reasons, in lines. `whole`: the call that shows all of long code; default: this one does. */
+export const describeApproval = (waiting: WaitingView, whole?: string): readonly string[] => [
   ...describeCall(withoutCode(waiting)).split("\n"),
-  ...(waiting.code ? describeCode(waiting.code, maxLines) : []),
+  ...(waiting.code ? describeCode(waiting.code, whole === undefined ? undefined : MAX_QUESTION_LINES) : []),
   ...(waiting.reason ?? "").split("\n").filter((line) => line !== ""),
-  ...describeFacts(waiting),
+  ...describeFacts(waiting, whole),
 ];
 
 /** The code is shown by itself. */
@@ -29,22 +29,19 @@ function withoutCode({ command, code }: WaitingView): WaitingView["command"] {
 }
 
 /** Lines that the call and the question in the log do not show: the rest of the code, whose words files hold, and the end. */
-export const describeMore = (waiting: WaitingView): readonly string[] => [
+export const describeMore = (waiting: WaitingView, whole: string): readonly string[] => [
   ...(waiting.code && isPartly(waiting) ? describeCode(waiting.code, MAX_QUESTION_LINES) : []),
-  ...describeFacts(waiting),
+  ...describeFacts(waiting, whole),
 ];
 
 const isPartly = ({ command, code }: WaitingView): boolean =>
   code?.text !== command.args.code || !isShownWhole(code?.text ?? "");
 
-const describeFacts = ({ files, until }: WaitingView): readonly string[] => [
+const describeFacts = ({ files, until, code }: WaitingView, whole: string | undefined): readonly string[] => [
   ...files.map(({ path, outside }) => `${JSON.stringify(path)} holds words from outside: ${listSources(outside)}.`),
   ...(until === null ? [] : [`The question expires at ${until}; the command is then rejected.`]),
+  ...(whole && code && code.text.split("\n").length > MAX_QUESTION_LINES ? [`All of the code: ${whole}`] : []),
 ];
-
-/** How to read the code of a question that does not show all of it; empty when it does. */
-export const describeRest = ({ code }: WaitingView, call: string): readonly string[] =>
-  code && code.text.split("\n").length > MAX_QUESTION_LINES ? [`All of the code: ${call}`] : [];
 
 /** A call whose JSON is longer gets one argument per line. */
 const MAX_LINE_CHARS = 200;

@@ -1,12 +1,6 @@
 /** approve.ts -- `goald approve` and `goald deny`: runs or rejects the pending command of an agent. */
 import type { ApprovalAnswer } from "#api/schemas.ts";
-import {
-  describeApproval,
-  describeCall,
-  describeRest,
-  MAX_QUESTION_LINES,
-  styleOfDiff,
-} from "#cli/terminal/describe-call.ts";
+import { describeApproval, describeCall, styleOfDiff } from "#cli/terminal/describe-call.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { callIdOfStep } from "#core/call.ts";
 import { conflict, EXIT, type GoaldError } from "#core/errors.ts";
@@ -138,13 +132,11 @@ async function askAboutCommand(
   count: number,
   context: CliContext,
 ): Promise<boolean | undefined> {
-  const { output, redact } = context;
+  const { output, scrub } = context;
   const waiting = await loadQuestion(context, open.agent, open.callId);
   const whole = formatCall(context.home, "show", open.agent);
-  const lines = waiting
-    ? [...describeApproval(waiting, MAX_QUESTION_LINES), ...describeRest(waiting, whole)]
-    : [describeCall(open.call), open.reason];
-  output.page(redact(clean(lines.join("\n  "))), { styleOf: styleOfDiff, isExact: () => true });
+  const lines = waiting ? describeApproval(waiting, whole) : [describeCall(open.call), open.reason];
+  output.page(scrub(clean(lines.join("\n  "))), { styleOf: styleOfDiff, isExact: () => true });
   const more = count > 1 ? ` and the next ${count - 1} of this turn unseen` : "";
   return askYesNo(output, {
     question: `Approve it${more}?`,

@@ -10,13 +10,14 @@ import { describeReceived } from "#core/provenance.ts";
 import { countNoun, withCommas } from "#core/text.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
+import type { Redact } from "#util/redact.ts";
 import { type AgentDetails, describeCheckView } from "#views/agent-details.ts";
 import { describeLimit, dollars } from "#views/agent-view.ts";
 import type { FileList } from "#views/file-versions.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
 import type { ReportFacts } from "#views/report-facts.ts";
 import { describeStep, describeUsage } from "#views/step-text.ts";
-import type { WaitingView } from "#views/waiting.ts";
+import { viewToJson, type WaitingView } from "#views/waiting.ts";
 import { reading } from "../agents.ts";
 import { type CliContext, callsHere, printValue } from "../context.ts";
 import { describeApproval, styleOfDiff } from "../terminal/describe-call.ts";
@@ -52,7 +53,9 @@ export const verb = defineVerb({
       }
       const details = await reading.details(agent);
       const { next: _next, ...shown } = details;
-      return printValue(context, shown, () => describe(details, context.home), LOOK);
+      if (context.output.json) context.output.data(viewToJson(shown, context));
+      else context.output.page(describe(details, context), LOOK);
+      return EXIT.ok;
     });
   },
 });
@@ -106,8 +109,9 @@ function showFiles(list: FileList, { output }: CliContext): number {
   return EXIT.ok;
 }
 
-function describe(agent: AgentDetails, home: Home): string {
+function describe(agent: AgentDetails, { home, redact, scrub }: CliContext): string {
   const { waiting } = agent;
+  const asked = waiting && describeWaiting(waiting);
   const { tokens, usd } = agent.lost;
   const more = usd > 0 ? dollars(usd) : `${withCommas(tokens)} tokens`;
   const lost = tokens > 0 ? `, perhaps ${more} more for calls without an end` : "";
@@ -118,7 +122,7 @@ function describe(agent: AgentDetails, home: Home): string {
       (check) => `Check:      ${describeCheckView(check)}${check.goal === null ? "" : ` (goal ${check.goal + 1})`}`,
     ),
     `State:      ${agent.state}${agent.reason && waiting?.kind !== "approval" ? ` (${reasonOf(agent)})` : ""}`,
-    ...(waiting === null ? [] : [describeWaiting(waiting)]),
+    ...(asked === null ? [] : [asked]),
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
     `Steps:      ${agent.step}, ${withCommas(agent.tokens)} tokens`,
     `Turn:       ${agent.turn}`,
@@ -133,7 +137,9 @@ function describe(agent: AgentDetails, home: Home): string {
     `Workspace:  ${agent.workspace}`,
     ...agent.files.map(({ path, bytes, step }) => `  ${path} (${countNoun(bytes, "byte")}, step ${step})`),
   ];
-  return lines.join("\n");
+  // A person approves the call as it would run.
+  const redactorOf = (line: string): Redact => (line === asked && waiting?.kind === "approval" ? scrub : redact);
+  return lines.map((line) => redactorOf(line)(clean(line))).join("\n");
 }
 
 /** The end of a pause's reason: what to do, with the calls that `Next` lists. */
