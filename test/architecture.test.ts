@@ -275,7 +275,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2726],
+  api: [18, 2728],
   app: [10, 1501],
   cage: [7, 627],
   cassette: [10, 1368],

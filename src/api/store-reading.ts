@@ -106,12 +106,14 @@ const folderOf = ({ folder }: AgentRow, { workspaceFolder }: ReadingParts): stri
 const viewAgent = async (row: AgentRow, { viewAgents }: ReadingParts): Promise<AgentView> =>
   (await viewAgents([row]))[0] as AgentView;
 
-/** Lists the oldest first. Agents with an unreadable log are skipped. */
+/** Lists the oldest first. Agents that are paused, or have an unreadable log, are skipped. */
 async function listWaiting(parts: ReadingParts): Promise<readonly WaitingView[]> {
-  const { reader, openWorkspace } = parts;
+  const { reader, openWorkspace, viewAgents } = parts;
   const turn = createTurns();
   const found: WaitingView[] = [];
-  for (const row of await reader.agents()) {
+  const rows = await reader.agents();
+  const views = await viewAgents(rows);
+  for (const row of rows.filter((_, at) => views[at]?.standing.kind === "waiting")) {
     const changeOf = async (command: WaitingView["command"]) =>
       (await import("#views/file-diff.ts")).changeOf(command, openWorkspace(folderOf(row, parts)));
     const waiting = await loadWaiting(row, reader, changeOf).catch(() => null);

@@ -37,7 +37,7 @@ export const AgentDetails = open({
   lastThought: text,
   agents: described(listOf(AgentView), "The agents that it started."),
   trusted: described(listOf(TrustGiven), "What a person trusts of the words from outside, each since its time."),
-  waiting: described(nullable(WaitingView), "The approval or answer that it waits for; null for none."),
+  waiting: described(nullable(WaitingView), "The approval or answer that it waits for, even paused; null for none."),
 });
 export type AgentDetails = Static<typeof AgentDetails>;
 
@@ -63,7 +63,7 @@ export async function loadDetails(
     lastThought: await lastThoughtOf(seen, reader),
     agents: await viewAgents((await reader.agents()).filter(({ parent }) => parent === row.id)),
     trusted: [...(await loadTrustInAll(row.id, state.trustedSeq, reader)), ...trustedFiles(versions)],
-    waiting: await loadWaiting(seen, reader),
+    waiting: view.standing.kind === "over" ? null : await loadWaiting(seen, reader),
   };
 }
 

@@ -67,12 +67,12 @@ type Reader = Pick<StoreReader, "load" | "read" | "blob" | "lastFileVersion">;
 
 type ChangeOf = (command: CommandCall) => Promise<CallChange | null>;
 
-/** Null when the agent waits for no person, or is paused. Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
+/** Null when the agent waits for no person; a paused one may. Throws GOALD_STORE_DAMAGED for a log that cannot be read. */
 export async function loadWaiting(row: AgentRow, reader: Reader, changeOf?: ChangeOf): Promise<WaitingView | null> {
   const state = await stateOf(reader, row, row.head);
   const approval = approvalOf(state);
   const open = approval ?? callForPerson(state);
-  if (state.paused || !open) return null;
+  if (!open) return null;
   const asked = await findAsked(open.callId, row, reader);
   const command = (await openTexts(open.call, reader)) as WaitingView["command"];
   return {

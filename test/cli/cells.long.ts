@@ -175,12 +175,13 @@ describe("code that waits for a person", () => {
     expect((await approve.ended).stdout).not.toContain("more lines");
   });
 
-  it("is the file that would run; of more than 500 lines goald show has the rest", async () => {
+  it("is the file that would run, also of a paused agent; of more than 500 lines goald show has the rest", async () => {
     const { goald } = home;
     endedWith(0, await goald.ask(["deny", "t", "write it into a file"]));
     await home.logged("approval-asked", 2);
     endedWith(0, await goald.ask("approve t --yes"));
     await home.logged("approval-asked", 3);
+    await goald.print("pause t");
     const approve = goald.openTerminal("approve t");
     await approve.see('The code that would run of "long.py" (Python, 700 lines, sha256');
     await approve.see("500 | print(500)");

@@ -121,7 +121,7 @@ function describe(agent: AgentDetails, { home, redact, scrub }: CliContext): str
     ...agent.checks.map(
       (check) => `Check:      ${describeCheckView(check)}${check.goal === null ? "" : ` (goal ${check.goal + 1})`}`,
     ),
-    `State:      ${agent.state}${agent.reason && waiting?.kind !== "approval" ? ` (${reasonOf(agent)})` : ""}`,
+    `State:      ${agent.state}${agent.reason && agent.state !== "waiting: approval" ? ` (${reasonOf(agent)})` : ""}`,
     ...(asked === null ? [] : [asked]),
     ...(agent.stalledMs === null ? [] : [`Stalled:    nothing has happened for ${shortSpan(agent.stalledMs)}`]),
     `Steps:      ${agent.step}, ${withCommas(agent.tokens)} tokens`,
