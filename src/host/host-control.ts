@@ -205,6 +205,7 @@ export class HostControl extends RunControl implements Control {
   async fork(name: string, how: Parameters<Control["fork"]>[1]) {
     const { forkAgent } = await import("./fork-agent.ts");
     const { row, files } = await forkAgent(await findAgent(this.parts.store, name), how, this.parts);
+    this.parts.supervisor.watch.tell(row.id);
     return { ...(await this.views.view(row)), events: row.head, files };
   }
 
@@ -270,7 +271,6 @@ export class HostControl extends RunControl implements Control {
   /** A waiting agent reads the message at once, a running agent after its step. Resolves as `deliver`. */
   async #send(found: Found, message: InboxMessage, key: string = randomUUID()): Promise<boolean> {
     const { row, state } = found;
-    const { supervisor } = this.parts;
     // An agent that finished in front becomes a background agent when it gets more work.
     const isHandedOver = opensTurn(message) && isFinished(state) && !state.settings.background;
     if (isHandedOver) await this.deliver(row.id, { type: "settings", background: true }, `${key}/settings`);
@@ -278,7 +278,7 @@ export class HostControl extends RunControl implements Control {
     // An agent that is over reads a person's trust, and stays as it is.
     const isRead = message.type === "trust" && isOver(state);
     if (isHandedOver || isRead || this.#runsHere(found))
-      supervisor.wake(row.id, !(isHandedOver || state.settings.background));
+      this.parts.supervisor.wake(row.id, !(isHandedOver || state.settings.background));
     return isNew;
   }
 

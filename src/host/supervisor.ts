@@ -201,7 +201,7 @@ export class Supervisor {
     patience.abort();
     const runner = this.#runnerOf(id);
     if (runner.running) throw conflict(`${id} is at work.`, `Stop it first: goald stop ${id}`);
-    return runner.hold(work);
+    return runner.hold(work).finally(() => this.watch.tell(id));
   }
 
   /** Discards a removed agent and cuts off its current run. */
@@ -271,7 +271,7 @@ export function createLogWatch(store: Pick<Store, "agent">) {
   }
 
   return {
-    /** Call when the agent's log is longer, or when the agent was removed. */
+    /** Call when the agent was made, when its log is longer, or when it was removed. */
     tell: (id: string): void => {
       changes.emit(`log ${id}`);
       changes.emit("any log");

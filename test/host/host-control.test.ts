@@ -49,14 +49,16 @@ describe("the calls that a host accepts", () => {
     expect(world.model.requests).toHaveLength(1);
   });
 
-  it("fork an agent only once for the same key, and then write no file over another", async () => {
+  it("fork an agent only once for the same key, write no file over another, and wake readers of changes", async () => {
     const { world, host } = await restedHost({ script: [write("a"), write("b"), done()] }, { Foo: {} });
     const fork = () => host.control.fork("foo", { step: 2, key: "k" });
-    const { id } = await fork();
+    const changed = () => host.control.whenChanged(new AbortController().signal);
+    const [{ id }] = await Promise.all([fork(), changed()]);
     world.files.get(id)?.set("a", Buffer.from("A person's edit"));
     world.files.get(id)?.delete("b");
     expect(await fork()).toMatchObject({ id, files: 2 });
     expect([world.textOf(id, "a"), world.textOf(id, "b")]).toEqual(["A person's edit", world.textOf("foo", "b")]);
+    await Promise.all([host.control.restore("foo", { step: 1 }), changed()]);
   });
 
   it("find an agent by its id or by its name, and take the newest of that name", async () => {
