@@ -44,6 +44,9 @@ function Tree({ agent, files, shown }: { agent: string; files: readonly LatestFi
 const endingOf = (path: string): string => /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
 const isPicture = (path: string): boolean => /^(png|jpe?g|gif|webp)$/.test(endingOf(path));
 const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(path));
+/** A browser is busy for a second with so much text. */
+const MAX_CHARS = 100_000;
+const restOf = (text: string) => text.length > MAX_CHARS && html`<p class="muted">The rest is not shown.</p>`;
 const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
 
 function File({ agent, file }: { agent: Agent; file: LatestFile }) {
@@ -105,10 +108,11 @@ function Preview({ agent, path, at, step = null, text = path, isSource }: Previe
     return html`<${Preview} agent=${agent} path=${place} text=${words} />`;
   };
   // A long text is drawn once, not each second.
-  const view = useMemo(() => html`<${View} text=${file?.content} picture=${picture} />`, [file, View]);
+  const content = file?.content.slice(0, MAX_CHARS);
+  const view = useMemo(() => html`<${View} text=${content} picture=${picture} />`, [file, View]);
   if (!file) return html`<${Pending} problem=${problem} />`;
   if (file.content === "") return html`<p class="muted">The file is empty.</p>`;
-  if (file.encoding !== "base64") return view;
+  if (file.encoding !== "base64") return [view, restOf(file.content)];
   return isPicture(path)
     ? html`<${Picture} type=${`image/${endingOf(path).replace("jpg", "jpeg")}`} base64=${file.content} text=${text} />`
     : html`<p class="muted">${size(file.bytes)} that are not text. Open it in <code>${agent.workspace}</code></p>`;
@@ -132,7 +136,8 @@ function Changes({ agent, path, step }: { agent: string; path: string; step: num
   const [file] = diff.files;
   if (!file?.patch)
     return html`<p class="muted">${file ? `Not compared: ${file.note}.` : `Step ${step} left it as it was.`}</p>`;
-  return html`<p class="muted">In step ${step}: <${Changed} ...${file} /></p><${Diff} patch=${file.patch} />`;
+  return html`<p class="muted">In step ${step}: <${Changed} ...${file} /></p><${Diff} patch=${file.patch.slice(0, MAX_CHARS)} />
+    ${restOf(file.patch)}`;
 }
 
 function Why({ agent, version }: { agent: string; version: FileStory["versions"][number] }) {

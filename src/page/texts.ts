@@ -68,14 +68,11 @@ export const table = (looks: readonly string[], head: Cells, rows: readonly Cell
     <tbody>${rows.map((row) => line("td", row))}</tbody></table></div>`;
 };
 
-const MAX_ROWS = 500;
 export const Csv = ({ text }: { text: string }) => {
   const [head = [], ...rows] = readCsv(text);
   const looks = ["num muted", ...head.map((_, at) => (isNumeric(rows, at) ? "num" : ""))];
-  const numbered = rows.slice(0, MAX_ROWS).map((row, n) => [n + 1, ...row.map(showHidden)]);
-  const more = rows.length - MAX_ROWS;
-  return html`${table(looks, ["#", ...head.map(showHidden)], numbered)}
-    ${more > 0 && html`<p class="muted">${more} more rows are not shown.</p>`}`;
+  const numbered = rows.map((row, n) => [n + 1, ...row.map(showHidden)]);
+  return table(looks, ["#", ...head.map(showHidden)], numbered);
 };
 
 /** All arguments of a call, each whole: long ones in lines with numbers. */
