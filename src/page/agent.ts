@@ -5,7 +5,7 @@ import { isEnded, Needs, Now, Resume, sendTo } from "./home.ts";
 import { html, useEffect, useLoaded, useMemo, useState } from "./html.ts";
 import { Act, AgentMark, Ago, Call, fileLink, Mark, Pairs, Pending, Words } from "./parts.ts";
 import { Side } from "./side.ts";
-import { host, isAway, needing, pulseOf } from "./store.ts";
+import { applyChanges, host, isAway, needing, pulseOf } from "./store.ts";
 import { Args, Code } from "./texts.ts";
 import type { Agent, Delta, Details, LogEvent, StepPage, WholeStep } from "./types.ts";
 import { cents, clockOf, compact, counted, decode, describeCall, lookOf, span, stateLabel, textOf } from "./words.ts";
@@ -107,11 +107,6 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
   const [after, setAfter] = useState(opened !== null && opened <= agent.step - SHOWN_STEPS ? opened - 1 : null);
   const path = at(agent.id, `/steps?limit=${SHOWN_STEPS}${after === null ? "" : `&after=${after}`}`);
   const [list, problem] = useLoaded<StepPage>(path, pulseOf(agent));
-  useEffect(() => {
-    const row = document.getElementById(`step-${opened}`);
-    row?.scrollIntoView();
-    row?.querySelector("summary")?.focus({ preventScroll: true });
-  }, [opened, list !== null]);
   if (!list) return html`<${Pending} problem=${problem} />`;
   const { steps, last } = list;
   const [first] = steps;
@@ -169,12 +164,12 @@ function Step({ agent, row, look, isNamed }: StepProps) {
       <small class="wide num" title=${new Date(startedAt).toLocaleString()}>${clockOf(startedAt)}</small>
       <small class="num">${status && span(Date.parse(endedAt) - Date.parse(startedAt))}</small>
       <small class="wide num">${costUsd ? cents(costUsd) : ""}</small></summary>
-    ${isOpen && html`<${Opened} agent=${agent} row=${row} />`}</details></li>`;
+    ${isOpen && html`<${Opened} agent=${agent} row=${row} isNamed=${isNamed} />`}</details></li>`;
 }
 
 /** Shows what was unlike other steps. */
 function Badges({ row: { interruptions, attempts, approval, status } }: { row: StepRow }) {
-  const crash = interruptions > 0 && `crash, ${status ? `then ${status}` : "being checked"}`;
+  const crash = interruptions > 0 && `crash, ${status ? `then ${status}` : "no result yet"}`;
   const asked = attempts > 1 && `model asked ${attempts} times`;
   const marks = [crash, asked, approval && `${approval} by you`].filter(Boolean);
   const look = crash || approval === "denied" ? "bad" : "";
@@ -182,13 +177,18 @@ function Badges({ row: { interruptions, attempts, approval, status } }: { row: S
 }
 
 const FORK = "Makes a paused agent with the state after this step";
-function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agent" | "row">) {
+function Opened({ agent, row: { step, endedAt, status, tokens }, isNamed }: Omit<StepProps, "look">) {
   const [whole, problem] = useLoaded<WholeStep>(at(agent, `/steps/${step}`), endedAt, status);
   const key = useMemo(() => crypto.randomUUID(), []);
+  // Without its content the page may be too short to scroll to it.
+  useEffect(() => {
+    const row = isNamed && whole ? document.getElementById(`step-${step}`) : null;
+    row?.scrollIntoView();
+    row?.querySelector("summary")?.focus({ preventScroll: true });
+  }, [whole !== null]);
   if (!whole) return html`<${Pending} problem=${problem} />`;
   const { startedAt, reply, thoughts, thought, command, result, files, nested, prompt, recalls } = whole;
   const { reasoning, plan, criticism } = thoughts ?? {};
-  const tokens = (reply?.usage.inputTokens ?? 0) + (reply?.usage.outputTokens ?? 0);
   const model = reply && ` · model ${span(reply.durationMs)}, ${compact(tokens)} tokens`;
   const ran = result && ` · command ${span(result.durationMs)}`;
   const inside = nested.calls > 0 && ` · ${counted(nested.calls, "call")} inside`;
@@ -202,8 +202,9 @@ function Opened({ agent, row: { step, endedAt, status } }: Pick<StepProps, "agen
     return [`${recall.kind}, ${recall.trust}${from}`, recall.text];
   });
   const fork = async (): Promise<void> => {
-    const { id } = (await (await post(at(agent, "/fork"), { step, key })).json()) as { id: string };
-    location.hash = `#/a/${id}`;
+    const made = (await (await post(at(agent, "/fork"), { step, key })).json()) as Agent;
+    host.agents = applyChanges(host.agents, { agents: [made], removed: [] });
+    location.hash = `#/a/${made.id}`;
   };
   return html`<div class="opened stack"><p class="muted small">began ${clockOf(startedAt)}${model}${ran}${inside}</p>
     <${Pairs} of=${{ thought: thoughts?.text || thought, reasoning, plan, criticism }} />

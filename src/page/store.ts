@@ -35,8 +35,7 @@ export function move(): void {
 /** Whether what needs a person has stood still long enough to be clicked. */
 export const isStill = (): boolean => performance.now() - movedAt > STILL_MS;
 
-export const findAgent = (id: string | undefined): Agent | undefined =>
-  host.agents.find((agent) => agent.id === id) ?? host.agents.find(({ name }) => name === id);
+export const findAgent = (id: string | undefined): Agent | undefined => host.agents.find((agent) => agent.id === id);
 
 /** Agents that need a person, with what they ask: the oldest first, then those that a limit or a failure stopped. */
 export const needing = (): readonly { readonly agent: Agent; readonly item?: Waiting }[] => [

@@ -309,10 +309,12 @@ describe("the page in Chromium", () => {
   });
 
   it("makes another agent from a step, and finds in the memory what was written", async () => {
-    await using opened = await openPage({ viewport: { width: 1_280, height: 860 } });
-    await opened.go("#/a/hostile/s/2", ".opened");
+    await using opened = await openPage({ viewport: { width: 1_280, height: 400 } });
+    await opened.go("#/a/hostile/s/2", "#step-2 summary:focus");
+    expect((await opened.page.locator("#step-2").boundingBox())?.y).toBeLessThan(80);
     await opened.page.getByRole("button", { name: "Fork from here" }).click();
     await opened.page.waitForURL(/hostile-2/);
+    expect(await opened.page.getByText("No such agent").count()).toBe(0);
     expect((await logOf("hostile-2")).at(-1)).toMatchObject({ type: "agent-paused" });
     await opened.page.getByRole("searchbox", { name: "Search its memory" }).fill("data.csv");
     await opened.page.keyboard.press("Enter");
