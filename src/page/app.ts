@@ -40,10 +40,9 @@ function TopBar({ agent }: { agent: Agent | undefined }) {
   const running = agents.filter(({ standing }) => standing.kind === "running").length;
   const spent = agents.reduce((sum, { costUsd }) => sum + costUsd, 0);
   const up = status && `up ${sinceWords(Date.now() - Date.parse(status.startedAt))}`;
-  const lostMs = lostSince === null ? 0 : Date.now() - lostSince;
-  const lost = html`The daemon ${lostMs < 2_000 ? "does not answer" : `has not answered for ${sinceWords(lostMs)}`}. Agents
-    continue when it is back: <code>goald up</code>. What you see is from before.`;
-  const banners = [lostSince !== null && lost, ...(status?.problems ?? [])];
+  const lost = html`The daemon has not answered for ${sinceWords(Math.max(1_000, Date.now() - Number(lostSince)))}.
+    Agents continue when it is back: <code>goald up</code>. What you see is from before.`;
+  const banners = lostSince === null ? (agent ? [] : status?.problems) : [lost];
   const place = agent && html`<span class="muted">/</span><a href=${`#/a/${agent.id}`} class="cut">${agent.name}</a>`;
   const facts = html`<small class="wide">${running} running</small>
     <small class="wide" title="Spent by all agents of this home over their lives">${money(spent)} spent</small>
@@ -53,7 +52,7 @@ function TopBar({ agent }: { agent: Agent | undefined }) {
     <nav class="flex grow" aria-label="Place"><a href="#/"><b>goald</b></a>${place}</nav>
     ${agent && needs > 0 && html`<a class="hot small" href="#/">${needs} need${needs === 1 && "s"} you</a>`}
     ${status && facts}<button class="quiet" aria-label="Keys" title="Keys (?)" popovertarget="keys">?</button></header>
-    ${banners.map((words) => words && html`<p class="banner" role="status">${words}</p>`)}`;
+    ${banners?.map((words) => html`<p class="banner" role="status">${words}</p>`)}`;
 }
 
 /** By key: its words in the list, and its action. No key approves. */

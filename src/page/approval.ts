@@ -12,7 +12,7 @@ export function ApprovalScreen({ agent: { id, name } }: { agent: Agent }) {
   const place = items.findIndex(({ agent }) => agent === id);
   const item = items[place];
   if (!item)
-    return html`<${Empty} title=${`${name} waits for no approval`}><p>It was answered, or it has expired.
+    return html`<${Empty} title=${`${name} waits for no approval`}><p>It was answered, or it has expired.${" "}
       <a href=${`#/a/${id}`}>See what ${name} does</a> or <a href="#/">go home</a>.</p></${Empty}>`;
   const next = items.length > 1 ? items[(place + 1) % items.length] : undefined;
   return html`<div class="page stack"><p class="flex muted small">

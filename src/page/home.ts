@@ -5,7 +5,7 @@ import { Act, AgentMark, Ago, Bar, Call, Empty, Mark, Outside, Wish, Words } fro
 import { host, isAway, isStill, needing } from "./store.ts";
 import { Args } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
-import { capital, clockOf, counted, LOOKS, lookOf, money, span, stateWords } from "./words.ts";
+import { capital, clockOf, counted, LOOKS, lookOf, money, span, stateLabel, stateWords } from "./words.ts";
 
 export function Home() {
   const { agents } = host;
@@ -110,14 +110,14 @@ export function Resume({ agent: { id, standing, budget } }: { agent: Agent }) {
   const resume = (fields: FormData): Promise<unknown> =>
     post(at(id, "/resume"), member ? { more: { [member]: Number(fields.get("more")) * unit } } : {});
   const field = html`<label class="flex">${before}<input type="number" name="more" required min="0.01" step="any"
-    defaultValue=${member === "usd" ? budget?.allowedUsd : first} />${after}</label>`;
+    defaultValue=${member === "usd" ? Math.ceil((budget?.allowedUsd ?? 0) * 100) / 100 : first} />${after}</label>`;
   return html`<${Act} words="Resume" isOff=${!isStill()} act=${resume}>${member && field}</${Act}>`;
 }
 
 export function Now({ agent: { standing, now, until, closing, reason } }: { agent: Agent }): Children {
   if (standing.kind === "over") return closing || reason || capital(standing.cause);
   if (standing.kind !== "running")
-    return `${stateWords(standing)}${until && standing.cause !== "agent" ? `, until ${clockOf(until)}` : ""}`;
+    return `${capital(stateLabel(standing))}${until && standing.cause !== "agent" ? `, until ${clockOf(until)}` : ""}`;
   return now.kind === "running" ? html`<${Call} command=${now.command} subject=${now.subject} />` : "Thinking";
 }
 
@@ -128,13 +128,13 @@ function Row({ agent, depth }: TreeRow) {
     budget && html`<${Bar} label=${`Budget of ${name}`} spent=${budget.spentUsd} allowed=${budget.allowedUsd} />`;
   return html`<a class="row" data-row href=${`#/a/${id}`} style=${{ paddingLeft: `${8 + depth * 24}px` }}>
     <${AgentMark} agent=${agent} />
-    <span class="grow"><span class="cut"><b>${name}</b>${isTwin && ` (${id})`}
+    <span class="grow"><span><b>${name}</b>${isTwin && ` (${id})`}
         ${depth > 0 && html`<small> helper of ${parent}</small>`}</span>
       <small class="cut"><${Now} agent=${agent} />
         ${stalledMs !== null && html` <b class="hot">nothing for ${span(stalledMs)}</b>`}</small></span>
     <small class="num wide">step ${step}</small>
     <span class="num cost">${money(budget?.spentUsd ?? costUsd)}
-      ${budget && html`<small> of ${money(budget.allowedUsd)}</small>`}${bar}</span>
+      ${budget && html`<small class="wide"> of ${money(budget.allowedUsd)}</small>`}${bar}</span>
     <small class="num"><${Ago} at=${changedAt} /></small></a>`;
 }
 

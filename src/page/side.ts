@@ -30,7 +30,7 @@ export function Side({ agent, details, isNarrow }: { agent: Agent; details: Deta
       <${Line} words=${`${compact(agent.tokens)} tokens`} end=${counted(details.usage.modelCalls, "request")} />
     </${Part}>
     ${task && html`<${Part} title="Plan">${task}${unread}</${Part}>`}
-    <${Part} title="Goals">${goals.map((goal, n) => html`<li>${goal}${checksOf(details, n)}</li>`)}</${Part}>
+    <${Part} title="Goals">${goals.map((goal, n) => html`<li>${n + 1}. ${goal}${checksOf(details, n)}</li>`)}</${Part}>
     ${above.length > 0 && html`<${Part} title="Helper of">${above.map(relative)}</${Part}>`}
     ${helpers.length > 0 && html`<${Part} title="Helpers">${helpers.map(relative)}</${Part}>`}
     ${files.length > 0 && html`<${Part} title="Latest files">${latest}</${Part}>`}

@@ -13,8 +13,7 @@ export const { format: compact } = new Intl.NumberFormat("en", COMPACT);
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const bytes = { ...COMPACT, style: "unit", unit: "byte", unitDisplay: "narrow" } as const;
-export const { format: size } = new Intl.NumberFormat("en", bytes);
+export const size = (bytes: number): string => compact(bytes).replace("B", "G").replace(/\D?$/, " $&B");
 
 export function span(ms: number): string {
   const seconds = Math.max(0, ms) / 1_000;

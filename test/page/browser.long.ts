@@ -351,10 +351,15 @@ describe("the page in Chromium", () => {
 
   it("shows a question as text, with one field for the answer, and answers it on Home", async () => {
     await using opened = await openPage();
+    const json = { startedAt: "2026-11-20T10:00:00.000Z", problems: ["Memory works offline."] };
+    await opened.page.route("**/v1/status", (route) => route.fulfill({ json }));
+    await opened.go("#/a/asker/approve", "text=It was answered, or it has expired. See what");
     await opened.go("#/a/asker", ".step-row");
     await opened.page.locator(".card").getByText("Which <b>week</b>?").waitFor();
+    expect(await opened.page.getByText("Memory works offline.").count()).toBe(0);
     expect(await opened.page.getByRole("textbox", { name: "Asker" }).count()).toBe(1);
     await opened.go("#/", ".row:not(.titles)");
+    await opened.page.getByText("Memory works offline.").waitFor();
     await opened.page.getByText("Which <b>week</b>?").waitFor();
     await opened.page.getByRole("textbox", { name: "Answer Asker" }).fill("The second");
     await opened.page.getByRole("button", { name: "Answer" }).click();
@@ -479,6 +484,9 @@ describe.each(LOOKS)("at %d pixels in the %s scheme", (width, colorScheme) => {
       );
       const tooHigh = await opened.page.evaluate("document.querySelector('.top nav').scrollHeight - 48");
       expect(tooHigh).toBeLessThanOrEqual(0);
+      const overlaps =
+        "[...document.querySelectorAll('.row .num')].filter((cell) => cell.scrollWidth > cell.clientWidth)";
+      expect(await opened.page.evaluate(`${overlaps}.length`)).toBe(0);
       found.push(...violations.map(({ id }) => `${hash} ${id}`), ...(tooWide === 0 ? [] : [`${hash} ${tooWide} px`]));
     }
     expect(found).toEqual([]);

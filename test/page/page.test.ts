@@ -14,6 +14,7 @@ import {
   money,
   showHidden,
   sinceWords,
+  size,
   span,
   stateLabel,
   stateWords,
@@ -83,10 +84,12 @@ describe("characters that cannot be seen", () => {
 
 describe("numbers", () => {
   it.each([
-    [0, "$0.00"],
-    [0.004, "$0.004"],
-    [1.234, "$1.23"],
-  ])("%d dollars are %s", (usd, words) => expect(money(usd)).toBe(words));
+    [money, 0, "$0.00"],
+    [money, 0.004, "$0.004"],
+    [money, 1.234, "$1.23"],
+    [size, 410, "410 B"],
+    [size, 2e9, "2 GB"],
+  ])("%p of %d is %s", (show, amount, words) => expect(show(amount)).toBe(words));
 
   it.each([
     [400, "400 ms", "now"],
@@ -153,13 +156,11 @@ const agent = (id: string, parent: string | null): Agent =>
 describe("rows of trees", () => {
   it("have helpers below their parent, and those without one at the top", () => {
     const agents = [agent("c", "a"), agent("b", null), agent("a", null), agent("d", "gone"), agent("e", "c")];
-    expect(agentTree(agents).map(({ agent: { id }, depth }) => `${id}${depth}`)).toEqual([
-      "a0",
-      "c1",
-      "e2",
-      "b0",
-      "d0",
-    ]);
+    expect(
+      agentTree(agents)
+        .map(({ agent: { id }, depth }) => `${id}${depth}`)
+        .join(" "),
+    ).toBe("a0 c1 e2 b0 d0");
   });
 
   it("have files by folder, with kept pages last", () => {
@@ -200,6 +201,9 @@ describe("Markdown as elements", () => {
     ["- [x] done\n- [ ] open", "<ul><li>☑ done</li><li>☐ open</li></ul>"],
     ["> q", "<blockquote><p>q</p></blockquote>"],
     ["![a b](charts/x.png)", "<p>(picture charts/x.png a b)</p>"],
+    ["![a](https://x.example/p.png)", "<p>[picture elsewhere: https://x.example/p.png]</p>"],
+    ["![a](//x.example/p.png)", "<p>[picture elsewhere: //x.example/p.png]</p>"],
+    ["![a](data:image/svg+xml,x)", "<p>[picture elsewhere: data:image/svg+xml,x]</p>"],
   ])("%s", (text, shown) => expect(elements(text)).toBe(shown));
 
   it("shows tables with numbers at the right", () => {
@@ -214,12 +218,6 @@ describe("Markdown as elements", () => {
     );
     for (const address of ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", " JaVaScRiPt:alert(1)"])
       expect(elements(`[a](<${address}>)`)).not.toContain("<a");
-  });
-
-  it("never asks another server for a picture", () => {
-    expect(elements("![a](https://x.example/p.png)")).toBe("<p>[picture elsewhere: https://x.example/p.png]</p>");
-    expect(elements("![a](//x.example/p.png)")).toContain("elsewhere");
-    expect(elements("![a](data:image/svg+xml,x)")).toContain("elsewhere");
   });
 
   it.each(["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a <b onclick=x>b</b>", "<svg/onload=x>"])(
