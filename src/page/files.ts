@@ -45,7 +45,7 @@ const endingOf = (path: string): string => /\.([a-z0-9]+)$/i.exec(path)?.[1]?.to
 const isPicture = (path: string): boolean => /^(png|jpe?g|gif|webp)$/.test(endingOf(path));
 const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(path));
 /** A browser is busy for a second with so much text. */
-const MAX_CHARS = 100_000;
+const MAX_CHARS = 50_000;
 const restOf = (text: string) => text.length > MAX_CHARS && html`<p class="muted">The rest is not shown.</p>`;
 const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
 

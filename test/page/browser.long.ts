@@ -371,7 +371,7 @@ describe("the page in Chromium", () => {
     await using opened = await openPage({ viewport: { width: 1_280, height: 860 } });
     await opened.go("#/a/hostile/files/report.md", ".prose");
     await opened.page.getByText("<script>hacked=1</script>").waitFor();
-    const json = { content: "a,1\n".repeat(1_000_000), encoding: "utf8", bytes: 4_000_000 };
+    const json = { content: `${"a".repeat(99)},1\n`.repeat(50_000), encoding: "utf8", bytes: 5_100_000 };
     await opened.page.route("**/files/data.csv", (route) => route.fulfill({ json }));
     await opened.go("#/a/hostile/files/data.csv", "text=The rest is not shown.");
     await opened.go(`#/a/hostile/files/${encodeURIComponent("<img src=x onerror=hacked=1>.md")}`, ".prose");
