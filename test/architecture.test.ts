@@ -288,7 +288,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   loop: [26, 3737],
   memory: [33, 5932],
   model: [11, 1743],
-  page: [13, 1403],
+  page: [13, 1401],
   prompt: [11, 1906],
   reply: [13, 2123],
   sandbox: [13, 1688],

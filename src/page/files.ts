@@ -136,8 +136,8 @@ function Changes({ agent, path, step }: { agent: string; path: string; step: num
   const [file] = diff.files;
   if (!file?.patch)
     return html`<p class="muted">${file ? `Not compared: ${file.note}.` : `Step ${step} left it as it was.`}</p>`;
-  return html`<p class="muted">In step ${step}: <${Changed} ...${file} /></p><${Diff} patch=${file.patch.slice(0, MAX_CHARS)} />
-    ${restOf(file.patch)}`;
+  return html`<p class="muted">In step ${step}: <${Changed} ...${file} /></p>
+    <${Diff} patch=${file.patch.slice(0, MAX_CHARS)} />${restOf(file.patch)}`;
 }
 
 function Why({ agent, version }: { agent: string; version: FileStory["versions"][number] }) {
