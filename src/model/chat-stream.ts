@@ -44,6 +44,8 @@ export class ChatStream {
   #content: string | null = null;
   #refusal = "";
   readonly #toolCalls: ToolCall[] = [];
+  /** The newest call of each number. */
+  readonly #numbered = new Map<number, ToolCall>();
   #finishReason: unknown = null;
   #usage: unknown;
   #error: unknown;
@@ -107,18 +109,17 @@ export class ChatStream {
   }
 
   #takeToolCall(piece: Received<OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall>): void {
-    const calls = this.#toolCalls;
-    const { id, index: given } = piece;
+    const { id, index } = piece;
     const called = asRecord(piece.function);
     const { name, arguments: args } = called;
-    const named = typeof given === "number" ? given : Math.max(0, calls.length - 1);
-    const known = calls[named];
+    const known = typeof index === "number" ? this.#numbered.get(index) : this.#toolCalls.at(-1);
     // Some servers number no call, or all 0 without an id, or send another id or the name with each piece.
     const isNext = () => `${args}`.startsWith("{") && isRecord(parseJson(known?.function.arguments ?? ""));
-    const index = known && name && (id ? known.id !== id : isNext()) ? calls.length : named;
-    if (!(index >= 0 && index < MAX_TOOL_CALLS)) return;
-    calls[index] ??= { id, type: "function", function: { name: "", arguments: "" } };
-    this.#extendCall(calls[index].function, called);
+    const isNew = !known || (name && (id ? known.id !== id : isNext()));
+    const call: ToolCall = isNew ? { id, type: "function", function: { name: "", arguments: "" } } : known;
+    if (typeof index === "number") this.#numbered.set(index, call);
+    if (isNew && this.#toolCalls.push(call) > MAX_TOOL_CALLS) this.#toolCalls.pop();
+    this.#extendCall(call.function, called);
   }
 
   #extendCall(call: ToolCall["function"], { name, arguments: text }: Received<ToolCall["function"]>): void {
@@ -150,8 +151,8 @@ export class ChatStream {
     if (!this.#hasChoice) return { choices: [] };
     // Reasoning without an answer is an empty reply.
     const content = this.#content ?? (this.hasBegun ? "" : null);
-    // A list can have gaps: a piece names its own index. Some servers end it with an empty call.
-    const calls = this.#toolCalls.filter((call) => call?.function.name || call?.function.arguments);
+    // Some servers end the list with an empty call.
+    const calls = this.#toolCalls.filter((call) => call.function.name || call.function.arguments);
     const message = { content, refusal: this.#refusal || null, tool_calls: calls };
     return { choices: [{ finish_reason: this.#finishReason, message }], usage: this.#usage };
   }

@@ -80,9 +80,11 @@ describe("a streamed reply", () => {
     // Some servers give each call the number 0, also without an id, or send the name again, or end with an empty call.
     const piece = (id: string, args = CALL.function.arguments) =>
       chunk({ tool_calls: [{ index: 0, id, function: { ...CALL.function, arguments: args } }] });
+    const rest = chunk({ tool_calls: [{ index: 0, function: { arguments: CALL.function.arguments } }] });
     const namedAgain = piece("1", '{"a"') + piece("1", ': "b c d e f g h"}') + piece("2");
     const withoutId = piece("") + piece("") + chunk({ tool_calls: [{ index: 9, function: { name: "" } }] });
-    for (const each of [namedAgain, withoutId]) expect(await answerTo(events(each + END))).toMatchObject({ text });
+    for (const each of [namedAgain, withoutId, piece("1", "") + rest + piece("2", "") + rest])
+      expect(await answerTo(events(each + END))).toMatchObject({ text });
   });
 
   it("is passed to onText piece by piece before its end", async () => {
