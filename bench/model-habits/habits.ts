@@ -95,6 +95,11 @@ const CLINE_XML = inXml(
 
 export const HABITS: readonly Habit[] = [
   // Reasoning
+  around(
+    "Open WebUI",
+    "reasoning in details",
+    `<details type="reasoning" done="true">\nOr ${DRAFT}.\n</details>\n{call}`,
+  ),
   around("DeepSeek", "a think block", "<think>\nThe prices go into notes.md.\n</think>\n\n{call}"),
   around("Qwen", "an empty think block", "<think>\n\n</think>\n\n{call}"),
   around("Qwen", "a closing think tag alone", "The prices go into notes.md.\n</think>\n\n{call}"),
@@ -192,6 +197,16 @@ export const HABITS: readonly Habit[] = [
     `<|START_ACTION|>[{"tool_name":"write_to_file","parameters":${ARGS}}]<|END_ACTION|>`,
   ),
   around("LangChain", "Action and Action Input", `Thought: I write.\nAction: write_to_file\nAction Input: ${ARGS}`),
+  around("MCP", "a request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${CALL}}`),
+  // A call that is the text of a file or a quotation
+  around("Aider", "a block that replaces", `a.json\n<<<<<<< SEARCH\n{}\n=======\n${DRAFT}\n>>>>>>> REPLACE`, NONE),
+  around("Codex", "a patch", `*** Begin Patch\n*** Add File: a.json\n+${DRAFT}\n*** End Patch`, NONE),
+  around("Roo", "a change in XML", `<apply_diff>\n<path>a.json</path>\n<diff>${DRAFT}</diff>\n</apply_diff>`, NONE),
+  around("Qwen", "a here-document", `\`\`\`bash\ncat > a.json <<'EOF'\n${DRAFT}\nEOF\n\`\`\``, NONE),
+  around("Claude", "a call that it refuses", `I would not run this:\n\n${DRAFT}`, {
+    forms: ["json", "tools"],
+    ...NONE,
+  }),
   around("GPT", "a call in a block of json", `\`\`\`json\n${CALL}\n\`\`\``),
   // Several native calls
   {

@@ -10,7 +10,7 @@ import { THOUGHT } from "#core/command-names.ts";
 import { rememberBy } from "#util/caches.ts";
 import { isRecord } from "#util/json.ts";
 import { editDistance } from "#util/nearest-name.ts";
-import { ARGS_KEYS, EITHER_KEYS } from "./find-call.ts";
+import { isArgsKey } from "./find-call.ts";
 import { findConflictingKey, isSameJson, parseShallowJson } from "./json.ts";
 import { parseNested } from "./json-objects.ts";
 
@@ -73,8 +73,7 @@ function readArgsRecord(
     return { [only]: value };
   if (!isRecord(value)) return null;
   const [key = "", ...others] = Object.keys(value);
-  const isNested =
-    others.length === 0 && [...ARGS_KEYS, ...EITHER_KEYS].includes(key.toLowerCase()) && !names.includes(key);
+  const isNested = others.length === 0 && isArgsKey(key, true) && !names.includes(key);
   return isNested && isRecord(value[key]) ? value[key] : value;
 }
 
@@ -101,7 +100,8 @@ function convertValue(value: unknown, written: JsonSchema, converting: Convertin
 }
 
 function convertText(text: string, type: string | undefined, schema: JsonSchema, converting: Converting): unknown {
-  if (type === "integer") return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+  if (type === "boolean" && /^(?:true|false)$/i.test(text)) return /true/i.test(text);
+  if (type === "integer" || type === "number") return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : text;
   if (type === "array") {
     if (!text.trimStart().startsWith("[")) return [text];
     const parsed = parseShallowJson(text);

@@ -70,7 +70,8 @@ export const AJV_OPTIONS = {
   multipleOfPrecision: 6,
   code: { regExp: Object.assign(createBoundedPattern, { code: "createBoundedPattern" }) },
 } as const;
-const MAX_WORDED_VALUES = 1_000;
+/** All problems of longer arguments are not collected. */
+const MAX_WORDED_CHARS = 200_000;
 
 export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCatalogue): CallValidator {
   const closedNames: ReadonlySet<string> = new Set(closed);
@@ -171,23 +172,12 @@ function findProblems(name: string, args: JsonRecord, schema: ArgsSchema): reado
   if (unknown.length > MAX_PROBLEMS && deciding?.some(({ keyword }) => keyword === "maxProperties"))
     return [describeUnknownArguments(name, unknown.length, schema)];
   // Collecting an error for each of a million items takes seconds.
-  const isShort = countValues(args) <= MAX_WORDED_VALUES;
+  const isShort = JSON.stringify(args).length <= MAX_WORDED_CHARS;
   const wording = wordingValidator(schema);
   if (isShort) wording(args);
   const errors = (isShort ? wording.errors : deciding) ?? [];
   const lines = errors.map((error) => describeArgumentError(name, error, schema));
   return [...new Set(lines)].slice(0, MAX_PROBLEMS);
-}
-
-/** Stops counting above the limit. */
-function countValues(value: unknown, counted = 0): number {
-  let count = counted + 1;
-  if (typeof value !== "object" || value === null) return count;
-  for (const inner of Object.values(value)) {
-    if (count > MAX_WORDED_VALUES) return count;
-    count = countValues(inner, count);
-  }
-  return count;
 }
 
 const reject = (problems: readonly string[], name?: string): CheckedCall => ({ kind: "invalid", problems, name });

@@ -8,7 +8,7 @@ import type { CommandCall } from "#core/call.ts";
 import { DO_NOTHING, RUN_CODE, TASK_COMPLETE, THINK } from "#core/command-names.ts";
 import { isRecord } from "#util/json.ts";
 import { isSameJson, parseShallowJson } from "./json.ts";
-import { parseNested } from "./json-objects.ts";
+import { ANSWER, NOT_NOW, parseNested } from "./json-objects.ts";
 
 /** A command as the model wrote it, unchecked. */
 export interface RawCall {
@@ -22,24 +22,13 @@ type CallShape =
 
 /** Keys of a whole command, most specific first. */
 const CALL_KEYS = ["command", "commands", "tool_calls", "tool_call", "function_call", "function", "action", "tool"];
-export const NAME_KEYS = ["name", "command", "action", "tool", "function", "function_name", "tool_name"];
-export const ARGS_KEYS = [
-  "args",
-  "arguments",
-  "parameters",
-  "action_input",
-  "tool_input",
-  "input_args",
-  "params",
-  "command_args",
-];
-/** May also name one argument: they hold all arguments only when their value is an object. */
-export const EITHER_KEYS = ["input", "kwargs"];
+export const NAME_KEYS = ["name", "command", "action", "tool", "function", "function_name", "tool_name", "toolname"];
+/** With `either`, also those that may name one argument: they hold all arguments only when their value is an object. */
+export const isArgsKey = (key: string, either = false): boolean =>
+  /^(?:(?:tool|function|command|input)_?)?(?:args|arguments|parameters|params)$|^(?:action|tool)_?input$/i.test(key) ||
+  (either && /^(?:input|kwargs)$/i.test(key));
 /** Keys beside a name that are not arguments. */
 const BESIDE = new Set(["thoughts", "thought", "command", "id", "type"]);
-/** A value below such a key is an example or a quotation, not a command. */
-const NOT_NOW =
-  /(?:^|[^a-z])(?:examples?|drafts?|rejected|not|never|alternatives?|failed|denied|plan|error|analysis|observation|thinking|reasoning|sample|template|format|previous|earlier|last|history)(?:$|[^a-z])/i;
 const MAX_LAYERS = 4;
 const MAX_LIST = 20;
 
@@ -59,6 +48,7 @@ export function findCall(value: unknown, isName: (name: string) => boolean, laye
     return mergeShapes(value.map((item) => findCall(item, isName, layer + 1)));
   }
   if (!isRecord(value)) return NONE;
+  if (value.method === "tools/call") return findCall(value.params, isName, layer + 1);
   const record = lowerCaseKeys(value);
   if (record === null) return SEVERAL;
   const nested = findNestedCall(record, isName, layer);
@@ -92,7 +82,7 @@ function addArgsBeside(shape: CallShape, record: KeyedRecord): CallShape {
 
 /** True when the record has both a command name and arguments of its own. */
 const isCall = (record: KeyedRecord, isName: (name: string) => boolean): boolean =>
-  ARGS_KEYS.some((key) => record.has(key)) &&
+  [...record.keys()].some((key) => isArgsKey(key)) &&
   NAME_KEYS.some((key) => {
     const name = record.get(key)?.value;
     return typeof name === "string" && isName(name);
@@ -118,10 +108,8 @@ function findNamedCall(record: KeyedRecord): CallShape | null {
   return { kind: "call", call: { name, args } };
 }
 
-const listArgsKeys = (record: KeyedRecord): readonly string[] => [
-  ...ARGS_KEYS.filter((key) => record.has(key)),
-  ...EITHER_KEYS.filter((key) => isRecord(record.get(key)?.value)),
-];
+const listArgsKeys = (record: KeyedRecord): readonly string[] =>
+  [...record].flatMap(([key, { value }]) => (isArgsKey(key, isRecord(value)) ? [key] : []));
 
 /** Finds `{"thoughts": {…, "command": …}}`, or a whole reply below one key such as the agent's name. */
 function findWrappedCall(record: KeyedRecord, isName: (name: string) => boolean, layer: number): CallShape {
@@ -129,7 +117,7 @@ function findWrappedCall(record: KeyedRecord, isName: (name: string) => boolean,
   if (isRecord(thoughts) && lowerCaseKeys(thoughts)?.has("command")) return findCall(thoughts, isName, layer + 1);
   const [only, ...others] = record.values();
   if (!only || others.length > 0 || only.key === "__proto__" || !isRecord(only.value)) return NONE;
-  if (NOT_NOW.test(only.key)) return NONE;
+  if (NOT_NOW.test(only.key) || !(ANSWER.test(only.key) || /^[A-Z]/.test(only.key))) return NONE;
   return findCall(only.value, isName, layer + 1);
 }
 
@@ -162,12 +150,8 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   finish: TASK_COMPLETE,
   null: DO_NOTHING,
 };
-const FILE_ARGUMENTS = { path: "file", content: "text", contents: "text" };
-const SHORT_ARGUMENTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  write_to_file: FILE_ARGUMENTS,
-  append_to_file: FILE_ARGUMENTS,
-  read_file: { path: "file" },
-};
+/** Arguments of the commands for one file. What is read has them as aliases. */
+const SHORT_ARGUMENTS: Readonly<Record<string, string>> = { path: "file", content: "text", contents: "text" };
 /** Keys beside the action that are neither arguments nor content. */
 const BESIDE_ACTION: readonly string[] = ["action", "args", "message", "thought", "thoughts"];
 
@@ -180,8 +164,14 @@ export function readWrittenAction(text: string): CommandCall | undefined {
   const value = parseShallowJson(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
   const shaped = findAction(value);
   if (shaped === value || !isRecord(shaped)) return undefined;
-  const { name, args } = toCommand(shaped.command as RawCall);
-  return typeof name === "string" ? { name, args: isRecord(args) ? args : {} } : undefined;
+  const { name: written, args } = shaped.command as RawCall;
+  const name = resolveAction(written);
+  if (typeof name !== "string") return undefined;
+  const isOfFile = /^(?:write_to|append_to|read)_file$/.test(name);
+  const rename = (key: string): string =>
+    isOfFile && Object.hasOwn(SHORT_ARGUMENTS, key) ? (SHORT_ARGUMENTS[key] as string) : key;
+  const entries = Object.entries(isRecord(args) ? args : {});
+  return { name, args: Object.fromEntries(entries.map(([key, value]) => [rename(key), value])) };
 }
 
 /**
@@ -200,28 +190,8 @@ export function findAction(value: unknown): unknown {
   return { command: { name: String(action), args: given } };
 }
 
-/**
- * Resolves the names of an action. Actions are commands. The short names of OpenDevin's planner stand for the commands
- * that do the same, and `contents` for the content of a file. `written`: any names.
- */
-export function toCommand({ name: written, args }: RawCall): RawCall {
-  const name = typeof written === "string" ? resolveAction(written) : written;
-  const renamed = typeof name === "string" && Object.hasOwn(SHORT_ARGUMENTS, name) ? SHORT_ARGUMENTS[name] : undefined;
-  return { name, args: renamed && isRecord(args) ? renameKeys(args, renamed) : args };
-}
-
-export function resolveAction(written: string): string {
-  const name = written.trim().toLowerCase();
+/** Actions are commands, and the short names of OpenDevin's planner stand for those that do the same. Any other value stays. */
+export function resolveAction<T>(written: T): T | string {
+  const name = typeof written === "string" ? written.trim().toLowerCase() : "";
   return Object.hasOwn(SHORT_NAMES, name) ? (SHORT_NAMES[name] as string) : written;
-}
-
-/** A key keeps its name when the other name is taken: the schema then tells that there are two. */
-function renameKeys(args: Readonly<Record<string, unknown>>, names: Readonly<Record<string, string>>) {
-  const renamed: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(args)) {
-    const name = Object.hasOwn(names, key) ? (names[key] as string) : key;
-    const isTaken = name !== key && (Object.hasOwn(args, name) || Object.hasOwn(renamed, name));
-    Object.defineProperty(renamed, isTaken ? key : name, { value, enumerable: true, configurable: true });
-  }
-  return renamed;
 }

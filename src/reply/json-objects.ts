@@ -28,18 +28,13 @@ export function unwrapReply(text: string, maxChars: number): string {
   let reply = trimBlank(text);
   if (reply.length > maxChars) return reply;
   reply = unwrapStrings(reply);
-  if (reply.startsWith(">")) reply = unquoteLines(reply);
-  return /^["']?(?:thoughts|command)["']?\s{0,50}:/i.test(reply) ? `{${reply}` : reply;
+  if (!/^[^>\n]/m.test(reply)) reply = reply.replace(/^> ?/gm, "").trim();
+  return /^(?:["'](?:thoughts|command)["']?|(?:thoughts|command)["'])\s{0,50}:/i.test(reply) ? `{${reply}` : reply;
 }
 
-function unwrapStrings(text: string): string {
-  let reply = text;
-  for (let layer = 0; layer < MAX_STRING_LAYERS && reply.startsWith('"'); layer++) {
-    const inner = parseShallowJson(reply);
-    if (typeof inner !== "string") break;
-    reply = trimBlank(inner);
-  }
-  return reply;
+function unwrapStrings(text: string, layers = MAX_STRING_LAYERS): string {
+  const inner = layers > 0 && text.startsWith('"') ? parseShallowJson(text) : undefined;
+  return typeof inner === "string" ? unwrapStrings(trimBlank(inner), layers - 1) : text;
 }
 
 function trimBlank(text: string): string {
@@ -48,16 +43,6 @@ function trimBlank(text: string): string {
   while (start < end && BLANK.test(text[start] as string)) start++;
   while (end > start && BLANK.test(text[end - 1] as string)) end--;
   return text.slice(start, end);
-}
-
-function unquoteLines(reply: string): string {
-  const lines = reply.split("\n");
-  return lines.every((line) => line === "" || line.startsWith(">"))
-    ? lines
-        .map((line) => line.replace(/^> ?/, ""))
-        .join("\n")
-        .trim()
-    : reply;
 }
 
 const MAX_OBJECTS = 50;
@@ -165,23 +150,78 @@ export const opensReasoning = (text: string): boolean => OPENING.test(text);
 
 type Stretch = Pick<ReplyObject, "start" | "end">;
 
-const TAG = /<(?=([^\s<>=/"']{1,40}))[^<>]{1,240}(?<!\/)>/g;
+/** Elements and keys of such names hold what the reply itself states: an answer or a call. */
+export const ANSWER =
+  /^(?:[a-z]+:)?(?:(?:final|next|my|agent|assistant|answer|reply|response|result|output|message|data|json|xml|inst|(?:ant)?artifact|ability|code|python|execute|ipython|command|action|tool|function|call|use)s?[_-]?)+$|^(?:html|body|pre|p|div|span|b|strong|em|i|details|summary)$/i;
+/** What an element or key of such a name holds, or such a label names, is no statement of the reply. */
+export const NOT_NOW =
+  /(?:^|[^a-z])(?:examples?|e\.g\.|drafts?|rejected|not|never|alternatives?|failed|denied|plan|error|analysis|observation|thinking|reasoning|sample|template|format|previous|earlier|last|later|history|old|bad|wrong|invalid|incorrect|forbidden|ignore|avoid|skip|cancell?ed|quoted?|user|human|system|request|input|file|contents?|notes?|tool output|(?:tool|function|command|action)_?(?:response|result|output)s?)(?:$|[^a-z])/i;
+const TAG = /[<[](?=([^\s<>[\]=/"'!{(]{1,40}))[^<>[\]]{1,240}(?<!\/)[>\]]/g;
 const MAX_TAGS = 200;
 const CALLED = /\b(\w{1,80})\(/g;
-const MAX_CALLS = 20;
+/** Calls, and holders of one kind, whose end is searched for. */
+const MAX_SEARCHES = 20;
+
+/** Comments, struck text, changes of files, here-documents and texts in YAML, each with its end, else they hold the rest of the reply. */
+const HOLDERS: readonly (readonly [opening: RegExp, end: string])[] = [
+  [/<!--/g, "-->"],
+  [/(?<!~)~~(?=[^~]+~~(?!~))/g, "~~"],
+  [/^\*{3} Begin Patch/gm, "\n*** End Patch"],
+  [/^<{5,9} [A-Z]/gm, "\n>>>>>"],
+  [/^(?:@@ -|\+{3} )/gm, "\n\n"],
+  [/(?<!<)<<-?(?:[ \t]?["']|(?=[A-Z]))(?<word>\w{2,20})/g, "\n"],
+  [/:[ \t]?[|>][-+]?$/gm, "\n\n"],
+];
 
 /**
- * Returns the insides of elements whose tags name a command, such as `<read_file>` or `<invoke name="read_file">`, and
- * of `read_file(…)`. The end may be missing from a reply that was cut off; in another one the opening is prose.
+ * Returns the parts of the reply that are no statements of its own: what an element holds whose tag names a command, such as
+ * `<read_file>` or `<invoke name="read_file">`, or is not `ANSWER`, the arguments of `read_file(…)`, and what `HOLDERS` hold.
+ * The end of an element or call may be missing where it begins a line, and from a reply that was cut off; else it is prose.
  */
 export function findContent(text: string, isCut: boolean, isName: (name: string) => boolean): readonly Stretch[] {
-  const tags = [...text.matchAll(TAG).take(MAX_TAGS)].filter(([tag]) => tag.match(/[\w-]+/g)?.some(isName));
+  const isCommand = (tag: string): boolean => tag.match(/[\w-]+/g)?.some(isName) === true;
+  const holds = (tag: string, name: string): boolean => !ANSWER.test(name) || NOT_NOW.test(tag) || isCommand(tag);
+  const tags = [...text.matchAll(TAG).take(MAX_TAGS)].filter(([tag, name = ""]) => holds(tag, name));
   const calls = [...text.matchAll(CALLED).take(MAX_TAGS)].filter(([, name = ""]) => isName(name));
-  const found = [...tags, ...calls.slice(0, MAX_CALLS)].map(({ 0: opening, 1: name, index }) => {
+  const elements = [...tags, ...calls.slice(0, MAX_SEARCHES)].map(({ 0: opening, 1: name, index }) => {
     const start = index + opening.length;
-    return { start, end: opening.endsWith("(") ? (findCallEnd(text, start) ?? -1) : text.indexOf(`</${name}`, start) };
+    const end = opening.endsWith("(") ? findCallEnd(text, start) : text.indexOf(`${opening[0]}/${name}`, start);
+    return { start, end: end ?? -1, isOpen: (isCut || /^\n?$/.test(text.charAt(index - 1))) && isCommand(opening) };
   });
-  return found.flatMap(({ start, end }) => (end >= 0 || isCut ? [{ start, end: end < 0 ? text.length : end }] : []));
+  const holders = HOLDERS.flatMap(([pattern, end]) =>
+    [...text.matchAll(pattern).take(MAX_SEARCHES)].map(({ 0: opening, groups, index: start }) => {
+      return { start, end: text.indexOf(end + (groups?.word ?? ""), start + opening.length), isOpen: true };
+    }),
+  );
+  return [...elements, ...holders].flatMap(({ start, end, isOpen }) =>
+    end >= 0 || isOpen ? [{ start, end: end < 0 ? text.length : end }] : [],
+  );
+}
+
+const LAST_SENTENCE = /(?:[^.!?\n{}<>\]]|[.!?](?=\S)|(?<=\b(?:e\.g|i\.e|vs))\.)*$/i;
+/** At most three words before a colon, or one alone. */
+const LABEL = /^(?:(?:\S+\s+){0,2}\S*[:：]\W*|\S+)$/;
+/** What leads up to a call and makes it an example, a quotation, the text of a file or nothing to run. */
+const QUOTING = new RegExp(
+  [
+    "\\b(?:for|an|par|zum) (?:example|exemple|beispiel)\\b|例如|不要",
+    "^/[/*]$|^\\$ |^before\\W*$|^(?:\\W*(?:file\\W+)?|(?:```|~~~).*)[\\w./-]+\\.\\w{1,5}\\W*$",
+    "^(?!.*\\b(?:what|whether|if|how)\\b).*\\b(?:instead of|rather than|such as|contents? of \\S+|considered|caused by|this failed|(?:says?|said|wrote|contains?|returned|has|ran|sent|i used|was)(?: to \\w+)?)\\W*$",
+    "(?:\\b(?:not|never|nicht)|n['’]t) (?:run|send|use|call|do|execute|write|ausf)\\p{L}*(?: (?:this|it|that))?\\W*$",
+  ].join("|"),
+  "iu",
+);
+
+/**
+ * Whether a call between these texts is a part of a sentence or of a text in quotes, or is quoted by what leads up to it: an
+ * unfinished sentence, or a label of at most three words. A finished sentence says nothing about it.
+ */
+export function isQuoted(before: string, after: string): boolean {
+  const near = before.slice(-200);
+  if (/\S \S[^\n]* \p{L}+,? [`(]*$|\p{L}[^\n]*["']$/u.test(near) || /^[`)]*(?:\?| [a-z])/.test(after)) return true;
+  const lead = near.replace(/\s*(?:(?:```|~~~)\w*[ \t]*\n?)?$/, "");
+  const sentence = LAST_SENTENCE.exec(lead)?.[0].trim() ?? "";
+  return QUOTING.test(sentence) || (LABEL.test(sentence) && NOT_NOW.test(sentence));
 }
 
 /** Returns the end of a reasoning block that precedes every bracket, else 0: braces in that block need not balance. */
@@ -197,7 +237,7 @@ export const findLeadingReasoningEnd = (text: string): number =>
  */
 export const findReasoningEnd = (text: string): number =>
   findMarkedEnd(text, (mark, before) =>
-    mark.groups?.open === undefined ? endsInBlock(before) || isQuoted(text, mark) : !beginsReasoning(mark[0], before),
+    mark.groups?.open === undefined ? endsInBlock(before) || isInQuotes(text, mark) : !beginsReasoning(mark[0], before),
   );
 
 /** `isContent`: whether a mark outside of reasoning, with the text before it, belongs to the reply proper. */
@@ -217,9 +257,10 @@ function findMarkedEnd(text: string, isContent: (mark: RegExpExecArray, before: 
 
 /** Thoughts begin the reply, or a line below prose without a block or an answer. */
 const beginsReasoning = (mark: string, before: string): boolean =>
-  before.trim() === "" || (/think|thought/i.test(mark) && /\n[ \t]*$/.test(before) && !/```|~~~|RESULT/.test(before));
+  /^(?:<\|\w+\|>\w*)?$/.test(before.trim()) ||
+  (/think|thought/i.test(mark) && /\n[ \t]*$/.test(before) && !/```|~~~|RESULT/.test(before));
 const endsInBlock = (text: string): boolean => (text.match(/^[ \t]*(?:```|~~~)/gm)?.length ?? 0) % 2 === 1;
-const isQuoted = (text: string, { index, 0: { length } }: RegExpExecArray): boolean =>
+const isInQuotes = (text: string, { index, 0: { length } }: RegExpExecArray): boolean =>
   /["']/.test(text.charAt(index - 1)) && /[^\n]/.test(text.charAt(index + length));
 
 /** True for a reply without any text after its reasoning. */

@@ -43,9 +43,8 @@ export const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a)
 
 /** Returns the first index after a comment that begins at `at`, else `at`. `://` does not begin a comment. */
 export function findCommentEnd(text: string, at: number): number {
-  if (text[at] !== "/") return at;
-  const isLine = text[at + 1] === "/" && text[at - 1] !== ":";
-  if (!isLine && text[at + 1] !== "*") return at;
+  const isLine = text.startsWith("# ", at) || (text.startsWith("//", at) && text[at - 1] !== ":");
+  if (!isLine && !text.startsWith("/*", at)) return at;
   const terminator = isLine ? "\n" : "*/";
   const end = text.indexOf(terminator, at + 2);
   return end === -1 ? text.length : end + terminator.length;

@@ -30,7 +30,7 @@ export const PROBLEMS = {
   cutOff:
     "The reply was cut off before the command was complete, so nothing was run. Keep the thoughts short, and write long text in several steps.",
   severalCommands:
-    "The reply holds more than one command, and they differ. Send one command; the next one can follow after its result.",
+    "The reply holds more than one command, or quotes one. Send one command and nothing around it; the next one can follow after its result.",
   noName: "The command has no name. Put the name of one command from the list under command.name.",
 } as const;
 
@@ -51,7 +51,7 @@ export const ACTION_PROBLEMS = {
     onlyReasoning: `${ONLY_REASONING} ${CODE_SHAPE}`,
     cutOff: CUT_CODE,
     noCode: `The reply was empty. ${CODE_SHAPE}`,
-    noBlock: `The reply writes or announces a call without a block of Python, so nothing was run. ${CODE_SHAPE}`,
+    noBlock: `The reply writes, quotes or announces a call without a block of Python of its own, so nothing was run. ${CODE_SHAPE}`,
     emptyCode: `The block of code is empty. ${CODE_SHAPE}`,
   },
 } as const;
@@ -69,7 +69,7 @@ const REPHRASED: Readonly<Record<"tools" | "plan", readonly (readonly [string, s
   ],
   plan: [
     [ONE_OBJECT, "Send exactly one JSON object with the keys action and args, and nothing around it."],
-    [PROBLEMS.severalCommands, "The reply holds several actions, and they differ. Send one; the next one can follow."],
+    [PROBLEMS.severalCommands, "The reply holds several actions, or quotes one. Send one; the next one can follow."],
     [PROBLEMS.noCommand, 'The reply holds JSON but no action. Send {"action": …, "args": {…}}.'],
     [PROBLEMS.noName, "The action has no name. Put the name of one action from the list under the key action."],
   ],

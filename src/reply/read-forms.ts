@@ -6,7 +6,7 @@ import type { ActionForm } from "#core/state.ts";
 import { isRecord } from "#util/json.ts";
 import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./check-call.ts";
 import { readReturn } from "./check-value.ts";
-import { findAction, resolveAction, thoughtIn, toCommand } from "./find-call.ts";
+import { findAction, resolveAction, thoughtIn } from "./find-call.ts";
 import { findConflictingKey, parseShallowJson } from "./json.ts";
 import {
   ACTION_PROBLEMS,
@@ -77,7 +77,9 @@ function problemOf(
   if (isFull && (code === null || !isClosed)) return words.cutOff;
   if (result !== null) return result === "" ? words.noCode : undefined;
   if (foreign !== "" && !isSecondTry) return describeForeignCode(foreign);
-  if (code === null && form === "code" && !isSecondTry && isCall(shown)) return ACTION_PROBLEMS.code.noBlock;
+  // A quoted block of Python is never the answer: it may have been meant.
+  const isMeant = isSecondTry ? /^```py/m.test(shown) : isCall(shown);
+  if (code === null && form === "code" && isMeant) return ACTION_PROBLEMS.code.noBlock;
   if (code === null) return form === "react" || /^(?:<[^<>]{1,40}>)?$/.test(shown) ? words.noCode : undefined;
   if (code.trim() === "") return thought === "" ? words.noCode : words.emptyCode;
   return /\p{Cs}|\ufffd/u.test(code) ? describeDamagedLetters() : undefined;
@@ -118,7 +120,7 @@ export function createPlanReader(
   const validator: CallValidator = {
     isName: (written) => known.isName(resolveAction(written)),
     checkCall(written, source) {
-      const checked = known.checkCall(toCommand(written), source);
+      const checked = known.checkCall({ ...written, name: resolveAction(written.name) }, source);
       if (checked.kind === "valid" || checked.unknownName === undefined) return checked;
       return { ...checked, problems: [describeUnknownAction(checked.unknownName, listed)] };
     },

@@ -5,6 +5,7 @@
  *            ─▶ names and arguments ─▶ schema ─▶ one command, or problems
  *
  * Asking again is better than running a command that was not meant:
+ * - A call is a statement of the reply: not the content of another text, and not quoted by the words around it.
  * - Two different commands are rejected, never chosen by position: either may be quoted text.
  * - A truncated reply runs only if its command was closed before the cut.
  * - Of a damaged object, the command runs whose own object is readable with mended spelling (control characters,
@@ -17,13 +18,14 @@
 import type { CommandCall } from "#core/call.ts";
 import { collectTexts } from "./arrange-args.ts";
 import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./check-call.ts";
-import { ARGS_KEYS, findCall, NAME_KEYS } from "./find-call.ts";
+import { findCall, isArgsKey, NAME_KEYS } from "./find-call.ts";
 import { findConflictingKey, findStringEnd, isSameJson } from "./json.ts";
 import {
   createRepairBudget,
   findContent,
   findLeadingReasoningEnd,
   findObjects,
+  isQuoted,
   MAX_DAMAGED_CHARS,
   type ParsedObject,
   parseClearly,
@@ -40,6 +42,7 @@ import {
   MAX_PROBLEMS,
   PROBLEMS,
 } from "./problems.ts";
+import { findFilledBlocks } from "./split-action.ts";
 import { findThoughts, NO_THOUGHTS, type Thoughts, withThought } from "./thoughts.ts";
 
 /** Maximum new starts after objects whose brackets do not balance. */
@@ -81,8 +84,8 @@ function startSearch(
     validator,
     shape,
     reply,
-    /** The content of elements and calls that name a command. Objects there are its arguments. */
-    content: findContent(reply, !SETTLED.test(finishReason), validator.isName),
+    /** Parts of other texts, such as files, arguments and comments. Objects there are not calls of the reply. */
+    content: [...findContent(reply, !SETTLED.test(finishReason), validator.isName), ...findFilledBlocks(reply)],
     /** True when the server reports that the reply reached its length limit. */
     isFull: finishReason === "length",
     budget: createRepairBudget(),
@@ -107,8 +110,11 @@ function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
     if (unclosed && objects.length === 0) return refuseReply(null, PROBLEMS.onlyReasoning);
     start = search.reply.length;
     for (const object of objects) {
-      if (search.content.some(({ start, end }) => start <= object.start && object.end <= end)) continue;
+      if (search.content.some(({ start, end }) => start <= object.start && object.start < end)) continue;
+      const known = search.found.length;
       const end = readObject(search, object);
+      const isCall = search.found.length > known;
+      search.hasSeveral ||= isCall && isQuoted(search.reply.slice(0, object.start), search.reply.slice(end, end + 9));
       if (!object.closed) start = end;
     }
   }
@@ -322,7 +328,7 @@ function isCallClosed(written: string): boolean {
     } else if (char === "}" || char === "]") {
       const closed = containers.pop();
       if (containers.includes("thoughts") && (closed !== "command" || /[^\s}\]]/.test(written.slice(at)))) continue;
-      if (closed === "command" || (hasName && closed !== undefined && ARGS_KEYS.includes(closed))) return true;
+      if (closed === "command" || (hasName && closed !== undefined && isArgsKey(closed))) return true;
     }
   }
   return false;

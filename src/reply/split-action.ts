@@ -8,7 +8,7 @@
  */
 import type { ActionForm } from "#core/state.ts";
 import { findCallEnd } from "./json.ts";
-import { findReasoningEnd } from "./json-objects.ts";
+import { findContent, findReasoningEnd, isQuoted } from "./json-objects.ts";
 
 export interface SplitAction {
   /** The prose before the code, without headings; all of it when there is no code. */
@@ -67,7 +67,10 @@ function findOutsideBlocks(reply: string, pattern: RegExp): readonly RegExpExecA
 }
 
 function splitCode(reply: string): Split {
-  const blocks = findBlocks(reply);
+  const content = findContent(reply, false, () => false);
+  const isOwn = ({ start, end }: Block): boolean =>
+    !content.some((each) => each.start <= start && end <= each.end) && !isQuoted(reply.slice(0, start), "");
+  const blocks = findBlocks(reply).filter(isOwn);
   const able = blocks.filter(({ name }) => name === "python" || name === "");
   const chosen = able.find(({ name }) => name === "python") ?? able[0];
   const foreign = blocks.find(({ name }) => FOREIGN.test(name))?.name ?? "";
@@ -94,7 +97,7 @@ function splitReact(reply: string): Split {
   if (!action) {
     // Without headings the form is that of prose with a block.
     const split = splitCode(reply);
-    return { ...split, thought: dropHeadings(split.thought) };
+    return { ...split, thought: split.thought.replace(HEADING, "").trim() };
   }
   const before = parts.slice(0, parts.indexOf(action)).filter(({ name }) => name !== "observation");
   const thought = before
@@ -126,8 +129,6 @@ function splitAtHeadings(reply: string) {
   ];
 }
 
-const dropHeadings = (text: string): string => text.replace(HEADING, "").trim();
-
 const withoutCode = (reply: string): Split => ({
   thought: reply.trim(),
   code: null,
@@ -143,6 +144,12 @@ const MAX_FENCES = 200;
 const FENCE = /^([ \t]{0,40})(`{3,}|~{3,}|(?:\\`){3,})[ \t]{0,5}([^\s`{]{0,40})([^\n`]*)$/gm;
 /** Behind a closing fence: nothing, or a tag or mark such as `<|im_end|>`. */
 const END = /^$|^</;
+
+/** Blocks that do not begin with an object, and are not named after JSON: their objects are a part of something else. */
+export const findFilledBlocks = (reply: string): readonly Block[] =>
+  findBlocks(reply).filter(
+    ({ name, code }) => !/^json\w?$/.test(name) && !/^\s*(?:$|[{<"'`(~]|\[\s*[[{]|\/\/)/.test(code),
+  );
 
 function findBlocks(reply: string): readonly Block[] {
   const fences = [...reply.matchAll(FENCE)].slice(0, MAX_FENCES);
@@ -170,20 +177,13 @@ function findBlocks(reply: string): readonly Block[] {
     const code = (/\w\(| = |^ import /.test(rest) ? `${rest.trim()}\n` : "") + reply.slice(codeStart, codeEnd);
     const end = closing ? closing.index + closing[0].length : reply.length;
     const whole = code.replace(closing ? /\n$/ : /\n$|[ \t]*`{3,}\s*$/, "");
-    blocks.push({ name, start: opening.index, end, code: dedent(whole, indent), isClosed: closing !== undefined });
+    // As Markdown does.
+    const dedented = whole.replace(new RegExp(`^${indent}`, "gm"), "");
+    blocks.push({ name, start: opening.index, end, code: dedented, isClosed: closing !== undefined });
     place = closing ? fences.indexOf(closing) + 1 : fences.length;
   }
   return blocks;
 }
-
-/** Removes the indentation of the fence from each line, as Markdown does. */
-const dedent = (code: string, indent: string): string =>
-  indent === ""
-    ? code
-    : code
-        .split("\n")
-        .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line))
-        .join("\n");
 
 /** A comment, or a text, which may lack its end. */
 const PYTHON_TEXTS =

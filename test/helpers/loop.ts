@@ -41,6 +41,7 @@ import { type Files, MemoryWorkspace } from "./memory-workspace.ts";
 import { type Script, scriptedModel, subagentModel, textIn } from "./models.ts";
 import { createOpenAIModel } from "./openai-model.ts";
 import { type Answer, type ChatRequest, type OpenAIServer, startOpenAIServer } from "./openai-server.ts";
+import { seedCatalogue } from "./replies.ts";
 
 /** Parts of each move that a test may replace. Without `model` the script answers. `methods`: by words and spelling. */
 type GivenMoveParts = Partial<
@@ -122,7 +123,7 @@ export async function makeLoop(options: LoopOptions) {
     checks,
     ...rest
   } = options;
-  const { services, serving = {}, sandbox, cells, aliases = { commands: {}, args: {} }, subagents, ...others } = rest;
+  const { services, serving = {}, sandbox, cells, aliases = seedCatalogue.aliases, subagents, ...others } = rest;
   const { asksBeforeSending = true, openHosts = [], settingTexts = "", ...given } = others;
   const store = openMemoryStore();
   const files: Files = new Map();

@@ -130,10 +130,9 @@ describe("the commands of the plan", () => {
   });
 
   it("are understood under the names that models give them", async () => {
-    const aliases = JSON.parse(readFileSync("config/aliases.json", "utf8")) as NonNullable<Options["aliases"]>;
     const create: Call = ["create_task", { parent_id: "0", description: "a", subtasks: [{ goal: "b" }] }];
     const update: Call = ["update_task", { task_id: "0.0", status: "In Progress" }];
-    const { results } = await play([create, update], { aliases });
+    const { results } = await play([create, update]);
     expect(results).toEqual(["ok Added 0.0, with 0.0.0.", "ok Task 0.0 was open and is in_progress now, and so is 0."]);
   });
 

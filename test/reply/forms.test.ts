@@ -49,6 +49,8 @@ describe("a reply with code", () => {
     ["code", "THOUGHT 1: I read.\nACTION 1: read_file('a.md')", /block of Python/],
     ["code", "Hm.\n<think>\n```python\n1 + 1\n```", /reasoning/],
     ["code", "<think>hm", /reasoning/],
+    ["code", `<commentary>\n${block("1")}\n</commentary>`, /block of Python/],
+    ["react", `I would not run this:\n${block("1")}`, /no action/],
     ["code", "x".repeat(2_000_001), /at most 2000000/],
   ] as const)("is refused in words in the form %s: %j", (form, text, problem) => {
     expect(read(text, form)).toMatchObject({ kind: "problem", problems: [expect.stringMatching(problem)] });
@@ -270,10 +272,10 @@ const schemas = {
   task_complete: { type: "object", properties: { reason: text }, required: ["reason"] },
   run_code: { type: "object", properties: { code: text }, required: ["code"] },
 } as const;
-const catalogue = { ...seedCatalogue, schemas, aliases: { commands: {}, args: {} } };
+const catalogue = { ...seedCatalogue, schemas };
 const LISTED = ["write_to_file", "read_file", "think", "task_complete"];
 const readPlan = createPlanReader(catalogue, LISTED);
-const readJson = createReplyReader(catalogue);
+const readJson = createReplyReader({ ...catalogue, aliases: { commands: {}, args: {} } });
 
 const reply = (action: unknown, args?: object, more: object = {}): string => JSON.stringify({ action, args, ...more });
 const callOf = (parsed: ParsedReply) => (parsed.kind === "command" ? parsed.call : parsed.problems.join(" "));
@@ -321,7 +323,7 @@ describe("an action of the form plan", () => {
     ["two actions", `${WRITE} ${reply("finish")}`, /several actions/],
     ["an action and a command", reply("think", {}, { command: { name: "do_nothing" } }), /several actions/],
     ["a wrong argument", reply("write", { path: "a", text: "b", mode: "append" }), /no argument "mode"/],
-    ["both content and contents", reply("write", { path: "a", content: "b", contents: "c" }), /no argument "contents"/],
+    ["both content and contents", reply("write", { path: "a", content: "b", contents: "c" }), /"text" .*given twice/],
     ["two actions in one", '{"action":"finish","Action":"read","args":{}}', /several actions/],
     ["a missing argument", reply("think", {}), /needs the argument "thought"/],
     ["an action that was cut off", WRITE.slice(0, -12), /cut off/],

@@ -136,11 +136,8 @@ describe("a reply that must not be run", () => {
     ["a quoted value in quotes", reply("read_file", '{"file":""a""}'), /could only be guessed/],
     ["marks of quotation that no JSON has", reply("read_file", '{"file":«a»}'), /could only be guessed/],
     ["a bracket in a typographic text", "{“name”:“read_file”,“args”:{“file”:“a, } ] b”}}", /could/],
-    ["a command that is not one yet", `{"draft":${GOOGLE}}`, /no command/],
     ["the result of a tool", `[TOOL_RESULTS][${GOOGLE}][/TOOL_RESULTS]`, /no command/],
-    ["an observation", `<observation>${GOOGLE}</observation>`, /no command/],
     ["the output of a tool", `<｜tool▁outputs▁begin｜>${GOOGLE}<｜tool▁outputs▁end｜>`, /no command/],
-    ["the content of an unknown call", `<｜DSML｜parameter name="x">${GOOGLE}</｜DSML｜parameter>`, /no command/],
     ["dots for further arguments", reply("read_file", '{"file":"a", ...}'), /Three dots/],
     ["dots for a value", reply("google", '{"input":...}'), /Three dots/],
     ["dots in a string", reply("google", '{"input":"..."}'), /placeholder/],
@@ -249,17 +246,17 @@ describe("names and arguments", () => {
     });
   });
 
-  it("accepts optional arguments of every type, and converts no boolean or fraction", () => {
+  it("accepts optional arguments of every type, and reads numbers and booleans in quotes", () => {
     const properties = {
       deep: { type: "boolean", description: "d", hint: "<deep>" },
       share: { type: "number", description: "s" },
     } as const;
     const reader = readerOf({ look: { type: "object", properties } });
     const look = (args: object): ParsedReply => reader(JSON.stringify({ command: { name: "look", args } }), "stop");
-    expect(look({ deep: true, share: 0.5 })).toMatchObject({ call: { args: { deep: true, share: 0.5 } } });
+    expect(look({ deep: "True", share: "0.5" })).toMatchObject({ call: { args: { deep: true, share: 0.5 } } });
     expect(look({})).toMatchObject({ call: { args: {} } });
     expect(problemsOf(reader('{"command":{"name":"look","args":"far"}}', "stop"))).toMatch(/must be a JSON object/);
-    expect(problemsOf(look({ deep: "true", share: "0.5" }))).toMatch(
+    expect(problemsOf(look({ deep: "yes", share: "0,5" }))).toMatch(
       /"deep" of look must be boolean.*"share" of look must be number/,
     );
   });
