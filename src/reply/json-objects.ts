@@ -199,8 +199,8 @@ export function findContent(text: string, isCut: boolean, isName: (name: string)
 }
 
 const LAST_SENTENCE = /(?:[^.!?\n{}<>\]]|[.!?](?=\S)|(?<=\b(?:e\.g|i\.e|vs))\.)*$/i;
-/** At most three words before a colon, or one alone. */
-const LABEL = /^(?:(?:\S+\s+){0,2}\S*[:：]\W*|\S+)$/;
+/** At most three words before a colon, or one alone; "In JSON format:" names nothing. */
+const LABEL = /^(?!(?:in|as|per|according)\b)(?:(?:\S+\s+){0,2}\S*[:：]\W*|\S+)$/i;
 /** What leads up to a call and makes it an example, a quotation, the text of a file or nothing to run. */
 const QUOTING = new RegExp(
   [
