@@ -155,7 +155,7 @@ export const ANSWER =
   /^(?:[a-z]+:)?(?:(?:final|next|my|agent|assistant|answer|reply|response|result|output|message|data|json|xml|inst|(?:ant)?artifact|ability|code|python|execute|ipython|command|action|tool|function|call|use)s?[_-]?)+$|^(?:html|body|pre|p|div|span|b|strong|em|i|details|summary)$/i;
 /** What an element or key of such a name holds, or such a label names, is no statement of the reply. */
 export const NOT_NOW =
-  /(?:^|[^a-z])(?:examples?|e\.g\.|drafts?|rejected|not|never|alternatives?|failed|denied|plan|error|analysis|observation|thinking|reasoning|sample|template|format|previous|earlier|last|later|history|old|bad|wrong|invalid|incorrect|forbidden|ignore|avoid|skip|cancell?ed|quoted?|user|human|system|request|input|file|contents?|notes?|tool output|(?:tool|function|command|action)_?(?:response|result|output)s?)(?:$|[^a-z])/i;
+  /(?:^|[^a-z])(?:(?:counter-?)?examples?|e\.g\.|drafts?|rejected|not|never|alternatives?|failed|denied|plan|error|analysis|observation|thinking|reasoning|sample|template|format|previous|earlier|last|later|yesterday|history|old|bad|wrong|invalid|incorrect|forbidden|ignore|avoid|skip|cancell?ed|quoted?|user|human|system|request|input|file|contents?|notes?|(?:tool|function|command|action|search)[_ ]?(?:response|result|output)s?)(?:$|[^a-z])/i;
 const TAG = /[<[](?=([^\s<>[\]=/"'!{(]{1,40}))[^<>[\]]{1,240}(?<!\/)[>\]]/g;
 const MAX_TAGS = 200;
 const CALLED = /\b(\w{1,80})\(/g;
@@ -206,7 +206,7 @@ const QUOTING = new RegExp(
   [
     "\\b(?:for|an|par|zum) (?:example|exemple|beispiel)\\b|例如|不要",
     "^/[/*]$|^\\$ |^before\\W*$|^(?:\\W*(?:file\\W+)?|(?:```|~~~).*)[\\w./-]+\\.\\w{1,5}\\W*$",
-    "^(?!.*\\b(?:what|whether|if|how)\\b).*\\b(?:instead of|rather than|such as|contents? of \\S+|considered|caused by|this failed|(?:says?|said|wrote|contains?|returned|has|ran|sent|i used|was)(?: to \\w+)?)\\W*$",
+    "^(?!.*\\b(?:what|whether|if|how)\\b).*\\b(?:instead of|rather than|such as|contents? of \\S+|considered|caused by|this failed|(?:says?|said|reads|instructs|wrote|contains?|returned|has|ran|sent|i used|was)(?: to \\w+)?)\\W*$",
     "(?:\\b(?:not|never|nicht)|n['’]t) (?:run|send|use|call|do|execute|write|ausf)\\p{L}*(?: (?:this|it|that))?\\W*$",
   ].join("|"),
   "iu",
