@@ -139,22 +139,17 @@ export const findServiceStates = (settings: Settings): Promise<ServiceStates> =>
 /** Returns which services are ready. For a service that is not, it includes advice for a person. */
 export function serviceStates(settings: Settings): ServiceStates {
   return {
-    // Every agent has a model, and its own agents, plan and memories (agent.ts).
+    // Every agent has a model, and its own plan and memories (agent.ts).
     ...ALL_READY,
+    agents: readyIf(settings.agents.maxDepth > 0, "Set GOALD_AGENTS_MAX_DEPTH to 1 or more."),
     repositories: readyIf(findGit(process.env.PATH), "Install git, 2.37 or newer."),
     search: readyIf(
       searchersOf(settings.search).length,
       "Set TAVILY_API_KEY, SERPER_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or name duckduckgo in GOALD_SEARCH_PROVIDERS.",
     ),
     cells: cellsState(settings),
-    images: readyIf(
-      mediaServerOf(settings, settings.images),
-      "Set OPENAI_API_KEY, or GOALD_IMAGES_BASE_URL for another server.",
-    ),
-    speech: readyIf(
-      mediaServerOf(settings, settings.speech),
-      "Set OPENAI_API_KEY, or GOALD_SPEECH_BASE_URL for another server.",
-    ),
+    images: mediaState("images", settings),
+    speech: mediaState("speech", settings),
     posts: readyIf(
       xKeysOf(settings),
       "Set TW_CONSUMER_KEY, TW_CONSUMER_SECRET, TW_ACCESS_TOKEN and TW_ACCESS_TOKEN_SECRET.",
@@ -163,6 +158,12 @@ export function serviceStates(settings: Settings): ServiceStates {
 }
 
 const readyIf = (isReady: unknown, toDo: string): ServiceState => (isReady ? { ready: true } : { ready: false, toDo });
+
+const mediaState = (name: PaidService, settings: Settings): ServiceState =>
+  readyIf(
+    mediaServerOf(settings, settings[name]),
+    `Set OPENAI_API_KEY, or GOALD_${name.toUpperCase()}_BASE_URL for another server.`,
+  );
 
 /** Price of the model behind a service; null when unknown. */
 export function servicePriceOf(name: PaidService, settings: Settings, prices: PriceTable): Price | null {

@@ -136,9 +136,7 @@ const MICRO = 1_000_000;
 
 const tooDeep = (most: number): Refused => ({
   refused: "agents-too-deep",
-  text:
-    `No agent was started: ${most === 0 ? "agents may start no others here" : `agents may stand ${most} deep, and you are the last`}. ` +
-    "Do the work yourself.",
+  text: `No agent was started: agents may stand ${most} deep, and you are the last. Do the work yourself.`,
 });
 
 function tooMany({ children }: AgentState, most: number): Refused {

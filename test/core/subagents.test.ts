@@ -49,9 +49,7 @@ const ended: NewEvent = { type: "agent-ended", agent: "foo-ann", reason: "enough
 describe("a request for a sub-agent", () => {
   const wish = (name = "Ann"): SubagentRequest => ({ kind: "start", name, task: "counts", prompt: "Count to ten." });
   const of = { step: 1, callId: "c1", id: "foo-ann" };
-  type Given = [request?: SubagentRequest, rules?: typeof SUBAGENT_RULES];
-  const granted = (state: AgentState, ...[request = wish(), rules = SUBAGENT_RULES]: Given) =>
-    grantRequest(request, state, rules, of);
+  const granted = (state: AgentState, request = wish()) => grantRequest(request, state, SUBAGENT_RULES, of);
   const limits = { stepLimit: 101, tokenLimit: 10_015, budgetUsd: 8, deadline: UNTIL };
   const limited = created({ ...limits, windowBatch: 3, commands: null, plan: "free" });
 
@@ -105,16 +103,14 @@ describe("a request for a sub-agent", () => {
   });
 
   const deep: Origin = { agent: "top", depth: 2, outside: [] };
-  const noDepth = { ...SUBAGENT_RULES, maxDepth: 0 };
   const unpaid = [created({ budgetUsd: 1 }), asked(), { ...replied(), costUsd: 1 }];
   const stranger: SubagentRequest = { kind: "tell", agent: "bar", text: "x" };
   const inherited: SubagentRequest = { kind: "end", agent: "constructor" };
   const ending: SubagentRequest = { kind: "end", agent: "foo-bo" };
   const boEnds = [...waitingParent, startedAgent("foo-bo"), { ...ended, agent: "foo-bo" } as NewEvent];
   const MARK = /^The name holds a mark that nobody sees \(U\+200B\)\. Write it without the mark\.$/;
-  it.each<[title: string, refused: string, words: RegExp, events: readonly NewEvent[], ...Given]>([
+  it.each<[title: string, refused: string, words: RegExp, events: readonly NewEvent[], request?: SubagentRequest]>([
     ["its depth limit is reached", "agents-too-deep", /2 deep.*Do the work yourself/, [created({ startedBy: deep })]],
-    ["a depth of zero is set", "agents-too-deep", /./, [created()], wish(), noDepth],
     ["enough exist", "too-many-agents", /2 at a time, and have foo-a, foo-b \(finished\).*delete_agent/, two],
     ["too few steps are left", "too-little-left", /your 3 steps, 0 are spent/, [created({ stepLimit: 3 })]],
     ["too few tokens are left", "too-little-left", /18 tokens, 15/, [created({ tokenLimit: 18 }), asked(), replied()]],
@@ -123,8 +119,8 @@ describe("a request for a sub-agent", () => {
     ["its agent is not a sub-agent", "no-such-agent", /foo-ann \(Ann\)/, waitingParent, stranger],
     ["its agent has an inherited name", "no-such-agent", /foo-ann \(Ann\)/, waitingParent, inherited],
     ["its agent is about to end", "no-such-agent", /foo-ann \(Ann\)/, boEnds, ending],
-  ])("is refused with an explanation when %s", (_title, refused, words, events, ...given) => {
-    expect(granted(stateOf(...events), ...given)).toEqual({ refused, text: expect.stringMatching(words) });
+  ])("is refused with an explanation when %s", (_title, refused, words, events, ...[request]) => {
+    expect(granted(stateOf(...events), request)).toEqual({ refused, text: expect.stringMatching(words) });
   });
 
   it("keeps the limits of a working sub-agent, and gives a finished one a new share on top of what it spent", () => {
