@@ -6,7 +6,7 @@
 import type { Command, CommanderError } from "commander";
 import { printNote } from "#cli/terminal/print.ts";
 import { callsFor } from "#cli/verb-list.ts";
-import { type ErrorCode, EXIT, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { type ErrorCode, EXIT, GoaldError, isGoaldError, machineAdvice, toError } from "#core/errors.ts";
 import { clean, inertJson } from "#util/outside-text.ts";
 import { allVerbs, asksForFirstVerbs, buildParser, type Call, hintFor, rewriteArgs, verbsIn } from "./cli/parser.ts";
 import { loadVerbs } from "./cli/registry.ts";
@@ -78,7 +78,7 @@ function reportError(error: Error, json: boolean, home: string | undefined): num
 
 const unexpected = (error: Error): GoaldError =>
   new GoaldError("GOALD_INTERNAL", error.message, {
-    hint: "Unexpected error. Run again with GOALD_DEBUG=1 to see the stack trace.",
+    hint: machineAdvice(error) ?? "Unexpected error. Run again with GOALD_DEBUG=1 to see the stack trace.",
     cause: error,
   });
 

@@ -277,7 +277,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [18, 2728],
   app: [10, 1501],
-  cage: [7, 627],
+  cage: [7, 622],
   cassette: [10, 1368],
   cli: [60, 7791],
   commands: [10, 1661],

@@ -1,7 +1,7 @@
 /** refusals.ts -- refuses requests: by their origin, by their schemas, and when an error was thrown. */
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { type ErrorCode, GoaldError, isGoaldError, machineAdvice, toError } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
 import { asRecord } from "#util/json.ts";
 import type { ObjectSchema, Schema } from "#util/schema.ts";
@@ -39,7 +39,7 @@ export function refusalOf(thrown: unknown): Refusal {
     status: 500,
     code: "GOALD_INTERNAL",
     message: clip(toError(thrown).message, MAX_MESSAGE_CHARS),
-    hint: "This is a fault of goald. See its log: .goald/log/goald.log.",
+    hint: machineAdvice(thrown) ?? "This is a fault of goald. See its log: .goald/log/goald.log.",
   };
 }
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
-import { codeOf, daemonError, type ErrorCode, GoaldError, orUndefined, toError } from "#core/errors.ts";
+import { codeOf, daemonError, type ErrorCode, GoaldError, machineAdvice, orUndefined, toError } from "#core/errors.ts";
 import { asRecord } from "#util/json.ts";
 import { clean } from "#util/outside-text.ts";
 import { createRedactor } from "#util/redact.ts";
@@ -82,7 +82,7 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
     );
     const fail = (what: string, hint: string, cause?: unknown): void => {
       clearTimeout(timer);
-      reject(daemonError(`The daemon ${what}.`, hint, cause));
+      reject(daemonError(`The daemon ${what}.`, machineAdvice(cause) ?? hint, cause));
     };
     child.once("error", (error) => fail(`could not be started: ${error.message}`, "See: goald doctor", error));
     child.once("message", (message) => {

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readlinkSync } from "node:fs";
 import { constants } from "node:os";
-import { codeOf, orUndefined } from "#core/errors.ts";
+import { machineAdvice, orUndefined } from "#core/errors.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import { syscallFilter } from "./syscall-filter.ts";
 
@@ -109,20 +109,13 @@ function sendFilter(child: ChildProcess, descriptor: number, filter: Buffer): vo
 function waitForEnd(child: ChildProcess, isWrapped: boolean): Promise<CagedEnd> {
   const { promise, resolve } = Promise.withResolvers<CagedEnd>();
   child.on("error", (error) => {
-    const advice = ADVICE[codeOf(error) ?? ""];
-    if (advice !== undefined) error.message += `: ${advice}`;
+    const advice = machineAdvice(error);
+    if (advice !== undefined) error.message += `. ${advice}`;
     resolve({ code: null, signal: null, error });
   });
   child.on("close", (code, signal) => resolve(isWrapped ? unwrapEnd(code, signal) : { code, signal }));
   return promise;
 }
-
-/** The keys are codes of the system's errors; a text says what ran out, and what a person can do. */
-const ADVICE: Readonly<Record<string, string>> = {
-  EAGAIN: "no more processes may be started; end some, or raise the limit (ulimit -u)",
-  EMFILE: "goald may open no more files; raise the limit (ulimit -n), then goald restart",
-  ENFILE: "the machine can open no more files; end some programs",
-};
 
 /** bubblewrap reports a child that a signal ended as exit code 128 and the number of the signal. */
 function unwrapEnd(code: number | null, signal: NodeJS.Signals | null): CagedEnd {

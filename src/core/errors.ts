@@ -145,3 +145,13 @@ export function toError(thrown: unknown): Error {
 /** The code of an error of the system or of goald; undefined for what has none. */
 export const codeOf = (thrown: unknown): string | undefined =>
   Error.isError(thrown) && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
+
+/** By the codes of the system's errors. */
+const ON_SHORTAGE: Readonly<Record<string, string>> = {
+  EAGAIN: "End some processes, or raise their limit (ulimit -u), then: goald restart",
+  EMFILE: "Raise the limit of open files (ulimit -n), then: goald restart",
+  ENFILE: "End some programs: the machine can open no more files",
+  ENOMEM: "End some programs: the machine has no memory left",
+};
+/** What a person can do when the machine had too little of something; undefined for other errors. */
+export const machineAdvice = (thrown: unknown): string | undefined => ON_SHORTAGE[codeOf(thrown) ?? ""];

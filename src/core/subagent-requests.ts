@@ -70,10 +70,8 @@ export function unknownAgent({ children }: AgentState, key: string): Refused {
     isStopping ? [] : [`${id} (${name})`],
   );
   const there = keys.length === 0 ? "You have none: start_agent starts one" : `Yours are: ${keys.join(", ")}`;
-  return {
-    refused: "no-such-agent",
-    text: `Expected the key of an agent that you started, got ${JSON.stringify(oneLine(key, 80))}. ${there}.`,
-  };
+  const text = `Expected the key of an agent that you started, got ${JSON.stringify(oneLine(key, 80))}. ${there}.`;
+  return { refused: "no-such-agent", text };
 }
 
 function start(
@@ -87,10 +85,11 @@ function start(
     const text = `The name holds a mark that nobody sees (${mark}). Write it without the mark.`;
     return { refused: "unseen-mark", text };
   }
-  const count = Object.keys(state.children).length;
-  const depth = (state.startedBy?.depth ?? 0) + 1;
-  if (depth > rules.maxDepth) return tooDeep(rules.maxDepth);
-  if (count >= rules.maxChildren) return tooMany(state, rules.maxChildren);
+  if ((state.startedBy?.depth ?? 0) >= rules.maxDepth) {
+    const text = `No agent was started: agents may stand ${rules.maxDepth} deep, and you are the last. Do the work yourself.`;
+    return { refused: "agents-too-deep", text };
+  }
+  if (Object.keys(state.children).length >= rules.maxChildren) return tooMany(state, rules.maxChildren);
   const limits = shareOf(state);
   if ("refused" in limits) return limits;
   const { approve, windowBatch, form, plan, commands } = state.settings;
@@ -133,11 +132,6 @@ function shareOf(state: AgentState, child?: ChildAccount): ChildLimits | Refused
 
 /** A millionth of a dollar. */
 const MICRO = 1_000_000;
-
-const tooDeep = (most: number): Refused => ({
-  refused: "agents-too-deep",
-  text: `No agent was started: agents may stand ${most} deep, and you are the last. Do the work yourself.`,
-});
 
 function tooMany({ children }: AgentState, most: number): Refused {
   const keys = Object.entries(children).map(([id, { isWorking }]) => `${id}${isWorking ? "" : " (finished)"}`);

@@ -4,7 +4,7 @@
  * Numbers are SQLite's result codes (https://sqlite.org/rescode.html): the low byte is the kind, the whole number the
  * detail. Every failed write counts as "full": the remedy is the same, and the transaction is rolled back.
  */
-import { type ErrorCode, GoaldError, isGoaldError, toError } from "#core/errors.ts";
+import { type ErrorCode, GoaldError, isGoaldError, machineAdvice, toError } from "#core/errors.ts";
 
 const BUSY = 5;
 const LOCKED = 6;
@@ -79,7 +79,7 @@ export function storeError(thrown: unknown, path: string): GoaldError {
     case "closed":
       return failure("GOALD_INTERNAL", `The store at ${path} is closed`, "");
     case "other":
-      return failure("GOALD_INTERNAL", `The store at ${path} failed`, "");
+      return failure("GOALD_INTERNAL", `The store at ${path} failed`, machineAdvice(cause) ?? "");
   }
 }
 

@@ -486,11 +486,15 @@ describe("errors of the host", () => {
     expect(api.problems).toHaveLength(status === 500 ? 1 : 0);
   });
 
-  it("any other error is sent as internal and logged with its place", async () => {
+  it.each([
+    ["TypeError", "This is a fault of goald."],
+    ["EMFILE", "Raise the limit of open files (ulimit -n)"],
+  ])("any other error (%s) is sent as internal, with a hint, and logged with its place", async (code, hint) => {
     const { control, api } = await serveAgents();
-    control.fail("reload", new TypeError("undefined is not a function"));
+    control.fail("reload", Object.assign(new TypeError("undefined is not a function"), { code }));
     const reply = await api.ask("POST", "/v1/reload");
-    expect([reply.status, errorIn(reply.body).code]).toEqual([500, "GOALD_INTERNAL"]);
+    expect(reply.status).toBe(500);
+    expect(reply.body).toMatchObject({ error: { code: "GOALD_INTERNAL", hint: expect.stringContaining(hint) } });
     expect(reply.text).not.toContain("fake-control");
     expect(api.problems).toEqual([expect.stringMatching(/undefined is not a function[\s\S]* at /)]);
   });

@@ -199,5 +199,5 @@ it("ends with the cause and what to do when a process may not be started, becaus
     console.log((await ended).error.message, await conversation.next());`;
   const call = ["-c", 'ulimit -n 64 && exec "$0" --input-type=module -e "$1"', process.execPath, script];
   const { stdout } = spawnSync("/bin/sh", call, { encoding: "utf8" });
-  expect(stdout).toMatch(/^spawn \S+ EMFILE: goald may open no more files; raise the limit .* undefined\n$/);
+  expect(stdout).toMatch(/^spawn \S+ EMFILE\. Raise the limit of open files .* undefined\n$/);
 });
