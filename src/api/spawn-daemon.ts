@@ -75,8 +75,8 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
     const timer = setTimeout(
       () =>
         fail(
-          `did not become ready within ${readyMs / 1000} s (pid ${child.pid})`,
-          "It may still come: goald status\nSee its log: goald doctor",
+          `did not become ready within ${readyMs / 1000} s`,
+          `It may still come: goald status\nEnd it if it does not: kill ${child.pid}\nSee its log: goald doctor`,
         ),
       readyMs,
     );

@@ -7,6 +7,7 @@ import type { CommandCall } from "#core/call.ts";
 import { holdHostLock } from "#store/sqlite/host-lock.ts";
 import { sendJson, startUnixServer } from "../api/unix-server.ts";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
+import { refusalOf } from "../helpers/folder.ts";
 import { daemonOf, endedWith, errorOf, type Goald, homeOf, makeGoald, type TestDaemon } from "../helpers/goald.ts";
 import { ask, enterDoor, greet, linkIn } from "../helpers/local-server.ts";
 import { done, reply } from "../helpers/loop.ts";
@@ -52,9 +53,9 @@ describe("goald up", () => {
       hint: "earlier\nThe roof is on fire",
     });
     await writeFile(program, "setTimeout(() => {}, 60_000);");
-    const error = (await ensureDaemon(await homeOf(goald), { program, readyMs: 300 }).catch((each) => each)) as Error;
-    expect(error).toMatchObject({ code: "GOALD_DAEMON" });
-    const pid = Number(/did not become ready within 0\.3 s \(pid (\d+)\)/.exec(error.message)?.[1]);
+    const { code, hint } = await refusalOf(ensureDaemon(await homeOf(goald), { program, readyMs: 300 }));
+    expect(code).toBe("GOALD_DAEMON");
+    const pid = Number(/^End it if it does not: kill (\d+)$/m.exec(hint)?.[1]);
     // The error arrives while that process still runs.
     process.kill(pid, "SIGKILL");
   });
