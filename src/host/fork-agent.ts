@@ -39,16 +39,16 @@ export async function forkAgent(from: AgentRow, request: ForkRequest, parts: For
     role: state.role,
     goals: request.goals ?? state.goals,
   });
-  const at = parts.clock.now().toISOString();
   const left = `It works for ${from.id}, which you were forked from, and not for you.`;
-  const reason = `Forked from ${from.id} as it was after step ${request.step}. It has not gone on since.`;
+  const place = state.open.length > 0 ? "in" : "after";
+  const reason = `Forked from ${from.id} as it was ${place} step ${request.step}. It has not gone on since.`;
   const messages: readonly InboxMessage[] = [
     // The original keeps its sub-agents, so the fork reserves nothing for them.
     ...Object.entries(state.children).map(([agent, child]) => lastReport(agent, left, child.tasksSent, child.spent)),
     ...(request.goals ? [{ type: "goals", goals } as const] : []),
     { type: "pause", reason },
   ];
-  const events = newEvents(messages, state, past.length, at);
+  const events = newEvents(messages, state, past.length, parts.clock.now().toISOString());
   const isRepeated = await parts.store.hasCreated(request.key);
   const row = await parts.store.fork(from.id, { name, head: past.length, events }, request.key);
   return { row, files: await writeFiles(row, isRepeated, parts) };

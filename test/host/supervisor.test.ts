@@ -218,6 +218,7 @@ describe("an agent that is cut off", () => {
   it("stops at once, and does not repeat a command that may have run when it is resumed", async () => {
     const { world, host, slow } = await inTheMiddle();
     const fork = await host.control.fork("busy", { step: 1, key: "k" });
+    expect(fork.reason).toBe("Forked from busy as it was in step 1. It has not gone on since.");
     expect((await host.control.kill("busy")).agent.state).toBe("killed");
     for (const id of ["busy", fork.id])
       expect((await world.types(id)).slice(-3)).toEqual(["command-started", "call-cut-off", "agent-paused"]);

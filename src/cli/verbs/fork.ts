@@ -46,8 +46,8 @@ function tellFork(from: AgentRow, made: ForkedAgent, step: number, { output, hom
   if (output.printJson({ agent: id, name, from: from.id, step, events, files, workspace })) return EXIT.ok;
   output.data(id);
   const tell = process.stdout.isTTY ? output.say : printNote;
-  const where = `after step ${step}, with ${countNoun(files, "file")} in ${workspace}`;
-  tell(clean(`${name} (${id}) starts from ${from.id} ${where}`));
+  const where = `step ${step} of ${from.id}, with ${countNoun(files, "file")} in ${workspace}`;
+  tell(clean(`${name} (${id}) starts from ${where}`));
   const isOver = state === "completed";
   if (isOver) tell(`It has finished, as ${from.id} had. Give it more to do: ${formatCall(home, "say", id)} "…"`);
   else tell(`It is paused. Go on with: ${formatCall(home, "resume", id)}`);
