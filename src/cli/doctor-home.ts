@@ -189,7 +189,7 @@ function lastWords(home: Home): string {
 function checkRemains(home: Home): readonly Finding[] {
   const told = readHostInfo(home.lock)?.socket;
   const places = [...new Set([home.socket, ...(typeof told === "string" && isSocketOf(home, told) ? [told] : [])])];
-  const left = places.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSocket());
+  const left = places.filter((path) => orUndefined(() => lstatSync(path))?.isSocket());
   return left.map((path) =>
     warning(
       "socket",
