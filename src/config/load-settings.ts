@@ -6,7 +6,7 @@
  */
 import { GoaldError, orUndefined } from "#core/errors.ts";
 import { clip } from "#core/text.ts";
-import { deepFreeze } from "#util/json.ts";
+import { deepFreeze, isRecord, parseJson } from "#util/json.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { clean } from "#util/outside-text.ts";
 import { type Environment, readEnvFile } from "./env-file.ts";
@@ -226,12 +226,15 @@ export function checkSettings(found: ReadonlyMap<SettingName, FoundSetting>) {
   const settings: Record<string, unknown> = {};
   for (const [name, { value }] of found) setAt(settings, name.split("."), value);
   const isRight = (name: SettingName, { row, value }: FoundSetting): boolean =>
-    isAllowed(value, row.schema) &&
-    (!/\.baseUrl$|^web\.allow$/.test(name) ||
-      typeof value !== "string" ||
-      value.split(/[,\s]+/).every((text) => URL.canParse(text)));
+    isAllowed(value, row.schema) && (typeof value !== "string" || canBeRead(name, value));
   const wrong = [...found].filter(([name, one]) => !isRight(name, one));
   return { settings: deepFreeze(settings), problems: wrong.map(([name, one]) => describeProblem(name, one)) };
+}
+
+/** Judges the texts that a schema cannot describe: addresses, and JSON in the place of a name. */
+function canBeRead(name: SettingName, text: string): boolean {
+  if (/\.baseUrl$|^web\.allow$/.test(name)) return text.split(/[,\s]+/).every((each) => URL.canParse(each));
+  return name !== "sandbox.location" || !/^[[{]/.test(text) || isRecord(parseJson(text));
 }
 
 function describeProblem(name: SettingName, { row, written, origin }: FoundSetting) {

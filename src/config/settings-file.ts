@@ -47,10 +47,8 @@ interface NameProblem {
 
 function* findUnknownNames(value: unknown, prefix: string): Generator<NameProblem> {
   if (!isRecord(value)) {
-    const parts = SETTING_NAMES.flatMap((name) =>
-      name.startsWith(prefix) ? name.slice(prefix.length).split(".", 1) : [],
-    );
-    const such = [...new Set(parts)].slice(0, 3).join(", ");
+    const inside = SETTING_NAMES.filter((name) => name.startsWith(prefix));
+    const such = [...new Set(inside.flatMap((name) => name.slice(prefix.length).split(".", 1)))].slice(0, 3).join(", ");
     yield { sentence: `${prefix === "" ? "it" : prefix.slice(0, -1)} must be an object with names such as ${such}.` };
     return;
   }

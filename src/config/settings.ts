@@ -68,14 +68,13 @@ export function findSetting(typed: string): Setting {
 
 export const SETTING_NAMES: readonly string[] = SETTINGS.map(({ name }) => name);
 
-const looksLikeVariable = (typed: string): boolean => /^[A-Z\d_]+$/.test(typed);
-
-/** The sentence that refuses an unknown name and suggests the nearest. */
+/** The sentence that refuses an unknown name and suggests the nearest: of all names and their groups, else of their ends. */
 export function describeUnknownSetting(typed: string): string {
-  const lastPart = (name: string): string => (name.split(".").at(-1) ?? name).toLowerCase();
-  const nearestEnd = nearestName(lastPart(typed), SETTING_NAMES.map(lastPart));
-  const known = looksLikeVariable(typed) ? SETTINGS.flatMap(({ environment }) => environment) : SETTING_NAMES;
-  const nearest = nearestName(typed, known) ?? SETTING_NAMES.find((name) => lastPart(name) === nearestEnd);
+  const lastPart = (name: string): string => name.slice(name.lastIndexOf(".") + 1);
+  const whole = [...SETTING_NAMES, ...SETTING_NAMES.map((name) => name.slice(0, name.lastIndexOf(".")))];
+  const known = /^[A-Z\d_]+$/.test(typed) ? SETTINGS.flatMap(({ environment }) => environment) : whole;
+  const nearest = nearestName(typed, known) ?? nearestName(lastPart(typed), SETTING_NAMES.map(lastPart));
+  const meant = SETTING_NAMES.find((name) => `.${name}.`.includes(`.${nearest}.`)) ?? nearest;
   const quoted = JSON.stringify(clip(clean(typed), 80));
-  return `${quoted} is not a setting of goald.${nearest ? ` Did you mean ${JSON.stringify(nearest)}?` : ""}`;
+  return `${quoted} is not a setting of goald.${meant ? ` Did you mean ${JSON.stringify(meant)}?` : ""}`;
 }

@@ -176,6 +176,7 @@ describe("a wrong setting", () => {
     ["a provider without a web address", { env: { TAVILY_BASE_URL: "ftp://x" } }, ["TAVILY_BASE_URL"]],
     ["an address with a query", { env: { OPENAI_BASE_URL: "https://x.test/v1?key=1" } }, ["query"]],
     ["an impossible port", { env: { OPENAI_BASE_URL: "http://x.test:99999" } }, ["OPENAI_BASE_URL"]],
+    ["broken JSON", { env: { GOALD_SANDBOX_LOCATION: '{"a"' } }, ["GOALD_SANDBOX_LOCATION", "a JSON object"]],
     ["a key of no origin", { env: { GITHUB_API_KEY: "https://gitlab.test/=k" } }, ["https://gitlab.com=KEY"]],
     ["a flag", { flags: { "agents.approve": "loud" } }, ["agents.approve (command line)", '"loud"']],
     ["a text in goald.json", { json: { models: { promptTokens: "many" } } }, [/promptTokens \(.*goald\.json\).*many/]],
@@ -208,8 +209,8 @@ describe("a wrong setting", () => {
 
 it.each<[json: unknown, said: RegExp]>([
   [{ temprature: 1 }, /"temprature" is not a setting.*"models\.temperature"/],
-  [{ temperature: 1 }, /"temperature" is not a setting.*"models\.temperature"/],
   [{ models: { smrt: "x" } }, /"models\.smrt".*"models\.smart"/],
+  [{ modles: { smart: "x" } }, /"modles" is not a setting.*"models\.smart"/],
   [{ smart: "x" }, /"smart" is not a setting.*"models\.smart"/],
   ['{"__proto__":{"models":{}}}', /"__proto__" is not a setting/],
   [{ somethingAltogetherDifferent: 1 }, /is not a setting of goald\.$/],
