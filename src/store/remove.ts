@@ -10,17 +10,7 @@ import { throwNoAgent } from "./failure.ts";
 import { type NoteHead, prepare } from "./sql.ts";
 
 /** Tables whose rows belong to one agent each. */
-const OWNED = [
-  "event",
-  "eventless",
-  "inbox",
-  "snapshot",
-  "memory",
-  "file_version",
-  "curation",
-  "timer",
-  "reference",
-] as const;
+const OWNED = ["event", "eventless", "inbox", "snapshot", "memory", "file_version", "curation", "timer", "reference"];
 
 /** Deletes the blobs of the agent `?1` that no other agent names. */
 const FORGET_BLOBS = `DELETE FROM blob WHERE sha IN

@@ -4,7 +4,7 @@
  * SQLite copies all pages in one read transaction, which delays no writer. The copy is verified, and must have
  * everything that goald had confirmed before the copy began. Only then it gets its name.
  */
-import { closeSync, lstatSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, lstatSync, openSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { backup, type DatabaseSync } from "node:sqlite";
 import { GoaldError, orUndefined, toError } from "#core/errors.ts";
@@ -14,6 +14,7 @@ import { prepare } from "../sql.ts";
 import { verifyStore } from "../verify.ts";
 import { findLosses, openTables, readAnchor } from "./anchor.ts";
 import { openUnchanging, syncPath } from "./connection.ts";
+import { isAlive } from "./host-lock.ts";
 import { requireReadable } from "./schema.ts";
 
 export interface StoreBackup {
@@ -43,7 +44,7 @@ export async function backupStore(path: string, given: string, replace: boolean)
       syncPath(dirname(target));
       return { ...copied, bytes: statSync(target).size };
     } finally {
-      for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(temporary + suffix, { force: true });
+      removeUnfinished(target);
     }
   } catch (thrown) {
     const failure = storeError(thrown, path);
@@ -73,8 +74,18 @@ function createFile(temporary: string, target: string, { path, replace }: { path
     throw new GoaldError("GOALD_CONFLICT", `Expected no file at ${target}, found one.`, {
       hint: found.isFile() ? "Replace it with --force, or name another file." : "Name a file.",
     });
-  rmSync(temporary, { force: true });
+  removeUnfinished(target);
   closeSync(openSync(temporary, "wx", 0o600));
+}
+
+/** Removes the unfinished copies of this process, and of processes that have ended. */
+function removeUnfinished(target: string): void {
+  const head = `${basename(target)}.`;
+  for (const entry of orUndefined(() => readdirSync(dirname(target))) ?? []) {
+    const [, pid] = /^(\d+)\.tmp(?:-\w+)?$/.exec(entry.slice(head.length)) ?? [];
+    if (!entry.startsWith(head) || pid === undefined) continue;
+    if (Number(pid) === process.pid || !isAlive(Number(pid))) rmSync(join(dirname(target), entry), { force: true });
+  }
 }
 
 async function checkCopy(path: string, anchor: ReturnType<typeof readAnchor>): Promise<Omit<StoreBackup, "bytes">> {
