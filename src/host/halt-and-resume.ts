@@ -4,7 +4,7 @@ import type { Control } from "#api/control.ts";
 import type { ControlResult } from "#api/schemas.ts";
 import { conflict } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
-import { limitsFrom, spentOf } from "#core/limits.ts";
+import { limitReached, limitsFrom, spentOf } from "#core/limits.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
 import { type AgentState, isFinished, isOver } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
@@ -14,10 +14,10 @@ import type { HostControlParts } from "./host-control.ts";
 import { createHostViews, type Found, goalsMessage, type HostViews } from "./host-views.ts";
 
 type Settings = Parameters<Control["resume"]>[1];
-type How = NonNullable<Parameters<Control["resume"]>[2]>;
 
 const ALREADY = "It is already stopped.";
 const STOPPED = "Stopped by a person.";
+const MORE = 'A request allows more with: {"more": {"steps": 50, "tokens": 100000, "usd": 1, "timeMs": 3600000}}';
 export const REPEATED = "Nothing is done: a request with this key came before.";
 
 export abstract class RunControl implements Pick<Control, "pause" | "stop" | "kill" | "resume" | "beginTurn"> {
@@ -89,13 +89,15 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
     return isOver((await this.views.find(id)).state);
   }
 
-  async resume(name: string, changes: Settings, { record, more = {} }: How = {}): Promise<ControlResult> {
+  async resume(...[name, changes, { record, more = {} } = {}]: Parameters<Control["resume"]>): Promise<ControlResult> {
     const { supervisor, clock } = this.parts;
     const { row, state } = await this.views.find(name);
     const note = await this.#noteOfResume(row, state);
     const key = randomUUID();
-    const limits = limitsFrom(state, more, clock.now());
-    const background = await this.#change({ row, state }, { ...changes, ...limits }, { record, key });
+    const settings = { ...changes, ...limitsFrom(state, more, clock.now()) };
+    const limit = limitReached({ ...state, settings: { ...state.settings, ...settings } }, state.step + 1, clock.now());
+    if (limit && limit.code === state.paused?.code) throw conflict(limit.reason.replaceAll("<agent>", row.id), MORE);
+    const background = await this.#change({ row, state }, settings, { record, key });
     await this.deliver(row.id, { type: "resume" }, key);
     supervisor.wake(row.id, !background);
     await supervisor.startSubAgents(row.id);

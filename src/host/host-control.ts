@@ -243,8 +243,7 @@ export class HostControl extends RunControl implements Control {
     const { changeOf } = await import("#views/file-diff.ts");
     const folder = this.parts.openFolder((await this.views.view(row)).workspace);
     const command = (await openTexts(call, this.parts.store)) as CommandCall;
-    const change = await changeOf(command, folder).catch(() => null);
-    return change?.against;
+    return (await changeOf(command, folder).catch(() => null))?.against;
   }
 
   async #tell(found: Found, message: InboxMessage, key?: string): Promise<ControlResult> {

@@ -75,9 +75,8 @@ export function createHostViews(parts: HostViewParts) {
     return all;
   }
 
-  /** Discards the cached view of a removed agent. */
-  const forget = (id: string): boolean => views.delete(id);
-  return { find, view, viewAll, forget };
+  /** `forget`: discards the cached view of a removed agent. */
+  return { find, view, viewAll, forget: (id: string) => views.delete(id) };
 }
 
 export type DescribedAgent = Pick<AgentSpec, "name" | "role" | "goals" | "checks">;

@@ -264,14 +264,15 @@ describe("words to a finished agent", () => {
     expect(await control.agent("foo")).toMatchObject({ turn: 2, background: false });
   });
 
-  it("name the limit that stops it, and the call that allows it more", async () => {
+  it("name the limit that stops it and the call that allows it more, as does a resume without more", async () => {
     const { control, host } = await makeFinished({ stepLimit: 2 });
     const { note } = await control.say("foo", { from: "ada", text: "One thing more" });
     expect(note).toBe(
       "It had finished. This begins turn 2. The limit of 2 steps is reached. Allow more and go on: goald resume foo --max-steps 100",
     );
     await host.quiet();
-    expect((await control.agent("foo")).state).toBe("paused: step-limit");
+    const message = expect.stringMatching(/^The limit of 2 steps is reached\. .* goald resume foo --max-steps 100$/);
+    await expect(control.resume("foo", {})).rejects.toMatchObject({ code: "GOALD_CONFLICT", message });
     await rested(host, control.resume("foo", { stepLimit: 10 }));
     expect(await control.agent("foo")).toMatchObject({ state: "completed", turn: 2 });
   });
