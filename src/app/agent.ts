@@ -7,6 +7,7 @@ import type { Recordings } from "#cassette/recordings.ts";
 import type { Tape } from "#cassette/tape.ts";
 import type { Registry, ServiceStates } from "#commands/registry.ts";
 import { type Home, makeFolders } from "#config/home.ts";
+import { attempt } from "#config/open-home.ts";
 import { SETTINGS, type Settings, valueAt } from "#config/settings.ts";
 import type { Rules } from "#core/decide.ts";
 import { GoaldError, ifNotFound, toError } from "#core/errors.ts";
@@ -179,13 +180,12 @@ function knownTo({ settings, catalogue }: AgentHost, tape: Tape | undefined): Pi
 }
 
 function subagentPartsOf({ settings, store, catalogue }: AgentHost, row: AgentRow, isTaped: boolean): SubagentParts {
-  const { maxDepth, maxChildren } = settings.agents;
   const { fast, smart } = settings.models;
   // An agent with a budget cannot call a model whose price is unknown.
   const isPriced = (model: string): boolean => priceOf(model, settings.openai.baseUrl, catalogue.prices) !== undefined;
   const model = isPriced(smart) && !isPriced(fast) ? null : fast;
   return {
-    rules: { maxDepth, maxChildren, model },
+    rules: { ...settings.agents, model },
     answerMs: ANSWER_MS,
     refusal: isTaped ? "An agent whose run is recorded cannot start others: what they do is not recorded." : null,
     freeId: async (name) => {
@@ -236,7 +236,7 @@ const folderOf = ({ workspaceFolder }: Home, { folder }: AgentRow): string => jo
 
 /** Creates the folder if needed, unless the home was moved away, and opens it including goald's own files. */
 export async function openAgentFolder(home: Home, row: AgentRow): Promise<Workspace> {
-  await access(home.privateFolder);
+  await attempt(home.root, home, () => access(home.privateFolder));
   await makeFolders(folderOf(home, row), 0o777);
   return openLocalWorkspace(folderOf(home, row), undefined, { own: true });
 }

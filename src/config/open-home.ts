@@ -52,7 +52,7 @@ export async function attempt<T>(folder: string, home: Home, act: () => Promise<
 const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "a file is in its place",
   ENOTDIR: "a file is in the way",
-  ENOENT: "folders cannot be made there",
+  ENOENT: "it is not there",
   EACCES: "you have no permission",
   EPERM: "it is not permitted",
   EROFS: "it is on a read-only file system",

@@ -31,6 +31,7 @@ describe("goald run -d", () => {
     const ended = endedWith(0, attached.code === 0 ? attached : await goald.ask("resume t --json"));
     expect(linesOf(ended).at(-1)).toMatchObject({ type: "result", outcome: "completed", step: 5, exitCode: 0 });
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(4));
+    expect(await goald.print("status")).toMatch(/No report: The home .* cannot be used: it is not there\./);
     const { log, problems } = await lookInto(goald);
     expect(problems).toEqual([]);
     expect(log[0]).toMatchObject({ approve: "risky", stepLimit: 100, tokenLimit: 2_000_000, background: true });
