@@ -53,7 +53,6 @@ describe("what a home is set up for", () => {
     ["search", { GOALD_SEARCH_PROVIDERS: "tavily,brave", BRAVE_API_KEY: "BSA-0123456789abcdef" }, true],
     ["downloads", {}, true],
     ["agents", { GOALD_AGENTS_MAX_DEPTH: "0" }, false],
-    ["speech", KEY, true],
     ["speech", { ...KEY, OPENAI_BASE_URL: "http://127.0.0.1:11434/v1" }, false],
     ["speech", { GOALD_SPEECH_BASE_URL: "http://127.0.0.1:8080/v1" }, true],
     ["posts", X_ENVIRONMENT, true],
