@@ -54,7 +54,7 @@ export async function forkAgent(from: AgentRow, request: ForkRequest, parts: For
   return { row, files: await writeFiles(row, isRepeated, parts) };
 }
 
-/** Returns the events up to the last one of the step. Messages and actions of people after it are excluded. */
+/** Returns the events up to the last one of the step, without what people did after it, and without an unused approval. */
 async function pastOf({ id }: AgentRow, step: number, store: ForkParts["store"]): Promise<readonly RecordedEvent[]> {
   const events: RecordedEvent[] = [];
   let end = 1;
@@ -63,7 +63,7 @@ async function pastOf({ id }: AgentRow, step: number, store: ForkParts["store"])
     if ("step" in event) {
       if (event.step > step) return events.slice(0, end);
       taken = event.step;
-      end = event.seq;
+      if (event.type !== "command-approved" || event.by !== "person") end = event.seq;
     } else if (event.type === "turn-finished") end = event.seq;
     events.push(event);
   }

@@ -310,11 +310,15 @@ describe("an approval", () => {
     expect([filesOf(world), await waitingIn(world)]).toEqual([["a"], "c2"]);
   });
 
-  it("stays open without a limit, and names its reason in the agent's view", async () => {
-    const { world, control } = await makeAsker();
+  it("stays open without a limit; a fork asks again for one that was not used, and names its reason", async () => {
+    const { host, world, control } = await makeAsker();
     await world.clock.advance(1_000 * HOUR);
     expect(await waitingIn(world)).toBe("c1");
-    expect((await control.agent("foo")).reason).toBe(
+    await control.pause("foo", "Wait.");
+    await rested(host, control.answer("foo", { ...yes("c1"), count: 3 }));
+    const { id } = await control.fork("foo", { step: 1, key: "k" });
+    await rested(host, control.resume(id, {}));
+    expect((await control.agent(id)).reason).toBe(
       "It asks for the approval of write_to_file (c1): Every command needs your approval.",
     );
   });
