@@ -49,7 +49,7 @@ describe("an agent that is killed", () => {
   });
 
   it("stays killed if it was about to continue", async () => {
-    const { world, host } = await askingForever();
+    const { world, host } = await askingForever(2);
     await host.control.kill("foo");
     const reading = Promise.withResolvers<void>();
     const slowly = (store: MemoryStore): Store => ({
