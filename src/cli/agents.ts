@@ -1,10 +1,9 @@
 /** agents.ts -- reads the agents of a home, and what a person types for them. */
-import { join } from "node:path";
 import type { Reading } from "#api/control.ts";
 import type { HomeReading, HomeReadingOptions } from "#app/reading.ts";
 import { printNote } from "#cli/terminal/print.ts";
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow, StoreReader } from "#core/ports/store.ts";
+import type { StoreReader } from "#core/ports/store.ts";
 import { systemClock } from "#util/clock.ts";
 import { nearestName } from "#util/nearest-name.ts";
 import { clean } from "#util/outside-text.ts";
@@ -58,10 +57,6 @@ export async function findByPrefix(name: string, options: GlobalOptions, thrown:
 
 /** True when the agent has work and a host runs it. */
 export const isGoing = ({ state }: AgentView): boolean => state === "running" || state.startsWith("waiting");
-
-/** Absolute path of the agent's folder. */
-export const folderOf = ({ home }: Pick<CliContext, "home">, { folder }: Pick<AgentRow, "folder">): string =>
-  join(home.workspaceFolder, folder);
 
 /** Reads logs as the views do, page by page. */
 export const logReader = (reading: Pick<Reading, "page">): Pick<StoreReader, "read"> => ({

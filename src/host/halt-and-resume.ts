@@ -14,6 +14,7 @@ import type { HostControlParts } from "./host-control.ts";
 import { createHostViews, type Found, goalsMessage, type HostViews } from "./host-views.ts";
 
 type Settings = Parameters<Control["resume"]>[1];
+type How = NonNullable<Parameters<Control["resume"]>[2]>;
 
 const ALREADY = "It is already stopped.";
 const STOPPED = "Stopped by a person.";
@@ -89,7 +90,7 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
     return isOver((await this.views.find(id)).state);
   }
 
-  async resume(...[name, changes, { record, more = {} } = {}]: Parameters<Control["resume"]>): Promise<ControlResult> {
+  async resume(name: string, changes: Settings, { record, more = {} }: How = {}): Promise<ControlResult> {
     const { supervisor, clock } = this.parts;
     const { row, state } = await this.views.find(name);
     const note = await this.#noteOfResume(row, state);

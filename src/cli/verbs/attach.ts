@@ -2,10 +2,10 @@
  * attach.ts -- `goald attach`: follows an agent from any of its steps, as if it ran on this terminal. Ctrl-C ends only
  * the following. Without a terminal the following ends, too, when the agent waits for a person.
  */
+import { join } from "node:path";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
-import { folderOf } from "../agents.ts";
 import { formatCall } from "../context.ts";
 import { followAgent, Interrupts, keepsAwaiting, showFrom } from "../follow-agent.ts";
 import { openScreen, sayGoesOn, sayResult } from "../result.ts";
@@ -27,7 +27,7 @@ export const verb = defineVerb({
         throw new GoaldError("GOALD_NOT_FOUND", `${row.id} has no step ${since} yet: it is at step ${state.step}.`, {
           hint: `From the last one on: ${formatCall(home, "attach", row.id)}`,
         });
-      const agent = { id: row.id, workspace: folderOf(context, row) };
+      const agent = { id: row.id, workspace: join(context.home.workspaceFolder, row.folder) };
       output.say(`${clean(state.name)} (${row.id}) works in ${agent.workspace}`);
       if (output.interactive && !isOver(state)) output.say("Ctrl-C leaves it to itself: it goes on.");
       const screen = await openScreen(context, []);

@@ -1,11 +1,12 @@
 /** rm.ts -- `goald rm`: removes an agent from the store, and its folder with --files. */
+import { join } from "node:path";
 import { printNote } from "#cli/terminal/print.ts";
 import { askYesNo } from "#cli/terminal/questions.ts";
 import { EXIT, GoaldError } from "#core/errors.ts";
 import { isOver } from "#core/state.ts";
 import { clean } from "#util/outside-text.ts";
 import { type AgentView, isOver as hasEnded } from "#views/agent-view.ts";
-import { folderOf, reading } from "../agents.ts";
+import { reading } from "../agents.ts";
 import { formatCall, printValue } from "../context.ts";
 import { defineVerb, flag, HOST_CODES, NO_AGENT, type OptionValues, usageError } from "../verb.ts";
 import { type Steered, withAgent } from "../with-agent.ts";
@@ -72,7 +73,7 @@ async function removeVerb(name: string, options: RemoveOptions): Promise<number>
         throw new GoaldError("GOALD_USAGE", `There is no terminal to ask on before ${row.id} is removed.`, {
           hint: `Remove it without asking: ${unasked}`,
         });
-      const folder = folderOf(context, row);
+      const folder = join(context.home.workspaceFolder, row.folder);
       if (!force) {
         const what = files ? `Its folder ${folder} is deleted, too.` : `Its folder ${folder} stays.`;
         output.say(clean(`${row.name} (${row.id}): its log, memory and file history are deleted. ${what}`));
