@@ -275,27 +275,27 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2728],
+  api: [18, 2729],
   app: [10, 1501],
   cage: [7, 622],
   cassette: [10, 1368],
   cli: [60, 7789],
-  commands: [10, 1661],
+  commands: [10, 1660],
   config: [15, 1815],
-  core: [33, 4588],
+  core: [32, 4576],
   host: [11, 1537],
   http: [6, 591],
-  loop: [26, 3737],
+  loop: [26, 3742],
   memory: [33, 5932],
   model: [11, 1743],
   page: [13, 1401],
   prompt: [11, 1906],
-  reply: [13, 2123],
+  reply: [13, 2119],
   sandbox: [13, 1688],
   services: [23, 2803],
   store: [26, 3436],
   util: [22, 1602],
-  views: [20, 3341],
+  views: [20, 3342],
   workspace: [8, 1195],
 };
 

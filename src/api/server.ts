@@ -9,11 +9,11 @@ import { dirname } from "node:path";
 import type { FastifyError, FastifyInstance, FastifyReply } from "fastify";
 import { openJsonCache } from "#config/private-file.ts";
 import { daemonError, isGoaldError, toError } from "#core/errors.ts";
-import type { JsonFile } from "#util/json.ts";
+import { asRecord, type JsonFile } from "#util/json.ts";
 import { inertJson } from "#util/outside-text.ts";
 import type { Redactors } from "#util/redact.ts";
 import { closed, type Static, text } from "#util/schema.ts";
-import { viewToJson } from "#views/waiting.ts";
+import { waitingToJson } from "#views/waiting.ts";
 import type { PageDoor } from "./door.ts";
 import { answerWithEvents, createEventStreams, type EventStreams } from "./event-stream.ts";
 import { type AppLimits, createApp, turnAwayOver, withHeaders } from "./http-app.ts";
@@ -76,7 +76,8 @@ const BACKLOG = 4_096;
 export async function startServer(options: LocalServerOptions) {
   const { control, reading, socket, redact, doorPort } = options;
   const limits = { ...LIMITS, ...options.limits };
-  const toJson: ToJson = (value) => inertJson(viewToJson(value, options));
+  const toJson: ToJson = (view) =>
+    inertJson("waiting" in asRecord(view) ? waitingToJson(asRecord(view), options) : redact(JSON.stringify(view)));
   const onProblem = (problem: string): void => options.onProblem(redact(problem));
   const given = { control, toJson, redact, onProblem, limits };
   const streams = createEventStreams(given);

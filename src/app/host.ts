@@ -14,7 +14,7 @@ import type { Home } from "#config/home.ts";
 import { openHome } from "#config/open-home.ts";
 import { changesBetween, type Settings } from "#config/settings.ts";
 import { type AgentSettings, checkProfile, offersPlan, type ReplyForm } from "#core/agent-settings.ts";
-import { isActionForm, RUN_CODE } from "#core/command-names.ts";
+import { isActionForm, RUN_CODE } from "#core/command.ts";
 import { GoaldError, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { Sandbox } from "#core/ports/sandbox.ts";

@@ -9,7 +9,7 @@ import type { Tape } from "#cassette/tape.ts";
 import type { Registry, ServiceStates } from "#commands/registry.ts";
 import type { Home } from "#config/home.ts";
 import type { Settings } from "#config/settings.ts";
-import { INSTALL_SANDBOX, isCellCommand } from "#core/command-names.ts";
+import { INSTALL_SANDBOX, isCellCommand } from "#core/command.ts";
 import { runsChecks, runsUnapproved } from "#core/goal-check.ts";
 import type { Sandbox, SandboxFinding } from "#core/ports/sandbox.ts";
 import type { ServiceState } from "#core/services.ts";

@@ -7,12 +7,12 @@ import {
   type CommandWrite,
   depthOf,
   fail,
+  isCellCommand,
   MAX_JSON_DEPTH,
   type NamespaceWrite,
   succeed,
   type Waiting,
 } from "#core/command.ts";
-import { isCellCommand } from "#core/command-names.ts";
 import { GoaldError, orUndefined } from "#core/errors.ts";
 import { MAX_PROOF_CHARS } from "#core/goal-check.ts";
 import { MAX_TASK_CHARS, type NewTask, TASK_STATES } from "#core/plan.ts";

@@ -1,6 +1,5 @@
 /** agent-settings.ts -- what one agent is allowed to do and to spend. */
-import type { Command } from "./command.ts";
-import { PLAN_COMMANDS } from "./command-names.ts";
+import { type Command, PLAN_COMMANDS } from "./command.ts";
 import { GoaldError } from "./errors.ts";
 
 /** When a command runs without asking, and when a person is asked first. */

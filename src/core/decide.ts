@@ -15,7 +15,7 @@ import {
   stricterEffect,
   type WaitFor,
 } from "./call.ts";
-import { BAD_RESULT, isActionForm, TASK_COMPLETE } from "./command-names.ts";
+import { BAD_RESULT, isActionForm, TASK_COMPLETE } from "./command.ts";
 import type { NewEvent, PauseCode } from "./event.ts";
 import { cellTrouble, depthTrouble, MAX_DEATHS } from "./evolve-step.ts";
 import { isFurtherCall, isNestedCall, MAX_RUN_STEPS } from "./frames.ts";

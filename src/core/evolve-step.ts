@@ -1,14 +1,6 @@
 /** evolve-step.ts -- folds what happens in a step: questions to the model, calls, and the end of a process. Pure. */
 import type { Observation, OpenCall } from "./call.ts";
-import {
-  BAD_RESULT,
-  CELL_FAILED,
-  isCellCommand,
-  MAX_FAILED_CELLS,
-  PLAN_COMMANDS,
-  THINK,
-  TOO_DEEP,
-} from "./command-names.ts";
+import { BAD_RESULT, CELL_FAILED, isCellCommand, MAX_FAILED_CELLS, PLAN_COMMANDS, THINK, TOO_DEEP } from "./command.ts";
 import type { EventOf } from "./event.ts";
 import {
   type At,

@@ -9,7 +9,7 @@
  * paused.
  */
 import { offersPlan } from "./agent-settings.ts";
-import { ASK_USER } from "./command-names.ts";
+import { ASK_USER } from "./command.ts";
 import type { NewEvent } from "./event.ts";
 import { startPlan } from "./evolve-turn.ts";
 import { frameWorkingOn, isFurtherCall } from "./frames.ts";

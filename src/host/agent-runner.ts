@@ -4,7 +4,7 @@
  * A failed run is retried; an agent that keeps failing is paused.
  */
 import type { Effect, WaitFor } from "#core/call.ts";
-import { isCellCommand } from "#core/command-names.ts";
+import { isCellCommand } from "#core/command.ts";
 import { isGoaldError, toError } from "#core/errors.ts";
 import type { PauseCode, RecordedEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";

@@ -5,7 +5,7 @@
  * A remark never refuses an action, and an action that ends the work has none.
  */
 import type { Observation } from "#core/call.ts";
-import { CELL_FAILED, RUN_CODE } from "#core/command-names.ts";
+import { CELL_FAILED, RUN_CODE } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { describeRestored } from "#core/evolve.ts";
 import { frameOwning } from "#core/frames.ts";

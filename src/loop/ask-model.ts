@@ -5,7 +5,7 @@
  * server that ignores the maximum pauses the agent.
  */
 import { commandCallId } from "#core/call.ts";
-import { TASK_COMPLETE } from "#core/command-names.ts";
+import { TASK_COMPLETE } from "#core/command.ts";
 import type { Move } from "#core/decide.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { ModelSpending, NewEvent, OutputMode, TurnMemory } from "#core/event.ts";

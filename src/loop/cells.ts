@@ -5,8 +5,17 @@
  */
 import type { ReplyForm } from "#core/agent-settings.ts";
 import type { Observation } from "#core/call.ts";
-import { type CommandContext, fail, type NamespaceWrite, succeed } from "#core/command.ts";
-import { CELL_DENIED, CELL_FAILED, IMPORT_FAILED, MAX_FAILED_CELLS, TOO_DEEP } from "#core/command-names.ts";
+import {
+  CELL_DENIED,
+  CELL_FAILED,
+  type CommandContext,
+  fail,
+  IMPORT_FAILED,
+  MAX_FAILED_CELLS,
+  type NamespaceWrite,
+  succeed,
+  TOO_DEEP,
+} from "#core/command.ts";
 import type { EventOf } from "#core/event.ts";
 import { frameOwning } from "#core/frames.ts";
 import type {

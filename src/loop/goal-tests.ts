@@ -3,8 +3,7 @@
  * and at addresses that a person named, and changes nothing. What it cannot find out, such as a file that is refused or
  * a program that cannot run here, is a failed test that says why.
  */
-import type { CommandContext } from "#core/command.ts";
-import { INSTALL_SANDBOX } from "#core/command-names.ts";
+import { type CommandContext, INSTALL_SANDBOX } from "#core/command.ts";
 import { GoaldError, isGoaldError, toError } from "#core/errors.ts";
 import {
   type AddressStatus,

@@ -5,7 +5,7 @@
  * In the forms json and tools the prompt lists most commands, so a search finds the others. In react and code form it finds all.
  */
 import { describeFunction } from "#commands/code-functions.ts";
-import { isActionForm, isCellCommand } from "#core/command-names.ts";
+import { isActionForm, isCellCommand } from "#core/command.ts";
 import type { CountTokens, MethodIndex, MethodSearch } from "#core/ports/memory.ts";
 import { type AgentState, formOfFrame } from "#core/state.ts";
 import type { ParsedReply } from "#reply/read.ts";

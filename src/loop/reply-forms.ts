@@ -6,7 +6,7 @@
  * `run_code`.
  */
 import type { ReplyForm } from "#core/agent-settings.ts";
-import { RUN_CODE, TASK_COMPLETE } from "#core/command-names.ts";
+import { RUN_CODE, TASK_COMPLETE } from "#core/command.ts";
 import type { OutputMode } from "#core/event.ts";
 import type { ModelCapabilities, ModelRequest } from "#core/ports/model.ts";
 import { type ActionForm, type AgentState, activeFrame } from "#core/state.ts";

@@ -2,8 +2,7 @@
 import { type CallContext, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import { sourcesBeforeCrash } from "#commands/track-sources.ts";
 import { differed, type Observation, outcomeUnknown, sourcesOfInterrupted } from "#core/call.ts";
-import { type CommandWrite, fail, type NamespaceWrite } from "#core/command.ts";
-import { BAD_RESULT, isCellCommand } from "#core/command-names.ts";
+import { BAD_RESULT, type CommandWrite, fail, isCellCommand, type NamespaceWrite } from "#core/command.ts";
 import type { Move } from "#core/decide.ts";
 import type { NewEvent, OfCall } from "#core/event.ts";
 import { hasChecks } from "#core/evolve-turn.ts";

@@ -5,7 +5,7 @@
  */
 import { hash } from "node:crypto";
 import type { CommandCall } from "#core/call.ts";
-import { MEMORY_COMMANDS, PASSIVE_COMMANDS } from "#core/command-names.ts";
+import { MEMORY_COMMANDS, PASSIVE_COMMANDS } from "#core/command.ts";
 import { isGoaldError } from "#core/errors.ts";
 import type { EventOf, OfCall, RecordedEvent, RememberedCall, TurnMemory } from "#core/event.ts";
 import { isOpenedByWords } from "#core/evolve-turn.ts";

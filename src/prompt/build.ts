@@ -14,7 +14,7 @@
  * Constant parts come first, so that a server can cache them. All text from outside follows the system message, in
  * delimiters. The cost of a build depends on the size of the window, never on the age of the agent.
  */
-import { isActionForm } from "#core/command-names.ts";
+import { isActionForm } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import { shownWindow } from "#core/frames.ts";
 import type { Recall, RecalledRow, ShownRecall } from "#core/ports/memory.ts";

@@ -4,7 +4,7 @@
  * then the text in a delimiter. Control characters are removed from text of any source.
  */
 import { writeCalls } from "#core/call.ts";
-import { DO_NOTHING, isCellCommand, PASSIVE_COMMANDS, RUN_CODE, TASK_COMPLETE, THOUGHT } from "#core/command-names.ts";
+import { DO_NOTHING, isCellCommand, PASSIVE_COMMANDS, RUN_CODE, TASK_COMPLETE, THOUGHT } from "#core/command.ts";
 import type { PromptMessage } from "#core/ports/model.ts";
 import type { Frame, Message } from "#core/state.ts";
 import { clip, headOf, isBlobRef, oneLine } from "#core/text.ts";

@@ -3,7 +3,7 @@
  * Status and hint follow from the state alone. The status is about the current task. The hint depends on the newest
  * result in the agent's own window; while no task is in progress it is the status.
  */
-import { TASK_COMPLETE } from "#core/command-names.ts";
+import { TASK_COMPLETE } from "#core/command.ts";
 import { planOf } from "#core/evolve-turn.ts";
 import {
   currentTask,

@@ -5,8 +5,7 @@
  * overwrite a file. Members of nested objects are treated alike.
  */
 
-import { type ArgsSchema, followReference, isSchema, type JsonSchema, typesOf } from "#core/command.ts";
-import { THOUGHT } from "#core/command-names.ts";
+import { type ArgsSchema, followReference, isSchema, type JsonSchema, THOUGHT, typesOf } from "#core/command.ts";
 import { rememberBy } from "#util/caches.ts";
 import { isRecord } from "#util/json.ts";
 import { editDistance } from "#util/nearest-name.ts";

@@ -6,8 +6,7 @@
 import { createContext, Script } from "node:vm";
 import type { ValidateFunction } from "ajv";
 import type { CommandCall } from "#core/call.ts";
-import type { ArgsSchema } from "#core/command.ts";
-import { TASK_COMPLETE } from "#core/command-names.ts";
+import { type ArgsSchema, TASK_COMPLETE } from "#core/command.ts";
 import { codeOf } from "#core/errors.ts";
 import { once, rememberBy } from "#util/caches.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";

@@ -5,7 +5,7 @@
  * lower case; `__proto__` is an ordinary key.
  */
 import type { CommandCall } from "#core/call.ts";
-import { DO_NOTHING, RUN_CODE, TASK_COMPLETE, THINK } from "#core/command-names.ts";
+import { DO_NOTHING, RUN_CODE, TASK_COMPLETE, THINK } from "#core/command.ts";
 import { isRecord } from "#util/json.ts";
 import { isSameJson, parseShallowJson } from "./json.ts";
 import { ANSWER, NOT_NOW, parseNested } from "./json-objects.ts";

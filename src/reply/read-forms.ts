@@ -1,7 +1,6 @@
 /** read-forms.ts -- reads replies of other forms: prose with code, an action on the plan, several commands. */
 import type { CommandCall } from "#core/call.ts";
-import type { JsonSchema } from "#core/command.ts";
-import { RUN_CODE } from "#core/command-names.ts";
+import { type JsonSchema, RUN_CODE } from "#core/command.ts";
 import type { ActionForm } from "#core/state.ts";
 import { isRecord } from "#util/json.ts";
 import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./check-call.ts";

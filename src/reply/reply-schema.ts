@@ -5,8 +5,7 @@
  * names and types only: what a command and its arguments mean is in the prompt, and servers charge for both.
  */
 
-import { type Command, followReference, type JsonSchema, type JsonType, typesOf } from "#core/command.ts";
-import { THOUGHT } from "#core/command-names.ts";
+import { type Command, followReference, type JsonSchema, type JsonType, THOUGHT, typesOf } from "#core/command.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
 
 type SchemaCommand = Pick<Command, "name" | "summary" | "args">;

@@ -6,7 +6,7 @@
  * read since the agent's last clean state. Which of them the model used is unknown.
  */
 import type { CommandCall } from "#core/call.ts";
-import { isCellCommand, SAVES_FILES } from "#core/command-names.ts";
+import { isCellCommand, SAVES_FILES } from "#core/command.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { OutputMode, RecordedEvent } from "#core/event.ts";
 import { evolve } from "#core/evolve.ts";

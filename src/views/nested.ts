@@ -1,6 +1,6 @@
 /** nested.ts -- the tree of a step's nested work as a bounded list: a row for each piece, repeats in one row. Pure. */
 import type { CommandCall } from "#core/call.ts";
-import { describeSaved } from "#core/command-names.ts";
+import { describeSaved } from "#core/command.ts";
 import type { ModelSpending, RecordedEvent } from "#core/event.ts";
 import { headOf, oneLine } from "#core/text.ts";
 import {

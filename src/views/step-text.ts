@@ -1,6 +1,6 @@
 /** step-text.ts -- formats one step for a person, from the request to the result. Pure. */
 import type { CommandCall } from "#core/call.ts";
-import { isCellCommand, SAVES_FILES } from "#core/command-names.ts";
+import { isCellCommand, SAVES_FILES } from "#core/command.ts";
 import type { ModelSpending } from "#core/event.ts";
 import { countNoun, withCommas } from "#core/text.ts";
 import { escapeUnseenInJson, numberCode } from "#util/outside-text.ts";

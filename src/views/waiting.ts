@@ -1,6 +1,6 @@
 /** waiting.ts -- approvals and answers that agents wait for, loaded from a store. */
 import type { CommandCall } from "#core/call.ts";
-import { isCellCommand } from "#core/command-names.ts";
+import { isCellCommand } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { runsChecks } from "#core/goal-check.ts";
 import { tidyPath } from "#core/guarded-files.ts";
@@ -51,12 +51,14 @@ export const WaitingView = open({
 export type WaitingView = Static<typeof WaitingView>;
 
 /**
- * Returns a view as JSON without secrets. A call that waits for an approval is shown as it would run: it loses known
- * secrets only. When one of these is a number, which would break the JSON, it loses what looks like a secret too.
+ * Returns a view with the member `waiting` as JSON without secrets. A call that waits for an approval is shown as it would
+ * run: it loses known secrets only. When one of these is a number, which would break the JSON, it loses what looks like a
+ * secret too.
  */
-export function viewToJson(view: unknown, { redact, scrub }: Redactors): string {
-  const { waiting, ...rest } = asRecord(view);
-  if (!waiting) return redact(JSON.stringify(view));
+export function waitingToJson(
+  { waiting, ...rest }: { readonly waiting?: unknown },
+  { redact, scrub }: Redactors,
+): string {
   const show = (item: unknown): unknown =>
     (asRecord(item).kind === "approval" && parseJson(scrub(JSON.stringify(item)))) || redactJson(item, redact);
   const shown = Array.isArray(waiting) ? waiting.map(show) : show(waiting);

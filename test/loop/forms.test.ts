@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { describeForPrompt } from "#commands/describe.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import type { ReplyForm } from "#core/agent-settings.ts";
-import { MEMORY_COMMANDS } from "#core/command-names.ts";
+import { MEMORY_COMMANDS } from "#core/command.ts";
 import type { OutputMode } from "#core/event.ts";
 import { spentOf } from "#core/limits.ts";
 import { createPlan } from "#core/plan.ts";

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type LogOptions, openLog } from "#util/log.ts";
 import { createRedactor, createValueRedactor } from "#util/redact.ts";
-import { viewToJson } from "#views/waiting.ts";
+import { waitingToJson } from "#views/waiting.ts";
 import { useFolder } from "../helpers/folder.ts";
 
 const KEY = "sk-proj-A1b2C3d4E5f6G7h8J9k0";
@@ -296,7 +296,7 @@ describe("redaction of JSON", () => {
     expect(() => JSON.parse(redact(JSON.stringify(value)))).not.toThrow();
     const waiting = { kind: "approval", value };
     const scrub = createValueRedactor([secret]);
-    expect(() => JSON.parse(viewToJson({ waiting }, { redact, scrub }))).not.toThrow();
+    expect(() => JSON.parse(waitingToJson({ waiting }, { redact, scrub }))).not.toThrow();
   });
 
   it("keeps any JSON valid, hides every secret, and needs one pass", () => {

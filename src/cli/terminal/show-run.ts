@@ -3,7 +3,7 @@
  * characters are removed from the texts of models, files and the web.
  */
 import type { CommandCall } from "#core/call.ts";
-import { describeSaved } from "#core/command-names.ts";
+import { describeSaved } from "#core/command.ts";
 import type { EventOf, OutputMode, RecordedEvent } from "#core/event.ts";
 import { describeRestored } from "#core/evolve.ts";
 import { isNestedCall } from "#core/frames.ts";

@@ -17,7 +17,7 @@ import type { FileList } from "#views/file-versions.ts";
 import { NEXT_HEADING, renderReport } from "#views/report.ts";
 import type { ReportFacts } from "#views/report-facts.ts";
 import { describeStep, describeUsage } from "#views/step-text.ts";
-import { viewToJson, type WaitingView } from "#views/waiting.ts";
+import { type WaitingView, waitingToJson } from "#views/waiting.ts";
 import { reading } from "../agents.ts";
 import { type CliContext, callsHere, printValue } from "../context.ts";
 import { describeApproval, styleOfDiff } from "../terminal/describe-call.ts";
@@ -53,7 +53,7 @@ export const verb = defineVerb({
       }
       const details = await reading.details(agent);
       const { next: _next, ...shown } = details;
-      if (context.output.json) context.output.data(viewToJson(shown, context));
+      if (context.output.json) context.output.data(waitingToJson(shown, context));
       else context.output.page(describe(details, context), LOOK);
       return EXIT.ok;
     });

@@ -16,7 +16,7 @@
  * text.
  */
 import type { CommandCall, Observation } from "#core/call.ts";
-import { DO_NOTHING, MEMORY_COMMANDS } from "#core/command-names.ts";
+import { DO_NOTHING, MEMORY_COMMANDS } from "#core/command.ts";
 import type { EventOf, RecordedEvent, TurnMemory } from "#core/event.ts";
 import { describeRestored } from "#core/evolve.ts";
 import { isCallFrame } from "#core/frames.ts";

@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto";
 import type { CommandCall, Observation, OpenCall } from "#core/call.ts";
-import { DO_NOTHING, THINK } from "#core/command-names.ts";
+import { DO_NOTHING, THINK } from "#core/command.ts";
 import { isFurtherCall } from "#core/frames.ts";
 import { dropPiecePlace, formatPiece, type LineRange, THOUGHTS } from "#core/memory.ts";
 import type { MemoryRow, NewMemory } from "#core/ports/memory.ts";
