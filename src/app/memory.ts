@@ -101,13 +101,13 @@ type EmbedderParts = Pick<MemoryParts, "settings" | "server" | "report" | "tape"
 
 /** Chooses a server's embedder if one is set, else the offline embedder. Reports a fallback once. */
 export function openEmbedder({ settings, server, report, tape }: EmbedderParts): Embedder {
-  const { models } = settings;
   const { embedder } = settings.memory;
   const offline = openWordEmbedder();
   if (embedder === "offline" || (embedder === "auto" && !hasServer(settings))) return offline;
-  const fallback = (reason: string): void => report(`Memory works offline: ${reason}`);
+  const toDo = "Name another model (EMBEDDING_MODEL), or keep it so: goald config memory.embedder offline";
+  const fallback = (reason: string): void => report(`Memory works offline: ${reason} ${toDo}`);
   const clock = tape?.beside ?? systemClock;
-  const asked = createOpenAIEmbedder({ ...server, model: models.embedding, clock });
+  const asked = createOpenAIEmbedder({ ...server, model: settings.models.embedding, clock });
   const remote = cachedEmbedder(tape?.ports.embedder(asked) ?? asked);
   return embedder === "openai" ? remote : fallbackEmbedder(remote, offline, fallback);
 }

@@ -10,7 +10,7 @@ import { EXIT } from "#core/errors.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
 import { readVersion } from "../../shipped.ts";
-import { type AtHome, findOwnContext, formatCall } from "../context.ts";
+import { type AtHome, callsHere, findOwnContext, formatCall } from "../context.ts";
 import { defineVerb } from "../verb.ts";
 
 export const verb = defineVerb({
@@ -54,7 +54,7 @@ type ShownStatus = DaemonStatus & { readonly cage: NonNullable<DaemonStatus["cag
 function show(socket: string, told: ShownStatus, { output, home }: AtHome): void {
   const { connections: _connections, ...shown } = told;
   if (output.json) output.data(JSON.stringify({ running: true, answers: true, socket, ...shown }));
-  else output.page(clean(describe(told, socket)), { indentOf: () => 16, styleOf });
+  else output.page(callsHere(home, clean(describe(told, socket))), { indentOf: () => 16, styleOf });
   try {
     checkVersion(told, { version: readVersion() });
   } catch (thrown) {
