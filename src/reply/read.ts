@@ -110,7 +110,10 @@ function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
     if (unclosed && objects.length === 0) return refuseReply(null, PROBLEMS.onlyReasoning);
     start = search.reply.length;
     for (const object of objects) {
-      if (search.content.some(({ start, end }) => start <= object.start && object.start < end)) continue;
+      // The reply may name an element, and then write one into a file.
+      const isInside = ({ start, end }: Pick<ReplyObject, "start" | "end">): boolean =>
+        start <= object.start && (object.closed ? object.end <= end : object.start < end);
+      if (search.content.some(isInside)) continue;
       const known = search.found.length;
       const end = readObject(search, object);
       const isCall = search.found.length > known;
