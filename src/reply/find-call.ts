@@ -117,7 +117,8 @@ function findWrappedCall(record: KeyedRecord, isName: (name: string) => boolean,
   if (isRecord(thoughts) && lowerCaseKeys(thoughts)?.has("command")) return findCall(thoughts, isName, layer + 1);
   const [only, ...others] = record.values();
   if (!only || others.length > 0 || only.key === "__proto__" || !isRecord(only.value)) return NONE;
-  if (NOT_NOW.test(only.key) || !(ANSWER.test(only.key) || /^[A-Z]/.test(only.key))) return NONE;
+  const isReply = ANSWER.test(only.key) || /^[A-Z]/.test(only.key) || lowerCaseKeys(only.value)?.has("thoughts");
+  if (NOT_NOW.test(only.key) || !isReply) return NONE;
   return findCall(only.value, isName, layer + 1);
 }
 
