@@ -237,8 +237,7 @@ describe("a question to the person", () => {
         ? (await ask(join(goald.home, ".goald/daemon.sock"), "GET", given)).text
         : goald.print(given);
     const holds = (text: string) => [...likeKeys, known].map((words) => text.replaceAll("\\", "").includes(words));
-    for (const { stdout } of [{ stdout: front.shown }, await approve.ended])
-      expect(holds(stdout)).toEqual([true, true, false]);
+    for (const shown of [front.shown, (await approve.ended).stdout]) expect(holds(shown)).toEqual([true, true, false]);
     expect(holds(front.shown.split("Every command needs")[0] ?? "")).toEqual([false, false, false]);
     for (const given of ["show t", "show t --json", "/v1/waiting", "/v1/agents/t/details"])
       expect([given, ...holds(await lookAt(given))]).toEqual([given, true, true, false]);

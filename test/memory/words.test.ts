@@ -218,16 +218,19 @@ describe("a search by words of related meaning", () => {
   });
 });
 
-const WORDS = 10_000;
-
 it("a vocabulary keeps nothing on V8's heap for a number, which mostly comes once", async () => {
-  const vocabulary = new Vocabulary();
-  await collectGarbage();
-  const before = process.memoryUsage().heapUsed;
-  for (let number = 0; number < WORDS; number++) vocabulary.countTerms([`${number}17`]);
-  await collectGarbage();
-  expect((process.memoryUsage().heapUsed - before) / WORDS).toBeLessThan(30);
-  expect(vocabulary.size).toBe(WORDS);
+  const growths: number[] = [];
+  while (growths.length < 3) {
+    const vocabulary = new Vocabulary();
+    await collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let number = 0; number < 10_000; number++) vocabulary.countTerms([`${number}17`]);
+    await collectGarbage();
+    growths.push(process.memoryUsage().heapUsed - before);
+    expect(vocabulary.size).toBe(10_000);
+  }
+  // What runs the tests may allocate meanwhile.
+  expect(Math.min(...growths)).toBeLessThan(300_000);
 });
 
 const FOLDER = "src/memory/words";
