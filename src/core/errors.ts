@@ -153,5 +153,5 @@ const ON_SHORTAGE: Readonly<Record<string, string>> = {
   ENFILE: "End some programs: the machine can open no more files",
   ENOMEM: "End some programs: the machine has no memory left",
 };
-/** What a person can do when the machine had too little of something; undefined for other errors. */
+/** Returns what a person can do about a machine that had too little of something; undefined for other errors. */
 export const machineAdvice = (thrown: unknown): string | undefined => ON_SHORTAGE[codeOf(thrown) ?? ""];

@@ -110,16 +110,16 @@ export class ChatStream {
 
   #takeToolCall(piece: Received<OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall>): void {
     const { id, index } = piece;
-    const called = asRecord(piece.function);
-    const { name, arguments: args } = called;
+    const { name, arguments: args } = asRecord(piece.function);
     const known = typeof index === "number" ? this.#numbered.get(index) : this.#toolCalls.at(-1);
     // Some servers number no call, or all 0 without an id, or send another id or the name with each piece.
     const isNext = () => `${args}`.startsWith("{") && isRecord(parseJson(known?.function.arguments ?? ""));
     const isNew = !known || (name && (id ? known.id !== id : isNext()));
+    if (isNew && this.#toolCalls.length >= MAX_TOOL_CALLS) return;
     const call: ToolCall = isNew ? { id, type: "function", function: { name: "", arguments: "" } } : known;
     if (typeof index === "number") this.#numbered.set(index, call);
-    if (isNew && this.#toolCalls.push(call) > MAX_TOOL_CALLS) this.#toolCalls.pop();
-    this.#extendCall(call.function, called);
+    if (isNew) this.#toolCalls.push(call);
+    this.#extendCall(call.function, { name, arguments: args });
   }
 
   #extendCall(call: ToolCall["function"], { name, arguments: text }: Received<ToolCall["function"]>): void {

@@ -4,7 +4,6 @@
  * object. `true` never becomes 1. An unknown argument is never dropped: without `"mode": "append"` a command would
  * overwrite a file. Members of nested objects are treated alike.
  */
-
 import { type ArgsSchema, followReference, isSchema, type JsonSchema, THOUGHT, typesOf } from "#core/command.ts";
 import { rememberBy } from "#util/caches.ts";
 import { isRecord } from "#util/json.ts";
@@ -153,10 +152,13 @@ const listPlaceholders = rememberBy((schema: ArgsSchema): ReadonlySet<string> =>
 });
 
 /** All strings in a value, at any depth. */
-export function collectTexts(value: unknown): readonly string[] {
-  if (typeof value === "string") return [value];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap(collectTexts);
+export const collectTexts = (value: unknown): readonly string[] =>
+  collectValues(value).filter((each) => typeof each === "string");
+
+/** Returns the values inside that hold no others. */
+export function collectValues(value: unknown): readonly unknown[] {
+  const inside = typeof value === "object" && value !== null ? Object.values(value) : [];
+  return inside.length === 0 ? [value] : inside.flatMap(collectValues);
 }
 
 /** Other names that models use for commands and arguments, from config/aliases.json. */

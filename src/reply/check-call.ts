@@ -11,7 +11,7 @@ import { codeOf } from "#core/errors.ts";
 import { once, rememberBy } from "#util/caches.ts";
 import { isRecord, type JsonRecord } from "#util/json.ts";
 import { createAjv } from "#util/schema.ts";
-import { type Aliases, arrangeArguments, findCommandName } from "./arrange-args.ts";
+import { type Aliases, arrangeArguments, collectValues, findCommandName } from "./arrange-args.ts";
 import type { RawCall } from "./find-call.ts";
 import {
   describeArgsNotAnObject,
@@ -69,8 +69,7 @@ export const AJV_OPTIONS = {
   multipleOfPrecision: 6,
   code: { regExp: Object.assign(createBoundedPattern, { code: "createBoundedPattern" }) },
 } as const;
-/** All problems of longer arguments are not collected. */
-const MAX_WORDED_CHARS = 200_000;
+const MAX_WORDED_VALUES = 1_000;
 
 export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCatalogue): CallValidator {
   const closedNames: ReadonlySet<string> = new Set(closed);
@@ -171,7 +170,7 @@ function findProblems(name: string, args: JsonRecord, schema: ArgsSchema): reado
   if (unknown.length > MAX_PROBLEMS && deciding?.some(({ keyword }) => keyword === "maxProperties"))
     return [describeUnknownArguments(name, unknown.length, schema)];
   // Collecting an error for each of a million items takes seconds.
-  const isShort = JSON.stringify(args).length <= MAX_WORDED_CHARS;
+  const isShort = collectValues(args).length <= MAX_WORDED_VALUES;
   const wording = wordingValidator(schema);
   if (isShort) wording(args);
   const errors = (isShort ? wording.errors : deciding) ?? [];

@@ -153,7 +153,7 @@ type Stretch = Pick<ReplyObject, "start" | "end">;
 /** Elements and keys of such names hold what the reply itself states: an answer or a call. */
 export const ANSWER =
   /^(?:[a-z]+:)?(?:(?:final|next|my|current|chosen|selected|structured|step|turn|move|choice|decision|operation|agent|assistant|ai|llm|model|answer|reply|response|result|output|message|object|root|data|json|xml|inst|(?:ant)?artifact|ability|code|python|execute|ipython|run|do|perform|invoke|command|action|tool|function|call|use)s?[_-]?)+$|^[\w-]{0,40}gpt$|^(?:html|body|pre|p|div|span|b|strong|em|i|details|summary)$/i;
-/** What an element or key of such a name holds, or such a label names, is no statement of the reply. */
+/** An element, a key or a label of such a name marks a text that the reply does not state itself. */
 export const NOT_NOW =
   /(?:^|[^a-z])(?:(?:counter-?)?examples?|e\.g\.|drafts?|rejected|not|never|alternatives?|failed|denied|plan|error|analysis|observation|thinking|reasoning|sample|template|format|previous|earlier|last|later|yesterday|history|old|bad|wrong|invalid|incorrect|forbidden|ignore|avoid|skip|cancell?ed|quoted?|user|human|system|request|input|file|contents?|notes?|(?:tool|function|command|action|search)[_ ]?(?:response|result|output)s?)(?:$|[^a-z])/i;
 const TAG = /[<[](?=([^\s<>[\]=/"'!{(]{1,40}))[^<>[\]]{1,240}(?<!\/)[>\]]/g;
@@ -202,7 +202,7 @@ const LAST_SENTENCE = /(?:[^.!?\n{}<>\]]|[.!?](?=\S)|(?<=\b(?:e\.g|i\.e|vs))\.)*
 /** At most three words before a colon, or one alone. "In JSON format:" and "Writing notes.md:" name nothing. */
 const LABEL =
   /^(?!(?:in|as|per|according|now|one|last step|(?:writ|sav|creat|updat|append|add|mak|fix)ing)\b)(?:(?:\S+\s+){0,2}\S*[:：]\W*|\S+)$/i;
-/** What leads up to a call and makes it an example, a quotation, the text of a file or nothing to run. */
+/** Such words before a call make it an example, a quotation, the text of a file or nothing to run. */
 const QUOTING = new RegExp(
   [
     "\\b(?:for|an|par|zum) (?:example|exemple|beispiel)\\b|例如|不要",

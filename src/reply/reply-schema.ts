@@ -4,7 +4,6 @@
  * branch begins with `name`, which allows one value: strict servers tell branches apart by their first key. It has
  * names and types only: what a command and its arguments mean is in the prompt, and servers charge for both.
  */
-
 import { type Command, followReference, type JsonSchema, type JsonType, THOUGHT, typesOf } from "#core/command.ts";
 import type { ReplySchema, Tool } from "#core/ports/model.ts";
 

@@ -1,5 +1,4 @@
 /** status.ts -- `goald status`: shows whether the daemon is running, its load and its limits. It reads no settings and no store. */
-
 import { hasDaemonDied } from "#api/daemon-files.ts";
 import { askDaemon, checkVersion, type DaemonAnswer, silentDaemon } from "#api/find-daemon.ts";
 import type { DaemonStatus } from "#api/schemas.ts";
