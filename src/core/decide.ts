@@ -15,7 +15,7 @@ import {
   stricterEffect,
   type WaitFor,
 } from "./call.ts";
-import { BAD_RESULT, isActionForm, TASK_COMPLETE } from "./command.ts";
+import { ASK_USER, BAD_RESULT, isActionForm, TASK_COMPLETE } from "./command.ts";
 import type { NewEvent, PauseCode } from "./event.ts";
 import { cellTrouble, depthTrouble, MAX_DEATHS } from "./evolve-step.ts";
 import { isFurtherCall, isNestedCall, MAX_RUN_STEPS } from "./frames.ts";
@@ -338,6 +338,31 @@ const isBefore = (now: Date, time: string): boolean => now.getTime() < Date.pars
 /** The last call has ended, and the next one has not begun. */
 export const isBetweenCalls = (move: Move): boolean =>
   move.kind === "ask" || (move.kind === "execute" && move.attempt === 1 && isFurtherCall(move.callId));
+
+/** True in phases in which a message may change what the agent does next. */
+export function listens(state: AgentState): boolean {
+  if (state.paused) return true;
+  const { phase } = activeFrame(state);
+  switch (phase.kind) {
+    case "thinking":
+    case "retrying":
+    case "awaiting-approval":
+    case "waiting":
+    case "resting":
+      return true;
+    case "judging":
+      // Words from before a question are no answer to it.
+      return isFurtherCall(phase.callId) || openCommand(state, phase.callId)?.call.name === ASK_USER;
+    case "asking":
+    case "reading":
+    case "approved":
+    case "executing":
+    case "ending":
+    case "closing":
+    case "ended":
+      return false;
+  }
+}
 
 /** A phase can name a call that is not open only in a damaged log. Pausing avoids an endless loop. */
 const lostCall = (callId: string): Move =>

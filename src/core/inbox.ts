@@ -9,39 +9,13 @@
  * paused.
  */
 import { offersPlan } from "./agent-settings.ts";
-import { ASK_USER } from "./command.ts";
 import type { NewEvent } from "./event.ts";
 import { startPlan } from "./evolve-turn.ts";
-import { frameWorkingOn, isFurtherCall } from "./frames.ts";
+import { frameWorkingOn } from "./frames.ts";
 import { applyFitting, type PlanEdit } from "./plan.ts";
 import type { InboxMessage } from "./ports/store.ts";
-import { type AgentState, activeFrame, callForPerson, isFinished, openCommand } from "./state.ts";
+import { type AgentState, callForPerson, isFinished, openCommand } from "./state.ts";
 import { nextTurn, receiveFromAgent } from "./subagent-messages.ts";
-
-/** True in phases in which a message may change what the agent does next. */
-export function listens(state: AgentState): boolean {
-  if (state.paused) return true;
-  const { phase } = activeFrame(state);
-  switch (phase.kind) {
-    case "thinking":
-    case "retrying":
-    case "awaiting-approval":
-    case "waiting":
-    case "resting":
-      return true;
-    case "judging":
-      // Words from before a question are no answer to it.
-      return isFurtherCall(phase.callId) || openCommand(state, phase.callId)?.call.name === ASK_USER;
-    case "asking":
-    case "reading":
-    case "approved":
-    case "executing":
-    case "ending":
-    case "closing":
-    case "ended":
-      return false;
-  }
-}
 
 /** `at`: ISO time at which the message was sent. */
 export function eventsForMessage(message: InboxMessage, state: AgentState, at = ""): readonly NewEvent[] {

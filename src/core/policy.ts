@@ -7,8 +7,8 @@ import type { Annotations, CommandCall } from "./call.ts";
 import type { Command } from "./command.ts";
 import { runsUnapproved } from "./goal-check.ts";
 import { type AskedFile, listAsked } from "./guarded-files.ts";
-import { describeReceived, isTainted } from "./provenance.ts";
-import type { AgentState } from "./state.ts";
+import { describeReceived } from "./provenance.ts";
+import { type AgentState, isTainted } from "./state.ts";
 import { oneLine } from "./text.ts";
 
 export type Verdict =

@@ -161,9 +161,6 @@ export function addReceived<S extends { readonly received: readonly Received[]; 
   return received === state.received ? state : { ...state, received };
 }
 
-/** True when the agent has received outside words since its last clean state. */
-export const isTainted = ({ received }: { readonly received: readonly Received[] }): boolean => received.length > 0;
-
 /** The sources without the file and the time at which they were received. */
 export const plainSources = (received: readonly OutsideSource[]): readonly OutsideSource[] =>
   received.map(({ from, name }) => ({ from, name }));

@@ -369,3 +369,6 @@ export const isFinished = (state: AgentState): boolean => state.frames[0].phase.
 
 /** Finished or paused: nothing happens by itself. */
 export const isOver = (state: AgentState): boolean => state.paused !== null || isFinished(state);
+
+/** True when the agent has received outside words since its last clean state. */
+export const isTainted = ({ received }: AgentState): boolean => received.length > 0;

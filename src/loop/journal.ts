@@ -16,10 +16,9 @@ import type { NewMemory } from "#core/ports/memory.ts";
 import type { Commit, CommittedFile, InboxMessage, Lease, StagedWrite, Store } from "#core/ports/store.ts";
 import type { LastChange } from "#core/provenance.ts";
 import { type AgentState, activeFrame, initialState, isFinished, STATE_VERSION } from "#core/state.ts";
-import { STAGED_FIELDS } from "#core/stored-event.ts";
+import { EVENT_FIELDS, type FieldMarks, type Mark, STAGED_FIELDS } from "#core/stored-event.ts";
 import { stageMessages } from "#core/subagent-messages.ts";
-import { type BlobRef, HEAD_CHARS, type Text } from "#core/text.ts";
-import { EVENT_MARKS, storeValue } from "./stored-values.ts";
+import { type BlobRef, HEAD_CHARS, isBlobRef, SPILL_BYTES, type Text, wellFormed } from "#core/text.ts";
 
 /** Returns one entry for each call when it is requested; undefined when the call is within the rule. */
 export type CheckOutgoing = (
@@ -285,3 +284,72 @@ function trustRow(path: string, last: LastChange | undefined, step: number): Com
 /** The path whose words the message trusts; undefined for any other message. */
 const trustedPath = (message: InboxMessage): string | undefined =>
   message.type === "trust" && message.what === "file" ? message.path : undefined;
+
+/** Marks of whole events: the fields of the stamp are fixed too. */
+const EVENT_MARKS: Readonly<Record<string, FieldMarks>> = Object.fromEntries(
+  Object.entries(EVENT_FIELDS).map(([type, marks]): [string, FieldMarks] => [
+    type,
+    { ...(marks as FieldMarks), type: "fixed", at: "fixed" },
+  ]),
+);
+
+export interface Storing {
+  /** Removes known secrets. */
+  scrub(text: string): string;
+  /** Stores a long text. Absent: long texts stay as they are. */
+  spill?(text: string): BlobRef;
+}
+
+/**
+ * What the log keeps of a value; `restoreValue` turns it back. A string over the limit becomes a reference to a blob. An
+ * object of a command that only looks like a reference becomes a blob of its JSON, so that no object in the log is
+ * mistaken for one. `mark`: how the value is stored (`EVENT_FIELDS`).
+ */
+export function storeValue(value: unknown, mark: Mark | undefined, storing: Storing): unknown {
+  if (mark === "whole") return storeWhole(value, storing);
+  if (typeof value === "string") return storeText(value, mark, storing);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => storeValue(item, markOf("", mark), storing));
+  if (!isBlobRef(value)) return storeMembers(value, mark, storing);
+  if (mark === "text") return value;
+  const { scrub, spill } = storing;
+  const whole = storeMembers(value, mark, { scrub });
+  return spill ? { ...spill(JSON.stringify(whole)), json: true } : whole;
+}
+
+/** A value of many short parts can be long too: then it becomes one blob. */
+function storeWhole(value: unknown, storing: Storing): unknown {
+  if (typeof value !== "object" || value === null || !storing.spill) return storeValue(value, "json", storing);
+  const json = JSON.stringify(storeValue(value, "json", { scrub: storing.scrub }));
+  return isLong(json) ? { ...storing.spill(json), json: true } : storeValue(value, "json", storing);
+}
+
+function storeText(text: string, mark: Mark | undefined, { scrub, spill }: Storing): unknown {
+  if (mark === "fixed") return text;
+  const stored = mark === "exact" ? text : scrub(wellFormed(text));
+  if (!spill || !isLong(stored)) return stored;
+  // UTF-8 has no lone surrogates, but JSON escapes them.
+  return stored.isWellFormed() ? spill(stored) : { ...spill(JSON.stringify(stored)), json: true };
+}
+
+/** A string of n UTF-16 units has between n and 3n bytes. */
+const isLong = (text: string): boolean => text.length * 3 > SPILL_BYTES && Buffer.byteLength(text) > SPILL_BYTES;
+
+function storeMembers(value: object, mark: Mark | undefined, storing: Storing): object {
+  // Changing a clone in place is several times faster than building a new object.
+  const copy: Record<string, unknown> = { ...value };
+  for (const [name, item] of Object.entries(value)) {
+    const stored = storeValue(item, markOf(name, mark), storing);
+    const storedName = mark === "json" ? storing.scrub(name) : name;
+    if (stored === item && storedName === name) continue;
+    if (storedName !== name) delete copy[name];
+    if (storedName === "__proto__") Object.defineProperty(copy, storedName, { value: stored, enumerable: true });
+    else copy[storedName] = stored;
+  }
+  return copy;
+}
+
+function markOf(name: string, mark: Mark | undefined): Mark | undefined {
+  if (typeof mark !== "object") return mark === "exact" || mark === "json" ? mark : undefined;
+  return Object.hasOwn(mark, name) ? (mark as FieldMarks)[name] : undefined;
+}

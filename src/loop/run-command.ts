@@ -1,5 +1,5 @@
 /** run-command.ts -- runs one approved call: prepare, intent, run, result; after a crash, probe. */
-import { type CallContext, prepareCall, probeCall, runCall } from "#commands/execute.ts";
+import { type CallContext, type Prepared, prepareCall, probeCall, runCall } from "#commands/execute.ts";
 import { sourcesBeforeCrash } from "#commands/track-sources.ts";
 import { differed, type Observation, outcomeUnknown, sourcesOfInterrupted } from "#core/call.ts";
 import { BAD_RESULT, type CommandWrite, fail, isCellCommand, type NamespaceWrite } from "#core/command.ts";
@@ -31,7 +31,6 @@ import { openMethodSearch } from "./method-search.ts";
 import { DIVERGED, RecordedNestedWork, SUSPENDED } from "./nested-work.ts";
 import { type DownloadMeter, meterDownloads, openPurchases, type PurchaseParts, type Purchases } from "./purchases.ts";
 import { effectless, type PreparedMove } from "./run-parts.ts";
-import { refuseSecrets } from "./stored-values.ts";
 
 /** Parts of each call; paid services are created per call. */
 export interface CommandParts
@@ -331,4 +330,20 @@ function settleResult(
   const reason = `The value of the code is not the result that this task asks for. ${problems.join(" ")}`;
   const text = `${headOf(plain.text)}\n${reason}`.trimStart();
   return { observation: { ...plain, status: "failed", code: BAD_RESULT, text } };
+}
+
+/** A prepared value comes back as it is, so it cannot be scrubbed: what holds a secret is not stored and not run. */
+function refuseSecrets(looked: Prepared, name: string, scrub: Journal["scrub"]): Prepared {
+  if ("refused" in looked || !holdsSecret(looked.prepared, scrub)) return looked;
+  const text =
+    `${name} was not run: what it read to prepare itself holds a secret of the settings (a key or a password), which is never stored. ` +
+    "Leave that out, or use another command.";
+  return { refused: fail("secret-prepared", text) };
+}
+
+/** True when a string or a name in the value holds a known secret. */
+function holdsSecret(value: unknown, scrub: Journal["scrub"]): boolean {
+  if (typeof value === "string") return scrub(value) !== value;
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([name, item]) => holdsSecret(name, scrub) || holdsSecret(item, scrub));
 }

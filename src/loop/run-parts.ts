@@ -1,17 +1,20 @@
 /**
- * run-parts.ts -- what the main loop needs from outside, and its prepared moves: an intent to write first, and an
- * action to do then.
+ * run-parts.ts -- what the main loop needs from outside, and how it does a move: an intent to write first, and an action
+ * to do then. Decided events get what only the log or the folder knows.
  */
-import type { AskedScript } from "#core/call.ts";
+import { hash } from "node:crypto";
+import { type AskedScript, scriptOf } from "#core/call.ts";
 import type { Move, Rules } from "#core/decide.ts";
+import { isGoaldError } from "#core/errors.ts";
 import type { NewEvent } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { FileChange, StagedWrite } from "#core/ports/store.ts";
+import type { Workspace } from "#core/ports/workspace.ts";
 import { type AgentState, openCommand } from "#core/state.ts";
 import type { PrepareMove } from "./ask-model.ts";
 import { mayCommitLater, type RunContext } from "./batched-commits.ts";
 import { type Isolation, isolateCall } from "./isolate-call.ts";
-import type { JournalParts, Outcome } from "./journal.ts";
+import type { Journal, JournalParts, Outcome } from "./journal.ts";
 
 export interface RunParts extends JournalParts {
   readonly rules: Rules;
@@ -19,7 +22,7 @@ export interface RunParts extends JournalParts {
   /** Turns a move into an intent and an action. Changes nothing itself. */
   readonly prepare: PrepareMove;
   /** Reads a file of the agent for a person who is asked whether its code may run. */
-  readScript?(file: string): Promise<Omit<AskedScript, "file">>;
+  readScript?(file: string): Promise<ReadScript>;
   /** Writes a text into a file of goald's in the agent's folder, such as a long argument of a call. Throws a GoaldError when it cannot. */
   keepText?(path: string, text: string): Promise<readonly FileChange[]>;
   /** True when a recall may send a request. Results become durable before it. */
@@ -93,3 +96,45 @@ function mayWait(move: OutsideMove, state: AgentState, { rules, remoteRecall }: 
 
 const changesMemory = (write: StagedWrite): boolean =>
   write.kind === "memory" && (write.supersedes !== undefined || write.factKey !== undefined);
+
+/**
+ * Adds to a decided event what only the log or the folder knows: the script of a question, the memory of a turn. Both
+ * events are always decided alone.
+ */
+export async function completeEvents(
+  events: readonly NewEvent[],
+  journal: Journal,
+  parts: Pick<RunParts, "readScript" | "keepText" | "rules">,
+): Promise<Outcome> {
+  const [event] = events;
+  switch (event?.type) {
+    case "approval-asked": {
+      const call = openCommand(journal.state, event.callId)?.call;
+      const file = call && scriptOf(call);
+      if (file === undefined || !parts.readScript) return { events };
+      return { events: [{ ...event, script: { file, ...(await parts.readScript(file)) } }] };
+    }
+    case "turn-finished":
+      return (await import("./turn-memory.ts")).rememberTurn(event, journal, parts);
+    default:
+      return { events };
+  }
+}
+
+/** Larger files are not run. */
+const MAX_SCRIPT_BYTES = 1024 * 1024;
+
+export async function readScript(file: string, workspace: Pick<Workspace, "stat" | "read">): Promise<ReadScript> {
+  try {
+    const stat = await workspace.stat(file);
+    if (!stat || stat.bytes > MAX_SCRIPT_BYTES) return UNREADABLE;
+    const bytes = await workspace.read(file);
+    return { sha256: hash("sha256", bytes), code: Buffer.from(bytes).toString("utf8") };
+  } catch (error) {
+    if (isGoaldError(error)) return UNREADABLE;
+    throw error;
+  }
+}
+
+type ReadScript = Omit<AskedScript, "file">;
+const UNREADABLE: ReadScript = { sha256: null, code: "" };

@@ -10,15 +10,13 @@
  * A running command can nest other work (nested-work.ts): it pushes a frame, and `advance` runs this same loop until the
  * frame is popped.
  */
-import { decide, isBetweenCalls, type Move } from "#core/decide.ts";
+import { decide, isBetweenCalls, listens, type Move } from "#core/decide.ts";
 import { frameOwning } from "#core/frames.ts";
-import { listens } from "#core/inbox.ts";
 import type { Lease } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { openRunContext, type RunContext } from "./batched-commits.ts";
-import { completeEvents } from "./complete-events.ts";
 import { leaveAfter } from "./isolate-call.ts";
-import { performMove, type RunNested, type RunParts } from "./run-parts.ts";
+import { completeEvents, performMove, type RunNested, type RunParts } from "./run-parts.ts";
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {

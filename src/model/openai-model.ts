@@ -64,8 +64,8 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
       return { mode, takesTools: !without.includes("tools"), contextTokens, replyTokens };
     },
 
-    noteReply: (model, mode, isReadable) => terms.noteReply(model, mode, isReadable),
-    noteContext: (model, tokens) => terms.noteContext(model, tokens),
+    noteReply: terms.noteReply,
+    noteContext: terms.noteContext,
 
     async complete(request, signal, onText) {
       signal.throwIfAborted();

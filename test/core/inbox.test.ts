@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import { listens } from "#core/decide.ts";
 import type { NewEvent } from "#core/event.ts";
-import { eventsForMessage, listens } from "#core/inbox.ts";
+import { eventsForMessage } from "#core/inbox.ts";
 import type { InboxMessage } from "#core/ports/store.ts";
 import * as given from "../helpers/events.ts";
 

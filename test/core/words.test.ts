@@ -22,14 +22,13 @@ import { isRisky, judge } from "#core/policy.ts";
 import {
   addReceived,
   addSources,
-  isTainted,
   MAX_SOURCES,
   MORE_SOURCES,
   type OutsideSource,
   parseSources,
   sourcesOf,
 } from "#core/provenance.ts";
-import { initialState } from "#core/state.ts";
+import { initialState, isTainted } from "#core/state.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
 import { clip, findUnseenMark, headOf, isBlobRef, oneLine, wellFormed } from "#core/text.ts";
 import { openLocalWorkspace } from "#workspace/local-workspace.ts";

@@ -8,9 +8,8 @@ import { activeFrame } from "#core/state.ts";
 import { type BlobRef, HEAD_CHARS, isBlobRef, restoreValue } from "#core/text.ts";
 import type { PrepareMove } from "#loop/ask-model.ts";
 import { type Isolation, isolateCall } from "#loop/isolate-call.ts";
-import { type Journal, type Outcome, openJournal } from "#loop/journal.ts";
+import { type Journal, type Outcome, openJournal, type Storing, storeValue } from "#loop/journal.ts";
 import type { RunParts } from "#loop/run-parts.ts";
-import { type Storing, storeValue } from "#loop/stored-values.ts";
 import { createValueRedactor } from "#util/redact.ts";
 import {
   approved,

@@ -5,8 +5,7 @@ import type { Observation } from "#core/call.ts";
 import { type Command, type CommandWrite, succeed, wait } from "#core/command.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { ModelAnswer, ModelRequest } from "#core/ports/model.ts";
-import { isTainted } from "#core/provenance.ts";
-import { activeFrame, isFinished } from "#core/state.ts";
+import { activeFrame, isFinished, isTainted } from "#core/state.ts";
 import { isBlobRef } from "#core/text.ts";
 import type { Aliases } from "#reply/arrange-args.ts";
 import {
