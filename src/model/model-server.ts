@@ -5,27 +5,42 @@
 import { GoaldError } from "#core/errors.ts";
 import { joinNames } from "#core/text.ts";
 import type { Http } from "#http/http.ts";
+import { asRecord } from "#util/json.ts";
 
 export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 const MAX_MODEL_NAME_CHARS = 200;
 const OFFERED_NAMES = 10;
 
+type ListedServer = Pick<ModelServer, "baseUrl" | "apiKey" | "http">;
+
+/** Returns the JSON at a path below the base URL, undefined if there is none within the time. Never rejects. */
+async function readJson(server: ListedServer, path: string, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
+  const { baseUrl, apiKey, http } = server;
+  try {
+    const send = createSender({ baseUrl, apiKey, http, timeoutMs, maxBytes: MAX_LIST_BYTES });
+    return await (await send(path, undefined, signal)).json();
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Reads the model names that `GET <base>/models` offers. They are for a person to choose from; goald itself needs none.
  * Returns undefined if there is no list within the time. Never rejects.
  */
-export async function listModels(
-  { baseUrl, apiKey, http }: Pick<ModelServer, "baseUrl" | "apiKey" | "http">,
-  timeoutMs: number,
-  signal?: AbortSignal,
-) {
-  try {
-    const send = createSender({ baseUrl, apiKey, http, timeoutMs, maxBytes: MAX_LIST_BYTES });
-    const response = await send("/models", undefined, signal);
-    return readModelList(await response.json());
-  } catch {
-    return undefined;
-  }
+export const listModels = async (server: ListedServer, timeoutMs: number, signal?: AbortSignal) =>
+  readModelList(await readJson(server, "/models", timeoutMs, signal));
+
+/**
+ * Returns the context in tokens with which Ollama has loaded a model, which its API with OpenAI's names does not tell;
+ * undefined for any other server. Never rejects.
+ */
+export async function readLoadedContext(server: ListedServer, model: string, timeoutMs: number, signal: AbortSignal) {
+  const baseUrl = server.baseUrl.replace(/\/v1\/?$/, "");
+  const { models } = asRecord(await readJson({ ...server, baseUrl }, "/api/ps", timeoutMs, signal));
+  const running = Array.isArray(models) ? models.map(asRecord) : [];
+  const tokens = running.find(({ name }) => name === model || name === `${model}:latest`)?.context_length;
+  return typeof tokens === "number" && tokens > 0 ? tokens : undefined;
 }
 
 /** Returns undefined for any other body. Ollama's list is null before the first model is installed. */

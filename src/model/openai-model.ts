@@ -6,8 +6,10 @@
  */
 import type OpenAI from "openai";
 import { writeCalls } from "#core/call.ts";
+import type { Usage } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage } from "#core/ports/model.ts";
+import { withCommas } from "#core/text.ts";
 import type { JsonFile } from "#util/json.ts";
 import { listCauses, quoteWithout } from "#util/outside-errors.ts";
 import { createTermsKeeper, type OptionalPart, type SentParts, type ServerCapabilities } from "./capabilities.ts";
@@ -21,7 +23,14 @@ import {
   findStatusError,
   type ModelFailure,
 } from "./failure.ts";
-import { createSender, formatBaseUrl, listModels, listNames, type ModelServer } from "./model-server.ts";
+import {
+  createSender,
+  formatBaseUrl,
+  listModels,
+  listNames,
+  type ModelServer,
+  readLoadedContext,
+} from "./model-server.ts";
 import { readChatReply, readModelAnswer } from "./read-answer.ts";
 
 export interface OpenAIModelSettings extends ModelServer {
@@ -57,6 +66,7 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
   const idleMs = Math.min(idleTimeoutMs, timeoutMs);
   const reading = { firstMs: timeoutMs, idleMs, maxChars: settings.maxBytes ?? MAX_DOCUMENT_CHARS };
   const terms = createTermsKeeper(server, settings.clock, settings.termsFile);
+  let mayBeOllama = true;
 
   return {
     async terms(model) {
@@ -84,6 +94,12 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
         if (whole.kind === "failed") return whole;
         await terms.taken(model);
         const usage = noteExcess(whole.usage, sent.cap);
+        if (usage && mayBeOllama && isPromptCut(request, usage)) {
+          const limitTokens = await readLoadedContext(settings, model, LIST_TIMEOUT_MS, signal);
+          signal.throwIfAborted();
+          if (limitTokens) return failCut(limitTokens, usage, asked);
+          mayBeOllama = false;
+        }
         const answer = { ...cutAtStop(whole, request.stop), usage };
         const tokens = usage?.outputTokens ?? Math.ceil(leastTokens(whole.text));
         if (tokens <= maxTokens) return answer;
@@ -108,6 +124,22 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
       }
     },
   };
+}
+
+/**
+ * True when the server counted one token for six characters or more, while prompts have three to five (`leastTokens`
+ * allows for eight): Ollama drops what is beyond its context without an error. A count without what the server's cache had
+ * says nothing.
+ */
+const isPromptCut = ({ messages }: ModelRequest, { inputTokens, cachedTokens }: Usage): boolean =>
+  cachedTokens < inputTokens &&
+  inputTokens < (messages.reduce((sum, { content }) => sum + leastTokens(content), 0) * 8) / 6;
+
+function failCut(limitTokens: number, usage: Usage, { server, model }: AskedModel): ModelAnswer {
+  const message =
+    `Ollama at ${server} has loaded ${model} with a context of ${withCommas(limitTokens)} tokens and dropped a part of a longer prompt. ` +
+    "Start Ollama with more, such as OLLAMA_CONTEXT_LENGTH=32768.";
+  return { ...createFailure("context-overflow", message, null), limitTokens, usage };
 }
 
 /** Usage of a server that reported none. */

@@ -86,6 +86,8 @@ export interface OpenAIServerOptions {
   readonly dimensions?: number;
   /** Requests with any other key get 401. */
   readonly apiKey?: string;
+  /** Models in Ollama's list of running ones. Absent: no such endpoint. */
+  readonly running?: readonly object[];
 }
 
 interface RecordedRequest {
@@ -129,6 +131,8 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}) {
         return [answerEmbeddings(body)];
       case "GET /v1/models":
         return [options.models === null ? notFound() : modelList(options.models ?? ["test-model"])];
+      case "GET /api/ps":
+        return [options.running ? { status: 200, body: { models: options.running } } : notFound()];
       default:
         return [notFound()];
     }

@@ -11,7 +11,7 @@ import { createOpenAIEmbedder } from "#model/openai-embedder.ts";
 import { type Behaviour, languageModelContract } from "../contracts/models.ts";
 import { afterRun, makeLoop } from "../helpers/loop.ts";
 import { HANG, ledger, ledgerText, numberedModel, type ScriptedReply, scriptedModel } from "../helpers/models.ts";
-import { createOpenAIModel } from "../helpers/openai-model.ts";
+import { askModel, createOpenAIModel } from "../helpers/openai-model.ts";
 import {
   type Answer,
   answerTo,
@@ -143,6 +143,34 @@ it.each<[string, Answer, string, object | null, RegExp]>([
   expect(text.length).toBeLessThan(800);
   expect(text).not.toMatch(/[\u0000-\u001f]/);
   expect(openServers()[0]?.chats).toHaveLength(1);
+});
+
+describe("a prompt of which the server counted too few tokens", () => {
+  const running = [{ name: "llama" }, { name: "gpt-test:latest", context_length: 4_096 }];
+  const messages = [{ role: "user" as const, content: "The harbour has many old ships. ".repeat(500) }];
+  const completeWith = async (usage: object, options: object) => {
+    const server = await start({ reply: [{ text: "ok", usage: { completion_tokens: 5, ...usage } }], ...options });
+    return askModel(createOpenAIModel({ baseUrl: server.baseUrl }), { messages });
+  };
+
+  it("was cut by Ollama, which is a failure that names its context and what was spent", async () => {
+    const answer = await completeWith({ prompt_tokens: 2_050 }, { running });
+    expect(answer).toMatchObject({ kind: "failed", code: "context-overflow", limitTokens: 4_096 });
+    expect(answer).toMatchObject({ usage: { inputTokens: 2_050, outputTokens: 5 } });
+    expect(answer).toMatchObject({
+      message: expect.stringMatching(/gpt-test with a context of 4,096.*OLLAMA_CONTEXT/),
+    });
+  });
+
+  it.each<[title: string, usage: object, options: object]>([
+    ["as many as the prompt has", { prompt_tokens: 3_500 }, { running }],
+    ["all from its cache", { prompt_tokens: 50, cached_tokens: 3_450 }, { running }],
+    ["of another server", { prompt_tokens: 2_050 }, {}],
+    ["of a model that Ollama does not name", { prompt_tokens: 2_050 }, { running: running.slice(0, 1) }],
+    ["without a usable list", { prompt_tokens: 2_050 }, { running: [null, { ...running[1], context_length: "4k" }] }],
+  ])("is answered when it was not or nobody can tell: %s", async (_title, usage, options) => {
+    expect(await completeWith(usage, options)).toMatchObject({ kind: "replied", text: "ok" });
+  });
 });
 
 it("an abort in the middle of a body rejects with its reason and ends the connection", async () => {
