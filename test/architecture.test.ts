@@ -276,7 +276,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [18, 2729],
-  app: [10, 1502],
+  app: [10, 1503],
   cage: [7, 622],
   cassette: [10, 1368],
   cli: [60, 7789],
@@ -287,7 +287,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   http: [6, 591],
   loop: [24, 3729],
   memory: [33, 5932],
-  model: [11, 1775],
+  model: [11, 1785],
   page: [13, 1401],
   prompt: [11, 1906],
   reply: [13, 2124],

@@ -110,7 +110,8 @@ function openModelOf(home: Home, settings: Settings, http: Http): LanguageModel 
 
 export async function tryModel(home: Home, settings: Settings): Promise<Trial> {
   const { askForWord } = await import("#model/check-server.ts");
-  return askForWord(openModelOf(home, settings, openHttp(settings)), settings.models.smart);
+  const http = openHttp(settings);
+  return askForWord(openModelOf(home, settings, http), settings.models.smart, serverOf(settings, http));
 }
 
 /** Finds model servers on the usual local ports, with their models for chat. */

@@ -3,14 +3,17 @@
  * models.
  */
 import type { LanguageModel } from "#core/ports/model.ts";
+import { withCommas } from "#core/text.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { explainFailure, findStatusError } from "./failure.ts";
 import {
   createSender,
   formatBaseUrl,
+  type ListedServer,
   listModels,
   MAX_LIST_BYTES,
   type ModelServer,
+  readLoadedContext,
   readModelList,
 } from "./model-server.ts";
 
@@ -46,8 +49,12 @@ const TRIAL_TOKENS = 2_000;
 /** Some servers count a few tokens around a reply. */
 const FRAME_TOKENS = 40;
 
-/** Sends one short request. Never rejects. */
-export async function askForWord(model: LanguageModel, name: string): Promise<Trial> {
+/** Prompts of agents grow beyond a smaller context. */
+const SMALL_CONTEXT_TOKENS = 16_000;
+const CONTEXT_TIMEOUT_MS = 2_000;
+
+/** Sends one short request, and asks Ollama for the context that it has loaded then. Never rejects. */
+export async function askForWord(model: LanguageModel, name: string, server: ListedServer): Promise<Trial> {
   const messages = [{ role: "user", content: "Hello" }] as const;
   const startedAt = performance.now();
   for (;;) {
@@ -64,7 +71,12 @@ export async function askForWord(model: LanguageModel, name: string): Promise<Tr
     const reasons = isReasoning
       ? ` It reasons before it answers (${tokens} tokens here): steps take longer, and reasoning counts in every limit.`
       : "";
-    return `${name} answered in ${seconds} s.${reasons}`;
+    const context = await readLoadedContext(server, name, CONTEXT_TIMEOUT_MS);
+    const isSmall = context !== undefined && context < SMALL_CONTEXT_TOKENS;
+    const advice = isSmall
+      ? ` Ollama has loaded it with a context of ${withCommas(context)} tokens, and longer prompts lose their beginning: start Ollama with OLLAMA_CONTEXT_LENGTH=32768.`
+      : "";
+    return `${name} answered in ${seconds} s.${reasons}${advice}`;
   }
 }
 

@@ -11,7 +11,7 @@ export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 const MAX_MODEL_NAME_CHARS = 200;
 const OFFERED_NAMES = 10;
 
-type ListedServer = Pick<ModelServer, "baseUrl" | "apiKey" | "http">;
+export type ListedServer = Pick<ModelServer, "baseUrl" | "apiKey" | "http">;
 
 /** Returns the JSON at a path below the base URL, undefined if there is none within the time. Never rejects. */
 async function readJson(server: ListedServer, path: string, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
@@ -35,7 +35,7 @@ export const listModels = async (server: ListedServer, timeoutMs: number, signal
  * Returns the context in tokens with which Ollama has loaded a model, which its API with OpenAI's names does not tell;
  * undefined for any other server. Never rejects.
  */
-export async function readLoadedContext(server: ListedServer, model: string, timeoutMs: number, signal: AbortSignal) {
+export async function readLoadedContext(server: ListedServer, model: string, timeoutMs: number, signal?: AbortSignal) {
   const baseUrl = server.baseUrl.replace(/\/v1\/?$/, "");
   const { models } = asRecord(await readJson({ ...server, baseUrl }, "/api/ps", timeoutMs, signal));
   const running = Array.isArray(models) ? models.map(asRecord) : [];

@@ -113,8 +113,11 @@ describe("the context window of a model", () => {
 });
 
 const keep = useOpened();
-const openai = async (models: readonly string[] | null, reply: (request: unknown) => Answer = () => "fine") =>
-  keep(await startOpenAIServer({ models, reply }));
+const openai = async (
+  models: readonly string[] | null,
+  reply: (request: unknown) => Answer = () => "fine",
+  more = {},
+) => keep(await startOpenAIServer({ models, reply, ...more }));
 const other = async (listener: RequestListener) => keep(await listenOnLoopback(listener)).port;
 const sending = (body: string, type = "application/json") =>
   other((_request, response) => response.setHeader("content-type", type).end(body));
@@ -162,9 +165,11 @@ describe("finding local servers", () => {
 });
 
 describe("a server before its first agent", () => {
-  const tryIt = async (answer: Answer) => {
-    const { baseUrl, chats } = await openai(["m"], () => answer);
-    return { trial: await askForWord(createOpenAIModel({ baseUrl }), "m"), chats };
+  const askAt = (baseUrl: string) =>
+    askForWord(createOpenAIModel({ baseUrl }), "m", { baseUrl, apiKey: "", http: createHttp() });
+  const tryIt = async (answer: Answer, more = {}) => {
+    const { baseUrl, chats } = await openai(["m"], () => answer, more);
+    return { trial: await askAt(baseUrl), chats };
   };
 
   it("is asked for one short reply, without tools and schema", async () => {
@@ -183,6 +188,14 @@ describe("a server before its first agent", () => {
     expect(trial).toMatch(/It reasons before it answers \((60|180) tokens here\)/);
   });
 
+  it.each([4_096, 32_768])(
+    "that Ollama has loaded with %i tokens is said to need more, when these are few",
+    async (tokens) => {
+      const { trial } = await tryIt("Hello!", { running: [{ name: "m:latest", context_length: tokens }] });
+      expect(String(trial).includes("context of 4,096 tokens")).toBe(tokens === 4_096);
+    },
+  );
+
   it("that does not answer says why", async () => {
     const { trial } = await tryIt(failure(404, "no such model"));
     expect(trial).toEqual({ problem: expect.stringContaining("404") });
@@ -191,7 +204,7 @@ describe("a server before its first agent", () => {
   it("that rejects a part of the request is asked again without it", async () => {
     const answers: Answer[] = [failure(400, "stream is not supported"), "Hello!"];
     const { baseUrl } = await openai(["m"], () => answers.shift() ?? "");
-    expect(await askForWord(createOpenAIModel({ baseUrl }), "m")).toContain("answered");
+    expect(await askAt(baseUrl)).toContain("answered");
     expect(answers).toEqual([]);
   });
 });
