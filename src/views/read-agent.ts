@@ -104,8 +104,8 @@ export async function* allEvents(
   for await (const page of readPages(read, bySeq, { limit: PAGE, after })) yield* page;
 }
 
-/** Events that are read to find a request: a step without nested work has six. */
-const NEAR = 64;
+/** Events that are read first to find a request: a step without nested work has six. Each further read takes twice as many. */
+const NEAR = 8;
 
 /**
  * The number of the agent's last request before a step, after which all of the step is; 0 when there is none. Requests of
@@ -117,10 +117,10 @@ export async function findBefore(
   reader: Pick<StoreReader, "read">,
 ): Promise<number> {
   const requestsIn = async (after: number, until: number) =>
-    (await reader.read(id, after, Math.min(NEAR, until - after))).filter(isOwnRequest);
+    (await reader.read(id, after, until - after)).filter(isOwnRequest);
   const firstAfter = async (after: number, until: number) => {
-    for (let from = after; from < until; from += NEAR) {
-      const [first] = await requestsIn(from, until);
+    for (let from = after, count = NEAR; from < until; from += count, count *= 2) {
+      const [first] = await requestsIn(from, Math.min(until, from + count));
       if (first) return first;
     }
     return undefined;
