@@ -19,6 +19,14 @@ const stamp = (event: NewEvent, seq: number, at: string): RecordedEvent =>
 export const log = (...events: readonly NewEvent[]): readonly RecordedEvent[] =>
   events.map((event, index) => stamp(event, index + 1, later(index)));
 
+/** Events of a request to the model, or of a command, with the usual ids of their step. */
+const ofStep =
+  (prefix: "m" | "c") =>
+  <T extends NewEvent["type"]>(type: T, step: number, rest: Omit<EventOf<T>, "type" | "step" | "callId">) =>
+    ({ type, step, callId: `${prefix}${step}`, ...rest }) as EventOf<T>;
+const ofModel = ofStep("m");
+export const ofCommand = ofStep("c");
+
 export const created = (settings: Partial<AgentSettings> = {}): EventOf<"agent-created"> => ({
   type: "agent-created",
   name: "Foo",
@@ -28,39 +36,25 @@ export const created = (settings: Partial<AgentSettings> = {}): EventOf<"agent-c
   stepLimit: null,
   ...settings,
 });
-export const asked = (step = 1, attempt = 1, epoch = 1): EventOf<"model-asked"> => ({
-  type: "model-asked",
-  step,
-  callId: `m${step}`,
-  attempt,
-  epoch,
-  model: "test-model",
-  mode: "plain",
-  requestHash: "0".repeat(64),
-  recallIds: [],
-  reservedTokens: 100,
-});
-export const replied = (step = 1, text = "{}"): EventOf<"model-replied"> => ({
-  type: "model-replied",
-  step,
-  callId: `m${step}`,
-  text,
-  finishReason: "stop",
-  usage: { inputTokens: 10, outputTokens: 5, cachedTokens: 2, estimated: false },
-  durationMs: 20,
-});
-export const modelFailed = (
-  step = 1,
-  retryAt: string | null = "2026-11-20T10:01:00.000Z",
-  code = "server-error",
-): EventOf<"model-failed"> => ({
-  type: "model-failed",
-  step,
-  callId: `m${step}`,
-  code,
-  message: "The server answered 500.",
-  retryAt,
-});
+export const asked = (step = 1, attempt = 1, epoch = 1) =>
+  ofModel("model-asked", step, {
+    attempt,
+    epoch,
+    model: "test-model",
+    mode: "plain",
+    requestHash: "0".repeat(64),
+    recallIds: [],
+    reservedTokens: 100,
+  });
+export const replied = (step = 1, text = "{}") =>
+  ofModel("model-replied", step, {
+    text,
+    finishReason: "stop",
+    usage: { inputTokens: 10, outputTokens: 5, cachedTokens: 2, estimated: false },
+    durationMs: 20,
+  });
+export const modelFailed = (step = 1, retryAt: string | null = "2026-11-20T10:01:00.000Z", code = "server-error") =>
+  ofModel("model-failed", step, { code, message: "The server answered 500.", retryAt });
 export const rejected = (step = 1): EventOf<"reply-rejected"> => ({
   type: "reply-rejected",
   step,
@@ -70,39 +64,15 @@ export const requested = (
   name = "write_to_file",
   step = 1,
   args: Readonly<Record<string, unknown>> = { file: "a.txt", text: "a" },
-): EventOf<"command-requested"> => ({
-  type: "command-requested",
-  step,
-  callId: `c${step}`,
-  call: { name, args },
-  thought: "I write it down.",
-  repaired: false,
-});
-export const approved = (step = 1, by: EventOf<"command-approved">["by"] = "policy"): EventOf<"command-approved"> => ({
-  type: "command-approved",
-  step,
-  callId: `c${step}`,
-  by,
-});
+) => ofCommand("command-requested", step, { call: { name, args }, thought: "I write it down.", repaired: false });
+export const approved = (step = 1, by: EventOf<"command-approved">["by"] = "policy") =>
+  ofCommand("command-approved", step, { by });
 export const FACTS: Annotations = { readOnly: false, destructive: false, idempotent: false, openWorld: false };
-export const started = (effect: Effect = "idempotent", step = 1, epoch = 1): EventOf<"command-started"> => ({
-  type: "command-started",
-  step,
-  callId: `c${step}`,
-  attempt: 1,
-  epoch,
-  effect,
-  annotations: FACTS,
-  prepared: null,
-});
-type CutType = "call-interrupted" | "call-isolated" | "call-cut-off";
-const cutEvents =
-  <T extends CutType>(type: T, usualEpoch: number) =>
-  (epoch = usualEpoch, step = 1) =>
-    ({ type, step, callId: `c${step}`, epoch }) as EventOf<T>;
-export const interrupted = cutEvents("call-interrupted", 2);
-export const isolated = cutEvents("call-isolated", 2);
-export const cutOff = cutEvents("call-cut-off", 1);
+export const started = (effect: Effect = "idempotent", step = 1, epoch = 1) =>
+  ofCommand("command-started", step, { attempt: 1, epoch, effect, annotations: FACTS, prepared: null });
+export const interrupted = (epoch = 2, step = 1) => ofCommand("call-interrupted", step, { epoch });
+export const isolated = (epoch = 2, step = 1) => ofCommand("call-isolated", step, { epoch });
+export const cutOff = (epoch = 1, step = 1) => ofCommand("call-cut-off", step, { epoch });
 export const observed = (text = "done", change: Partial<Observation> = {}): Observation => ({
   status: "ok",
   text,
@@ -110,13 +80,8 @@ export const observed = (text = "done", change: Partial<Observation> = {}): Obse
   artifacts: [],
   ...change,
 });
-export const finished = (step = 1, observation: Observation = observed()): EventOf<"command-finished"> => ({
-  type: "command-finished",
-  step,
-  callId: `c${step}`,
-  observation,
-  durationMs: 3,
-});
+export const finished = (step = 1, observation: Observation = observed()) =>
+  ofCommand("command-finished", step, { observation, durationMs: 3 });
 /** Returns one whole step that writes a file. */
 export const wholeStep = (step: number, name = "write_to_file"): readonly NewEvent[] => [
   asked(step),
@@ -127,26 +92,12 @@ export const wholeStep = (step: number, name = "write_to_file"): readonly NewEve
   finished(step, observed(`result ${step}`)),
 ];
 
-export const denied = (reason = "", by: "policy" | "person" = "policy", step = 1): EventOf<"command-denied"> => ({
-  type: "command-denied",
-  step,
-  callId: `c${step}`,
-  by,
-  reason,
-});
-export const approvalAsked = (step = 1): NewEvent => ({ type: "approval-asked", step, callId: `c${step}`, reason: "" });
+export const denied = (reason = "", by: "policy" | "person" = "policy", step = 1) =>
+  ofCommand("command-denied", step, { by, reason });
+export const approvalAsked = (step = 1) => ofCommand("approval-asked", step, { reason: "" });
 export const approvalsGranted = (count: number): NewEvent => ({ type: "approvals-granted", count });
-export const waits = (
-  waitFor: EventOf<"command-waiting">["waitFor"],
-  until: string | null = null,
-  step = 1,
-): NewEvent => ({
-  type: "command-waiting",
-  step,
-  callId: `c${step}`,
-  waitFor,
-  until,
-});
+export const waits = (waitFor: EventOf<"command-waiting">["waitFor"], until: string | null = null, step = 1) =>
+  ofCommand("command-waiting", step, { waitFor, until });
 export const said = (text: string, from = "ada"): NewEvent => ({ type: "message-received", from, text });
 export const paused = (code: EventOf<"agent-paused">["code"] = "person", reason = ""): NewEvent => ({
   type: "agent-paused",

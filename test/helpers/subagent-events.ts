@@ -2,6 +2,7 @@
 
 import type { EventOf } from "#core/event.ts";
 import type { Spending } from "#core/subagent.ts";
+import { ofCommand } from "./events.ts";
 
 export const child = (change: Partial<EventOf<"agent-started">["child"]> = {}): EventOf<"agent-started">["child"] => ({
   name: "Ann",
@@ -13,22 +14,14 @@ export const child = (change: Partial<EventOf<"agent-started">["child"]> = {}): 
   budgetUsd: 2,
   ...change,
 });
-export const startedAgent = (agent = "foo-ann", step = 1, change = {}): EventOf<"agent-started"> => ({
-  type: "agent-started",
-  step,
-  callId: `c${step}`,
-  agent,
-  task: "counts",
-  child: child(change),
-});
-export const agentTold = (step = 2): EventOf<"agent-told"> => ({
-  type: "agent-told",
-  step,
-  callId: `c${step}`,
-  agent: "foo-ann",
-  text: "more",
-  limits: { stepLimit: 25, tokenLimit: 2_000, budgetUsd: 3, deadline: null },
-});
+export const startedAgent = (agent = "foo-ann", step = 1, change = {}) =>
+  ofCommand("agent-started", step, { agent, task: "counts", child: child(change) });
+export const agentTold = (step = 2) =>
+  ofCommand("agent-told", step, {
+    agent: "foo-ann",
+    text: "more",
+    limits: { stepLimit: 25, tokenLimit: 2_000, budgetUsd: 3, deadline: null },
+  });
 export const SPENT: Spending = { steps: 3, tokens: 300, usd: 0.5 };
 export const report = (change: Partial<EventOf<"agent-reported">> = {}): EventOf<"agent-reported"> => ({
   type: "agent-reported",
