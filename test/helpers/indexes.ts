@@ -1,7 +1,7 @@
 /** indexes.ts -- the reference VectorIndex: compares with all rows, sorts, and cuts. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { VectorIndex } from "#core/ports/memory.ts";
-import { type GraphKeeper, type GraphKeeperOptions, HnswIndex } from "#memory/vectors/hnsw-index.ts";
+import { type GraphKeeperOptions, HnswIndex } from "#memory/vectors/hnsw-index.ts";
 import { openScanMemory } from "#memory/vectors/int8-scan.ts";
 
 export function plainIndex(dimensions: number): VectorIndex {
@@ -37,61 +37,42 @@ export function plainIndex(dimensions: number): VectorIndex {
   };
 }
 
-// An HNSW index whose searches wait until its graph is complete, unless `waits` is false.
-
-export interface SettledGraph extends VectorIndex {
-  readonly keeper: GraphKeeper;
-  /** Resolves when the graph has every row. */
-  settled(): Promise<void>;
+/** An HNSW index whose searches wait until its graph is complete, unless `waits` is false. */
+export class SettledGraph extends HnswIndex {
   /** Number of searches by the exact index. */
-  readonly scans: () => number;
-  readonly reports: readonly string[];
-}
-
-class CountedIndex extends HnswIndex {
   scans = 0;
+  readonly reports: readonly string[];
+  readonly #dimensions: number;
+  readonly #waits: boolean;
+
+  constructor(dimensions: number, given: Partial<GraphKeeperOptions> & { readonly waits?: boolean } = {}) {
+    const { waits = true, ...options } = given;
+    const reports: string[] = [];
+    const report = (problem: string) => reports.push(problem);
+    super(openScanMemory(), { dimensions }, { fromRows: 1, report, searchLimitMs: 10_000, ...options });
+    this.reports = reports;
+    this.#dimensions = dimensions;
+    this.#waits = waits;
+  }
+
   override scan(unit: Float32Array, count: number) {
     this.scans++;
     return super.scan(unit, count);
   }
-}
 
-export function openSettledGraph(
-  dimensions: number,
-  given: Partial<GraphKeeperOptions> & { readonly waits?: boolean } = {},
-): SettledGraph {
-  const reports: string[] = [];
-  const { waits = true, ...options } = given;
-  const index = new CountedIndex(
-    openScanMemory(),
-    { dimensions },
-    { fromRows: 1, report: (problem) => reports.push(problem), searchLimitMs: 10_000, ...options },
-  );
-  const { keeper } = index;
-  const settled = async () => {
+  override async search(query: Float32Array, count: number) {
+    if (this.#waits) await this.settled();
+    return super.search(query, count);
+  }
+
+  /** Resolves when the graph has every row. */
+  async settled(): Promise<void> {
+    const { keeper, reports } = this;
     // The first search starts the process.
-    if (index.size > 0 && keeper.pid === undefined) await keeper.search(new Float32Array(dimensions), 1);
-    for (let waited = 0; index.size > 0 && !(keeper.isReady && [...keeper.unsent()].length === 0); waited++) {
+    if (this.size > 0 && keeper.pid === undefined) await keeper.search(new Float32Array(this.#dimensions), 1);
+    for (let waited = 0; this.size > 0 && !(keeper.isReady && [...keeper.unsent()].length === 0); waited++) {
       if (waited > 12_000) throw new Error(`The graph has ${[...keeper.unsent()].length} rows to go; ${reports}`);
       await sleep(5);
     }
-  };
-  return {
-    keeper,
-    reports,
-    settled,
-    scans: () => index.scans,
-    get size() {
-      return index.size;
-    },
-    add: (slot, vector) => index.add(slot, vector),
-    remove: (slot) => index.remove(slot),
-    vectorOf: (slot) => index.vectorOf(slot),
-    scoreOf: (slot, unit) => index.scoreOf(slot, unit),
-    search: async (query, count) => {
-      if (waits) await settled();
-      return index.search(query, count);
-    },
-    close: () => index.close(),
-  };
+  }
 }

@@ -9,13 +9,13 @@ import { ExactIndex } from "#memory/vectors/exact-index.ts";
 import { openScanMemory } from "#memory/vectors/int8-scan.ts";
 import { vectorIndexContract } from "../contracts/vector-index.ts";
 import { useFolder, useOpened } from "../helpers/folder.ts";
-import { openSettledGraph, plainIndex, type SettledGraph } from "../helpers/indexes.ts";
+import { plainIndex, SettledGraph } from "../helpers/indexes.ts";
 import { clusteredVectors } from "../helpers/memory-rows.ts";
 import { readProcessLines, waitUntil } from "../helpers/waits.ts";
 
 const at = useFolder();
 const keep = useOpened();
-const open = (...given: Parameters<typeof openSettledGraph>): SettledGraph => keep(openSettledGraph(...given));
+const open = (...given: ConstructorParameters<typeof SettledGraph>) => keep(new SettledGraph(...given));
 
 const DIMENSIONS = 16;
 const vectors = clusteredVectors(600, DIMENSIONS, 12);
@@ -23,7 +23,7 @@ const fill = async (index: SettledGraph, from = 0, to = vectors.length): Promise
   for (let slot = from; slot < to; slot++) await index.add(slot, vectors[slot] as Float32Array);
 };
 /** An index with all rows, also in its graph. */
-async function openFilled(options?: Parameters<typeof openSettledGraph>[1]): Promise<SettledGraph> {
+async function openFilled(options?: ConstructorParameters<typeof SettledGraph>[1]): Promise<SettledGraph> {
   const index = open(DIMENSIONS, options);
   await fill(index);
   await index.settled();
@@ -42,7 +42,7 @@ describe("an index with a graph", () => {
     const index = open(DIMENSIONS);
     await fill(index);
     expect(slotsOf(await index.search(query, 10))).toEqual(await expected());
-    expect(index.scans()).toBe(0);
+    expect(index.scans).toBe(0);
   });
 
   it("starts its process at the first search of the minimum number of rows, and searches exactly until then", async () => {
@@ -53,10 +53,10 @@ describe("an index with a graph", () => {
     expect(index.keeper.pid).toBeUndefined();
     expect(slotsOf(await index.search(query, 1))).toEqual([600]);
     expect(index.keeper.pid).toBeGreaterThan(0);
-    expect(index.scans()).toBe(2);
+    expect(index.scans).toBe(2);
     await index.settled();
     expect(slotsOf(await index.search(query, 1))).toEqual([600]);
-    expect(index.scans()).toBe(2);
+    expect(index.scans).toBe(2);
   });
 
   it("starts its process with an empty environment and a lower priority", async () => {
@@ -79,7 +79,7 @@ describe("an index with a graph", () => {
     const [best, second] = await index.search(query, 2);
     expect(best?.slot).toBe(900);
     expect(second?.slot).not.toBe(77);
-    expect(index.scans()).toBe(0);
+    expect(index.scans).toBe(0);
   });
 
   it("rebuilds the graph when more than a quarter of it is dead, and searches exactly meanwhile", async () => {
@@ -93,9 +93,9 @@ describe("an index with a graph", () => {
     }
     expect(wasReady).toContain(false);
     await index.settled();
-    const scans = index.scans();
+    const scans = index.scans;
     expect(slotsOf(await index.search(query, 1))).toEqual([77]);
-    expect(index.scans()).toBe(scans);
+    expect(index.scans).toBe(scans);
   });
 });
 
@@ -135,7 +135,7 @@ describe("the process of a graph", () => {
       await waitUntil("the graph is ready", () => index.keeper.isReady);
       expect(slotsOf(await index.search(query, 10))).toEqual(await expected());
     }
-    expect(index.scans()).toBe(3);
+    expect(index.scans).toBe(3);
     await waitUntil("another process", () => index.keeper.pid !== pid);
     expect(lives(pid)).toBe(false);
   });
@@ -222,9 +222,9 @@ it("misses nothing before and while the graph is built, and almost nothing after
     await sleep(25);
   }
   await index.settled();
-  const scans = index.scans();
+  const scans = index.scans;
   expect(await asked()).toBeLessThanOrEqual(1);
-  expect(index.scans()).toBe(scans);
+  expect(index.scans).toBe(scans);
   expect(index.reports).toEqual([]);
 }, 600_000);
 

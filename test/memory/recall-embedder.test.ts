@@ -5,7 +5,7 @@ import type { LongTermMemoryParts } from "#memory/recall/long-term-memory.ts";
 import { BackgroundLots } from "#memory/recall/row-embedder.ts";
 import { fallbackEmbedder } from "#memory/vectors/server-embedder.ts";
 import { useOpened } from "../helpers/folder.ts";
-import { openSettledGraph, plainIndex } from "../helpers/indexes.ts";
+import { plainIndex, SettledGraph } from "../helpers/indexes.ts";
 import {
   type FixedEmbedder,
   fixedEmbedder,
@@ -228,19 +228,19 @@ describe("another vector index", () => {
   const withIndex = (openIndex: OpenIndex, store = filled()) => open(store, fixedEmbedder(), { openIndex });
 
   it("returns the same recalls with a graph, and after the graph's process died", async () => {
-    const index = openSettledGraph(fixedEmbedder().dimensions, { waits: false });
+    const index = new SettledGraph(fixedEmbedder().dimensions, { waits: false });
     const { memory, ask, reports } = withIndex(() => index);
     const [key, weather] = [[QUESTION], ["What of the weather?"]];
     const expected = [await open(filled()).ask(key), await open(filled()).ask(weather)];
     // The first recall reads the rows; the graph takes them in the background.
     await ask(["Good morning"]);
     await index.settled();
-    const before = index.scans();
+    const before = index.scans;
     const ofGraph = await ask(key);
-    expect(index.scans()).toBe(before);
+    expect(index.scans).toBe(before);
     process.kill(index.keeper.pid as number, "SIGKILL");
     const ofScan = await ask(weather);
-    expect(index.scans()).toBeGreaterThan(before);
+    expect(index.scans).toBeGreaterThan(before);
     const idsOf = (recalls: readonly Recall[]) => recalls.map(({ id }) => id);
     expect([ofGraph, ofScan].map(idsOf)).toEqual(expected.map(idsOf));
     expect(reports).toEqual([]);
