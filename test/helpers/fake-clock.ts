@@ -4,27 +4,20 @@
  * `advance` wakes sleepers in the order of their times, and runs what they resume before time continues.
  * With `auto` a sleep returns at once and advances the time itself, for code that a test runs to its end.
  */
-import type { Clock } from "#core/ports/clock.ts";
 
-export interface FakeClock extends Clock {
-  /** Lets `ms` milliseconds pass. */
-  advance(ms: number): Promise<void>;
-  /** Number of pending sleeps. */
-  readonly sleepers: number;
-  /** All requested sleeps in milliseconds, oldest first. */
-  readonly slept: readonly number[];
-}
+export type FakeClock = ReturnType<typeof fakeClock>;
 
 interface Sleeper {
   readonly wakeAt: number;
   wake(): void;
 }
 
-export function fakeClock(options: { start?: string; auto?: boolean } = {}): FakeClock {
+export function fakeClock(options: { start?: string; auto?: boolean } = {}) {
   let time = Date.parse(options.start ?? "2026-11-20T08:00:00.000Z");
   const sleepers = new Set<Sleeper>();
   const slept: number[] = [];
 
+  /** Lets `ms` milliseconds pass. */
   async function advance(ms: number): Promise<void> {
     const end = time + ms;
     await settle();
@@ -61,10 +54,12 @@ export function fakeClock(options: { start?: string; auto?: boolean } = {}): Fak
     now: () => new Date(time),
     sleep,
     advance,
+    /** Number of pending sleeps. */
     get sleepers() {
       return sleepers.size;
     },
-    slept,
+    /** All requested sleeps in milliseconds, oldest first. */
+    slept: slept as readonly number[],
   };
 }
 

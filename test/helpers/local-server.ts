@@ -296,28 +296,6 @@ function messageIn(part: string): Message | undefined {
 // It keeps the contract of api/control.ts: names and ids, GOALD_NOT_FOUND, pages without gaps, and waits that end when
 // the log is longer, the agent is removed or the signal aborts.
 
-export interface FakeControl extends Control, Reading {
-  /** All calls in order, except `page`. */
-  readonly calls: readonly { readonly method: string; readonly given: readonly unknown[] }[];
-  /** Number of pages read, by agent. */
-  readonly pagesRead: ReadonlyMap<string, number>;
-  /** Number of pending waits for a longer log. */
-  readonly waits: number;
-  /** Adds an agent with `count` events. The id is the name in lower case, with `-2` and so on when taken. */
-  add(name: string, count: number): string;
-  append(id: string, count: number, text?: string): void;
-  /** Adds a piece to the streamed reply for the `model-asked` event `seq`. */
-  addText(id: string, seq: number, piece: string): void;
-  /** The running code of a cell has printed this line. */
-  print(id: string, line: string): void;
-  /** Makes the last `count` events unreadable without shortening the log, to simulate damage. */
-  damage(id: string, count: number): void;
-  /** Makes every later call of `method` throw `thrown`. */
-  fail(method: keyof Control | keyof Reading, thrown: unknown): void;
-  /** Makes calls of `method` wait until the returned function is called. */
-  hold(method: keyof Control | keyof Reading): () => void;
-}
-
 interface FakeAgent {
   readonly view: AgentView;
   readonly log: RecordedEvent[];
@@ -325,9 +303,13 @@ interface FakeAgent {
   lost: number;
 }
 
-export function makeFakeControl(): FakeControl {
+type Method = keyof Control | keyof Reading;
+
+export function makeFakeControl() {
   const agents = new Map<string, FakeAgent>();
+  /** All calls in order, except `page`. */
   const calls: { method: string; given: readonly unknown[] }[] = [];
+  /** Number of pages read, by agent. */
   const pagesRead = new Map<string, number>();
   const waits = new Set<() => void>();
   const failures = new Map<string, unknown>();
@@ -348,6 +330,7 @@ export function makeFakeControl(): FakeControl {
     await enter(method, name, ...given);
     return { agent: find(name).view, note: "" };
   }
+  /** Adds an agent with `count` events. The id is the name in lower case, with `-2` and so on when taken. */
   function add(name: string, count: number): string {
     let id = name.toLowerCase();
     for (let number = 2; agents.has(id); number++) id = `${name.toLowerCase()}-${number}`;
@@ -362,31 +345,39 @@ export function makeFakeControl(): FakeControl {
   }
 
   const live = createLiveText();
-  return {
-    ...fakeReading(enter, (name) => void find(name)),
+  const given = {
     calls,
-    live,
-    addFollower: () => () => undefined,
-    addText: (id, seq, piece) => {
-      if (live.of(id)?.seq !== seq) live.committed(id, [{ type: "model-asked", seq } as RecordedEvent]);
-      live.tell(id, piece);
-    },
-    print: (id, line) => live.print(id, line),
-    pagesRead,
+    pagesRead: pagesRead as ReadonlyMap<string, number>,
+    /** Number of pending waits for a longer log. */
     get waits() {
       return waits.size;
     },
     add,
     append,
-    damage: (id, count) => {
+    /** Adds a piece to the streamed reply for the `model-asked` event `seq`. */
+    addText: (id: string, seq: number, piece: string): void => {
+      if (live.of(id)?.seq !== seq) live.committed(id, [{ type: "model-asked", seq } as RecordedEvent]);
+      live.tell(id, piece);
+    },
+    /** The running code of a cell has printed this line. */
+    print: (id: string, line: string): void => live.print(id, line),
+    /** Makes the last `count` events unreadable without shortening the log, to simulate damage. */
+    damage: (id: string, count: number): void => {
       find(id).lost = count;
     },
-    fail: (method, thrown) => failures.set(method, thrown),
-    hold: (method) => {
+    /** Makes every later call of `method` throw `thrown`. */
+    fail: (method: Method, thrown: unknown) => failures.set(method, thrown),
+    /** Makes calls of `method` wait until the returned function is called. */
+    hold: (method: Method) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       holds.set(method, promise);
       return resolve;
     },
+  };
+  const control: Control & Reading = {
+    ...fakeReading(enter, (name) => void find(name)),
+    live,
+    addFollower: () => () => undefined,
     status: async () => {
       await enter("status");
       return statusOf(agents.size);
@@ -478,6 +469,7 @@ export function makeFakeControl(): FakeControl {
     },
     shutdown: (graceMs) => enter("shutdown", graceMs),
   };
+  return Object.assign(given, control);
 }
 
 const eventOf = (seq: number, text: string): RecordedEvent => ({

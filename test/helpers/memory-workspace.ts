@@ -15,30 +15,26 @@ import { normalizePath, refuseAgents, refuseChange } from "#workspace/path-rules
 
 export type Files = Map<string, Uint8Array>;
 
+interface Options {
+  readonly files?: Files;
+  readonly folder?: string;
+  readonly own?: boolean;
+  readonly onChange?: ((change: FileChange) => void) | undefined;
+  readonly lastVersion?: LastVersion | undefined;
+}
+
 export class MemoryWorkspace implements Workspace {
   readonly folder: string;
   readonly #files: Files;
-  readonly #onChange: (change: FileChange) => void;
-  readonly #own: boolean;
-  readonly #lastVersion: LastVersion | undefined;
+  readonly #options: Options;
   /** Changes reported here, which are newer than `lastVersion`. */
   readonly #reported = new Map<string, FileChange>();
 
   /** Workspaces with the same `files` share one folder. */
-  constructor(
-    options: {
-      files?: Files;
-      folder?: string;
-      own?: boolean;
-      onChange?: ((change: FileChange) => void) | undefined;
-      lastVersion?: LastVersion | undefined;
-    } = {},
-  ) {
+  constructor(options: Options = {}) {
     this.folder = options.folder ?? "/nowhere/workspace/foo";
     this.#files = options.files ?? new Map();
-    this.#onChange = options.onChange ?? (() => undefined);
-    this.#own = options.own === true;
-    this.#lastVersion = options.lastVersion;
+    this.#options = options;
   }
 
   plainPath(path: string): string {
@@ -67,7 +63,7 @@ export class MemoryWorkspace implements Workspace {
     const bytes = toBytes(content);
     const file = this.#pathToChange(path);
     const base = this.#files.get(file) ?? new Uint8Array();
-    if (this.#lastVersion && base.length > 0 && (await this.#versionOf(file))?.bytes !== base.length)
+    if (this.#options.lastVersion && base.length > 0 && (await this.#versionOf(file))?.bytes !== base.length)
       this.#report("found", file, base.length, base);
     const whole = Buffer.concat([base, bytes]);
     this.#files.set(file, new Uint8Array(whole));
@@ -92,7 +88,7 @@ export class MemoryWorkspace implements Workspace {
 
   async removeWhole(path: string): Promise<{ readonly bytes: number; readonly files: number } | undefined> {
     const whole = normalizePath(path, this.folder);
-    refuseChange(whole, this.#own);
+    refuseChange(whole, this.#options.own === true);
     refuseAgents(whole);
     const inside = [...this.#files].filter(([name]) => name === whole || name.startsWith(`${whole}/`));
     for (const [name] of inside) {
@@ -127,7 +123,7 @@ export class MemoryWorkspace implements Workspace {
   }
 
   async #versionOf(file: string): ReturnType<LastVersion> {
-    return this.#reported.get(file) ?? (await this.#lastVersion?.(file));
+    return this.#reported.get(file) ?? (await this.#options.lastVersion?.(file));
   }
 
   async place<T>(path: string, fill: (folder: string) => Promise<T>): Promise<T> {
@@ -185,7 +181,7 @@ export class MemoryWorkspace implements Workspace {
 
   #pathToChange(path: string): string {
     const file = this.#path(path);
-    refuseChange(file, this.#own);
+    refuseChange(file, this.#options.own === true);
     return file;
   }
 
@@ -198,8 +194,8 @@ export class MemoryWorkspace implements Workspace {
   #report(operation: FileChange["operation"], path: string, bytes: number, content: Uint8Array | null): void {
     const sha256 = content && createHash("sha256").update(content).digest("hex");
     const change = { path, operation, bytes, sha256, content };
-    if (this.#lastVersion) this.#reported.set(path, change);
-    this.#onChange(change);
+    if (this.#options.lastVersion) this.#reported.set(path, change);
+    this.#options.onChange?.(change);
   }
 }
 

@@ -20,48 +20,40 @@ import moveFile from "../../commands/move_file.ts";
 import writeToFile from "../../commands/write_to_file.ts";
 import { call, contextOf } from "../commands/context.ts";
 import { AT, asked, finished, NOTHING, SPEC, stamped } from "./events.ts";
-import { openMemoryStore } from "./memory-store.ts";
+import { type MemoryStore, openMemoryStore } from "./memory-store.ts";
 import { PowerCut, type When } from "./power-cut.ts";
 
 /** The files of a clone, by path. */
 export type CloneFiles = Readonly<Record<string, string>>;
 
 export class RestoredAgent implements AsyncDisposable {
-  readonly store = openMemoryStore();
+  readonly store: MemoryStore;
+  readonly row: AgentRow;
   readonly root: string;
   readonly folder: string;
+  /** Number of its steps. */
+  steps = 0;
   /** Before or after which of its changes a restoration loses its power; undefined for none. */
   cut: { readonly at: number; readonly when: When } | undefined;
   #seconds = 0;
-  #row: AgentRow | undefined;
-  #steps = 0;
 
-  private constructor(root: string) {
-    this.root = root;
+  private constructor(store: MemoryStore, row: AgentRow, root: string) {
+    [this.store, this.row, this.root] = [store, row, root];
     this.folder = join(root, "workspace/foo");
+    mkdirSync(this.folder, { recursive: true });
   }
 
   static async make(): Promise<RestoredAgent> {
-    const agent = new RestoredAgent(await mkdtemp(join(tmpdir(), "goald-restored-")));
-    mkdirSync(agent.folder, { recursive: true });
-    agent.#row = await agent.store.create(SPEC, "k", AT);
-    return agent;
-  }
-
-  get row(): AgentRow {
-    if (!this.#row) throw new Error("The agent was not made.");
-    return this.#row;
-  }
-
-  get steps(): number {
-    return this.#steps;
+    const store = openMemoryStore();
+    const row = await store.create(SPEC, "k", AT);
+    return new RestoredAgent(store, row, await mkdtemp(join(tmpdir(), "goald-restored-")));
   }
 
   /** Makes one step of the agent, whose changes hold words of `outside`. Returns its number. */
   async step(act: (workspace: Workspace) => Promise<unknown>, outside?: readonly OutsideSource[]): Promise<number> {
     const { store, row } = this;
     const changes: FileChange[] = [];
-    const step = ++this.#steps;
+    const step = ++this.steps;
     await act(
       openLocalWorkspace(this.folder, (change) => changes.push(change), {
         lastVersion: (path) => store.lastFileVersion(row.id, path),
