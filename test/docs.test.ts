@@ -11,16 +11,13 @@ import { initialState } from "#core/state.ts";
 import { shownStateOf } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderDocs } from "../scripts/docs.ts";
-import { useFolder } from "./helpers/folder.ts";
+import { useFolder, useShared } from "./helpers/folder.ts";
 import { PAGES } from "./helpers/page-transcripts.ts";
 
 const GENERATED = ["docs/commands.md", "docs/settings.md", "docs/verbs.md", ".env.example", "SECURITY.md"];
 
 describe("generated files", () => {
-  let docs: Readonly<Record<string, string>>;
-  beforeAll(async () => {
-    docs = await renderDocs();
-  });
+  const docs = useShared(renderDocs);
 
   it.each(GENERATED)("%s is up to date (write it: npm run docs)", (path) => {
     expect(docs[path]).toBe(readFileSync(path, "utf8"));

@@ -19,6 +19,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { DAEMON_ENVIRONMENT } from "#api/spawn-daemon.ts";
 import type { CommandCall } from "#core/call.ts";
+import { useShared } from "./helpers/folder.ts";
 import { type Goald, linesOf, makeGoald, type StartOptions } from "./helpers/goald.ts";
 import { listenOnLoopback } from "./helpers/loopback.ts";
 import { replyWith, write } from "./helpers/models.ts";
@@ -73,9 +74,7 @@ beforeAll(async () => {
   tarball = join(goald.cwd, globSync("goald-*.tgz", { cwd: goald.cwd })[0] ?? "none");
   printed = await installGlobally(customer, tarball);
 }, 300_000);
-afterAll(async () => {
-  await goald[Symbol.asyncDispose]();
-});
+afterAll(() => goald[Symbol.asyncDispose]());
 
 describe("the package", () => {
   it("contains everything that runs, and no tests, no workspace and no settings of the publisher", async () => {
@@ -447,15 +446,7 @@ interface Checkout {
 let count = 0;
 
 describe("the guard before the program", () => {
-  let goald: Goald;
-
-  beforeAll(async () => {
-    goald = await makeGoald();
-  });
-
-  afterAll(async () => {
-    await goald[Symbol.asyncDispose]();
-  });
+  const goald = useShared(() => makeGoald());
 
   /** Makes a checkout with the guard in front of goald-guard.child.ts, and returns the path of its goald.js. */
   function makeCheckout({ node = {}, sources = true }: Checkout = {}): string {

@@ -1,18 +1,13 @@
 import { readdir, writeFile } from "node:fs/promises";
-import { beforeAll, expect, it } from "@jest/globals";
+import { expect, it } from "@jest/globals";
 import { readCassette } from "#cassette/recording-file.ts";
 import { isGoaldError } from "#core/errors.ts";
-import { makeRecording, type Recording } from "../helpers/daemon-home.ts";
+import { makeRecording } from "../helpers/daemon-home.ts";
 import { jsonOf } from "../helpers/goald.ts";
 import { randomNumbers } from "../helpers/memory-rows.ts";
 
-let recording: Recording;
-beforeAll(async () => {
-  recording = await makeRecording();
-});
-
 it("a recording from a stranger ends with a sentence for any damage, and soon", async () => {
-  const { goald, lines: recorded, at, replay } = recording;
+  const { goald, lines: recorded, at, replay } = await makeRecording();
   const random = randomNumbers(7);
   const values = [null, -1, 1e9, 1e308, "", "x", [], {}, true, [null], { type: "x" }, "\u0000", "../x"];
   for (let round = 0; round < 400; round++) {

@@ -18,9 +18,9 @@ import type { AddressStatus } from "#core/goal-check.ts";
 import type { Embedder } from "#core/ports/memory.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import type { CellBridge } from "#core/ports/sandbox.ts";
-import { makeRecording, type RecordedRun, type Recording, recordRun } from "../helpers/daemon-home.ts";
+import { makeRecording, type RecordedRun, recordRun } from "../helpers/daemon-home.ts";
 import { type CellBehaviour, cellOf, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
-import { failureOf } from "../helpers/folder.ts";
+import { failureOf, useShared } from "../helpers/folder.ts";
 import { endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto, readStore } from "../helpers/goald.ts";
 import { append, highestTask, replyWith } from "../helpers/models.ts";
 import type { Answer, ChatRequest } from "../helpers/openai-server.ts";
@@ -379,10 +379,7 @@ describe("a recorded cell", () => {
 });
 
 describe("a recording from a stranger", () => {
-  let recording: Recording;
-  beforeAll(async () => {
-    recording = await makeRecording();
-  });
+  const recording = useShared(makeRecording);
 
   /** Writes the recording with one changed line of a type. */
   async function change(type: string, edit: (line: never) => object): Promise<string> {

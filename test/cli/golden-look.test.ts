@@ -1,7 +1,7 @@
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { DaemonHome } from "../helpers/daemon-home.ts";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { useShared } from "../helpers/folder.ts";
 import { frozen, openGolden, openTranscript, runOf } from "../helpers/golden.ts";
 
 const LOOKS = {
@@ -81,13 +81,11 @@ const LOOKS = {
 } as const;
 
 describe("agents that have worked", () => {
-  let home: DaemonHome;
+  const home = useShared(openGolden);
   beforeAll(async () => {
-    home = await openGolden();
     for (const [name, ...flags] of [["Baker"], ["Clerk", "--max-steps", "2"], ["Babbler"]] as const)
       await home.goald.ask([...runOf(name), "--continuous", ...flags]);
   });
-  afterAll(async () => home[Symbol.asyncDispose]());
 
   it.each(Object.entries(LOOKS))("are shown as frozen: %s", async (name, calls) => {
     const transcript = openTranscript(home.goald);

@@ -2,28 +2,27 @@ import { execFileSync } from "node:child_process";
 import { chmod, copyFile, cp, mkdir, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteStore } from "#store/sqlite/open-store.ts";
 import { findProgram } from "#util/find-program.ts";
 import { SUMMARIES, VERB_NAMES } from "../../src/cli/verb-list.ts";
+import { useShared } from "../helpers/folder.ts";
 import { daemonOf, endedWith, errorOf, examine, type Goald, levelOf, makeGoald, textOf } from "../helpers/goald.ts";
 import { numberedModel } from "../helpers/models.ts";
-import { type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
+import { startOpenAIServer } from "../helpers/openai-server.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const HOME_RUN = ["run", "--name", "T", "--goal", "g", "--continuous"];
 
 /** An installed goald has no checkout, so its own folder is not a home. */
 let installed: string;
-let server: OpenAIServer;
+const server = useShared(() => startOpenAIServer({ reply: numberedModel([]), embeddings: null }));
 beforeAll(async () => {
   installed = (await makeGoald()).cwd;
   for (const part of ["src", "commands", "prompts", "config", "package.json"])
     await cp(join(CHECKOUT, part), join(installed, part), { recursive: true });
   await symlink(await realpath(join(CHECKOUT, "node_modules")), join(installed, "node_modules"));
-  server = await startOpenAIServer({ reply: numberedModel([]), embeddings: null });
 });
-afterAll(() => server.close());
 
 const makeInstalled = (): Promise<Goald> => makeGoald({ GOALD_HOME: undefined, OPENAI_BASE_URL: server.baseUrl });
 const binary = (): { readonly binary: string } => ({ binary: join(installed, "src", "goald.js") });

@@ -6,14 +6,12 @@ import { memoryFolder } from "#app/memory-folders.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
 import { SNAPSHOT_FILE } from "#memory/recall/snapshots.ts";
 import { makeWorkedHome } from "../helpers/daemon-home.ts";
-import { endedWith, errorOf, type Goald, jsonOf, memoriesIn } from "../helpers/goald.ts";
+import { useShared } from "../helpers/folder.ts";
+import { endedWith, errorOf, jsonOf, memoriesIn } from "../helpers/goald.ts";
 import { write } from "../helpers/models.ts";
 
-let goald: Goald;
-beforeAll(async () => {
-  const calls = [write("hours.md", "The shop opens at eight."), write("plan.md", "Buy flour")];
-  ({ goald } = await makeWorkedHome("Foo", calls));
-});
+const calls = [write("hours.md", "The shop opens at eight."), write("plan.md", "Buy flour")];
+const goald = useShared(async () => (await makeWorkedHome("Foo", calls)).goald);
 
 const memory = (...args: readonly string[]) => goald.ask(["memory", "foo", ...args]);
 /** The live rows of a memory, newest first. */

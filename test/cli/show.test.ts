@@ -9,22 +9,20 @@ import { type TaskView, viewTask } from "#views/plan-view.ts";
 import { code, inline } from "#views/report.ts";
 import type { WholeStep } from "#views/whole-step.ts";
 import { makeDaemonHome, makeWorkedHome } from "../helpers/daemon-home.ts";
+import { useShared } from "../helpers/folder.ts";
 import { endedWith, type Goald, linesOf, makeGoald } from "../helpers/goald.ts";
 import { append, replyWith, write } from "../helpers/models.ts";
 import type { OpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
 /** A home whose agent has worked. Its tests change nothing. */
-let goald: Goald;
-beforeAll(async () => {
-  const calls = [
-    write("notes/a.md", "one\ntwo\n"),
-    { name: "read_file", args: { file: "notes/a.md" } },
-    append("b\n", "b.txt"),
-    write("notes/a.md", "one\n2\n"),
-  ];
-  ({ goald } = await makeWorkedHome("Foo Bar", calls));
-});
+const calls = [
+  write("notes/a.md", "one\ntwo\n"),
+  { name: "read_file", args: { file: "notes/a.md" } },
+  append("b\n", "b.txt"),
+  write("notes/a.md", "one\n2\n"),
+];
+const goald = useShared(async () => (await makeWorkedHome("Foo Bar", calls)).goald);
 
 it("goald show --step names the step of a recalled row, or only the time of a row of no step", async () => {
   const { goald: other } = await makeDaemonHome([append("b\n", "b.txt")]);

@@ -1,14 +1,15 @@
 import { globSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { type Command, Option } from "commander";
 import { callsFor, ownName, SUMMARIES, shellWord, VERB_NAMES } from "#cli/verb-list.ts";
 import { EXIT } from "#core/errors.ts";
 import { allVerbs, buildParser, FIRST_VERBS } from "../../src/cli/parser.ts";
 import { loadVerbs } from "../../src/cli/registry.ts";
 import { COMMON_CODES, type Verb } from "../../src/cli/verb.ts";
-import { endedWith, errorOf, type Goald, makeGoald } from "../helpers/goald.ts";
+import { useShared } from "../helpers/folder.ts";
+import { endedWith, errorOf, makeGoald } from "../helpers/goald.ts";
 import { EMPTY_RECORDING } from "./empty-recording.ts";
 
 function helpOf(verb: Command): string {
@@ -23,13 +24,11 @@ function helpOf(verb: Command): string {
 
 let parser: Command;
 let verbs: readonly Verb[];
-let goald: Goald;
+const goald = useShared(() => makeGoald());
 beforeAll(async () => {
   verbs = await loadVerbs();
   parser = buildParser(verbs, async () => {});
-  goald = await makeGoald();
 });
-afterAll(async () => goald[Symbol.asyncDispose]());
 
 /** The verbs in `goald --help`, except `help` itself. */
 const SHOWN = VERB_NAMES.filter((name) => SUMMARIES[name].group !== undefined);

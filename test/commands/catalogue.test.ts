@@ -3,15 +3,15 @@
  * Servers on loopback answer normally, refuse, stay silent, flood, or send hostile content.
  */
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { openServices } from "#app/services.ts";
 import { ALL_READY, loadRegistry, type RegisteredCommand } from "#commands/registry.ts";
 import { readDefaults, type Settings } from "#config/settings.ts";
 import { createHttp } from "#http/http.ts";
 import { createReplyReader } from "#reply/read.ts";
 import { systemClock } from "#util/clock.ts";
-import { useSharedFolder } from "../helpers/folder.ts";
-import { type GitServer, makeRepository, startGitServer } from "../helpers/git-server.ts";
+import { useShared, useSharedFolder } from "../helpers/folder.ts";
+import { makeRepository, startGitServer } from "../helpers/git-server.ts";
 import { done, type LoopOptions, makeLoop, reply } from "../helpers/loop.ts";
 import { createOpenAIModel } from "../helpers/openai-model.ts";
 import { type Answer, type ChatRequest, type OpenAIServer, startOpenAIServer } from "../helpers/openai-server.ts";
@@ -64,15 +64,13 @@ async function openOutside(mood: Mood) {
 type Outside = Awaited<ReturnType<typeof openOutside>>;
 
 const root = useSharedFolder();
-let git: GitServer;
+makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
+const git = useShared(() => startGitServer({ root }));
 let shipped: readonly RegisteredCommand[];
 const aliases: NonNullable<LoopOptions["aliases"]> = JSON.parse(readFileSync("config/aliases.json", "utf8"));
 beforeAll(async () => {
-  makeRepository(root, "plain.git", [{ path: "README.md", text: "# Plain\n" }]);
-  git = await startGitServer({ root });
   shipped = (await loadRegistry(["commands"], ALL_READY)).all;
 });
-afterAll(() => git[Symbol.asyncDispose]());
 
 function settingsFor({ search, media, posts, web }: Outside): Settings {
   const defaults = readDefaults() as Settings;

@@ -1,18 +1,15 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import clone_repository from "../../commands/clone_repository.ts";
 import { makeRepository, useCloneDesk } from "../helpers/git-server.ts";
 import { call, REFUSED_PATHS } from "./context.ts";
 
 const { root, given, contextWith, addressOf, clone } = useCloneDesk();
-let commit: string;
-beforeAll(() => {
-  commit = makeRepository(root, "plain.git", [
-    { path: "README.md", text: "# Plain\n" },
-    { path: "etc", text: "/etc", kind: "link" },
-  ]);
-});
+const commit = makeRepository(root, "plain.git", [
+  { path: "README.md", text: "# Plain\n" },
+  { path: "etc", text: "/etc", kind: "link" },
+]);
 
 describe("clone_repository", () => {
   it("clones into a new folder, and reports what it copied and what it left out", async () => {

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { checkCommand } from "#commands/validate.ts";
 import { GoaldError } from "#core/errors.ts";
 import type { Advisor, Question, SearchAnswer, Services, WebSearch } from "#core/services.ts";
@@ -14,9 +14,9 @@ import browse_website from "../../commands/browse_website.ts";
 import download_file from "../../commands/download_file.ts";
 import google from "../../commands/google.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
-import { failureOf } from "../helpers/folder.ts";
-import { type Loopback, listenOnLoopback } from "../helpers/loopback.ts";
-import { type ServiceServer, startServiceServer } from "../helpers/service-servers.ts";
+import { failureOf, useShared } from "../helpers/folder.ts";
+import { listenOnLoopback } from "../helpers/loopback.ts";
+import { startServiceServer } from "../helpers/service-servers.ts";
 import { call, contextOf, REFUSED_PATHS } from "./context.ts";
 import { useDesk } from "./use-desk.ts";
 
@@ -69,9 +69,8 @@ const redact = createValueRedactor([KEY]);
 const html = (body: string) => ({ status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body });
 const titled = (title: string) => html(`<title>${title}</title><p>The same text everywhere. ${title}</p>`);
 
-let site: ServiceServer;
-beforeAll(async () => {
-  site = await startServiceServer(async ({ path }) => {
+const site = useShared(() =>
+  startServiceServer(async ({ path }) => {
     if (path === "/robots.txt") return { status: 404, body: "" };
     if (path === "/moved") return { status: 302, headers: { location: "/news.html" }, body: "" };
     if (path === "/login") return { status: 302, headers: { location: `/echo?key=${KEY}` }, body: "" };
@@ -80,12 +79,9 @@ beforeAll(async () => {
     if (path === "/picture") return { status: 200, headers: { "content-type": "image/png" }, body: "x" };
     const body = await readFile(`${PAGES}${path}`, "utf8").catch(() => undefined);
     return body === undefined ? { status: 404, body: "" } : html(body);
-  });
-});
-afterAll(async () => {
-  await reader.close();
-  await site[Symbol.asyncDispose]();
-});
+  }),
+);
+afterAll(() => reader.close());
 
 type Reply = (question: Question) => unknown;
 /** What the model finds on a page, and that it finds nothing. */
@@ -326,17 +322,15 @@ describe("browse_website", () => {
 });
 
 const MAX_BYTES = 100_000;
-let files: Loopback;
 let asked: string[];
 let answer: RequestListener;
-beforeAll(async () => {
-  files = await listenOnLoopback((request, response) => {
+const files = useShared(() =>
+  listenOnLoopback((request, response) => {
     if (request.url === "/robots.txt") return response.writeHead(404).end();
     asked.push(request.url ?? "");
     return answer(request, response);
-  });
-});
-afterAll(() => files.close());
+  }),
+);
 beforeEach(() => {
   asked = [];
 });

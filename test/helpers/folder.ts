@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
 import { type GoaldError, isGoaldError } from "#core/errors.ts";
 
 /** Makes a folder that all tests share. It goes after the last one. */
@@ -18,6 +18,16 @@ export function useFolder(): (...names: string[]) => string {
   let tests = 0;
   beforeEach(() => mkdirSync(join(all, String(++tests))));
   return (...names) => join(all, String(tests), ...names);
+}
+
+/** Makes what all tests of a suite share, before the first one, and closes it after the last one. Its members are there in between. */
+export function useShared<T extends object>(make: () => Promise<T>): T {
+  const shared = {} as T & Partial<AsyncDisposable>;
+  beforeAll(async () => {
+    Object.defineProperties(shared, Object.getOwnPropertyDescriptors(await make()));
+  });
+  afterAll(async () => shared[Symbol.asyncDispose]?.());
+  return shared;
 }
 
 /** Returns a function that keeps what a test opened until its end, and then closes it, the newest first. */

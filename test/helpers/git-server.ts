@@ -3,7 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach } from "@jest/globals";
+import { afterEach, beforeEach } from "@jest/globals";
 import { findCage } from "#cage/find-cage.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { openTunnel } from "#http/tunnel.ts";
@@ -11,7 +11,7 @@ import { createRepositories, type RepositoriesParts } from "#services/git/clone.
 import { findGit } from "#util/find-program.ts";
 import cloneRepository from "../../commands/clone_repository.ts";
 import { call, contextOf, type Desk, makeDesk } from "../commands/context.ts";
-import { useSharedFolder } from "./folder.ts";
+import { useShared, useSharedFolder } from "./folder.ts";
 import { listArrivals, listenOnLoopback } from "./loopback.ts";
 
 export interface GitServerOptions {
@@ -165,11 +165,7 @@ function writeTree(entries: readonly Entry[], git: Git): string {
 /** Registers the hooks; `server` and `desk` exist while tests run, and `root` has the repositories. */
 export function useCloneDesk() {
   const root = useSharedFolder();
-  const given = {} as { server: GitServer; desk: Desk };
-  beforeAll(async () => {
-    given.server = await startGitServer({ root });
-  });
-  afterAll(() => given.server[Symbol.asyncDispose]());
+  const given = { server: useShared(() => startGitServer({ root })) } as { server: GitServer; desk: Desk };
   beforeEach(async () => {
     given.desk = await makeDesk();
   });

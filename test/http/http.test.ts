@@ -7,12 +7,12 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { openTunnel, type TunnelTarget } from "#http/tunnel.ts";
-import { failureOf, useOpened } from "../helpers/folder.ts";
-import { type Loopback, listenOnLoopback } from "../helpers/loopback.ts";
+import { failureOf, useOpened, useShared } from "../helpers/folder.ts";
+import { listenOnLoopback } from "../helpers/loopback.ts";
 
 const keep = useOpened();
 const listen = async (listener: RequestListener) => keep(await listenOnLoopback(listener));
@@ -259,13 +259,11 @@ describe("an abort", () => {
 });
 
 /** Sends 1,000 bytes to whoever connects. */
-let site: Loopback;
+const site = useShared(() => listenOnLoopback(() => undefined));
 let exceeded = 0;
-beforeAll(async () => {
-  site = await listenOnLoopback(() => undefined);
+beforeAll(() => {
   site.server.on("connection", (socket) => socket.end(Buffer.alloc(1_000, "x")));
 });
-afterAll(() => site.close());
 
 const open = (more: Partial<TunnelTarget> = {}) => {
   const target = { host: "judged.test", port: site.port, addresses: ["127.0.0.1"], maxBytes: 10_000 };

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it } from "@jest/globals";
 import { Agent, fetch as unguarded } from "undici";
 import { isGoaldError } from "#core/errors.ts";
 import { createHttp } from "#http/http.ts";
 import { isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import type { PublicOptions } from "#http/public-door.ts";
-import { failureOf, refusalOf } from "../helpers/folder.ts";
-import { type DualStack, listenOnBoth, resolver } from "../helpers/loopback.ts";
+import { failureOf, refusalOf, useShared } from "../helpers/folder.ts";
+import { listenOnBoth, resolver } from "../helpers/loopback.ts";
 
 const CASES = JSON.parse(readFileSync(new URL("../data/url_cases.json", import.meta.url), "utf8")) as {
   readonly ok: readonly string[];
@@ -33,15 +33,9 @@ const NAMES: Readonly<Record<string, readonly (readonly string[])[]>> = {
 
 /** What the site answers in this test. */
 let answer: RequestListener;
-let site: DualStack;
-beforeAll(async () => {
-  site = await listenOnBoth((request, response) => answer(request, response));
-});
+const site = useShared(() => listenOnBoth((request, response) => answer(request, response)));
 afterEach(() => {
   answer = (_request, response) => response.end("reached");
-});
-afterAll(async () => {
-  await site[Symbol.asyncDispose]();
 });
 answer = (_request, response) => response.end("reached");
 

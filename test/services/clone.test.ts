@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { probeCage } from "#cage/find-cage.ts";
 import { checkElsewhere, isNeverAllowed, isPublicAddress } from "#http/public-address.ts";
 import { createTreeTally } from "#services/git/clone.ts";
@@ -13,8 +13,8 @@ import { explainGit } from "#services/git/git-process.ts";
 import { readRepositoryUrl } from "#services/git/repository-url.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { findLevelsHere } from "../helpers/cage-levels.ts";
-import { refusalOf } from "../helpers/folder.ts";
-import { type GitServer, makeRepository } from "../helpers/git-server.ts";
+import { refusalOf, useShared } from "../helpers/folder.ts";
+import { makeRepository } from "../helpers/git-server.ts";
 import {
   ADVERTISEMENT,
   type CloneParts,
@@ -28,17 +28,14 @@ import {
 
 const { root, at, clone, serve, from } = useCloning();
 const levels = findLevelsHere();
-let plainCommit: string;
-beforeAll(() => {
-  plainCommit = makeRepository(root, "plain.git", [
-    { path: "README.md", text: "# Plain\n" },
-    { path: "src/run.sh", text: "#!/bin/sh\n", kind: "program" },
-  ]);
-  const many = Array.from({ length: 60 }, (_, at) => ({ path: `f${at}`, text: "x" }));
-  makeRepository(root, "many.git", many);
-  // A few hundred bytes on the wire.
-  makeRepository(root, "bomb.git", [{ path: "zeros", text: new Uint8Array(4 * 1024 * 1024) }]);
-});
+const plainCommit = makeRepository(root, "plain.git", [
+  { path: "README.md", text: "# Plain\n" },
+  { path: "src/run.sh", text: "#!/bin/sh\n", kind: "program" },
+]);
+const many = Array.from({ length: 60 }, (_, at) => ({ path: `f${at}`, text: "x" }));
+makeRepository(root, "many.git", many);
+// A few hundred bytes on the wire.
+makeRepository(root, "bomb.git", [{ path: "zeros", text: new Uint8Array(4 * 1024 * 1024) }]);
 
 describe("a clone", () => {
   it("is the newest commit of the default branch, as plain files", async () => {
@@ -280,15 +277,8 @@ it.each(levels)("a clone in a %s cage says so when no address answers", async (a
 
 if (levels.includes("strict"))
   describe("git in a strict cage", () => {
-    let server: GitServer;
-    let other: GitServer;
-    beforeAll(async () => {
-      [server, other] = await Promise.all([serve(), serve()]);
-    });
-    afterAll(async () => {
-      await server[Symbol.asyncDispose]();
-      await other[Symbol.asyncDispose]();
-    });
+    const server = useShared(() => serve());
+    const other = useShared(() => serve());
 
     /** A program that runs `script` instead of fetching. What it prints is in the file `seen` of the clone. */
     async function startInstead(script: string): Promise<CloneParts> {

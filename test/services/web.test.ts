@@ -10,8 +10,8 @@ import { createAddressStatus, createProviders } from "#services/web/set-up.ts";
 import { signRequest } from "#services/x/oauth.ts";
 import { countPostLength } from "#services/x/x-posts.ts";
 import { type FakeClock, fakeClock } from "../helpers/fake-clock.ts";
-import { failureOf, refusalOf, useOpened } from "../helpers/folder.ts";
-import { type DualStack, listenOnBoth, resolver } from "../helpers/loopback.ts";
+import { failureOf, refusalOf, useOpened, useShared } from "../helpers/folder.ts";
+import { listenOnBoth, resolver } from "../helpers/loopback.ts";
 import type { Answer } from "../helpers/openai-server.ts";
 import {
   CHALLENGE,
@@ -28,22 +28,18 @@ const START = "2026-11-21T00:00:00.000Z";
 let answer: RequestListener;
 let robots: string | number;
 let seen: string[];
-let site: DualStack;
 let clock: FakeClock;
-beforeAll(async () => {
-  site = await listenOnBoth((request, response) => {
+const site = useShared(() =>
+  listenOnBoth((request, response) => {
     seen.push(`${request.headers.host?.replace(/:.*/, "")}${request.url}`);
     if (request.url !== "/robots.txt") answer(request, response);
     else if (typeof robots === "number") response.writeHead(robots).end();
     else response.end(robots);
-  });
-});
+  }),
+);
 beforeEach(() => {
   [seen, robots, clock] = [[], 404, fakeClock({ start: START, auto: true })];
   answer = (_request, response) => response.end("page");
-});
-afterAll(async () => {
-  await site[Symbol.asyncDispose]();
 });
 
 const address = (host: string, path = "/"): string => `http://${host}.example:${site.port}${path}`;

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it } from "@jest/globals";
 import { ALL_READY } from "#commands/registry.ts";
 import { type CommandContext, succeed } from "#core/command.ts";
 import type { EventOf, NewEvent, RecordedEvent } from "#core/event.ts";
@@ -16,6 +16,7 @@ import { findStep } from "#views/step-view.ts";
 import { asRecalled, rebuildPrompt } from "#views/whole-step.ts";
 import { asked, created, FACTS, finished, log, replied, requested, words } from "../helpers/events.ts";
 import { cellValue } from "../helpers/fake-sandbox.ts";
+import { useShared } from "../helpers/folder.ts";
 import {
   closeProseLoops,
   done,
@@ -354,10 +355,7 @@ async function runAgent(memoryParts: Parts = { embedder: openHashEmbedder() }, n
 }
 
 describe("a prompt with recalls", () => {
-  let run: Awaited<ReturnType<typeof runAgent>>;
-  beforeAll(async () => {
-    run = await runAgent();
-  });
+  const run = useShared(() => runAgent());
 
   it("is rebuilt exactly from the log and the rows: cut texts, the rows around recalls, and series", () => {
     const { requests, parts, sent } = run;
