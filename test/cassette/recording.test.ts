@@ -23,7 +23,7 @@ import { type CellBehaviour, cellOf, cellValue, createFakeSandbox } from "../hel
 import { failureOf, useShared } from "../helpers/folder.ts";
 import { endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto, readStore } from "../helpers/goald.ts";
 import { append, highestTask, replyWith } from "../helpers/models.ts";
-import type { Answer, ChatRequest } from "../helpers/openai-server.ts";
+import { type Answer, type ChatRequest, cut } from "../helpers/openai-server.ts";
 
 const SECRET = "sk-very-secret";
 const redact = (text: string): string => text.replaceAll(SECRET, "[secret]");
@@ -153,8 +153,6 @@ const FORMS: readonly (readonly [name: string, write: (secret: string) => string
 ];
 const written = [PLAIN, ODD].flatMap((secret) => FORMS.map(([name, write]) => [name, write(secret)] as const));
 
-const cut = (text: string, chars: number): readonly string[] =>
-  Array.from({ length: Math.ceil(text.length / chars) }, (_, at) => text.slice(at * chars, (at + 1) * chars));
 const chunkOf = (delta: object, reason: string | null = null): string =>
   JSON.stringify({ id: "x", choices: [{ index: 0, delta, finish_reason: reason }] });
 

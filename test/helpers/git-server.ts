@@ -121,7 +121,14 @@ export function makeRepository(root: string, name: string, entries: readonly Ent
     }).trim();
   git(["init", "--quiet", "--bare", "--initial-branch=main", "."]);
   git(["config", "uploadpack.allowFilter", "true"]);
-  const tree = writeTree(entries, { run: git, blobs: new Map() });
+  const blobs = new Map<string | Uint8Array, string>();
+  /** Writes each text once, however many files have it. */
+  const blobOf = (text: string | Uint8Array): string => {
+    const hash = blobs.get(text) ?? git(["hash-object", "-w", "--stdin"], text);
+    blobs.set(text, hash);
+    return hash;
+  };
+  const tree = writeTree(entries, git, blobOf);
   const commit = git(
     ["hash-object", "-t", "commit", "-w", "--stdin"],
     `tree ${tree}\nauthor ${AUTHOR}\ncommitter ${AUTHOR}\n\nmade\n`,
@@ -130,34 +137,22 @@ export function makeRepository(root: string, name: string, entries: readonly Ent
   return commit;
 }
 
-/** Writes each text once, however many files have it. */
-function blobOf(text: string | Uint8Array, git: Git): string {
-  const known = git.blobs.get(text);
-  if (known !== undefined) return known;
-  const hash = git.run(["hash-object", "-w", "--stdin"], text);
-  git.blobs.set(text, hash);
-  return hash;
-}
+type Git = (args: readonly string[], input?: string | Uint8Array) => string;
 
-interface Git {
-  run(args: readonly string[], input?: string | Uint8Array): string;
-  readonly blobs: Map<string | Uint8Array, string>;
-}
-
-function writeTree(entries: readonly Entry[], git: Git): string {
+function writeTree(entries: readonly Entry[], git: Git, blobOf: (text: Entry["text"]) => string): string {
   const byFirst = Map.groupBy(entries, ({ path }) => path.split("/", 1)[0] as string);
   const lines = [...byFirst].map(([first, members]) => {
     const [only] = members as [Entry];
     if (only.path === first) {
       const mode = MODES[only.kind ?? "file"];
       const type = only.kind === "submodule" ? "commit" : "blob";
-      const hash = only.kind === "submodule" ? only.text : blobOf(only.text, git);
+      const hash = only.kind === "submodule" ? only.text : blobOf(only.text);
       return `${mode} ${type} ${hash}\t${first}`;
     }
     const inside = members.map((entry) => ({ ...entry, path: entry.path.slice(first.length + 1) }));
-    return `040000 tree ${writeTree(inside, git)}\t${first}`;
+    return `040000 tree ${writeTree(inside, git, blobOf)}\t${first}`;
   });
-  return git.run(["mktree", "--missing"], `${lines.join("\n")}\n`);
+  return git(["mktree", "--missing"], `${lines.join("\n")}\n`);
 }
 
 // A git server and a desk for each test, for suites of clone_repository.

@@ -4,7 +4,6 @@ import { mkdtempSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { afterEach } from "@jest/globals";
 import { type Control, PROTOCOL_VERSION, type Reading } from "#api/control.ts";
 import { type ControlResult, DaemonStatus, DashboardLink } from "#api/schemas.ts";
 import { type LocalServer, type LocalServerOptions, startServer } from "#api/server.ts";
@@ -27,7 +26,7 @@ import { RestorePlan } from "#views/restore-plan.ts";
 import { StepPage } from "#views/step-view.ts";
 import { WaitingView } from "#views/waiting.ts";
 import { WholeStep } from "#views/whole-step.ts";
-import { useSharedFolder } from "./folder.ts";
+import { useOpened, useSharedFolder } from "./folder.ts";
 
 export interface Reply {
   readonly status: number;
@@ -158,15 +157,12 @@ export async function serve(
 
 /** Returns a function that serves agents with this many events, until the end of the test. */
 export function useServers() {
-  const opened: TestServer[] = [];
-  afterEach(async () => {
-    for (const api of opened.splice(0)) await api[Symbol.asyncDispose]();
-  });
+  const keep = useOpened();
   return async (agents: Readonly<Record<string, number>> = { t: 3 }, options?: ServerOptions) => {
     const control = makeFakeControl();
     for (const [name, events] of Object.entries(agents)) control.add(name, events);
     const api = await serve(control, options);
-    opened.push(api);
+    keep({ close: api[Symbol.asyncDispose] });
     return { control, api };
   };
 }

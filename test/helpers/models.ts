@@ -134,20 +134,7 @@ export const planned = (goal: string): readonly CommandCall[] => [
 // gets the same reply, also after goald was killed. A request without such a line fails the test.
 
 /** What one request shows. */
-export interface Seen {
-  readonly system: string;
-  /** Messages after the system message, oldest first. */
-  readonly messages: ChatRequest["messages"];
-  /** Content of the newest message. */
-  readonly last: string;
-  /** Content of all messages. */
-  readonly all: string;
-  /** The model's own replies. */
-  readonly own: readonly string[];
-  /** Words of the sub-task that the request is about; undefined for the agent's own goals. */
-  readonly task: string | undefined;
-  readonly request: ChatRequest;
-}
+export type Seen = ReturnType<typeof readRequest>;
 
 export interface Line {
   /** An expression is tested on the newest message. Default: always. */
@@ -157,15 +144,20 @@ export interface Line {
 
 const TASK = /this task:\s*<words-([^>]+)>\n([\s\S]*?)\n<\/words-\1>/;
 
-export function readRequest(request: ChatRequest): Seen {
+export function readRequest(request: ChatRequest) {
   const [first, ...messages] = request.messages;
   const last = messages.at(-1)?.content ?? "";
   return {
     system: first?.content ?? "",
-    messages,
+    /** Messages after the system message, oldest first. */
+    messages: messages as ChatRequest["messages"],
+    /** Content of the newest message. */
     last,
+    /** Content of all messages. */
     all: textIn(request),
+    /** The model's own replies. */
     own: messages.flatMap((message) => (message.role === "assistant" ? [readOwn(message)] : [])),
+    /** Words of the sub-task that the request is about; undefined for the agent's own goals. */
     task: TASK.exec(last)?.[2],
     request,
   };

@@ -3,7 +3,20 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ModelAnswer } from "#core/ports/model.ts";
 import { isRecord, parseJson } from "#util/json.ts";
-import { closed, createAjv, flag, listOf, ordinal, recordOf, text } from "#util/schema.ts";
+import {
+  amount,
+  anyOf,
+  closed,
+  createAjv,
+  flag,
+  listOf,
+  oneOf,
+  ordinal,
+  recordOf,
+  type Static,
+  text,
+  typed,
+} from "#util/schema.ts";
 import { listenOnLoopback } from "./loopback.ts";
 import { askModel, createOpenAIModel, type OpenAIModelSettings } from "./openai-model.ts";
 
@@ -167,16 +180,18 @@ export async function startOpenAIServer(options: OpenAIServerOptions = {}) {
 
 const ajv = createAjv({ allErrors: true, strictRequired: false, strictTypes: false });
 const someText = { ...text, minLength: 1 };
-const toolCall = closed({
-  // Mistral's servers take no other ids.
-  id: { ...text, pattern: "^[a-zA-Z0-9]{9}$" },
-  type: { const: "function" },
-  function: closed({ name: { ...text, pattern: "^[\\w-]{1,64}$" }, arguments: someText }),
-});
+const toolCall = typed<ToolCall>(
+  closed({
+    // Mistral's servers take no other ids.
+    id: { ...text, pattern: "^[a-zA-Z0-9]{9}$" },
+    type: { const: "function" },
+    function: closed({ name: { ...text, pattern: "^[\\w-]{1,64}$" }, arguments: someText }),
+  }),
+);
 const message = {
   ...closed(
     {
-      role: { enum: ["system", "user", "assistant", "tool"] },
+      role: oneOf("system", "user", "assistant", "tool"),
       content: text,
       tool_calls: listOf(toolCall, { minItems: 1 }),
       tool_call_id: someText,
@@ -187,35 +202,37 @@ const message = {
   if: { properties: { role: { const: "assistant" } }, required: ["tool_calls"] },
   else: { properties: { content: someText, tool_calls: false } },
 };
-const isChatRequest = ajv.compile<ChatRequest>({
-  type: "object",
-  additionalProperties: false,
-  required: ["model", "messages"],
-  properties: {
-    model: someText,
-    messages: listOf(message, { minItems: 1 }),
-    temperature: { type: "number", minimum: 0, maximum: 2 },
-    top_p: { type: "number", minimum: 0, maximum: 1 },
-    max_tokens: ordinal,
-    max_completion_tokens: ordinal,
-    reasoning_effort: { enum: ["minimal", "low", "medium", "high"] },
-    stop: { anyOf: [someText, listOf(someText, { minItems: 1, maxItems: 4 })] },
-    seed: { type: "integer" },
-    n: { const: 1 },
-    stream: flag,
-    stream_options: closed({ include_usage: { const: true } }),
-    response_format: RESPONSE_FORMAT,
-    tools: TOOLS,
-    tool_choice: { enum: ["auto", "required", "none"] },
-    user: someText,
-    prompt_cache_key: someText,
-  },
+const OPTIONAL_PARTS = {
+  temperature: { ...amount, maximum: 2 },
+  top_p: { ...amount, maximum: 1 },
+  max_tokens: ordinal,
+  max_completion_tokens: ordinal,
+  reasoning_effort: oneOf("minimal", "low", "medium", "high"),
+  stop: anyOf(someText, listOf(someText, { minItems: 1, maxItems: 4 })),
+  seed: { type: "integer" },
+  n: { const: 1 },
+  stream: flag,
+  stream_options: closed({ include_usage: { const: true } }),
+  response_format: typed<{ readonly type: string; readonly json_schema?: { readonly schema: object } }>(
+    RESPONSE_FORMAT,
+  ),
+  tools: typed<readonly { readonly function: { readonly name: string; readonly parameters: object } }[]>(TOOLS),
+  tool_choice: oneOf("auto", "required", "none"),
+  user: someText,
+  prompt_cache_key: someText,
+};
+const CHAT_REQUEST = {
+  ...closed(
+    { model: someText, messages: listOf(message, { minItems: 1 }), ...OPTIONAL_PARTS },
+    ...(Object.keys(OPTIONAL_PARTS) as (keyof typeof OPTIONAL_PARTS)[]),
+  ),
   // OpenAI rejects stream_options without a stream.
   dependentSchemas: {
     tool_choice: { required: ["tools"] },
     stream_options: { required: ["stream"], properties: { stream: { const: true } } },
   },
-});
+};
+const isChatRequest = ajv.compile<ChatRequest>(CHAT_REQUEST);
 /** Each call is followed by its result before any other message, and each result follows its call, with arguments in JSON. */
 export function findUnpaired(messages: ChatRequest["messages"]): string | undefined {
   let open: readonly string[] = [];
@@ -229,18 +246,17 @@ export function findUnpaired(messages: ChatRequest["messages"]): string | undefi
   return open.length > 0 ? `tool_call_ids without a response: ${open.join(", ")}` : undefined;
 }
 
-const isEmbeddingRequest = ajv.compile<EmbeddingRequest>(
-  closed(
-    {
-      model: someText,
-      input: { anyOf: [someText, listOf(someText, { minItems: 1, maxItems: 2048 })] },
-      encoding_format: { enum: ["float", "base64"] },
-      dimensions: ordinal,
-      user: someText,
-    },
-    ...(["encoding_format", "dimensions", "user"] as const),
-  ),
+const EMBEDDING_REQUEST = closed(
+  {
+    model: someText,
+    input: anyOf(someText, listOf(someText, { minItems: 1, maxItems: 2048 })),
+    encoding_format: oneOf("float", "base64"),
+    dimensions: ordinal,
+    user: someText,
+  },
+  ...(["encoding_format", "dimensions", "user"] as const),
 );
+const isEmbeddingRequest = ajv.compile<EmbeddingRequest>(EMBEDDING_REQUEST);
 const problemsOf = ({ errors }: { errors?: Parameters<typeof ajv.errorsText>[0] }): string =>
   `${ajv.errorsText(errors ?? [])} ${JSON.stringify(errors?.map(({ params }) => params))}`;
 
@@ -251,33 +267,8 @@ interface ToolCall {
   readonly id: string;
   readonly function: { readonly name: string; readonly arguments: string };
 }
-interface ChatMessage {
-  readonly role: string;
-  readonly content: string;
-  readonly tool_calls?: readonly ToolCall[];
-  readonly tool_call_id?: string;
-}
-
-export interface ChatRequest {
-  readonly model: string;
-  readonly messages: readonly ChatMessage[];
-  readonly temperature?: number;
-  readonly max_tokens?: number;
-  readonly max_completion_tokens?: number;
-  readonly reasoning_effort?: string;
-  readonly stop?: string | readonly string[];
-  readonly stream?: boolean;
-  readonly stream_options?: { readonly include_usage: true };
-  readonly response_format?: { readonly type: string; readonly json_schema?: { readonly schema: object } };
-  readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters: object } }[];
-  readonly tool_choice?: string;
-}
-export interface EmbeddingRequest {
-  readonly model: string;
-  readonly input: string | readonly string[];
-  readonly encoding_format?: "float" | "base64";
-  readonly dimensions?: number;
-}
+export type ChatRequest = Static<typeof CHAT_REQUEST>;
+export type EmbeddingRequest = Static<typeof EMBEDDING_REQUEST>;
 
 /** A chat completion, streamed when the request asks for it. Members that are null are left out. */
 interface Completion {
@@ -515,7 +506,7 @@ async function waitForDrain(outgoing: ServerResponse): Promise<void> {
   over.abort();
 }
 
-const cut = (text: string, chars: number): readonly string[] =>
+export const cut = (text: string, chars: number): readonly string[] =>
   Array.from({ length: Math.ceil(text.length / chars) }, (_, index) => text.slice(index * chars, (index + 1) * chars));
 
 const head = ({ id, model }: Body): object => ({ id, object: "chat.completion.chunk", created: 0, model });

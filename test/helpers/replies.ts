@@ -11,25 +11,12 @@ import type { ArgsSchema, JsonSchema } from "#core/command.ts";
 import { createCallValidator, type ReplyCatalogue } from "#reply/check-call.ts";
 import { findCall } from "#reply/find-call.ts";
 
-const words = (meaning: string): JsonSchema => ({
-  type: "string",
-  description: meaning,
-  minLength: 1,
-  maxLength: 65_536,
-  pattern: "\\S",
-});
-const path = (meaning: string): JsonSchema => ({
-  type: "string",
-  description: meaning,
-  minLength: 1,
-  maxLength: 4_096,
-  pattern: "^[^\\u0000]+$",
-});
-const content = (meaning: string): JsonSchema => ({
-  type: "string",
-  description: meaning,
-  maxLength: 1_048_576,
-});
+const textWith =
+  (limits: Omit<JsonSchema, "type" | "description">) =>
+  (meaning: string): JsonSchema => ({ type: "string", description: meaning, ...limits });
+const words = textWith({ minLength: 1, maxLength: 65_536, pattern: "\\S" });
+const path = textWith({ minLength: 1, maxLength: 4_096, pattern: "^[^\\u0000]+$" });
+const content = textWith({ maxLength: 1_048_576 });
 const list = (meaning: string): JsonSchema => ({
   type: "array",
   description: meaning,

@@ -1,7 +1,7 @@
 /** service-servers.ts -- servers on loopback for search, pictures, speech, X and plain pages. */
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { closed, createAjv, type Schema, text } from "#util/schema.ts";
+import { closed, createAjv, oneOf, type Schema, type Static, text } from "#util/schema.ts";
 import { listArrivals, listenOnLoopback } from "./loopback.ts";
 import { type Answer, failure, type RawAnswer, sendAnswer, unauthorized } from "./openai-server.ts";
 import { pngOf } from "./react-methods/commands/_picture.ts";
@@ -43,13 +43,7 @@ export async function startServiceServer(reply: (request: ServiceRequest, index:
 
 export const MEDIA_KEY = "sk-media-0123456789abcdef";
 
-export interface ImageRequest {
-  readonly model: string;
-  readonly prompt: string;
-  readonly size: string;
-  readonly n: 1;
-  readonly response_format?: "b64_json";
-}
+export type ImageRequest = Static<typeof IMAGE_REQUEST>;
 export interface SpeechRequest {
   readonly model: string;
   readonly name: string;
@@ -58,14 +52,14 @@ export interface SpeechRequest {
 }
 export type MediaServer = Awaited<ReturnType<typeof startMediaServer>>;
 
-const isImageRequest = createAjv({}).compile<ImageRequest>({
+const IMAGE_REQUEST = {
   ...closed(
     {
       model: { ...text, minLength: 1 },
       prompt: { ...text, minLength: 1, maxLength: 32_000 },
       size: { ...text, pattern: "^([0-9]+x[0-9]+|auto)$" },
       n: { const: 1 },
-      response_format: { enum: ["b64_json"] },
+      response_format: oneOf("b64_json"),
     },
     "response_format",
   ),
@@ -73,7 +67,8 @@ const isImageRequest = createAjv({}).compile<ImageRequest>({
   if: { properties: { model: { type: "string", pattern: "^gpt-image" } } },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
   then: { not: { required: ["response_format"] } },
-});
+};
+const isImageRequest = createAjv({}).compile<ImageRequest>(IMAGE_REQUEST);
 
 export interface MediaReplies {
   readonly image?: (request: ImageRequest, server: string) => Answer;
@@ -263,6 +258,7 @@ const asks = (method: string, path: string, parts: { query?: Schema; body?: Sche
     body: parts.body ?? { type: "null" },
   });
 const json = { "content-type": { const: "application/json" } };
+const ok = (body: object): RawAnswer => ({ status: 200, body });
 
 const SERVICES: Readonly<Record<Name, Service>> = {
   tavily: {
@@ -276,10 +272,8 @@ const SERVICES: Readonly<Record<Name, Service>> = {
       }),
     }),
     query: ({ body }) => (body as { query: string }).query,
-    answer: (hits) => ({
-      status: 200,
-      body: { results: hits.map(({ title, href, body }) => ({ title, url: href, content: body, score: 0.9 })) },
-    }),
+    answer: (hits) =>
+      ok({ results: hits.map(({ title, href, body }) => ({ title, url: href, content: body, score: 0.9 })) }),
   },
   serper: {
     key: ["x-api-key", SEARCH_KEY],
@@ -288,10 +282,8 @@ const SERVICES: Readonly<Record<Name, Service>> = {
       body: closed({ q: words, num: { type: "integer", minimum: 1, maximum: 100 } }),
     }),
     query: ({ body }) => (body as { q: string }).q,
-    answer: (hits) => ({
-      status: 200,
-      body: { organic: hits.map(({ title, href, body }) => ({ title, link: href, snippet: body })), credits: 1 },
-    }),
+    answer: (hits) =>
+      ok({ organic: hits.map(({ title, href, body }) => ({ title, link: href, snippet: body })), credits: 1 }),
   },
   brave: {
     key: ["x-subscription-token", SEARCH_KEY],
@@ -302,7 +294,7 @@ const SERVICES: Readonly<Record<Name, Service>> = {
     query: ({ query }) => query.q as string,
     answer: (hits) => {
       const results = hits.map(({ title, href, body }) => ({ title, url: href, description: body, language: "en" }));
-      return { status: 200, body: { type: "search", ...(hits.length > 0 ? { web: { results } } : {}) } };
+      return ok({ type: "search", ...(hits.length > 0 ? { web: { results } } : {}) });
     },
   },
   searxng: {
@@ -310,7 +302,7 @@ const SERVICES: Readonly<Record<Name, Service>> = {
     query: ({ query }) => query.q as string,
     answer: (hits) => {
       const results = hits.map(({ title, href, body }) => ({ title, url: href, content: body, engine: "x" }));
-      return { status: 200, body: { query: "q", results, unresponsive_engines: [] } };
+      return ok({ query: "q", results, unresponsive_engines: [] });
     },
   },
   duckduckgo: {
