@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ModelAnswer } from "#core/ports/model.ts";
+import { ChatStream } from "#model/chat-stream.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
 import { askModel, createOpenAIModel } from "../helpers/openai-model.ts";
 import {
@@ -85,6 +86,18 @@ describe("a streamed reply", () => {
     const withoutId = piece("") + piece("") + chunk({ tool_calls: [{ index: 9, function: { name: "" } }] });
     for (const each of [namedAgain, withoutId, piece("1", "") + rest + piece("2", "") + rest])
       expect(await answerTo(events(each + END))).toMatchObject({ text });
+  });
+
+  it("of more than 64 tool calls has the first 64, and keeps no piece of the others", () => {
+    const stream = new ChatStream(undefined, Number.POSITIVE_INFINITY);
+    const take = (index: number, args: string) => {
+      const call = { index, id: `${index}`, function: { name: "do_nothing", arguments: args } };
+      stream.take(chunk({ tool_calls: [call] }).slice("data: ".length));
+    };
+    for (let index = 0; index < 64; index++) take(index, "{}");
+    // What is kept counts towards the 8 MB of a reply, and more is an error.
+    for (let piece = 0; piece < 9; piece++) take(64, "x".repeat(1024 * 1024));
+    expect(stream.completion()).toMatchObject({ choices: [{ message: { tool_calls: { length: 64 } } }] });
   });
 
   it("is passed to onText piece by piece before its end", async () => {

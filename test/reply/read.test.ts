@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { ArgsSchema } from "#core/command.ts";
-import { createBoundedPattern, type ReplyCatalogue } from "#reply/check-call.ts";
+import { createArgumentChecker, createBoundedPattern, type ReplyCatalogue } from "#reply/check-call.ts";
 import { findStringEnd, parseShallowJson, pythonToJson } from "#reply/json.ts";
 import { describeUnknownCommand } from "#reply/problems.ts";
 import { createReplyReader, type ParsedReply } from "#reply/read.ts";
@@ -202,6 +202,13 @@ describe("the problem that the model reads", () => {
     const reader = readerOf({ edit: { type: "object", properties: { mode: schema }, required: ["mode"] } });
     const reading = reader('{"command":{"name":"edit","args":{"mode":"x"}}}', "stop");
     expect(problemsOf(reading)).toMatch(/"mode" of edit must be one of: add,replace\.$/);
+  });
+
+  it("names each of up to 1,000 wrong values, five at most, and only the first of more", () => {
+    const list = { type: "array", description: "l", items: { type: "integer" } } as const;
+    const check = createArgumentChecker({ schemas: { add: { type: "object", properties: { list } } } });
+    const problemsIn = (count: number) => check("add", { list: Array.from({ length: count }, () => "x") });
+    expect([1, 1_000, 1_001, 95_000].map((count) => problemsIn(count).length)).toEqual([1, 5, 1, 1]);
   });
 
   it("quotes only a short, clean part of the reply", () => {
