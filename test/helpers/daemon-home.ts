@@ -117,8 +117,6 @@ export async function recordRun(reply: NonNullable<DaemonHomeOptions["reply"]>, 
   return { ...home, ended: await home.goald.ask(["run", ...AGENT, "--continuous", "--record", "t.ndjson"]) };
 }
 
-export type Recording = Awaited<ReturnType<typeof makeRecording>>;
-
 /** Makes a home with the recording `good.ndjson` of a run that was given a file and appended a line. Its model server is gone. */
 export async function makeRecording() {
   const { goald, server } = await makeDaemonHome([append("one\n")], { files: { "workspace/t/given.txt": "given\n" } });

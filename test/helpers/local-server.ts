@@ -47,7 +47,6 @@ export interface Message {
   readonly id: string | null;
   readonly data: unknown;
 }
-export type TestServer = Awaited<ReturnType<typeof serve>>;
 
 /** The loopback port of a door; the Host header is its own unless another one is given. */
 export interface Loopback {

@@ -2,8 +2,6 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, LookupFunction } from "node:net";
 
-export type Loopback = Awaited<ReturnType<typeof listenOnLoopback>>;
-
 /** Listens on a free port, unless one is given. */
 export async function listenOnLoopback(listener: RequestListener, wantedPort = 0) {
   const server = createServer(listener);
@@ -51,8 +49,6 @@ export function listArrivals<T>() {
 }
 
 // A web server on both loopback addresses, under one port, that counts connections.
-
-export type DualStack = ReturnType<typeof open>;
 
 export async function listenOnBoth(listener: RequestListener) {
   for (let attempt = 1; ; attempt++) {
