@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { open, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { type AskPort, playAnswers, recordAnswers, tapePorts } from "#cassette/answers.ts";
 import { openEdges, readDemoScript } from "#cassette/demo-script.ts";
 import { type AnswerLine, type Line, ofType, type Session } from "#cassette/format.ts";
@@ -18,10 +18,10 @@ import type { AddressStatus } from "#core/goal-check.ts";
 import type { Embedder } from "#core/ports/memory.ts";
 import type { LanguageModel, ModelAnswer } from "#core/ports/model.ts";
 import type { CellBridge } from "#core/ports/sandbox.ts";
-import { makeRecording, type RecordedRun, recordRun } from "../helpers/daemon-home.ts";
+import { makeRecording, recordRun } from "../helpers/daemon-home.ts";
 import { type CellBehaviour, cellOf, cellValue, createFakeSandbox } from "../helpers/fake-sandbox.ts";
 import { failureOf, useShared } from "../helpers/folder.ts";
-import { endedWith, errorOf, type Goald, jsonOf, linesOf, lookInto, readStore } from "../helpers/goald.ts";
+import { endedWith, errorOf, jsonOf, linesOf, lookInto, readStore } from "../helpers/goald.ts";
 import { append, highestTask, replyWith } from "../helpers/models.ts";
 import { type Answer, type ChatRequest, cut } from "../helpers/openai-server.ts";
 
@@ -157,9 +157,7 @@ const chunkOf = (delta: object, reason: string | null = null): string =>
   JSON.stringify({ id: "x", choices: [{ index: 0, delta, finish_reason: reason }] });
 
 describe("a recording of a run whose model repeats the key in pieces", () => {
-  let run: RecordedRun;
-  let goald: Goald;
-  beforeAll(async () => {
+  const run = useShared(async () => {
     const reply = (request: ChatRequest): Answer => {
       const next = highestTask(request) + 1;
       const [, text = ""] = written[next - 1] ?? [];
@@ -173,13 +171,14 @@ describe("a recording of a run whose model repeats the key in pieces", () => {
       const headers = { "content-type": "text/event-stream", "content-encoding": "gzip" };
       return { status: 200, headers, body: gzipSync(chunks.map((chunk) => `data: ${chunk}\n\n`).join("")) };
     };
-    run = await recordRun(reply, { env: { OPENAI_API_KEY: PLAIN }, files: { ".env": `GITHUB_TOKEN='${ODD}'\n` } });
-    goald = run.goald;
-    endedWith(0, run.ended);
+    const files = { ".env": `GITHUB_TOKEN='${ODD}'\n` };
+    const recorded = await recordRun(reply, { env: { OPENAI_API_KEY: PLAIN }, files });
+    endedWith(0, recorded.ended);
+    return recorded;
   });
 
   it("holds no form of it in its lines", async () => {
-    const path = join(goald.cwd, "t.ndjson");
+    const path = join(run.goald.cwd, "t.ndjson");
     const text = await readFile(path, "utf8");
     expect(written.filter(([, secret]) => text.includes(secret))).toEqual([]);
     const answers = readCassette(path).sessions.flatMap((session) => ofType(session, "answer"));
@@ -187,7 +186,7 @@ describe("a recording of a run whose model repeats the key in pieces", () => {
   });
 
   it("replays without the keys to the same events and state", async () => {
-    const ended = await goald.ask(["replay", "t.ndjson", "--json"], { env: { OPENAI_API_KEY: undefined } });
+    const ended = await run.goald.ask(["replay", "t.ndjson", "--json"], { env: { OPENAI_API_KEY: undefined } });
     const last = linesOf(endedWith(0, ended)).at(-1) ?? {};
     expect(last).toMatchObject({ same: true, step: written.length + 1, problems: [] });
     const { same, all } = last.events as { same: number; all: number };
@@ -222,22 +221,20 @@ const CALLS: readonly (CommandCall | ((request: ChatRequest) => CommandCall))[] 
   ...WORK,
 ];
 
-let run: RecordedRun;
-let goald: Goald;
-let played: string;
-beforeAll(async () => {
-  run = await recordRun((request) => {
+const run = useShared(async () => {
+  const recorded = await recordRun((request) => {
     const next = highestTask(request) + 1;
     const call = CALLS[next - 1] ?? { name: "task_complete", args: { reason: "All is done at the depot." } };
     const thought = `Task ${next} of ${CALLS.length}: what about the depot, its opening hour and its guard?`;
     return replyWith(typeof call === "function" ? call(request) : call, thought);
   });
-  goald = run.goald;
-  endedWith(0, run.ended);
-  expect(run.server.violations).toEqual([]);
-  played = join(goald.cwd, "played");
+  const { goald, server } = recorded;
+  endedWith(0, recorded.ended);
+  expect(server.violations).toEqual([]);
+  const played = join(goald.cwd, "played");
   const ended = endedWith(0, await goald.ask(["replay", "t.ndjson", "--json", "--home", played]));
   expect(linesOf(ended).at(-1)).toMatchObject({ same: true, step: CALLS.length + 1, problems: [] });
+  return { goald, server, played };
 });
 
 const memoriesOf = async (home: string) => {
@@ -249,12 +246,12 @@ const recallsIn = (log: readonly RecordedEvent[]) =>
 
 describe("a recording of a run that changes its own memory", () => {
   it("has the changes that it is about (control)", async () => {
-    const rows = await memoriesOf(goald.home);
+    const rows = await memoriesOf(run.goald.home);
     const past = rows.filter(({ closed }) => closed !== undefined).map(({ text }) => text);
     const replaced = rows.filter(({ supersededBy }) => supersededBy !== null).map(({ text }) => text);
     expect(past).toContain("depot: opening hour: six");
     expect(replaced.toSorted()).toEqual(["depot: guard: Anselm", "depot: opening hour: seven"]);
-    const { log } = await lookInto(goald);
+    const { log } = await lookInto(run.goald);
     const lists = recallsIn(log).map((recalls) => JSON.stringify(recalls));
     // The first ten requests show every step, and so recall none.
     expect(new Set(lists.slice(10)).size).toBeGreaterThan((lists.length - 10) / 2);
@@ -275,16 +272,16 @@ describe("a recording of a run that changes its own memory", () => {
   });
 
   it("replays to the same events with their recalls, and to the same rows, closed, replaced and hidden", async () => {
-    const replayed = await lookInto({ home: played });
-    expect(replayed).toEqual(await lookInto(goald));
+    const replayed = await lookInto({ home: run.played });
+    expect(replayed).toEqual(await lookInto(run.goald));
     expect(replayed.problems).toEqual([]);
-    expect(await memoriesOf(played)).toEqual(await memoriesOf(goald.home));
+    expect(await memoriesOf(run.played)).toEqual(await memoriesOf(run.goald.home));
   });
 
   it("shows the same prompt of each step in both homes, which is the one that was sent", async () => {
     for (const [at, { messages }] of run.server.chats.entries())
-      for (const home of [goald.home, played]) {
-        const shown = jsonOf(await goald.ask(["show", "t", "--step", `${at + 1}`, "--json", "--home", home]));
+      for (const home of [run.goald.home, run.played]) {
+        const shown = jsonOf(await run.goald.ask(["show", "t", "--step", `${at + 1}`, "--json", "--home", home]));
         expect(shown).toMatchObject({ prompt: { exact: true, messages } });
       }
   });

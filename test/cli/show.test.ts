@@ -45,16 +45,14 @@ it.each(["Run `npm test` in `a\\*b`", "`", "a &lt;b> **c** _d_ \\*", "1. #x $y w
   },
 );
 
-describe("goald why", () => {
-  it("takes a path after the name of an agent, an absolute path after its id, and one from the current folder", async () => {
-    const folder = join(goald.home, "workspace/foo-bar");
-    for (const words of [["foo bar", "./notes/a.md"], ["foo-bar", join(folder, "notes/a.md")], ["a.md"]])
-      expect({
-        words,
-        ...(await goald.json(["why", ...words], words[0] === "a.md" ? { cwd: join(folder, "notes") } : {})),
-      }).toMatchObject({ words, agent: "foo-bar", path: "notes/a.md" });
-    expect(problemsOfView("why", await goald.json("why foo-bar notes/a.md"))).toBe("");
-  });
+it("goald why takes a path after the name of an agent, an absolute path after its id, and one from the current folder", async () => {
+  const folder = join(goald.home, "workspace/foo-bar");
+  for (const words of [["foo bar", "./notes/a.md"], ["foo-bar", join(folder, "notes/a.md")], ["a.md"]])
+    expect({
+      words,
+      ...(await goald.json(["why", ...words], words[0] === "a.md" ? { cwd: join(folder, "notes") } : {})),
+    }).toMatchObject({ words, agent: "foo-bar", path: "notes/a.md" });
+  expect(problemsOfView("why", await goald.json("why foo-bar notes/a.md"))).toBe("");
 });
 
 it("goald diff shows the changes of a range of steps, of one file or folder, for programs", async () => {

@@ -110,8 +110,6 @@ afterAll(async () => {
 
 // A home in which one run of the agent "T" was recorded into `t.ndjson`.
 
-export type RecordedRun = Awaited<ReturnType<typeof recordRun>>;
-
 export async function recordRun(reply: NonNullable<DaemonHomeOptions["reply"]>, options: DaemonHomeOptions = {}) {
   const home = await makeDaemonHome([], { reply, ...options });
   return { ...home, ended: await home.goald.ask(["run", ...AGENT, "--continuous", "--record", "t.ndjson"]) };

@@ -23,17 +23,15 @@ const CALLS = [
   ...["modify_task", "modify_task", "task_complete"],
 ];
 
-describe("the tutorial of seed 002 in the form plan", () => {
-  it("is planned, written, completed, verified and finished, over HTTP", async () => {
-    const { loop, server } = await makeProseLoop("plan", answer, {}, { goals });
-    expect(isFinished(await loop.run())).toBe(true);
-    const events = await loop.events();
-    expect(loop.text(TUTORIAL_FILE)).toBe(TUTORIAL);
-    expect(callsIn(events)).toEqual(CALLS);
-    expect(planAt(events)).toEqual(TUTORIAL_PLAN);
-    expect(server.chats).toHaveLength(TUTORIAL_STEPS);
-    expect(server.violations).toEqual([]);
-  });
+it("the tutorial of seed 002 in the form plan is planned, written, completed, verified and finished, over HTTP", async () => {
+  const { loop, server } = await makeProseLoop("plan", answer, {}, { goals });
+  expect(isFinished(await loop.run())).toBe(true);
+  const events = await loop.events();
+  expect(loop.text(TUTORIAL_FILE)).toBe(TUTORIAL);
+  expect(callsIn(events)).toEqual(CALLS);
+  expect(planAt(events)).toEqual(TUTORIAL_PLAN);
+  expect(server.chats).toHaveLength(TUTORIAL_STEPS);
+  expect(server.violations).toEqual([]);
 });
 
 /** A step commits its request, and the start of its command. A command with `prepare` commits the reply before it; the end is one more. */
