@@ -125,7 +125,6 @@ describe("ReAct REPL", () => {
 // has shown it, and each value comes from the task or an observation.
 
 interface ReactTask {
-  readonly id: string;
   readonly goal: string;
   /** Actions in turn. The condition of each is that the prompt shows what it uses. */
   readonly actions: readonly TaskAction[];
@@ -149,9 +148,8 @@ const WEATHER_HERE = act(
 );
 const channelId = ({ all }: Seen): string => /'id': '(C\w+)', 'name': '#?experimenting/.exec(all)?.[1] ?? "";
 
-const REACT_TASKS: readonly ReactTask[] = [
-  {
-    id: "A",
+const REACT_TASKS: Readonly<Record<string, ReactTask>> = {
+  A: {
     goal: "Print the current date.",
     actions: [
       search("Print the current date"),
@@ -160,8 +158,7 @@ const REACT_TASKS: readonly ReactTask[] = [
       stop,
     ],
   },
-  {
-    id: "B",
+  B: {
     goal: "Send a Discord message with the current weather for my location.",
     actions: [
       search("Get the current weather for a location"),
@@ -173,8 +170,7 @@ const REACT_TASKS: readonly ReactTask[] = [
       stop,
     ],
   },
-  {
-    id: "C",
+  C: {
     goal: `Send a Slack message to the ${CHANNEL} channel with the current weather for London, UK.`,
     actions: [
       search("Find the coordinates of a place"),
@@ -197,8 +193,7 @@ const REACT_TASKS: readonly ReactTask[] = [
       stop,
     ],
   },
-  {
-    id: "D",
+  D: {
     goal: "Send a descriptive Discord message with the weather forecast for the next 5 days for my location. Describe the weather each day with an appropriate emoji, include the dates in the message.",
     actions: [
       search("Get the weather forecast for the next days"),
@@ -224,8 +219,7 @@ const REACT_TASKS: readonly ReactTask[] = [
       stop,
     ],
   },
-  {
-    id: "E",
+  E: {
     goal: "Lookup the NASA picture-of-the day, resize to half it's size, and send to Discord with a message starting with 'Hello from Space!' and providing additional information about the image.",
     actions: [
       search("Lookup the NASA picture-of-the-day"),
@@ -243,8 +237,7 @@ const REACT_TASKS: readonly ReactTask[] = [
       stop,
     ],
   },
-  {
-    id: "F",
+  F: {
     goal: `What week in the last 3 months had the lowest MSFT stock closing price? Send the result including price and date to the ${CHANNEL} Slack channel.`,
     actions: [
       search("Get historical stock prices"),
@@ -271,7 +264,7 @@ const REACT_TASKS: readonly ReactTask[] = [
       stop,
     ],
   },
-];
+};
 
 /** The lines of one task. A request that does not show what its action needs has no line, and fails the test. */
 const linesOf = ({ actions }: ReactTask): readonly Line[] =>
@@ -321,16 +314,16 @@ const SENT: Readonly<Record<string, (services: ReactServices) => void>> = {
   },
 };
 
-async function runTask(task: ReactTask, home: SeedHome, services: ReactServices): Promise<void> {
-  await home.run("react", { goal: task.goal, flags: ["--max-steps", "40", "--approve", "never"] });
-  expect(home.seen).toHaveLength(STEPS[task.id] as number);
+async function runTask(id: string, goal: string, home: SeedHome, services: ReactServices): Promise<void> {
+  await home.run("react", { goal, flags: ["--max-steps", "40", "--approve", "never"] });
+  expect(home.seen).toHaveLength(STEPS[id] as number);
   const log = await home.log();
   expect(log.filter(({ type }) => ["reply-rejected", "repetition-noticed", "command-denied"].includes(type))).toEqual(
     [],
   );
   const results = log.flatMap((event) => (event.type === "command-finished" ? [event.observation] : []));
   expect(results.filter(({ status, text }) => status !== "ok" || String(text).includes("Remark:"))).toEqual([]);
-  SENT[task.id]?.(services);
+  SENT[id]?.(services);
 }
 
 const tokensOf = ({ server }: SeedHome): number =>
@@ -350,13 +343,13 @@ const METHODS: readonly (readonly [over: string, write: (home: string, origin: s
 ];
 
 describe.each(METHODS)("R14: the six tasks of seed 001 over %s", (_over, writeMethods) => {
-  it.each(REACT_TASKS.map((task) => [task.id, task] as const))(
+  it.each(Object.entries(REACT_TASKS))(
     "%s takes as many steps as in the seed, none of them lost, nothing is denied or remarked, and prompts are short",
-    async (_id, task) => {
+    async (id, task) => {
       await using services = await startReactServices();
       await using home = await makeSeedHome(linesOf(task), { env: { GOALD_SANDBOX_LOCATION: LOCATION } });
       await writeMethods(home.goald.home, services.origin);
-      await runTask(task, home, services);
+      await runTask(id, task.goal, home, services);
       expect(tokensOf(home)).toBeLessThan(MAX_PROMPT_TOKENS);
     },
     60_000,
