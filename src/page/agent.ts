@@ -16,8 +16,7 @@ export function AgentScreen({ agent, part, rest }: Readonly<{ agent: Agent; part
   const [details, problem] = useLoaded<Details>(at(id, "/details"), pulseOf(agent));
   const look = lookOf(standing);
   const isFiles = part === "files";
-  const act = (verb: string, body: object) => () => post(at(id, `/${verb}`), body);
-  const pause = act("pause", { reason: "Paused on the page." });
+  const pause = () => post(at(id, "/pause"), { reason: "Paused on the page." });
   // The card of an agent that is stuck has its own way to resume it.
   const first =
     look === "paused"
@@ -25,7 +24,7 @@ export function AgentScreen({ agent, part, rest }: Readonly<{ agent: Agent; part
       : look !== "stuck" && html`<${Act} words="Pause" title="It finishes its step first" act=${pause} />`;
   const acts = html`${first}<button popovertarget="stop" disabled=${isAway()}>Stop…</button>
     <div popover id="stop" class="panel stack"><p>Stop for good, with a report?</p>
-      <${Act} words="Stop" look="bad" act=${act("stop", { graceMs: 30_000 })} /></div>`;
+      <${Act} words="Stop" look="bad" act=${() => post(at(id, "/stop"), { graceMs: 30_000 })} /></div>`;
   const files = details
     ? html`<${Files} agent=${agent} files=${details.files} path=${rest} />`
     : html`<${Pending} problem=${problem} />`;
@@ -40,8 +39,7 @@ export function AgentScreen({ agent, part, rest }: Readonly<{ agent: Agent; part
     ${isFiles ? files : html`<${Work} agent=${agent} details=${details} opened=${Number(rest) || null} />`}</div>`;
 }
 
-type WorkProps = Readonly<{ agent: Agent; details: Details | null; opened: number | null }>;
-function Work({ agent, details, opened }: WorkProps) {
+function Work({ agent, details, opened }: { agent: Agent; details: Details | null; opened: number | null }) {
   const tail = useTail(agent);
   const isNarrow = matchMedia("(max-width: 900px)").matches;
   const need = needing().find((each) => each.agent === agent);

@@ -14,8 +14,11 @@ let fault: ApiError | null = null;
  * The screens of an agent. They are loaded after Home, but at once: when the daemon is gone, another program could answer
  * here with its own code.
  */
-const SCREENS = Promise.all([import("./agent.ts"), import("./approval.ts")]);
-let screens: Awaited<typeof SCREENS> | null = null;
+const screens = { AgentScreen: Pending, ApprovalScreen: Pending };
+void Promise.all([import("./agent.ts"), import("./approval.ts")]).then((loaded) => {
+  Object.assign(screens, ...loaded);
+  changed();
+});
 
 /** The screen of an address. */
 function App() {
@@ -26,8 +29,7 @@ function App() {
     return html`<main><${Empty} title="goald"><p>${fault.message}</p>${way}</${Empty}></main>`;
   }
   const none = html`<${Empty} title="No such agent"><p>It may have been removed. <a href="#/">Home</a></p></${Empty}>`;
-  const [{ AgentScreen }, { ApprovalScreen }] = screens ?? [{ AgentScreen: Pending }, { ApprovalScreen: Pending }];
-  const View = part === "approve" ? ApprovalScreen : AgentScreen;
+  const View = part === "approve" ? screens.ApprovalScreen : screens.AgentScreen;
   const shown = agent ? html`<${View} key=${agent.id} agent=${agent} part=${part} rest=${decode(rest)} />` : none;
   const screen = id ? shown : html`<${Home} />`;
   return html`<${TopBar} agent=${agent} /><main>${host.status ? screen : html`<${Pending} />`}</main><${Keys} />`;
@@ -140,10 +142,6 @@ async function start(): Promise<void> {
     await signIn();
     history.replaceState(true, "");
     draw();
-    void SCREENS.then((loaded) => {
-      screens = loaded;
-      draw();
-    });
     await followHost(draw);
   } catch (thrown) {
     fault = toApiError(thrown);

@@ -1,11 +1,11 @@
 /** approval.ts -- one command that waits for a person: why it asks, whose words it read, all of it, then the answer. */
 import { at, post } from "./api.ts";
 import { html, useSeen } from "./html.ts";
-import { Act, Ago, Empty, Outside, Pairs, placeOf, StepLink, useSwitch, Wish, Words } from "./parts.ts";
+import { Act, Ago, Empty, Outside, Pairs, StepLink, useSwitch, Wish, Words } from "./parts.ts";
 import { host, isAway, isStill } from "./store.ts";
 import { Args, Changed, Code, Diff } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
-import { counted, showHidden } from "./words.ts";
+import { counted, placesOf, showHidden } from "./words.ts";
 
 export function ApprovalScreen({ agent: { id, name } }: { agent: Agent }) {
   const items = host.waiting.filter(({ kind }) => kind === "approval");
@@ -25,10 +25,7 @@ function Card({ item, next }: { item: Waiting; next: Waiting | undefined }) {
   const { agent, step, since, until, reason, received, files, thought } = item;
   // The same call against another file has to be looked at anew.
   const { element, isSeen, more } = useSeen(`${item.change?.against}`);
-  const places = files.map(({ path, outside }) => {
-    const names = outside.map(({ name }) => placeOf(name)).join(", ");
-    return `${showHidden(path)} holds words from ${names}. `;
-  });
+  const places = files.map(({ path, outside }) => `${showHidden(path)} holds words from ${placesOf(outside)}. `);
   const isOutside = received.length + files.length > 0;
   const expires = until && `; counts as denied at ${new Date(until).toLocaleString()}`;
   const facts = {

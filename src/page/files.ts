@@ -2,13 +2,12 @@
 import { lexer, type Token, type Tokens } from "/vendor/marked.js";
 import { at, atFile, post } from "./api.ts";
 import { type Children, html, useEffect, useLoaded, useMemo, useState } from "./html.ts";
-import { Act, Ago, Call, fieldText, fileLink, Pairs, Pending, Problem, placeOf, StepLink, useSwitch } from "./parts.ts";
+import { Act, Ago, Call, fieldText, fileLink, Pairs, Pending, Problem, StepLink, useSwitch } from "./parts.ts";
 import { Changed, Code, Csv, Diff, table } from "./texts.ts";
 import type { Agent, DiffView, FileContent, FileStory, LatestFile } from "./types.ts";
-import { counted, decode, size, subjectOf } from "./words.ts";
+import { counted, decode, placesOf, size, subjectOf } from "./words.ts";
 
-type FilesProps = Readonly<{ agent: Agent; files: readonly LatestFile[]; path: string }>;
-export function Files({ agent, files, path }: FilesProps) {
+export function Files({ agent, files, path }: { agent: Agent; files: readonly LatestFile[]; path: string }) {
   const isWide = matchMedia("(min-width: 720px)").matches;
   const first = files.find((file) => /^(report|readme|index)\b/i.test(file.path)) ?? fileTree(files)[0]?.[1][0];
   const shown = path || (isWide && first?.path);
@@ -59,8 +58,7 @@ function File({ agent, file }: { agent: Agent; file: LatestFile }) {
   const versions = (story?.versions ?? []).filter(({ step }, at, all) => all[at + 1]?.step !== step);
   const newest = versions.at(-1);
   const now = versions.find(({ version }) => version === chosen) ?? newest ?? file;
-  const isOld = newest !== undefined && now !== newest;
-  const step = isOld ? now.step : null;
+  const step = newest && now !== newest ? now.step : null;
   const view: Children =
     tab === "why"
       ? "goals" in now && html`<${Why} agent=${agent.id} version=${now} />`
@@ -77,7 +75,7 @@ function File({ agent, file }: { agent: Agent; file: LatestFile }) {
       <p class="muted small">${size(now.bytes)} · ${by} <${Ago} at=${now.at} /> ago in${" "}
         <${StepLink} of=${agent.id} step=${now.step} /></p></header>
     <div class="flex">${tabs}${versions.length > 1 && select}</div>
-    ${isOld && html`<${Restore} key=${step} agent=${agent} path=${path} step=${step} />`}
+    ${step !== null && html`<${Restore} key=${step} agent=${agent} path=${path} step=${step} />`}
     <${Problem} problem=${problem} />${view}</article>`;
 }
 
@@ -154,10 +152,7 @@ function Why({ agent, version }: { agent: string; version: FileStory["versions"]
     "It thought": html`<p>${thoughts?.text || thought}</p><p class="muted">${thoughts?.reasoning}</p>`,
     "So it did": call && html`${call}, ${link(step)}`,
     "It had read": sources.length > 0 ? [read, earlier] : html`<p class="muted">Nothing since the version before.</p>`,
-    "May hold words of":
-      outside.length > 0
-        ? html`<b class="hot">${outside.map(({ name }) => placeOf(name)).join(", ")}</b>`
-        : "nobody outside",
+    "May hold words of": outside.length > 0 ? html`<b class="hot">${placesOf(outside)}</b>` : "nobody outside",
   };
   return html`<${Pairs} of=${reasons} />`;
 }

@@ -141,11 +141,13 @@ function Row({ agent, depth }: TreeRow) {
 const SEEN = "goald-seen";
 /** A page that comes back sooner, such as one that is loaded anew, goes on with the same look. */
 const SAME_LOOK_MS = 5 * 60_000;
-interface Seen {
-  readonly at: number;
-  /** By id: whether the agent had ended, and what it had cost. */
-  readonly agents: Readonly<Record<string, readonly [isEnded: boolean, costUsd: number]>>;
-}
+
+/** `agents`: by id whether the agent has ended, and what it has cost. */
+const seenNow = () => {
+  const agents = host.agents.map((agent) => [agent.id, [isEnded(agent), agent.costUsd]] as const);
+  return { at: Date.now(), agents: Object.fromEntries(agents) };
+};
+type Seen = ReturnType<typeof seenNow>;
 
 /** Compares with what this browser had seen at the end of the last look. */
 export function sinceLine(agents: readonly Agent[], seen: Seen, now: number): string {
@@ -157,10 +159,7 @@ export function sinceLine(agents: readonly Agent[], seen: Seen, now: number): st
 
 /** What Home says of the time before this look; null before it has said it. */
 let since: string | null = null;
-const keepSeen = (): void => {
-  const agents = Object.fromEntries(host.agents.map((agent) => [agent.id, [isEnded(agent), agent.costUsd]]));
-  localStorage.setItem(SEEN, JSON.stringify({ at: Date.now(), agents }));
-};
+const keepSeen = (): void => localStorage.setItem(SEEN, JSON.stringify(seenNow()));
 globalThis.addEventListener?.("visibilitychange", () => {
   if (since !== null && document.hidden) keepSeen();
   since = null;

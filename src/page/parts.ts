@@ -3,7 +3,7 @@ import { type ApiError, toApiError } from "./api.ts";
 import { type Children, html, useRef, useState } from "./html.ts";
 import { changed, host, isAway } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
-import { capital, describeCall, type Look, lookOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
+import { capital, describeCall, type Look, lookOf, placeOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
 
 export const Ago = ({ at }: { at: string }) =>
   html`<time datetime=${at} title=${new Date(at).toLocaleString()}>${sinceWords(Date.now() - Date.parse(at))}</time>`;
@@ -58,8 +58,6 @@ export const Outside = ({ item: { received, agent } }: { item: Waiting }) => {
   const more = received.length > 2 && ` and ${received.length - 2} more`;
   return html`<span title="Words from outside may try to steer an agent.">It has read ${sources}${more}. </span>`;
 };
-/** `name`: of a source of outside words. */
-export const placeOf = (name: string): string => name || "an unknown place";
 
 export const StepLink = ({ of, step }: { of: string; step: number }) =>
   html`<a href=${`#/a/${of}/s/${step}`}>step ${step}</a>`;

@@ -1,12 +1,10 @@
 /** side.ts -- beside an agent's work: its limits, plan, goals, helpers and files, and whose words it read. */
 import { at } from "./api.ts";
 import { type Children, html, useLoaded, useState } from "./html.ts";
-import { AgentMark, Bar, fieldText, fileLink, Problem, placeOf, StepLink } from "./parts.ts";
+import { AgentMark, Bar, fieldText, fileLink, Problem, StepLink } from "./parts.ts";
 import { host, pulseOf } from "./store.ts";
 import type { Agent, Details, LatestFile, Limit, MemorySearch, PlanView, TaskView } from "./types.ts";
-import { compact, counted, money, size, span } from "./words.ts";
-
-const LATEST = 5;
+import { compact, counted, money, placeOf, size, span } from "./words.ts";
 
 export function Side({ agent, details, isNarrow }: { agent: Agent; details: Details; isNarrow: boolean }) {
   const [plan] = useLoaded<PlanView>(at(agent.id, "/plan"), pulseOf(agent));
@@ -25,7 +23,7 @@ export function Side({ agent, details, isNarrow }: { agent: Agent; details: Deta
   const task = plan?.plan && html`<${Task} task=${plan.plan} current=${plan.current} />`;
   const unread = plan?.isRead === false && html`<li class="muted">It reads your changes in its next step.</li>`;
   const pages = files.length > own.length && `${counted(files.length - own.length, "page")} kept from the web`;
-  const latest = [...own.slice(0, LATEST).map(file), pages && html`<li class="muted">${pages}</li>`];
+  const latest = [...own.slice(0, 5).map(file), pages && html`<li class="muted">${pages}</li>`];
   const body = html`<${Part} title="Limits">${limits.map((limit) => html`<${LimitLine} limit=${limit} />`)}
       <${Line} words=${`${compact(agent.tokens)} tokens`} end=${counted(details.usage.modelCalls, "request")} />
     </${Part}>

@@ -112,13 +112,10 @@ async function loadWaiting(isDue: boolean): Promise<void> {
   const now = asking.map(({ id, head }) => `${id} ${head}`).join();
   if (now === asked && !isDue) return;
   asked = null;
-  const news = Promise.all([get<Pick<typeof host, "waiting">>("/waiting"), get<Status>("/status")]);
-  await news.then(
-    ([{ waiting }, status]) => {
-      Object.assign(host, { waiting, status, lostSince: null });
-      asked = now;
-      changed();
-    },
-    () => undefined,
-  );
+  const answers = Promise.all([get<Pick<typeof host, "waiting">>("/waiting"), get<Status>("/status")]);
+  const [news, status] = await answers.catch(() => [null, null]);
+  if (!news) return;
+  Object.assign(host, { waiting: news.waiting, status, lostSince: null });
+  asked = now;
+  changed();
 }

@@ -9,13 +9,9 @@ export const Code = ({ text }: { text: string }) => {
     </ol>`;
 };
 
-export interface DiffRow {
-  /** `…` stands for lines that the diff leaves out. */
-  readonly kind: "+" | "-" | " " | "…";
-  readonly old: number | null;
-  readonly now: number | null;
-  readonly text: string;
-}
+/** Rows of a diff by their first sign; `…` stands for lines that the diff leaves out. */
+const SIGNS = { "+": "added", "-": "removed", "…": "gap", " ": "" } as const;
+type DiffRow = Readonly<{ kind: keyof typeof SIGNS; old: number | null; now: number | null; text: string }>;
 
 export function readPatch(patch: string): readonly DiffRow[] {
   const rows: DiffRow[] = [];
@@ -34,7 +30,6 @@ export function readPatch(patch: string): readonly DiffRow[] {
   return rows;
 }
 
-const SIGNS = { "+": "added", "-": "removed", "…": "gap", " ": "" } as const;
 export const Diff = ({ patch }: { patch: string }) => {
   const rows = readPatch(patch).map(({ kind, old, now, text }) => {
     const sign = html`<span role=${SIGNS[kind] && "img"} aria-label=${SIGNS[kind] || null}>${kind}</span>`;

@@ -8,8 +8,7 @@ const { format: dollars } = new Intl.NumberFormat("en", { style: "currency", cur
 export const money = (usd: number): string => (usd === 0 || usd >= 0.01 ? dollars(usd) : `$${usd.toPrecision(1)}`);
 /** Costs of one step are small: three decimals. */
 export const cents = (usd: number): string => `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`;
-const COMPACT = { notation: "compact", maximumFractionDigits: 1 } as const;
-export const { format: compact } = new Intl.NumberFormat("en", COMPACT);
+export const { format: compact } = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -80,6 +79,11 @@ export function subjectOf(args: Readonly<Record<string, unknown>>): string {
   const given = args.file ?? args.url ?? Object.values(args).find((value) => typeof value === "string") ?? "";
   return String(given).split("\n")[0] ?? "";
 }
+
+/** `name`: of a source of outside words. */
+export const placeOf = (name: string): string => name || "an unknown place";
+export const placesOf = (sources: readonly { readonly name: string }[]): string =>
+  sources.map(({ name }) => placeOf(name)).join(", ");
 
 const HIDDEN = /[\p{Cf}\p{Cc}\p{Zl}\p{Zp}\p{DI}\u2800]|(?! )\p{Zs}/gu;
 /** Shows characters that cannot be seen, or that turn the order of others, as their numbers. */
