@@ -1,7 +1,7 @@
 /** agent.ts -- one agent: what it does now, its steps, and what a person can do with it. */
 import { at, follow, post } from "./api.ts";
 import { Files } from "./files.ts";
-import { isEnded, Needs, Now, Resume, sendTo } from "./home.ts";
+import { isEnded, Needs, Now, Resume } from "./home.ts";
 import { html, useEffect, useLoaded, useMemo, useState } from "./html.ts";
 import { Act, AgentMark, Ago, Call, fileLink, Mark, Pairs, Pending, Words } from "./parts.ts";
 import { Side } from "./side.ts";
@@ -50,7 +50,7 @@ function Work({ agent, details, opened }: { agent: Agent; details: Details | nul
   const side = details && html`<${Side} agent=${agent} details=${details} isNarrow=${isNarrow} />`;
   const label = isEnded(agent) ? `Give ${agent.name} more to do` : `Say something to ${agent.name}`;
   const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
-  const say = html`<${Words} label=${label} button="Say" hint=${hint} onSend=${sendTo(agent.id)} />`;
+  const say = html`<${Words} agent=${agent.id} label=${label} button="Say" hint=${hint} />`;
   const report = html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`;
   return html`<div class="columns"><div class="stack grow">
       ${need && html`<ul class="cards"><${Needs} ...${need} /></ul>`}

@@ -85,5 +85,6 @@ function Answer({ item: { agent, name, callId, change }, next, isSeen, onMore }:
     <span class="grow"></span><${Act} words="Pause" isOff=${isOff} act=${pause} />
     <button popovertarget="deny" disabled=${isOff || isAway()}>Deny…</button>
     <div popover id="deny" class="panel">
-      <${Words} label=${`Say what ${name} should do instead`} button="Deny" isDenial onSend=${deny} /></div></footer>`;
+      <${Words} agent=${agent} callId=${callId} label=${`Say what ${name} should do instead`} button="Deny"
+        onDeny=${deny} /></div></footer>`;
 }

@@ -64,19 +64,16 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
   Object.values(args).every((value) => typeof value !== "object") &&
   JSON.stringify(args).length <= MAX_ARGS_CHARS;
 
-export const sendTo = (agent: string) => (text: string, key: string) =>
-  post(at(agent, "/messages"), { from: "you", text, key });
-
 /** The card of an agent that needs a person: its command, its question, or what can be done about its pause. */
 export function Needs({ agent, item }: ReturnType<typeof needing>[number]) {
   const { id, name, standing, changedAt, reason } = agent;
   if (item?.kind === "approval") return html`<${Approval} key=${item.callId} item=${item} />`;
   const [look, verb, words] = item ? ["asks", "asks", item.question] : ["stuck", stateWords(standing), reason];
+  const answer = item && { agent: id, callId: item.callId, label: `Answer ${name}`, button: "Answer" };
   return html`<li class="flex card"><${Mark} look=${look} />
     <div class="grow"><p><a class="name" data-row href=${`#/a/${id}`}><b>${name}</b></a>${` ${verb} `}
-        <${Ago} at=${item?.since ?? changedAt} /></p><p class="kept">${words}</p>
-      ${item && html`<${Words} key=${item.callId} label=${`Answer ${name}`} button="Answer" onSend=${sendTo(id)} />`}
-    </div>
+        <${Ago} at=${item?.since ?? changedAt} /></p>
+      <p class="kept">${words}</p>${answer && html`<${Words} ...${answer} />`}</div>
     ${!item && standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`}</li>`;
 }
 

@@ -7,7 +7,7 @@ import { type ApiError, get, toApiError } from "./api.ts";
 import { isAway } from "./store.ts";
 
 export type { ComponentChildren as Children } from "preact";
-export { useEffect, useMemo, useRef, useState } from "/vendor/hooks.js";
+export { useEffect, useMemo, useState } from "/vendor/hooks.js";
 export { render } from "/vendor/preact.js";
 
 /** By `this[0]` htm keeps no element between calls: a kept one holds the tree that it stood in first, with all rows. */

@@ -1,6 +1,6 @@
 /** parts.ts -- small components that several screens share. */
-import { type ApiError, toApiError } from "./api.ts";
-import { type Children, html, useRef, useState } from "./html.ts";
+import { type ApiError, at, post, toApiError } from "./api.ts";
+import { type Children, html, useState } from "./html.ts";
 import { changed, host, isAway } from "./store.ts";
 import type { Agent, Waiting } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, placeOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
@@ -91,7 +91,7 @@ export const fieldText = ({ target }: Event): string => (target as HTMLInputElem
 
 interface ActProps {
   readonly words: string;
-  /** Gets the fields of the form. The form is emptied when it has succeeded, unless something was written meanwhile. */
+  /** Gets the fields of the form. */
   readonly act: (fields: FormData) => Promise<unknown>;
   readonly isOff?: boolean;
   readonly look?: string;
@@ -106,45 +106,53 @@ export function Act({ words, act, isOff = false, look = "", title, children }: A
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (cannot) return;
-    const form = event.currentTarget as HTMLFormElement;
-    const fields = new FormData(form);
+    const fields = new FormData(event.currentTarget as HTMLFormElement);
     host.isBusy = true;
     changed();
-    const failed = await act(fields).then(() => null, toApiError);
+    setProblem(await act(fields).then(() => null, toApiError));
     host.isBusy = false;
-    setProblem(failed);
-    if (!failed && String([...new FormData(form)]) === String([...fields])) form.reset();
     changed();
   };
   return html`<form class="flex" onSubmit=${submit}>${children}
     <button class=${look} disabled=${cannot} title=${title}>${words}</button><${Problem} problem=${problem} /></form>`;
 }
 
+/** Words that were not sent yet, by their field: they stay when a screen is left. */
+const drafts = new Map<string, string>();
+/** By field and words: the same key until an answer has come, so that they arrive once. */
+const keys = new Map<string, string>();
+
 interface WordsProps {
+  readonly agent: string;
+  /** The call that the words are about; absent: none. */
+  readonly callId?: string;
   readonly label: string;
   readonly button: string;
-  /** `key`: the same for the same words until an answer has come, so that they arrive once. */
-  readonly onSend: (text: string, key: string) => Promise<unknown>;
   readonly hint?: string;
-  /** A denial needs no words, and its field has the focus where it appears. */
-  readonly isDenial?: boolean;
+  /** Denies the call, which needs no words; the field has the focus where it appears. Absent: the words are a message. */
+  readonly onDeny?: (text: string) => Promise<unknown>;
 }
-/** A field for words to an agent. It is emptied when they have arrived; an error stays below it. */
-export function Words({ label, button, onSend, hint = "", isDenial = false }: WordsProps) {
-  const { current: keys } = useRef(new Map<string, string>());
-  const act = async (fields: FormData): Promise<void> => {
-    const text = String(fields.get("text")).trim();
-    keys.set(text, keys.get(text) ?? crypto.randomUUID());
-    await onSend(text, `${keys.get(text)}`);
-    keys.delete(text);
+/** A field for words to an agent. It is emptied when they have arrived, unless others were written meanwhile. */
+export function Words({ agent, callId = "", label, button, hint = "", onDeny }: WordsProps) {
+  const field = `${agent} ${callId}`;
+  const isTouch = matchMedia("(pointer: coarse)").matches;
+  const hints = `${hint} ${isTouch ? "" : "Shift+Enter for a new line."}`.trim();
+  const act = async (): Promise<void> => {
+    const text = (drafts.get(field) ?? "").trim();
+    const key = keys.get(`${field} ${text}`) ?? crypto.randomUUID();
+    keys.set(`${field} ${text}`, key);
+    await (onDeny ? onDeny(text) : post(at(agent, "/messages"), { from: "you", text, key }));
+    keys.delete(`${field} ${text}`);
+    if (drafts.get(field)?.trim() === text) drafts.delete(field);
   };
+  const keep = (event: Event): unknown => drafts.set(field, fieldText(event));
   const press = (event: KeyboardEvent): void => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || isTouch) return;
     event.preventDefault();
     (event.target as HTMLTextAreaElement).form?.requestSubmit();
   };
-  return html`<div class="words"><${Act} words=${button} act=${act}>
-    <textarea class="grow" name="text" rows="1" aria-label=${label} placeholder=${`${label}…`} required=${!isDenial}
-      autofocus=${isDenial} onKeyDown=${press}></textarea>
-    <small class="hint">${hint} Shift+Enter for a new line.</small></${Act}></div>`;
+  return html`<div class="words"><${Act} key=${field} words=${button} act=${act}>
+    <textarea class="grow" rows="1" aria-label=${label} placeholder=${`${label}…`} required=${!onDeny}
+      autofocus=${!!onDeny} value=${drafts.get(field) ?? ""} onInput=${keep} onKeyDown=${press}></textarea>
+    ${hints && html`<small class="hint">${hints}</small>`}</${Act}></div>`;
 }

@@ -2,20 +2,13 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import axe from "axe-core";
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  chromium,
-  type Page,
-  type Route,
-} from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from "playwright-core";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { lookInto } from "../helpers/goald.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
-import { append, highestTask, nameIn, numberedModel, replyWith, write } from "../helpers/models.ts";
+import { append, highestTask, nameIn, replyWith, subagentModel, write } from "../helpers/models.ts";
 import type { ChatRequest } from "../helpers/openai-server.ts";
 
 const LONG = Array.from({ length: 200 }, (_, line) => `Line ${line} of the plan`).join("\n");
@@ -40,10 +33,7 @@ const SCRIPTS: Readonly<Record<string, readonly CommandCall[]>> = {
 let home: DaemonHome;
 let browser: Browser;
 beforeAll(async () => {
-  const reply: Parameters<typeof makeDaemonHome>[1] = {
-    reply: (request) => numberedModel(SCRIPTS[nameIn(request)] ?? [])(request),
-  };
-  home = await makeDaemonHome([], reply);
+  home = await makeDaemonHome([], { reply: subagentModel(SCRIPTS) });
   for (const name of Object.keys(SCRIPTS)) {
     // The older request stands above the younger one.
     if (name === "Two") await home.logged("approval-asked", 1, "one");
@@ -51,17 +41,20 @@ beforeAll(async () => {
     const limit = name === "Limited" || name === "Long" ? ["--max-steps", "1"] : [];
     await home.goald.print(["run", "-d", "--name", name, "--role", "r", "-g", "Work", "--approve", approve, ...limit]);
   }
-  await home.logged("approval-asked", 1, "writer");
-  await home.logged("approval-asked", 1, "denied");
-  await home.logged("approval-asked", 1, "two");
+  for (const agent of ["writer", "denied", "two"]) await home.logged("approval-asked", 1, agent);
   await home.logged("command-waiting", 1, "asker");
   await home.logged("turn-finished", 1, "hostile");
-  await home.logged("agent-paused", 1, "limited");
-  await home.logged("agent-paused", 1, "long");
+  for (const agent of ["limited", "long"]) await home.logged("agent-paused", 1, agent);
   browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 }, 120_000);
 afterAll(() => browser?.close());
 
+async function visit(page: Page, hash: string, seen: string): Promise<void> {
+  await page.goto(new URL(hash, page.url()).href);
+  await page.locator(seen).first().waitFor();
+}
+
+/** Opens a page with Home on it, or with what `given`, an address, shows. */
 async function openPage(options: BrowserContextOptions = {}, given?: string) {
   const url = given ?? (await home.goald.json<{ url: string }>("dashboard")).url;
   const context = await browser.newContext({ viewport: { width: 390, height: 844 }, ...options });
@@ -70,22 +63,19 @@ async function openPage(options: BrowserContextOptions = {}, given?: string) {
   page.on("request", (request) => origins.add(new URL(request.url()).origin));
   page.on("pageerror", (error) => faults.push(String(error)));
   await page.goto(url);
-  const go = async (hash: string, seen: string): Promise<void> => {
-    await page.goto(`${new URL(url).origin}/${hash}`);
-    await page.locator(seen).first().waitFor();
-  };
+  if (!given) await page.locator(".row").first().waitFor();
+  const go = (hash: string, seen: string): Promise<void> => visit(page, hash, seen);
   /** `origins`: those that the page asked for anything. */
   return { page, url, origins, faults, go, [Symbol.asyncDispose]: () => context.close() };
 }
 
 /** Opens a further tab, with a session of its own. */
-async function openTab(context: BrowserContext, hash: string, seen: string): Promise<Page> {
-  const page = await context.newPage();
+async function openTab({ page: first }: { page: Page }, hash: string, seen: string): Promise<Page> {
+  const page = await first.context().newPage();
   const { url } = await home.goald.json<{ url: string }>("dashboard");
   await page.goto(url);
-  await page.locator(".row:not(.titles)").first().waitFor();
-  await page.goto(`${new URL(url).origin}/${hash}`);
-  await page.locator(seen).first().waitFor();
+  await page.locator(".row").first().waitFor();
+  await visit(page, hash, seen);
   return page;
 }
 
@@ -173,17 +163,17 @@ describe("the page in Chromium", () => {
     expect(sent).toHaveLength(2);
   });
 
-  it("denies with words, which the agent reads", async () => {
-    await using opened = await openPage();
+  it("denies with words, in which Enter begins a line on a phone, and the agent reads them", async () => {
+    await using opened = await openPage({ isMobile: true, hasTouch: true });
     await opened.go("#/a/denied/approve", ".diff");
     await opened.page.getByRole("button", { name: "Deny…" }).click();
     await opened.page.locator("textarea:focus").waitFor();
-    await opened.page.keyboard.type("Keep it short.");
+    await opened.page.keyboard.type("Keep it\nshort.");
     await opened.page.getByRole("button", { name: "Deny", exact: true }).click();
     await home.logged("command-denied", 1, "denied");
     expect((await logOf("denied")).find(({ type }) => type === "command-denied")).toMatchObject({
       by: "person",
-      reason: expect.stringContaining("Keep it short."),
+      reason: expect.stringContaining("Keep it\nshort."),
     });
   });
 
@@ -194,7 +184,7 @@ describe("the page in Chromium", () => {
     await press("Pause");
     await home.logged("agent-paused", 1, "denied");
     await opened.page.getByPlaceholder("Say something to Denied…").fill("Use short lines.");
-    await press("Say");
+    await opened.page.keyboard.press("Enter");
     await press("Resume");
     await home.logged("agent-resumed", 1, "denied");
     const hears = async (): Promise<boolean> => JSON.stringify(await logOf("denied")).includes("Use short lines.");
@@ -205,12 +195,17 @@ describe("the page in Chromium", () => {
     await using opened = await openPage();
     await opened.go("#/a/denied", ".step-row");
     const loseAnswer = (route: Route): Promise<void> => route.fetch().then(() => route.abort());
-    await opened.page.route("**/messages", loseAnswer, { times: 1 });
+    await opened.page.route("**/messages", loseAnswer, { times: 2 });
     const field = opened.page.getByPlaceholder("Say something to Denied…");
     const say = opened.page.getByRole("button", { name: "Say", exact: true });
     await field.fill("Only once.");
     await say.click();
     await opened.page.getByRole("alert").getByText("cannot reach goald").waitFor();
+    // Another screen leaves the words where they are.
+    await opened.go("#/", ".row");
+    await opened.go("#/a/denied", ".step-row");
+    await say.click();
+    await opened.page.getByRole("alert").waitFor();
     await say.click();
     await opened.page.getByRole("alert").waitFor({ state: "detached" });
     const received = async () =>
@@ -226,7 +221,7 @@ describe("the page in Chromium", () => {
   it("lets go of its connections while it is hidden, and misses and doubles nothing when it is shown", async () => {
     await using opened = await openPage();
     // A browser has six connections for all pages of a host, and each of these has two streams.
-    const open = (): Promise<Page> => openTab(opened.page.context(), "#/a/denied", ".step-row");
+    const open = (): Promise<Page> => openTab(opened, "#/a/denied", ".step-row");
     const first = await open();
     await turn(first, true);
     for (let more = 3; more > 0; more -= 1) await turn(await open(), true);
@@ -245,19 +240,15 @@ describe("the page in Chromium", () => {
 
   it("says once on Home what happened since the last look, and a reload is no new look", async () => {
     await using opened = await openPage();
-    const context = opened.page.context();
-    await opened.page.locator(".row:not(.titles)").first().waitFor();
     const hourAgo = `localStorage.setItem("goald-seen", JSON.stringify({ at: Date.now() - 3_600_000, agents: {} }))`;
     await opened.page.evaluate(hourAgo);
-    const page = await openTab(context, "#/", ".row:not(.titles)");
+    const page = await openTab(opened, "#/", ".row");
     const line = page.getByText(/^Since you looked 1 h 0 min ago: \d+ agents? finished/);
     await line.waitFor();
-    await page.goto(new URL("#/a/denied", page.url()).href);
-    await page.locator(".step-row").first().waitFor();
+    await visit(page, "#/a/denied", ".step-row");
     for (let reloads = 2; reloads > 0; reloads -= 1) {
       await page.reload();
-      await page.goto(new URL("#/", page.url()).href);
-      await page.locator(".row:not(.titles)").first().waitFor();
+      await visit(page, "#/", ".row");
     }
     expect(await page.getByText("Since you looked").count()).toBe(0);
     expect(opened.faults).toEqual([]);
@@ -271,7 +262,6 @@ describe("the page in Chromium", () => {
   it("moves the focus to the heading of a new screen, and back where it was", async () => {
     await using opened = await openPage();
     const { page } = opened;
-    await page.locator(".row:not(.titles)").first().waitFor();
     const focused = (selector: string): Promise<void> => page.locator(`${selector}:focus`).waitFor();
     const rows = await page.locator("[data-row]").allInnerTexts();
     await page.locator("button:enabled", { hasText: "Resume" }).first().focus();
@@ -358,11 +348,11 @@ describe("the page in Chromium", () => {
     await opened.page.locator(".card").getByText("Which <b>week</b>?").waitFor();
     expect(await opened.page.getByText("Memory works offline.").count()).toBe(0);
     expect(await opened.page.getByRole("textbox", { name: "Asker" }).count()).toBe(1);
-    await opened.go("#/", ".row:not(.titles)");
+    await opened.go("#/", ".row");
     await opened.page.getByText("Memory works offline.").waitFor();
     await opened.page.getByText("Which <b>week</b>?").waitFor();
     await opened.page.getByRole("textbox", { name: "Answer Asker" }).fill("The second");
-    await opened.page.getByRole("button", { name: "Answer" }).click();
+    await opened.page.locator(".card", { hasText: "Asker" }).getByRole("button", { name: "Answer" }).click();
     await home.logged("turn-finished", 1, "asker");
     expect(JSON.stringify(await logOf("asker"))).toContain("The second");
   });
@@ -418,8 +408,7 @@ describe("the page in Chromium", () => {
 
   it("gives its secret and its key to no program in the daemon's place, on whatever screen and after a reload", async () => {
     await using opened = await openPage();
-    await opened.page.locator(".row:not(.titles)").first().waitFor();
-    await opened.page.waitForLoadState("networkidle").catch(() => undefined);
+    await opened.go("#/a/hostile", ".agent-head");
     const secret = await opened.page.evaluate("sessionStorage.getItem('goald-session')");
     expect(secret).toMatch(/^[\da-f]{64}$/);
     process.kill((await home.hostPid()) as number, "SIGKILL");
@@ -445,22 +434,20 @@ describe("the page in Chromium", () => {
 
   it("asks for a new address after `goald restart`, and takes it in the same tab", async () => {
     await using opened = await openPage();
-    await opened.page.locator(".row:not(.titles)").first().waitFor();
     await home.goald.print("restart");
     await opened.page.getByText("goald dashboard --open").waitFor();
     await using again = await openPage();
-    await again.page.locator(".row:not(.titles)").first().waitFor();
     const { url } = await home.goald.json<{ url: string }>("dashboard");
     await again.page.goto(url);
     await again.page.waitForURL(/#\/$/);
-    await again.page.locator(".row:not(.titles)").first().waitFor();
+    await again.page.locator(".row").first().waitFor();
   });
 });
 
 const isApproval = (event: RecordedEvent): boolean => event.type === "command-approved" && event.by === "person";
 
 const SCREENS = [
-  ["#/", ".row:not(.titles)"],
+  ["#/", ".row"],
   ["#/a/denied", ".step-row"],
   ["#/a/denied/s/1", ".opened"],
   ["#/a/denied/approve", ".diff"],
@@ -479,9 +466,8 @@ describe.each(LOOKS)("at %d pixels in the %s scheme", (width, colorScheme) => {
       const { violations } = (await opened.page.evaluate("axe.run()")) as { violations: readonly { id: string }[] };
       const tooWide = await opened.page.evaluate("document.documentElement.scrollWidth - innerWidth");
       // A long name is cut in the bar, which stays one line.
-      await opened.page.evaluate(
-        "document.querySelector('nav .cut')?.append(' of a house that has a long name'.repeat(2))",
-      );
+      const lengthen = "document.querySelector('nav .cut')?.append(' of a house that has a long name'.repeat(2))";
+      await opened.page.evaluate(lengthen);
       const tooHigh = await opened.page.evaluate("document.querySelector('.top nav').scrollHeight - 48");
       expect(tooHigh).toBeLessThanOrEqual(0);
       const wide = "[...document.querySelectorAll('.row .num')].filter((cell) => cell.scrollWidth > cell.clientWidth)";
@@ -493,12 +479,10 @@ describe.each(LOOKS)("at %d pixels in the %s scheme", (width, colorScheme) => {
 
   it("axe-core can fail: a picture without words is found", async () => {
     await using opened = await openPage({ viewport: { width, height: 860 }, colorScheme });
-    await opened.page.locator(".row:not(.titles)").first().waitFor();
     await opened.page.evaluate("document.querySelector('main').append(document.createElement('img'))");
     await opened.page.evaluate(axe.source);
-    expect(await opened.page.evaluate("axe.run().then(({ violations }) => violations.map(({ id }) => id))")).toContain(
-      "image-alt",
-    );
+    const found = await opened.page.evaluate("axe.run().then(({ violations }) => violations.map(({ id }) => id))");
+    expect(found).toContain("image-alt");
   });
 });
 
@@ -530,11 +514,11 @@ async function reply(request: ChatRequest): Promise<string> {
   const call = CALLS[name][task];
   return thought && call
     ? replyWith(call, `Task ${task + 1} of ${CALLS[name].length}.`).replace(/"speak":"[^"]*"/, `"speak":"${thought}"`)
-    : numberedModel(CALLS[name])(request);
+    : subagentModel(CALLS)(request);
 }
 
 const PICTURES: readonly (readonly [file: string, hash: string, seen: string])[] = [
-  ["home", "#/", ".row:not(.titles)"],
+  ["home", "#/", ".row"],
   ["agent", "#/a/ledger", ".step-row"],
   ["approval", "#/a/chef/approve", ".diff"],
   ["files", "#/a/chef/files/plan.md", ".prose table"],
@@ -558,8 +542,7 @@ it("the pictures of docs/page.md are of screens that show what the page says of 
   await page.goto(url);
   const text = await readFile("docs/page.md", "utf8");
   for (const [name, hash, seen] of PICTURES) {
-    await page.goto(`${new URL(url).origin}/${hash}`);
-    await page.locator(seen).first().waitFor();
+    await visit(page, hash, seen);
     const file = `page-${name}.png`;
     expect(text).toContain(`](${file})`);
     const picture = await page.screenshot({ type: "png" });
