@@ -288,7 +288,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   loop: [24, 3729],
   memory: [33, 5932],
   model: [11, 1785],
-  page: [13, 1401],
+  page: [13, 1391],
   prompt: [11, 1906],
   reply: [13, 2124],
   sandbox: [13, 1688],

@@ -3,7 +3,7 @@ import { at, follow, post } from "./api.ts";
 import { Files } from "./files.ts";
 import { isEnded, Needs, Now, Resume } from "./home.ts";
 import { html, useEffect, useLoaded, useMemo, useState } from "./html.ts";
-import { Act, AgentMark, Ago, Call, fileLink, Mark, Pairs, Pending, Words } from "./parts.ts";
+import { Act, AgentMark, Ago, Call, fileLink, Mark, Origin, Pairs, Pending, Words } from "./parts.ts";
 import { Side } from "./side.ts";
 import { applyChanges, host, isAway, needing, pulseOf } from "./store.ts";
 import { Args, Code } from "./texts.ts";
@@ -122,12 +122,13 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
   const button = (words: string, to: number | null) =>
     html`<button class="quiet" onClick=${() => setAfter(to)}>${words}</button>`;
   return html`<section><h2>Timeline</h2>${lines.length === 0 && html`<p class="muted">It has taken no step yet.</p>`}
-    ${after !== null && button("Newest steps", null)}<ol>${lines.map(([, line]) => line)}</ol>
+    ${after !== null && button("Newest steps", null)}
+    <ol style=${{ "--digits": `${last}`.length }}>${lines.map(([, line]) => line)}</ol>
     ${first && first.step > 1 && button("Earlier steps", Math.max(0, first.step - SHOWN_STEPS - 1))}</section>`;
 }
-const NUMBER = { width: "28px" };
+const NUMBER = { minWidth: "28px", width: "calc(1ch * var(--digits))" };
 const NoteRow = ({ note: { look, text, at } }: { note: Note }) => html`<li class="step-row row muted">
-  <span style=${NUMBER}></span><${Mark} look=${look} /><span class="grow">${text}</span>
+  <small style=${NUMBER}></small><${Mark} look=${look} /><span class="grow">${text}</span>
   <small class="num">${clockOf(at)}</small><small class="num wide"></small><small class="num wide"></small></li>`;
 
 type StepRow = StepPage["steps"][number];
@@ -195,10 +196,7 @@ function Opened({ agent, row: { step, endedAt, status, tokens }, isNamed }: Omit
     const text = content || JSON.stringify(calls ?? "", null, 1);
     return [role, html`<${Code} text=${text} />`];
   });
-  const memories = recalls.map((recall) => {
-    const from = recall.step === null ? "" : `, step ${recall.step}`;
-    return [`${recall.kind}, ${recall.trust}${from}`, recall.text];
-  });
+  const memories = recalls.map((memory) => [html`<${Origin} of=${agent} memory=${memory} />`, memory.text]);
   const fork = async (): Promise<void> => {
     const made = (await (await post(at(agent, "/fork"), { step, key })).json()) as Agent;
     host.agents = applyChanges(host.agents, { agents: [made], removed: [] });

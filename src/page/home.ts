@@ -1,7 +1,7 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
 import { at, post } from "./api.ts";
 import { type Children, html, useSeen } from "./html.ts";
-import { Act, AgentMark, Ago, Bar, Call, Empty, Mark, Outside, Wish, Words } from "./parts.ts";
+import { Act, AgentMark, Ago, Bar, Call, Empty, HelperOf, Mark, Outside, Wish, Words } from "./parts.ts";
 import { host, isAway, isStill, needing } from "./store.ts";
 import { Args } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
@@ -66,13 +66,13 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
 
 /** The card of an agent that needs a person: its command, its question, or what can be done about its pause. */
 export function Needs({ agent, item }: ReturnType<typeof needing>[number]) {
-  const { id, name, standing, changedAt, reason } = agent;
+  const { id, name, parent, standing, changedAt, reason } = agent;
   if (item?.kind === "approval") return html`<${Approval} key=${item.callId} item=${item} />`;
   const [look, verb, words] = item ? ["asks", "asks", item.question] : ["stuck", stateWords(standing), reason];
   const answer = item && { agent: id, callId: item.callId, label: `Answer ${name}`, button: "Answer" };
   return html`<li class="flex card"><${Mark} look=${look} />
-    <div class="grow"><p><a class="name" data-row href=${`#/a/${id}`}><b>${name}</b></a>${` ${verb} `}
-        <${Ago} at=${item?.since ?? changedAt} /></p>
+    <div class="grow"><p><a class="name" data-row href=${`#/a/${id}`}><b>${name}</b></a>
+        <${HelperOf} parent=${parent} />${` ${verb} `}<${Ago} at=${item?.since ?? changedAt} /></p>
       <p class="kept">${words}</p>${answer && html`<${Words} ...${answer} />`}</div>
     ${!item && standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`}</li>`;
 }
@@ -118,7 +118,7 @@ export function Now({ agent: { standing, now, until, closing, reason } }: { agen
   return now.kind === "running" ? html`<${Call} command=${now.command} subject=${now.subject} />` : "Thinking";
 }
 
-function Row({ agent, depth }: TreeRow) {
+export function Row({ agent, depth }: TreeRow) {
   const { id, name, parent, step, stalledMs, changedAt, costUsd, budget } = agent;
   const isTwin = host.agents.some((other) => other.name === name && other.id !== id);
   const bar =
@@ -126,13 +126,13 @@ function Row({ agent, depth }: TreeRow) {
   return html`<a class="row" data-row href=${`#/a/${id}`} style=${{ paddingLeft: `${8 + depth * 24}px` }}>
     <${AgentMark} agent=${agent} />
     <span class="grow"><span><b>${name}</b>${isTwin && ` (${id})`}
-        ${depth > 0 && html`<small> helper of ${parent}</small>`}</span>
+        <${HelperOf} parent=${parent} /></span>
       <small class="cut"><${Now} agent=${agent} />
         ${stalledMs !== null && html` <b class="hot">nothing for ${span(stalledMs)}</b>`}</small></span>
     <small class="num wide">step ${step}</small>
     <span class="num cost">${money(budget?.spentUsd ?? costUsd)}
       ${budget && html`<small class="wide"> of ${money(budget.allowedUsd)}</small>`}${bar}</span>
-    <small class="num"><${Ago} at=${changedAt} /></small></a>`;
+    <small class="num">${stalledMs === null ? html`<${Ago} at=${changedAt} />` : span(stalledMs)}</small></a>`;
 }
 
 const SEEN = "goald-seen";

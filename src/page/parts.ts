@@ -1,8 +1,8 @@
 /** parts.ts -- small components that several screens share. */
 import { type ApiError, at, post, toApiError } from "./api.ts";
 import { type Children, html, useState } from "./html.ts";
-import { changed, host, isAway } from "./store.ts";
-import type { Agent, Waiting } from "./types.ts";
+import { changed, findAgent, host, isAway } from "./store.ts";
+import type { Agent, Waiting, WholeStep } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, placeOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
 
 export const Ago = ({ at }: { at: string }) =>
@@ -44,9 +44,13 @@ export const Call = ({ command, subject, isInside = false }: CallProps) => {
   const [verb, what] = describeCall(command, subject);
   return html`<span title=${command}>${isInside ? verb : capital(verb)} ${what && html`<b>${what}</b>`}</span>`;
 };
+/** Nothing for an agent that a person started. */
+export const HelperOf = ({ parent }: Partial<Pick<Agent, "parent">>) =>
+  parent && html`<small> helper of ${parent}</small>`;
 /** "Household Ledger wants to write budget.md" */
 export const Wish = ({ item: { agent, name, command } }: { item: Waiting }) =>
-  html`<a class="name" data-row href=${`#/a/${agent}/approve`}><b>${name}</b></a> wants to${" "}
+  html`<a class="name" data-row href=${`#/a/${agent}/approve`}><b>${name}</b></a>
+    <${HelperOf} parent=${findAgent(agent)?.parent} /> wants to${" "}
     <${Call} command=${command.name} subject=${subjectOf(command.args)} isInside />`;
 
 /** Whose words from outside were read: a person must see that before an answer. */
@@ -63,7 +67,17 @@ export const StepLink = ({ of, step }: { of: string; step: number }) =>
   html`<a href=${`#/a/${of}/s/${step}`}>step ${step}</a>`;
 export const fileLink = (agent: string, path: string): string => `#/a/${agent}/files/${encodeURIComponent(path)}`;
 
-type Entries = readonly (readonly [name: string, text: Children])[];
+const WHOSE = { person: "a person", agent: "", goald: "goald", file: "a file", web: "the web" } as const;
+type OriginProps = Readonly<{ of: string; memory: Pick<WholeStep["recalls"][number], "kind" | "trust" | "step"> }>;
+/** Where a memory of an agent comes from: "step 149", or "fact of step 12, from the web". */
+export const Origin = ({ of, memory: { kind, trust, step } }: OriginProps) => {
+  const what = kind.replace("_", " ");
+  const whose = WHOSE[trust] && `, from ${WHOSE[trust]}`;
+  const link = step !== null && html`<${StepLink} of=${of} step=${step} />`;
+  return html`${link ? kind !== "step" && `${what} of ` : what}${link}${whose}`;
+};
+
+type Entries = readonly (readonly [name: Children, text: Children])[];
 /** Names with their texts, without those that are empty. A name may come again. */
 export const Pairs = ({ of }: { of: Readonly<Record<string, Children>> | Entries }) => {
   const entries: Entries = Array.isArray(of) ? of : Object.entries(of);

@@ -1,7 +1,7 @@
 /** side.ts -- beside an agent's work: its limits, plan, goals, helpers and files, and whose words it read. */
 import { at } from "./api.ts";
 import { type Children, html, useLoaded, useState } from "./html.ts";
-import { AgentMark, Bar, fieldText, fileLink, Problem, StepLink } from "./parts.ts";
+import { AgentMark, Bar, fieldText, fileLink, Origin, Problem, StepLink } from "./parts.ts";
 import { host, pulseOf } from "./store.ts";
 import type { Agent, Details, LatestFile, Limit, MemorySearch, PlanView, TaskView } from "./types.ts";
 import { compact, counted, money, placeOf, size, span } from "./words.ts";
@@ -46,9 +46,8 @@ function Memory({ id }: { id: string }) {
   const path = at(id, `/memory/search?limit=5&query=${encodeURIComponent(query)}`);
   const [found, problem] = useLoaded<MemorySearch>(query === "" ? null : path);
   const search = (event: Event): void => setQuery(fieldText(event));
-  const recall = ({ kind, trust, step, text, excerpt = text }: MemorySearch["recalls"][number]) => html`<li>
-    <p class="kept" title=${text}>${excerpt}</p>
-    <small>${kind}, ${trust} ${step !== null && html`· <${StepLink} of=${id} step=${step} />`}</small></li>`;
+  const recall = ({ text, excerpt = text, ...memory }: MemorySearch["recalls"][number]) => html`<li>
+    <p class="kept" title=${text}>${excerpt}</p><small><${Origin} of=${id} memory=${memory} /></small></li>`;
   const none = html`<li class="muted">It remembers nothing like that.</li>`;
   return html`<${Part} title="Memory"><li class="flex"><input type="search" class="grow" aria-label="Search its memory"
       placeholder="Search its memory…" onChange=${search} /><${Problem} problem=${problem} /></li>

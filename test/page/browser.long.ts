@@ -8,12 +8,12 @@ import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { lookInto } from "../helpers/goald.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
-import { append, highestTask, nameIn, replyWith, subagentModel, write } from "../helpers/models.ts";
+import { append, highestTask, nameIn, replyWith, startAgent, subagentModel, write } from "../helpers/models.ts";
 import type { ChatRequest } from "../helpers/openai-server.ts";
 
 const LONG = Array.from({ length: 200 }, (_, line) => `Line ${line} of the plan`).join("\n");
 const HOSTILE = `# <img src=x onerror="hacked=1">\n\n<script>hacked=1</script> [a](javascript:hacked=1) ![b](https://x.example/p.png)\n`;
-const question = { name: "ask_user", args: { question: "Which <b>week</b>?" } } as const;
+const ask = (question: string): CommandCall => ({ name: "ask_user", args: { question } });
 const SCRIPTS: Readonly<Record<string, readonly CommandCall[]>> = {
   Writer: [write("plan.md", `${LONG}\n`), append("more\n", "plan.md")],
   Denied: [write("a.md", `${LONG}\n`), append("b\n", "b.md")],
@@ -21,7 +21,8 @@ const SCRIPTS: Readonly<Record<string, readonly CommandCall[]>> = {
   Two: [append("2\n", "two.py")],
   Limited: [write("a.md", "1\n"), write("b.md", "2\n")],
   Long: Array.from({ length: 130 }, (_, number) => append(`${number}\n`, "long.md")),
-  Asker: [question, append("The week is known.\n", "notes.md")],
+  Asker: [ask("Which <b>week</b>?"), append("The week is known.\n", "notes.md")],
+  Boss: [startAgent("Aide")],
   Hostile: [
     write("<img src=x onerror=hacked=1>.md", HOSTILE),
     write("data.csv", "a,n\n<script>,1\n"),
@@ -33,7 +34,7 @@ const SCRIPTS: Readonly<Record<string, readonly CommandCall[]>> = {
 let home: DaemonHome;
 let browser: Browser;
 beforeAll(async () => {
-  home = await makeDaemonHome([], { reply: subagentModel(SCRIPTS) });
+  home = await makeDaemonHome([], { reply: subagentModel({ ...SCRIPTS, Aide: [ask("Which room?")] }) });
   for (const name of Object.keys(SCRIPTS)) {
     // The older request stands above the younger one.
     if (name === "Two") await home.logged("approval-asked", 1, "one");
@@ -42,7 +43,8 @@ beforeAll(async () => {
     await home.goald.print(["run", "-d", "--name", name, "--role", "r", "-g", "Work", "--approve", approve, ...limit]);
   }
   for (const agent of ["writer", "denied", "two"]) await home.logged("approval-asked", 1, agent);
-  await home.logged("command-waiting", 1, "asker");
+  await home.logged("agent-started", 1, "boss");
+  for (const agent of ["asker", "boss-aide"]) await home.logged("command-waiting", 1, agent);
   await home.logged("turn-finished", 1, "hostile");
   for (const agent of ["limited", "long"]) await home.logged("agent-paused", 1, agent);
   browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
@@ -86,6 +88,8 @@ async function turn(page: Page, isHidden: boolean): Promise<void> {
 }
 
 const AGES = /\b\d+ (?:s|min)\b/g;
+const rowsOf = async (page: Page): Promise<readonly string[]> =>
+  (await page.locator(".step-row").allInnerTexts()).map((text) => text.replaceAll(AGES, ""));
 const logOf = async (agent: string): Promise<readonly RecordedEvent[]> => (await lookInto(home.goald, agent)).log;
 
 describe("the page in Chromium", () => {
@@ -229,8 +233,6 @@ describe("the page in Chromium", () => {
     await home.goald.print(["say", "denied", "While it was hidden."]);
     await shown.getByText("While it was hidden.").waitFor();
     expect(await first.getByText("While it was hidden.").count()).toBe(0);
-    const rowsOf = async (page: Page): Promise<readonly string[]> =>
-      (await page.locator(".step-row").allInnerTexts()).map((text) => text.replaceAll(AGES, ""));
     await turn(first, false);
     await first.getByText("While it was hidden.").waitFor();
     await first.locator("button:enabled", { hasText: "Stop…" }).waitFor();
@@ -350,6 +352,7 @@ describe("the page in Chromium", () => {
     expect(await opened.page.getByRole("textbox", { name: "Asker" }).count()).toBe(1);
     await opened.go("#/", ".row");
     await opened.page.getByText("Memory works offline.").waitFor();
+    await opened.page.locator(".card", { hasText: "Aide helper of boss asks" }).waitFor();
     await opened.page.getByText("Which <b>week</b>?").waitFor();
     await opened.page.getByRole("textbox", { name: "Answer Asker" }).fill("The second");
     await opened.page.locator(".card", { hasText: "Asker" }).getByRole("button", { name: "Answer" }).click();
@@ -378,9 +381,7 @@ describe("the page in Chromium", () => {
     await using opened = await openPage();
     await opened.go("#/a/denied", "button:has-text('Stop…')");
     await opened.page.getByText("you: Use short lines.").waitFor();
-    const timeline = async (): Promise<string> =>
-      (await opened.page.locator(".step-row").allInnerTexts()).join().replaceAll(AGES, "");
-    const before = [await timeline(), await logOf("denied")] as const;
+    const before = [await rowsOf(opened.page), await logOf("denied")] as const;
     const pid = await home.hostPid();
     process.kill(pid as number, "SIGKILL");
     await opened.page.getByText("no daemon").waitFor();
@@ -388,7 +389,7 @@ describe("the page in Chromium", () => {
       expect(await opened.page.getByRole("button", { name }).isDisabled()).toBe(true);
     await home.goald.print("up");
     await opened.page.getByText("no daemon").waitFor({ state: "detached" });
-    expect([await timeline(), await logOf("denied")]).toEqual(before);
+    expect([await rowsOf(opened.page), await logOf("denied")]).toEqual(before);
     await opened.page.getByPlaceholder("Say something to Denied…").fill("Go on as before.");
     await opened.page.getByRole("button", { name: "Say", exact: true }).click();
     await opened.page.getByText("you: Go on as before.").waitFor();
@@ -451,6 +452,7 @@ const SCREENS = [
   ["#/a/denied", ".step-row"],
   ["#/a/denied/s/1", ".opened"],
   ["#/a/denied/approve", ".diff"],
+  ["#/a/hostile", "#step-12345"],
   ["#/a/hostile/files/report.md", ".prose"],
   ["#/a/hostile/files/data.csv", ".sheet"],
 ] as const;
@@ -460,6 +462,10 @@ describe.each(LOOKS)("at %d pixels in the %s scheme", (width, colorScheme) => {
   it("no screen is wider than the window, and axe-core finds nothing", async () => {
     await using opened = await openPage({ viewport: { width, height: 860 }, colorScheme });
     const found: unknown[] = [];
+    await opened.page.route(/hostile\/steps\?/, async (route) => {
+      const body = (await (await route.fetch()).text()).replaceAll(/"(step|last)":/g, "$&1234");
+      await route.fulfill({ body });
+    });
     for (const [hash, seen] of SCREENS) {
       await opened.go(hash, seen);
       await opened.page.evaluate(axe.source);
@@ -472,6 +478,8 @@ describe.each(LOOKS)("at %d pixels in the %s scheme", (width, colorScheme) => {
       expect(tooHigh).toBeLessThanOrEqual(0);
       const wide = "[...document.querySelectorAll('.row .num')].filter((cell) => cell.scrollWidth > cell.clientWidth)";
       expect(await opened.page.evaluate(`${wide}.length`)).toBe(0);
+      const low = "[...document.querySelectorAll('button, select')].some(({ clientHeight: px }) => px > 0 && px < 42)";
+      if (width < 720) expect(await opened.page.evaluate(low)).toBe(false);
       found.push(...violations.map(({ id }) => `${hash} ${id}`), ...(tooWide === 0 ? [] : [`${hash} ${tooWide} px`]));
     }
     expect(found).toEqual([]);

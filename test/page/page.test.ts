@@ -4,8 +4,9 @@ import { describe, expect, it } from "@jest/globals";
 import { createTwoFilesPatch } from "diff";
 import { EMPTY_TAIL, foldDelta, foldEvent, readReply, type Tail } from "../../src/page/agent.ts";
 import { fileTree, Markdown } from "../../src/page/files.ts";
-import { agentTree, isShort, sinceLine } from "../../src/page/home.ts";
-import { applyChanges } from "../../src/page/store.ts";
+import { agentTree, isShort, Row, sinceLine } from "../../src/page/home.ts";
+import { Origin, Wish } from "../../src/page/parts.ts";
+import { applyChanges, host } from "../../src/page/store.ts";
 import { isNumeric, readCsv, readPatch } from "../../src/page/texts.ts";
 import type { Agent, LatestFile, LogEvent, Waiting } from "../../src/page/types.ts";
 import {
@@ -156,11 +157,8 @@ const agent = (id: string, parent: string | null): Agent =>
 describe("rows of trees", () => {
   it("have helpers below their parent, and those without one at the top", () => {
     const agents = [agent("c", "a"), agent("b", null), agent("a", null), agent("d", "gone"), agent("e", "c")];
-    expect(
-      agentTree(agents)
-        .map(({ agent: { id }, depth }) => `${id}${depth}`)
-        .join(" "),
-    ).toBe("a0 c1 e2 b0 d0");
+    const rows = agentTree(agents).map(({ agent: { id }, depth }) => `${id}${depth}`);
+    expect(rows.join(" ")).toBe("a0 c1 e2 b0 d0");
   });
 
   it("have files by folder, with kept pages last", () => {
@@ -174,7 +172,7 @@ describe("rows of trees", () => {
 });
 
 interface Element {
-  readonly type: string;
+  readonly type: string | ((props: unknown) => unknown);
   readonly props: Readonly<Record<string, unknown>>;
 }
 const isElement = (part: unknown): part is Element => typeof part === "object" && part !== null && "props" in part;
@@ -183,15 +181,33 @@ const isElement = (part: unknown): part is Element => typeof part === "object" &
 function show(part: unknown): string {
   if (Array.isArray(part)) return part.map(show).join("");
   if (!isElement(part)) return part === null || part === undefined || typeof part === "boolean" ? "" : String(part);
+  if (typeof part.type === "function") return show(part.type(part.props));
   const { children, ...attributes } = part.props;
   const shown = Object.entries(attributes).map(([name, value]) => ` ${name}=${value}`);
   return `<${part.type}${shown.join("")}>${show(children)}</${part.type}>`;
 }
+const picture = (path: string, words: string): string => `(picture ${path} ${words})`;
 const elements = (text: string): string =>
-  show(Markdown({ text, picture: (path, words) => `(picture ${path} ${words})` })).replace(
-    /^<div class=prose>|<\/div>$/g,
-    "",
-  );
+  show(Markdown({ text, picture })).replace(/^<div class=prose>|<\/div>$/g, "");
+
+it.each([
+  ["step", "agent", 149, "<a href=#/a/chef/s/149>step 149</a>"],
+  ["fact", "web", 12, "fact of <a href=#/a/chef/s/12>step 12</a>, from the web"],
+  ["file_chunk", "file", null, "file chunk, from a file"],
+] as const)("a %s by %s of step %s says where it comes from, once", (kind, trust, step, shown) =>
+  expect(show(Origin({ of: "chef", memory: { kind, trust, step } }))).toBe(shown),
+);
+
+it("a sub-agent that asks names its parent", () => {
+  host.agents = [agent("aide", "boss")];
+  const item: object = { agent: "aide", name: "Aide", command: { name: "write_to_file", args: { file: "a.md" } } };
+  expect(show(Wish({ item: item as Waiting }))).toMatch(/<b>Aide<\/b><\/a><small> helper of boss<\/small> wants to /);
+});
+
+it("an agent that is stuck has the age of that, not of its last event", () => {
+  const waits = { standing: standing("waiting", "model"), stalledMs: 3_660_000, changedAt: "2026-11-26T10:00:00.000Z" };
+  expect(show(Row({ agent: { ...spent("a", ""), ...waits }, depth: 0 }))).toMatch(/>1 h 1 min<\/small><\/a>$/);
+});
 
 describe("Markdown as elements", () => {
   it.each([
@@ -223,16 +239,12 @@ describe("Markdown as elements", () => {
   it.each(["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a <b onclick=x>b</b>", "<svg/onload=x>"])(
     "makes no element of %s: its text stays text",
     (text) => {
-      const tree = Markdown({ text, picture: () => "" });
-      const types: unknown[] = [];
-      const visit = (part: unknown): void => {
-        if (Array.isArray(part)) for (const each of part) visit(each);
-        if (!isElement(part)) return;
-        types.push(part.type);
-        visit(part.props.children);
+      const tree = Markdown({ text, picture });
+      const typesOf = (part: unknown): readonly unknown[] => {
+        if (Array.isArray(part)) return part.flatMap(typesOf);
+        return isElement(part) ? [part.type, ...typesOf(part.props.children)] : [];
       };
-      visit(tree);
-      expect(types.filter((type) => !["div", "p"].includes(String(type)))).toEqual([]);
+      expect(typesOf(tree).filter((type) => !["div", "p"].includes(String(type)))).toEqual([]);
       expect(show(tree)).toContain(text.slice(0, 8));
     },
   );
@@ -378,11 +390,8 @@ describe("the laws of the page", () => {
 
   it("requests go to the page's own origin, from one file", () => {
     expect(matching(/\bfetch\(|XMLHttpRequest|EventSource|WebSocket|sendBeacon/)).toEqual(["src/page/api.ts"]);
-    const targetsOf = (name: string) => [
-      ...new Set(
-        [...textOf("src/page/api.ts").matchAll(RegExp(`\\b${name}\\((.{5})`, "g"))].map(([, target]) => target),
-      ),
-    ];
+    const found = (name: string) => textOf("src/page/api.ts").matchAll(RegExp(`\\b${name}\\((.{5})`, "g"));
+    const targetsOf = (name: string) => [...new Set([...found(name)].map(([, target]) => target))];
     expect(["fetch", "request", "send"].map(targetsOf)).toEqual([
       ["path,"],
       ["path,", "path:", "`/v1$"],
