@@ -43,7 +43,7 @@ export const loadQuestion = (context: CliContext, agent: string, callId: string)
 /** Throws this for a name that no agent has, with the ids that it may mean; returns the only id that begins with it. */
 export async function findByPrefix(name: string, options: GlobalOptions, thrown: GoaldError): Promise<string> {
   const ids = await reading(options, async (opened) => (await opened.agents()).map(({ id }) => id));
-  const meant = ids.filter((id) => id.startsWith(name.toLowerCase()));
+  const meant = ids.filter((id) => name !== "" && id.startsWith(name.toLowerCase()));
   const [only, another] = meant;
   if (only !== undefined && another === undefined) {
     printNote(`Using ${only}.`);

@@ -143,6 +143,8 @@ describe("an agent that a person names", () => {
     expect(found.stderr).toContain("Using baker.");
     const several = endedWith(3, await ask("show", "che"));
     expect(several.stderr).toContain("Several ids begin so: chef, cheese");
+    // An unset variable names no agent.
+    expect(endedWith(3, await ask("show", "")).stderr).toContain("There are: ");
     expect(endedWith(3, await ask("show", "cheff")).stderr).toContain("Did you mean chef?");
     // Two neighbours that changed places are nearer than two other letters.
     for (const name of ["Bad", "Big"]) endedWith(0, await runIn(name));
