@@ -97,8 +97,7 @@ async function lastThoughtOf({ id, head }: AgentRow, reader: Reader): Promise<st
 
 export const viewChecks = ({ checks, proofs }: Pick<AgentState, "checks" | "proofs">): readonly CheckView[] =>
   checks.map((check, index) => {
-    const result = proofs.find((proof) => proof.check === index);
-    const { isPassed = null, proof = "" } = result ?? {};
+    const { isPassed = null, proof = "" } = proofs.find((each) => each.check === index) ?? {};
     return { goal: check.goal, check: describeCheck(check.test), isPassed, proof };
   });
 

@@ -43,7 +43,8 @@ export async function diffFiles(
     if (before.length === after.length) continue;
     const [old, now] = [await restoreVersion(before, store), await restoreVersion(after, store)];
     if (isSame(old, now)) continue;
-    const edits = after.filter((version) => !before.includes(version) && version.operation === "found");
+    const seen = await withoutCopies(after, store);
+    const edits = seen.filter((version) => !before.includes(version) && version.operation === "found");
     const editedByPerson = [...new Set(edits.map(({ step }) => step))];
     diffs.push({ path, ...compareContents(path, old, now, labels), editedByPerson });
   }
@@ -55,6 +56,18 @@ export function lastChanges(versions: readonly FileVersion[], paths: readonly st
   const own = [...byPath(versions)].filter(([path]) => isChosen(path, paths)).flatMap(([, changes]) => changes);
   const lastOf = (some: readonly FileVersion[]): number => some.reduce((last, { step }) => Math.max(last, step), -1);
   return { step: lastOf(own.filter((version) => !isPutBack(version))), restored: lastOf(own.filter(isPutBack)) };
+}
+
+/** Leaves out what was found as the append before had left it. `versions`: those of one path, oldest first. */
+export async function withoutCopies(versions: readonly FileVersion[], store: Pick<StoreReader, "blob">) {
+  const kept: FileVersion[] = [];
+  for (const version of versions) {
+    const before = kept.at(-1);
+    const isSized = version.operation === "found" && before?.operation === "append" && before.bytes === version.bytes;
+    const isCopy = isSized && isSame(await restoreVersion([version], store), await restoreVersion(kept, store));
+    if (!isCopy) kept.push(version);
+  }
+  return kept;
 }
 
 /** Null is no file. */

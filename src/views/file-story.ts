@@ -16,6 +16,7 @@ import { describeReceived, listSources, type Received } from "#core/provenance.t
 import { initialState } from "#core/state.ts";
 import { countNoun, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
+import { withoutCopies } from "./file-diff.ts";
 import { isByPerson, loadTrustInAll, TrustGiven } from "./file-versions.ts";
 import { Call, Operation, OutsideSources, ReceivedView, ThoughtsView } from "./parts.ts";
 import { allEvents, openTexts, stateOf } from "./read-agent.ts";
@@ -237,7 +238,8 @@ export async function traceVersions(
     if (story) addToStory(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
   }
   return versions.map((version, index) => {
-    const { step, callId, at, operation, bytes, sha256, outside = [] } = version;
+    const { path: _path, outside = [], ...own } = version;
+    const { step, callId } = own;
     const before = versions[index - 1]?.step ?? 0;
     const known = received.get(callId) ?? [];
     const unclean = known[0]?.step ?? Number.POSITIVE_INFINITY;
@@ -249,12 +251,7 @@ export async function traceVersions(
     const { goals, ...story } = isAgents ? told : { ...emptyStory(), goals: told.goals };
     return {
       version: index + 1,
-      step,
-      callId,
-      at,
-      operation,
-      bytes,
-      sha256,
+      ...own,
       outside,
       by: isAgents ? "agent" : "person",
       goals,
@@ -327,7 +324,8 @@ export async function loadFileStory(
 ): Promise<FileStory> {
   const { path, workspace } = file;
   const all = await reader.files(row.id);
-  const versions = all.filter((version) => version.path === path);
+  const own = all.filter((version) => version.path === path);
+  const versions = await withoutCopies(own, reader);
   if (versions.length === 0) throw neverWritten(row.id, path, all);
   const told = await traceVersions(row.id, versions, allEvents(reader, row.id));
   const withThoughts: FileStory["versions"][number][] = [];

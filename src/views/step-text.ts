@@ -5,7 +5,7 @@ import type { ModelSpending } from "#core/event.ts";
 import { countNoun, withCommas } from "#core/text.ts";
 import { escapeUnseenInJson, numberCode } from "#util/outside-text.ts";
 import { dollars } from "./agent-view.ts";
-import { isByPerson } from "./file-versions.ts";
+import { isPutBack } from "./file-versions.ts";
 import type { NestedRow, NestedView } from "./nested.ts";
 import { planLines, proofLines } from "./plan-view.ts";
 import { wholeText } from "./read-agent.ts";
@@ -122,7 +122,7 @@ function fileLines({ files }: WholeStep): readonly string[] {
   if (files.length === 0) return [];
   const lines = files.map((file) => {
     const { operation, path, bytes, sha256 } = file;
-    return `${operation}${isByPerson(file) ? " (a person's change)" : ""}  ${path}  ${bytes} bytes  ${sha256 ?? "-"}`;
+    return `${operation}${isPutBack(file) ? " (a person's change)" : ""}  ${path}  ${bytes} bytes  ${sha256 ?? "-"}`;
   });
   return ["Files", ...lines];
 }

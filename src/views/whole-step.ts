@@ -95,12 +95,12 @@ function sentMessages(
   at: Date,
 ): readonly PromptMessage[] | undefined {
   const last = messages.at(-1);
-  if (!last) return undefined;
-  const shown = timeLine(at);
-  const place = last.content.lastIndexOf(shown);
-  if (place < 0) return undefined;
+  // As prompt/build.ts writes the time.
+  const shown = at.toISOString();
+  const place = last?.content.lastIndexOf(shown) ?? -1;
+  if (!last || place < 0) return undefined;
   const withTime = (now: Date): readonly PromptMessage[] => {
-    const content = last.content.slice(0, place) + timeLine(now) + last.content.slice(place + shown.length);
+    const content = last.content.slice(0, place) + now.toISOString() + last.content.slice(place + shown.length);
     return [...messages.slice(0, -1), { ...last, content }];
   };
   for (let earlierMs = 0; earlierMs <= MAX_BUILD_MS; earlierMs++) {
@@ -109,9 +109,6 @@ function sentMessages(
   }
   return undefined;
 }
-
-/** As prompt/build.ts writes the time. */
-const timeLine = (now: Date): string => now.toISOString();
 
 function noteOn(asked: AskedEvent, rows: readonly MemoryRow[]): string {
   const gone = shownIds(asked).length - rows.length;
@@ -174,9 +171,8 @@ async function readRows(ids: readonly string[], reader: Reader): Promise<readonl
   return rows.flatMap((row) => (row?.forgotten === null ? [row] : []));
 }
 
-async function noStep(row: AgentRow, step: number, reader: Reader): Promise<GoaldError> {
-  const { step: taken } = await stateOf(reader, row);
-  const hint =
-    taken > 0 ? `See the last one: goald show ${row.id} --step ${taken}` : `Start it: goald resume ${row.id}`;
-  return neverTaken(step, taken, row.id, hint);
+async function noStep({ id }: AgentRow, step: number, reader: Reader): Promise<GoaldError> {
+  const { step: taken } = await stateOf(reader, { id });
+  const hint = taken > 0 ? `See the last one: goald show ${id} --step ${taken}` : `Start it: goald resume ${id}`;
+  return neverTaken(step, taken, id, hint);
 }

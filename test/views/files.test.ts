@@ -90,6 +90,16 @@ describe("the difference between two steps", () => {
     expect(edited).toMatchObject({ path: "a.md", editedByPerson: [6], added: 2 });
     const [own] = await diffFiles(versions, { from: 2, to: 3, ...all }, store);
     expect(own?.editedByPerson).toEqual([]);
+    const found = historyOf([
+      [1, "a.md", "append", "one\n"],
+      [2, "a.md", "append", "two\n"],
+      [3, "a.md", "found", "one\ntwo\n"],
+      [3, "a.md", "append", "six\n"],
+      [4, "a.md", "found", "one\ntwo\n666\n"],
+      [4, "a.md", "write", "four\n"],
+    ]);
+    const [whole] = await diffFiles(found.versions, { from: 0, to: 4, ...all }, found.store);
+    expect(whole?.editedByPerson).toEqual([4]);
   });
 
   it("starts by default at the last change of the selected files: a step's, or a restoration since", () => {
