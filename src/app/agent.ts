@@ -186,7 +186,7 @@ function subagentPartsOf({ settings, store, catalogue }: AgentHost, row: AgentRo
   const isPriced = (model: string): boolean => priceOf(model, settings.openai.baseUrl, catalogue.prices) !== undefined;
   const model = isPriced(smart) && !isPriced(fast) ? null : fast;
   return {
-    rules: { ...settings.agents, model },
+    rules: { maxDepth: settings.agents.maxDepth, maxChildren: settings.agents.maxChildren, model },
     answerMs: ANSWER_MS,
     refusal: isTaped ? "An agent whose run is recorded cannot start others: what they do is not recorded." : null,
     freeId: async (name) => {

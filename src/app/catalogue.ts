@@ -41,15 +41,15 @@ export { createLiveThoughts } from "#reply/thoughts.ts";
 export type Catalogue = Awaited<ReturnType<typeof loadCatalogue>>;
 
 /**
- * `services`: the services that commands find ready. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE, GOALD_CONFIG, and
+ * `services`: the services that commands find ready. `maxDepth`: of sub-agents. Throws GOALD_COMMAND_INVALID, GOALD_TEMPLATE, GOALD_CONFIG, and
  * GOALD_HOME_UNTRUSTED for a home that others may change.
  */
-export async function loadCatalogue(home: Home, services: ServiceStates, level: SandboxLevel = { finding: null }) {
+export async function loadCatalogue(home: Home, services: ServiceStates, maxDepth: number, level: SandboxLevel) {
   const registry = judgeByLevel(await loadRegistryOf(home, services), level);
   const modules = await loadModulesOf(home, registry);
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
   const aliases = (await readShippedJson("config/aliases.json")) as Aliases;
-  const commandsFor = createCommandSets(registry.all, aliases, modules);
+  const commandsFor = createCommandSets(registry.all, aliases, modules, maxDepth);
   return {
     registry,
     commandsFor,
@@ -84,7 +84,7 @@ export function loadModulesOf(home: Home, registry: Registry): Promise<readonly 
 }
 
 /** The catalogue for reading earlier replies: all services count as ready. */
-export const loadWholeCatalogue = (home: Home): Promise<Catalogue> => loadCatalogue(home, ALL_READY);
+export const loadWholeCatalogue = (home: Home) => loadCatalogue(home, ALL_READY, Infinity, { finding: null });
 
 /** Returns the maximum tokens of a request to this model, and of its reply. */
 export function roomOf(model: string, settings: Settings, windows: ContextWindows) {

@@ -47,7 +47,7 @@ export async function openHost(parts: HostParts): Promise<Host> {
   await openHome(home, process.getuid?.());
   const services = parts.services ?? (await findServiceStates(parts.settings));
   const level: SandboxLevel = { finding: null };
-  const catalogue = await loadCatalogue(home, services, level);
+  const catalogue = await loadCatalogue(home, services, parts.settings.agents.maxDepth, level);
   const startedAt = systemClock.now().toISOString();
   const info = { pid: process.pid, version: readVersion(), startedAt, ...(socket === undefined ? {} : { socket }) };
   using releasing = new DisposableStack();
@@ -159,7 +159,7 @@ export class Host implements AgentHost, AsyncDisposable {
     if (!this.#parts.load) throw isPrivate("keeps the settings that it has read");
     const loaded = await this.#parts.load();
     const services = await findServiceStates(loaded.settings);
-    const catalogue = await loadCatalogue(this.home, services, this.level);
+    const catalogue = await loadCatalogue(this.home, services, loaded.settings.agents.maxDepth, this.level);
     const changes = changesBetween(this.settings, loaded.settings);
     Object.assign(this, { catalogue, services, settings: loaded.settings });
     this.#redactors = loaded;

@@ -37,7 +37,7 @@ export async function openReading(home: Home, settings: Settings, options: HomeR
   const reader = await openSqliteReader(home.database);
   const loadOnce = once(async () => {
     const { findServiceStates, loadCatalogue } = await import("./catalogue.ts");
-    return loadCatalogue(home, await findServiceStates(settings));
+    return loadCatalogue(home, await findServiceStates(settings), settings.agents.maxDepth, { finding: null });
   });
   const reading = createStoreReading({
     reader,

@@ -50,16 +50,17 @@ export interface CommandSet extends Omit<CommandOffer, "listFunctions">, Pick<Ca
 /** Returns the set of the frame that moves next. It follows from the state alone, so that a replay gets the same one. */
 export type CommandsFor = (state: AgentState) => CommandSet;
 
-/** `modules`: the Python helpers of the home. */
+/** `modules`: the Python helpers of the home. `maxDepth`: of sub-agents. */
 export function createCommandSets(
   all: readonly RegisteredCommand[],
   aliases: Aliases,
   modules: readonly PythonModule[] = [],
+  maxDepth = Number.POSITIVE_INFINITY,
 ): CommandsFor {
   const open = (profile: string | null, change = (command: RegisteredCommand) => command): CommandsFor => {
     const offered = all.filter((command) => offersCommand(profile, command));
     const closed = all.flatMap((command) => (offered.includes(command) ? [] : [command.name]));
-    return createVariants(offered.map(change), { closed, aliases, modules });
+    return createVariants(offered.map(change), { closed, aliases, modules }, maxDepth);
   };
   const ofProfile = cacheByKey((profile: string | null) => open(profile), MAX_PROFILES);
   const ofRun = rememberBy((origin: FrameOrigin, profile: string | null) =>
@@ -114,27 +115,24 @@ interface Around {
 }
 
 /**
- * An agent with `--approve never` is not offered to ask a person: it was started so that nobody is asked. Method search is
- * offered while it can find something that the prompt lacks. The agent can still read and run such a command, since a call may
- * be older than a change of the settings.
+ * An agent with `--approve never` is not offered to ask a person, and one that has no sub-agents and may start none is not
+ * offered commands for them. Method search is offered while it can find something that the prompt lacks. The agent can still
+ * read and run such a command, since a call may be older than a change of the settings.
  */
-function createVariants(all: readonly RegisteredCommand[], around: Around): CommandsFor {
+function createVariants(all: readonly RegisteredCommand[], around: Around, maxDepth: number): CommandsFor {
   const { modules } = around;
   const isUnlisted = ({ listed }: RegisteredCommand): boolean => listed === false;
   const hasUnlisted = modules.length > 0 || all.some(isUnlisted);
   const parts = createReaders(all, around);
 
-  function openVariant(asksPerson: boolean, searches: boolean): (found: readonly string[]) => CommandSet {
+  function openVariant(asksPerson: boolean, searches: boolean, leads: boolean) {
     const offered = all
-      .filter(({ isInternal }) => isInternal !== true)
+      .filter(({ isInternal, needs }) => isInternal !== true && (leads || !needs.includes("agents")))
       .filter(({ name }) => (asksPerson || name !== ASK_USER) && (searches || name !== METHOD_SEARCH));
-    const callable = createCallableMethods(
-      offered.filter(({ closesTurn }) => closesTurn !== true),
-      modules,
-    );
+    const callable = createCallableMethods(offered, modules);
     const listed = offered.filter((command) => !isUnlisted(command));
     // The state keeps its list of found methods until a search finds others.
-    return rememberBy((names) => {
+    return rememberBy((names: readonly string[]): CommandSet => {
       const found = names.flatMap((name) => offered.filter((command) => isUnlisted(command) && command.name === name));
       const { listFunctions } = callable;
       const methods = names.length === 0 ? {} : renderFound(names, found, callable);
@@ -146,8 +144,9 @@ function createVariants(all: readonly RegisteredCommand[], around: Around): Comm
   return (state) => {
     const asksPerson = state.settings.approve !== "never" && parts.get(ASK_USER) !== undefined;
     const searches = hasUnlisted || isActionForm(formOfFrame(state));
-    const key = `${asksPerson} ${searches}`;
-    const variant = made.get(key) ?? openVariant(asksPerson, searches);
+    const leads = (state.startedBy?.depth ?? 0) < maxDepth || Object.keys(state.children).length > 0;
+    const key = `${asksPerson} ${searches} ${leads}`;
+    const variant = made.get(key) ?? openVariant(asksPerson, searches, leads);
     made.set(key, variant);
     return variant(state.foundMethods.length === 0 ? NONE_FOUND : state.foundMethods);
   };
@@ -197,8 +196,9 @@ const METHOD_SEARCH = "method_search";
 
 type CallableMethods = ReturnType<typeof createCallableMethods>;
 
-/** `commands`: those that code may call. */
-function createCallableMethods(commands: readonly RegisteredCommand[], modules: readonly PythonModule[]) {
+/** Code may call all that is offered, but for the command that ends the turn. */
+function createCallableMethods(offered: readonly RegisteredCommand[], modules: readonly PythonModule[]) {
+  const commands = offered.filter(({ closesTurn }) => closesTurn !== true);
   const unlisted = new Set(commands.flatMap(({ name, listed }) => (listed === false ? [name] : [])));
   const helpers = new Map(modules.flatMap(({ functions }) => functions.map((one) => [one.name, one] as const)));
   const shipped = new Set(commands.flatMap(({ name, group }) => (group === "own" ? [] : [name])));

@@ -172,7 +172,7 @@ def _hidden(): pass
   });
 
   const methods = join("methods", "words.py");
-  const load = () => loadCatalogue(home, { methods: { ready: true } });
+  const load = () => loadCatalogue(home, { methods: { ready: true } }, 2, { finding: null });
 
   it("are listed by goald commands, and counted by goald doctor", async () => {
     const table = await goald.print("commands");

@@ -220,6 +220,19 @@ describe("the commands that an agent may use", () => {
     },
   );
 
+  it.each([
+    ["1 level", true, 1, {}],
+    ["2 levels", false, 2, {}],
+    ["2 levels, with a sub-agent of its own,", true, 2, { foo: {} as never }],
+  ])(
+    "include start_agent for a sub-agent %s below a person's agent, where 2 levels may be: %s",
+    (_title, offers, depth, children) => {
+      const sets = createCommandSets(shipped, { commands: {}, args: {} }, [], 2);
+      const { commandList } = sets(stateWith([], { startedBy: { agent: "top", depth, outside: [] }, children }));
+      expect([commandList.includes("start_agent"), commandList.includes("list_agents")]).toEqual([offers, offers]);
+    },
+  );
+
   it("are rendered once per set, so that prompts stay the same object", () => {
     expect(commandsFor(approving("never"))).toBe(commandsFor(approving("never")));
     expect(commandsFor(approving("always"))).toBe(commandsFor(approving("risky")));
