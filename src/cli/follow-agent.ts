@@ -15,7 +15,7 @@ import { evolve } from "#core/evolve.ts";
 import { type AgentState, isAwaitingPerson, isFinished, isOver } from "#core/state.ts";
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
-import type { AgentView } from "#views/agent-view.ts";
+import { type AgentView, RATE_LIMITED } from "#views/agent-view.ts";
 import { allEvents, eventsBackward, type LoadedAgent } from "#views/read-agent.ts";
 import { logReader, lookAgain, withReading } from "./agents.ts";
 import { Questions, type QuestionsParts } from "./ask-person.ts";
@@ -38,8 +38,8 @@ export interface FollowParts extends KnownOf, Pick<QuestionsParts, "context" | "
 
 /** Wait for a lost host in ms, before checking whether it must be restarted. */
 const PATIENCE_MS = 2_000;
-/** How often agents below are looked at, in ms. */
-const BELOW_MS = 2_000;
+/** How often the host's views of agents are looked at, in ms. */
+const LOOK_MS = 2_000;
 /** Usual maximum time until a host has recorded a pause, in ms. */
 const SENDING_MS = 1_000;
 
@@ -66,7 +66,7 @@ class Follower {
   #halt: "none" | "pause" | "kill" = "none";
   #sending: Promise<unknown> = Promise.resolve();
   readonly #ended = new AbortController();
-  #watchesBelow = false;
+  #below: Promise<void> | undefined;
   #shown = { seq: 0, chars: 0 };
   readonly #living: LivingLine | undefined;
 
@@ -117,6 +117,7 @@ class Follower {
     try {
       this.#questions.lookAt(state);
       this.#living?.draw();
+      void this.#watchHold();
       for await (const event of this.#events()) {
         const before = state;
         state = evolve(state, event);
@@ -128,7 +129,7 @@ class Follower {
         if (endOf(state) && isNew && !(await this.#hasGoneOn(state, event, endOf))) return { state, left: false };
         this.#questions.lookAt(state);
         this.#living?.see(event, state);
-        if (onInterrupt === "pause" && Object.keys(state.children).length > 0) void this.#watchBelow();
+        if (onInterrupt === "pause" && Object.keys(state.children).length > 0) this.#below ??= this.#watchBelow();
       }
       if (this.#failure) throw this.#failure;
       return { state, left: this.#leaving.signal.aborted };
@@ -185,10 +186,17 @@ class Follower {
     }
   }
 
+  /** Shows until when the server's limit holds the request back; a limit that another agent met is no event of this one. */
+  async #watchHold(): Promise<void> {
+    while (this.#living && !this.#ended.signal.aborted) {
+      const view = await this.#client.agent(this.#parts.agent).catch(() => undefined);
+      this.#living.heldUntil = view?.state === RATE_LIMITED ? view.until : null;
+      await systemClock.sleep(LOOK_MS, this.#ended.signal);
+    }
+  }
+
   /** Says which of the agents that it has started wait for a person, each time once. */
   async #watchBelow(): Promise<void> {
-    if (this.#watchesBelow) return;
-    this.#watchesBelow = true;
     const { agent, context } = this.#parts;
     const told = new Set<string>();
     while (!this.#ended.signal.aborted) {
@@ -202,7 +210,7 @@ class Follower {
         const call = formatCall(context.home, ...answer);
         context.output.say(context.redact(clean(`\n${asked}\n  Answer with: ${call}`)));
       }
-      await systemClock.sleep(BELOW_MS, this.#ended.signal);
+      await systemClock.sleep(LOOK_MS, this.#ended.signal);
     }
   }
 
@@ -292,12 +300,7 @@ export const showFrom = (
   });
 
 /** Returns the number of the event before the step started, which may be one of nested work. Searches backward. */
-async function seqBefore(
-  reader: ReturnType<typeof logReader>,
-  agent: string,
-  step: number,
-  head: number,
-): Promise<number> {
+async function seqBefore(reader: ReturnType<typeof logReader>, agent: string, step: number, head: number) {
   let wanted: number | undefined;
   let begin = head + 1;
   for await (const event of eventsBackward(reader, agent, head)) {

@@ -22,6 +22,8 @@ export interface LivingFacts {
   readonly received: number;
   /** The status of the server's last failure, such as 503; undefined when it sent none. */
   readonly status: string | undefined;
+  /** Until when the request is not sent because the model server wants fewer; null when it is sent. */
+  readonly heldUntil: string | null;
   /** The effect of the next Ctrl-C. */
   readonly key: KeyHint;
 }
@@ -55,7 +57,7 @@ export function describeNow(state: AgentState, facts: LivingFacts, columns: numb
   return ways.find((way) => widthOf(way) <= columns) ?? fitLine(least, columns);
 }
 
-function activityOf(state: AgentState, { now, since, received, status }: LivingFacts): string {
+function activityOf(state: AgentState, { now, since, received, status, heldUntil }: LivingFacts): string {
   const { phase, failedTries } = activeFrame(state);
   const lasting = shortSpan(now.getTime() - since.getTime());
   if (phase.kind === "retrying") {
@@ -65,9 +67,9 @@ function activityOf(state: AgentState, { now, since, received, status }: LivingF
   }
   if (phase.kind === "asking") {
     const model = openQuestion(state, phase.callId)?.model ?? "the model";
-    return received > 0
-      ? `${model} is writing, ${shortCount(received)} characters · ${lasting}`
-      : `asking ${model} · ${lasting}`;
+    if (received > 0) return `${model} is writing, ${shortCount(received)} characters · ${lasting}`;
+    if (heldUntil !== null) return `rate limit · asking ${model} in ${countdown(heldUntil, now)}`;
+    return `asking ${model} · ${lasting}`;
   }
   if (phase.kind === "waiting") {
     if (phase.waitFor === "time" && phase.until !== null) return `waiting for ${countdown(phase.until, now)}`;
@@ -117,6 +119,7 @@ export class LivingLine {
   /** The last line that the running cell has printed. */
   #printed = "";
   #status: string | undefined;
+  heldUntil: string | null = null;
   #key: KeyHint;
   #frame = 0;
 
@@ -172,7 +175,7 @@ export class LivingLine {
     const { colour, redact, typed } = this.#parts;
     const columns = (process.stdout.columns || 80) - 1;
     const facts = { now: systemClock.now(), since: this.#since, received: this.#received, status: this.#status };
-    const now = describeNow(this.#state, { ...facts, key: this.#key }, columns - 2);
+    const now = describeNow(this.#state, { ...facts, heldUntil: this.heldUntil, key: this.#key }, columns - 2);
     const sign = FRAMES[this.#frame % FRAMES.length] ?? "";
     const words = printable(redact(typed()));
     return [

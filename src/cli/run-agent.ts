@@ -149,23 +149,16 @@ function sayStarted(view: AgentView, { output, home }: CliContext, note: string)
 }
 
 /** Waits silently until the agent stops or waits for a person. */
-async function waitForEnd(agent: Shown, { context, client, interrupts }: RunParts, known: KnownOf): Promise<number> {
-  const { output } = context;
-  const { state, left } = await followAgent({
-    context,
-    client,
-    agent: agent.id,
-    ...known,
-    interrupts,
-    show: () => {},
-    ask: undefined,
-    onInterrupt: "leave",
-  });
+async function waitForEnd(agent: Shown, parts: RunParts, known: KnownOf): Promise<number> {
+  const { context } = parts;
+  const following = { ...parts, agent: agent.id, ...known, show: () => {}, ask: undefined };
+  const { state, left } = await followAgent({ ...following, onInterrupt: "leave" });
   if (left) {
     sayGoesOn(agent, context, true);
     return EXIT.interrupted;
   }
   const { outcome, reason } = outcomeOf(state);
-  if (!output.json) output.data(context.redact(clean(`${agent.id}: ${outcome}${reason ? `: ${reason}` : ""}`)));
+  const line = `${agent.id}: ${outcome}${reason ? `: ${reason}` : ""}`;
+  if (!context.output.json) context.output.data(context.redact(clean(line)));
   return sayResult(agent, state, context);
 }

@@ -50,6 +50,21 @@ describe("a model that thinks, writes a long file slowly and then answers 429", 
     expect(screen).not.toMatch(/asking gpt-4\.1 · \d|C pauses|trying again in/);
   });
 
+  it("tells of the wait of another agent, which asks when the server permits it", async () => {
+    await using home = await openHome({
+      status: 429,
+      headers: { "retry-after": "30" },
+      body: { error: { message: "" } },
+    });
+    const { goald } = home;
+    endedWith(0, await goald.ask([...CONTINUOUS, "--detach"]));
+    await home.logged("model-failed");
+    const terminal = goald.openTerminal(["run", "--name", "Other", "--goal", "g", "--continuous"], wide(100));
+    await terminal.see("rate limit · asking gpt-4.1 in ");
+    terminal.type("\x03\x03");
+    endedWith(130, await terminal.ended);
+  });
+
   it("shows the same nowhere in a pipe, nor what a cell prints while it runs", async () => {
     await using home = await openHome(
       { status: 429, headers: { "retry-after": "1" }, body: { error: { message: "Slow down." } } },

@@ -47,11 +47,10 @@ export const verb = defineVerb({
 });
 
 function nextSteps(home: Home): string {
-  const run = formatCall(home, "run", "--from", JSON.stringify(join(home.configFolder, "example-agent.yaml")));
   return [
     `Put your OPENAI_API_KEY into ${home.envFile}, or set the address of your own server. Then run an agent:`,
     `  ${formatCall(home, "config", "openai.baseUrl", "http://127.0.0.1:11434/v1")}`,
-    `  ${run}`,
+    `  ${formatCall(home, "run", "--from", JSON.stringify(join(home.configFolder, "example-agent.yaml")))}`,
   ].join("\n");
 }
 

@@ -141,9 +141,8 @@ export const EVENTS = defineVerb({
     }),
 });
 
-function detailOf({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string {
-  return escapeUnseenInJson(JSON.stringify(rest));
-}
+const detailOf = ({ v: _v, seq: _seq, at: _at, type: _type, frame: _frame, ...rest }: EventLine): string =>
+  escapeUnseenInJson(JSON.stringify(rest));
 
 /** Maximum suffix that is read; `path.3` is older than `path.1`. goald keeps fewer files. */
 const MAX_ROTATED = 9;

@@ -198,6 +198,7 @@ const facts = (change: Partial<LivingFacts> = {}): LivingFacts => ({
   since: new Date(given.NOW.getTime() - 12_400),
   received: 0,
   status: undefined,
+  heldUntil: null,
   key: "pauses",
   ...change,
 });
@@ -209,8 +210,10 @@ const line = (events: readonly NewEvent[], change: Partial<LivingFacts> = {}, co
 
 describe("the line below a run", () => {
   const running = [...step1, given.requested("search_files", 1, {}), given.approved(1), given.started("pure", 1)];
+  const heldUntil = new Date(given.NOW.getTime() + 14_000).toISOString();
   it.each<[title: string, events: readonly NewEvent[], change: Partial<LivingFacts>, expected: RegExp]>([
     ["a request", [...running, given.finished(1), given.asked(2)], {}, /^asking test-model · 12 s · step 2 of 50 · /],
+    ["a request that waits", asking, { heldUntil }, /^rate limit · asking test-model in 14 s · step 1 of 50 · /],
     ["a reply that arrives", asking, { received: 20_480 }, /^test-model is writing, 20k characters · 12 s · /],
     [
       "a command",
@@ -225,8 +228,7 @@ describe("the line below a run", () => {
   });
 
   it("counts a rate limit down to the next attempt, with its status", () => {
-    const retryAt = new Date(given.NOW.getTime() + 14_000).toISOString();
-    const failed = (code: string): readonly NewEvent[] => [...asking, given.modelFailed(1, retryAt, code)];
+    const failed = (code: string): readonly NewEvent[] => [...asking, given.modelFailed(1, heldUntil, code)];
     expect(line(failed("rate-limited"))).toMatch(/^429 rate limit · trying again in 14 s · step 1 of 50 · /);
     const later = new Date(given.NOW.getTime() + 13_200);
     expect(line(failed("rate-limited"), { now: later })).toMatch(/trying again in 1 s · /);
