@@ -107,9 +107,8 @@ export const conflict = (message: string, hint: string): GoaldError =>
   new GoaldError("GOALD_CONFLICT", message, { hint });
 
 /** Compares name and code, because `instanceof` is false across realms (jest runs tests in one). */
-export function isGoaldError(value: unknown, code?: ErrorCode): value is GoaldError {
-  return Error.isError(value) && value.name === "GoaldError" && (code === undefined || codeOf(value) === code);
-}
+export const isGoaldError = (value: unknown, code?: ErrorCode): value is GoaldError =>
+  Error.isError(value) && value.name === "GoaldError" && (code === undefined || codeOf(value) === code);
 
 /** For `catch`: returns `fallback` when something does not exist (any more), and throws every other error. */
 export const ifNotFound =
@@ -153,5 +152,6 @@ const ON_SHORTAGE: Readonly<Record<string, string>> = {
   ENFILE: "End some programs: the machine can open no more files",
   ENOMEM: "End some programs: the machine has no memory left",
 };
-/** Returns what a person can do about a machine that had too little of something; undefined for other errors. */
-export const machineAdvice = (thrown: unknown): string | undefined => ON_SHORTAGE[codeOf(thrown) ?? ""];
+/** Returns what a person can do about a shortage of the machine (EAGAIN: of a spawn only); undefined for other errors. */
+export const machineAdvice = (thrown: unknown): string | undefined =>
+  /^(?!spawn ).*\bEAGAIN\b/.test(toError(thrown).message) ? undefined : ON_SHORTAGE[codeOf(thrown) ?? ""];

@@ -487,16 +487,19 @@ describe("errors of the host", () => {
   });
 
   it.each([
-    ["TypeError", "This is a fault of goald."],
-    ["EMFILE", "Raise the limit of open files (ulimit -n)"],
-  ])("any other error (%s) is sent as internal, with a hint, and logged with its place", async (code, hint) => {
+    ["TypeError", "undefined is not a function", "This is a fault of goald."],
+    ["EMFILE", "open a EMFILE", "Raise the limit of open files (ulimit -n)"],
+    ["EAGAIN", "spawn node EAGAIN", "raise their limit (ulimit -u)"],
+    ["EAGAIN", "read EAGAIN", "This is a fault of goald."],
+  ])("any other error (%s, %s) is sent as internal, with a hint, and logged with its place", async (...given) => {
+    const [code, message, hint] = given;
     const { control, api } = await serveAgents();
-    control.fail("reload", Object.assign(new TypeError("undefined is not a function"), { code }));
+    control.fail("reload", Object.assign(new TypeError(message), { code }));
     const reply = await api.ask("POST", "/v1/reload");
     expect(reply.status).toBe(500);
     expect(reply.body).toMatchObject({ error: { code: "GOALD_INTERNAL", hint: expect.stringContaining(hint) } });
     expect(reply.text).not.toContain("fake-control");
-    expect(api.problems).toEqual([expect.stringMatching(/undefined is not a function[\s\S]* at /)]);
+    expect(api.problems).toEqual([expect.stringMatching(new RegExp(`${message}[\\s\\S]* at `))]);
   });
 
   it("CVE-2026-22038: no key is in a reply, a page, a stream or a problem report", async () => {
