@@ -5,6 +5,7 @@
  * file is neither run nor opened. The result counts as text from the web, which taints the agent.
  */
 import { clearUnkept, defineCommand, type KeptFile, keepFile, succeed } from "#core/command.ts";
+import type { Download } from "#core/services.ts";
 import { countNoun } from "#core/text.ts";
 
 export default defineCommand({
@@ -47,13 +48,17 @@ export default defineCommand({
       before === null || "unkept" in before ? "the file is new" : `it replaced ${countNoun(before.bytes, "byte")}`;
     const type = download.contentType || "no type was said";
     const text = `Saved ${download.url} as ${path} (${type}, ${countNoun(download.bytes.byteLength, "byte")}); ${was}.`;
-    const doubt = describeDoubt(download.contentType, path) + (download.holdsSecret ? HOLDS_SECRET : "");
+    const doubt = describeDoubt(download, path) + (download.holdsSecret ? HOLDS_SECRET : "");
     return succeed(text + doubt, { source: "web", artifacts: [path], value: path });
   },
 });
 
 const HOLDS_SECRET = " It contains a key or password of the person's settings: do not copy or send it.";
 
-/** Sites that require a login or a click send a page instead of the file. */
-const describeDoubt = (type: string, path: string): string =>
-  type === "text/html" && !/\.x?html?$/i.test(path) ? " It is a web page, perhaps in place of the file." : "";
+/** Sites that require a login or a click send a page instead of the file. Many servers send a.tar.gz as a tar that they pack for the way. */
+function describeDoubt({ contentType, bytes }: Download, path: string): string {
+  if (contentType === "text/html" && !/\.x?html?$/i.test(path))
+    return " It is a web page, perhaps in place of the file.";
+  const isUnpacked = /\.t?gz$/i.test(path) && (bytes[0] !== 0x1f || bytes[1] !== 0x8b);
+  return isUnpacked ? " It is not packed by gzip, although its name says so." : "";
+}

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { checkCommand } from "#commands/validate.ts";
 import { GoaldError } from "#core/errors.ts";
@@ -355,6 +356,15 @@ describe("download_file", () => {
       text: `Saved ${files.origin}/data.csv as data/prices.csv (text/csv, 6 bytes); the file is new.`,
     });
     expect(await readFile(join(desk.folder, "data/prices.csv"))).toEqual(bytes);
+  });
+
+  it("says when a server unpacked the file on its way, so that its name is wrong", async () => {
+    const packed = gzipSync("content of the archive");
+    answer = (_request, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(packed);
+    expect((await download("data.tar.gz")).text).toMatch(/the file is new\. It is not packed by gzip, /);
+    expect((await download("data.tar")).text).toMatch(/the file is new\.$/);
+    answer = (_request, response) => response.end(packed);
+    expect((await download("data.tgz")).text).toMatch(/the file is new\.$/);
   });
 
   it("keeps a key of the settings that is in the file, and reports it", async () => {
