@@ -222,8 +222,8 @@ export function hintFor(verb: Command, message: string, suggestion: string): str
   const meant = path === "goald" && Object.hasOwn(FOREIGN, word) ? FOREIGN[word] : undefined;
   if (meant !== undefined) return `Did you mean goald ${meant}?`;
   if (suggestion !== "" && (word === "" || isNear(word, suggestion))) return suggestion;
-  if (path === "goald config" && message.startsWith("too many arguments"))
-    return "To write a setting: goald config NAME VALUE. Put several words in quotes.";
+  if (/^goald (?:config|run)$/.test(path) && message.startsWith("too many arguments"))
+    return `${path === "goald run" ? 'A goal is one text: goald run -d "…"' : "To write a setting: goald config NAME VALUE"}. Put several words in quotes.`;
   return `${path === "goald" ? "See what there is" : "See how it is called"}: ${path} --help`;
 }
 
