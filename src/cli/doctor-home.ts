@@ -51,9 +51,12 @@ export async function checkHome(home: Home, uid: number | undefined): Promise<re
   if (!found) return [fine("home", `${root} (${chosenBy}) is not there yet; the first agent makes it`)];
   if (!found.isDirectory())
     return [problem("home", `${root} is not a folder`, "Name another home with --home FOLDER or GOALD_HOME.")];
-  const refused = await access(root, constants.R_OK | constants.W_OK | constants.X_OK).catch(toError);
-  if (refused)
-    return [problem("home", `${root} cannot be written by you`, "Make it writable, or name another home with --home.")];
+  for (const folder of [root, home.workspaceFolder]) {
+    const mode = constants.R_OK | constants.W_OK | constants.X_OK;
+    const refused = (await look(folder)) && (await access(folder, mode).catch(toError));
+    const what = `${folder} is not a folder that you may write to`;
+    if (refused) return [problem("home", what, "Make it writable, or name another home with --home.")];
+  }
   const faults = uid === undefined ? [] : await checkPermissions(home, uid);
   return [fine("home", `${root} (${chosenBy})`), ...faults, ...(faults.length === 0 ? [CLOSED] : [])];
 }

@@ -54,6 +54,13 @@ describe("goald doctor", () => {
     ["all problems of the settings", WRONG, "settings", ["error", "error"], /temperature[\s\S]*recall\.count/],
     ["Python helpers that cannot be read", HELPERS, "commands", ["warning"], /cannot read \S+\/a\.py:3, \S+\/b\.py:1/],
     ["a store that cannot be read", NO_STORE, "store", ["error"], /goald\.db/],
+    [
+      "a workspace that is a file",
+      { workspace: "" },
+      "home",
+      ["error"],
+      /workspace is not a folder that you may write to/,
+    ],
   ])("finds %s, and continues with the other checks", async (_what, files, check, levels, text) => {
     await using goald = await makeGoald(SERVER);
     for (const [path, content] of Object.entries(files)) await goald.write(path, content);
