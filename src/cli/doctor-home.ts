@@ -180,8 +180,10 @@ function checkAbsent(home: Home): Finding {
   );
 }
 
-/** Returns the last line of the daemon's output, which may contain an error of goald or Node. */
+/** Returns the last line that was printed since the daemon's start, which may contain an error of goald or Node. */
 function lastWords(home: Home): string {
+  const printedAt = orUndefined(() => lstatSync(outputFileOf(home)))?.mtime.toISOString() ?? "";
+  if (printedAt < (readHostInfo(home.lock)?.startedAt ?? "")) return "";
   const lines = orUndefined(() => readFileSync(outputFileOf(home), "utf8"))
     ?.trim()
     .split("\n");

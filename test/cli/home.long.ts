@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmod, copyFile, cp, mkdir, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, copyFile, cp, mkdir, readFile, realpath, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "@jest/globals";
@@ -162,7 +162,11 @@ describe("goald doctor", () => {
     expect(running.repaired).toEqual([]);
     expect((await stat(socket)).isSocket()).toBe(true);
     await daemon.kill();
-    await writeFile(join(goald.home, ".goald", "log", "daemon.out"), "first\nFATAL ERROR: \u001b[31mno memory\n");
+    const output = join(goald.home, ".goald", "log", "daemon.out");
+    await writeFile(output, "first\nFATAL ERROR: \u001b[31mno memory\n");
+    await utimes(output, 1, 1);
+    expect(textOf(await examine(goald, 1), "daemon")).toContain("did not end it Its agents");
+    await utimes(output, new Date(), new Date());
     const died = await examine(goald, 1);
     expect(textOf(died, "daemon")).toContain("did not end it. Its last words: FATAL ERROR: ");
     expect(textOf(died, "daemon")).toContain("goald up");
