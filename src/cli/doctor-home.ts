@@ -184,10 +184,8 @@ function checkAbsent(home: Home): Finding {
 function lastWords(home: Home): string {
   const printedAt = orUndefined(() => lstatSync(outputFileOf(home)))?.mtime.toISOString() ?? "";
   if (printedAt < (readHostInfo(home.lock)?.startedAt ?? "")) return "";
-  const lines = orUndefined(() => readFileSync(outputFileOf(home), "utf8"))
-    ?.trim()
-    .split("\n");
-  return (lines?.at(-1) ?? "").slice(0, MAX_LINE_CHARS);
+  const text = orUndefined(() => readFileSync(outputFileOf(home), "utf8")) ?? "";
+  return (text.trim().split("\n").at(-1) ?? "").slice(0, MAX_LINE_CHARS);
 }
 
 /** Finds sockets that a killed host left. The next host removes them. */

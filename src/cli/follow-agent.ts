@@ -284,12 +284,7 @@ const belowOf = (agent: string, views: readonly AgentView[]): readonly AgentView
   views.filter(({ parent }) => parent === agent).flatMap((view) => [view, ...belowOf(view.id, views)]);
 
 /** Shows all events from a step on, up to the agent's known head. A later step than the last, such as the default, means the last one. */
-export const showFrom = (
-  { row, head }: LoadedAgent,
-  since: number | undefined,
-  context: CliContext,
-  show: ShowRun,
-): Promise<void> =>
+export const showFrom = ({ row, head }: LoadedAgent, since: number | undefined, context: CliContext, show: ShowRun) =>
   withReading(context, async (reading) => {
     const reader = logReader(reading);
     const after = await seqBefore(reader, row.id, since ?? Number.POSITIVE_INFINITY, head);

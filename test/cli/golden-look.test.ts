@@ -129,6 +129,7 @@ describe("agents that have worked", () => {
       show baker-2
       goals baker-of-rolls
       resume clerk-2 --max-steps 1
+      rm --ended
       rm baker-2
       rm -f baker-2
       rm -f baker-of-rolls --files --json

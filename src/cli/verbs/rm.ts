@@ -42,7 +42,8 @@ export const verb = defineVerb({
     const deepestFirst = [...new Set(names)].sort((a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0));
     const ids = isEnded ? await reading(options, async (opened) => listEnded(await opened.agents())) : deepestFirst;
     let code: number = EXIT.ok;
-    for (const name of ids) if (code !== EXIT.interrupted) code = Math.max(code, await removeVerb(name, options));
+    for (const name of ids)
+      if (code !== EXIT.interrupted) code = Math.max(code, await removeVerb(name, options, isEnded));
     return code;
   },
 });
@@ -57,21 +58,23 @@ function listEnded(views: readonly AgentView[]): readonly string[] {
   return views.flatMap(({ id }) => (ended.has(id) ? [id] : [])).toReversed();
 }
 
-async function removeVerb(name: string, options: RemoveOptions): Promise<number> {
+/** `isEnded`: it is removed with all others that have ended. */
+async function removeVerb(name: string, options: RemoveOptions, isEnded: boolean): Promise<number> {
   const { force = false, files = false } = options;
   return withAgent(
     name,
     options,
     async ({ row, state, context, reach }) => {
       const { output, home } = context;
-      const unasked = formatCall(home, "rm", "-f", ...(files ? ["--files"] : []), row.id);
+      const flags = files ? ["-f", "--files"] : ["-f"];
+      const unasked = formatCall(home, "rm", ...flags, row.id);
       if (!force && !isOver(state))
         throw new GoaldError("GOALD_CONFLICT", `${row.id} is not done.`, {
           hint: `Stop it first: ${formatCall(home, "stop", row.id)}, or kill and remove it: ${unasked}`,
         });
       if (!force && !output.interactive)
         throw new GoaldError("GOALD_USAGE", `There is no terminal to ask on before ${row.id} is removed.`, {
-          hint: `Remove it without asking: ${unasked}`,
+          hint: `Remove it without asking: ${isEnded ? formatCall(home, "rm", ...flags, "--ended") : unasked}`,
         });
       const folder = join(context.home.workspaceFolder, row.folder);
       if (!force) {
