@@ -433,7 +433,8 @@ describe("a backup of the store", () => {
     chmodSync(target, 0o644);
     await backupStore(path, target, true);
     expect(statSync(target).mode & 0o777).toBe(0o600);
-    await refuses("GOALD_CONFLICT", path, at("copies"));
+    const folder = { code: "GOALD_CONFLICT", hint: expect.stringContaining("A folder is there") };
+    await expect(backupStore(path, at("copies"), true)).rejects.toMatchObject(folder);
     for (const own of ["", "-wal", "-anchor"]) await refuses("GOALD_USAGE", path, path + own);
     const message = expect.stringContaining(`${at("nowhere", "x")} cannot be written`);
     await expect(backupStore(path, at("nowhere", "x"), false)).rejects.toMatchObject({ code: "GOALD_FILE", message });

@@ -72,7 +72,7 @@ function createFile(temporary: string, target: string, { path, replace }: { path
   const found = lstatSync(target, { throwIfNoEntry: false });
   if (found && (!replace || !found.isFile()))
     throw new GoaldError("GOALD_CONFLICT", `Expected no file at ${target}, found one.`, {
-      hint: found.isFile() ? "Replace it with --force, or name another file." : "Name a file.",
+      hint: found.isFile() ? "Replace it with --force, or name another file." : "A folder is there: name a file.",
     });
   removeUnfinished(target);
   closeSync(openSync(temporary, "wx", 0o600));
