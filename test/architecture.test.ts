@@ -279,7 +279,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   app: [10, 1503],
   cage: [7, 622],
   cassette: [10, 1368],
-  cli: [60, 7789],
+  cli: [60, 7783],
   commands: [10, 1660],
   config: [15, 1815],
   core: [32, 4575],
@@ -295,7 +295,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2803],
   store: [26, 3436],
   util: [22, 1602],
-  views: [20, 3342],
+  views: [20, 3351],
   workspace: [8, 1195],
 };
 

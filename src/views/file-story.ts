@@ -238,8 +238,7 @@ export async function traceVersions(
     if (story) addToStory(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
   }
   return versions.map((version, index) => {
-    const { path: _path, outside = [], ...own } = version;
-    const { step, callId } = own;
+    const { step, callId, at, operation, bytes, sha256, outside = [] } = version;
     const before = versions[index - 1]?.step ?? 0;
     const known = received.get(callId) ?? [];
     const unclean = known[0]?.step ?? Number.POSITIVE_INFINITY;
@@ -251,7 +250,12 @@ export async function traceVersions(
     const { goals, ...story } = isAgents ? told : { ...emptyStory(), goals: told.goals };
     return {
       version: index + 1,
-      ...own,
+      step,
+      callId,
+      at,
+      operation,
+      bytes,
+      sha256,
       outside,
       by: isAgents ? "agent" : "person",
       goals,

@@ -208,6 +208,11 @@ export const summarizePlan = (
   step,
   lastStep,
   workspace,
-  files: files.map(({ content, isNew: _new, outside: _, ...file }) => ({ ...file, bytes: content?.length ?? null })),
+  files: files.map(({ path, action, content, bytesNow }) => ({
+    path,
+    action,
+    bytesNow,
+    bytes: content?.length ?? null,
+  })),
   clones,
 });
