@@ -13,17 +13,7 @@ import { isRecord, type JsonRecord } from "#util/json.ts";
 import { createAjv } from "#util/schema.ts";
 import { type Aliases, arrangeArguments, collectValues, findCommandName } from "./arrange-args.ts";
 import type { RawCall } from "./find-call.ts";
-import {
-  describeArgsNotAnObject,
-  describeArgumentError,
-  describeClosedCommand,
-  describePlaceholder,
-  describeRepeatedArgument,
-  describeUnknownArguments,
-  describeUnknownCommand,
-  MAX_PROBLEMS,
-  PROBLEMS,
-} from "./problems.ts";
+import * as say from "./problems.ts";
 
 export interface ReplyCatalogue {
   /** Argument schema by command name. */
@@ -77,22 +67,22 @@ export function createCallValidator({ schemas, aliases, closed = [] }: ReplyCata
   return {
     isName: (written) => findCommandName(written, names, aliases) !== null,
     checkCall({ name: written, args }, source) {
-      if (typeof written !== "string" || written.trim() === "") return reject([PROBLEMS.noName]);
+      if (typeof written !== "string" || written.trim() === "") return reject([say.PROBLEMS.noName]);
       const name = findCommandName(written, names, aliases);
       if (name === null) {
         const other = findCommandName(written, closedNames, aliases);
-        if (other) return reject([describeClosedCommand(other, names)]);
-        return { ...reject([describeUnknownCommand(written, names)]), unknownName: written };
+        if (other) return reject([say.describeClosedCommand(other, names)]);
+        return { ...reject([say.describeUnknownCommand(written, names)]), unknownName: written };
       }
       const schema = schemas[name] as ArgsSchema;
       const arranged = arrangeArguments(args, schema, aliases, source);
       switch (arranged.kind) {
         case "not-an-object":
-          return reject([describeArgsNotAnObject(name, schema)], name);
+          return reject([say.describeArgsNotAnObject(name, schema)], name);
         case "twice":
-          return reject([describeRepeatedArgument(name, arranged.name)], name);
+          return reject([say.describeRepeatedArgument(name, arranged.name)], name);
         case "placeholder":
-          return reject([describePlaceholder(name, arranged.name, arranged.value)]);
+          return reject([say.describePlaceholder(name, arranged.name, arranged.value)]);
         case "args": {
           const given: Record<string, unknown> = { ...arranged.args };
           // The last thought then is the reason.
@@ -121,8 +111,8 @@ export function createArgumentChecker({
   return (name, args) => {
     const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
     if (!schema)
-      return [closed.includes(name) ? describeClosedCommand(name, names) : describeUnknownCommand(name, names)];
-    if (!isRecord(args)) return [describeArgsNotAnObject(name, schema)];
+      return [closed.includes(name) ? say.describeClosedCommand(name, names) : say.describeUnknownCommand(name, names)];
+    if (!isRecord(args)) return [say.describeArgsNotAnObject(name, schema)];
     return findProblems(name, args, schema);
   };
 }
@@ -167,15 +157,15 @@ function findProblems(name: string, args: JsonRecord, schema: ArgsSchema): reado
   if (validate(args)) return [];
   const { errors: deciding } = validate;
   const unknown = Object.keys(args).filter((key) => !Object.hasOwn(schema.properties, key));
-  if (unknown.length > MAX_PROBLEMS && deciding?.some(({ keyword }) => keyword === "maxProperties"))
-    return [describeUnknownArguments(name, unknown.length, schema)];
+  if (unknown.length > say.MAX_PROBLEMS && deciding?.some(({ keyword }) => keyword === "maxProperties"))
+    return [say.describeUnknownArguments(name, unknown.length, schema)];
   // Collecting an error for each of a million items takes seconds.
   const isShort = collectValues(args).length <= MAX_WORDED_VALUES;
   const wording = wordingValidator(schema);
   if (isShort) wording(args);
   const errors = (isShort ? wording.errors : deciding) ?? [];
-  const lines = errors.map((error) => describeArgumentError(name, error, schema));
-  return [...new Set(lines)].slice(0, MAX_PROBLEMS);
+  const lines = errors.map((error) => say.describeArgumentError(name, error, schema));
+  return [...new Set(lines)].slice(0, say.MAX_PROBLEMS);
 }
 
 const reject = (problems: readonly string[], name?: string): CheckedCall => ({ kind: "invalid", problems, name });

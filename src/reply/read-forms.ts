@@ -7,18 +7,7 @@ import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./
 import { readReturn } from "./check-value.ts";
 import { findAction, resolveAction, thoughtIn } from "./find-call.ts";
 import { findConflictingKey, parseShallowJson } from "./json.ts";
-import {
-  ACTION_PROBLEMS,
-  describeDamagedLetters,
-  describeForeignCode,
-  describeLonelyCall,
-  describeRepeatedKey,
-  describeTooLarge,
-  describeTooManyCalls,
-  describeUnknownAction,
-  PROBLEMS,
-  rephraseProblems,
-} from "./problems.ts";
+import * as say from "./problems.ts";
 import {
   createReplyReader,
   type FurtherCall,
@@ -51,7 +40,7 @@ export function readAction(
   form: ActionForm,
   { command, returns, isSecondTry = false }: EndedWork,
 ): ParsedReply {
-  if (text.length > MAX_REPLY_CHARS) return refuseReply(null, describeTooLarge(text.length, MAX_REPLY_CHARS));
+  if (text.length > MAX_REPLY_CHARS) return refuseReply(null, say.describeTooLarge(text.length, MAX_REPLY_CHARS));
   const split = splitAction(text, form);
   const thoughts = asThoughts(split.thought);
   const problem = problemOf(split, form, { isFull: finishReason === "length", isSecondTry });
@@ -71,17 +60,17 @@ function problemOf(
   { isFull, isSecondTry }: { readonly isFull: boolean; readonly isSecondTry: boolean },
 ): string | undefined {
   const { code, shown, result, thought, isClosed, isOnlyReasoning, foreign } = split;
-  const words = ACTION_PROBLEMS[form];
+  const words = say.ACTION_PROBLEMS[form];
   if (isOnlyReasoning) return words.onlyReasoning;
   if (isFull && (code === null || !isClosed)) return words.cutOff;
   if (result !== null) return result === "" ? words.noCode : undefined;
-  if (foreign !== "" && !isSecondTry) return describeForeignCode(foreign);
+  if (foreign !== "" && !isSecondTry) return say.describeForeignCode(foreign);
   // A quoted block of Python is never the answer: it may have been meant.
   const isMeant = isSecondTry ? /^```py/m.test(shown) : isCall(shown);
-  if (code === null && form === "code" && isMeant) return ACTION_PROBLEMS.code.noBlock;
+  if (code === null && form === "code" && isMeant) return say.ACTION_PROBLEMS.code.noBlock;
   if (code === null) return form === "react" || /^(?:<[^<>]{1,40}>)?$/.test(shown) ? words.noCode : undefined;
   if (code.trim() === "") return thought === "" ? words.noCode : words.emptyCode;
-  return /\p{Cs}|\ufffd/u.test(code) ? describeDamagedLetters() : undefined;
+  return /\p{Cs}|\ufffd/u.test(code) ? say.describeDamagedLetters() : undefined;
 }
 
 /**
@@ -121,13 +110,13 @@ export function createPlanReader(
     checkCall(written, source) {
       const checked = known.checkCall({ ...written, name: resolveAction(written.name) }, source);
       if (checked.kind === "valid" || checked.unknownName === undefined) return checked;
-      return { ...checked, problems: [describeUnknownAction(checked.unknownName, listed)] };
+      return { ...checked, problems: [say.describeUnknownAction(checked.unknownName, listed)] };
     },
   };
   const read = createReplyReader(catalogue, validator, findAction);
   return (text, finishReason) => {
     const parsed = read(text, finishReason);
-    if (parsed.kind === "problem") return { ...parsed, problems: rephraseProblems(parsed.problems, "plan") };
+    if (parsed.kind === "problem") return { ...parsed, problems: say.rephraseProblems(parsed.problems, "plan") };
     const thought = thoughtIn(parsed.call);
     return thought === "" ? parsed : { ...parsed, thoughts: asThoughts(thought) };
   };
@@ -152,10 +141,10 @@ export function readSeveralCalls(
   if (!Array.isArray(written) || written.length < 2) return null;
   const thoughts = findThoughts(value);
   const refuse = (...problems: readonly string[]): ParsedReply => refuseReply(thoughts, ...problems);
-  if (finishReason === "length") return refuse(PROBLEMS.cutOff);
-  if (written.length > 2 * MAX_CALLS) return refuse(describeTooManyCalls(written.length, MAX_CALLS));
+  if (finishReason === "length") return refuse(say.PROBLEMS.cutOff);
+  if (written.length > 2 * MAX_CALLS) return refuse(say.describeTooManyCalls(written.length, MAX_CALLS));
   const repeated = findConflictingKey(text);
-  if (repeated !== null) return refuse(describeRepeatedKey(repeated));
+  if (repeated !== null) return refuse(say.describeRepeatedKey(repeated));
   const checked = written.map((each) => {
     const { name, args } = isRecord(each) ? each : {};
     return validator.checkCall({ name, args }, text);
@@ -172,10 +161,10 @@ export function readSeveralCalls(
   const [first, ...further] = calls;
   if (!first) return null;
   const damaged = calls.filter(({ call }) => isDamaged(call, text));
-  if (damaged.length > 0) return refuse(...damaged.map(({ call }) => describeDamagedLetters(call.name)));
+  if (damaged.length > 0) return refuse(...damaged.map(({ call }) => say.describeDamagedLetters(call.name)));
   const lonely = calls.map(({ call }) => call.name).filter((name) => catalogue.isLonely?.(name) !== false);
-  if (further.length > 0 && lonely.length > 0) return refuse(describeLonelyCall(lonely, MAX_CALLS));
-  if (calls.length > MAX_CALLS) return refuse(describeTooManyCalls(calls.length, MAX_CALLS));
+  if (further.length > 0 && lonely.length > 0) return refuse(say.describeLonelyCall(lonely, MAX_CALLS));
+  if (calls.length > MAX_CALLS) return refuse(say.describeTooManyCalls(calls.length, MAX_CALLS));
   const own = withThought(thoughts, first.thought || undefined) ?? NO_THOUGHTS;
   return { kind: "command", call: first.call, further, thoughts: own, repaired: false };
 }
