@@ -17,22 +17,22 @@ import {
   pythonToJson,
 } from "./json.ts";
 
-const MAX_STRING_LAYERS = 3;
 const BLANK = /[\s\u0000\u0085\u200b-\u200d\u2060\ufeff]/;
 
 /**
  * Removes wrappers of the whole reply: byte order marks, blanks, up to three layers of JSON string, and `>` before
- * every line. Adds a missing outer brace. A reply longer than `maxChars` is only trimmed.
+ * every line, unless a call without thoughts is quoted so. Adds a missing outer brace. A reply longer than `maxChars` is only trimmed.
  */
 export function unwrapReply(text: string, maxChars: number): string {
   let reply = trimBlank(text);
   if (reply.length > maxChars) return reply;
   reply = unwrapStrings(reply);
-  if (!/^[^>\n]/m.test(reply)) reply = reply.replace(/^> ?/gm, "").trim();
+  const isQuotedCall = /"(?:command|action|name|tool)"/.test(reply) && !reply.includes("thoughts");
+  if (!isQuotedCall && !/^[^>\n]/m.test(reply)) reply = reply.replace(/^> ?/gm, "").trim();
   return /^(?:["'](?:thoughts|command)["']?|(?:thoughts|command)["'])\s{0,50}:/i.test(reply) ? `{${reply}` : reply;
 }
 
-function unwrapStrings(text: string, layers = MAX_STRING_LAYERS): string {
+function unwrapStrings(text: string, layers = 3): string {
   const inner = layers > 0 && text.startsWith('"') ? parseShallowJson(text) : undefined;
   return typeof inner === "string" ? unwrapStrings(trimBlank(inner), layers - 1) : text;
 }
@@ -148,8 +148,6 @@ const OPENING = new RegExp(OPEN, "i");
 /** Checks for an opening mark anywhere in the text. */
 export const opensReasoning = (text: string): boolean => OPENING.test(text);
 
-type Stretch = Pick<ReplyObject, "start" | "end">;
-
 /** Elements and keys of such names hold what the reply itself states: an answer or a call. */
 export const ANSWER =
   /^(?:[a-z]+:)?(?:(?:final|next|my|current|chosen|selected|structured|step|turn|move|choice|decision|operation|agent|assistant|ai|llm|model|answer|reply|response|result|output|message|object|root|data|json|xml|inst|(?:ant)?artifact|ability|code|python|execute|ipython|run|do|perform|invoke|command|action|tool|function|call|use)s?[_-]?)+$|^[\w-]{0,40}gpt$|^(?:html|body|pre|p|div|span|b|strong|em|i|details|summary)$/i;
@@ -157,80 +155,91 @@ export const ANSWER =
 export const NOT_NOW =
   /(?:^|[^a-z])(?:(?:counter-?)?examples?|e\.g\.|drafts?|rejected|not|never|alternatives?|failed|denied|plan|error|analysis|observation|thinking|reasoning|sample|template|format|previous|earlier|last|later|yesterday|history|old|bad|wrong|invalid|incorrect|forbidden|ignore|avoid|skip|cancell?ed|quoted?|user|human|system|request|input|file|contents?|notes?|(?:tool|function|command|action|search)[_ ]?(?:response|result|output)s?)(?:$|[^a-z])/i;
 const TAG = /[<[](?=([^\s<>[\]=/"'!{(]{1,40}))[^<>[\]]{1,240}(?<!\/)[>\]]/g;
+const CLOSING_TAG = /[<[]\/[^\s<>[\]=/"'!{(]{1,40}/g;
 const MAX_TAGS = 200;
 const CALLED = /\b(\w{1,80})\(/g;
-/** Calls, and holders of one kind, whose end is searched for. */
-const MAX_SEARCHES = 20;
 
-/** Comments, struck text, changes of files, here-documents and texts in YAML, each with its end, else they hold the rest of the reply. */
-const HOLDERS: readonly (readonly [opening: RegExp, end: string])[] = [
-  [/<!--/g, "-->"],
-  [/(?<!~)~~(?=[^~]+~~(?!~))/g, "~~"],
-  [/^\*{3} Begin Patch/gm, "\n*** End Patch"],
-  [/^<{5,9} [A-Z]/gm, "\n>>>>>"],
-  [/^(?:@@ -|\+{3} )/gm, "\n\n"],
-  [/(?<!<)<<-?(?:[ \t]?["']|(?=[A-Z]))(?<word>\w{2,20})["']?(?=[ \t]*(?:$|[>|;&]))/gm, "\n"],
-  [/:[ \t]?[|>][-+]?$/gm, "\n\n"],
-];
+/** Comments, struck text, changes of files, here-documents, texts in YAML and turns of others, to their end or to that of the reply. */
+const HOLDERS: readonly RegExp[] = [
+  ["<!--", "-->"],
+  ["(?<!~)~~(?=[^~]+~~(?!~))", "~~"],
+  ["^\\*{3} Begin Patch", "\\n\\*{3} End Patch"],
+  ["^<{5,9} [A-Z]", "\\n>>>>>"],
+  ["^(?:@@ -|\\+{3} )", "\\n\\n"],
+  ["(?<!<)<<[-~]?(?:[ \\t]?[\"']|(?=[A-Z]))(?<word>\\w{2,20})[\"']?(?=[ \\t]*(?:$|[>|;&]))", "\\n\\k<word>"],
+  ["^(?:\\$ )?(?:cat|tee|python3?|(?:ba)?sh|node)\\b[^\\n<]*<<[-~]? ?(?<word>[a-z]\\w{1,19})\\b", "\\n\\k<word>"],
+  [":[ \\t]?[|>][-+\\d]{0,2}$", "\\n\\n"],
+  ["<\\|(?:(?:im_)?start\\w*\\|>(?:user|tool|ipython|functions)|(?:user|observation)\\|>)", "<\\|(?:im_|start|assis)"],
+].map(([opening, end]) => new RegExp(`(?:${opening})[^]*?(?:${end}|(?![^]))`, "gm"));
 
 /**
  * Returns the parts of the reply that are no statements of its own: what an element holds whose tag names a command, such as
- * `<read_file>` or `<invoke name="read_file">`, or is not `ANSWER`, the arguments of `read_file(…)`, and what `HOLDERS` hold.
+ * `<read_file>` or `<invoke name="read_file">`, or is not `ANSWER`, the arguments of `read_file(…)`, and what `HOLDERS` match.
  * The end of an element or call may be missing where it begins a line, and from a reply that was cut off; else it is prose.
  */
-export function findContent(text: string, isCut: boolean, isName: (name: string) => boolean): readonly Stretch[] {
+export function findContent(text: string, isCut: boolean, isName: (name: string) => boolean) {
   const isCommand = (tag: string): boolean => tag.match(/[\w-]+/g)?.some(isName) === true;
   const holds = (tag: string, name: string): boolean => !ANSWER.test(name) || NOT_NOW.test(tag) || isCommand(tag);
   const tags = [...text.matchAll(TAG).take(MAX_TAGS)].filter(([tag, name = ""]) => holds(tag, name));
   const calls = [...text.matchAll(CALLED).take(MAX_TAGS)].filter(([, name = ""]) => isName(name));
-  const elements = [...tags, ...calls.slice(0, MAX_SEARCHES)].map(({ 0: opening, 1: name, index }) => {
+  /** By closing tag, last one first. */
+  const ends = new Map(tags.map(([tag, name]) => [`${tag[0]}/${name}`, [] as number[]]));
+  for (const { 0: closing, index } of text.matchAll(CLOSING_TAG)) ends.get(closing)?.push(index);
+  for (const each of ends.values()) each.reverse();
+  const elements = [...tags, ...calls].flatMap(({ 0: opening, 1: name, index }) => {
     const start = index + opening.length;
-    const end = opening.endsWith("(") ? findCallEnd(text, start) : text.indexOf(`${opening[0]}/${name}`, start);
-    return { start, end: end ?? -1, isOpen: (isCut || /^\n?$/.test(text.charAt(index - 1))) && isCommand(opening) };
+    const later = ends.get(`${opening[0]}/${name}`) ?? [];
+    while ((later.at(-1) ?? start) < start) later.pop();
+    const end = opening.endsWith("(") ? findCallEnd(text, start) : later.at(-1);
+    const isOpen = (isCut || /^\n?$/.test(text.charAt(index - 1))) && isCommand(opening);
+    return end !== undefined || isOpen ? [{ start, end: end ?? text.length }] : [];
   });
-  const holders = HOLDERS.flatMap(([pattern, end]) =>
-    [...text.matchAll(pattern).take(MAX_SEARCHES)].map(({ 0: opening, groups, index: start }) => {
-      return { start, end: text.indexOf(end + (groups?.word ?? ""), start + opening.length), isOpen: true };
-    }),
-  );
-  return [...elements, ...holders].flatMap(({ start, end, isOpen }) =>
-    end >= 0 || isOpen ? [{ start, end: end < 0 ? text.length : end }] : [],
-  );
+  const holders = HOLDERS.flatMap((holder) => [...text.matchAll(holder).take(MAX_TAGS)]);
+  return [...elements, ...holders.map(({ 0: held, index: start }) => ({ start, end: start + held.length }))];
 }
 
 const LAST_SENTENCE = /(?:[^.!?\n{}<>\]]|[.!?](?=\S)|(?<=\b(?:e\.g|i\.e|vs))\.)*$/i;
 /** At most three words before a colon, or one alone. "In JSON format:" and "Writing notes.md:" name nothing. */
 const LABEL =
-  /^(?!(?:in|as|per|according|now|one|last step|(?:writ|sav|creat|updat|append|add|mak|fix)ing)\b)(?:(?:\S+\s+){0,2}\S*[:：]\W*|\S+)$/i;
-/** Such words before a call make it an example, a quotation, the text of a file or nothing to run. */
+  /^(?!(?:in|as|per|according|selon|según|laut|now|one|last step|(?!quot|warn)\w+ing)\b)(?:(?:\S+\s+){0,2}\S*[:：]\W*|\S+)$/i;
+/** Such words before a call make it an example, a quotation, the text of a file, a question or nothing to run. */
 const QUOTING = new RegExp(
   [
-    "\\b(?:for|an|par|zum) (?:example|exemple|beispiel)\\b|例如|不要",
-    "^/[/*]$|^\\$ |^before\\W*$|^(?:\\W*(?:file\\W+)?|(?:```|~~~).*)[\\w./-]+\\.\\w{1,5}\\W*$",
-    "^(?!.*\\b(?:what|whether|if|how)\\b).*\\b(?:instead of|rather than|such as|contents? of \\S+|considered|caused by|this failed|(?:says?|said|reads|instructs|wrote|contains?|returned|has|ran|sent|i used|was)(?: to \\w+)?)\\W*$",
-    "(?:\\b(?:not|never|nicht)|n['’]t) (?:run|send|use|call|do|execute|write|ausf)\\p{L}*(?: (?:this|it|that))?\\W*$",
+    "\\b(?:for|an|par|zum) (?:example|exemple|beispiel)\\b|例如|不要|^like this one\\W*$",
+    "^/[/*]$|^before\\W*$|^(?:\\W*(?:file\\W+)?|(?:```|~~~).*)[\\w./-]+\\.\\w{1,5}\\W*$",
+    "^(?!.*\\b(?:what|whether|if|how)\\b).*\\b(?:instead of|rather than|such as|contents? of \\S+|considered|caused by|this failed|(?:asks|tells|wants) (?:me|you|us)|(?:says?|said|reads|instructs|wrote|contains?|returned|has|ran|sent|i used|was))(?: to \\w+)?(?: this)?\\W*$",
+    "(?:\\b(?:cannot|not|never|nicht|refuse to)|n['’]t) (?:run|send|use|call|do|execute|write|ausf)\\p{L}*(?: (?:this|it|that))?\\W*$",
+    "^\\W*(?:should|shall|may|can) (?:i|we)\\b",
   ].join("|"),
   "iu",
 );
+/** Such words behind a call take it back, or ask for a yes. */
+const TAKEN_BACK =
+  /^[\s`~]*(?:wait\b(?! for| until)|scratch that|never ?mind|(?:this|that) (?:is|was) (?:just|only) an? (?:example|draft)|(?:do not|don['’]t) (?:run|execute|send) (?:this|it|that)|(?:should|shall|may) i (?:proceed|run|do|send|go)\b)/i;
+/** The line of a call begins as one of a transcript, a log, a comment or a shell does. */
+const MARKED_LINE =
+  /(?:^|\n)[ \t]*(?:\W*(?:user|human|system|tool|observation|ipython)\W{0,3}[\])>]|\W*(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)[^\n]*|(?:\$|#|--) [^\n]*)[ \t]*$/i;
 
 /**
- * Whether a call between these texts is a part of a sentence or of a text in quotes, or is quoted by what leads up to it: an
- * unfinished sentence, or a label of at most three words. A finished sentence says nothing about it.
+ * Whether the call in this stretch of the reply is a part of a sentence or of a text in quotes, or is quoted by what leads up to it: a
+ * mark of its line, an unfinished sentence, or a label of at most three words. A finished sentence says nothing about it.
  */
-export function isQuoted(before: string, after: string): boolean {
-  const near = before.slice(-200);
+export function isQuoted(reply: string, start: number, end: number): boolean {
+  const near = reply.slice(Math.max(0, start - 200), start);
+  const after = reply.slice(end, end + 50);
   if (/\S \S[^\n]* \p{L}+,? [`(]*$|\p{L}[^\n]*["']$/u.test(near) || /^[`)]*(?:\?| [a-z])/.test(after)) return true;
-  const lead = near.replace(/\s*(?:(?:```|~~~)\w*[ \t]*\n?)?$/, "");
+  if (MARKED_LINE.test(near) || TAKEN_BACK.test(after)) return true;
+  // The name of a command is no label.
+  const lead = near.replace(/\s*(?:(?:```|~~~)\w*[ \t]*\n?)?$/, "").replace(/\w+_\w+/g, "");
   const sentence = LAST_SENTENCE.exec(lead)?.[0].trim() ?? "";
   return QUOTING.test(sentence) || (LABEL.test(sentence) && NOT_NOW.test(sentence));
 }
 
 /** Returns the end of a reasoning block that precedes every bracket, else 0: braces in that block need not balance. */
-export const findLeadingReasoningEnd = (text: string): number =>
-  Math.max(
-    0,
-    findMarkedEnd(text, (_, before) => /[{[]/.test(before)),
-  );
+export function findLeadingReasoningEnd(text: string): number {
+  const end = findMarkedEnd(text, (_, before) => /[{[]/.test(before));
+  return Math.max(0, end);
+}
 
 /**
  * Returns the end of the reasoning that a reply in prose begins with, else 0; -1 when it does not end. A closing mark without
@@ -271,7 +280,7 @@ export function isOnlyReasoning(text: string): boolean {
 }
 
 /** Characters times quotes of the text given to jsonrepair; at most about 0.2 s. */
-const MAX_GUESS_WORK = 200_000_000;
+export const MAX_GUESS_WORK = 200_000_000;
 /** A longer object is read only if nothing but its spelling is wrong. */
 export const MAX_DAMAGED_CHARS = 100_000;
 
@@ -294,9 +303,8 @@ export interface UnparsedObject {
   readonly reason: "tooDeep" | "tooDamaged" | "cutOff" | "ellipsis" | "brokenSyntax";
 }
 
-/** Remaining cost of guesses in this reply. */
-export const createRepairBudget = () => ({ guessWork: MAX_GUESS_WORK });
-type RepairBudget = ReturnType<typeof createRepairBudget>;
+/** Remaining cost of guesses in one reply. */
+type RepairBudget = { guessWork: number };
 
 /**
  * Parses one object of a reply with the least repair that works. Order: strict JSON; a Python literal; a spelling pass
@@ -323,7 +331,7 @@ function reasonOf(source: string, isCut: boolean): UnparsedObject["reason"] {
 }
 
 /** Without a guess. Returns the object with mended spelling when that is no JSON either. */
-export function parseClearly(source: string): ParsedObject | SpelledObject {
+export function parseClearly(source: string): ParsedObject | ReturnType<typeof mendSpelling> {
   const whole = { kind: "parsed", length: source.length, isWhole: true, written: source } as const;
   const strict = parseShallowJson(source);
   if (strict !== undefined) return { ...whole, value: strict, json: source, trust: "strict" };
@@ -338,15 +346,7 @@ export function parseClearly(source: string): ParsedObject | SpelledObject {
   return { kind: "parsed", value, json, trust: "clear", length, isWhole: !isOpen, written };
 }
 
-/** One object of a reply as its brackets bound it. */
-type SpelledObject = ReturnType<typeof mendSpelling>;
-
 const CLOSING: Readonly<Record<string, string>> = { "{": "}", "[": "]" };
-/** A whole string, or one that the text ends in. */
-const STRING = /"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:(")|\\?$)/y;
-/** Behind a comma. */
-const TRAILING_COMMA = /\s{0,1000}[}\]]/y;
-const BARE_END = /[\w.+-]$/;
 
 /**
  * Mends the spelling of the object that begins the source, in one pass: in strings, control characters and backslashes that begin
@@ -370,14 +370,15 @@ function mendSpelling(source: string) {
       at = afterComment;
       continue;
     }
-    const [string = "", closing] = char === '"' ? (matchAt(STRING, source, at) ?? []) : [];
-    at += Math.max(1, string.length);
+    const start = at;
+    at = char === '"' ? findStringEnd(source, start) + 1 : start + 1;
     if (char > " ") last = (last + char).slice(-4);
-    if (string !== "") {
-      isInString = closing === undefined;
+    if (char === '"') {
+      isInString = at > source.length;
+      const string = source.slice(start, at);
       isDoubtful ||= hasDoubtfulEscape(string);
       out.push(mendString(string));
-    } else if (char !== "," || matchAt(TRAILING_COMMA, source, at) === null) {
+    } else if (char !== "," || !/^\s*[}\]]/.test(source.slice(at, at + 1_001))) {
       if (CLOSING[char]) open.push(CLOSING[char]);
       else if (char === "}" || char === "]") isDoubtful ||= open.pop() !== char;
       hasEllipsis ||= /[:,](?:…|\.{3})$/.test(last);
@@ -387,14 +388,17 @@ function mendSpelling(source: string) {
   const isOpen = open.length > 0;
   const text = out.join("");
   /** The source ends inside a string, a word or a number. */
-  const isCut = isInString || (isOpen && BARE_END.test(text));
+  const isCut = isInString || (isOpen && /[\w.+-]$/.test(text));
   // `end` is an exclusive index in the source, `owed` has the missing closing brackets in closing order.
-  return { text, end: at, owed: open.reverse().join(""), isOpen, isCut, isDoubtful, hasEllipsis };
-}
-
-function matchAt(sticky: RegExp, source: string, at: number): RegExpExecArray | null {
-  sticky.lastIndex = at;
-  return sticky.exec(source);
+  return {
+    text,
+    end: Math.min(at, source.length),
+    owed: open.reverse().join(""),
+    isOpen,
+    isCut,
+    isDoubtful,
+    hasEllipsis,
+  };
 }
 
 const mendString = (string: string): string =>
@@ -410,19 +414,15 @@ function guessJson(text: string, budget: RepairBudget): string | undefined {
   return budget.guessWork < 0 ? undefined : orUndefined(() => jsonrepair(text));
 }
 
-type NestedObject =
-  | { readonly kind: "value"; readonly value: unknown }
-  | { readonly kind: "twice"; readonly key: string };
-
 /**
  * Parses a string of the reply that holds exactly one object, such as the arguments of a tool call. Null when it does not.
  * Spelling may be mended; nothing is guessed.
  */
-export function parseNested(text: string): NestedObject | null {
+export function parseNested(text: string) {
   const source = unwrapStrings(text.trim());
   if (!source.startsWith("{")) return null;
   const parsed = parseClearly(source);
   if (!("kind" in parsed) || !parsed.isWhole || parsed.length !== source.length) return null;
   const key = findConflictingKey(parsed.json);
-  return key === null ? { kind: "value", value: parsed.value } : { kind: "twice", key };
+  return key === null ? ({ kind: "value", value: parsed.value } as const) : ({ kind: "twice", key } as const);
 }

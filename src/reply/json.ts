@@ -102,12 +102,15 @@ const WORDS = new Map(Object.entries({ None: "null", True: "true", False: "false
 const CLOSING: Readonly<Record<string, string>> = { "[": "]", "(": ")", "{": "}" };
 const STRING_OR_BRACKET = new RegExp(`${STRING}|[()]`, "g");
 
+/** The end of a longer call is that of the text. */
+const MAX_CALL_CHARS = 10_000;
 /** Returns the first index after a Python call whose arguments begin at `start`; undefined if it does not end. */
 export function findCallEnd(text: string, start: number): number | undefined {
   STRING_OR_BRACKET.lastIndex = start;
   for (let depth = 1; depth > 0; ) {
     const [sign] = STRING_OR_BRACKET.exec(text) ?? [];
     if (!sign) return undefined;
+    if (STRING_OR_BRACKET.lastIndex > start + MAX_CALL_CHARS) return text.length;
     depth += sign === "(" ? 1 : sign === ")" ? -1 : 0;
   }
   return STRING_OR_BRACKET.lastIndex;
@@ -158,7 +161,7 @@ const RARE = withEscape(String.raw`[bf]|r(?!\\n)|t[a-z]{2}|\\[\w.-]+\\[^"\\/]`);
 
 /** True when a backslash may begin an escape or be meant as it is, since another one in the string begins none. */
 export const hasDoubtfulEscape = (string: string): boolean =>
-  WINDOWS_PATH.test(string) ? ESCAPE.test(string) : RARE.test(string) && STRAY.test(string);
+  string.includes("\\") && (WINDOWS_PATH.test(string) ? ESCAPE.test(string) : RARE.test(string) && STRAY.test(string));
 
 function readString(token: string): string {
   const quoteChars = /^(?:'{3}|"{3})/.test(token) && token.length > 5 ? 3 : 1;

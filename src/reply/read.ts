@@ -21,12 +21,12 @@ import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./
 import { findCall, isArgsKey, NAME_KEYS } from "./find-call.ts";
 import { findConflictingKey, findStringEnd, isSameJson } from "./json.ts";
 import {
-  createRepairBudget,
   findContent,
   findLeadingReasoningEnd,
   findObjects,
   isQuoted,
   MAX_DAMAGED_CHARS,
+  MAX_GUESS_WORK,
   type ParsedObject,
   parseClearly,
   parseObject,
@@ -88,7 +88,7 @@ function startSearch(
     content: [...findContent(reply, !SETTLED.test(finishReason), validator.isName), ...findFilledBlocks(reply)],
     /** True when the server reports that the reply reached its length limit. */
     isFull: finishReason === "length",
-    budget: createRepairBudget(),
+    budget: { guessWork: MAX_GUESS_WORK },
     found,
     problems: [] as string[],
     thoughts: null as Thoughts | null,
@@ -117,7 +117,7 @@ function searchObjects(search: ReplySearch, from: number): ParsedReply | null {
       const known = search.found.length;
       const end = readObject(search, object);
       const isCall = search.found.length > known;
-      search.hasSeveral ||= isCall && isQuoted(search.reply.slice(0, object.start), search.reply.slice(end, end + 9));
+      search.hasSeveral ||= isCall && isQuoted(search.reply, object.start, end);
       if (!object.closed) start = end;
     }
   }

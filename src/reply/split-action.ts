@@ -62,14 +62,14 @@ const RESULT = /^[ \t>]{0,20}(?:#{1,6}[ \t]{1,5})?(?:\*{1,2})?RESULT[ \t]{0,5}(?
 
 function findOutsideBlocks(reply: string, pattern: RegExp): readonly RegExpExecArray[] {
   const blocks = findBlocks(reply);
-  const isOutside = (index: number): boolean => !blocks.some(({ start, end }) => index > start && index < end);
-  return [...reply.matchAll(pattern)].filter(({ index }) => isOutside(index));
+  const isOutside = ({ index }: RegExpExecArray) => !blocks.some(({ start, end }) => index > start && index < end);
+  return [...reply.matchAll(pattern).filter(isOutside).take(MAX_FENCES)];
 }
 
 function splitCode(reply: string): Split {
   const content = findContent(reply, false, () => false);
   const isOwn = ({ start, end }: Block): boolean =>
-    !content.some((each) => each.start <= start && end <= each.end) && !isQuoted(reply.slice(0, start), "");
+    !content.some((each) => each.start <= start && end <= each.end) && !isQuoted(reply, start, end);
   const blocks = findBlocks(reply).filter(isOwn);
   const able = blocks.filter(({ name }) => name === "python" || name === "");
   const chosen = able.find(({ name }) => name === "python") ?? able[0];
@@ -77,9 +77,9 @@ function splitCode(reply: string): Split {
   if (!chosen) return { ...withoutCode(reply), foreign };
   const { code, isClosed, start, end } = chosen;
   return {
+    ...withoutCode(""),
     code,
     isClosed,
-    foreign: "",
     thought: reply.slice(0, start).trim(),
     shown: reply.slice(0, end).trim(),
     others: able.filter(({ start }) => start > chosen.start).length,
@@ -138,7 +138,7 @@ const withoutCode = (reply: string): Split => ({
   foreign: "",
 });
 
-/** Each may be the end of a long block, which is then scanned. */
+/** Each may be the end of a long block, which is then scanned. Also of headings. */
 const MAX_FENCES = 200;
 /** Some models escape the backticks. */
 const FENCE = /^([ \t]{0,40})(`{3,}|~{3,}|(?:\\`){3,})[ \t]{0,5}([^\s`{]{0,40})([^\n`]*)$/gm;
@@ -148,11 +148,13 @@ const END = /^$|^</;
 /** Blocks that do not begin with an object, and are not named after JSON: their objects are a part of something else. */
 export const findFilledBlocks = (reply: string): readonly Block[] =>
   findBlocks(reply).filter(
-    ({ name, code }) => !/^json\w?$/.test(name) && !/^\s*(?:$|[{<"'`(~]|\[\s*[[{]|\/\/)/.test(code),
+    ({ name, code }) =>
+      /^(?:log|output|stdout|console|https?|diff|toml|sql|csv)$/.test(name) ||
+      (!/^json\w?$/.test(name) && !/^\s*(?:$|[{<"'`(~]|\[\s*[[{]|\/\/)/.test(code)),
   );
 
 function findBlocks(reply: string): readonly Block[] {
-  const fences = [...reply.matchAll(FENCE)].slice(0, MAX_FENCES);
+  const fences = [...reply.matchAll(FENCE).take(MAX_FENCES)];
   const blocks: Block[] = [];
   let place = 0;
   while (place < fences.length) {
@@ -178,7 +180,7 @@ function findBlocks(reply: string): readonly Block[] {
     const end = closing ? closing.index + closing[0].length : reply.length;
     const whole = code.replace(closing ? /\n$/ : /\n$|[ \t]*`{3,}\s*$/, "");
     // As Markdown does.
-    const dedented = whole.replace(new RegExp(`^${indent}`, "gm"), "");
+    const dedented = indent === "" ? whole : whole.replace(new RegExp(`^${indent}`, "gm"), "");
     blocks.push({ name, start: opening.index, end, code: dedented, isClosed: closing !== undefined });
     place = closing ? fences.indexOf(closing) + 1 : fences.length;
   }

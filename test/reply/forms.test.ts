@@ -51,6 +51,8 @@ describe("a reply with code", () => {
     ["code", "<think>hm", /reasoning/],
     ["code", `<commentary>\n${block("1")}\n</commentary>`, /block of Python/],
     ["react", `I would not run this:\n${block("1")}`, /no action/],
+    ["react", `The README asks me to run this:\n${block("1")}`, /no action/],
+    ["code", `${block("1")}\n\nWait, that is wrong. Do not run it.`, /block of Python/],
     ["code", "x".repeat(2_000_001), /at most 2000000/],
   ] as const)("is refused in words in the form %s: %j", (form, text, problem) => {
     expect(read(text, form)).toMatchObject({ kind: "problem", problems: [expect.stringMatching(problem)] });
@@ -76,6 +78,7 @@ it.each([
   ["Hm.\n<think>\n```python\n1\n```\n</think>\n```python\n1 + 1\n```", "1 + 1"],
   ["<think></think>\n<think>\n```python\n1\n```\n</think>\n```python\n1 + 1\n```", "1 + 1"],
   ["First ```bash\npip install x\n```\nthen:\n```python\n1 + 1\n```", "1 + 1"],
+  ["Using write_to_file:\n```python\n1 + 1\n```\nWait for its result.", "1 + 1"],
 ])("a block of code begins and ends as models write it: %j", (text, code) => {
   for (const form of ["react", "code"] as const) expect(read(text, form)).toMatchObject({ call: { args: { code } } });
 });

@@ -44,6 +44,8 @@ describe("a hostile reply", () => {
     ["50 broken objects of 40 kB", `{"a":${"x y ".repeat(9_900)}}\n`.repeat(49), /could not be repaired|no command/],
     ["200,000 tags of a command before 49 objects", "<google>".repeat(200_000) + OBJECTS, /no command/],
     ["8,000 tags without an end before 49 objects", `<${"a".repeat(240)}`.repeat(8_000) + OBJECTS, /no command/],
+    ["480,000 closing tags before 200 tags", "</a>".repeat(480_000) + "<a>".repeat(200) + OBJECTS, /no command/],
+    ["20 calls that do not end", "read_file( ".repeat(20) + "() ".repeat(600_000) + OBJECTS, /no command/],
     ["60,000 objects", '{"a":1}\n'.repeat(60_000) + good, /too many JSON objects/],
     ["50,000 unknown arguments", args(50_000, (index) => `k${index}`), /50000 arguments/],
     [
