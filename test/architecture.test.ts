@@ -293,7 +293,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   reply: [13, 2111],
   sandbox: [13, 1688],
   services: [23, 2803],
-  store: [26, 3436],
+  store: [26, 3434],
   util: [22, 1602],
   views: [20, 3351],
   workspace: [8, 1195],

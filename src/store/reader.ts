@@ -197,10 +197,7 @@ function readFiles(database: DatabaseSync, agents: Agents): Reads<"files" | "las
       const versions: FileVersion[] = [];
       let page = pageOf.all(agentNo, until, after + 1, -1);
       for (let last = page.at(-1); last; last = page.at(-1)) {
-        for (const { ordinal: _ordinal, ...record } of page) {
-          const { seq: _seq, ...version } = toFileVersion(record);
-          versions.push(version);
-        }
+        versions.push(...page.map(toFileVersion));
         const pause = takeTurn();
         if (pause) await pause.then(() => agents.requireSame(agent, agentNo));
         page = pageOf.all(agentNo, until, last.seq, last.ordinal);
@@ -210,7 +207,7 @@ function readFiles(database: DatabaseSync, agents: Agents): Reads<"files" | "las
     async lastFileVersion(agent, path) {
       const row = newest.get(agent, path);
       if (!row) agents.requireNo(agent);
-      return row && toFileVersion(row);
+      return row && { ...toFileVersion(row), seq: row.seq };
     },
     async outsideBelow(agent, folder, after) {
       // "0" follows "/", and "\u{10ffff}" every character of a path.

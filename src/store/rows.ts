@@ -7,7 +7,7 @@ import { endianness } from "node:os";
 import { GoaldError } from "#core/errors.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import type { MemoryRow } from "#core/ports/memory.ts";
-import type { AgentRow, InboxRow, LastFileVersion } from "#core/ports/store.ts";
+import type { AgentRow, FileVersion, InboxRow, LastFileVersion } from "#core/ports/store.ts";
 import { type OutsideSource, parseSources, plainSources } from "#core/provenance.ts";
 import { checkStoredEvent } from "#core/stored-event.ts";
 import { requireFolder, sha256 } from "./chain.ts";
@@ -119,8 +119,10 @@ export function nameOf(namespace: string, id: string): string | undefined {
 }
 
 /** Copies the row, because SQLite's rows have no prototype. */
-export function toFileVersion({ outside, ...row }: FileRecord): LastFileVersion {
-  return outside === null ? { ...row } : { ...row, outside: readSources(outside, `the file ${row.path}`) };
+/** Copies member by member, as `toMemoryRow` does. */
+export function toFileVersion({ outside, path, operation, bytes, sha256, step, callId, at }: FileRecord): FileVersion {
+  const version = { path, operation, bytes, sha256, step, callId, at };
+  return outside === null ? version : { ...version, outside: readSources(outside, `the file ${path}`) };
 }
 
 /** Throws GOALD_STORE_DAMAGED for a text that is not a list of sources. */
