@@ -215,6 +215,12 @@ const FOREIGN: Readonly<Record<string, string>> = {
   version: "--version",
 };
 
+/** Calls in which several words are often meant as one text. */
+const ONE_TEXT: Readonly<Record<string, string>> = {
+  "goald run": 'A goal is one text: goald run -d "…"',
+  "goald config": "To write a setting: goald config NAME VALUE",
+};
+
 /** Returns the hint for a call that the parser rejects. `suggestion`: the parser's own, or "". */
 export function hintFor(verb: Command, message: string, suggestion: string): string {
   const path = pathOf(verb);
@@ -222,8 +228,8 @@ export function hintFor(verb: Command, message: string, suggestion: string): str
   const meant = path === "goald" && Object.hasOwn(FOREIGN, word) ? FOREIGN[word] : undefined;
   if (meant !== undefined) return `Did you mean goald ${meant}?`;
   if (suggestion !== "" && (word === "" || isNear(word, suggestion))) return suggestion;
-  if (/^goald (?:config|run)$/.test(path) && message.startsWith("too many arguments"))
-    return `${path === "goald run" ? 'A goal is one text: goald run -d "…"' : "To write a setting: goald config NAME VALUE"}. Put several words in quotes.`;
+  const oneText = Object.hasOwn(ONE_TEXT, path) && message.startsWith("too many arguments");
+  if (oneText) return `${ONE_TEXT[path]}. Put several words in quotes.`;
   return `${path === "goald" ? "See what there is" : "See how it is called"}: ${path} --help`;
 }
 

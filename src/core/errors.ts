@@ -152,6 +152,9 @@ const ON_SHORTAGE: Readonly<Record<string, string>> = {
   ENFILE: "End some programs: the machine can open no more files",
   ENOMEM: "End some programs: the machine has no memory left",
 };
-/** Returns what a person can do about a shortage of the machine (EAGAIN: of a spawn only); undefined for other errors. */
-export const machineAdvice = (thrown: unknown): string | undefined =>
-  /^(?!spawn ).*\bEAGAIN\b/.test(toError(thrown).message) ? undefined : ON_SHORTAGE[codeOf(thrown) ?? ""];
+/** Returns what a person can do about a machine that had too little of something; undefined for other errors. */
+export function machineAdvice(thrown: unknown): string | undefined {
+  const code = codeOf(thrown) ?? "";
+  // Only of a new process it says that there are too many.
+  return code === "EAGAIN" && !toError(thrown).message.startsWith("spawn ") ? undefined : ON_SHORTAGE[code];
+}
