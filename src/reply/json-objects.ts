@@ -169,7 +169,10 @@ const HOLDERS: readonly RegExp[] = [
   ["(?<!<)<<[-~]?(?:[ \\t]?[\"']|(?=[A-Z]))(?<word>\\w{2,20})[\"']?(?=[ \\t]*(?:$|[>|;&]))", "\\n\\k<word>"],
   ["^(?:\\$ )?(?:cat|tee|python3?|(?:ba)?sh|node)\\b[^\\n<]*<<[-~]? ?(?<word>[a-z]\\w{1,19})\\b", "\\n\\k<word>"],
   [":[ \\t]?[|>][-+\\d]{0,2}$", "\\n\\n"],
-  ["<\\|(?:(?:im_)?start\\w*\\|>(?:user|tool|ipython|functions)|(?:user|observation)\\|>)", "<\\|(?:im_|start|assis)"],
+  [
+    "<\\|(?:(?:im_)?start\\w*\\|>(?:user|tool|ipython|functions)\\b|(?:user|observation)\\|>)",
+    "<\\|(?:im_|start|assis)",
+  ],
 ].map(([opening, end]) => new RegExp(`(?:${opening})[^]*?(?:${end}|(?![^]))`, "gm"));
 
 /**
@@ -215,10 +218,10 @@ const QUOTING = new RegExp(
 );
 /** Such words behind a call take it back, or ask for a yes. */
 const TAKEN_BACK =
-  /^[\s`~]*(?:wait\b(?! for| until)|scratch that|never ?mind|(?:this|that) (?:is|was) (?:just|only) an? (?:example|draft)|(?:do not|don['’]t) (?:run|execute|send) (?:this|it|that)|(?:should|shall|may) i (?:proceed|run|do|send|go)\b)/i;
+  /^[\s`~]*(?:wait[,.]? (?:no|that)\b|scratch that|(?:this|that) (?:is|was) (?:just|only) an example|(?:do not|don['’]t) (?:run|execute|send) (?:this|it|that)|(?:should|shall|may) i (?:proceed|go ahead|(?:run|do|send) (?:this|it|that)))\b/i;
 /** The line of a call begins as one of a transcript, a log, a comment or a shell does. */
 const MARKED_LINE =
-  /(?:^|\n)[ \t]*(?:\W*(?:user|human|system|tool|observation|ipython)\W{0,3}[\])>]|\W*(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)[^\n]*|(?:\$|#|--) [^\n]*)[ \t]*$/i;
+  /(?:^|\n)[ \t]*(?:\[(?:user|human|system|tool|observation|ipython)\]:? |(?:user|human|observation|ipython)> |\[?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)[^\n]*|(?:\$|#|--) [^\n]*)[ \t]*$/i;
 
 /**
  * Whether the call in this stretch of the reply is a part of a sentence or of a text in quotes, or is quoted by what leads up to it: a

@@ -149,7 +149,7 @@ const END = /^$|^</;
 export const findFilledBlocks = (reply: string): readonly Block[] =>
   findBlocks(reply).filter(
     ({ name, code }) =>
-      /^(?:log|output|stdout|console|https?|diff|toml|sql|csv)$/.test(name) ||
+      /^(?:log|stdout|https?|diff|toml|sql|csv)$/.test(name) ||
       (!/^json\w?$/.test(name) && !/^\s*(?:$|[{<"'`(~]|\[\s*[[{]|\/\/)/.test(code)),
   );
 
