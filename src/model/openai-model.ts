@@ -94,11 +94,12 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
         if (whole.kind === "failed") return whole;
         await terms.taken(model);
         const usage = noteExcess(whole.usage, sent.cap);
-        if (usage && mayBeOllama && isPromptCut(request, usage)) {
+        const least = leastTokensOf(request);
+        if (usage && mayBeOllama && isCountedShort(usage, least)) {
           const limitTokens = await readLoadedContext(settings, model, LIST_TIMEOUT_MS, signal);
           signal.throwIfAborted();
-          if (limitTokens) return failCut(limitTokens, usage, asked);
-          mayBeOllama = false;
+          mayBeOllama = limitTokens !== undefined;
+          if (limitTokens && limitTokens < least * MOST_OF_LEAST) return failCut(limitTokens, usage, asked);
         }
         const answer = { ...cutAtStop(whole, request.stop), usage };
         const tokens = usage?.outputTokens ?? Math.ceil(leastTokens(whole.text));
@@ -126,14 +127,17 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
   };
 }
 
+const leastTokensOf = ({ messages }: ModelRequest): number =>
+  messages.reduce((sum, { content }) => sum + leastTokens(content), 0);
+/** A token of a prompt has three characters or more, and `leastTokens` allows for eight. */
+const MOST_OF_LEAST = 8 / 3;
+
 /**
- * True when the server counted one token for six characters or more, while prompts have three to five (`leastTokens`
- * allows for eight): Ollama drops what is beyond its context without an error. A count without what the server's cache had
- * says nothing.
+ * True when the server counted one token for six characters or more, while prompts have three to five: Ollama drops what is
+ * beyond its context without an error. A count without what the server's cache had says nothing.
  */
-const isPromptCut = ({ messages }: ModelRequest, { inputTokens, cachedTokens }: Usage): boolean =>
-  cachedTokens < inputTokens &&
-  inputTokens < (messages.reduce((sum, { content }) => sum + leastTokens(content), 0) * 8) / 6;
+const isCountedShort = ({ inputTokens, cachedTokens }: Usage, least: number): boolean =>
+  cachedTokens < inputTokens && inputTokens < (least * 8) / 6;
 
 function failCut(limitTokens: number, usage: Usage, { server, model }: AskedModel): ModelAnswer {
   const message =

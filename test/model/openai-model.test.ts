@@ -166,6 +166,11 @@ describe("a prompt of which the server counted too few tokens", () => {
     ["as many as the prompt has", { prompt_tokens: 3_500 }, { running }],
     ["all from its cache", { prompt_tokens: 50, cached_tokens: 3_450 }, { running }],
     ["of another server", { prompt_tokens: 2_050 }, {}],
+    [
+      "in a context that the prompt fits",
+      { prompt_tokens: 50 },
+      { running: [{ ...running[1], context_length: 5_400 }] },
+    ],
     ["of a model that Ollama does not name", { prompt_tokens: 2_050 }, { running: running.slice(0, 1) }],
     ["without a usable list", { prompt_tokens: 2_050 }, { running: [null, { ...running[1], context_length: "4k" }] }],
   ])("is answered when it was not or nobody can tell: %s", async (_title, usage, options) => {
