@@ -55,7 +55,7 @@ export default defineCommand({
 
 const HOLDS_SECRET = " It contains a key or password of the person's settings: do not copy or send it.";
 
-/** Sites that require a login or a click send a page instead of the file. Many servers send a.tar.gz as a tar that they pack for the way. */
+/** Sites that require a login or a click send a page instead of the file. Many servers send a .tar.gz as a tar that is compressed in transit only. */
 function describeDoubt({ contentType, bytes }: Download, path: string): string {
   if (contentType === "text/html" && !/\.x?html?$/i.test(path))
     return " It is a web page, perhaps in place of the file.";

@@ -290,7 +290,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   model: [11, 1788],
   page: [13, 1391],
   prompt: [11, 1906],
-  reply: [13, 2114],
+  reply: [13, 2118],
   sandbox: [13, 1688],
   services: [23, 2803],
   store: [26, 3434],

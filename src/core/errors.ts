@@ -155,6 +155,6 @@ const ON_SHORTAGE: Readonly<Record<string, string>> = {
 /** Returns what a person can do about a machine that had too little of something; undefined for other errors. */
 export function machineAdvice(thrown: unknown): string | undefined {
   const code = codeOf(thrown) ?? "";
-  // Only of a new process it says that there are too many.
+  // The machine has too many processes only when a new one could not start.
   return code === "EAGAIN" && !toError(thrown).message.startsWith("spawn ") ? undefined : ON_SHORTAGE[code];
 }

@@ -301,7 +301,7 @@ export interface Storing {
 }
 
 /**
- * What the log keeps of a value; `restoreValue` turns it back. A string over the limit becomes a reference to a blob. An
+ * Returns a value as the log keeps it; `restoreValue` turns it back. A string over the limit becomes a reference to a blob. An
  * object of a command that only looks like a reference becomes a blob of its JSON, so that no object in the log is
  * mistaken for one. `mark`: how the value is stored (`EVENT_FIELDS`).
  */

@@ -94,8 +94,8 @@ export function createOpenAIModel(settings: OpenAIModelSettings): LanguageModel 
         if (whole.kind === "failed") return whole;
         await terms.taken(model);
         const usage = noteExcess(whole.usage, sent.cap);
-        const least = leastTokensOf(request);
-        if (usage && mayBeOllama && isCountedShort(usage, least)) {
+        const least = usage && mayBeOllama ? leastTokensOf(request) : 0;
+        if (usage && isCountedShort(usage, least)) {
           const limitTokens = await readLoadedContext(settings, model, LIST_TIMEOUT_MS, signal);
           signal.throwIfAborted();
           mayBeOllama = limitTokens !== undefined;

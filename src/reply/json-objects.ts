@@ -27,10 +27,12 @@ export function unwrapReply(text: string, maxChars: number): string {
   let reply = trimBlank(text);
   if (reply.length > maxChars) return reply;
   reply = unwrapStrings(reply);
-  const isQuotedCall = /"(?:command|action|name|tool)"/.test(reply) && !reply.includes("thoughts");
-  if (!isQuotedCall && !/^[^>\n]/m.test(reply)) reply = reply.replace(/^> ?/gm, "").trim();
+  if (!/^[^>\n]/m.test(reply) && !isBareCall(reply)) reply = reply.replace(/^> ?/gm, "").trim();
   return /^(?:["'](?:thoughts|command)["']?|(?:thoughts|command)["'])\s{0,50}:/i.test(reply) ? `{${reply}` : reply;
 }
+
+const isBareCall = (reply: string): boolean =>
+  /"(?:command|action|name|tool)"/.test(reply) && !reply.includes("thoughts");
 
 function unwrapStrings(text: string, layers = 3): string {
   const inner = layers > 0 && text.startsWith('"') ? parseShallowJson(text) : undefined;
@@ -417,15 +419,19 @@ function guessJson(text: string, budget: RepairBudget): string | undefined {
   return budget.guessWork < 0 ? undefined : orUndefined(() => jsonrepair(text));
 }
 
+type NestedObject =
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "twice"; readonly key: string };
+
 /**
  * Parses a string of the reply that holds exactly one object, such as the arguments of a tool call. Null when it does not.
  * Spelling may be mended; nothing is guessed.
  */
-export function parseNested(text: string) {
+export function parseNested(text: string): NestedObject | null {
   const source = unwrapStrings(text.trim());
   if (!source.startsWith("{")) return null;
   const parsed = parseClearly(source);
   if (!("kind" in parsed) || !parsed.isWhole || parsed.length !== source.length) return null;
   const key = findConflictingKey(parsed.json);
-  return key === null ? ({ kind: "value", value: parsed.value } as const) : ({ kind: "twice", key } as const);
+  return key === null ? { kind: "value", value: parsed.value } : { kind: "twice", key };
 }

@@ -118,8 +118,7 @@ export function nameOf(namespace: string, id: string): string | undefined {
   return /^(?:\+[1-9]\d*|[1-9]\d*(?:\.[1-9]\d*)?)$/.test(name) ? name : undefined;
 }
 
-/** Copies the row, because SQLite's rows have no prototype. */
-/** Copies member by member, as `toMemoryRow` does. */
+/** Copies the row, because SQLite's rows have no prototype; member by member, as `toMemoryRow` does. */
 export function toFileVersion({ outside, path, operation, bytes, sha256, step, callId, at }: FileRecord): FileVersion {
   const version = { path, operation, bytes, sha256, step, callId, at };
   return outside === null ? version : { ...version, outside: readSources(outside, `the file ${path}`) };
