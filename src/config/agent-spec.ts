@@ -115,7 +115,7 @@ function findTestProblem(test: GoalTest): string | undefined {
 
 /** The agent's folder has stricter rules, which the check itself applies when it runs. */
 export function findPathProblem(path: string): string | undefined {
-  const isInside = !/^[/~]|\\|^[A-Za-z]:/.test(path) && !path.split("/").includes("..");
+  const isInside = !/^[/~]|[\\:]/.test(path) && !path.split("/").includes("..");
   if (path.trim() !== "" && Buffer.byteLength(path) <= MAX_PATH_BYTES && isInside && !/[\p{Cc}\p{Cs}]/u.test(path))
     return undefined;
   return `Expected the path of a file in the agent's folder, such as notes/plan.md, got ${JSON.stringify(path.slice(0, 120))}.`;

@@ -229,6 +229,11 @@ describe("ai_checks in an agent file", () => {
     ["name a goal that is not there", "- {goal: 3, file: a.md}\n", /check 1: .* goal 3, and the goals are 1 to 2/],
     ["name goal 0", "- {goal: 0, file: a.md}\n", /goal must be a whole number from 1, got 0/],
     ["name a file outside", "- {file: ../a.md}\n", /the path of a file in the agent's folder.*got "\.\.\/a\.md"/],
+    [
+      "name no file that could be",
+      "- {file: 'url:plan.md'}\n",
+      /the path of a file in the agent's folder.*got "url:plan\.md"/,
+    ],
     ["have an empty file name", "- {file: ''}\n", /file must be a text, got ""/],
     ["contain nothing", "- {file: a.md, contains: []}\n", /contains must be a text or a list of texts, got \[\]/],
     ["are 0 characters long", "- {file: a.md, min_chars: 0}\n", /min_chars must be a whole number from 1, got 0/],
