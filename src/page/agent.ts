@@ -108,11 +108,12 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
   if (!list) return html`<${Pending} problem=${problem} />`;
   const { steps, last } = list;
   const [first] = steps;
-  const isUnderWay = (row: StepRow): boolean => row.step === last && row.status === null && !isEnded(agent);
+  const look = lookOf(agent.standing);
+  const isUnderWay = (row: StepRow): boolean =>
+    row.step === last && row.status === null && ["running", "waits", "asks"].includes(look);
   // The panel above shows a step that has no command yet.
-  const shown = steps.filter((row) => !isUnderWay(row) || row.command !== null);
+  const shown = steps.filter((row) => !isUnderWay(row) || look !== "running" || row.command !== null);
   const noted = after === null ? notes.filter((note) => note.at >= (first?.startedAt ?? "")) : [];
-  const look = lookOf(agent.standing) === "asks" ? "asks" : "running";
   const stepRow = (row: StepRow) => html`<${Step} key=${row.step} agent=${agent.id} row=${row}
     look=${isUnderWay(row) ? look : "over"} isNamed=${opened === row.step} />`;
   const lines = [
@@ -139,7 +140,7 @@ interface StepProps {
   readonly agent: string;
   readonly row: StepRow;
   /** The mark while there is no result. */
-  readonly look: "running" | "asks" | "over";
+  readonly look: ReturnType<typeof lookOf>;
   /** The address of the page names it: it is open at first. */
   readonly isNamed: boolean;
 }
@@ -156,7 +157,7 @@ function Step({ agent, row, look, isNamed }: StepProps) {
   return html`<li class="step-row" id=${`step-${step}`}>
     <details open=${isOpen} onToggle=${toggle}><summary class="row" data-row>
       <small class="num" style=${NUMBER}>${step}</small>
-      <${Mark} look=${status ? RESULTS[status] : look} label=${status ?? "under way"} />
+      <${Mark} look=${status ? RESULTS[status] : look} label=${status ?? (look === "over" ? "no result" : "under way")} />
       <span class="grow"><span class=${status === "failed" ? "bad cut" : "cut"}>${what}</span>
         <small class="cut">${thought}</small><${Badges} row=${row} /></span>
       ${made.length > 0 && html`<code class="wide cut">${made.slice(0, 2).join(" ")}${more}</code>`}

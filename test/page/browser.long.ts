@@ -34,7 +34,8 @@ const SCRIPTS: Readonly<Record<string, readonly CommandCall[]>> = {
 let home: DaemonHome;
 let browser: Browser;
 beforeAll(async () => {
-  home = await makeDaemonHome([], { reply: subagentModel({ ...SCRIPTS, Aide: [ask("Which room?")] }) });
+  const follow = subagentModel({ ...SCRIPTS, Aide: [ask("Which room?")] });
+  home = await makeDaemonHome([], { reply: (request) => (nameIn(request) === "Mute" ? "No." : follow(request)) });
   for (const name of Object.keys(SCRIPTS)) {
     // The older request stands above the younger one.
     if (name === "Two") await home.logged("approval-asked", 1, "one");
@@ -323,6 +324,14 @@ describe("the page in Chromium", () => {
     await card.getByRole("button", { name: "Resume" }).click();
     await home.logged("turn-finished", 1, "limited");
     expect(JSON.stringify(await logOf("limited"))).toContain('"stepLimit":8');
+  });
+
+  it("shows the step without a command that paused an agent", async () => {
+    await home.goald.print("run -d --name Mute -g Work");
+    await home.logged("agent-paused", 1, "mute");
+    await using opened = await openPage();
+    await opened.go("#/a/mute", "#step-3 [aria-label='no result']");
+    expect((await rowsOf(opened.page)).filter((text) => text.includes("No command"))).toHaveLength(3);
   });
 
   it("keeps nothing of steps that have left the timeline", async () => {
