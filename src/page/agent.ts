@@ -207,6 +207,7 @@ function Opened({ agent, row: { step, endedAt, status, tokens }, isNamed }: Omit
     <${Pairs} of=${{ thought: thoughts?.text || thought, reasoning, plan, criticism }} />
     ${remarksOf(whole).map((remark) => html`<p>${remark}</p>`)}
     ${command && html`<h3>${command.name}</h3><${Args} args=${command.args} />`}
+    ${!command && reply && html`<h3>Reply</h3><${Code} text=${textOf(reply.text)} />`}
     ${result && html`<h3>Result</h3><${Code} text=${textOf(result.text)} />`}
     <p class="flex">${paths.map((path) => html`<a href=${fileLink(agent, path)}>${path}</a>`)}</p>
     <details><summary>Prompt, ${prompt.exact ? "exactly as it was sent" : "rebuilt"}</summary>

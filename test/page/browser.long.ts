@@ -2,7 +2,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import axe from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+  type Request,
+  type Route,
+} from "playwright-core";
 import type { CommandCall } from "#core/call.ts";
 import type { RecordedEvent } from "#core/event.ts";
 import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
@@ -88,6 +95,7 @@ async function turn(page: Page, isHidden: boolean): Promise<void> {
   await page.evaluate(`document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))`);
 }
 
+const isStream = (request: Request): boolean => /changes|live=true/.test(request.url());
 const AGES = /\b\d+ (?:s|min)\b/g;
 const rowsOf = async (page: Page): Promise<readonly string[]> =>
   (await page.locator(".step-row").allInnerTexts()).map((text) => text.replaceAll(AGES, ""));
@@ -330,7 +338,8 @@ describe("the page in Chromium", () => {
     await home.goald.print("run -d --name Mute -g Work");
     await home.logged("agent-paused", 1, "mute");
     await using opened = await openPage();
-    await opened.go("#/a/mute", "#step-3 [aria-label='no result']");
+    await opened.go("#/a/mute/s/3", "#step-3 [aria-label='no result']");
+    await opened.page.locator(".opened", { hasText: "Reply" }).getByText("No.", { exact: true }).first().waitFor();
     expect((await rowsOf(opened.page)).filter((text) => text.includes("No command"))).toHaveLength(3);
   });
 
@@ -419,6 +428,9 @@ describe("the page in Chromium", () => {
   it("gives its secret and its key to no program in the daemon's place, on whatever screen and after a reload", async () => {
     await using opened = await openPage();
     await opened.go("#/a/hostile", ".agent-head");
+    // Chromium itself repeats a request whose connection ends before the answer, with the key of the process that has died.
+    const hasEnded = (request: Request) => isStream(request) || request.timing().responseEnd > 0;
+    await home.until(async () => (await opened.page.requests()).every(hasEnded), "answers to all requests");
     const secret = await opened.page.evaluate("sessionStorage.getItem('goald-session')");
     expect(secret).toMatch(/^[\da-f]{64}$/);
     process.kill((await home.hostPid()) as number, "SIGKILL");
