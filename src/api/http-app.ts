@@ -46,7 +46,7 @@ export async function createApp(limits: AppLimits, write: Write, headers: Header
     keepAliveTimeout: limits.idleMs,
     requestTimeout: limits.requestMs,
     // Each check wakes an idle process, so a slow connection is closed within twice its limit.
-    http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: limits.headersMs },
+    http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: limits.headersMs, requireHostHeader: false },
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     schemaController: { compilersFactory: compilers(createCheck) },
     // Called for an invalid address, for which neither hooks nor routes run.

@@ -197,7 +197,7 @@ const isTime = (text: string): boolean =>
 function readTexts(data: unknown, { properties }: ObjectSchema): unknown {
   const entries = Object.entries(data ?? {}).map(([name, value]) => {
     const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined;
-    if (type === "integer" && /^\d{1,15}$/.test(value)) return [name, Number(value)];
+    if (type === "integer" && /^(?:\d|-[1-9])\d*$/.test(value)) return [name, Number(value)];
     if (type === "boolean" && /^(?:true|false)$/.test(value)) return [name, value === "true"];
     if (type === "array") return [name, [value].flat()];
     return [name, value];

@@ -339,7 +339,7 @@ describe("a request that may come from another origin", () => {
     ["CVE-2025-0454: our name as a user in the address", 421, "GET http://goald@evil.example/ HTTP/1.1\r\nHost: goald"],
     ["an address without a scheme", 421, "GET //evil.example/v1/status HTTP/1.1\r\nHost: goald"],
     ["no Host at all", 421, "GET /v1/status HTTP/1.0"],
-    ["no Host where there must be one", 400, "GET /v1/status HTTP/1.1"],
+    ["no Host where there must be one", 421, "GET /v1/status HTTP/1.1"],
     ["a tunnel", 0, "CONNECT evil.example:443 HTTP/1.1\r\nHost: goald"],
     ["two lengths", 400, "POST /v1/reload HTTP/1.1\r\nHost: goald\r\nContent-Length: 2\r\nTransfer-Encoding: chunked"],
     ["a body where none is read", 400, "GET /v1/agents HTTP/1.1\r\nHost: goald\r\nContent-Length: 2"],
@@ -451,6 +451,14 @@ describe("an invalid request", () => {
     const { api } = await serveAgents();
     const reply = await api.ask("POST", `/v1/agents/t/${place}`, { body });
     expect([reply.status, errorIn(reply.body).message]).toEqual([400, expected]);
+  });
+
+  it("takes the numbers of an address from the whole range of their schema, and names its ends", async () => {
+    const { api } = await serveAgents();
+    const ask = (after: string) => api.ask("GET", `/v1/agents/t/events?after=${after}`);
+    expect((await ask("9007199254740991")).status).toBe(200);
+    expect(errorIn((await ask("9007199254740992")).body).message).toBe("query.after must be <= 9007199254740991.");
+    expect(errorIn((await ask("-1")).body).message).toBe("query.after must be >= 0.");
   });
 
   it.each(["__proto__", "constructor", "..%2F..%2Fetc", "a%00b", "%E2%80%AEt", "t%2F"])(
