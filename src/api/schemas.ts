@@ -100,7 +100,7 @@ export const PARAMS = {
 };
 
 export const eventNumber = whole(0, Number.MAX_SAFE_INTEGER);
-export const pageSize = whole(1, 1_000);
+export const pageSize = described(whole(1, 1_000), "Absent: 200; for memories 50, for a search `recall.count`.");
 
 const settings: SchemasOf<AgentSettings> = {
   approve: oneOf("always", "risky", "never"),
@@ -180,7 +180,7 @@ export type ApprovalAnswer = Static<typeof ApprovalAnswer>;
 export const Fork = closed(
   {
     step: described(count, "The new agent begins after this step; 0 is before the first."),
-    name: described(text, "Absent: the name of the other agent."),
+    name: described(text, "One line of up to 80 characters. Absent: the name of the other agent."),
     goals: described(goals, "Absent: the goals of the other agent."),
     key,
   },
@@ -239,7 +239,7 @@ export const AgentChanges = open({
   removed: described(listOf(text), "Ids of the agents that are gone."),
 });
 
-export const ControlResult = open({ agent: AgentView, note: described(text, "Empty when all is as requested.") });
+export const ControlResult = open({ agent: AgentView, note: described(text, "What comes of it; may be empty.") });
 export type ControlResult = Static<typeof ControlResult>;
 
 export const Removed = open({ id: text, workspace: text });
@@ -294,7 +294,7 @@ const MemoryAdded = closed(
     text: textUpTo(20_000),
     importance: { type: "number", minimum: 0, maximum: 1 } as Schema<number>,
     trust: oneOf(...TRUSTS),
-    supersedes: memoryId,
+    supersedes: described(memoryId, "The memory that this one corrects."),
     key,
     source: textUpTo(4_096),
     outside: GivenSources,
