@@ -206,7 +206,7 @@ function addRoutes(app: FastifyInstance, parts: Parts): void {
   });
 }
 
-/** Handles refusals before a route runs, refusals by a route, and unknown addresses. */
+/** Handles refusals before and by a route, and unknown addresses. A client that hangs up in its body is not a problem. */
 function addRefusals(app: FastifyInstance, parts: Parts, door: Door): void {
   const { onProblem, state, limits } = parts;
   const isTooMany = turnAwayOver(limits.connections, app);
@@ -223,9 +223,9 @@ function addRefusals(app: FastifyInstance, parts: Parts, door: Door): void {
   app.setNotFoundHandler((request, reply) =>
     sendRefusal(reply, noRoute(request.method, methodsOf(request.url.split("?")[0] ?? "")), parts),
   );
-  app.setErrorHandler<FastifyError>((error, _request, reply) => {
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
     const refusal = refusalOf(error);
-    if (refusal.status === 500) onProblem(`A request failed: ${toError(error).stack}`);
+    if (refusal.status === 500 && error !== request.raw.errored) onProblem(`A request failed: ${toError(error).stack}`);
     return sendRefusal(reply, refusal, parts);
   });
 }

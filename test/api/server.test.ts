@@ -472,6 +472,16 @@ describe("an invalid request", () => {
 });
 
 describe("errors of the host", () => {
+  it("do not include a client that hangs up in the middle of its body", async () => {
+    const { api } = await serveAgents();
+    const head =
+      "POST /v1/reload HTTP/1.1\r\nHost: goald\r\nContent-Length: 9\r\nContent-Type: application/json\r\n\r\n{";
+    const received = await api.open(head).end().toArray();
+    expect(String(received[0])).toMatch(/^HTTP\/1\.1 400 /);
+    await api.server.close("The test is over.");
+    expect(api.problems).toEqual([]);
+  });
+
   it.each([
     ["GOALD_NOT_FOUND", 404],
     ["GOALD_CONFLICT", 409],
