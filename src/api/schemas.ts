@@ -88,7 +88,7 @@ const record: Schema<string> = {
 const words: Schema<string> = { type: "string", maxLength: 2_000, pattern: MANY_LINES };
 const filledLines: Schema<string> = { ...words, minLength: 1, pattern: FILLED_LINES };
 const goals = listOf<string>(filledLines, { minItems: 1, maxItems: 5 });
-const graceMs = described(whole(0, 86_400_000), "Milliseconds that the step under way may take; then it is cut off.");
+const graceMs = described(whole(0, 86_400_000), "Milliseconds until the step under way is cut off. Absent: 30,000.");
 const reason: Schema<string> = { ...words, minLength: 1 };
 
 /** Schemas of the variable parts of a path, by name. */
