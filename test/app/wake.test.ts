@@ -51,6 +51,7 @@ describe("a wake", () => {
     for (const id of [ids.young, ids.old]) await wake(host, id);
     const young = await rowsOfWake(host, ids.young);
     const old = await rowsOfWake(host, ids.old);
+    // More rows for the old agent: a view or a step reads by the agent's age. Read a bounded page, or a number (law 8).
     expect(old).toEqual(young);
     expect(young.load + young.files + young.memories).toBeLessThan(100);
     // The report looks at 500 events.

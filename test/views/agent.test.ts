@@ -1,11 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
+import { ForkedAgent } from "#api/schemas.ts";
 import type { NewEvent } from "#core/event.ts";
 import { replay } from "#core/evolve.ts";
 import { type GoalCheck, MAX_CHECKS } from "#core/goal-check.ts";
 import type { AgentRow } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
-import { countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
+import { AgentDetails, countChecks, describeCounts, viewChecks } from "#views/agent-details.ts";
 import {
+  AgentView,
   countStandings,
   describeLimit,
   isOver,
@@ -17,6 +19,7 @@ import {
 } from "#views/agent-view.ts";
 import { nextStepOf } from "#views/next-step.ts";
 import { renderReport } from "#views/report.ts";
+import { ReportFacts } from "#views/report-facts.ts";
 import {
   AT,
   approvalAsked,
@@ -86,6 +89,14 @@ describe("the state of an agent", () => {
 });
 
 describe("the view of an agent", () => {
+  it.each(Object.entries({ AgentDetails, ForkedAgent, ReportFacts }))(
+    "has no member that means another thing in %s",
+    (_name, more) => {
+      // A later member of the same name replaces it without an error of the compiler: give the new one another name.
+      expect(more.properties).toMatchObject(AgentView.properties);
+    },
+  );
+
   it("has the facts of the row and the log, and the folder", () => {
     expect(viewAgent(row, stateAfter(...wholeStep(1)), facts)).toEqual({
       standing: { kind: "running", cause: "" },
