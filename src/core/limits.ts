@@ -200,8 +200,8 @@ const describeExcess = ({ outputTokens, allowedTokens }: Partial<Usage> = {}): s
 
 const goOn = (flag: string): string => `Allow more and go on: goald resume <agent> ${flag}`;
 
-/** Shows four decimals, because a step of a small model costs a few hundredths of a cent. */
-const dollars = (usd: number): string => `${Number(usd.toFixed(4))} US dollars`;
+/** Shows six decimals, as `--budget` reads: a step of a small model costs a few hundredths of a cent. */
+const dollars = (usd: number): string => `${Number(usd.toFixed(6))} US dollars`;
 
 export function countSpending(state: AgentState, { usage, costUsd, modelCalls }: ModelSpending): AgentState {
   return {

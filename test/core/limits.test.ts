@@ -157,6 +157,8 @@ describe("limitExceededBy", () => {
       "The budget of 1 US dollars is reached: 0.2 US dollars are spent, and the next request costs at least 2 US dollars. " +
         "Allow more and go on: goald resume <agent> --budget 5",
     );
+    const tiny = stateOf(created({ budgetUsd: 0.00004 }));
+    expect(limitExceededBy(request, tiny)?.reason).toContain("The budget of 0.00004 US dollars is reached");
     expect(limitExceededBy({ ...request, usd: null }, state)?.reason).toContain(
       'config/prices.json, such as {"usdPerMillionTokens": {"gpt-test": {"input": 2,',
     );
