@@ -48,7 +48,7 @@ export const verb = defineVerb({
 
 function nextSteps(home: Home): string {
   return [
-    `Put your OPENAI_API_KEY into ${home.envFile}, or set the address of your own server. Then run an agent:`,
+    `If no model server is set, put your OPENAI_API_KEY into ${home.envFile}, or set the address of your own server. Then run an agent:`,
     `  ${formatCall(home, "config", "openai.baseUrl", "http://127.0.0.1:11434/v1")}`,
     `  ${formatCall(home, "run", "--from", JSON.stringify(join(home.configFolder, "example-agent.yaml")))}`,
   ].join("\n");
