@@ -9,12 +9,13 @@ import { readConfigFile, replacePrivateFile, withFileLock } from "./private-file
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * `isOpen`: other users can read the file. A missing file reads as an empty one. Throws GOALD_CONFIG for an unreadable
- * one.
+ * `isOpen`: other users can read the file. `withoutSign`: first words of lines that have no `=` behind them, such as
+ * `OPENAI_API_KEY sk-1`. A missing file reads as an empty one. Throws GOALD_CONFIG for an unreadable one.
  */
 export async function readEnvFile(path: string) {
   const { text = "", mode = 0 } = (await readConfigFile(path)) ?? {};
-  return { variables: await parseVariables(text), isOpen: (mode & 0o077) !== 0 };
+  const withoutSign = text.match(/(?<=^[ \t]*(?:export[ \t]+)?)\w+(?=(?:[ \t]+[^\s=].*)?$)/gm) ?? [];
+  return { variables: await parseVariables(text), isOpen: (mode & 0o077) !== 0, withoutSign };
 }
 
 /**

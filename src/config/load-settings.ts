@@ -48,6 +48,9 @@ export async function readSettings(sources: SettingSources) {
     /** Sentences for the person that need no action. */
     notes: [
       ...noteUnknownVariables(env, envFile.variables),
+      ...envFile.withoutSign
+        .filter((name) => KNOWN_VARIABLES.includes(name))
+        .map((name) => `${name} in ${envFile.path} is ignored: its line has no =. Write ${name}=VALUE`),
       ...noteVariablesOfAutoGpt(envFile.variables),
       ...(exposesKeys ? [`Other users can read the keys in ${envFile.path}. Run: chmod 600 ${envFile.path}`] : []),
     ],
@@ -76,17 +79,16 @@ const noteVariablesOfAutoGpt = (variables: Environment): readonly string[] =>
       : [`${name} is not a setting of goald. ${instead}`];
   });
 
-/** GOALD_ variables that are not settings. */
-const OTHER_VARIABLES = ["GOALD_HOME", "GOALD_DEBUG"];
+/** Those of settings, and two that are not settings. */
+const KNOWN_VARIABLES = [...SETTINGS.flatMap((row) => row.environment), "GOALD_HOME", "GOALD_DEBUG"];
 
 /** A mistyped variable has no effect, so a person should see it. */
 function noteUnknownVariables(...environments: readonly Environment[]): readonly string[] {
-  const known = [...SETTINGS.flatMap((row) => row.environment), ...OTHER_VARIABLES];
   const unknown = environments
     .flatMap((variables) => Object.keys(variables))
-    .filter((name) => name.startsWith("GOALD_") && !known.includes(name));
+    .filter((name) => name.startsWith("GOALD_") && !KNOWN_VARIABLES.includes(name));
   return [...new Set(unknown)].map((name) => {
-    const nearest = nearestName(name, known);
+    const nearest = nearestName(name, KNOWN_VARIABLES);
     return `${clean(name)} is not a setting of goald and is ignored.${nearest ? ` Did you mean ${nearest}?` : ""}`;
   });
 }

@@ -318,7 +318,7 @@ describe("saveToEnvFile", () => {
 });
 
 it("readEnvFile reports whether other users can read the file, and reads a missing file as an empty one", async () => {
-  expect(await readEnvFile(file())).toEqual({ variables: {}, isOpen: false });
+  expect(await readEnvFile(file())).toEqual({ variables: {}, isOpen: false, withoutSign: [] });
   await save("sk-new");
   expect((await readEnvFile(file())).isOpen).toBe(false);
   await chmod(file(), 0o640);

@@ -266,6 +266,15 @@ describe("a home's .env", () => {
     await writeFile(home().envFile, "SMART_LLM=x");
     expect((await load({})).notes).toEqual([]);
   });
+
+  it.each([
+    ["OPENAI_API_KEY sk-abcdef", "OPENAI_API_KEY"],
+    ["  export SMART_LLM", "SMART_LLM"],
+    ["SMART_LLM = x\nFAST_LLM: y\nEMBED=\n# OPENAI_API_KEY is needed\nNOTE to myself"],
+  ])("gets a note, without the value, when it names a setting without =: %j", async (file, ...names) => {
+    const { notes } = await load({ file });
+    expect(notes).toEqual(names.map((name) => expect.stringMatching(`^${name} in .* is ignored: .* ${name}=VALUE$`)));
+  });
 });
 
 describe("notes and secrets", () => {
