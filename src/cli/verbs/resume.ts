@@ -53,9 +53,11 @@ async function isMeant({ row, state }: Found, context: CliContext): Promise<bool
 function alreadyFinished({ row, state }: Found, context: CliContext): number {
   const { outcome, reason } = outcomeOf(state);
   const files = formatCall(context.home, "show", row.id, "--files");
+  const next = formatCall(context.home, "run", "--continue", row.id, "-g", '"…"');
   return printValue(
     context,
     { type: "result", agent: row.id, outcome, reason, exitCode: EXIT.ok },
-    () => `${state.name} (${row.id}) has finished already: ${reason}\nIts files: ${files}`,
+    () =>
+      `${state.name} (${row.id}) has finished already, and keeps its settings: ${reason}\nIts files: ${files}\nIts next turn, with other settings: ${next}`,
   );
 }
