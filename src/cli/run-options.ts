@@ -10,7 +10,7 @@ import type { GoaldError } from "#core/errors.ts";
 import type { GoalCheck } from "#core/goal-check.ts";
 import { limitReached, limitsFrom, spentOf } from "#core/limits.ts";
 import { type AgentState, initialState } from "#core/state.ts";
-import { type CliContext, formatCall } from "./context.ts";
+import { type CliContext, callsHere } from "./context.ts";
 import { flag, type OptionValues, text, usageError, type VerbOption, value, values, wholeNumber } from "./verb.ts";
 
 /** Throws an Error for a text that is neither an amount nor `none`, which is Infinity. */
@@ -178,12 +178,7 @@ export function resumedSettings(
   };
   const limit = limitReached({ ...state, settings: { ...state.settings, ...changes } }, state.step + 1, now);
   if (!limit) return changes;
-  const flag = { "step-limit": "--max-steps N", "token-limit": "--max-tokens N", budget: "--budget USD" } as const;
-  const missing = limit.code === "time-limit" ? "--max-time 8h" : flag[limit.code];
-  throw usageError(
-    limit.reason.replaceAll("goald resume <agent>", ["goald", ...call].join(" ")),
-    `Allow it more: ${formatCall(context.home, ...call, missing)}`,
-  );
+  throw usageError(callsHere(context.home, limit.reason.replaceAll("goald resume <agent>", `goald ${call.join(" ")}`)));
 }
 
 function givenLimits(options: GoOptions, state: AgentState, now: Date): Partial<AgentSettings> {

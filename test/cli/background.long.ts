@@ -103,8 +103,9 @@ describe("goald resume", () => {
     await home.until(() => Date.now() > Date.parse(`${deadline}`), "the end of its time");
     home.release();
     endedWith(6, await waiting.ended);
-    const refused = endedWith(2, await goald.ask("resume t --json"));
-    expect(errorOf(refused)).toMatchObject({ code: "GOALD_USAGE", hint: expect.stringContaining("--max-time 8h") });
+    const refused = endedWith(2, await goald.ask(`resume t --json --home ${goald.home}`));
+    const message = expect.stringMatching(/go on: goald resume t --max-time 8h --home "/);
+    expect(errorOf(refused)).toMatchObject({ code: "GOALD_USAGE", message });
     endedWith(0, await goald.ask("resume t --max-time 8h"));
     expect(await goald.read("workspace/t/ledger.txt")).toBe(ledgerText(2));
   });
