@@ -251,8 +251,8 @@ async function addOfferedModels(
 ): Promise<ModelFailure> {
   const listed = await listModels(server, LIST_TIMEOUT_MS, signal);
   const advice = listed
-    ? `Set SMART_LLM to a model that it offers: ${quote(listNames(listed.names), 1_000)}.`
-    : `It lists no models either: does OPENAI_BASE_URL end in /v1? Else set SMART_LLM to a model that it has.`;
+    ? `Set SMART_LLM, FAST_LLM or --model, whichever named it, to a model that it offers: ${quote(listNames(listed.names), 1_000)}.`
+    : `It lists no models either: does OPENAI_BASE_URL end in /v1? Else set SMART_LLM, FAST_LLM or --model to a model that it has.`;
   return { ...failure, message: `${failure.message} ${advice}` };
 }
 

@@ -85,6 +85,7 @@ interface PauseWords {
 }
 
 const GO_ON = ["Continue it", "goald resume *"] as const;
+const TRY_MODEL = ["Continue, perhaps with another model", "goald resume * --model NAME"] as const;
 const LOOK_AT_LOG = ["See what happened", "goald logs *"] as const;
 const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
   person: { why: "A person paused it.", todo: [GO_ON] },
@@ -109,10 +110,7 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
     why: "It requested the same command with the same arguments too many times in a row.",
     todo: [["Tell it what to do instead", 'goald say * "…"'], GO_ON],
   },
-  "bad-replies": {
-    why: "The model's replies could not be read as one command.",
-    todo: [LOOK_AT_LOG, ["Continue, perhaps with another model", "goald resume * --model NAME"]],
-  },
+  "bad-replies": { why: "The model's replies could not be read as one command.", todo: [LOOK_AT_LOG, TRY_MODEL] },
   "failing-cells": {
     why: "Its code failed several times in a row.",
     todo: [LOOK_AT_LOG, ["Tell it what to do instead", 'goald say * "…"'], GO_ON],
@@ -123,7 +121,7 @@ const PAUSES: Readonly<Record<PauseCode, PauseWords>> = {
   },
   "model-refused": {
     why: "The model server refused the request.",
-    todo: [["Check the key, the server and the model", "goald doctor --online"], GO_ON],
+    todo: [["Check the key, the server and the model", "goald doctor --online"], TRY_MODEL],
   },
   "model-unreachable": {
     why: "The model did not answer, several times in a row.",

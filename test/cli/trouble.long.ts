@@ -57,7 +57,7 @@ describe("a model that fails", () => {
       failure(404, "No.", "model_not_found"),
       10,
       "model-refused",
-      /Set SMART_LLM to .* offers: test-model/,
+      /Set SMART_LLM, FAST_LLM or --model, .* offers: test-model/,
     ],
     ["breaks off in a reply", { fault: "cut" }, 10, "model-unreachable", /did not answer/],
     ["sends half with status 200", { text: "{}", finishReason: null }, 10, "model-unreachable", /did not answer/],

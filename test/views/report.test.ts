@@ -185,6 +185,7 @@ describe("the next steps in a report", () => {
     expect(report).toContain("goald resume foo");
     // The server itself is asked.
     if (/^key-|^model-/.test(code)) expect(report).toContain("goald doctor --online");
+    if (/^model-refused|^bad-/.test(code)) expect(report).toContain("goald resume foo --model NAME");
   });
 
   it.each<[string, readonly NewEvent[], string]>([
