@@ -1,11 +1,11 @@
 /** nearest-name.ts -- finds the known name that a person probably meant by a mistyped one. */
 
-/** Compares by edit distance and ignores case; undefined when even the nearest name differs too much. */
+/** Compares by edit distance and ignores case; undefined when even the nearest name shares no letter or differs too much. */
 export function nearestName(typed: string, known: readonly string[]): string | undefined {
-  const typedStart = typed.slice(0, 100).toLowerCase();
-  const measured = known.map((name) => ({ name, distance: editDistance(typedStart, name.toLowerCase()) }));
+  const start = typed.slice(0, 100).toLowerCase();
+  const measured = known.map((name) => ({ name, distance: editDistance(start, name.toLowerCase()) }));
   const best = measured.sort((a, b) => a.distance - b.distance)[0];
-  return best && best.distance <= Math.max(2, Math.floor(typedStart.length / 3)) ? best.name : undefined;
+  return best && best.distance <= Math.max(Math.min(2, start.length - 1), start.length / 3) ? best.name : undefined;
 }
 
 /**

@@ -7,6 +7,7 @@ import { BestOf } from "#util/best-of.ts";
 import { keepNewest, rememberBy } from "#util/caches.ts";
 import { systemClock } from "#util/clock.ts";
 import { readAudioFormat, readImageFacts } from "#util/media-format.ts";
+import { nearestName } from "#util/nearest-name.ts";
 import { parseRetryAfter } from "#util/retry-after.ts";
 import { createSlots, KeyedQueue } from "#util/turns.ts";
 import { fakeClock } from "../helpers/fake-clock.ts";
@@ -317,4 +318,8 @@ describe("a function with a cache by object", () => {
     expect([find(key), find(key)]).toEqual([undefined, undefined]);
     expect(calls).toBe(2);
   });
+});
+
+it("nearestName finds no name that shares nothing with a short text", () => {
+  expect(["ls", "12"].map((typed) => nearestName(typed, ["fin", "ps", "q"]))).toEqual(["ps", undefined]);
 });
