@@ -109,7 +109,7 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
   async #noteOfResume(row: AgentRow, state: AgentState): Promise<string> {
     const { store } = this.parts;
     if (!isFinished(state))
-      return state.paused || state.outage ? nameSubAgents(row, "go on", store) : "It was not paused.";
+      return state.paused || state.outage ? nameSubAgents(row, "go on", store) : "It was not paused; changes apply.";
     if ((await store.inbox(row.id)).some(({ message }) => opensTurn(message)))
       return `It begins turn ${state.turn + 1}.`;
     throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);
