@@ -25,6 +25,7 @@ import { hasChildrenError } from "#core/subagent.ts";
 import { redactJson } from "#util/redact.ts";
 import { type AgentView, countStandings } from "#views/agent-view.ts";
 import { describesPath } from "#views/file-versions.ts";
+import { goOnCall } from "#views/next-step.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
 import { descendantsOf, findAgent, openTexts } from "#views/read-agent.ts";
 import type { ForkParts } from "./fork-agent.ts";
@@ -253,15 +254,14 @@ export class HostControl extends RunControl implements Control {
 
   /** Tells a person when the agent will read their message. */
   #deliveryNote(found: Found, message: InboxMessage): string {
-    const { state } = found;
-    const { id } = found.row;
+    const { row, state } = found;
     if (isFinished(state) && opensTurn(message)) {
       const limit = limitReached(state, state.step + 1, this.parts.clock.now());
-      const more = limit ? ` ${limit.reason.replaceAll("<agent>", id)}` : "";
+      const more = limit ? ` ${limit.reason.replaceAll("<agent>", row.id)}` : "";
       return `It had finished. This begins turn ${state.turn + 1}.${more}`;
     }
-    if (state.paused) return `It is paused and will read this when it goes on: goald resume ${id}`;
-    if (!this.#runsHere(found)) return `It does not run: goald resume ${id}`;
+    if (state.paused) return `It is paused and will read this when it goes on: ${goOnCall(row.id, state)}`;
+    if (!this.#runsHere(found)) return `It does not run: goald resume ${row.id}`;
     return questionOf(state) !== undefined && message.type === "say"
       ? "It goes on with this as the answer to its question."
       : "It will read this with its next step.";
