@@ -183,8 +183,7 @@ function agentResumed(state: AgentState, event: EventOf<"agent-resumed"> & At): 
   const resumed = inEveryFrame(state, (frame) => ({ ...frame, ...cleared }));
   const { id, phase } = activeFrame(state);
   const again = { ...resumed, fallback: null, outage: null, paused: null, ...NO_DEATHS, refusals: 0 };
-  const isDown = state.outage && phase.kind === "retrying";
-  return isDown ? inPhase(again, { frame: id }, { ...phase, at: event.at }) : again;
+  return phase.kind === "retrying" ? inPhase(again, { frame: id }, { ...phase, at: event.at }) : again;
 }
 
 function repetitionNoticed(state: AgentState, event: EventOf<"repetition-noticed"> & At): AgentState {

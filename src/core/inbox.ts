@@ -14,7 +14,7 @@ import { startPlan } from "./evolve-turn.ts";
 import { frameWorkingOn } from "./frames.ts";
 import { applyFitting, type PlanEdit } from "./plan.ts";
 import type { InboxMessage } from "./ports/store.ts";
-import { type AgentState, callForPerson, isFinished, openCommand } from "./state.ts";
+import { type AgentState, callForPerson, isFinished, isHeld, openCommand } from "./state.ts";
 import { nextTurn, receiveFromAgent } from "./subagent-messages.ts";
 
 /** `at`: ISO time at which the message was sent. */
@@ -29,7 +29,7 @@ export function eventsForMessage(message: InboxMessage, state: AgentState, at = 
         ? []
         : [{ type: "agent-paused", code: message.code ?? "person", reason: message.reason }];
     case "resume":
-      return state.paused || state.outage ? [{ type: "agent-resumed" }] : [];
+      return isHeld(state) ? [{ type: "agent-resumed" }] : [];
     case "settings":
       return [{ ...message, type: "settings-changed" }];
     case "goals":

@@ -166,7 +166,7 @@ export function createFrame(given: Pick<Frame, "id" | "kind" | "path" | "origin"
 }
 
 /** Raise this when the state's shape or `evolve` changes: snapshots of other versions are ignored and the log is refolded. */
-export const STATE_VERSION = 18;
+export const STATE_VERSION = 19;
 
 /** Observation code of a call that a crash interrupted and whose outcome is unknown. */
 export const INTERRUPTED = "interrupted";
@@ -369,6 +369,10 @@ export const isFinished = (state: AgentState): boolean => state.frames[0].phase.
 
 /** Finished or paused: nothing happens by itself. */
 export const isOver = (state: AgentState): boolean => state.paused !== null || isFinished(state);
+
+/** Paused, or waiting to repeat a request to the model: a resume lets it go on at once. */
+export const isHeld = (state: AgentState): boolean =>
+  state.paused !== null || state.outage !== null || activeFrame(state).phase.kind === "retrying";
 
 /** True when the agent has received outside words since its last clean state. */
 export const isTainted = ({ received }: AgentState): boolean => received.length > 0;

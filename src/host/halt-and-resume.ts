@@ -6,7 +6,7 @@ import { conflict } from "#core/errors.ts";
 import { opensTurn } from "#core/inbox.ts";
 import { limitReached, limitsFrom, spentOf } from "#core/limits.ts";
 import type { AgentRow, InboxMessage, Store } from "#core/ports/store.ts";
-import { type AgentState, isFinished, isOver } from "#core/state.ts";
+import { type AgentState, isFinished, isHeld, isOver } from "#core/state.ts";
 import type { ChildAccount } from "#core/subagent.ts";
 import { requireFinished } from "#views/next-step.ts";
 import { descendantsOf, findAgent, stateOf } from "#views/read-agent.ts";
@@ -109,7 +109,7 @@ export abstract class RunControl implements Pick<Control, "pause" | "stop" | "ki
   async #noteOfResume(row: AgentRow, state: AgentState): Promise<string> {
     const { store } = this.parts;
     if (!isFinished(state))
-      return state.paused || state.outage ? nameSubAgents(row, "go on", store) : "It was not paused; changes apply.";
+      return isHeld(state) ? nameSubAgents(row, "go on", store) : "It was not paused; settings that you gave apply.";
     if ((await store.inbox(row.id)).some(({ message }) => opensTurn(message)))
       return `It begins turn ${state.turn + 1}.`;
     throw conflict(`${row.id} has finished.`, `Give it more to do: goald say ${row.id} "…"`);

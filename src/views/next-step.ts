@@ -34,20 +34,17 @@ export function nextStepOf(agent: string, state: AgentState, shown: string): Nex
       why: "It is not finished, and no process runs it.",
       todo: [{ text: "Continue it", command: `goald resume ${agent}` }],
     };
-  if (state.outage)
+  if (!state.outage && phase.kind === "asking" && shown === RATE_LIMITED)
+    return { why: "Its next request to the model waits, because the server wants fewer requests.", todo: [] };
+  if (state.outage || phase.kind === "retrying")
     return {
-      why: `The model has not answered since ${state.outage.since}. goald retries each minute; nothing is lost.`,
+      why: state.outage
+        ? `The model has not answered since ${state.outage.since}. goald retries each minute; nothing is lost.`
+        : "Its last request to the model failed, and goald repeats it.",
       todo: [
         { text: "Check the server", command: "goald doctor --online" },
         { text: "Retry now", command: `goald resume ${agent}` },
       ],
-    };
-  if (phase.kind === "asking" && shown === RATE_LIMITED)
-    return { why: "Its next request to the model waits, because the server wants fewer requests.", todo: [] };
-  if (phase.kind === "retrying")
-    return {
-      why: "Its last request to the model failed, and goald repeats it.",
-      todo: [{ text: "Check the server", command: "goald doctor --online" }],
     };
   const approval = approvalOf(state);
   if (approval)

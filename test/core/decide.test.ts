@@ -79,6 +79,7 @@ describe("decide", () => {
     ["continues at the same phase after a resume", [created(), requested(), paused(), RESUMED], records(approved())],
     ["repeats a model call that a crash cut off", [created(), asked()], { kind: "ask", callId: "m1", attempt: 2 }],
     ["waits for the retry time after a failed model call", [...ASKED, modelFailed(1, LATER)], waitsFor("time", LATER)],
+    ["repeats it at once when a person resumes", [...ASKED, modelFailed(1, LATER), RESUMED], SECOND_TRY],
     ["retries the same step when the retry time has come", [...ASKED, modelFailed(1, PASSED)], SECOND_TRY],
     [
       "pauses after the eighth failure without waiting for its retry time",

@@ -10,6 +10,7 @@ const awaiting = [created(), requested(), given.approvalAsked()];
 const waiting = [created(), requested(), approved(), started(), waits("agent")];
 const resting = [created(), turnEnded()];
 const still = [created(), paused()];
+const later = [created(), asked(), given.modelFailed()];
 const approval = (callId: string, more: object = {}) =>
   ({ type: "approval", callId, verdict: "approved", ...more }) as InboxMessage;
 const pause = (more: object = {}): InboxMessage => ({ type: "pause", reason: "lunch", ...more });
@@ -61,6 +62,7 @@ describe("eventsForMessage", () => {
     ["ignores a pause of a paused agent", still, pause(), []],
     ["resumes a paused agent on a resume", still, { type: "resume" }, [given.RESUMED]],
     ["ignores a resume of a running agent", [created()], { type: "resume" }, []],
+    ["takes a resume of an agent that is to repeat its request later", later, { type: "resume" }, [given.RESUMED]],
     ["changes the goals", [created()], goals, [changed]],
     ["opens the next turn of a finished agent for a person's words", resting, say, [turn2, said]],
     ["opens the next turn of a finished agent for new goals", resting, goals, [turn2, changed]],
