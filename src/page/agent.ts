@@ -1,7 +1,7 @@
 /** agent.ts -- one agent: what it does now, its steps, and what a person can do with it. */
 import { at, follow, post } from "./api.ts";
 import { Files } from "./files.ts";
-import { isEnded, Needs, Now, Resume } from "./home.ts";
+import { isAtWork, isEnded, Needs, Now, Resume } from "./home.ts";
 import { html, useEffect, useLoaded, useMemo, useState } from "./html.ts";
 import { Act, AgentMark, Ago, Call, fileLink, Mark, Origin, Pairs, Pending, Words } from "./parts.ts";
 import { Side } from "./side.ts";
@@ -19,11 +19,11 @@ export function AgentScreen({ agent, part, rest }: Readonly<{ agent: Agent; part
   const pause = () => post(at(id, "/pause"), { reason: "Paused on the page." });
   // The card of an agent that is stuck has its own way to resume it.
   const first =
-    look === "paused"
+    look === "paused" || look === "over"
       ? html`<${Resume} agent=${agent} />`
-      : look !== "stuck" && html`<${Act} words="Pause" title="It finishes its step first" act=${pause} />`;
-  const acts = html`${first}<button popovertarget="stop" disabled=${isAway()}>Stop…</button>
-    <div popover id="stop" class="panel stack"><p>Stop for good, with a report?</p>
+      : isAtWork(agent) && html`<${Act} words="Pause" title="It finishes its step first" act=${pause} />`;
+  const stop = html`<button popovertarget="stop" disabled=${isAway()}>Stop…</button>
+    <div popover id="stop" class="panel stack"><p>Stop it, with a report?</p>
       <${Act} words="Stop" look="bad" act=${() => post(at(id, "/stop"), { graceMs: 30_000 })} /></div>`;
   const files = details
     ? html`<${Files} agent=${agent} files=${details.files} path=${rest} />`
@@ -31,7 +31,7 @@ export function AgentScreen({ agent, part, rest }: Readonly<{ agent: Agent; part
   return html`<div class="page stack"><header class="agent-head"><div class="flex"><h1>${name}</h1>
       <span class=${`flex ${look}`}><${AgentMark} agent=${agent} />${host.lostSince === null ? "" : "last seen: "}
         ${stateLabel(standing)}</span>
-      <span class="flex end">${!isEnded(agent) && standing.kind !== "damaged" && acts}</span></div>
+      <span class="flex end">${first}${!isEnded(agent) && standing.kind !== "damaged" && stop}</span></div>
     <p class="muted">${details?.role}</p><nav class="flex" aria-label="Parts of this agent">
       <a class="button quiet" href=${`#/a/${id}`} aria-current=${isFiles ? null : "page"}>Work</a>
       <a class="button quiet" href=${`#/a/${id}/files`} aria-current=${isFiles ? "page" : null}>Files${" "}
@@ -48,19 +48,20 @@ function Work({ agent, details, opened }: { agent: Agent; details: Details | nul
   const drawTimeline = () => html`<${Timeline} key=${opened} agent=${agent} notes=${tail.notes} opened=${opened} />`;
   const timeline = useMemo(drawTimeline, [agent, tail.notes, opened, isAway(), host.isBusy]);
   const side = details && html`<${Side} agent=${agent} details=${details} isNarrow=${isNarrow} />`;
-  const label = isEnded(agent) ? `Give ${agent.name} more to do` : `Say something to ${agent.name}`;
-  const hint = isEnded(agent) ? "It begins its next turn with these words." : "It reads this in its next step.";
+  const label = look === "done" ? `Give ${agent.name} more to do` : `Say something to ${agent.name}`;
+  const hint = look === "done" ? "It begins its next turn with these words." : "It reads this in its next step.";
   const say = html`<${Words} agent=${agent.id} label=${label} button="Say" hint=${hint} />`;
   const report = html`<section><h2>What it reported</h2><p class="kept">${agent.closing}</p></section>`;
   return html`<div class="columns"><div class="stack grow">
       ${need && html`<ul class="cards"><${Needs} ...${need} /></ul>`}
       ${look === "running" && html`<${NowPanel} agent=${agent} tail=${tail} />`}${look === "done" && report}
+      ${look === "waits" && agent.reason && html`<p class="panel">${agent.reason}</p>`}
       ${need?.item?.kind !== "question" && say}${isNarrow && side}${timeline}</div>
     ${!isNarrow && (side ?? html`<aside></aside>`)}</div>`;
 }
 
 /** Events before the newest ones hold no notes for the steps that are shown first. */
-const TAIL_EVENTS = 300;
+const TAIL_EVENTS = 400;
 
 /** Follows the agent's log and its live reply while the page can be seen. */
 function useTail({ id, head }: Agent): Tail {
@@ -109,13 +110,11 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
   const { steps, last } = list;
   const [first] = steps;
   const look = lookOf(agent.standing);
-  const isUnderWay = (row: StepRow): boolean =>
-    row.step === last && row.status === null && ["running", "waits", "asks"].includes(look);
   // The panel above shows a step that has no command yet.
-  const shown = steps.filter((row) => !isUnderWay(row) || look !== "running" || row.command !== null);
-  const noted = after === null ? notes.filter((note) => note.at >= (first?.startedAt ?? "")) : [];
+  const shown = steps.filter(({ step, command }) => step !== last || look !== "running" || command !== null);
+  const noted = after === null ? notes.filter(({ at }) => first?.step === 1 || at >= (first?.startedAt ?? "")) : [];
   const stepRow = (row: StepRow) => html`<${Step} key=${row.step} agent=${agent.id} row=${row}
-    look=${isUnderWay(row) ? look : "over"} isNamed=${opened === row.step} />`;
+    look=${isAtWork(agent) && (row.command || row.step === last) ? look : "over"} isNamed=${opened === row.step} />`;
   const lines = [
     ...shown.map((row) => [row.startedAt, stepRow(row)] as const),
     ...noted.map((note) => [note.at, html`<${NoteRow} key=${`note ${note.seq}`} note=${note} />`] as const),
@@ -176,7 +175,6 @@ function Badges({ row: { interruptions, attempts, approval, status } }: { row: S
   return marks.length > 0 && html`<small class=${look}>${marks.join(" · ")}</small>`;
 }
 
-const FORK = "Makes a paused agent with the state after this step";
 function Opened({ agent, row: { step, endedAt, status, tokens }, isNamed }: Omit<StepProps, "look">) {
   const [whole, problem] = useLoaded<WholeStep>(at(agent, `/steps/${step}`), endedAt, status);
   const key = useMemo(() => crypto.randomUUID(), []);
@@ -190,6 +188,7 @@ function Opened({ agent, row: { step, endedAt, status, tokens }, isNamed }: Omit
   const { startedAt, reply, thoughts, thought, command, result, files, nested, prompt, recalls } = whole;
   const { reasoning, plan, criticism } = thoughts ?? {};
   const model = reply && ` · model ${span(reply.durationMs)}, ${compact(tokens)} tokens`;
+  const said = !command && reply && html`<${Code} text=${textOf(reply.text)} />`;
   const ran = result && ` · command ${span(result.durationMs)}`;
   const inside = nested.calls > 0 && ` · ${counted(nested.calls, "call")} inside`;
   const paths = [...new Set([...files.map(({ path }) => path), ...(result?.artifacts ?? [])])];
@@ -204,16 +203,15 @@ function Opened({ agent, row: { step, endedAt, status, tokens }, isNamed }: Omit
     location.hash = `#/a/${made.id}`;
   };
   return html`<div class="opened stack"><p class="muted small">began ${clockOf(startedAt)}${model}${ran}${inside}</p>
-    <${Pairs} of=${{ thought: thoughts?.text || thought, reasoning, plan, criticism }} />
+    <${Pairs} of=${{ thought: thoughts?.text || thought, reasoning, plan, criticism, reply: said }} />
     ${remarksOf(whole).map((remark) => html`<p>${remark}</p>`)}
     ${command && html`<h3>${command.name}</h3><${Args} args=${command.args} />`}
-    ${!command && reply && html`<h3>Reply</h3><${Code} text=${textOf(reply.text)} />`}
     ${result && html`<h3>Result</h3><${Code} text=${textOf(result.text)} />`}
     <p class="flex">${paths.map((path) => html`<a href=${fileLink(agent, path)}>${path}</a>`)}</p>
     <details><summary>Prompt, ${prompt.exact ? "exactly as it was sent" : "rebuilt"}</summary>
       <p class="muted small">${prompt.note}</p><${Pairs} of=${messages} /></details>
     <details><summary>${counted(recalls.length, "recall")}</summary><${Pairs} of=${memories} /></details>
-    ${result && html`<${Act} words="Fork from here" title=${FORK} act=${fork} />`}</div>`;
+    ${result && html`<${Act} words="Fork from here" title="A paused agent, as it was after this step" act=${fork} />`}</div>`;
 }
 
 /** Returns a sentence for each thing that went wrong on the way. */

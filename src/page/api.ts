@@ -98,7 +98,7 @@ const MOST_RETRY_MS = 8_000;
  * Yields the messages of a stream until `signal` aborts, and connects again when it breaks: at the path of that moment.
  * `open` comes once per connection, before what the server sends. Throws ApiError when the server refuses the request.
  */
-export async function* follow(pathNow: () => string, signal: AbortSignal, onBreak = (): void => undefined) {
+export async function* follow(pathNow: () => string, signal: AbortSignal, onDaemonGone?: () => void) {
   for (let retryMs = RETRY_MS; !signal.aborted; retryMs = Math.min(MOST_RETRY_MS, retryMs * 2)) {
     try {
       await greet();
@@ -113,8 +113,8 @@ export async function* follow(pathNow: () => string, signal: AbortSignal, onBrea
       if (!signal.aborted && status >= 400 && status < 500) throw thrown;
     }
     if (signal.aborted) return;
-    if (!isLeaving) sessionStorage.removeItem(SECRET);
-    onBreak();
+    if (!isLeaving && onDaemonGone) sessionStorage.removeItem(SECRET);
+    onDaemonGone?.();
     await new Promise((done) => setTimeout(done, retryMs));
   }
 }

@@ -49,8 +49,7 @@ function Content({ item: { command, code, change } }: { item: Waiting }) {
   const isDiff = !code && change?.patch;
   const text = code && !Object.values(command.args).includes(code.text) && html`<${Code} text=${code.text} />`;
   const all = html`${text}<${Args} args=${command.args} />`;
-  const name = change?.path ?? code?.file ?? command.name;
-  return html`<div class="flex"><b><code>${showHidden(name)}</code></b>
+  return html`<div class="flex"><b><code>${showHidden(change?.path ?? code?.file ?? command.name)}</code></b>
       ${isDiff && html`<${Changed} ...${change} />`}
       <span class="muted small" title=${change?.against}>${isDiff ? against : note}</span>
       ${isDiff && html`<span class="end">${parts}</span>`}</div>

@@ -1,6 +1,7 @@
 /** files.ts -- what an agent made: a tree, the content, its versions, what changed, and why it exists. */
 import { lexer, type Token, type Tokens } from "/vendor/marked.js";
 import { at, atFile, post } from "./api.ts";
+import { isAtWork } from "./home.ts";
 import { type Children, html, useEffect, useLoaded, useMemo, useState } from "./html.ts";
 import { Act, Ago, Call, fieldText, fileLink, Pairs, Pending, Problem, StepLink, useSwitch } from "./parts.ts";
 import { Changed, Code, Csv, Diff, table } from "./texts.ts";
@@ -15,9 +16,7 @@ export function Files({ agent, files, path }: { agent: Agent; files: readonly La
   const open = file
     ? html`<${File} key=${shown} agent=${agent} file=${file} />`
     : html`<p>There is no ${shown} now.</p>`;
-  if (!first)
-    return html`<p class="muted">No files yet. Everything that ${agent.name} writes appears here, with each version and
-      the reason for it.</p>`;
+  if (!first) return html`<p class="muted">No files yet. What ${agent.name} writes appears here, and why.</p>`;
   const tree = html`<${Tree} agent=${agent.id} files=${files} shown=${shown} />`;
   return html`<div class="columns">${(isWide || !shown) && tree}${shown && open}</div>`;
 }
@@ -47,6 +46,9 @@ const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(pa
 const MAX_CHARS = 50_000;
 const restOf = (text: string) => text.length > MAX_CHARS && html`<p class="muted">The rest is not shown.</p>`;
 const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
+/** By a person, after the step that it names. */
+const isRestored = ({ by, operation }: Pick<LatestFile, "by" | "operation">) =>
+  by === "person" && !/found|trust/.test(operation);
 
 function File({ agent, file }: { agent: Agent; file: LatestFile }) {
   const { path } = file;
@@ -54,38 +56,41 @@ function File({ agent, file }: { agent: Agent; file: LatestFile }) {
   const options = ["preview", ...(hasSource(path) ? ["source"] : []), ...(isPicture(path) ? [] : ["changes"]), "why"];
   const [tab, tabs] = useSwitch("Views of the file", options);
   const [story, problem] = useLoaded<FileStory>(atFile(agent.id, path, "/story"), file.changes);
-  // A step is shown by its last version: content is asked for by the step.
-  const versions = (story?.versions ?? []).filter(({ step }, at, all) => all[at + 1]?.step !== step);
+  // Content is asked for by the step: a step is shown by its last version, a restoration only while it is the newest.
+  const versions = (story?.versions ?? []).filter((each, at, { [at + 1]: next }) =>
+    next ? !isRestored(each) && (next.step !== each.step || isRestored(next)) : true,
+  );
   const newest = versions.at(-1);
   const now = versions.find(({ version }) => version === chosen) ?? newest ?? file;
   const step = newest && now !== newest ? now.step : null;
+  const [did, place, range] = isRestored(now)
+    ? ["restored by you", "after", `from=${now.step}`]
+    : [now.by === "person" ? "changed by you" : "written", "in", `from=${Math.max(0, now.step - 1)}&to=${now.step}`];
   const view: Children =
     tab === "why"
       ? "goals" in now && html`<${Why} agent=${agent.id} version=${now} />`
       : tab === "changes"
-        ? html`<${Changes} agent=${agent.id} path=${path} step=${now.step} />`
+        ? html`<${Changes} agent=${agent.id} path=${path} range=${range} />`
         : html`<${Preview} agent=${agent} path=${path} at=${file.at} step=${step} isSource=${tab === "source"} />`;
-  const steps = versions.map(
-    (each) => html`<option value=${each.version} selected=${each === now}>step ${each.step}</option>`,
-  );
+  const option = (each: FileStory["versions"][number]) => html`<option value=${each.version}
+    selected=${each === now}>${isRestored(each) ? "restored after " : ""}step ${each.step}</option>`;
   const choose = (event: Event): void => setChosen(Number(fieldText(event)));
-  const select = html`<select aria-label="Versions" onChange=${choose}>${steps.reverse()}</select>`;
-  const by = now.by === "person" ? "changed by you" : "written";
+  const select = html`<select aria-label="Versions" onChange=${choose}>${versions.map(option).reverse()}</select>`;
   return html`<article class="stack grow"><header><h1>${path}</h1>
-      <p class="muted small">${size(now.bytes)} · ${by} <${Ago} at=${now.at} /> ago in${" "}
+      <p class="muted small">${size(now.bytes)} · ${did} <${Ago} at=${now.at} /> ago ${place}${" "}
         <${StepLink} of=${agent.id} step=${now.step} /></p></header>
     <div class="flex">${tabs}${versions.length > 1 && select}</div>
     ${step !== null && html`<${Restore} key=${step} agent=${agent} path=${path} step=${step} />`}
     <${Problem} problem=${problem} />${view}</article>`;
 }
 
-function Restore({ agent: { id, name, standing }, path, step }: { agent: Agent; path: string; step: number }) {
+function Restore({ agent, path, step }: { agent: Agent; path: string; step: number }) {
   const [isDone, setDone] = useState(false);
-  const isAtWork = !["paused", "over"].includes(standing.kind);
-  const restore = (): Promise<void> => post(at(id, "/restore"), { step, paths: [path] }).then(() => setDone(true));
+  const body = { step, paths: [path] };
+  const restore = (): Promise<void> => post(at(agent.id, "/restore"), body).then(() => setDone(true));
   if (isDone) return html`<p class="muted" role="status">${path} is again as it was after step ${step}.</p>`;
-  return html`<${Act} words=${`Restore to step ${step}`} isOff=${isAtWork} act=${restore} />
-    ${isAtWork && html`<p class="muted small">Pause ${name} first: it must not be at work.</p>`}`;
+  return html`<${Act} words=${`Restore to step ${step}`} isOff=${isAtWork(agent)} act=${restore} />
+    ${isAtWork(agent) && html`<p class="muted small">Pause ${agent.name} first: it must not be at work.</p>`}`;
 }
 
 interface PreviewProps extends Readonly<{ agent: Agent; path: string; isSource?: boolean }> {
@@ -127,20 +132,20 @@ function Picture({ type, base64, text }: Readonly<Record<"type" | "base64" | "te
   return source && html`<img class="picture" src=${source} alt=${text} />`;
 }
 
-function Changes({ agent, path, step }: { agent: string; path: string; step: number }) {
-  const range = `/diff?from=${Math.max(0, step - 1)}&to=${step}&path=${encodeURIComponent(path)}`;
-  const [diff, problem] = useLoaded<DiffView>(at(agent, range));
+function Changes({ agent, path, range }: Readonly<Record<"agent" | "path" | "range", string>>) {
+  const [diff, problem] = useLoaded<DiffView>(at(agent, `/diff?${range}&path=${encodeURIComponent(path)}`));
   if (!diff) return html`<${Pending} problem=${problem} />`;
   const [file] = diff.files;
   if (!file?.patch)
-    return html`<p class="muted">${file ? `Not compared: ${file.note}.` : `Step ${step} left it as it was.`}</p>`;
-  return html`<p class="muted">In step ${step}: <${Changed} ...${file} /></p>
+    return html`<p class="muted">${file ? `Not compared: ${file.note}.` : "It was left as it was."}</p>`;
+  return html`<p class="muted"><${Changed} ...${file} /></p>
     <${Diff} patch=${file.patch.slice(0, MAX_CHARS)} />${restOf(file.patch)}`;
 }
 
 function Why({ agent, version }: { agent: string; version: FileStory["versions"][number] }) {
   const { by, step, goals, thoughts, thought, command, sources, sourcesLeftOut, outside } = version;
-  if (by === "person") return html`<p>You changed it, and the agent found the change in step ${step}.</p>`;
+  const when = isRestored(version) ? " back after" : ", and the agent found the change in";
+  if (by === "person") return html`<p>You changed it${when} step ${step}.</p>`;
   const link = (to: number) => html`<${StepLink} of=${agent} step=${to} />`;
   const read = sources.map(
     (each) => html`<p>${each.what} <span class="muted">${each.kind}</span> ${link(each.step)}</p>`,

@@ -29,6 +29,7 @@ export function Home() {
     ${ended.length > 0 && over}</div>`;
 }
 
+export const isAtWork = ({ standing }: Agent): boolean => ["running", "waiting"].includes(standing.kind);
 export const isEnded = ({ standing }: Pick<Agent, "standing">): boolean => standing.kind === "over";
 
 /** An agent that needs a person has its place above, unless it belongs to a tree that is at work. */
@@ -86,10 +87,10 @@ function Approval({ item }: { item: Waiting }) {
     ? html`<${Act} words="Deny" isOff=${!isStill()} act=${answer("denied")} />
       <${Act} words="Approve" look="primary" isOff=${!isSeen || !isStill()} act=${answer("approved")} />`
     : html`<a class="button primary" href=${`#/a/${agent}/approve`}>Review</a>`;
-  return html`<li class="flex card"><${Mark} look="asks" /><div class="grow">
+  return html`<li class="flex card"><${Mark} look="asks" /><div class="grow" ref=${element}>
       <p><${Wish} item=${item} /> <${Ago} at=${since} /></p><p class="two">${thought || reason}</p>
       <p class="muted small">${thought && reason} <${Outside} item=${item} /></p>
-      ${isWhole && html`<div ref=${element}><${Args} args=${command.args} /></div>`}</div>
+      ${isWhole && html`<${Args} args=${command.args} />`}</div>
     <div class="flex end">${acts}</div></li>`;
 }
 

@@ -6,8 +6,8 @@ type Standing = Agent["standing"];
 const { format: dollars } = new Intl.NumberFormat("en", { style: "currency", currency: "USD" });
 /** An amount below a cent has one figure that is not zero. */
 export const money = (usd: number): string => (usd === 0 || usd >= 0.01 ? dollars(usd) : `$${usd.toPrecision(1)}`);
-/** Costs of one step are small: three decimals. */
-export const cents = (usd: number): string => `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`;
+/** Costs of one step are small: three decimals, or one figure. */
+export const cents = (usd: number): string => (usd < 0.001 ? money(usd) : `$${usd.toFixed(usd < 0.1 ? 3 : 2)}`);
 export const { format: compact } = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -283,7 +283,7 @@ const StepSummary = open({
   attempts: described(ordinal, "Requests to the model."),
   tokens: described(count, "In and out, of the reply and of what the command asked a model."),
   costUsd: described(nullable(amount), "Of these tokens; null when a price is unknown."),
-  approval: described(nullable(oneOf("approved", "denied")), "What a person answered; null when nobody was asked."),
+  approval: described(nullable(oneOf("approved", "denied")), "What a person answered; null when nobody did."),
   interruptions: described(count, "Crashes during the call."),
   files: described(listOf(text), "Paths that the step changed."),
 });
@@ -327,7 +327,7 @@ function summaryOf({ view }: Gathered, files: ReadonlyMap<number, readonly FileV
     status: result?.status ?? (approval.verdict === "denied" ? "denied" : null),
     tokens: parts.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0),
     costUsd: addKnown(parts.map(({ costUsd }) => costUsd)),
-    approval: approval.asked === null ? null : approval.verdict,
+    approval: approval.by === "person" ? approval.verdict : null,
     interruptions: view.interruptions,
     files: [...new Set(files.get(step)?.map(({ path }) => path))],
   };

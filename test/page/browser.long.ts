@@ -16,7 +16,7 @@ import { type DaemonHome, makeDaemonHome } from "../helpers/daemon-home.ts";
 import { lookInto } from "../helpers/goald.ts";
 import { listenOnLoopback } from "../helpers/loopback.ts";
 import { append, highestTask, nameIn, replyWith, startAgent, subagentModel, write } from "../helpers/models.ts";
-import type { ChatRequest } from "../helpers/openai-server.ts";
+import type { Answer, ChatRequest } from "../helpers/openai-server.ts";
 
 const LONG = Array.from({ length: 200 }, (_, line) => `Line ${line} of the plan`).join("\n");
 const HOSTILE = `# <img src=x onerror="hacked=1">\n\n<script>hacked=1</script> [a](javascript:hacked=1) ![b](https://x.example/p.png)\n`;
@@ -38,11 +38,17 @@ const SCRIPTS: Readonly<Record<string, readonly CommandCall[]>> = {
   ],
 };
 
+const LATER = { Aide: [ask("Room?")], Halted: [ask("Why?")], Idle: Array(2).fill({ name: "do_nothing", args: {} }) };
+const ODD: Record<string, Answer> = { Mute: "No.", Down: { fault: "close" }, Nest: "```python\nagent.run('x')\n```" };
+const SILENCE = new Promise<string>(() => {});
+
 let home: DaemonHome;
 let browser: Browser;
 beforeAll(async () => {
-  const follow = subagentModel({ ...SCRIPTS, Aide: [ask("Which room?")] });
-  home = await makeDaemonHome([], { reply: (request) => (nameIn(request) === "Mute" ? "No." : follow(request)) });
+  const follow = subagentModel({ ...SCRIPTS, ...LATER });
+  const isNested = (request: ChatRequest): boolean => JSON.stringify(request).includes("part of a larger task");
+  const reply = (request: ChatRequest) => (isNested(request) ? SILENCE : (ODD[nameIn(request)] ?? follow(request)));
+  home = await makeDaemonHome([], { reply });
   for (const name of Object.keys(SCRIPTS)) {
     // The older request stands above the younger one.
     if (name === "Two") await home.logged("approval-asked", 1, "one");
@@ -334,13 +340,29 @@ describe("the page in Chromium", () => {
     expect(JSON.stringify(await logOf("limited"))).toContain('"stepLimit":8');
   });
 
-  it("shows the step without a command that paused an agent", async () => {
-    await home.goald.print("run -d --name Mute -g Work");
-    await home.logged("agent-paused", 1, "mute");
-    await using opened = await openPage();
-    await opened.go("#/a/mute/s/3", "#step-3 [aria-label='no result']");
-    await opened.page.locator(".opened", { hasText: "Reply" }).getByText("No.", { exact: true }).first().waitFor();
+  it("shows rare states as they are, with buttons that work", async () => {
+    for (const words of ["Mute", "Idle --budget 0.001", "Halted", "Down", "Nest --form code --approve never"])
+      await home.goald.print(`run -d -g Work --name ${words}`);
+    for (const agent of ["mute", "idle"]) await home.logged("agent-paused", 1, agent);
+    await home.logged("model-asked", 2, "nest");
+    await home.goald.print("resume idle -d --budget none --approve always");
+    await home.goald.print("stop halted");
+    await using opened = await openPage({ viewport: { width: 1_280, height: 9_000 } });
+    await opened.page.locator(".card", { hasText: "Idle" }).getByRole("button", { name: "Approve" }).click();
+    await home.logged("approval-asked", 2, "idle");
+    await home.goald.print("resume idle -d --approve never");
+    await opened.go("#/a/halted", "[placeholder^='Say something']");
+    await opened.page.getByRole("button", { name: "Resume" }).click();
+    await home.logged("agent-resumed", 1, "halted");
+    await opened.go("#/a/mute/s/3", "#step-3:has([aria-label='no result']) .code:has-text('No.')");
     expect((await rowsOf(opened.page)).filter((text) => text.includes("No command"))).toHaveLength(3);
+    await opened.go("#/a/idle", ".step-row:has-text('budget')");
+    expect((await rowsOf(opened.page)).filter((text) => text.includes("approved by you"))).toHaveLength(1);
+    await opened.go("#/a/down", ".panel:has-text('The next attempt is at')");
+    await opened.page.route("**/nest/events?*", (route) => route.fulfill({ status: 500, json: {} }));
+    await opened.go("#/a/nest", "#step-1 [aria-label='under way']");
+    await opened.page.waitForResponse(/nest\/events/);
+    expect(await opened.page.evaluate("sessionStorage.getItem('goald-session')")).not.toBeNull();
   });
 
   it("keeps nothing of steps that have left the timeline", async () => {
@@ -392,6 +414,7 @@ describe("the page in Chromium", () => {
     await opened.page.getByRole("combobox", { name: "Versions" }).selectOption("step 3");
     await opened.page.getByRole("button", { name: "Restore to step" }).click();
     await opened.page.getByText("is again as it was after step 3").waitFor();
+    await opened.page.getByRole("option", { name: "restored after step 5" }).waitFor({ state: "attached" });
     expect(await home.goald.read("workspace/hostile/report.md")).toBe("1\n");
   });
 

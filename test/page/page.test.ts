@@ -10,6 +10,7 @@ import { applyChanges, host } from "../../src/page/store.ts";
 import { isNumeric, readCsv, readPatch } from "../../src/page/texts.ts";
 import type { Agent, LatestFile, LogEvent, Waiting } from "../../src/page/types.ts";
 import {
+  cents,
   describeCall,
   lookOf,
   money,
@@ -86,7 +87,7 @@ describe("characters that cannot be seen", () => {
 describe("numbers", () => {
   it.each([
     [money, 0, "$0.00"],
-    [money, 0.004, "$0.004"],
+    [cents, 0.0004, "$0.0004"],
     [money, 1.234, "$1.23"],
     [size, 410, "410 B"],
     [size, 2e9, "2 GB"],
