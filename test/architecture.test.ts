@@ -279,10 +279,10 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   app: [10, 1503],
   cage: [7, 622],
   cassette: [10, 1368],
-  cli: [60, 7785],
+  cli: [60, 7784],
   commands: [10, 1660],
   config: [15, 1818],
-  core: [32, 4577],
+  core: [32, 4578],
   host: [11, 1537],
   http: [6, 591],
   loop: [24, 3729],
@@ -295,7 +295,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2803],
   store: [26, 3434],
   util: [22, 1602],
-  views: [20, 3351],
+  views: [20, 3346],
   workspace: [8, 1195],
 };
 
