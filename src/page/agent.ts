@@ -217,8 +217,8 @@ function Opened({ agent, row: { step, endedAt, status, tokens }, isNamed }: Omit
 /** Returns a sentence for each thing that went wrong on the way. */
 function remarksOf({ attempts, problems, interruptions, result, starts, approval }: WholeStep): readonly string[] {
   const then = result?.reconciled ? "found done" : starts.length > 1 ? "run again" : "not run again";
-  const words = `A crash interrupted it. The outcome was checked before anything was repeated, and it was ${then}.`;
-  const crash = interruptions > 0 ? [words] : [];
+  const outcome = result && ` The outcome was checked before anything was repeated, and it was ${then}.`;
+  const crash = interruptions > 0 ? [`A crash interrupted it.${outcome ?? ""}`] : [];
   const failures = attempts.flatMap(({ failure }) => failure?.message ?? []);
   return [...failures, ...problems, ...crash, ...(approval.reason ? [`Denied: ${approval.reason}`] : [])];
 }

@@ -21,6 +21,7 @@ import {
   typed,
 } from "#util/schema.ts";
 import { subjectOf } from "./agent-view.ts";
+import { isByPerson } from "./file-versions.ts";
 import { addKnown, listNested, NestedTree, NestedView } from "./nested.ts";
 import { Call, FileVersionView, UsageView } from "./parts.ts";
 import { planChangeOf, planMembers, proofsOf } from "./plan-view.ts";
@@ -308,7 +309,8 @@ export async function listSteps(
   const { state } = await foldLog(reader, row, start);
   const range = { first, last: first + limit - 1 };
   const { steps, end } = await gatherSteps(allEvents(reader, row.id, start), range, state);
-  const files = Map.groupBy(await reader.files(row.id, start, end), ({ step }) => step);
+  const own = (await reader.files(row.id, start, end)).filter((version) => !isByPerson(version));
+  const files = Map.groupBy(own, ({ step }) => step);
   return { agent: row.id, steps: steps.map((step) => summaryOf(step, files)), last };
 }
 

@@ -2,6 +2,7 @@ import { readdirSync, rmSync, statSync, symlinkSync, truncateSync } from "node:f
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { stateOf } from "#views/read-agent.ts";
+import { listSteps } from "#views/step-view.ts";
 import { startHost } from "../helpers/host.ts";
 import { done, reply } from "../helpers/loop.ts";
 import { PowerCut } from "../helpers/power-cut.ts";
@@ -182,6 +183,8 @@ describe("the record of a restoration", () => {
     const [{ window }] = (await stateOf(store, row)).frames;
     const says = "as they were after step 1. Rewritten: a.md. Removed: b.md.";
     expect(window.at(-1)).toMatchObject({ kind: "feedback", from: "goald", text: expect.stringContaining(says) });
+    const { steps } = await listSteps(row, { limit: 9 }, store);
+    expect(steps.map(({ files }) => files)).toEqual([["a.md"], ["b.md"], ["a.md"]]);
     const memories = await store.memories(row.id, 0, 100);
     expect(memories.map(({ text, trust }) => [text.includes(says), trust])).toEqual([[true, "agent"]]);
   });
