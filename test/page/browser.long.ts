@@ -203,6 +203,8 @@ describe("the page in Chromium", () => {
     await press("Pause");
     await home.logged("agent-paused", 1, "denied");
     await opened.page.getByPlaceholder("Say something to Denied…").fill("Use short lines.");
+    // Enter sends nothing while the answer to another request has not come.
+    await opened.page.locator("button:enabled", { hasText: /^Say$/ }).waitFor();
     await opened.page.keyboard.press("Enter");
     await press("Resume");
     await home.logged("agent-resumed", 1, "denied");
