@@ -278,7 +278,7 @@ describe("pictures that the real program pays for", () => {
     await working(painted, async (goald, media) => {
       const stopped = endedWith(6, await goald.ask([...RUN, "--budget", "0.3"]));
       expect(media.images).toHaveLength(2);
-      const reason = "The budget of 0.3 US dollars is reached: 0.4992 US dollars are spent. ";
+      const reason = "The budget of 0.3 US dollars is reached: 0.49924 US dollars are spent. ";
       expect(linesOf(stopped).at(-1)).toMatchObject({
         outcome: "budget",
         reason: expect.stringContaining(reason),
