@@ -79,7 +79,7 @@ const noteVariablesOfAutoGpt = (variables: Environment): readonly string[] =>
       : [`${name} is not a setting of goald. ${instead}`];
   });
 
-/** Those of settings, and two that are not settings. */
+/** The variables of all settings, and the two that goald reads beside them. */
 const KNOWN_VARIABLES = [...SETTINGS.flatMap((row) => row.environment), "GOALD_HOME", "GOALD_DEBUG"];
 
 /** A mistyped variable has no effect, so a person should see it. */

@@ -97,6 +97,7 @@ const MOST_RETRY_MS = 8_000;
 /**
  * Yields the messages of a stream until `signal` aborts, and connects again when it breaks: at the path of that moment.
  * `open` comes once per connection, before what the server sends. Throws ApiError when the server refuses the request.
+ * `onDaemonGone`: given for the host's stream alone, whose break takes the secret out of the tab.
  */
 export async function* follow(pathNow: () => string, signal: AbortSignal, onDaemonGone?: () => void) {
   for (let retryMs = RETRY_MS; !signal.aborted; retryMs = Math.min(MOST_RETRY_MS, retryMs * 2)) {

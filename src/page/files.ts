@@ -46,7 +46,7 @@ const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(pa
 const MAX_CHARS = 50_000;
 const restOf = (text: string) => text.length > MAX_CHARS && html`<p class="muted">The rest is not shown.</p>`;
 const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
-/** By a person, after the step that it names. */
+/** Whether a person restored the file: such a version comes after the step that it names. */
 const isRestored = ({ by, operation }: Pick<LatestFile, "by" | "operation">) =>
   by === "person" && !/found|trust/.test(operation);
 

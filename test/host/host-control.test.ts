@@ -75,16 +75,18 @@ describe("the calls that a host accepts", () => {
   });
 
   it("say when words are read: by the next prompt of an agent that waits, and not before others go on", async () => {
-    const agents = { Foo: { approve: "always" }, Front: { background: false }, Limited: { tokenLimit: 1 } } as const;
+    const limits = { Limited: { stepLimit: 1 }, Poor: { tokenLimit: 1 } };
+    const agents = { Foo: { approve: "always" }, Front: { background: false }, ...limits } as const;
     const { world, host } = await restedHost({ script: brief }, agents);
     const say = async (name: string) => (await host.control.say(name, { from: "person", text: "Mind the gap." })).note;
-    expect([await say("foo"), await say("front"), await say("limited")]).toEqual([
+    expect([await say("foo"), await say("front"), await say("limited"), await say("poor")]).toEqual([
       "It will read this with its next step.",
       "It does not run: goald resume front",
-      "It is paused and will read this when it goes on: goald resume limited --max-tokens 1000000",
+      "It is paused and will read this when it goes on: goald resume limited",
+      "It is paused and will read this when it goes on: goald resume poor --max-tokens 1000000",
     ]);
     await host.quiet();
-    expect(world.model.requests).toHaveLength(1);
+    expect(world.model.requests).toHaveLength(2);
     await rested(host, host.control.answer("foo", { verdict: "denied", text: "Not yet." }));
     expect(world.lastPrompt()).toContain("Mind the gap.");
   });

@@ -87,6 +87,7 @@ describe("characters that cannot be seen", () => {
 describe("numbers", () => {
   it.each([
     [money, 0, "$0.00"],
+    [money, 0.004, "$0.004"],
     [cents, 0.0004, "$0.0004"],
     [money, 1.234, "$1.23"],
     [size, 410, "410 B"],
