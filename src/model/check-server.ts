@@ -3,11 +3,11 @@
  * models.
  */
 import type { LanguageModel } from "#core/ports/model.ts";
-import { withCommas } from "#core/text.ts";
 import { quoteWithout } from "#util/outside-errors.ts";
 import { explainFailure, findStatusError } from "./failure.ts";
 import {
   createSender,
+  describeContext,
   formatBaseUrl,
   type ListedServer,
   listModels,
@@ -73,9 +73,7 @@ export async function askForWord(model: LanguageModel, name: string, server: Lis
       : "";
     const context = await readLoadedContext(server, name, CONTEXT_TIMEOUT_MS);
     const isSmall = context !== undefined && context < SMALL_CONTEXT_TOKENS;
-    const advice = isSmall
-      ? ` Ollama has loaded it with a context of ${withCommas(context)} tokens, and longer prompts lose their beginning: start Ollama with OLLAMA_CONTEXT_LENGTH=32768.`
-      : "";
+    const advice = isSmall ? ` Ollama has loaded it ${describeContext(context)}` : "";
     return `${name} answered in ${seconds} s.${reasons}${advice}`;
   }
 }

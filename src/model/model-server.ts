@@ -3,7 +3,7 @@
  * status becomes a StatusError with the whole body.
  */
 import { GoaldError } from "#core/errors.ts";
-import { joinNames } from "#core/text.ts";
+import { joinNames, withCommas } from "#core/text.ts";
 import type { Http } from "#http/http.ts";
 import { asRecord } from "#util/json.ts";
 
@@ -42,6 +42,10 @@ export async function readLoadedContext(server: ListedServer, model: string, tim
   const tokens = running.find(({ name }) => name === model || name === `${model}:latest`)?.context_length;
   return typeof tokens === "number" && tokens > 0 ? tokens : undefined;
 }
+
+/** The end of a sentence about a model that Ollama has loaded, and what to do. */
+export const describeContext = (tokens: number): string =>
+  `with a context of ${withCommas(tokens)} tokens, and drops a part of a longer prompt. Start Ollama with more, such as OLLAMA_CONTEXT_LENGTH=32768.`;
 
 /** Returns undefined for any other body. Ollama's list is null before the first model is installed. */
 export function readModelList(body: unknown) {

@@ -9,7 +9,6 @@ import { writeCalls } from "#core/call.ts";
 import type { Usage } from "#core/event.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage } from "#core/ports/model.ts";
-import { withCommas } from "#core/text.ts";
 import type { JsonFile } from "#util/json.ts";
 import { listCauses, quoteWithout } from "#util/outside-errors.ts";
 import { createTermsKeeper, type OptionalPart, type SentParts, type ServerCapabilities } from "./capabilities.ts";
@@ -25,6 +24,7 @@ import {
 } from "./failure.ts";
 import {
   createSender,
+  describeContext,
   formatBaseUrl,
   listModels,
   listNames,
@@ -140,9 +140,7 @@ const isCountedShort = ({ inputTokens, cachedTokens }: Usage, least: number): bo
   cachedTokens < inputTokens && inputTokens < (least * 8) / 6;
 
 function failCut(limitTokens: number, usage: Usage, { server, model }: AskedModel): ModelAnswer {
-  const message =
-    `Ollama at ${server} has loaded ${model} with a context of ${withCommas(limitTokens)} tokens and dropped a part of a longer prompt. ` +
-    "Start Ollama with more, such as OLLAMA_CONTEXT_LENGTH=32768.";
+  const message = `Ollama at ${server} has loaded ${model} ${describeContext(limitTokens)}`;
   return { ...createFailure("context-overflow", message, null), limitTokens, usage };
 }
 

@@ -192,7 +192,7 @@ describe("a server before its first agent", () => {
     "that Ollama has loaded with %i tokens is said to need more, when these are few",
     async (tokens) => {
       const { trial } = await tryIt("Hello!", { running: [{ name: "m:latest", context_length: tokens }] });
-      expect(String(trial).includes("context of 4,096 tokens")).toBe(tokens === 4_096);
+      expect(String(trial).includes("context of 4,096 tokens, and drops a part")).toBe(tokens === 4_096);
     },
   );
 
