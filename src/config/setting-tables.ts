@@ -212,7 +212,7 @@ export const SETTING_TABLE = [
   {
     name: "daemon.requestsPerMinute",
     ...optional(wholeNumber(1, 1_000_000)),
-    meaning: "Maximum model calls per minute and server, over all agents. Embeddings do not count.",
+    meaning: "Maximum chat requests per minute and server, of all agents. Embeddings, images and speech do not count.",
     whenUnset: "no limit",
   },
   {
