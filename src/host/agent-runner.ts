@@ -90,9 +90,9 @@ export class AgentRunner {
     this.#cutOff.abort(new Error(reason));
   }
 
-  /** Pauses the agent in any state, as soon as it is idle. An agent whose pause cannot be written still wakes by itself. */
+  /** Pauses the agent in any state, as soon as it is idle. An agent whose pause cannot be written goes on by itself. */
   pause(code: PauseCode, reason: string): Promise<void> {
-    const isDue = this.#timer !== undefined;
+    const isDue = this.running || this.#timer !== undefined;
     return this.hold(() =>
       this.#pauseNow({ code, reason }).catch((thrown) => {
         this.#isWoken ||= isDue;

@@ -181,11 +181,11 @@ export class Supervisor {
     this.#parts.onIdle(id);
   }
 
-  /** Cuts off the current run and pauses the agent. */
+  /** Cuts off the current run and pauses the agent. An agent whose pause cannot be written goes on, as after a crash. */
   async cutOff(id: string, code: PauseCode, reason: string): Promise<void> {
-    const runner = this.#runnerOf(id);
-    runner.abort(reason);
-    await runner.pause(code, reason);
+    const paused = this.pause(id, code, reason);
+    this.#runnerOf(id).abort(reason);
+    await paused;
   }
 
   /** Pauses an agent as soon as it is idle. */

@@ -189,10 +189,14 @@ describe("an agent that fails in a host", () => {
     expect(await host.control.agent("bad")).toMatchObject({ state: "completed", reason: null });
   });
 
-  it("goes on by itself after a pause that could not be written", async () => {
+  it.each([
+    ["pause", "that waits to retry"],
+    ["kill", "that waits to retry"],
+    ["kill", "at work"],
+  ] as const)("goes on by itself after a %s that could not be written, an agent %s", async (halt, when) => {
     const { host } = await startBroken(2, "GOALD_STORE_FULL", false);
-    await host.quiet();
-    await expect(host.control.pause("bad", "Wait.")).rejects.toMatchObject({ code: "GOALD_STORE_FULL" });
+    if (when !== "at work") await host.quiet();
+    await expect(host.control[halt]("bad", "Wait.")).rejects.toMatchObject({ code: "GOALD_STORE_FULL" });
     await host.quiet();
     await host.quietAfter(2_000);
     expect(await host.control.agent("bad")).toMatchObject({ state: "completed", reason: null });
