@@ -11,7 +11,7 @@ import { clean } from "#util/outside-text.ts";
 import { redactJson } from "#util/redact.ts";
 import type { AgentView } from "#views/agent-view.ts";
 import { connectRun } from "./connect.ts";
-import { type CliContext, formatCall } from "./context.ts";
+import { type CliContext, callsHere, formatCall } from "./context.ts";
 import { type FollowParts, followAgent, Interrupts, keepsAwaiting, showFrom } from "./follow-agent.ts";
 import {
   countSessions,
@@ -97,7 +97,12 @@ export async function resumeAgent(
     next === undefined
       ? await client.resume(row.id, settings, recordIn(options))
       : await client.beginTurn(row.id, { ...goalsIn(next, context), settings, key, ...recordIn(options) });
-  if (options.detach && !options.wait) return sayStarted(await viewWhenHeard(client, agent), context, note);
+  if (options.detach && !options.wait) {
+    // The second event shows whether it goes on, or pauses again at once, as for a request that exceeds a limit.
+    const view = await viewWhenHeard(client, await viewWhenHeard(client, agent));
+    const isPaused = view.standing.kind === "paused" && view.head > head;
+    return sayStarted(view, context, isPaused ? clean(callsHere(context.home, `Paused: ${view.reason}`)) : note);
+  }
   if (options.wait) return await waitForEnd(agent, parts, { after: head, state });
   context.output.say(`${clean(agent.name)} (${agent.id}) works in ${agent.workspace}`);
   const screen = await openScreen(context, state.open);

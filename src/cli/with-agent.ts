@@ -95,11 +95,10 @@ export const findState = (name: string, context: CliContext): Promise<Found> =>
 /** Returns the last changed unfinished agent, else the last changed one. Skips agents whose log cannot be read. */
 export const lastAgent = (context: CliContext): Promise<Found | undefined> =>
   withReading(context, async (reading) => {
-    const views = [...(await reading.agents())].sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1));
+    const views = (await reading.agents()).filter(({ state }) => state !== "damaged");
     let newest: Found | undefined;
-    for (const { id } of views) {
-      const found = await reading.state(id).catch(undefinedIfDamaged);
-      if (!found) continue;
+    for (const { id } of views.sort((a, b) => (a.changedAt < b.changedAt ? 1 : -1))) {
+      const found = await reading.state(id);
       if (!isFinished(found.state) || found.hasTurnWaiting) return found;
       newest ??= found;
     }
@@ -110,10 +109,6 @@ export async function findNamedOrLast(name: string | undefined, context: CliCont
   const found = name === undefined ? await lastAgent(context) : await findState(name, context);
   if (found) return found;
   throw new GoaldError("GOALD_NOT_FOUND", "There is no agent to continue.", { hint: "List the agents: goald ps" });
-}
-
-function undefinedIfDamaged(error: unknown): undefined {
-  if (!isGoaldError(error, "GOALD_STORE_DAMAGED")) throw error;
 }
 
 export const reachHost = async (context: AtHome): Promise<Client> => (await reachDaemon(context)).client;

@@ -57,6 +57,8 @@ describe("goald run -d", () => {
     const { settings: changed } = replay((await lookInto(goald)).log);
     expect(changed).toMatchObject({ approve: "never", stepLimit: 4, deadline: null, budgetUsd: null });
     expect(home.server.chats).toHaveLength(4);
+    const poor = await goald.ask("resume t -d --model gpt-4.1 --budget 0.0001");
+    expect(poor.stderr).toMatch(/Paused: .* the next request costs at least .* go on: goald resume t --budget 5\n/);
   });
 });
 
