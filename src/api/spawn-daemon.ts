@@ -21,7 +21,7 @@ export interface SpawnOptions {
   readonly program?: string;
 }
 
-/** A start takes less than 500 ms (measured on an idle machine). */
+/** A start takes less than 500 ms (measured on an idle machine). It hangs in Node itself where no thread may start. */
 const READY_MS = 10_000;
 /**
  * Limits V8's semi-space to 8 MB, which is enough for many agents (host/supervisor.ts). Without the second option
@@ -76,7 +76,7 @@ function handshakeOf(child: ChildProcess, readyMs: number, readTail: () => strin
       () =>
         fail(
           `did not become ready within ${readyMs / 1000} s`,
-          `It may still come: goald status\nEnd it if it does not: kill ${child.pid}\nSee its log: goald doctor`,
+          `It may still come: goald status\nEnd it if it does not: kill ${child.pid}\nSee its log: goald doctor\nSee whether you may start more processes: ulimit -u`,
         ),
       readyMs,
     );

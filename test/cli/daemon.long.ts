@@ -55,6 +55,7 @@ describe("goald up", () => {
     await writeFile(program, "setTimeout(() => {}, 60_000);");
     const { code, hint } = await refusalOf(ensureDaemon(await homeOf(goald), { program, readyMs: 300 }));
     expect(code).toBe("GOALD_DAEMON");
+    expect(hint).toMatch(/\nSee whether you may start more processes: ulimit -u$/);
     const pid = Number(/^End it if it does not: kill (\d+)$/m.exec(hint)?.[1]);
     // The error arrives while that process still runs.
     process.kill(pid, "SIGKILL");
