@@ -346,6 +346,7 @@ describe("a host that is asked to restore files", () => {
     const held = host.supervisor.hold("foo", () => restoring);
     await host.control.resume("foo", { stepLimit: 9 });
     const refused = expect(host.control.restore("foo", { step: 1 })).rejects.toMatchObject({ code: "GOALD_CONFLICT" });
+    while (world.clock.sleepers === 0) await new Promise(setImmediate);
     await world.clock.advance(5_000);
     await refused;
     expect(world.model.requests).toHaveLength(2);
