@@ -97,8 +97,8 @@ function judgeOwner(path: string, { uid }: Stats): readonly OwnerFault[] {
 function judgeMode(path: string, { mode, gid }: Stats): readonly OwnerFault[] {
   if (process.getuid === undefined) return [];
   const permissions = mode & 0o7777;
-  const forbidden = isPrivateGroup(gid) ? WRITABLE_BY_ALL : WRITABLE;
-  if ((permissions & forbidden) === 0) return [];
+  if ((permissions & WRITABLE) === 0) return [];
+  if ((permissions & WRITABLE_BY_ALL) === 0 && isPrivateGroup(gid)) return [];
   const reason = `can be written by others (mode ${permissions.toString(8)})`;
   return [{ path, reason, mend: `chmod go-w ${quote(path)}`, mode: permissions & ~WRITABLE }];
 }
