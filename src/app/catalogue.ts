@@ -15,7 +15,7 @@ import { GoaldError, toError } from "#core/errors.ts";
 import { isFree, type Price } from "#core/limits.ts";
 import type { ServiceState } from "#core/services.ts";
 import { initialState } from "#core/state.ts";
-import { createCommandSets } from "#loop/command-set.ts";
+import { type CommandSet, createCommandSets } from "#loop/command-set.ts";
 import type { PaidService } from "#loop/purchases.ts";
 import {
   type ContextWindows,
@@ -37,7 +37,6 @@ import { cellsState, judgeByLevel, requireLevel, type SandboxLevel } from "./san
 
 export { createLiveThoughts } from "#reply/thoughts.ts";
 
-/** Contains the command set of an agent without sub-tasks; `commandsFor` has the set of each frame. */
 export type Catalogue = Awaited<ReturnType<typeof loadCatalogue>>;
 
 /**
@@ -50,10 +49,12 @@ export async function loadCatalogue(home: Home, services: ServiceStates, maxDept
   const words = await loadWords(shippedAndOwn("prompts", home.promptsFolder));
   const aliases = (await readShippedJson("config/aliases.json")) as Aliases;
   const commandsFor = createCommandSets(registry.all, aliases, modules, maxDepth);
+  const readThoughts: CommandSet["readThoughts"] = (...reply) => commandsFor(initialState).readThoughts(...reply);
   return {
     registry,
+    modules,
     commandsFor,
-    ...commandsFor(initialState),
+    readThoughts,
     words,
     prices: await loadPrices(home),
     windows: await loadWindows(),
@@ -192,7 +193,8 @@ export function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
 }
 
 /** Hash of commands, Python helpers and prompt texts. A run with another hash sends other requests. */
-export function catalogueHash({ commandList, words, registry, modules }: Catalogue): string {
+export function catalogueHash({ commandsFor, words, registry, modules }: Catalogue): string {
+  const { commandList } = commandsFor(initialState);
   const texts = Object.entries(words).map(([name, { text }]) => [name, text]);
   const unlisted = registry.all.filter(({ listed }) => listed === false).map(describeFoundCommand);
   const helpers = modules.map(({ file, source }) => [file, source]);
