@@ -68,10 +68,12 @@ export const loadWindows = async (): Promise<ContextWindows> =>
 export async function loadRegistryOf(home: Home, services: ServiceStates): Promise<Registry> {
   requireOwned(home);
   // Shipped commands belong to whoever installed goald.
-  const judge = (file: string): void => {
-    if (dirname(file) === home.commandsFolder) requireOwnedFile(file);
+  const mustCheck = (file: string): boolean => {
+    const isOwn = dirname(file) === home.commandsFolder;
+    if (isOwn) requireOwnedFile(file);
+    return isOwn;
   };
-  return loadRegistry(shippedAndOwn("commands", home.commandsFolder), services, judge);
+  return loadRegistry(shippedAndOwn("commands", home.commandsFolder), services, mustCheck);
 }
 
 /** The Python helpers of the home. Throws as `loadRegistryOf`. */
@@ -194,11 +196,10 @@ export function xKeysOf({ twitter }: Settings): OAuthKeys | undefined {
 
 /** Hash of commands, Python helpers and prompt texts. A run with another hash sends other requests. */
 export function catalogueHash({ commandsFor, words, registry, modules }: Catalogue): string {
-  const { commandList } = commandsFor(initialState);
   const texts = Object.entries(words).map(([name, { text }]) => [name, text]);
   const unlisted = registry.all.filter(({ listed }) => listed === false).map(describeFoundCommand);
   const helpers = modules.map(({ file, source }) => [file, source]);
-  return sha256(JSON.stringify([commandList, texts.sort(), unlisted, helpers]));
+  return sha256(JSON.stringify([commandsFor(initialState).commandList, texts.sort(), unlisted, helpers]));
 }
 
 /** Settings that a recording leaves out: they do not affect what happens in a run. */

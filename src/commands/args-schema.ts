@@ -17,6 +17,8 @@ const ARGUMENT = /^[\p{L}_$][\p{L}\p{N}_$.-]{0,63}$/u;
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => boolean;
 
+const words = (text: string): readonly string[] => text.split(" ");
+
 const SCHEMAS = words("items additionalProperties not if then else contains propertyNames");
 const OPEN_SCHEMAS = words("unevaluatedItems unevaluatedProperties");
 const SCHEMA_LISTS = words("anyOf oneOf allOf prefixItems");
@@ -27,10 +29,6 @@ const VALUES = words(
     "minContains maxContains required minProperties maxProperties dependentRequired contentEncoding contentMediaType",
 );
 const KNOWN = new Set([...SCHEMAS, ...OPEN_SCHEMAS, ...SCHEMA_LISTS, ...SCHEMA_MAPS, ...VALUES]);
-
-function words(text: string): readonly string[] {
-  return text.split(" ");
-}
 
 /** Keywords of the arguments that need no meta-schema, by type, and the check of each value. */
 const PLAIN: Readonly<Record<string, Readonly<Record<string, Check>>>> = {

@@ -55,7 +55,12 @@ export function checkCommand(name: string, file: string, exported: unknown, read
     ...checkNeeds(exported),
   ];
   if (problems.length > 0) throw createInvalidError(file, readSource(), problems);
-  const command = exported as unknown as CommandExport;
+  return completeCommand(name, exported);
+}
+
+/** Fills in the defaults of a command that was checked. */
+export function completeCommand(name: string, checked: unknown): RegisteredCommand {
+  const command = checked as CommandExport;
   const { $schema: _, ...args } = command.args ?? NO_ARGS;
   return deepFreeze({
     ...command,

@@ -1,7 +1,7 @@
 /**
  * words.ts -- loads the words that the model reads from `prompts/`, and fills their `{{name}}` placeholders. A file
  * holds sections, `## name` and then its words. The shipped folder has every section; a file of the home replaces the
- * sections that it has. All are checked once at load, before any money is spent. Filling is one pass: a `{{goals}}`
+ * sections that it has, and is checked at load, before any money is spent. Filling is one pass: a `{{goals}}`
  * inside a value stays as it is.
  */
 import { readFileSync } from "node:fs";
@@ -32,7 +32,7 @@ export async function loadWords(folders: readonly string[]): Promise<Words> {
     for (const entry of await listEntries(folder)) {
       const file = findFile(entry, folder);
       for (const [name, template] of readSections(join(folder, entry), file)) {
-        checkTemplate(name, template, found[name] ?? template);
+        if (found[name]) checkTemplate(name, template, found[name]);
         found[name] = template;
       }
     }

@@ -100,6 +100,12 @@ describe("the registry", () => {
     await expect(loadRegistry([home("mine.js")])).rejects.toMatchObject({ code: "GOALD_COMMAND_INVALID" });
   });
 
+  it("fills in the defaults of a shipped command without checking it", async () => {
+    await put("mine.js", source("mine", "odd: 1"));
+    const { all } = await loadRegistry([home()], {}, () => false);
+    expect(all).toEqual([expect.objectContaining({ name: "mine", odd: 1, group: "own", timeoutMs: 60_000 })]);
+  });
+
   it("loads commands from an installed package, and skips tests", async () => {
     await mkdir(home("node_modules", "goald-weather"), { recursive: true });
     await put("node_modules/goald-weather/index.mjs", source("weather"));
