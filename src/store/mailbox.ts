@@ -68,15 +68,13 @@ export function openMailbox(database: DatabaseSync, noteReference: NoteReference
 
     fireTimers(now: string): void {
       for (const { agentNo, key, at, message } of dueTimers.all(now)) {
-        insert.run(agentNo, timerKey(key, at), at, message);
+        // A timer that is set again after it fired is delivered again.
+        insert.run(agentNo, `timer:${key}@${at}`, at, message);
         removeTimer.run(agentNo, key);
       }
     },
   };
 }
-
-/** The key contains the time, so that a timer that is set again after it fired is delivered again. */
-const timerKey = (key: string, at: string): string => `timer:${key}@${at}`;
 
 /**
  * Returns the key of a message that an agent sends, or of a child that it starts. Such keys come from call ids, which are

@@ -22,10 +22,8 @@ export function prepare<Row = never>(database: DatabaseSync, sql: string): Prepa
   };
 }
 
-type Transact = <T>(work: () => T) => T;
-
 /** Runs `work` between BEGIN IMMEDIATE and COMMIT. Rolls back when anything throws. */
-export function openTransactions(database: DatabaseSync): Transact {
+export function openTransactions(database: DatabaseSync): <T>(work: () => T) => T {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");
   return (work) => {

@@ -7,6 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { isForgetting } from "#core/memory.ts";
 import type { Store } from "#core/ports/store.ts";
+import { once } from "#util/caches.ts";
 import { requireSealed, sealOf } from "./chain.ts";
 import { openCommits } from "./commit.ts";
 import { openCurations } from "./curate.ts";
@@ -104,7 +105,10 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
   const noteReference = openReferences(database);
   const log = openLog(database, noteReference, note);
   const mailbox = openMailbox(database, noteReference);
-  const writeFork = openForks(database, log, note);
+  // Prepared when they are first needed, which most processes never do.
+  const forks = once(() => openForks(database, log, note));
+  const curations = once(() => openCurations(database));
+  const removal = once(() => openRemove(database, note));
   const find = prepare<AgentRecord>(database, `SELECT ${AGENT_COLUMNS} WHERE agent.id = ?`);
   const setEpoch = prepare(database, "UPDATE agent SET epoch = ?, seal = ? WHERE no = ?");
   // A vector says what its text was about: a row that was forgotten meanwhile gets none.
@@ -125,7 +129,7 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
   return {
     create: (spec, key, at) => toAgentRow(requireAgent(log.create(spec, key, at))),
 
-    fork: (agent, fork, key) => toAgentRow(requireAgent(writeFork(agent, fork, key))),
+    fork: (agent, fork, key) => toAgentRow(requireAgent(forks()(agent, fork, key))),
 
     claim(agent) {
       const record = requireAgent(agent);
@@ -147,12 +151,12 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
       }
     },
 
-    curate: openCurations(database),
+    curate: (...given) => curations()(...given),
     saveRemoteRows(place, namespace, rows, gone) {
       for (const { id, version, isSent } of rows) putRemote.run(place, namespace, id, version, isSent ? 1 : 0);
       for (const id of gone) dropRemote.run(place, namespace, id);
     },
 
-    remove: openRemove(database, note),
+    remove: (id) => removal()(id),
   };
 }

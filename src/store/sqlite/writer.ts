@@ -164,7 +164,8 @@ class WriterThread {
       else for (const answer of message) this.#settle(answer.id, answer);
     });
     this.#worker.on("error", (thrown) => {
-      this.#trouble = messageOf(thrown);
+      // `Error.isError` is false for an error from a dying thread, which still has a message.
+      this.#trouble = String((thrown as { message?: unknown } | null)?.message ?? thrown);
     });
     // An answer that cannot be decoded is not sent again: end the thread, so that no write waits for it.
     this.#worker.on("messageerror", (error) => {
@@ -237,9 +238,6 @@ function withCompileCache(): NodeJS.ProcessEnv {
 }
 
 const toGoaldError = ({ code, message, hint }: WriteFailure): GoaldError => new GoaldError(code, message, { hint });
-
-/** `Error.isError` is false for an error from a dying thread, which still has a message. */
-const messageOf = (thrown: unknown): string => String((thrown as { message?: unknown } | null)?.message ?? thrown);
 
 const diedError = (trouble: string | undefined): GoaldError =>
   new GoaldError(
