@@ -9,7 +9,6 @@ import type { Registry, ServiceStates } from "#commands/registry.ts";
 import { type Home, makeFolders } from "#config/home.ts";
 import { attempt } from "#config/open-home.ts";
 import { SETTINGS, type Settings, valueAt } from "#config/settings.ts";
-import type { Rules } from "#core/decide.ts";
 import { GoaldError, ifNotFound, toError } from "#core/errors.ts";
 import { SHARED_MEMORY } from "#core/memory.ts";
 import type { AgentRow, Lease, Store, StoreReader } from "#core/ports/store.ts";
@@ -79,6 +78,7 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
   const shared = tape ? openTaped(host, tape) : host.shared();
   const { folder } = await openAgentFolder(home, row);
   const lease = await store.claim(id);
+  const { approvalMinutes } = host.settings.limits;
   const prepare = prepareOf(host, row, { folder, shared, tape, ...options });
   if (recorder) await beginRecording(recorder, host, { row, lease, pause: options.pause });
   return {
@@ -90,7 +90,11 @@ export async function openAgent(host: AgentHost, id: string, options: OpenOption
       readScript: (file) => readScript(file, openLocalWorkspace(folder)),
       keepText: (path, text) =>
         keepText(path, text, (onChange) => openLocalWorkspace(folder, onChange, { own: true, ...accessOf(host, row) })),
-      rules: rulesOf(host.catalogue.registry, host.settings, lease),
+      rules: {
+        epoch: lease.epoch,
+        ...(approvalMinutes === null ? {} : { approvalExpiresMs: approvalMinutes * 60_000 }),
+        facts: host.catalogue.registry.get,
+      },
       remoteRecall: () => shared.memory.remote,
       remember: (before, event, read) => rememberStep(before, event, id, read),
       // The log must contain the same redacted texts as the recording.
@@ -148,7 +152,7 @@ function prepareOf(
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, ...access }),
     history: store,
     services,
-    downloadLimitBytes: downloadLimitOf(settings),
+    downloadLimitBytes: settings.quota.megabytes * DOWNLOADS_SHARE * MEBIBYTE,
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,
     lookAtFolder: async () => {
@@ -163,16 +167,14 @@ function prepareOf(
   });
 }
 
-type KnownParts = "contextTokens" | "replyTokens" | "roomOf" | "priceOf" | "servicePriceOf" | "random";
+type KnownParts = "roomOf" | "priceOf" | "servicePriceOf" | "random";
 
 /** External values, which a recording must contain. */
 function knownTo({ settings, catalogue }: AgentHost, tape: Tape | undefined): Pick<PerformParts, KnownParts> {
   const { prices, windows } = catalogue;
   const known: Tape["value"] = (name, compute) => (tape ? tape.value(name, compute) : compute());
-  const room = (name: string) => known(`room of ${name}`, () => roomOf(name, settings, windows));
   return {
-    ...room(settings.models.smart),
-    roomOf: room,
+    roomOf: (name) => known(`room of ${name}`, () => roomOf(name, settings, windows)),
     priceOf: (name) =>
       known(`price of ${name}`, () => priceOf(name, settings.openai.baseUrl, prices) ?? null) ?? undefined,
     servicePriceOf: (name) => known(`price of the service ${name}`, () => servicePriceOf(name, settings, prices)),
@@ -224,12 +226,6 @@ async function updateReport({ home, store, redact }: AgentHost, lease: Lease): P
   if (row) await writeReport(row, { ...parts, workspace: await openAgentFolder(home, row) });
 }
 
-function rulesOf(registry: Registry, settings: Settings, { epoch }: Lease): Rules {
-  const { approvalMinutes } = settings.limits;
-  const expiry = approvalMinutes === null ? {} : { approvalExpiresMs: approvalMinutes * 60_000 };
-  return { epoch, ...expiry, facts: (name) => registry.get(name) };
-}
-
 /** Most sub-agents answer a question within a minute; an agent that waits longer could do other work. */
 const ANSWER_MS = 60_000;
 
@@ -252,9 +248,6 @@ const PAGES_SHARE = 0.1;
 const DOWNLOADS_SHARE = 0.5;
 /** A folder that is full can be rewritten twice before its earlier versions fill the store. */
 const HISTORY_SHARE = 2;
-
-/** Maximum bytes of all files and repositories that an agent downloads over its life. */
-const downloadLimitOf = ({ quota }: Pick<Settings, "quota">): number => quota.megabytes * DOWNLOADS_SHARE * MEBIBYTE;
 
 /** A sub-agent's folder is within its parent's, and they share the quotas of the topmost. */
 function createQuota({ home, store, settings: { quota } }: AgentHost, { folder }: AgentRow): FolderQuota {

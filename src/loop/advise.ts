@@ -30,10 +30,7 @@ import {
   within,
 } from "./reply-budget.ts";
 
-export type AdviceParts = Pick<
-  AskParts,
-  "model" | "modelName" | "priceOf" | "words" | "roomOf" | "contextTokens" | "replyTokens" | "windowTokens" | "clock"
-> & {
+export type AdviceParts = Pick<AskParts, "model" | "modelName" | "priceOf" | "words" | "roomOf" | "clock"> & {
   /** Model for small tasks; absent: the agent's own model. */
   readonly fastModel?: string;
   /** Removes known secrets from the material. */
@@ -48,7 +45,7 @@ const MAX_WAIT_MS = 10_000;
 /** At most what the agent's limits leave beside other reservations. */
 export function reservationFor(state: AgentState, parts: AdviceParts, others: Reservation): Reservation {
   const model = modelOf("smart", state, parts);
-  const { contextTokens, replyTokens } = parts.roomOf?.(model) ?? parts;
+  const { contextTokens, replyTokens } = parts.roomOf(model);
   const most = reserve(ASKS * (contextTokens - replyTokens), ASKS * replyTokens, parts.priceOf?.(model));
   return within(most, leftOf(state, others));
 }
@@ -99,7 +96,7 @@ export function openAdvice(state: AgentState, reserved: Reservation, parts: Advi
 
   /** Tokens of the request and of its reply at most. Throws when they exceed the context window or the agent's limits. */
   function fitting(model: string, messages: readonly PromptMessage[], terms: ModelCapabilities | undefined) {
-    const room = fitRoom(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
+    const room = fitRoom(parts.roomOf(model), terms?.contextTokens ?? null);
     const tokens = messages.reduce((sum, { content }) => sum + estimateMessage(content), TOKENS_PER_REQUEST);
     const most = room.contextTokens - room.replyTokens;
     if (tokens > most)

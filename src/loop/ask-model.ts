@@ -73,14 +73,14 @@ export function createMovePreparer(parts: PerformParts): PrepareMove {
   };
 }
 
-export interface AskParts extends Room, ComposeParts, MethodParts, Pricing {
+export interface AskParts extends ComposeParts, MethodParts, Pricing {
   readonly model: LanguageModel;
   /** Model of agents without a model of their own. */
   readonly modelName: string;
   /** Model used when an agent's own model fails permanently. */
   readonly fallbackModel?: string | null;
-  /** Sizes for a given model. Default: those of `modelName`. */
-  readonly roomOf?: (model: string) => Room;
+  /** Sizes for a given model. */
+  roomOf(model: string): Room;
   /** Receives the reply's text as it arrives, for display only. */
   readonly onText?: (piece: string) => void;
   /** Returns the text that each call would send out (policy.ts). Absent: no call is judged by its text. */
@@ -99,7 +99,7 @@ async function ask(move: Extract<Move, { kind: "ask" }>, journal: Journal, parts
   if (hopeless) return pause(hopeless);
   const terms = await parts.model.terms?.(model);
   const embeddings = countEmbeddings(parts);
-  const room = fitRoom(parts.roomOf?.(model) ?? parts, terms?.contextTokens ?? null);
+  const room = fitRoom(parts.roomOf(model), terms?.contextTokens ?? null);
   const counting = { ...parts, countTokens: embeddings.countTokens };
   const { prompt, mode, attached, formatTokens } = await composeRequest(step, state, counting, room, terms);
   const spent = embeddings.spent();

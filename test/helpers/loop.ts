@@ -45,11 +45,13 @@ import { seedCatalogue } from "./replies.ts";
 
 /** Parts of each move that a test may replace. Without `model` the script answers. `methods`: by words and spelling. */
 type GivenMoveParts = Partial<
-  Pick<PerformParts, "model" | "fallbackModel" | "memory" | "methods" | "embeddingModel" | "contextTokens"> &
+  Pick<PerformParts, "model" | "fallbackModel" | "memory" | "methods" | "embeddingModel"> &
     Pick<PerformParts, "priceOf" | "roomOf" | "servicePriceOf" | "downloadLimitBytes">
 >;
 export interface LoopOptions extends GivenMoveParts {
   readonly script: Script;
+  /** Of all models. Default: 32,000. */
+  readonly contextTokens?: number;
   readonly settings?: Partial<AgentSettings>;
   /** Added to the shipped catalogue; replaces a command of the same name. */
   readonly commands?: readonly Command[];
@@ -101,8 +103,7 @@ export function memoryPartsOf(agentId: string, store: MemoryStore, files: Files,
     modelName: "test-model",
     memory: NO_MEMORY,
     recallCount: 10,
-    contextTokens: 32_000,
-    replyTokens: 1_000,
+    roomOf: () => ({ contextTokens: 32_000, replyTokens: 1_000 }),
     random: () => 0,
     history: store,
     clock,
@@ -124,7 +125,7 @@ export async function makeLoop(options: LoopOptions) {
     ...rest
   } = options;
   const { services, serving = {}, sandbox, cells, aliases = seedCatalogue.aliases, subagents, ...others } = rest;
-  const { asksBeforeSending = true, openHosts = [], settingTexts = "", ...given } = others;
+  const { asksBeforeSending = true, openHosts = [], settingTexts = "", contextTokens, ...given } = others;
   const store = openMemoryStore();
   const files: Files = new Map();
   const model = scriptedModel(script);
@@ -174,6 +175,7 @@ export async function makeLoop(options: LoopOptions) {
       subagents: subagentPartsIn(store, agent, subagents),
       ...(sandbox ? { cells: { sandbox, timeLimitMs: 10_000, imports: "safe", location: null, ...cells } } : {}),
       signal: new AbortController().signal,
+      ...(contextTokens === undefined ? {} : { roomOf: () => ({ contextTokens, replyTokens: 1_000 }) }),
       ...given,
     });
     const seen = wrap?.(store) ?? store;
