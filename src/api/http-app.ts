@@ -3,10 +3,10 @@
  * compilers for validation and replies cost most of its time and memory; refusals.ts and event-stream.ts replace them.
  * Only JSON bodies are parsed: a web page may send text/plain to any address without permission.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { GoaldError } from "#core/errors.ts";
 import { jsonProblem } from "#util/json.ts";
-import { type CreateCheck, loadChecks, type Refusal, refusalOf, usageRefusal } from "./refusals.ts";
+import { loadChecks, type Refusal, refusalOf, usageRefusal } from "./refusals.ts";
 
 export interface AppLimits {
   /** Maximum connections; further clients get a refusal. */
@@ -48,7 +48,10 @@ export async function createApp(limits: AppLimits, write: Write, headers: Header
     // Each check wakes an idle process, so a slow connection is closed within twice its limit.
     http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: limits.headersMs, requireHostHeader: false },
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
-    schemaController: { compilersFactory: compilers(createCheck) },
+    schemaController: {
+      // Fastify's types accept only its own compiler packages here.
+      compilersFactory: { buildValidator: () => createCheck, buildSerializer: () => () => JSON.stringify } as never,
+    },
     // Called for an invalid address, for which neither hooks nor routes run.
     frameworkErrors: (error, _request, reply) => {
       const refusal = refusalOf(error);
@@ -82,14 +85,6 @@ export async function createApp(limits: AppLimits, write: Write, headers: Header
 
 const badBody = (problem: string): GoaldError =>
   new GoaldError("GOALD_USAGE", `The body ${problem}.`, { hint: "See GET /v1/openapi.json." });
-
-function compilers(createCheck: CreateCheck) {
-  const compilersFactory = { buildValidator: () => createCheck, buildSerializer: () => () => JSON.stringify };
-  // Fastify's types accept only its own compiler packages here.
-  return compilersFactory as unknown as NonNullable<
-    NonNullable<FastifyServerOptions["schemaController"]>["compilersFactory"]
-  >;
-}
 
 function unreadableRefusal(code: string): Refusal {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return usageRefusal(408, "The request took too long to arrive.");

@@ -8,7 +8,7 @@ import { SUMMARIES, VERB_NAMES, type VerbName } from "./verb-list.ts";
 export type Call = (verb: Verb, args: readonly string[], options: Readonly<Record<string, unknown>>) => Promise<void>;
 
 /**
- * All verbs have their names and summaries; only the `loaded` ones have arguments, options and help.
+ * The parser knows the `loaded` verbs with their arguments, options and help, or without any the names and summaries of all.
  * `isForNewcomer`: lists the first verbs only, as `goald --help` does. Hidden verbs would not be suggested for misspelt ones.
  */
 export function buildParser(loaded: readonly Verb[], call: Call, isForNewcomer = false): Command {
@@ -25,11 +25,9 @@ export function buildParser(loaded: readonly Verb[], call: Call, isForNewcomer =
     .configureHelp(HELP_STYLE)
     .addHelpText("before", ROOT_EXAMPLES);
   if (isForNewcomer) program.addHelpText("after", "\nAll verbs: goald --help --all");
-  for (const name of VERB_NAMES) {
-    const verb = loaded.find((each) => each.name === name);
-    const command = addCommand(name, program, isForNewcomer && !FIRST_VERBS.includes(name));
-    if (verb) declare(verb, command, call);
-  }
+  if (loaded.length === 0)
+    for (const name of VERB_NAMES) addCommand(name, program, isForNewcomer && !FIRST_VERBS.includes(name));
+  for (const verb of loaded) declare(verb, addCommand(verb.name, program, false), call);
   return program;
 }
 
@@ -62,7 +60,7 @@ function declare(verb: Verb, command: Command, call: Call): void {
     return;
   }
   command
-    .addHelpText("after", `\nExit codes:\n${codesInWords({ ...COMMON_CODES, ...exitCodes })}`)
+    .addHelpText("after", () => `\nExit codes:\n${codesInWords({ ...COMMON_CODES, ...exitCodes })}`)
     .action(() => call(verb, command.args, command.optsWithGlobals()));
 }
 
