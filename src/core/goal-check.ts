@@ -76,9 +76,9 @@ export const checksOf = (
 
 /** Whether the call would run code of checks that no person has approved. */
 export function runsUnapproved(call: CommandCall, { checks, goals }: CheckedGoals): boolean {
-  const asked = runsChecks(call) ? (call.args.goals as readonly number[]) : [];
-  const tests = checksOf(checks, asked, goals.length).map((index) => checks[index]?.test);
-  return tests.some((test) => test?.kind === "code" && test.needsApproval);
+  if (!runsChecks(call)) return false;
+  const indexes = checksOf(checks, call.args.goals as readonly number[], goals.length);
+  return indexes.map((index) => checks[index]?.test).some((test) => test?.kind === "code" && test.needsApproval);
 }
 type CheckedGoals = Pick<CommandContext["agent"], "checks" | "goals">;
 

@@ -11,12 +11,13 @@
  * frame is popped.
  */
 import { decide, isBetweenCalls, listens, type Move } from "#core/decide.ts";
+import type { NewEvent } from "#core/event.ts";
 import { frameOwning } from "#core/frames.ts";
 import type { Lease } from "#core/ports/store.ts";
 import type { AgentState } from "#core/state.ts";
 import { openRunContext, type RunContext } from "./batched-commits.ts";
 import { leaveAfter } from "./isolate-call.ts";
-import { completeEvents, performMove, type RunNested, type RunParts } from "./run-parts.ts";
+import { completeEvents, performMove, type RunParts } from "./run-parts.ts";
 
 /** Runs one agent until it rests, pauses, or waits for something that this host does not wait for. */
 export async function run(lease: Lease, parts: RunParts): Promise<AgentState> {
@@ -52,17 +53,15 @@ async function advance(open: RunContext, parts: RunParts, isOver: (state: AgentS
       case "read":
       case "execute":
       case "probe":
-        if (!(await performMove(move, open, parts, runUntilPopped(move, open, parts)))) return false;
+        if (!(await performMove(move, open, parts, (push) => runUntilPopped(push, move, open, parts)))) return false;
         break;
     }
   }
 }
 
 /** Runs the loop until the frame of this move is the innermost one again. */
-function runUntilPopped(move: Move, open: RunContext, parts: RunParts): RunNested {
+async function runUntilPopped(push: readonly NewEvent[], move: Move, open: RunContext, parts: RunParts) {
   const below = "callId" in move ? frameOwning(open.journal.state, move.callId)?.id : undefined;
-  return async (push) => {
-    open.journal.record({ events: push });
-    return advance(open, parts, ({ frames }) => frames.at(-1)?.id === below);
-  };
+  open.journal.record({ events: push });
+  return advance(open, parts, ({ frames }) => frames.at(-1)?.id === below);
 }
