@@ -33,7 +33,7 @@ export function arrangeArguments(
   if (record === null) return { kind: "not-an-object" };
   const args: Record<string, unknown> = Object.create(null);
   let thought: string | undefined;
-  const converting: Converting = { root: schema, isKept: createDigitCheck(source) };
+  const converting: Converting = { root: schema, source, kept: new Map() };
   for (const [key, value] of Object.entries(record)) {
     const bare = key.trim().replace(QUOTES, "");
     const name = findArgumentName(bare, names, aliases);
@@ -47,9 +47,8 @@ export function arrangeArguments(
     if (name in args && !isSameJson(args[name], converted)) return { kind: "twice", name };
     args[name] = converted;
   }
-  const shown = listPlaceholders(schema);
   for (const [name, value] of Object.entries(args)) {
-    const placeholder = collectTexts(value).find((text) => isPlaceholder(text, shown));
+    const placeholder = collectTexts(value).find((text) => isPlaceholder(text, schema));
     if (placeholder !== undefined) return { kind: "placeholder", name, value: placeholder };
   }
   return { kind: "args", args, thought };
@@ -77,8 +76,9 @@ function readArgsRecord(
 
 interface Converting {
   readonly root: JsonSchema;
-  /** Whether the reply has the number in the digits of `String(number)`. */
-  isKept(value: number): boolean;
+  readonly source: string;
+  /** What `isKept` found, by number. */
+  readonly kept: Map<number, boolean>;
 }
 
 function convertValue(value: unknown, written: JsonSchema, converting: Converting): unknown {
@@ -93,7 +93,7 @@ function convertValue(value: unknown, written: JsonSchema, converting: Convertin
   }
   if (isRecord(value)) return convertMembers(value, schema, converting);
   if (typeof value !== "number" || others.length > 0) return value;
-  if (type === "string") return converting.isKept(value) ? String(value) : value;
+  if (type === "string") return isKept(value, converting) ? String(value) : value;
   return type === "integer" && Math.abs(value) > Number.MAX_SAFE_INTEGER ? String(value) : value;
 }
 
@@ -125,21 +125,20 @@ function convertMembers(
   return Object.fromEntries(members);
 }
 
-/** `1.10` fails, so do 20 digits. */
-function createDigitCheck(source: string): (value: number) => boolean {
-  const known = new Map<number, boolean>();
-  return (value) => {
-    const digits = String(value).replace(/[.+]/g, "\\$&");
-    const isKept = known.get(value) ?? new RegExp(`(?<![\\d.eE+-])${digits}(?![\\d.eE])`).test(source);
-    known.set(value, isKept);
-    return isKept;
-  };
+/** Whether the reply has the number in the digits of `String(number)`: `1.10` fails, so do 20 digits. */
+function isKept(value: number, { source, kept }: Converting): boolean {
+  const digits = String(value).replace(/[.+]/g, "\\$&");
+  const found = kept.get(value) ?? new RegExp(`(?<![\\d.eE+-])${digits}(?![\\d.eE])`).test(source);
+  kept.set(value, found);
+  return found;
 }
 
 /** Recognises `<file>` and dots, and what the command list shows for an argument. */
-const isPlaceholder = (text: string, shown: ReadonlySet<string>): boolean =>
-  shown.has(text.trim()) ||
-  (text.length <= 40 && (/^<[a-z_ -]{2,38}>$/i.test(text.trim()) || /^(?:\.\.\.|…)$/.test(text.trim())));
+function isPlaceholder(text: string, schema: ArgsSchema): boolean {
+  const bare = text.trim();
+  if (text.length <= 40 && /^(?:\.\.\.|…|<[a-z_ -]{2,38}>)$/i.test(bare)) return true;
+  return bare.startsWith("<") && listPlaceholders(schema).has(bare);
+}
 
 /** Every description of the schema in angle brackets. */
 const listPlaceholders = rememberBy((schema: ArgsSchema): ReadonlySet<string> => {

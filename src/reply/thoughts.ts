@@ -12,9 +12,7 @@ export type ThoughtName = (typeof NAMES)[number];
 /** A field is "" when the model omitted it. */
 export type Thoughts = Readonly<Record<ThoughtName, string>>;
 
-const makeThoughts = (textOf: (name: ThoughtName) => string): Thoughts =>
-  Object.fromEntries(NAMES.map((name) => [name, textOf(name)])) as Thoughts;
-export const NO_THOUGHTS = makeThoughts(() => "");
+export const NO_THOUGHTS: Thoughts = { text: "", reasoning: "", plan: "", criticism: "", speak: "" };
 
 /** Adds the thought that came as an argument of a tool call. */
 export const withThought = (thoughts: Thoughts | null, thought: string | undefined): Thoughts | null =>
@@ -32,7 +30,9 @@ export function findThoughts(value: unknown, layer = 0): Thoughts | null {
 
 function readThoughts(thoughts: unknown): Thoughts {
   if (!isRecord(thoughts)) return { ...NO_THOUGHTS, text: renderThought(thoughts) };
-  return makeThoughts((name) => renderThought(readField(thoughts, name)));
+  const read: Record<ThoughtName, string> = { ...NO_THOUGHTS };
+  for (const name of NAMES) read[name] = renderThought(readField(thoughts, name));
+  return read;
 }
 
 function readField(record: Readonly<Record<string, unknown>>, name: string): unknown {
