@@ -16,10 +16,11 @@
  * Pure, synchronous, and linear except for the capped repair.
  */
 import type { CommandCall } from "#core/call.ts";
+import { asRecord, isRecord } from "#util/json.ts";
 import { collectTexts } from "./arrange-args.ts";
 import { type CallValidator, createCallValidator, type ReplyCatalogue } from "./check-call.ts";
 import { findCall, isArgsKey, NAME_KEYS } from "./find-call.ts";
-import { findConflictingKey, findStringEnd, isSameJson } from "./json.ts";
+import { findConflictingKey, findStringEnd, isSameJson, parseShallowJson } from "./json.ts";
 import {
   findContent,
   findLeadingReasoningEnd,
@@ -53,19 +54,39 @@ const SETTLED = /^(?:stop|end_turn|stop_sequence|eos|tool_calls|function_call)$/
 /** A string and an object end where none is open: the assumed end of the object was content. */
 const REST_OF_OBJECT = /^[^{[]{0,200}?["'”]\s{0,20}[}\]]/;
 
-/** `shape` gives an object of the reply the shape that a command is looked for in. Default: it stays as it is. */
+/** Gives an object of the reply the shape that a command is looked for in. By default it stays as it is. */
+type Shape = (value: unknown) => unknown;
+
 export function createReplyReader(
   catalogue: ReplyCatalogue,
   validator: CallValidator = createCallValidator(catalogue),
-  shape: (value: unknown) => unknown = (value) => value,
+  shape: Shape = (value) => value,
 ): (text: string, finishReason: string) => ParsedReply {
   return (text, finishReason) => {
     const reply = unwrapReply(text, MAX_REPLY_CHARS);
     if (reply === "") return refuseReply(null, PROBLEMS.empty);
     if (reply.length > MAX_REPLY_CHARS) return refuseReply(null, describeTooLarge(reply.length, MAX_REPLY_CHARS));
+    const asAsked = readAsAsked(reply, validator, shape);
+    if (asAsked) return asAsked;
     const search = startSearch(reply, finishReason, catalogue, validator, shape);
     return searchObjects(search, findLeadingReasoningEnd(reply)) ?? searchAgain(search) ?? concludeSearch(search);
   };
+}
+
+/**
+ * Reads a reply that is nothing but strict JSON of the requested shape with a valid command; undefined for any other. A
+ * search finds the same in it: no text around the object can make it a quotation or a draft.
+ */
+function readAsAsked(reply: string, validator: CallValidator, shape: Shape): ParsedReply | undefined {
+  const value = reply.startsWith("{") ? parseShallowJson(reply) : undefined;
+  if (value === undefined || findConflictingKey(reply) !== null) return undefined;
+  const { command, thoughts: _thoughts, ...others } = asRecord(shape(value));
+  const { name, args, ...further } = asRecord(command);
+  if (!isRecord(args) || Object.keys({ ...others, ...further }).length > 0) return undefined;
+  const checked = validator.checkCall({ name, args }, reply);
+  if (checked.kind === "invalid" || isDamaged(checked.call, reply)) return undefined;
+  const thoughts = withThought(findThoughts(value), checked.thought) ?? NO_THOUGHTS;
+  return { kind: "command", call: checked.call, thoughts, repaired: false };
 }
 
 /** Findings in one reply so far. */
@@ -76,7 +97,7 @@ function startSearch(
   finishReason: string,
   catalogue: ReplyCatalogue,
   validator: CallValidator,
-  shape: (value: unknown) => unknown,
+  shape: Shape,
 ) {
   const found: { readonly call: CommandCall; readonly repaired: boolean }[] = [];
   return {
