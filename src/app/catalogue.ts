@@ -103,10 +103,9 @@ export function roomOf(model: string, settings: Settings, windows: ContextWindow
 /** In a checkout that is its own home, both folders are the same. */
 const shippedAndOwn = (name: string, own: string): readonly string[] => [...new Set([join(ROOT_FOLDER, name), own])];
 
-/** Returns the shipped prices, overridden by those of the home. */
+/** Returns the shipped prices, which a test checks, overridden by those of the home. */
 export async function loadPrices({ configFolder }: Home): Promise<PriceTable> {
-  const name = "config/prices.json";
-  const shipped = readPrices(await readShippedJson(name), name);
+  const shipped = (await readShippedJson("config/prices.json")) as PriceTable;
   const path = join(configFolder, "prices.json");
   const own = await readOwnPrices(path);
   return joinPrices(shipped, own === undefined ? undefined : readPrices(own, path));

@@ -84,10 +84,11 @@ const KNOWN_VARIABLES = [...SETTINGS.flatMap((row) => row.environment), "GOALD_H
 
 /** A mistyped variable has no effect, so a person should see it. */
 function noteUnknownVariables(...environments: readonly Environment[]): readonly string[] {
-  const unknown = environments
-    .flatMap((variables) => Object.keys(variables))
-    .filter((name) => name.startsWith("GOALD_") && !KNOWN_VARIABLES.includes(name));
-  return [...new Set(unknown)].map((name) => {
+  const unknown = new Set<string>();
+  for (const variables of environments)
+    for (const name of Object.keys(variables))
+      if (name.startsWith("GOALD_") && !KNOWN_VARIABLES.includes(name)) unknown.add(name);
+  return [...unknown].map((name) => {
     const nearest = nearestName(name, KNOWN_VARIABLES);
     return `${clean(name)} is not a setting of goald and is ignored.${nearest ? ` Did you mean ${nearest}?` : ""}`;
   });
@@ -108,15 +109,21 @@ const PLAIN_WORD = /^(?:\p{L}+|\d{1,7}|.{1,5})$/u;
  * ones, and those of a file.
  */
 export function findSecrets(settings: readonly unknown[], ...environments: readonly Environment[]): readonly string[] {
-  const secret = SETTINGS.filter((row) => row.secret);
-  const values = settings.flatMap((each) => secret.map((row) => valueAt(each, row.name)));
-  for (const [name, value = ""] of environments.flatMap((environment) => Object.entries(environment))) {
-    if (SECRET_NAME.test(name) && !PUBLIC_NAMES.has(name)) values.push(value);
-    values.push(...findPassword(value));
+  const values: unknown[] = [];
+  for (const each of settings) for (const row of SETTINGS) if (row.secret) values.push(valueAt(each, row.name));
+  for (const environment of environments)
+    for (const [name, value = ""] of Object.entries(environment)) {
+      if (SECRET_NAME.test(name) && !PUBLIC_NAMES.has(name)) values.push(value);
+      values.push(...findPassword(value));
+    }
+  const secrets = new Set<string>();
+  for (const value of values) {
+    if (typeof value !== "string") continue;
+    const text = value.trim();
+    for (const secret of [text, splitServerKey(text).key])
+      if (secret !== "" && !PLAIN_WORD.test(secret)) secrets.add(secret);
   }
-  const texts = values.filter((value) => typeof value === "string").map((value) => value.trim());
-  const secrets = texts.flatMap((text) => [text, splitServerKey(text).key]);
-  return [...new Set(secrets)].filter((value) => value !== "" && !PLAIN_WORD.test(value));
+  return [...secrets];
 }
 
 /** The password of `postgres://user:password@host`, as written and decoded, or of `Server=host;Password=password`. */

@@ -12,7 +12,8 @@ import { createOpenAIModel } from "../helpers/openai-model.ts";
 import { type Answer, failure, startOpenAIServer } from "../helpers/openai-server.ts";
 
 const OPENAI = "https://api.openai.com/v1";
-const shipped = readPrices(JSON.parse(readFileSync("config/prices.json", "utf8")), "config/prices.json");
+const shippedFile = JSON.parse(readFileSync("config/prices.json", "utf8"));
+const shipped = readPrices(shippedFile, "config/prices.json");
 const inputPriceOf = (model: string, baseUrl = OPENAI) => priceOf(model, baseUrl, shipped)?.input;
 
 describe("the price of a model", () => {
@@ -65,7 +66,8 @@ describe("the price of a model", () => {
 });
 
 describe("a price file", () => {
-  it("has a date, and output that costs at least as much as cached input", () => {
+  it("is complete as shipped, has a date, and output that costs at least as much as cached input", () => {
+    expect(shippedFile).toEqual(shipped);
     expect(shipped.asOf).toMatch(/^\d{4}-\d\d-\d\d$/);
     for (const { input, cachedInput } of Object.values(shipped.usdPerMillionTokens))
       expect(cachedInput).toBeLessThanOrEqual(input);
