@@ -9,7 +9,7 @@ import { DiffView } from "#views/file-diff.ts";
 import { FileStory } from "#views/file-story.ts";
 import { FileContent, FileList } from "#views/file-versions.ts";
 import { MemoryList, MemorySearch, MemoryView } from "#views/memory-view.ts";
-import { FileVersionView } from "#views/parts.ts";
+import { EventView, FileVersionView } from "#views/parts.ts";
 import { PlanView } from "#views/plan-view.ts";
 import { ReportFacts } from "#views/report-facts.ts";
 import { RestorePlan } from "#views/restore-plan.ts";
@@ -76,7 +76,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, Schema>> = {
   GivenSettings: schemas.GivenSettings,
   Goals: schemas.Goals,
   NewAgent: schemas.NewAgent,
-  RecordedEvent: schemas.RecordedEvent,
+  RecordedEvent: EventView,
   Removed: schemas.Removed,
   Words: schemas.Words,
 };

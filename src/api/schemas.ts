@@ -4,7 +4,6 @@
  * are open, so clients must accept unknown members.
  */
 import { type AgentSettings, REPLY_FORMS } from "#core/agent-settings.ts";
-import type { RecordedEvent as Recorded } from "#core/event.ts";
 import { MAX_WINDOW_BATCH } from "#core/frames.ts";
 import { type GoalCheck, type GoalTest, MAX_CHECKS } from "#core/goal-check.ts";
 import { MEMORY_KINDS, TRUSTS } from "#core/memory.ts";
@@ -30,7 +29,7 @@ import {
   typed,
 } from "#util/schema.ts";
 import { AgentCounts, AgentView, agentMembers } from "#views/agent-view.ts";
-import { GivenSources, OutsideSources, ReceivedView } from "#views/parts.ts";
+import { EventView, GivenSources, OutsideSources, ReceivedView } from "#views/parts.ts";
 
 const textUpTo = (maxLength: number): Schema<string> => ({ type: "string", minLength: 1, maxLength });
 const whole = (minimum: number, maximum: number): Schema<number> => ({ type: "integer", minimum, maximum });
@@ -261,13 +260,8 @@ export interface DoorProof {
   readonly proofs: readonly string[];
 }
 
-export const RecordedEvent = described(
-  typed<Recorded>(open({ v: count, seq: { type: "integer", minimum: 1 }, at: time, frame: count, type: text })),
-  "One event of an agent's log; each type has members of its own.",
-);
-
 export const EventPage = open({
-  events: listOf(RecordedEvent),
+  events: listOf(EventView),
   head: described(count, "Number of the last event of the agent, in this page or not."),
 });
 export type EventPage = Static<typeof EventPage>;

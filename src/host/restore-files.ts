@@ -11,11 +11,12 @@ import { type FilesRestored, MAX_CHANGES } from "#core/evolve.ts";
 import type { Clock } from "#core/ports/clock.ts";
 import type { NewMemory } from "#core/ports/memory.ts";
 import type { AgentRow, CommittedFile, FileChange, FileVersion, Store } from "#core/ports/store.ts";
+import { holdsContent } from "#core/ports/store.ts";
 import type { OpenWorkspace, Workspace } from "#core/ports/workspace.ts";
 import { outsideOf } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
 import type { AgentView } from "#views/agent-view.ts";
-import { DROPPED, holdsFileContent, isPutBack, RESTORE_CALL, restoreVersion } from "#views/file-versions.ts";
+import { DROPPED, isPutBack, RESTORE_CALL, restoreVersion } from "#views/file-versions.ts";
 import { foldLog } from "#views/read-agent.ts";
 import {
   type PlannedFile,
@@ -97,8 +98,7 @@ async function commitRestoration(
   const lastVersion = (path: string) => store.lastFileVersion(id, path);
   const workspace = openFolder(folder, (change) => found.push(change), { lastVersion });
   const edited = await findEdits(plan, workspace, found, store);
-  const isEdited = ({ path }: PlannedFile): boolean => edited.some((change) => change.path === path);
-  const written = plan.files.filter((file) => file.isNew || isEdited(file));
+  const written = plan.files.filter(({ path, isNew }) => isNew || edited.some((change) => change.path === path));
   if (written.length === 0) return;
   const at = clock.now().toISOString();
   const callId = `${RESTORE_CALL}${at}`;
@@ -140,7 +140,7 @@ async function isKnown(
   versions: readonly FileVersion[],
   store: Pick<Store, "blob">,
 ): Promise<boolean> {
-  const own = versions.filter((version) => holdsFileContent(version) || version.operation === "delete");
+  const own = versions.filter(holdsContent);
   for (let end = own.length; end > 0; end--) {
     const content = await restoreVersion(own.slice(0, end), store);
     if (content !== null && sha256(content) === found) return true;

@@ -45,8 +45,8 @@ function Work({ agent, details, opened }: { agent: Agent; details: Details | nul
   const need = needing().find((each) => each.agent === agent);
   const look = lookOf(agent.standing);
   // Pieces of a reply come twenty times a second: they draw none of the rows anew.
-  const drawTimeline = () => html`<${Timeline} key=${opened} agent=${agent} notes=${tail.notes} opened=${opened} />`;
-  const timeline = useMemo(drawTimeline, [agent, tail.notes, opened, isAway(), host.isBusy]);
+  const drawTimeline = () => html`<${Timeline} key=${opened} agent=${agent} opened=${opened} />`;
+  const timeline = useMemo(drawTimeline, [agent, opened, isAway()]);
   const side = details && html`<${Side} agent=${agent} details=${details} isNarrow=${isNarrow} />`;
   const label = look === "done" ? `Give ${agent.name} more to do` : `Say something to ${agent.name}`;
   const hint = look === "done" ? "It begins its next turn with these words." : "It reads this in its next step.";
@@ -60,17 +60,14 @@ function Work({ agent, details, opened }: { agent: Agent; details: Details | nul
     ${!isNarrow && (side ?? html`<aside></aside>`)}</div>`;
 }
 
-/** Events before the newest ones hold no notes for the steps that are shown first. */
-const TAIL_EVENTS = 400;
-
-/** Follows the agent's log and its live reply while the page can be seen. */
+/** Follows the agent's live reply while the page can be seen. */
 function useTail({ id, head }: Agent): Tail {
-  const [tail, setTail] = useState(EMPTY_TAIL);
+  const [tail, setTail] = useState<Tail>({ live: null, head });
   const isOff = isAway();
   useEffect(() => {
     if (isOff) return undefined;
     const stop = new AbortController();
-    let now: Tail = { ...tail, live: null, head: tail.head || Math.max(0, head - TAIL_EVENTS) };
+    let now: Tail = { live: null, head };
     const start = async (): Promise<void> => {
       const path = (): string => at(id, `/events?live=true&after=${now.head}`);
       for await (const { event, data } of follow(path, stop.signal)) {
@@ -101,23 +98,22 @@ function NowPanel({ agent, tail: { live } }: { agent: Agent; tail: Tail }) {
 
 const SHOWN_STEPS = 60;
 
-function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note[]; opened: number | null }) {
+function Timeline({ agent, opened }: { agent: Agent; opened: number | null }) {
   /** The step before those that are shown; null for the newest ones. */
   const [after, setAfter] = useState(opened !== null && opened <= agent.step - SHOWN_STEPS ? opened - 1 : null);
   const path = at(agent.id, `/steps?limit=${SHOWN_STEPS}${after === null ? "" : `&after=${after}`}`);
   const [list, problem] = useLoaded<StepPage>(path, pulseOf(agent));
   if (!list) return html`<${Pending} problem=${problem} />`;
-  const { steps, last } = list;
+  const { steps, notes, last } = list;
   const [first] = steps;
   const look = lookOf(agent.standing);
   // The panel above shows a step that has no command yet.
   const shown = steps.filter(({ step, command }) => step !== last || look !== "running" || command !== null);
-  const noted = after === null ? notes.filter(({ at }) => first?.step === 1 || at >= (first?.startedAt ?? "")) : [];
   const stepRow = (row: StepRow) => html`<${Step} key=${row.step} agent=${agent.id} row=${row}
     look=${isAtWork(agent) && (row.command || row.step === last) ? look : "over"} isNamed=${opened === row.step} />`;
   const lines = [
     ...shown.map((row) => [row.startedAt, stepRow(row)] as const),
-    ...noted.map((note) => [note.at, html`<${NoteRow} key=${`note ${note.seq}`} note=${note} />`] as const),
+    ...notes.map((note) => [note.at, html`<${NoteRow} key=${`note ${note.seq}`} of=${note} />`] as const),
   ].sort(([a], [b]) => (a < b ? 1 : -1));
   const button = (words: string, to: number | null) =>
     html`<button class="quiet" onClick=${() => setAfter(to)}>${words}</button>`;
@@ -127,9 +123,19 @@ function Timeline({ agent, notes, opened }: { agent: Agent; notes: readonly Note
     ${first && first.step > 1 && button("Earlier steps", Math.max(0, first.step - SHOWN_STEPS - 1))}</section>`;
 }
 const NUMBER = { minWidth: "28px", width: "calc(1ch * var(--digits))" };
-const NoteRow = ({ note: { look, text, at } }: { note: Note }) => html`<li class="step-row row muted">
-  <small style=${NUMBER}></small><${Mark} look=${look} /><span class="grow">${text}</span>
-  <small class="num">${clockOf(at)}</small><small class="num wide"></small><small class="num wide"></small></li>`;
+/** An event beside the steps: words of a person, a pause, a turn. */
+export function NoteRow({ of }: { of: LogEvent }) {
+  const [look, text] = noteOf(of);
+  return html`<li class="step-row row muted"><small style=${NUMBER}></small><${Mark} look=${look} />
+    <span class="grow">${text}</span>
+    <small class="num">${clockOf(of.at)}</small><small class="num wide"></small><small class="num wide"></small></li>`;
+}
+function noteOf(event: LogEvent): readonly ["says" | "paused" | "running" | "done", string] {
+  if (event.type === "message-received") return ["says", `${event.from}: ${textOf(event.text)}`];
+  if (event.type === "agent-paused") return ["paused", event.reason];
+  if (event.type === "turn-finished") return ["done", "Reported its goals as reached"];
+  return ["running", event.type === "turn-started" ? `Turn ${event.turn}` : "Resumed"];
+}
 
 type StepRow = StepPage["steps"][number];
 
@@ -223,34 +229,11 @@ function remarksOf({ attempts, problems, interruptions, result, starts, approval
   return [...failures, ...problems, ...crash, ...(approval.reason ? [`Denied: ${approval.reason}`] : [])];
 }
 
-/** An event beside the steps: words of a person, a pause, a turn. */
-interface Note extends Pick<LogEvent, "seq" | "at"> {
-  readonly look: "says" | "paused" | "running" | "done";
-  readonly text: string;
-}
-export interface Tail {
-  readonly head: number;
-  /** Null while no reply arrives. */
-  readonly live: Omit<Delta, "from"> | null;
-  readonly notes: readonly Note[];
-}
-export const EMPTY_TAIL: Tail = { head: 0, live: null, notes: [] };
-
-export function foldEvent(tail: Tail, event: LogEvent): Tail {
-  const { seq, at, type, frame } = event;
-  if (seq <= tail.head) return tail;
-  if (frame !== 0) return { ...tail, head: seq };
-  const live = /^model-(asked|failed|replied)$/.test(type) ? null : tail.live;
-  const [look, text] = noteOf(event) ?? [];
-  return { head: seq, live, notes: look && text ? [...tail.notes, { seq, at, look, text }] : tail.notes };
-}
-
-function noteOf(event: LogEvent): readonly [look: Note["look"], text: string] | undefined {
-  if (event.type === "message-received") return ["says", `${event.from}: ${textOf(event.text)}`];
-  if (event.type === "agent-paused") return ["paused", event.reason];
-  if (event.type === "agent-resumed") return ["running", "Resumed"];
-  if (event.type === "turn-started") return ["running", `Turn ${event.turn}`];
-  return event.type === "turn-finished" ? ["done", "Reported its goals as reached"] : undefined;
+/** `live`: null while no reply arrives. */
+export type Tail = Readonly<{ head: number; live: Omit<Delta, "from"> | null }>;
+export function foldEvent({ head, live }: Tail, { seq, type, frame }: LogEvent): Tail {
+  const isEnd = seq > head && frame === 0 && /^model-(asked|failed|replied)$/.test(type);
+  return { head: Math.max(head, seq), live: isEnd ? null : live };
 }
 
 /** A piece that does not follow what is known is left out: the next request begins anew. */

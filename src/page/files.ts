@@ -46,9 +46,6 @@ const isMarkdown = (path: string): boolean => /^(md|markdown)$/.test(endingOf(pa
 const MAX_CHARS = 50_000;
 const restOf = (text: string) => text.length > MAX_CHARS && html`<p class="muted">The rest is not shown.</p>`;
 const hasSource = (path: string): boolean => isMarkdown(path) || endingOf(path) === "csv";
-/** Whether a person restored the file: such a version comes after the step that it names. */
-const isRestored = ({ by, operation }: Pick<LatestFile, "by" | "operation">) =>
-  by === "person" && !/found|trust/.test(operation);
 
 function File({ agent, file }: { agent: Agent; file: LatestFile }) {
   const { path } = file;
@@ -58,12 +55,12 @@ function File({ agent, file }: { agent: Agent; file: LatestFile }) {
   const [story, problem] = useLoaded<FileStory>(atFile(agent.id, path, "/story"), file.changes);
   // Content is asked for by the step: a step is shown by its last version, a restoration only while it is the newest.
   const versions = (story?.versions ?? []).filter((each, at, { [at + 1]: next }) =>
-    next ? !isRestored(each) && (next.step !== each.step || isRestored(next)) : true,
+    next ? !each.isRestored && (next.step !== each.step || next.isRestored) : true,
   );
   const newest = versions.at(-1);
   const now = versions.find(({ version }) => version === chosen) ?? newest ?? file;
   const step = newest && now !== newest ? now.step : null;
-  const [did, place, range] = isRestored(now)
+  const [did, place, range] = now.isRestored
     ? ["restored by you", "after", `from=${now.step}`]
     : [now.by === "person" ? "changed by you" : "written", "in", `from=${Math.max(0, now.step - 1)}&to=${now.step}`];
   const view: Children =
@@ -73,7 +70,7 @@ function File({ agent, file }: { agent: Agent; file: LatestFile }) {
         ? html`<${Changes} agent=${agent.id} path=${path} range=${range} />`
         : html`<${Preview} agent=${agent} path=${path} at=${file.at} step=${step} isSource=${tab === "source"} />`;
   const option = (each: FileStory["versions"][number]) => html`<option value=${each.version}
-    selected=${each === now}>${isRestored(each) ? "restored after " : ""}step ${each.step}</option>`;
+    selected=${each === now}>${each.isRestored ? "restored after " : ""}step ${each.step}</option>`;
   const choose = (event: Event): void => setChosen(Number(fieldText(event)));
   const select = html`<select aria-label="Versions" onChange=${choose}>${versions.map(option).reverse()}</select>`;
   return html`<article class="stack grow"><header><h1>${path}</h1>
@@ -143,8 +140,8 @@ function Changes({ agent, path, range }: Readonly<Record<"agent" | "path" | "ran
 }
 
 function Why({ agent, version }: { agent: string; version: FileStory["versions"][number] }) {
-  const { by, step, goals, thoughts, thought, command, sources, sourcesLeftOut, outside } = version;
-  const when = isRestored(version) ? " back after" : ", and the agent found the change in";
+  const { by, isRestored, step, goals, thoughts, thought, command, sources, sourcesLeftOut, outside } = version;
+  const when = isRestored ? " back after" : ", and the agent found the change in";
   if (by === "person") return html`<p>You changed it${when} step ${step}.</p>`;
   const link = (to: number) => html`<${StepLink} of=${agent} step=${to} />`;
   const read = sources.map(

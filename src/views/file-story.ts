@@ -17,8 +17,8 @@ import { initialState } from "#core/state.ts";
 import { countNoun, isBlobRef, oneLine, type Text } from "#core/text.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
 import { withoutCopies } from "./file-diff.ts";
-import { isByPerson, loadTrustInAll, TrustGiven } from "./file-versions.ts";
-import { Call, Operation, OutsideSources, ReceivedView, ThoughtsView } from "./parts.ts";
+import { isByPerson, isPutBack, loadTrustInAll, TrustGiven } from "./file-versions.ts";
+import { Call, IsRestored, Operation, OutsideSources, ReceivedView, ThoughtsView } from "./parts.ts";
 import { allEvents, openTexts, stateOf } from "./read-agent.ts";
 import { createSourceReader, Source } from "./sources.ts";
 import type { StepParts } from "./whole-step.ts";
@@ -159,6 +159,7 @@ const ToldVersion = open({
   at: time,
   operation: Operation,
   by: oneOf("agent", "person"),
+  isRestored: IsRestored,
   bytes: count,
   sha256: nullable(text),
   goals: described(listOf(text), "The goals at that time."),
@@ -238,7 +239,8 @@ export async function traceVersions(
     if (story) addToStory(story, event, goals, (recall) => stepOfRecall(recall, agent, stepOfSeq));
   }
   return versions.map((version, index) => {
-    const { step, callId, at, operation, bytes, sha256, outside = [] } = version;
+    const { path, outside = [], ...change } = version;
+    const { step, callId } = change;
     const before = versions[index - 1]?.step ?? 0;
     const known = received.get(callId) ?? [];
     const unclean = known[0]?.step ?? Number.POSITIVE_INFINITY;
@@ -250,14 +252,10 @@ export async function traceVersions(
     const { goals, ...story } = isAgents ? told : { ...emptyStory(), goals: told.goals };
     return {
       version: index + 1,
-      step,
-      callId,
-      at,
-      operation,
-      bytes,
-      sha256,
+      ...change,
       outside,
       by: isAgents ? "agent" : "person",
+      isRestored: isPutBack(version),
       goals,
       cell: isAgents ? cells.cellOf(version) : null,
       command: isAgents ? (calls.get(callId) ?? null) : null,

@@ -5,7 +5,7 @@ import type { Workspace } from "#core/ports/workspace.ts";
 import { countNoun } from "#core/text.ts";
 import { decodeUtf8 } from "#util/media-format.ts";
 import { count, described, listOf, nullable, oneOf, open, ordinal, type Static, text, time } from "#util/schema.ts";
-import { FileVersionView, Operation } from "./parts.ts";
+import { FileVersionView, IsRestored, Operation } from "./parts.ts";
 
 export const LatestFile = open({
   path: text,
@@ -14,6 +14,7 @@ export const LatestFile = open({
   bytes: count,
   at: time,
   by: described(oneOf("agent", "person"), "Who changed it last."),
+  isRestored: IsRestored,
   changes: described(ordinal, "Number of changes."),
 });
 export type LatestFile = Static<typeof LatestFile>;
@@ -31,7 +32,8 @@ export function latestFiles(versions: readonly FileVersion[]): readonly LatestFi
   for (const version of versions) {
     const { path, operation, step, bytes, at } = version;
     const changes = (latest.get(path)?.changes ?? 0) + 1;
-    latest.set(path, { path, operation, step, bytes, at, by: isByPerson(version) ? "person" : "agent", changes });
+    const [by, isRestored] = [isByPerson(version) ? "person" : "agent", isPutBack(version)] as const;
+    latest.set(path, { path, operation, step, bytes, at, by, isRestored, changes });
   }
   return [...latest.values()]
     .filter(({ path, operation }) => operation !== "delete" && !path.startsWith("_goald/"))
@@ -152,10 +154,6 @@ export function upToStep<T extends Pick<FileVersion, "step" | "operation" | "cal
   return end === -1 ? versions : versions.slice(0, end);
 }
 
-/** False for a folder that came as a whole, and for a deletion. */
-export const holdsFileContent = ({ operation }: Pick<FileVersion, "operation">): boolean =>
-  operation === "write" || operation === "append" || operation === "found";
-
 /** Whether a restoration made this change or dropped this edit. Other edits that it found belong to the last step. */
 export const isPutBack = ({ operation, callId }: Pick<FileVersion, "operation" | "callId">): boolean =>
   callId.startsWith(RESTORE_CALL) && (operation !== "found" || callId.endsWith(DROPPED));
@@ -206,9 +204,7 @@ export function describesPath(versions: readonly FileVersion[], path: string): b
   return [...newest.values()].some(
     (version) =>
       version.operation !== "delete" &&
-      (version.path === path ||
-        version.path.startsWith(`${path}/`) ||
-        (path.startsWith(`${version.path}/`) && version.sha256 === null)),
+      (isChosen(version.path, [path]) || (path.startsWith(`${version.path}/`) && version.sha256 === null)),
   );
 }
 

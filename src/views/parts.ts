@@ -1,6 +1,6 @@
 /** parts.ts -- schemas of core types that several views contain. */
 import type { CommandCall } from "#core/call.ts";
-import type { Usage } from "#core/event.ts";
+import type { RecordedEvent, Usage } from "#core/event.ts";
 import type { FileVersion, VerifyReport } from "#core/ports/store.ts";
 import { MAX_SOURCES, type OutsideSource, type Received } from "#core/provenance.ts";
 import type { AgentState } from "#core/state.ts";
@@ -21,6 +21,7 @@ import {
   type SchemasOf,
   text,
   time,
+  typed,
 } from "#util/schema.ts";
 
 export const Call: ObjectSchema<CommandCall> = open({
@@ -61,14 +62,7 @@ export const UsageView: ObjectSchema<Usage> = open({ ...usageMembers, allowedTok
 /** May have been charged: reserved for calls whose end nobody saw. */
 export const Lost: ObjectSchema<AgentState["lost"]> = open({ tokens: count, usd: amount });
 
-export const Operation: Schema<FileVersion["operation"]> = oneOf(
-  "write",
-  "append",
-  "delete",
-  "found",
-  "place",
-  "trust",
-);
+export const Operation = oneOf("write", "append", "delete", "found", "place", "trust");
 
 /** Sources as a request gives them: those of a row that is imported. */
 export const GivenSources: Schema<readonly OutsideSource[]> = listOf(
@@ -76,6 +70,8 @@ export const GivenSources: Schema<readonly OutsideSource[]> = listOf(
   { maxItems: MAX_SOURCES },
 );
 export const OutsideSources: Schema<readonly OutsideSource[]> = listOf(OutsideSourceView);
+
+export const IsRestored = described(flag, "A restoration by a person led to it, after the end of its step.");
 
 export const FileVersionView: ObjectSchema<FileVersion> = open(
   {
@@ -89,6 +85,11 @@ export const FileVersionView: ObjectSchema<FileVersion> = open(
     outside: described(OutsideSources, "Sources of the outside words in it. Absent: none."),
   } satisfies SchemasOf<FileVersion>,
   "outside",
+);
+
+export const EventView = described(
+  typed<RecordedEvent>(open({ v: count, seq: { type: "integer", minimum: 1 }, at: time, frame: count, type: text })),
+  "One event of an agent's log; each type has members of its own.",
 );
 
 export const patchMembers = {

@@ -5,13 +5,13 @@
  * content of a folder that came as a whole, such as a clone, so nothing in one is touched that is there now or was there then.
  */
 import { GoaldError } from "#core/errors.ts";
-import type { AgentRow, FileVersion, StoreReader } from "#core/ports/store.ts";
+import { type AgentRow, type FileVersion, holdsContent, type StoreReader } from "#core/ports/store.ts";
 import type { Workspace } from "#core/ports/workspace.ts";
 import { type OutsideSource, outsideOf } from "#core/provenance.ts";
 import { splitSubagentPath } from "#core/subagent.ts";
 import { closed, count, described, flag, listOf, nullable, oneOf, open, type Static, text } from "#util/schema.ts";
 import { isSame, requireKnown } from "./file-diff.ts";
-import { holdsFileContent, isChosen, requireTaken, restoreVersion, upToStep } from "./file-versions.ts";
+import { isChosen, requireTaken, restoreVersion, upToStep } from "./file-versions.ts";
 import { stateOf } from "./read-agent.ts";
 
 export interface PlannedFile {
@@ -117,12 +117,13 @@ interface FileHistory {
 
 /** Histories of all files that have ever had content, sorted by path. */
 function historiesOf(versions: readonly FileVersion[]): readonly FileHistory[] {
-  const paths = new Set(versions.filter(holdsFileContent).map(({ path }) => path));
+  const filled = versions.filter((version) => holdsContent(version) && version.operation !== "delete");
+  const paths = new Set(filled.map(({ path }) => path));
   const places = versions.filter(({ operation }) => operation === "place");
   const byPath = Map.groupBy(versions, ({ path }) => path);
   const order = new Map(versions.map((version, index) => [version, index]));
   return [...paths].sort().map((path) => {
-    const own = (byPath.get(path) ?? []).filter(({ operation }) => operation !== "place" && operation !== "trust");
+    const own = (byPath.get(path) ?? []).filter(holdsContent);
     const above = places.filter((place) => path.startsWith(`${place.path}/`));
     const marks = [...own, ...above].sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
     return { path, marks };

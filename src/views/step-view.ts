@@ -23,7 +23,7 @@ import {
 import { subjectOf } from "./agent-view.ts";
 import { isByPerson } from "./file-versions.ts";
 import { addKnown, listNested, NestedTree, NestedView } from "./nested.ts";
-import { Call, FileVersionView, UsageView } from "./parts.ts";
+import { Call, EventView, FileVersionView, UsageView } from "./parts.ts";
 import { planChangeOf, planMembers, proofsOf } from "./plan-view.ts";
 import { allEvents, findBefore, foldLog, stateOf } from "./read-agent.ts";
 
@@ -50,6 +50,9 @@ export async function findStep(events: AsyncIterable<RecordedEvent>, step: numbe
   return { asked, before, end, view: { ...view, nested: listNested(work.roots) } };
 }
 
+/** What a person and the agent did beside the steps. */
+const NOTES = ["message-received", "agent-paused", "agent-resumed", "turn-started", "turn-finished"];
+
 /** The steps of this range that have a request. `work` receives the events from the first request on. */
 async function gatherSteps(
   events: AsyncIterable<RecordedEvent>,
@@ -58,6 +61,7 @@ async function gatherSteps(
   work?: NestedTree,
 ) {
   const steps = new Map<number, Gathered>();
+  const notes: RecordedEvent[] = [];
   let state = start;
   let end = 0;
   for await (const event of events) {
@@ -69,10 +73,11 @@ async function gatherSteps(
       gather(gathered, event, state);
     }
     if (steps.size > 0) work?.add(event);
+    if ((steps.size > 0 || first === 1) && event.frame === 0 && NOTES.includes(event.type)) notes.push(event);
     state = evolve(state, event);
     end = event.seq;
   }
-  return { steps: [...steps.values()].filter(({ asked }) => asked), end };
+  return { steps: [...steps.values()].filter(({ asked }) => asked), notes, end };
 }
 
 const emptyStep = (step: number): Gathered => ({
@@ -293,6 +298,7 @@ type StepSummary = Static<typeof StepSummary>;
 export const StepPage = open({
   agent: text,
   steps: listOf(StepSummary),
+  notes: described(listOf(EventView), "Messages, pauses and turns from the first of these steps to the next ones."),
   last: described(count, "Number of the last step of the agent, listed or not."),
 });
 export type StepPage = Static<typeof StepPage>;
@@ -308,10 +314,10 @@ export async function listSteps(
   const start = await findBefore(first, row, reader);
   const { state } = await foldLog(reader, row, start);
   const range = { first, last: first + limit - 1 };
-  const { steps, end } = await gatherSteps(allEvents(reader, row.id, start), range, state);
+  const { steps, notes, end } = await gatherSteps(allEvents(reader, row.id, start), range, state);
   const own = (await reader.files(row.id, start, end)).filter((version) => !isByPerson(version));
   const files = Map.groupBy(own, ({ step }) => step);
-  return { agent: row.id, steps: steps.map((step) => summaryOf(step, files)), last };
+  return { agent: row.id, steps: steps.map((step) => summaryOf(step, files)), notes, last };
 }
 
 function summaryOf({ view }: Gathered, files: ReadonlyMap<number, readonly FileVersion[]>): StepSummary {

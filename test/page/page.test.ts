@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
 import { createTwoFilesPatch } from "diff";
-import { EMPTY_TAIL, foldDelta, foldEvent, readReply, type Tail } from "../../src/page/agent.ts";
+import { foldDelta, foldEvent, NoteRow, readReply, type Tail } from "../../src/page/agent.ts";
 import { fileTree, Markdown } from "../../src/page/files.ts";
 import { agentTree, isShort, Row, sinceLine } from "../../src/page/home.ts";
 import { Origin, Wish } from "../../src/page/parts.ts";
@@ -254,7 +254,7 @@ describe("Markdown as elements", () => {
 
 const event = (seq: number, type: string, more: object = {}): LogEvent =>
   ({ seq, type, at: `2026-11-26T10:00:${String(seq).padStart(2, "0")}.000Z`, frame: 0, ...more }) as LogEvent;
-const fold = (...events: readonly LogEvent[]): Tail => events.reduce(foldEvent, EMPTY_TAIL);
+const fold = (...events: readonly LogEvent[]): Tail => events.reduce(foldEvent, { head: 0, live: null });
 
 describe("the live part of an agent", () => {
   it("grows by pieces of the reply that follow on each other, and is empty when the reply is complete", () => {
@@ -269,28 +269,28 @@ describe("the live part of an agent", () => {
     expect(foldEvent(live, event(5, "model-replied")).live).toBeNull();
   });
 
-  it("counts each event once, so that a stream may send it again", () => {
-    const said = event(7, "message-received", { from: "you", text: "Hurry" });
-    expect(fold(said, said).notes).toEqual([{ seq: 7, at: said.at, look: "says", text: "you: Hurry" }]);
+  it("counts each event once, so that a stream may send it again, and nothing of nested work", () => {
+    const live = foldDelta(fold(event(7, "model-asked")), { seq: 7, from: 0, text: "I look" });
+    const more = [event(7, "model-asked"), event(5, "model-replied"), event(8, "model-asked", { frame: 1 })];
+    expect(more.reduce(foldEvent, live)).toEqual({ ...live, head: 8 });
   });
 
-  it("notes pauses, turns and words, and nothing of nested work", () => {
-    const tail = fold(
+  it("notes pauses, turns and words", () => {
+    const notes = [
       event(1, "agent-paused", { reason: "Paused on the page." }),
       event(2, "agent-resumed"),
       event(3, "turn-started", { turn: 2 }),
       event(4, "message-received", { from: "you", text: { head: "Long" } }),
-      event(5, "model-asked", { frame: 1 }),
       event(6, "turn-finished"),
-    );
-    expect(tail.notes.map(({ text }) => text)).toEqual([
+    ].map((of) => show(NoteRow({ of })));
+    expect(notes.map((note) => /class=grow>(.*?)</.exec(note)?.[1])).toEqual([
       "Paused on the page.",
       "Resumed",
       "Turn 2",
       "you: Long…",
       "Reported its goals as reached",
     ]);
-    expect(tail.head).toBe(6);
+    expect(notes[3]).toContain("class=mark says");
   });
 });
 
