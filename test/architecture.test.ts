@@ -288,7 +288,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   loop: [24, 3729],
   memory: [33, 5932],
   model: [11, 1788],
-  page: [13, 1395],
+  page: [13, 1392],
   prompt: [11, 1906],
   reply: [13, 2118],
   sandbox: [13, 1688],

@@ -20,23 +20,37 @@ const templates = htm as unknown as typeof htm.default;
 export const html = templates.bind(create) as (strings: TemplateStringsArray, ...values: readonly unknown[]) => VNode;
 
 /**
- * Loads what is at a path, and again when a value of `on` changes or the page can ask again. Returns nothing of another
- * path, and null for none. Drops late answers; keeps the last value when loading fails.
+ * Loads what is at a path, and again when a value of `on` changes or the page can ask again: after the answer that is
+ * under way, however slow. Returns nothing of another path, and null for none. Keeps the last value when loading fails.
  */
 export function useLoaded<T>(path: string | null, ...on: readonly unknown[]): readonly [T | null, ApiError | null] {
   const [found, setFound] = useState<{ of: string | null; value: T | null; problem: ApiError | null }>();
   const known = found?.of === path ? found : undefined;
   const isOff = isAway();
+  const reload = useRef(async () => {});
+  // Before the first load: what it shows is new.
+  useEffect(() => void reload.current(), on);
   useEffect(() => {
     if (isOff || path === null) return undefined;
     const late = new AbortController();
-    get<T>(path, late.signal).then(
-      (value) => setFound({ of: path, value, problem: null }),
-      (thrown) =>
-        late.signal.aborted || setFound({ of: path, value: known?.value ?? null, problem: toApiError(thrown) }),
-    );
+    let wishes = 0;
+    const load = async (): Promise<void> => {
+      wishes += 1;
+      if (wishes > 1) return;
+      const answer = await get<T>(path, late.signal).then(
+        (value) => ({ value, problem: null }),
+        (thrown) => ({ problem: toApiError(thrown) }),
+      );
+      if (late.signal.aborted) return;
+      setFound((last) => ({ value: null, ...(last?.of === path && last), ...answer, of: path }));
+      const isDue = wishes > 1;
+      wishes = 0;
+      if (isDue) void load();
+    };
+    reload.current = load;
+    void load();
     return () => late.abort();
-  }, [path, ...on, isOff]);
+  }, [path, isOff]);
   return [known?.value ?? null, known?.problem ?? null];
 }
 

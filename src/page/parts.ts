@@ -1,7 +1,7 @@
 /** parts.ts -- small components that several screens share. */
 import { type ApiError, at, post, toApiError } from "./api.ts";
 import { type Children, html, useState } from "./html.ts";
-import { changed, findAgent, host, isAway } from "./store.ts";
+import { changed, findAgent, isAway } from "./store.ts";
 import type { Agent, Waiting, WholeStep } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, placeOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
 
@@ -115,16 +115,16 @@ interface ActProps {
 /** A form of one request: its fields, its button, and below it why the request failed, until the next one. */
 export function Act({ words, act, isOff = false, look = "", title, children }: ActProps) {
   const [problem, setProblem] = useState<ApiError | null>(null);
-  // Nothing can be asked for while a request is under way, or the daemon is gone.
-  const cannot = isOff || host.isBusy || isAway();
+  const [isBusy, setBusy] = useState(false);
+  // Nothing can be asked for while the same request is under way, or the daemon is gone.
+  const cannot = isOff || isBusy || isAway();
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (cannot) return;
     const fields = new FormData(event.currentTarget as HTMLFormElement);
-    host.isBusy = true;
-    changed();
+    setBusy(true);
     setProblem(await act(fields).then(() => null, toApiError));
-    host.isBusy = false;
+    setBusy(false);
     changed();
   };
   return html`<form class="flex" onSubmit=${submit}>${children}

@@ -11,8 +11,6 @@ export const host = {
   status: null as Status | null,
   /** When the daemon stopped answering; null while it answers. Nothing can be asked of it then. */
   lostSince: null as number | null,
-  /** A request that acts is under way: there is one at a time. */
-  isBusy: false,
 };
 
 let draw = (): void => undefined;
@@ -105,17 +103,18 @@ export async function followHost(onChange: () => void): Promise<void> {
   }
 }
 
-let asked: string | null = null;
+/** By whom something waited when that was loaded last; null after no answer, undefined while the answer is due. */
+let asked: string | null | undefined = null;
 /** Loads what waits when an agent begins or ends to wait for a person, and again after it got no answer. */
 async function loadWaiting(isDue: boolean): Promise<void> {
   const asking = host.agents.filter(({ standing }) => lookOf(standing) === "asks");
   const now = asking.map(({ id, head }) => `${id} ${head}`).join();
-  if (now === asked && !isDue) return;
-  asked = null;
+  if (asked === undefined || (now === asked && !isDue)) return;
+  asked = undefined;
   const answers = Promise.all([get<Pick<typeof host, "waiting">>("/waiting"), get<Status>("/status")]);
   const [news, status] = await answers.catch(() => [null, null]);
+  asked = news ? now : null;
   if (!news) return;
   Object.assign(host, { waiting: news.waiting, status, lostSince: null });
-  asked = now;
   changed();
 }

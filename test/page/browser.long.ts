@@ -143,6 +143,10 @@ describe("the page in Chromium", () => {
     await home.goald.write("workspace/denied/a.md", "Another text\n");
     await opened.page.getByText("made against sha256").waitFor();
     await opened.page.getByText("Another text").waitFor();
+    const asked: Route[] = [];
+    await opened.page.route("**/v1/waiting", (route) => void asked.push(route));
+    await opened.page.waitForTimeout(2_500);
+    expect(asked).toHaveLength(1);
   });
 
   it("refuses an approval of a diff that is no longer true, and shows the new one", async () => {
@@ -202,8 +206,12 @@ describe("the page in Chromium", () => {
     const press = (name: string): Promise<void> => opened.page.getByRole("button", { name, exact: true }).click();
     await press("Pause");
     await home.logged("agent-paused", 1, "denied");
+    // A stop is answered when the step has ended.
+    await opened.page.route("**/stop", () => undefined);
+    await press("Stop…");
+    await press("Stop");
+    await opened.page.keyboard.press("Escape");
     await opened.page.getByPlaceholder("Say something to Denied…").fill("Use short lines.");
-    // Enter sends nothing while the answer to another request has not come.
     await opened.page.locator("button:enabled", { hasText: /^Say$/ }).waitFor();
     await opened.page.keyboard.press("Enter");
     await press("Resume");
@@ -370,17 +378,23 @@ describe("the page in Chromium", () => {
   it("keeps nothing of steps that have left the timeline", async () => {
     await using opened = await openPage({ viewport: { width: 1_280, height: 860 } });
     await opened.go("#/a/long", ".step-row");
+    // A slow answer is not given up for the next one.
+    const failed: string[] = [];
+    opened.page.on("requestfailed", (request) => failed.push(request.url()));
+    await opened.page.route("**/long/*", (route) => opened.page.waitForTimeout(300).then(() => route.continue()));
     await home.goald.print("resume long --max-steps none -d --approve never");
     // Each wait has its own limit.
     for (const asked of [50, 90, 130]) await home.logged("model-asked", asked, "long");
     await home.logged("turn-finished", 1, "long");
     await opened.page.locator("#step-130").waitFor();
+    expect(failed).toEqual([]);
     const session = await opened.page.context().newCDPSession(opened.page);
     await session.send("HeapProfiler.collectGarbage");
     const { nodes } = await session.send("Memory.getDOMCounters");
     // Each row has fifteen nodes. Rows of 130 steps would be 2,000 beside those of the page.
     expect(await opened.page.locator(".step-row").count()).toBeLessThan(70);
     expect(nodes).toBeLessThan(2_300);
+    await opened.go("#/a/long/s/1", ".step-row:has-text('Resumed')");
   });
 
   it("shows a question as text, with one field for the answer, and answers it on Home", async () => {
@@ -396,6 +410,8 @@ describe("the page in Chromium", () => {
     await opened.page.getByText("Memory works offline.").waitFor();
     await opened.page.locator(".card", { hasText: "Aide helper of boss asks" }).waitFor();
     await opened.page.getByText("Which <b>week</b>?").waitFor();
+    const bidi = "getComputedStyle(document.querySelector('.card .kept')).unicodeBidi";
+    expect(await opened.page.evaluate(bidi)).toBe("plaintext");
     await opened.page.getByRole("textbox", { name: "Answer Asker" }).fill("The second");
     await opened.page.locator(".card", { hasText: "Asker" }).getByRole("button", { name: "Answer" }).click();
     await home.logged("turn-finished", 1, "asker");
@@ -403,6 +419,9 @@ describe("the page in Chromium", () => {
   });
 
   it("runs nothing of hostile names, reports and tables, and restores a version", async () => {
+    // An edit that a restoration dropped belongs to no step.
+    await home.goald.write("workspace/hostile/report.md", "Mine\n");
+    await home.goald.print("restore hostile report.md --step 5");
     await using opened = await openPage({ viewport: { width: 1_280, height: 860 } });
     await opened.go("#/a/hostile/files/report.md", ".prose");
     await opened.page.getByText("<script>hacked=1</script>").waitFor();
@@ -416,7 +435,9 @@ describe("the page in Chromium", () => {
     await opened.page.getByRole("combobox", { name: "Versions" }).selectOption("step 3");
     await opened.page.getByRole("button", { name: "Restore to step" }).click();
     await opened.page.getByText("is again as it was after step 3").waitFor();
-    await opened.page.getByRole("option", { name: "restored after step 5" }).waitFor({ state: "attached" });
+    await opened.page.locator("[value='5']", { hasText: "restored after step 5" }).waitFor({ state: "attached" });
+    const versions = await opened.page.getByRole("option").allInnerTexts();
+    expect(versions).toEqual(["restored after step 5", "step 4", "step 3"]);
     expect(await home.goald.read("workspace/hostile/report.md")).toBe("1\n");
   });
 
