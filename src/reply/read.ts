@@ -1,8 +1,8 @@
 /**
  * read.ts -- reads a model's reply as thoughts and one command, or as problems in words.
  *
- *   size cap ─▶ unwrap ─▶ objects outside the reasoning ─▶ parse or repair each ─▶ one call
- *            ─▶ names and arguments ─▶ schema ─▶ one command, or problems
+ *   size cap ─▶ unwrap ─▶ the whole is one strict object of the requested shape ─▶ names and arguments ─▶ schema
+ *            └▶ else objects outside the reasoning ─▶ parse or repair each ─▶ one call ─▶ the same
  *
  * Asking again is better than running a command that was not meant:
  * - A call is a statement of the reply: not the content of another text, and not quoted by the words around it.
