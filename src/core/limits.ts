@@ -8,7 +8,7 @@ import { reservedBy } from "./call.ts";
 import type { ModelSpending, PauseCode, Usage } from "./event.ts";
 import { putCall } from "./frames.ts";
 import { type AgentState, openCommand } from "./state.ts";
-import type { Spending } from "./subagent.ts";
+import type { ChildLimits, Spending } from "./subagent.ts";
 import { countNoun } from "./text.ts";
 
 /** A reply with less room is useless. Reasoning tokens count. */
@@ -122,6 +122,18 @@ export function limitsFrom(state: AgentState, { steps, tokens, usd, timeMs }: Al
     ...(tokens === undefined ? {} : { tokenLimit: from(spent.tokens, tokens) }),
     ...(usd === undefined ? {} : { budgetUsd: from(spent.usd, usd) }),
     ...(timeMs === undefined ? {} : { deadline: end === null ? null : new Date(end).toISOString() }),
+  };
+}
+
+/** `given`, with each of its limits at least as wide as in `own`. */
+export function widerLimits(given: ChildLimits, own: ChildLimits): ChildLimits {
+  const wider = <T extends number | string>(one: T | null, other: T | null): T | null =>
+    one === null || other === null || one > other ? one : other;
+  return {
+    stepLimit: wider(given.stepLimit, own.stepLimit),
+    tokenLimit: wider(given.tokenLimit, own.tokenLimit),
+    budgetUsd: wider(given.budgetUsd, own.budgetUsd),
+    deadline: wider(given.deadline, own.deadline),
   };
 }
 

@@ -4,7 +4,7 @@ import type { Observation } from "./call.ts";
 import type { EventOf, NewEvent, PauseCode, RecordedEvent } from "./event.ts";
 import { withWords } from "./evolve-turn.ts";
 import { type At, frameWorkingOn, inEveryFrame, isNestedCall, withMessageForAll } from "./frames.ts";
-import { spentOf } from "./limits.ts";
+import { spentOf, widerLimits } from "./limits.ts";
 import type { InboxMessage, StagedWrite } from "./ports/store.ts";
 import { addReceived, addSources, type OutsideSource, outsideOf, plainSources, sourcesOf } from "./provenance.ts";
 import { type AgentState, isFinished, isOver, NOTHING_SPENT, openCommand } from "./state.ts";
@@ -38,8 +38,9 @@ export function receiveFromAgent(message: SubagentMessage, state: AgentState): r
     case "task": {
       const { type: _type, limits, ...task } = message;
       const resumed: readonly NewEvent[] = state.paused && isHelpedByTask(state) ? [{ type: "agent-resumed" }] : [];
-      const { stepLimit, tokenLimit, budgetUsd, deadline } = limits;
-      const settings: NewEvent = { type: "settings-changed", stepLimit, tokenLimit, budgetUsd, deadline };
+      // A person may have allowed an agent at work more than its parent knows.
+      const allowed = widerLimits(limits, isFinished(state) ? limits : state.settings);
+      const settings: NewEvent = { type: "settings-changed", ...allowed };
       return [settings, ...resumed, ...nextTurn(state), { type: "task-received", ...task }];
     }
     case "halt":
@@ -120,16 +121,9 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
       return [{ kind: "spawn", key: `agent/${seq}`, spec: { ...child, id: agent, startedBy } }];
     }
     case "agent-told": {
-      const { agent, text, limits, seq, outside = [] } = event;
-      return [
-        send(agent, `task/${seq}`, {
-          type: "task",
-          from: after.name,
-          text,
-          limits,
-          outside: sourcesOfWords(after, outside),
-        }),
-      ];
+      const { agent, text, limits, seq } = event;
+      const outside = sourcesOfWords(after, event.outside ?? []);
+      return [send(agent, `task/${seq}`, { type: "task", from: after.name, text, limits, outside })];
     }
     case "agent-ended":
       return [send(event.agent, `end/${event.seq}`, { type: "end", reason: event.reason })];
@@ -147,13 +141,7 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
     case "agent-resumed":
       return toWorking(after, `go-on/${event.seq}`, { type: "go-on" });
     case "turn-finished":
-      return report(after, self, event.seq, "finished", {
-        status: "ok",
-        text: `${event.reason}${filesOf(after, self)}`,
-        source: "agent",
-        outside: sourcesOfReport(after, self),
-        artifacts: pathsOf(after, self),
-      });
+      return report(after, self, event.seq, "finished", answerOf(after, self, event.reason));
     case "agent-reported":
       if (after.paused?.code === "ended") return endReport(after, self, event.seq);
       return isOver(after) ? report(after, self, event.seq, "accounts", null) : [];
@@ -164,10 +152,6 @@ export function stageMessages(event: RecordedEvent, after: AgentState, self: str
 
 const sourcesOfWords = ({ received }: AgentState, ofCall: readonly OutsideSource[]): readonly OutsideSource[] =>
   addSources(plainSources(received), plainSources(ofCall));
-
-/** The words of a report are those of this agent, and perhaps of all that it received. */
-const sourcesOfReport = ({ received }: AgentState, self: string): readonly OutsideSource[] =>
-  addSources([{ from: "agent", name: self }], plainSources(received));
 
 const send = (to: string, key: string, message: InboxMessage): StagedWrite => ({ kind: "send", to, key, message });
 
@@ -182,10 +166,8 @@ function pauseReport(
   // The parent caused this pause and needs no report.
   if (code === "parent") return [];
   if (code === "ended") return endReport(after, self, seq);
-  const text = `It is paused and has not finished: ${reason}${filesOf(after, self)}`;
-  const observation = { status: "failed", code: "agent-paused", text, source: "agent" } as const;
-  const outside = sourcesOfReport(after, self);
-  return report(after, self, seq, "paused", { ...observation, outside, artifacts: pathsOf(after, self) });
+  const answer = answerOf(after, self, `It is paused and has not finished: ${reason}`);
+  return report(after, self, seq, "paused", { ...answer, status: "failed", code: "agent-paused" });
 }
 
 /** Reports the end once all sub-agents have ended, so that the total spending is known. */
@@ -207,12 +189,15 @@ function report(
   return [send(startedBy.agent, `report/${seq}`, message)];
 }
 
-/** Paths relative to the parent's folder, which contains this agent's folder. */
-const pathsOf = ({ made }: AgentState, self: string): readonly string[] => made.map((path) => pathInParent(self, path));
-
-function filesOf(after: AgentState, self: string): string {
-  const paths = pathsOf(after, self);
-  return paths.length === 0 ? "" : `\nIts files: ${paths.join(", ")}`;
+/**
+ * What the parent reads. The words are those of this agent, and perhaps of all that it received. Paths are relative to the
+ * parent's folder, which contains this agent's folder.
+ */
+function answerOf({ made, received }: AgentState, self: string, text: string): Observation {
+  const artifacts = made.map((path) => pathInParent(self, path));
+  const files = artifacts.length === 0 ? "" : `\nIts files: ${artifacts.join(", ")}`;
+  const outside = addSources([{ from: "agent", name: self }], plainSources(received));
+  return { status: "ok", text: `${text}${files}`, source: "agent", outside, artifacts };
 }
 
 /** Maximum number of files named in a report. */

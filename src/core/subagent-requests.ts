@@ -6,7 +6,7 @@
  * parent's limits. A sub-agent may never do more than its parent.
  */
 import type { NewEvent, OfCall } from "./event.ts";
-import { spentOf } from "./limits.ts";
+import { spentOf, widerLimits } from "./limits.ts";
 import type { AgentState } from "./state.ts";
 import type { Child, ChildAccount, ChildLimits } from "./subagent.ts";
 import { findUnseenMark, oneLine } from "./text.ts";
@@ -54,7 +54,8 @@ export function grantRequest(
   if (!child) return unknownAgent(state, wish.agent);
   if (wish.kind === "end")
     return { type: "agent-ended", agent: wish.agent, reason: `${state.name}, which started it, has ended it.` };
-  const limits = child.isWorking ? child.limits : shareOf(state, child);
+  // A paused one may have reached a limit.
+  const limits = child.isWorking && !child.isPaused ? child.limits : shareOf(state, child);
   if ("refused" in limits) return limits;
   return { type: "agent-told", step, callId, agent: wish.agent, text: wish.text, limits };
 }
@@ -109,7 +110,7 @@ function start(
   return { type: "agent-started", step, callId, agent: id, task, child };
 }
 
-/** Total allowance: what the sub-agent has spent, plus its share of what the parent has left. */
+/** Total allowance: what the sub-agent has spent, plus its share of what the parent has left; never less than what is set aside for it. */
 function shareOf(state: AgentState, child?: ChildAccount): ChildLimits | Refused {
   const { stepLimit, tokenLimit, budgetUsd, deadline } = state.settings;
   const spent = spentOf(state);
@@ -122,12 +123,13 @@ function shareOf(state: AgentState, child?: ChildAccount): ChildLimits | Refused
   // A budget of zero, enough for a local model, is passed on as zero.
   if (usd === 0 && budgetUsd !== 0) return tooLittle("US dollars", budgetUsd, spent.usd);
   const and = (one: number | null, before = 0): number | null => (one === null ? null : one + before);
-  return {
+  const limits: ChildLimits = {
     stepLimit: and(steps, child?.spent.steps),
     tokenLimit: and(tokens, child?.spent.tokens),
     budgetUsd: and(usd, child?.spent.usd),
     deadline,
   };
+  return child?.isWorking ? widerLimits(limits, child.limits) : limits;
 }
 
 /** A millionth of a dollar. */

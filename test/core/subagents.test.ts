@@ -122,7 +122,7 @@ describe("a request for a sub-agent", () => {
     expect(granted(stateOf(...events), request)).toEqual({ refused, text: expect.stringMatching(words) });
   });
 
-  it("keeps the limits of a working sub-agent, and gives a finished one a new share on top of what it spent", () => {
+  it("keeps the limits of a working sub-agent, and gives a finished or paused one a new share on top of what it spent", () => {
     const tell: SubagentRequest = { kind: "tell", agent: "foo-ann", text: "more" };
     expect(granted(stateOf(...waitingParent), tell)).toMatchObject({
       type: "agent-told",
@@ -132,6 +132,9 @@ describe("a request for a sub-agent", () => {
     expect(granted(stateOf(...waitingParent, report(), finished()), tell)).toMatchObject({
       limits: { stepLimit: 3 + 24, tokenLimit: 300 + Math.floor((10_000 - 315) / 4) },
     });
+    const stuck = report({ status: "paused", spent: { steps: 20, tokens: 300, usd: 0 } });
+    const limits = { stepLimit: 20 + 19, tokenLimit: 300 + Math.floor((10_000 - 1_015) / 4), budgetUsd: 2 };
+    expect(granted(stateOf(...waitingParent, stuck, finished()), tell)).toMatchObject({ limits });
   });
 });
 
@@ -309,12 +312,13 @@ describe("an agent that was started by another agent", () => {
     ["opens the next turn of a finished agent", [turnEnded()], ["turn-started", "task-received"]],
     ["resumes an agent that had reached a limit", [paused("step-limit")], ["agent-resumed", "task-received"]],
     ["does not resume an agent that a person stopped", [paused("stopped")], ["task-received"]],
+    ["keeps a wider limit of a person", [{ type: "settings-changed", stepLimit: 50 }], ["task-received"]],
     ["does not resume an agent whose key was refused", [paused("key-refused")], ["task-received"]],
   ])("a task %s", (_title, events, expected) => {
     expect(types(events, task)).toEqual(["settings-changed", ...expected]);
     const before = [...subagent, ...events];
     const state = stateOf(...before, ...eventsForMessage(task, stateOf(...before)));
-    expect(state.settings.stepLimit).toBe(30);
+    expect(state.settings.stepLimit).toBe(stateOf(...before).settings.stepLimit ?? 30);
     expect(state.tasksReceived).toBe(2);
     const read = [...state.asked, ...activeFrame(state).window].at(-1);
     expect(read).toMatchObject({ kind: "task", from: "Foo", source: "agent", text: "more" });
