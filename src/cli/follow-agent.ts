@@ -16,7 +16,7 @@ import { type AgentState, isAwaitingPerson, isFinished, isOver } from "#core/sta
 import { systemClock } from "#util/clock.ts";
 import { clean } from "#util/outside-text.ts";
 import { type AgentView, RATE_LIMITED } from "#views/agent-view.ts";
-import { allEvents, eventsBackward, type LoadedAgent } from "#views/read-agent.ts";
+import { allEvents, findBefore, type LoadedAgent } from "#views/read-agent.ts";
 import { logReader, lookAgain, withReading } from "./agents.ts";
 import { Questions, type QuestionsParts } from "./ask-person.ts";
 import { type CliContext, formatCall } from "./context.ts";
@@ -66,7 +66,7 @@ class Follower {
   #halt: "none" | "pause" | "kill" = "none";
   #sending: Promise<unknown> = Promise.resolve();
   readonly #ended = new AbortController();
-  #below: Promise<void> | undefined;
+  #isStuck = false;
   #shown = { seq: 0, chars: 0 };
   readonly #living: LivingLine | undefined;
 
@@ -89,12 +89,11 @@ class Follower {
   #openLivingLine(): LivingLine | undefined {
     const { context, state, changedAt, ask, below, onInterrupt } = this.#parts;
     const { output, redact } = context;
-    const { colour } = output;
     if (!below) return undefined;
     const input = ask && output.input();
     const parts = {
       below,
-      colour,
+      colour: output.colour,
       redact,
       typed: () => input?.typed ?? "",
       isAway: () => this.#questions.isOpen || this.#ended.signal.aborted,
@@ -118,6 +117,8 @@ class Follower {
       this.#questions.lookAt(state);
       this.#living?.draw();
       void this.#watchHold();
+      if (ask === undefined || onInterrupt === "pause")
+        void this.#watchBelow(() => Object.keys(state.children).length > 0);
       for await (const event of this.#events()) {
         const before = state;
         state = evolve(state, event);
@@ -129,10 +130,9 @@ class Follower {
         if (endOf(state) && isNew && !(await this.#hasGoneOn(state, event, endOf))) return { state, left: false };
         this.#questions.lookAt(state);
         this.#living?.see(event, state);
-        if (onInterrupt === "pause" && Object.keys(state.children).length > 0) this.#below ??= this.#watchBelow();
       }
       if (this.#failure) throw this.#failure;
-      return { state, left: this.#leaving.signal.aborted };
+      return { state, left: this.#leaving.signal.aborted && !this.#isStuck };
     } finally {
       this.#ended.abort();
       this.#living?.end();
@@ -162,8 +162,7 @@ class Follower {
   async *#events(): AsyncGenerator<RecordedEvent> {
     const { agent, context, show, onInterrupt } = this.#parts;
     const { signal } = this.#leaving;
-    const isLive = show.onText !== undefined;
-    const options = { signal, live: isLive, hold: onInterrupt === "pause", patienceMs: PATIENCE_MS };
+    const options = { signal, live: show.onText !== undefined, hold: onInterrupt === "pause", patienceMs: PATIENCE_MS };
     let { after } = this.#parts;
     for (;;) {
       try {
@@ -195,20 +194,22 @@ class Follower {
     }
   }
 
-  /** Says which of the agents that it has started wait for a person, each time once. */
-  async #watchBelow(): Promise<void> {
-    const { agent, context } = this.#parts;
+  /** Says which of its agents wait for a person, each time once. Without a terminal, ends when nothing else goes on. */
+  async #watchBelow(hasStarted: () => boolean): Promise<void> {
+    const { agent, ask, context } = this.#parts;
     const told = new Set<string>();
     while (!this.#ended.signal.aborted) {
-      const views = await this.#client.agents().catch(() => []);
-      for (const { id, state, reason, changedAt } of belowOf(agent, views)) {
-        const isAsking = state === "waiting: approval" || state === "waiting: person";
-        if (!isAsking || told.has(`${id} ${changedAt}`)) continue;
+      const views = hasStarted() ? await this.#client.agents().catch(() => []) : [];
+      const below = belowOf(agent, views);
+      const fresh = below.filter((view) => isAsking(view) && !told.has(`${view.id} ${view.changedAt}`));
+      const all = [...views.filter(({ id }) => id === agent), ...below];
+      this.#isStuck = ask === undefined && fresh.length === 0 && below.some(isAsking) && all.every(isStill);
+      if (this.#isStuck) this.#leaving.abort();
+      for (const { id, state, reason, changedAt } of fresh) {
         told.add(`${id} ${changedAt}`);
         const answer = state === "waiting: approval" ? ["approve", id] : ["say", id, '"…"'];
         const asked = `${id} ${(reason ?? "It waits.").replace(/^It /, "")}`;
-        const call = formatCall(context.home, ...answer);
-        context.output.say(context.redact(clean(`\n${asked}\n  Answer with: ${call}`)));
+        context.output.say(context.redact(clean(`\n${asked}\n  Answer with: ${formatCall(context.home, ...answer)}`)));
       }
       await systemClock.sleep(LOOK_MS, this.#ended.signal);
     }
@@ -279,34 +280,30 @@ class Follower {
   }
 }
 
+const isAsking = ({ state }: AgentView): boolean => state === "waiting: approval" || state === "waiting: person";
+
+/** True for an agent that does not go on by itself. */
+const isStill = ({ state, until }: AgentView): boolean => until === null && STILL.test(state);
+const STILL = /^(?:waiting: (?:approval|person|agent)|paused|completed|stopped|killed|ended)/;
+
 /** The agents that it has started, and those that they have started. */
 const belowOf = (agent: string, views: readonly AgentView[]): readonly AgentView[] =>
   views.filter(({ parent }) => parent === agent).flatMap((view) => [view, ...belowOf(view.id, views)]);
 
-/** Shows all events from a step on, up to the agent's known head. A later step than the last, such as the default, means the last one. */
-export const showFrom = ({ row, head }: LoadedAgent, since: number | undefined, context: CliContext, show: ShowRun) =>
+/** Shows all events from a step on, up to the agent's known head; by default from the last step on. */
+export const showFrom = (found: LoadedAgent, since: number | undefined, context: CliContext, show: ShowRun) =>
   withReading(context, async (reading) => {
+    const { row, head, state } = found;
     const reader = logReader(reading);
-    const after = await seqBefore(reader, row.id, since ?? Number.POSITIVE_INFINITY, head);
+    const step = Math.min(since ?? state.step, state.step);
+    const after = await findBefore(step, { id: row.id, head }, reader);
+    let isBegun = after === 0;
     for await (const event of allEvents(reader, row.id, after)) {
       if (event.seq > head) return;
-      show(event);
+      isBegun ||= event.type === "model-asked" && event.step >= step;
+      if (isBegun) show(event);
     }
   });
-
-/** Returns the number of the event before the step started, which may be one of nested work. Searches backward. */
-async function seqBefore(reader: ReturnType<typeof logReader>, agent: string, step: number, head: number) {
-  let wanted: number | undefined;
-  let begin = head + 1;
-  for await (const event of eventsBackward(reader, agent, head)) {
-    if (event.type !== "model-asked") continue;
-    wanted ??= Math.min(step, event.step);
-    if (event.step < wanted) return begin - 1;
-    // Continues to the first of several attempts.
-    begin = event.seq;
-  }
-  return 0;
-}
 
 type Interrupt = "signal" | "closed-pipe";
 

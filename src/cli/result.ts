@@ -6,6 +6,7 @@ import { createEventLines, createShowRun, type ShowRun, type ShowRunParts } from
 import { reservedBy } from "#core/call.ts";
 import { EXIT, orUndefined } from "#core/errors.ts";
 import type { PauseCode } from "#core/event.ts";
+import { waitsForHelpers } from "#core/guards.ts";
 import { type AgentState, activeFrame, approvalOf, isAwaitingPerson, isFinished } from "#core/state.ts";
 import { countNoun, withCommas } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
@@ -67,6 +68,7 @@ export function exitCodeOf(state: AgentState, interrupted: boolean): number {
 export function outcomeOf(state: AgentState): { readonly outcome: string; readonly reason: string } {
   const { phase } = activeFrame(state);
   if (phase.kind === "resting") return { outcome: phase.outcome, reason: phase.reason };
+  if (waitsForHelpers(state)) return { outcome: "waiting", reason: "An agent that it started waits for a person." };
   return { outcome: state.paused?.code ?? phase.kind, reason: reasonOf(state) ?? "" };
 }
 
@@ -92,7 +94,8 @@ export function sayEnd(
     const deny = formatCall(home, "deny", id, ...named, '"…"');
     output.say(`Answer with: ${formatCall(home, "approve", id, ...named)}, or ${deny}`);
   } else if (isAwaitingPerson(state)) output.say(`Answer with: ${formatCall(home, "say", id, '"…"')}`);
-  else if (!isFinished(state)) output.say(`Go on with: ${callsHere(home, goOnCall(id, state))}`);
+  else if (!isFinished(state) && !waitsForHelpers(state))
+    output.say(`Go on with: ${callsHere(home, goOnCall(id, state))}`);
 }
 
 export function spentOf({ step, usage, costUsd }: AgentState) {

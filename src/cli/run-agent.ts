@@ -153,7 +153,7 @@ function sayStarted(view: AgentView, { output, home }: CliContext, note: string)
   return EXIT.ok;
 }
 
-/** Waits silently until the agent stops or waits for a person. */
+/** Waits silently until the agent stops, or waits for a person itself or through the agents that it started. */
 async function waitForEnd(agent: Shown, parts: RunParts, known: KnownOf): Promise<number> {
   const { context } = parts;
   const following = { ...parts, agent: agent.id, ...known, show: () => {}, ask: undefined };

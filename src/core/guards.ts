@@ -48,7 +48,9 @@ export function repetitionWarningDue({ repetition }: Frame): NewEvent | undefine
  * which costs nothing.
  */
 export const waitsForHelpers = (state: AgentState): boolean =>
-  (state.refusals >= WAIT_AT || activeFrame(state).repetition?.noticed === true) && workingHelpers(state).length > 0;
+  state.paused === null &&
+  (state.refusals >= WAIT_AT || activeFrame(state).repetition?.noticed === true) &&
+  workingHelpers(state).length > 0;
 
 /** The model reads this text. */
 export const repetitionWarning = ({ calls }: Repetition, count: number): string =>

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { makeDaemonHome } from "../helpers/daemon-home.ts";
 import { type Ended, endedWith, type Goald, linesOf, notRefused, type RefusedCall, wordsOf } from "../helpers/goald.ts";
-import { write } from "../helpers/models.ts";
+import { subagentModel, write } from "../helpers/models.ts";
 import type { OpenAIServer } from "../helpers/openai-server.ts";
 import { problemsOfView } from "../helpers/view-schemas.ts";
 
@@ -15,6 +15,8 @@ ai_goals:
 ai_checks:
   - {file: plan.md, contains: Conclusion, min_chars: 20}
 `;
+const SPAWN = `export default { name: "spawn", summary: "starts", effect: "transactional", needs: ["agents"],
+  run: async (_args, { stage }) => (stage({ kind: "start", name: "Ann", task: "t", prompt: "p" }), "started") };`;
 
 describe("goald test", () => {
   let goald: Goald;
@@ -106,12 +108,20 @@ describe("goald test", () => {
   });
 
   it("gives the question of an agent that asks as the reason, as run --wait and resume do", async () => {
-    const asks = await makeDaemonHome([{ name: "ask_user", args: { question: "Which city?" } }]);
+    const ask = { name: "ask_user", args: { question: "Which city?" } };
+    const asks = await makeDaemonHome([ask]);
     await writeFile(join(asks.goald.cwd, "agent.yaml"), AGENT);
     const outcome = { outcome: "waiting", reason: "It asks: Which city?", exitCode: 11 };
     const run = ["run", "--wait", "--name", "T", "--goal", "g", "--continuous", "--json"];
     for (const args of [["test", "agent.yaml", "--json"], run, ["resume", "t", "--json"]])
       expect(linesOf(endedWith(11, await asks.goald.ask(args))).at(-1)).toMatchObject(outcome);
+    const reply = subagentModel({ Foo: [{ name: "spawn", args: {} }], Ann: [ask] });
+    const helped = await makeDaemonHome([], { reply, files: { "commands/spawn.ts": SPAWN } });
+    await writeFile(join(helped.goald.cwd, "agent.yaml"), AGENT);
+    for (const args of [["test", "agent.yaml", "--json"], run.with(3, "Foo")]) {
+      const { stdout, stderr } = endedWith(11, await helped.goald.ask(args));
+      expect(stderr + stdout).toMatch(/foo-ann asks: Which city\?.*"outcome":"waiting"/s);
+    }
   });
 
   it("ends with 5 without a model server, and needs none for a recording", async () => {
