@@ -62,6 +62,8 @@ describe("loadWords", () => {
   it("reads the sections of the shipped files, and no words for people", async () => {
     const words = await loadWords([SHIPPED]);
     expect(words).toEqual(shippedWords);
+    // The words of a home are checked.
+    expect(await loadWords([SHIPPED, SHIPPED])).toEqual(words);
     expect(words["system/system"].text.startsWith("{{role}}")).toBe(true);
     for (const { text } of Object.values(words)) {
       expect(text).not.toMatch(/<!--|^## |The words that the model reads/m);
