@@ -28,7 +28,7 @@ export function useLoaded<T>(path: string | null, ...on: readonly unknown[]): re
   const known = found?.of === path ? found : undefined;
   const isOff = isAway();
   const reload = useRef(async () => {});
-  // Before the first load: what it shows is new.
+  // Stands above the first load, when there is nothing yet to load again.
   useEffect(() => void reload.current(), on);
   useEffect(() => {
     if (isOff || path === null) return undefined;
