@@ -10,8 +10,10 @@
  * Targets of the second call: from 2,000 to 12,000 steps, over all agents, RSS grows by at most 2 KB a step; two minutes
  * after the end it is within 80 MB of the idle daemon's.
  */
+
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { countStandings } from "#views/agent-view.ts";
 import { createWriters, startBenchDaemon } from "./shared/bench-daemon.ts";
 import { cpuMsOf, rssBytesOf } from "./shared/meter.ts";
 import { rowOf, verdictOf } from "./shared/print.ts";
@@ -36,7 +38,8 @@ let peakMb = idleMb;
 const marksMb: number[] = [];
 let peakDelay = { p50: 0, p99: 0, max: 0 };
 for (;;) {
-  const { agents, eventLoopDelayMs } = await client.status();
+  const { eventLoopDelayMs } = await client.status();
+  const agents = countStandings(await client.agents());
   peakMb = Math.max(peakMb, rssMb(pid));
   if ((await countCalls(model)).requests >= (MARKS[marksMb.length] ?? Number.POSITIVE_INFINITY))
     marksMb.push(rssMb(pid));

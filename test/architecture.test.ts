@@ -275,11 +275,11 @@ const SMALL_PROGRAMS: readonly string[] = [
 
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
-  api: [18, 2721],
-  app: [10, 1502],
+  api: [18, 2720],
+  app: [10, 1501],
   cage: [7, 622],
   cassette: [10, 1368],
-  cli: [60, 7782],
+  cli: [60, 7787],
   commands: [10, 1659],
   config: [15, 1825],
   core: [32, 4575],
@@ -295,7 +295,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2803],
   store: [26, 3434],
   util: [22, 1602],
-  views: [20, 3348],
+  views: [20, 3338],
   workspace: [8, 1195],
 };
 

@@ -28,7 +28,7 @@ import {
   time,
   typed,
 } from "#util/schema.ts";
-import { AgentCounts, AgentView, agentMembers } from "#views/agent-view.ts";
+import { AgentView, agentMembers } from "#views/agent-view.ts";
 import { EventView, GivenSources, OutsideSources, ReceivedView } from "#views/parts.ts";
 
 const textUpTo = (maxLength: number): Schema<string> => ({ type: "string", minLength: 1, maxLength });
@@ -205,7 +205,6 @@ export const DaemonStatus = open({
   startedAt: time,
   home: text,
   stopping: flag,
-  agents: AgentCounts,
   eventLoopDelayMs: described(open({ p50: amount, p99: amount, max: amount }), "Of the last minute."),
   rssBytes: count,
   modelServers: listOf(ModelServer),

@@ -233,7 +233,7 @@ export class Host implements AgentHost, AsyncDisposable {
       workspaceFolder: home.workspaceFolder,
       stallAfterMs: (state) => stallLimit(this.settings.models.timeoutSeconds * 1_000, this.catalogue.registry)(state),
       ...createChecks(() => this.catalogue.registry),
-      status: (agents) => this.#describe(agents),
+      status: () => this.#describe(),
       reload: () => this.reload(),
       openDashboard: async () => {
         if (!this.#server) throw isPrivate("serves no page");
@@ -251,7 +251,7 @@ export class Host implements AgentHost, AsyncDisposable {
     });
   }
 
-  #describe(agents: DaemonStatus["agents"]): DaemonStatus {
+  #describe(): DaemonStatus {
     const { active, queued, closedUntil } = this.shared().gate;
     const { daemon, openai } = this.settings;
     const calls = { limit: daemon.concurrency, active, queued, closedUntil: closedUntil?.toISOString() ?? null };
@@ -262,7 +262,6 @@ export class Host implements AgentHost, AsyncDisposable {
       protocol: PROTOCOL_VERSION,
       startedAt,
       home: this.home.root,
-      agents,
       eventLoopDelayMs: this.#meter.read(),
       rssBytes: process.memoryUsage.rss(),
       modelServers: [{ origin: new URL(openai.baseUrl).origin, ...calls }],

@@ -23,7 +23,7 @@ import { plainSources, sourcesOfFile } from "#core/provenance.ts";
 import { type AgentState, approvalOf, isAwaitingPerson, isFinished, isOver, questionOf } from "#core/state.ts";
 import { hasChildrenError } from "#core/subagent.ts";
 import { redactJson } from "#util/redact.ts";
-import { type AgentView, countStandings } from "#views/agent-view.ts";
+import type { AgentView } from "#views/agent-view.ts";
 import { describesPath } from "#views/file-versions.ts";
 import { goOnCall } from "#views/next-step.ts";
 import { loadPlan, planEdits } from "#views/plan-view.ts";
@@ -57,7 +57,7 @@ export interface HostControlParts
   checkAgent: ForkParts["checkAgent"];
   /** `before`: the settings of the agent that is changed; absent for a new one. */
   checkSettings<S extends Partial<NewAgent["settings"]>>(settings: S, before?: Partial<NewAgent["settings"]>): S;
-  status(agents: DaemonStatus["agents"]): DaemonStatus;
+  status(): DaemonStatus;
   /** Creates the folder of a new agent, and opens it including goald's own files. */
   openWorkspace: ForkParts["openWorkspace"];
   removeFolder(row: AgentRow): Promise<void>;
@@ -83,7 +83,7 @@ export class HostControl extends RunControl implements Control {
   }
 
   async status(): Promise<DaemonStatus> {
-    return this.parts.status(countStandings(await this.agents()));
+    return this.parts.status();
   }
 
   async agents(): Promise<readonly AgentView[]> {

@@ -253,18 +253,12 @@ export function viewDamaged(row: AgentRow, reason: string, facts: Pick<ViewFacts
   };
 }
 
-export const AgentCounts = open({
-  running: described(count, "Agents with a step under way."),
-  waiting: described(count, "Agents that wait for a time, an approval, a person or another agent."),
-  paused: described(count, "Agents that paused, or that a person or their agent ended."),
-  finished: count,
-  interrupted: described(count, "Agents that are not finished, and that nobody runs."),
-  damaged: described(count, "Agents with a log that cannot be read."),
-  stalled: described(count, "Running agents without an event for longer than a model call may take."),
-});
-export type AgentCounts = Static<typeof AgentCounts>;
-
-export function countStandings(views: readonly AgentView[]): AgentCounts {
+/**
+ * Counts agents as `goald status` shows them. `waiting`: for a time, an approval, a person or another agent; `paused`: also
+ * those that a person or their agent ended; `interrupted`: not finished, and nobody runs them; `stalled`: running without
+ * an event for longer than a model call may take.
+ */
+export function countStandings(views: readonly AgentView[]) {
   const countIf = (fits: (view: AgentView) => boolean): number => views.filter(fits).length;
   return {
     running: countIf(({ state }) => state === "running"),

@@ -143,14 +143,13 @@ export async function makeWorld(options: WorldOptions) {
       stallAfterMs: () => 120_000,
       ...createChecks(() => registry),
       openDashboard: () => Promise.reject(new Error("This world has no page.")),
-      status: (agents) => ({
+      status: () => ({
         pid: process.pid,
         version: "0.0.0",
         protocol: PROTOCOL_VERSION,
         startedAt: clock.now().toISOString(),
         home: "/home",
         stopping: false,
-        agents,
         eventLoopDelayMs: { p50: 0, p99: 0, max: 0 },
         rssBytes: 1,
         modelServers: [],

@@ -375,7 +375,7 @@ export function makeFakeControl() {
     addFollower: () => () => undefined,
     status: async () => {
       await enter("status");
-      return statusOf(agents.size);
+      return { ...sampleOf(DaemonStatus), protocol: PROTOCOL_VERSION };
     },
     agents: async () => {
       await enter("agents");
@@ -483,12 +483,6 @@ const viewOf = (id: string, name: string): AgentView => ({
   name,
   workspace: `/home/you/goald/workspace/${id}`,
   received: [{ from: "web", name: "evil.example", step: 2, at: "2026-01-01T00:00:00.500Z" }],
-});
-
-const statusOf = (waiting: number): DaemonStatus => ({
-  ...sampleOf(DaemonStatus),
-  protocol: PROTOCOL_VERSION,
-  agents: { running: 0, waiting, paused: 0, finished: 0, interrupted: 0, damaged: 0, stalled: 0 },
 });
 
 // A `Reading` whose replies are samples of their schemas, and that writes every call down.

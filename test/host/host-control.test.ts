@@ -12,6 +12,7 @@ import { approvalOf } from "#core/state.ts";
 import { createHostViews } from "#host/host-views.ts";
 import type { Supervisor } from "#host/supervisor.ts";
 import { openLog } from "#util/log.ts";
+import { countStandings } from "#views/agent-view.ts";
 import { loadPlan } from "#views/plan-view.ts";
 import { stateOf } from "#views/read-agent.ts";
 import { AT, later, SPEC } from "../helpers/events.ts";
@@ -162,7 +163,7 @@ describe("the calls that a host accepts", () => {
       { script: brief },
       { Done: {}, Asks: { approve: "always" }, Limited: { stepLimit: 1 } },
     );
-    expect((await host.control.status()).agents).toEqual({
+    expect(countStandings(await host.control.agents())).toEqual({
       running: 0,
       waiting: 1,
       paused: 1,

@@ -8,6 +8,7 @@ import { printNote, shortSpan } from "#cli/terminal/print.ts";
 import { EXIT } from "#core/errors.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import { clean } from "#util/outside-text.ts";
+import { countStandings } from "#views/agent-view.ts";
 import { readVersion } from "../../shipped.ts";
 import { type AtHome, callsHere, findOwnContext, formatCall } from "../context.ts";
 import { defineVerb } from "../verb.ts";
@@ -25,7 +26,8 @@ export const verb = defineVerb({
       // A host that has started no reader has not found its level yet. This process is on the same machine.
       const { level, reason, advice } = told.cage ?? (await findCage());
       const sandbox = told.sandbox?.ready ? { ...told.sandbox, ...(await findSandboxLevel()) } : told.sandbox;
-      show(client.socket, { ...told, cage: { level, reason, advice }, sandbox }, context);
+      const agents = countStandings(await client.agents());
+      show(client.socket, { ...told, agents, cage: { level, reason, advice }, sandbox }, context);
       return EXIT.ok;
     }
     sayAbsent(met, context);
@@ -48,7 +50,10 @@ function sayAbsent(met: Exclude<DaemonAnswer, { kind: "host" }>, { home, output 
   else output.data(`The daemon is not running. Start it: ${formatCall(home, "up")}`);
 }
 
-type ShownStatus = DaemonStatus & { readonly cage: NonNullable<DaemonStatus["cage"]> };
+interface ShownStatus extends DaemonStatus {
+  readonly agents: ReturnType<typeof countStandings>;
+  readonly cage: NonNullable<DaemonStatus["cage"]>;
+}
 
 function show(socket: string, told: ShownStatus, { output, home }: AtHome): void {
   const { connections: _connections, ...shown } = told;
