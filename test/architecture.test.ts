@@ -295,7 +295,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   services: [23, 2803],
   store: [26, 3434],
   util: [22, 1602],
-  views: [20, 3338],
+  views: [20, 3339],
   workspace: [8, 1195],
 };
 

@@ -233,9 +233,8 @@ function addRefusals(app: FastifyInstance, parts: Parts, door: Door): void {
 const sendRefusal = (reply: FastifyReply, refusal: Refusal, { toJson }: Pick<Parts, "toJson">): FastifyReply =>
   withHeaders(reply.code(refusal.status).headers(refusal.headers ?? {})).send(toJson(bodyOf(refusal)));
 
-const unavailable = (message: string, hint: string): Refusal => ({ status: 503, code: "GOALD_DAEMON", message, hint });
-const GOING_DOWN = unavailable("The host is shutting down.", "Retry in a moment: goald starts a new one.");
-const TOO_MANY = unavailable("Too many clients are connected.", "Close some of them and retry.");
+const GOING_DOWN = refusalOf(daemonError("The host is shutting down.", "Retry in a moment: goald starts a new one."));
+const TOO_MANY = refusalOf(daemonError("Too many clients are connected.", "Close some of them and retry."));
 
 const addressOf = ({ method, path, query, body }: RouteDescription) => ({
   method,

@@ -125,7 +125,7 @@ export function limitsFrom(state: AgentState, { steps, tokens, usd, timeMs }: Al
   };
 }
 
-/** `given`, with each of its limits at least as wide as in `own`. */
+/** Returns `given`, with each of its limits at least as wide as that of `own`, where `own` has one. */
 export function widerLimits(given: ChildLimits, own: ChildLimits): ChildLimits {
   const wider = <T extends number | string>(one: T | null, other: T | null): T | null =>
     one === null || other === null || one > other ? one : other;

@@ -190,8 +190,8 @@ function report(
 }
 
 /**
- * What the parent reads. The words are those of this agent, and perhaps of all that it received. Paths are relative to the
- * parent's folder, which contains this agent's folder.
+ * Returns what the parent reads. The words are those of this agent, and perhaps of all that it received. The paths are
+ * relative to the parent's folder, which contains this agent's folder.
  */
 function answerOf({ made, received }: AgentState, self: string, text: string): Observation {
   const artifacts = made.map((path) => pathInParent(self, path));

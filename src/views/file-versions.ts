@@ -32,7 +32,8 @@ export function latestFiles(versions: readonly FileVersion[]): readonly LatestFi
   for (const version of versions) {
     const { path, operation, step, bytes, at } = version;
     const changes = (latest.get(path)?.changes ?? 0) + 1;
-    const [by, isRestored] = [isByPerson(version) ? "person" : "agent", isPutBack(version)] as const;
+    const by = isByPerson(version) ? "person" : "agent";
+    const isRestored = isPutBack(version);
     latest.set(path, { path, operation, step, bytes, at, by, isRestored, changes });
   }
   return [...latest.values()]

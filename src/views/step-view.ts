@@ -50,7 +50,7 @@ export async function findStep(events: AsyncIterable<RecordedEvent>, step: numbe
   return { asked, before, end, view: { ...view, nested: listNested(work.roots) } };
 }
 
-/** What a person and the agent did beside the steps. */
+/** Types of the events that a timeline shows between its steps. */
 const NOTES = ["message-received", "agent-paused", "agent-resumed", "turn-started", "turn-finished"];
 
 /** The steps of this range that have a request. `work` receives the events from the first request on. */

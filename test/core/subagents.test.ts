@@ -307,18 +307,18 @@ describe("an agent that was started by another agent", () => {
     expect(isTainted(stateOf(...subagent, received))).toBe(true);
   });
 
-  it.each<[title: string, events: readonly NewEvent[], expected: readonly string[]]>([
+  it.each<[title: string, events: readonly NewEvent[], expected: readonly string[], stepLimit?: number]>([
     ["is recorded for the next step of a working agent", [], ["task-received"]],
     ["opens the next turn of a finished agent", [turnEnded()], ["turn-started", "task-received"]],
     ["resumes an agent that had reached a limit", [paused("step-limit")], ["agent-resumed", "task-received"]],
     ["does not resume an agent that a person stopped", [paused("stopped")], ["task-received"]],
-    ["keeps a wider limit of a person", [{ type: "settings-changed", stepLimit: 50 }], ["task-received"]],
+    ["keeps a wider limit of a person", [{ type: "settings-changed", stepLimit: 50 }], ["task-received"], 50],
     ["does not resume an agent whose key was refused", [paused("key-refused")], ["task-received"]],
-  ])("a task %s", (_title, events, expected) => {
+  ])("a task %s", (_title, events, expected, stepLimit = 30) => {
     expect(types(events, task)).toEqual(["settings-changed", ...expected]);
     const before = [...subagent, ...events];
     const state = stateOf(...before, ...eventsForMessage(task, stateOf(...before)));
-    expect(state.settings.stepLimit).toBe(stateOf(...before).settings.stepLimit ?? 30);
+    expect(state.settings.stepLimit).toBe(stepLimit);
     expect(state.tasksReceived).toBe(2);
     const read = [...state.asked, ...activeFrame(state).window].at(-1);
     expect(read).toMatchObject({ kind: "task", from: "Foo", source: "agent", text: "more" });
