@@ -276,7 +276,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [18, 2720],
-  app: [10, 1501],
+  app: [10, 1494],
   cage: [7, 622],
   cassette: [10, 1368],
   cli: [60, 7787],
@@ -293,7 +293,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   reply: [13, 2132],
   sandbox: [13, 1688],
   services: [23, 2803],
-  store: [26, 3434],
+  store: [26, 3435],
   util: [22, 1602],
   views: [20, 3339],
   workspace: [8, 1195],

@@ -28,6 +28,7 @@ import { keepText } from "#loop/turn-memory.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
+import { once } from "#util/caches.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Redactors } from "#util/redact.ts";
 import { foldLog, stateOf } from "#views/read-agent.ts";
@@ -69,24 +70,27 @@ export interface OpenOptions {
 }
 
 /** Claims the agent. Throws GOALD_NOT_FOUND when it was removed. */
-export async function openAgent(host: AgentHost, id: string, options: OpenOptions): Promise<OpenedAgent> {
-  const { home, store, redact } = host;
-  const row = await store.agent(id);
+export async function openAgent(of: AgentHost, id: string, options: OpenOptions): Promise<OpenedAgent> {
+  const row = await of.store.agent(id);
   if (!row) throw new GoaldError("GOALD_NOT_FOUND", `The agent ${id} was removed.`);
+  // A reload exchanges the settings and the catalogue of the host, and nothing of this run.
+  const host = { ...of };
+  const { home, store, redact } = host;
   const recorder = host.player ? undefined : host.recordings.recorderFor(row);
   const tape = host.player ?? recorder;
   const shared = tape ? openTaped(host, tape) : host.shared();
   const { folder } = await openAgentFolder(home, row);
   const lease = await store.claim(id);
   const { approvalMinutes } = host.settings.limits;
-  const prepare = prepareOf(host, row, { folder, shared, tape, ...options });
+  // An agent that only waits or is paused asks no model and runs no command.
+  const prepare = once(() => prepareOf(host, row, { folder, shared, tape, ...options }));
   if (recorder) await beginRecording(recorder, host, { row, lease, pause: options.pause });
   return {
     lease,
     parts: {
       store,
       clock: systemClock,
-      prepare,
+      prepare: (move, journal) => prepare()(move, journal),
       readScript: (file) => readScript(file, openLocalWorkspace(folder)),
       keepText: (path, text) =>
         keepText(path, text, (onChange) => openLocalWorkspace(folder, onChange, { own: true, ...accessOf(host, row) })),
@@ -129,14 +133,14 @@ function prepareOf(
 ): PrepareMove {
   const { settings, store } = host;
   const { commandsFor, words } = host.catalogue;
-  const { model, memory, methods, services } = shared;
+  const { memory, methods } = shared;
   const access = accessOf(host, row);
   return createMovePreparer({
     ...knownTo(host, tape),
     agentId: row.id,
     ...cellPartsOf(host, tape, { checkOutgoing: outgoingCheckFor(host, row, tape), onPrinted }),
     folder,
-    model,
+    model: shared.model(),
     modelName: settings.models.smart,
     fastModel: settings.models.fast,
     fallbackModel: settings.models.fallback,
@@ -151,7 +155,7 @@ function prepareOf(
     openWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, access),
     openOwnWorkspace: (path, onChange) => openLocalWorkspace(path, onChange, { own: true, ...access }),
     history: store,
-    services,
+    services: shared.services(),
     downloadLimitBytes: settings.quota.megabytes * DOWNLOADS_SHARE * MEBIBYTE,
     subagents: subagentPartsOf(host, row, tape !== undefined),
     knowsAgent: async (id) => (await store.agent(id)) !== undefined,

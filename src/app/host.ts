@@ -119,20 +119,16 @@ export class Host implements AgentHost, AsyncDisposable {
     this.#problems.tell("", problem);
     this.#parts.onProblem?.(problem);
   };
-
-  shared(): Shared {
+  readonly sandbox = (): Sandbox => this.edges?.sandbox ?? this.#sandbox;
+  readonly shared = (): Shared => {
     this.#shared ??= openShared(this);
     this.#sweep ??= this.#sweepIndexes().catch((thrown) => this.#parts.log.warn(toError(thrown).message));
     return this.#shared;
-  }
+  };
 
   async #sweepIndexes(): Promise<void> {
     const ids = (await this.store.agents()).map(({ id }) => id);
     await removeStrayIndexes(indexRoot(this.home), [SHARED_MEMORY, ...ids]);
-  }
-
-  sandbox(): Sandbox {
-    return this.edges?.sandbox ?? this.#sandbox;
   }
 
   /** Accepts requests when it resolves. Throws GOALD_DAEMON when it cannot listen. */

@@ -32,6 +32,7 @@ import type { AgentHost, RedactedSettings } from "./agent.ts";
 import { loadPrices, loadWindows, mediaServerOf, xKeysOf } from "./catalogue.ts";
 import { openMemoryLate, openSearchLate } from "./lazy-memory.ts";
 
+/** `model` and `services` are opened at their first call. */
 export type Shared = ReturnType<typeof openShared>;
 
 export interface SharedParts extends RedactedSettings, Pick<AgentHost, "home" | "store" | "edges" | "report"> {
@@ -46,24 +47,17 @@ export function openShared(parts: SharedParts) {
   const { home, settings, store, report, tape } = parts;
   const http = tape?.plays ? NO_NETWORK : (parts.edges?.http ?? openHttp(settings));
   const server = serverOf(settings, http);
-  const gate = parts.gate ?? createRateLimiter(settings.daemon, tape?.beside ?? systemClock);
-  const openModel = (): LanguageModel => {
-    if (parts.edges) return parts.edges.model;
-    return gate.guard(openModelOf(home, settings, http));
-  };
-  const model = tape?.ports.model(openModel) ?? openModel();
+  const clock = tape?.beside ?? systemClock;
+  const gate = parts.gate ?? createRateLimiter(settings.daemon, clock);
+  const openModel = (): LanguageModel => parts.edges?.model ?? gate.guard(openModelOf(home, settings, http));
+  const model = once(() => tape?.ports.model(openModel) ?? openModel());
   const ofMemory = { home, settings, server, store, keeper: store, report, note: parts.note };
   const { memory, methods } = openSearchLate({ ...ofMemory, ...(tape ? { tape } : {}) });
   // A recording holds the same redacted texts as the log.
   const scrub = tape ? parts.redact : parts.scrub;
-  return {
-    gate,
-    model,
-    memory,
-    methods,
-    /** Services that do not depend on the agent. */
-    services: tapedServices(openServices({ settings, http, clock: tape?.beside ?? systemClock, scrub }), tape),
-  };
+  /** Those that do not depend on the agent. */
+  const services = once(() => tapedServices(openServices({ settings, http, clock, scrub }), tape));
+  return { gate, model, memory, methods, services };
 }
 
 /** Opens long-term memory for a person's search. It recalls as agents do, from a read-only store. */

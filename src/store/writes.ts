@@ -105,7 +105,8 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
   const noteReference = openReferences(database);
   const log = openLog(database, noteReference, note);
   const mailbox = openMailbox(database, noteReference);
-  // Prepared when they are first needed, which most processes never do.
+  // Prepared when they are first needed: an idle daemon never commits, and few processes fork, curate or remove.
+  const commits = once(() => openCommits(database, { log, mailbox, blobs: openBlobs(database, noteReference), note }));
   const forks = once(() => openForks(database, log, note));
   const curations = once(() => openCurations(database));
   const removal = once(() => openRemove(database, note));
@@ -140,7 +141,7 @@ export function openWrites(database: DatabaseSync, note: NoteHead): Writes {
     },
 
     fireTimers: mailbox.fireTimers,
-    commit: openCommits(database, { log, mailbox, blobs: openBlobs(database, noteReference), note }),
+    commit: (...given) => commits()(...given),
     deliver: (agent, key, message, at) => mailbox.deliver(requireAgent(agent).no, key, message, at),
 
     saveVectors(namespace, embedder, vectors) {
