@@ -288,7 +288,7 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   loop: [24, 3725],
   memory: [33, 5932],
   model: [11, 1786],
-  page: [13, 1392],
+  page: [13, 1391],
   prompt: [11, 1906],
   reply: [13, 2132],
   sandbox: [13, 1688],

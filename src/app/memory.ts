@@ -104,7 +104,7 @@ export function openEmbedder({ settings, server, report, tape }: EmbedderParts):
   const { embedder } = settings.memory;
   const offline = openWordEmbedder();
   if (embedder === "offline" || (embedder === "auto" && !hasServer(settings))) return offline;
-  const toDo = "Name another model (EMBEDDING_MODEL), or keep it so: goald config memory.embedder offline";
+  const toDo = "goald reload tries again. Or set EMBEDDING_MODEL, or keep it so: goald config memory.embedder offline";
   const fallback = (reason: string): void => report(`Memory works offline: ${reason} ${toDo}`);
   const clock = tape?.beside ?? systemClock;
   const asked = createOpenAIEmbedder({ ...server, model: settings.models.embedding, clock });

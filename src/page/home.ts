@@ -1,7 +1,7 @@
 /** home.ts -- what needs a person, what is at work, what has ended. */
 import { at, post } from "./api.ts";
 import { type Children, html, useSeen } from "./html.ts";
-import { Act, AgentMark, Ago, Bar, Call, Empty, HelperOf, Mark, Outside, Wish, Words } from "./parts.ts";
+import { Act, AgentMark, Ago, Bar, Call, Empty, Mark, Outside, Who, Wish, Words } from "./parts.ts";
 import { host, isAway, isStill, needing } from "./store.ts";
 import { Args } from "./texts.ts";
 import type { Agent, Waiting } from "./types.ts";
@@ -67,13 +67,13 @@ export const isShort = ({ command: { args }, code, files }: Pick<Waiting, "comma
 
 /** The card of an agent that needs a person: its command, its question, or what can be done about its pause. */
 export function Needs({ agent, item }: ReturnType<typeof needing>[number]) {
-  const { id, name, parent, standing, changedAt, reason } = agent;
+  const { id, name, standing, changedAt, reason } = agent;
   if (item?.kind === "approval") return html`<${Approval} key=${item.callId} item=${item} />`;
   const [look, verb, words] = item ? ["asks", "asks", item.question] : ["stuck", stateWords(standing), reason];
   const answer = item && { agent: id, callId: item.callId, label: `Answer ${name}`, button: "Answer" };
   return html`<li class="flex card"><${Mark} look=${look} />
-    <div class="grow"><p><a class="name" data-row href=${`#/a/${id}`}><b>${name}</b></a>
-        <${HelperOf} parent=${parent} />${` ${verb} `}<${Ago} at=${item?.since ?? changedAt} /></p>
+    <div class="grow"><p><a class="name" data-row href=${`#/a/${id}`}><${Who} ...${agent} /></a>
+        ${` ${verb} `}<${Ago} at=${item?.since ?? changedAt} /></p>
       <p class="kept">${words}</p>${answer && html`<${Words} ...${answer} />`}</div>
     ${!item && standing.kind !== "damaged" && html`<${Resume} agent=${agent} />`}</li>`;
 }
@@ -120,14 +120,12 @@ export function Now({ agent: { standing, now, until, closing, reason } }: { agen
 }
 
 export function Row({ agent, depth }: TreeRow) {
-  const { id, name, parent, step, stalledMs, changedAt, costUsd, budget } = agent;
-  const isTwin = host.agents.some((other) => other.name === name && other.id !== id);
+  const { id, name, step, stalledMs, changedAt, costUsd, budget } = agent;
   const bar =
     budget && html`<${Bar} label=${`Budget of ${name}`} spent=${budget.spentUsd} allowed=${budget.allowedUsd} />`;
   return html`<a class="row" data-row href=${`#/a/${id}`} style=${{ paddingLeft: `${8 + depth * 24}px` }}>
     <${AgentMark} agent=${agent} />
-    <span class="grow"><span><b>${name}</b>${isTwin && ` (${id})`}
-        <${HelperOf} parent=${parent} /></span>
+    <span class="grow"><span><${Who} ...${agent} /></span>
       <small class="cut"><${Now} agent=${agent} />
         ${stalledMs !== null && html` <b class="hot">nothing for ${span(stalledMs)}</b>`}</small></span>
     <small class="num wide">step ${step}</small>

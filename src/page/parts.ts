@@ -1,7 +1,7 @@
 /** parts.ts -- small components that several screens share. */
 import { type ApiError, at, post, toApiError } from "./api.ts";
 import { type Children, html, useState } from "./html.ts";
-import { changed, findAgent, isAway } from "./store.ts";
+import { changed, findAgent, host, isAway } from "./store.ts";
 import type { Agent, Waiting, WholeStep } from "./types.ts";
 import { capital, describeCall, type Look, lookOf, placeOf, sinceWords, stateLabel, subjectOf } from "./words.ts";
 
@@ -44,13 +44,14 @@ export const Call = ({ command, subject, isInside = false }: CallProps) => {
   const [verb, what] = describeCall(command, subject);
   return html`<span title=${command}>${isInside ? verb : capital(verb)} ${what && html`<b>${what}</b>`}</span>`;
 };
-/** Nothing for an agent that a person started. */
-export const HelperOf = ({ parent }: Partial<Pick<Agent, "parent">>) =>
-  parent && html`<small> helper of ${parent}</small>`;
+/** An agent's name, with the id where another one has the same name, and whose helper it is. */
+export const Who = ({ id, name, parent }: Pick<Agent, "id" | "name"> & Partial<Pick<Agent, "parent">>) =>
+  html`<b>${name}</b>${host.agents.some((other) => other.name === name && other.id !== id) && ` (${id})`}
+    ${parent && html`<small> helper of ${parent}</small>`}`;
 /** "Household Ledger wants to write budget.md" */
 export const Wish = ({ item: { agent, name, command } }: { item: Waiting }) =>
-  html`<a class="name" data-row href=${`#/a/${agent}/approve`}><b>${name}</b></a>
-    <${HelperOf} parent=${findAgent(agent)?.parent} /> wants to${" "}
+  html`<a class="name" data-row href=${`#/a/${agent}/approve`}>
+      <${Who} id=${agent} name=${name} parent=${findAgent(agent)?.parent} /></a> wants to${" "}
     <${Call} command=${command.name} subject=${subjectOf(command.args)} isInside />`;
 
 /** Whose words from outside were read: a person must see that before an answer. */

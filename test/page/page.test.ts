@@ -200,10 +200,12 @@ it.each([
   expect(show(Origin({ of: "chef", memory: { kind, trust, step } }))).toBe(shown),
 );
 
-it("a sub-agent that asks names its parent", () => {
-  host.agents = [agent("aide", "boss")];
+it("a sub-agent that asks names its parent, and its id beside another one of its name", () => {
+  host.agents = [agent("aide", "boss"), { ...agent("aide-2", null), name: "Aide" }];
   const item: object = { agent: "aide", name: "Aide", command: { name: "write_to_file", args: { file: "a.md" } } };
-  expect(show(Wish({ item: item as Waiting }))).toMatch(/<b>Aide<\/b><\/a><small> helper of boss<\/small> wants to /);
+  expect(show(Wish({ item: item as Waiting }))).toMatch(
+    /<b>Aide<\/b> \(aide\)<small> helper of boss<\/small><\/a> wants to /,
+  );
 });
 
 it("an agent that is stuck has the age of that, not of its last event", () => {
