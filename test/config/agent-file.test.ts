@@ -291,10 +291,16 @@ describe("--check", () => {
   });
 
   const OTHER_FORMS = ["Make a plan", "plan.md has Conclusion", "plan.md min many", "url https://a.org yes"];
-  it.each(["", ...OTHER_FORMS, "judge plan.md good?"])("refuses %j with the list of forms", async (text) => {
+  it.each(["", ...OTHER_FORMS, "judge plan.md good?"])("refuses %j with the forms of docs/checks.md", async (text) => {
     const problem = await problemOf(readCheckOptions([text], 1));
     expect(problem).toContain(`GOALD_USAGE --check ${JSON.stringify(text)}: this is not a form of a check.`);
-    expect(problem).toContain('--check "judge plan.md: Does it name three sources?"');
+    const forms = [...problem.matchAll(/--check "([^"]+)"$/gm)].map(([, form = ""]) => form);
+    const [, described = ""] = (await readText("docs/checks.md", "utf8")).split("\n## On the command line");
+    const rows = [...described.matchAll(/^\| `([^`]+)` \|/gm)].map(([, form = ""]) => form);
+    const membersOf = (form: string) => Object.keys(parseCheck(form) ?? {});
+    expect(membersOf(forms[1] ?? "")).toEqual(["file", "contains"]);
+    expect(forms.map(membersOf)).toEqual(rows.map(membersOf));
+    expect(forms.map(membersOf)).not.toContainEqual([]);
   });
 
   it("names the text whose file, goal or number is wrong", async () => {
