@@ -276,7 +276,7 @@ const SMALL_PROGRAMS: readonly string[] = [
 /** Most files and lines of code of each room. An issue that needs more says so, and raises its row. */
 const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: number]>> = {
   api: [18, 2720],
-  app: [10, 1494],
+  app: [10, 1493],
   cage: [7, 622],
   cassette: [10, 1368],
   cli: [60, 7787],
@@ -285,9 +285,9 @@ const BUDGETS: Readonly<Record<string, readonly [files: number, codeLines: numbe
   core: [32, 4575],
   host: [11, 1537],
   http: [6, 591],
-  loop: [24, 3725],
+  loop: [24, 3727],
   memory: [33, 5932],
-  model: [11, 1786],
+  model: [11, 1785],
   page: [13, 1391],
   prompt: [11, 1906],
   reply: [13, 2132],

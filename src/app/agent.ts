@@ -18,7 +18,7 @@ import { isTainted } from "#core/state.ts";
 import { pathInParent } from "#core/subagent.ts";
 import { MEBIBYTE } from "#core/text.ts";
 import type { OpenedAgent } from "#host/agent-runner.ts";
-import { createMovePreparer, type PerformParts, type PrepareMove } from "#loop/ask-model.ts";
+import { createMovePreparer, type PerformParts } from "#loop/ask-model.ts";
 import type { Egress, EgressLog, FindWriter } from "#loop/egress.ts";
 import type { CheckOutgoing, Journal, PauseReason } from "#loop/journal.ts";
 import type { SubagentParts } from "#loop/loop-services.ts";
@@ -28,7 +28,6 @@ import { keepText } from "#loop/turn-memory.ts";
 import { rememberStep } from "#memory/remember/remember.ts";
 import { priceOf } from "#model/prices.ts";
 import { freeSlug } from "#store/slug.ts";
-import { once } from "#util/caches.ts";
 import { systemClock } from "#util/clock.ts";
 import type { Redactors } from "#util/redact.ts";
 import { foldLog, stateOf } from "#views/read-agent.ts";
@@ -82,15 +81,14 @@ export async function openAgent(of: AgentHost, id: string, options: OpenOptions)
   const { folder } = await openAgentFolder(home, row);
   const lease = await store.claim(id);
   const { approvalMinutes } = host.settings.limits;
-  // An agent that only waits or is paused asks no model and runs no command.
-  const prepare = once(() => prepareOf(host, row, { folder, shared, tape, ...options }));
+  const prepare = createMovePreparer(() => performPartsOf(host, row, { folder, shared, tape, ...options }));
   if (recorder) await beginRecording(recorder, host, { row, lease, pause: options.pause });
   return {
     lease,
     parts: {
       store,
       clock: systemClock,
-      prepare: (move, journal) => prepare()(move, journal),
+      prepare,
       readScript: (file) => readScript(file, openLocalWorkspace(folder)),
       keepText: (path, text) =>
         keepText(path, text, (onChange) => openLocalWorkspace(folder, onChange, { own: true, ...accessOf(host, row) })),
@@ -120,22 +118,22 @@ export async function openAgent(of: AgentHost, id: string, options: OpenOptions)
 const openTaped = (host: AgentHost, tape: Tape): Shared =>
   openShared({ ...host, tape, ...(tape.plays ? {} : { gate: host.shared().gate }) });
 
-interface PrepareParts extends OpenOptions {
+interface RunOptions extends OpenOptions {
   readonly folder: string;
   readonly shared: Shared;
   readonly tape: Tape | undefined;
 }
 
-function prepareOf(
+function performPartsOf(
   host: AgentHost,
   row: AgentRow,
-  { folder, shared, tape, signal, onText, onPrinted }: PrepareParts,
-): PrepareMove {
+  { folder, shared, tape, signal, onText, onPrinted }: RunOptions,
+): PerformParts {
   const { settings, store } = host;
   const { commandsFor, words } = host.catalogue;
   const { memory, methods } = shared;
   const access = accessOf(host, row);
-  return createMovePreparer({
+  return {
     ...knownTo(host, tape),
     agentId: row.id,
     ...cellPartsOf(host, tape, { checkOutgoing: outgoingCheckFor(host, row, tape), onPrinted }),
@@ -168,7 +166,7 @@ function prepareOf(
     clock: tape?.clock ?? systemClock,
     signal,
     onText,
-  });
+  };
 }
 
 type KnownParts = "roomOf" | "priceOf" | "servicePriceOf" | "random";

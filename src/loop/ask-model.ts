@@ -28,7 +28,7 @@ import { readWrittenAction, thoughtIn } from "#reply/find-call.ts";
 import { parseShallowJson } from "#reply/json.ts";
 import { lastThought } from "#reply/reply-thoughts.ts";
 import { splitAction } from "#reply/split-action.ts";
-import { rememberBy } from "#util/caches.ts";
+import { once, rememberBy } from "#util/caches.ts";
 import { asRecord } from "#util/json.ts";
 import { hashRequest } from "#views/request-hash.ts";
 import { afterFailure, believedContext } from "./after-failure.ts";
@@ -61,11 +61,16 @@ export type PrepareMove = (
   journal: Journal,
 ) => Promise<PreparedMove>;
 
-/** The first command loads what runs commands, so that it does not delay the first request. */
-export function createMovePreparer(parts: PerformParts): PrepareMove {
+/**
+ * The first move opens the parts: an agent that only waits or is paused asks no model and runs no command. The first command
+ * loads what runs commands, so that it does not delay the first request.
+ */
+export function createMovePreparer(open: () => PerformParts): PrepareMove {
+  const partsNow = once(open);
   // An import that is repeated at each step costs 3 % of the step.
   let commands: typeof import("./run-command.ts") | undefined;
   return async (move, journal) => {
+    const parts = partsNow();
     if (move.kind === "ask") return ask(move, journal, parts);
     if (move.kind === "read") return read(move, journal, parts);
     commands ??= await import("./run-command.ts");

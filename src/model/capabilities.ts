@@ -87,14 +87,13 @@ export function createTermsKeeper(server: string, clock: Clock, file: JsonFile) 
 
   /** Notes whether a reply was readable. Two unreadable replies in a row count as a rejection of the mode. */
   async function noteReply(model: string, mode: OutputMode, isReadable: boolean): Promise<void> {
+    if (isReadable) return void modelsAfterUnreadable.delete(model);
     const terms = await store.read(model);
     const part = mode === "tools" ? mode : mode === "plan" ? "json_object" : undefined;
     const isCurrent = part ? !terms.without.includes(part) : mode !== "plain" && terms.mode === mode;
-    if (isReadable || !isCurrent) {
-      modelsAfterUnreadable.delete(model);
-      return;
-    }
-    if (!modelsAfterUnreadable.delete(model)) return void modelsAfterUnreadable.add(model);
+    const isSecond = modelsAfterUnreadable.delete(model);
+    if (!isCurrent) return;
+    if (!isSecond) return void modelsAfterUnreadable.add(model);
     const lower = MODES_UPWARD[MODES_UPWARD.indexOf(terms.mode) - 1] ?? "plain";
     await store.write(model, part ? withoutPart(terms, part) : { ...terms, mode: lower });
   }

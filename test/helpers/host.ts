@@ -92,7 +92,7 @@ export async function makeWorld(options: WorldOptions) {
         const lease = await seen.claim(id);
         const own = files.get(id) ?? new Map();
         files.set(id, own);
-        const prepare = createMovePreparer({
+        const prepare = createMovePreparer(() => ({
           ...memoryPartsOf(id, store, own, clock),
           model: gate.guard(model),
           commandsFor,
@@ -100,7 +100,7 @@ export async function makeWorld(options: WorldOptions) {
           services: {},
           signal,
           subagents: subagentPartsIn(store, id),
-        });
+        }));
         return {
           lease,
           parts: {

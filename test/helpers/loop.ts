@@ -164,7 +164,7 @@ export async function makeLoop(options: LoopOptions) {
       settings: () => ({ texts: settingTexts, openHosts }),
       openFiles: ({ id }) => new MemoryWorkspace({ files: filesOf.get(id) ?? new Map() }),
     });
-    const moves = createMovePreparer({
+    const moves = createMovePreparer(() => ({
       ...parts,
       ...(asksBeforeSending ? { checkOutgoing } : {}),
       model,
@@ -177,7 +177,7 @@ export async function makeLoop(options: LoopOptions) {
       signal: new AbortController().signal,
       ...(contextTokens === undefined ? {} : { roomOf: () => ({ contextTokens, replyTokens: 1_000 }) }),
       ...given,
-    });
+    }));
     const seen = wrap?.(store) ?? store;
     return runLoop(lease, {
       store: seen,
