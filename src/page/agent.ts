@@ -3,7 +3,7 @@ import { at, follow, post } from "./api.ts";
 import { Files } from "./files.ts";
 import { isAtWork, isEnded, Needs, Now, Resume } from "./home.ts";
 import { html, useEffect, useLoaded, useMemo, useState } from "./html.ts";
-import { Act, AgentMark, Ago, Call, fileLink, Mark, Origin, Pairs, Pending, Words } from "./parts.ts";
+import { Act, AgentMark, Ago, Call, fileLink, Mark, Origin, Pairs, Pending, Who, Words } from "./parts.ts";
 import { Side } from "./side.ts";
 import { applyChanges, host, isAway, needing, pulseOf } from "./store.ts";
 import { Args, Code } from "./texts.ts";
@@ -12,7 +12,7 @@ import { cents, clockOf, compact, counted, decode, describeCall, lookOf, span, s
 
 /** `rest`: the number of a step, or the path of a file; empty for none. */
 export function AgentScreen({ agent, part, rest }: Readonly<{ agent: Agent; part?: string; rest: string }>) {
-  const { id, name, standing } = agent;
+  const { id, standing } = agent;
   const [details, problem] = useLoaded<Details>(at(id, "/details"), pulseOf(agent));
   const look = lookOf(standing);
   const isFiles = part === "files";
@@ -28,7 +28,7 @@ export function AgentScreen({ agent, part, rest }: Readonly<{ agent: Agent; part
   const files = details
     ? html`<${Files} agent=${agent} files=${details.files} path=${rest} />`
     : html`<${Pending} problem=${problem} />`;
-  return html`<div class="page stack"><header class="agent-head"><div class="flex"><h1>${name}</h1>
+  return html`<div class="page stack"><header class="agent-head"><div class="flex"><h1><${Who} ...${agent} /></h1>
       <span class=${`flex ${look}`}><${AgentMark} agent=${agent} />${host.lostSince === null ? "" : "last seen: "}
         ${stateLabel(standing)}</span>
       <span class="flex end">${first}${!isEnded(agent) && standing.kind !== "damaged" && stop}</span></div>
