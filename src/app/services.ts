@@ -55,7 +55,7 @@ export function openShared(parts: SharedParts) {
   const { memory, methods } = openSearchLate({ ...ofMemory, ...(tape ? { tape } : {}) });
   // A recording holds the same redacted texts as the log.
   const scrub = tape ? parts.redact : parts.scrub;
-  /** Those that do not depend on the agent. */
+  // Each call adds the services that depend on its agent (loop/run-command.ts).
   const services = once(() => tapedServices(openServices({ settings, http, clock, scrub }), tape));
   return { gate, model, memory, methods, services };
 }

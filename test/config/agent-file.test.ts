@@ -294,6 +294,7 @@ describe("--check", () => {
   it.each(["", ...OTHER_FORMS, "judge plan.md good?"])("refuses %j with the forms of docs/checks.md", async (text) => {
     const problem = await problemOf(readCheckOptions([text], 1));
     expect(problem).toContain(`GOALD_USAGE --check ${JSON.stringify(text)}: this is not a form of a check.`);
+    expect(problem).toContain('--check "judge plan.md: Does it name three sources?"');
     const forms = [...problem.matchAll(/--check "([^"]+)"$/gm)].map(([, form = ""]) => form);
     const [, described = ""] = (await readText("docs/checks.md", "utf8")).split("\n## On the command line");
     const rows = [...described.matchAll(/^\| `([^`]+)` \|/gm)].map(([, form = ""]) => form);
